@@ -6,7 +6,7 @@ use clap::{Args, Parser, ValueEnum};
 
 use super::command::CliCommand;
 
-const EXIT_CODES: &str = "\
+const HELP_FOOTER: &str = "\
 Ids: nodes have short ids such as a7x2kq; any beginning that only one node has will do, and so will a full ULID. \
 `.` is where you are, `..` the node before it, `/` the root.
 
@@ -20,7 +20,7 @@ Exit codes:
 
 /// Conversations that branch, kept in one file
 #[derive(Debug, Parser)]
-#[command(name = "loom", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "loom", version, after_help = HELP_FOOTER, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,

@@ -43,12 +43,12 @@ pub(crate) struct CommandContext<'a> {
     /// The database's file.
     pub(crate) db: PathBuf,
     /// Where words are kept while they stream.
-    pub(crate) drafts: PathBuf,
+    pub(crate) partials_dir: PathBuf,
     pub(crate) out: &'a mut CliOutput,
     /// Who has the terminal.
-    pub(crate) floor: Arc<TerminalLock>,
+    pub(crate) terminal_lock: Arc<TerminalLock>,
     /// Who is asked before an agent does something: one for all, so that one question is put at a time.
-    pub(crate) asked: Arc<dyn Approval>,
+    pub(crate) approval: Arc<dyn Approval>,
     agents: Vec<Agent>,
     tree: Option<String>,
 }
@@ -92,7 +92,7 @@ impl<'a> CommandContext<'a> {
         if globals.db.is_none()
             && let Some(folder) = db.parent()
         {
-            env::make_folder(folder)?;
+            env::create_private_dir(folder)?;
         }
         let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
         let clock = Arc::new(SystemClock);
@@ -101,27 +101,27 @@ impl<'a> CommandContext<'a> {
         let store = open(&OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create), &db)?;
         for copy in migration_copies(&db).unwrap_or_default().iter().filter(|copy| !before.contains(copy)) {
             let copy = one_line(&copy.display().to_string());
-            let said = "is a copy from before the database was migrated; no purge reaches it";
-            writeln!(io::stderr(), "{copy} {said}").map_err(|e| CliError::io("writing", e))?;
+            let text = "is a copy from before the database was migrated; no purge reaches it";
+            writeln!(io::stderr(), "{copy} {text}").map_err(|e| CliError::io("writing", e))?;
         }
         let loom = Loom::new(Arc::new(store), clock, ids);
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
         let workspace = env::workspace(globals.workspace.as_deref())?;
-        let mut drafts = db.clone().into_os_string();
-        drafts.push(".drafts");
-        let drafts = PathBuf::from(drafts);
+        let mut partials_dir = db.clone().into_os_string();
+        partials_dir.push(".drafts");
+        let partials_dir = PathBuf::from(partials_dir);
         // What a kill cut off is saved before anything is shown. Where it cannot be, it waits; the command goes on.
-        let found = recover(&loom.actor(&agent), &drafts).unwrap_or_default();
+        let found = recover(&loom.actor(&agent), &partials_dir).unwrap_or_default();
         for id in found {
             let node = loom.node(id)?;
-            let said = "saved as far as it came: its process was killed while it streamed";
-            writeln!(io::stderr(), "{}  {said}", node.local).map_err(|e| CliError::io("writing", e))?;
+            let text = "saved as far as it came: its process was killed while it streamed";
+            writeln!(io::stderr(), "{}  {text}", node.local).map_err(|e| CliError::io("writing", e))?;
         }
-        let floor = Arc::default();
-        let asked = delegation::asked(out.json, &floor);
+        let terminal_lock = Arc::default();
+        let approval = delegation::terminal_approval(out.json, &terminal_lock);
         let tree = globals.tree.clone();
-        Ok(Self { loom, agent, config, workspace, db, drafts, out, floor, asked, agents, tree })
+        Ok(Self { loom, agent, config, workspace, db, partials_dir, out, terminal_lock, approval, agents, tree })
     }
 
     /// Refuses what the agent may not do.
@@ -174,15 +174,15 @@ impl<'a> CommandContext<'a> {
     }
 
     /// The tree that is worked on and the place in it; changes nothing.
-    pub(crate) fn here(&self) -> Result<CommandPosition> {
-        self.find_here()?.ok_or_else(|| {
+    pub(crate) fn position(&self) -> Result<CommandPosition> {
+        self.try_position()?.ok_or_else(|| {
             let trees = self.loom.snapshot().and_then(|s| Ok(s.trees(TreeFilter { archived: true, limit: 2 })?));
             CliError::NoTree { elsewhere: trees.map_or(0, |trees| trees.len()) }
         })
     }
 
     /// The same, where having no tree is no mistake.
-    pub(crate) fn find_here(&self) -> Result<Option<CommandPosition>> {
+    pub(crate) fn try_position(&self) -> Result<Option<CommandPosition>> {
         let (tree, session) = match self.named_tree()? {
             Some(tree) => {
                 let session = self.session(Some(tree.id))?;
@@ -190,8 +190,8 @@ impl<'a> CommandContext<'a> {
             }
             None => match self.session(None)? {
                 Some(session) => (self.loom.tree(session.tree)?, Some(session)),
-                None => match self.neighbour()? {
-                    Some(session) => return self.beside(&session).map(Some),
+                None => match self.any_recent_session()? {
+                    Some(session) => return self.position_of(&session).map(Some),
                     None => return self.only_tree(),
                 },
             },
@@ -205,7 +205,7 @@ impl<'a> CommandContext<'a> {
     }
 
     /// Anybody's newest session here: an agent that was never here begins where the work goes on.
-    fn neighbour(&self) -> Result<Option<Session>> {
+    fn any_recent_session(&self) -> Result<Option<Session>> {
         let workspace = Some(self.workspace.clone());
         let filter = SessionFilter { workspace, active: true, limit: 1, ..SessionFilter::default() };
         Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
@@ -220,41 +220,41 @@ impl<'a> CommandContext<'a> {
         Ok(Some(CommandPosition { tree, session: None, position }))
     }
 
-    fn beside(&self, session: &Session) -> Result<CommandPosition> {
+    fn position_of(&self, session: &Session) -> Result<CommandPosition> {
         let tree = self.loom.tree(session.tree)?;
         let position = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
         Ok(CommandPosition { tree, session: None, position: self.loom.node(position)? })
     }
 
     /// The same for what writes: with a session, which is started if there is none.
-    pub(crate) fn work(&self) -> Result<(CommandPosition, SessionId, Actor)> {
-        let mut here = self.here()?;
-        let session = match &here.session {
+    pub(crate) fn ensure_session(&self) -> Result<(CommandPosition, SessionId, Actor)> {
+        let mut current = self.position()?;
+        let session = match &current.session {
             Some(session) => session.id,
             None => {
-                let id = self.actor().start_session(&self.workspace, here.tree.id, Some(here.position.id))?;
-                here.session = Some(self.loom.session(id)?);
+                let id = self.actor().start_session(&self.workspace, current.tree.id, Some(current.position.id))?;
+                current.session = Some(self.loom.session(id)?);
                 id
             }
         };
-        Ok((here, session, self.actor().in_session(session)))
+        Ok((current, session, self.actor().in_session(session)))
     }
 
     /// The node that `text` means: an id in any form, `.` the position, `..` the node before it, `/` the root.
-    pub(crate) fn node(&self, here: &CommandPosition, text: &str) -> Result<Node> {
+    pub(crate) fn node(&self, current: &CommandPosition, text: &str) -> Result<Node> {
         match text {
-            "." => return Ok(here.position.clone()),
+            "." => return Ok(current.position.clone()),
             ".." => {
-                let before = self.loom.before(&here.position, here.versions())?;
+                let before = self.loom.before(&current.position, current.versions())?;
                 return before.ok_or_else(|| CliError::failed("nothing is before the root"));
             }
             "/" => {
-                let root = here.tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
+                let root = current.tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
                 return Ok(self.loom.node(root)?);
             }
             _ => {}
         }
-        self.loom.find_node(here.tree.id, text).map_err(|error| match error {
+        self.loom.find_node(current.tree.id, text).map_err(|error| match error {
             OpsError::Ambiguous { text, candidates } => {
                 CliError::Ambiguous { text, candidates: candidates.into_iter().map(|n| self.candidate(n)).collect() }
             }
@@ -263,8 +263,8 @@ impl<'a> CommandContext<'a> {
     }
 
     /// The same, with the position where nothing was written.
-    pub(crate) fn node_or_here(&self, here: &CommandPosition, text: Option<&str>) -> Result<Node> {
-        self.node(here, text.unwrap_or("."))
+    pub(crate) fn node_or_here(&self, current: &CommandPosition, text: Option<&str>) -> Result<Node> {
+        self.node(current, text.unwrap_or("."))
     }
 
     fn candidate(&self, node: Node) -> ErrorCandidate {
@@ -272,7 +272,7 @@ impl<'a> CommandContext<'a> {
     }
 
     /// Says what was done, or prints its receipt.
-    pub(crate) fn done(&mut self, op: Op, receipt: &Receipt, said: impl FnOnce() -> String) -> Result<()> {
+    pub(crate) fn print_receipt(&mut self, op: Op, receipt: &Receipt, text: impl FnOnce() -> String) -> Result<()> {
         #[derive(Serialize)]
         struct ReceiptJson<'a> {
             op: Op,
@@ -280,16 +280,16 @@ impl<'a> CommandContext<'a> {
             receipt: &'a Receipt,
         }
         self.out.committed = true;
-        self.say(&ReceiptJson { op, receipt }, said)
+        self.print_value(&ReceiptJson { op, receipt }, text)
     }
 
     /// Says a line, or prints a value.
-    pub(crate) fn say(&mut self, value: &impl Serialize, said: impl FnOnce() -> String) -> Result<()> {
+    pub(crate) fn print_value(&mut self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<()> {
         use std::io::Write as _;
         if self.out.json {
             self.out.json(value)?;
         } else {
-            writeln!(self.out, "{}", said())?;
+            writeln!(self.out, "{}", text())?;
         }
         Ok(())
     }

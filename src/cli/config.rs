@@ -97,7 +97,7 @@ fn none_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deser
 }
 
 /// What `loom config init` writes.
-pub(crate) const STARTER: &str = "\
+pub(crate) const CONFIG_TEMPLATE: &str = "\
 # loomtree's configuration. Every line is optional; remove the # in front of those you want.
 
 # The model that continues: a name from the list below, or provider:model, or a URL.
@@ -244,9 +244,9 @@ mod tests {
 
     #[test]
     fn the_starter_is_valid_with_and_without_its_comment_signs() {
-        assert!(read(STARTER).is_ok());
+        assert!(read(CONFIG_TEMPLATE).is_ok());
         let prose = |line: &str| line.starts_with("# ") && (line.ends_with('.') || line.ends_with("want."));
-        let on: String = STARTER
+        let on: String = CONFIG_TEMPLATE
             .lines()
             .filter(|l| !prose(l))
             .map(|l| l.strip_prefix("# ").unwrap_or(l).to_owned() + "\n")

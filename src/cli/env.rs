@@ -23,7 +23,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (std::ffi::OsString, std::ffi:
 }
 
 /// Where the weights of models in the box are. The folder is not made yet.
-pub(crate) fn models_folder() -> Result<PathBuf> {
+pub(crate) fn models_dir() -> Result<PathBuf> {
     let folder = env(MODELS_VARIABLE).map(PathBuf::from);
     folder.ok_or_else(|| CliError::usage(format!("there is no home directory; name a folder in {MODELS_VARIABLE}")))
 }
@@ -46,24 +46,24 @@ pub(crate) fn default_config() -> Result<PathBuf> {
 /// The longest file of settings that is read, in bytes.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 /// The deepest brackets in a file of settings. The parser's time grows with the square of the depth.
-const MAX_SETTINGS_DEPTH: usize = 100;
+const MAX_SETTINGS_NESTING: usize = 100;
 
 /// Reads a file of settings. Refuses what is no regular file: a device has no end, and a pipe may never have a beginning.
 ///
 /// # Errors
 /// If it cannot be read, or is too long or too deep.
 pub(crate) fn read_settings(path: &Path) -> std::io::Result<String> {
-    let refused = |why: &str| std::io::Error::other(why.to_owned());
-    let found = std::fs::metadata(path)?;
-    if !found.is_file() {
-        return Err(refused("it is not a regular file"));
+    let error = |why: &str| std::io::Error::other(why.to_owned());
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(error("it is not a regular file"));
     }
-    if found.len() > MAX_SETTINGS_BYTES {
-        return Err(refused("it is longer than 1 MB"));
+    if metadata.len() > MAX_SETTINGS_BYTES {
+        return Err(error("it is longer than 1 MB"));
     }
     let text = std::fs::read_to_string(path)?;
     if is_too_deep(&text) {
-        return Err(refused("its brackets are nested too deeply"));
+        return Err(error("its brackets are nested too deeply"));
     }
     Ok(text)
 }
@@ -77,12 +77,12 @@ fn is_too_deep(text: &str) -> bool {
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        depth > MAX_SETTINGS_DEPTH
+        depth > MAX_SETTINGS_NESTING
     })
 }
 
 /// Makes a folder and those above it; on Unix only their owner may look into the new ones.
-pub(crate) fn make_folder(folder: &Path) -> Result<()> {
+pub(crate) fn create_private_dir(folder: &Path) -> Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -115,7 +115,7 @@ pub(crate) fn log(verbose: u8) {
 ///
 /// To be called before any other thread is there, for it sets a variable of the environment.
 #[cfg(feature = "local")]
-pub(crate) fn calculate_alone() {
+pub(crate) fn limit_local_threads() {
     // What stands there is no mistake, and a variable that is set stays as it is.
     let _ = dotenvy::from_read("CANDLE_NUM_THREADS=1".as_bytes());
 }

@@ -50,7 +50,7 @@ pub(crate) enum CliError {
 const WRITING_OUTPUT: &str = "writing output";
 
 /// How a model is attached, for those who have none.
-pub(crate) const ATTACH: [(&str, &str); 4] = [
+pub(crate) const MODEL_SETUP_HINTS: [(&str, &str); 4] = [
     ("a key in the environment:", "OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY"),
     ("a server on this machine:", "Ollama, llama.cpp or LM Studio on its usual port"),
     ("any compatible server:", "--model http://host:port/v1"),
@@ -117,15 +117,15 @@ impl CliError {
 
     /// What happened, without what to do about it.
     pub(crate) fn message(&self) -> String {
-        self.speech().message
+        self.error_text().message
     }
 
-    fn speech(&self) -> ErrorText {
+    fn error_text(&self) -> ErrorText {
         match self {
-            Self::Ops(error) => of_ops(error),
-            Self::Provider(error) => of_provider(error),
+            Self::Ops(error) => ops_error(error),
+            Self::Provider(error) => provider_error(error),
             Self::Ambiguous { text, candidates } => ErrorText {
-                details: candidates.iter().map(candidate).collect(),
+                details: candidates.iter().map(candidate_line).collect(),
                 ..ErrorText::new("ambiguous", 1, format!("{text:?} could be any of these:"))
                     .hint("write more of the id")
             },
@@ -143,37 +143,37 @@ impl CliError {
             Self::NoDatabase(path) => ErrorText::new("no_database", 3, format!("there is no database at {path} yet"))
                 .hint("`loom new \"First words\"` makes it"),
             Self::NoModel => ErrorText {
-                details: ATTACH.iter().map(|(way, what)| format!("{way} {what}")).collect(),
+                details: MODEL_SETUP_HINTS.iter().map(|(way, what)| format!("{way} {what}")).collect(),
                 ..ErrorText::new("no_model", 1, "no model is attached; attach one in any of these ways:")
                     .hint("`loom config init` writes a file to name models in")
             },
             Self::Generation(message) => ErrorText::new("generation", 1, message),
             Self::Failed { message, hint } => ErrorText { hint: hint.clone(), ..ErrorText::new("failed", 1, message) },
             Self::Io { doing, source } => ErrorText::new("io", 1, format!("{doing}: {source}")),
-            Self::Damage(1) => damage("1 problem was found"),
-            Self::Damage(number) => damage(&format!("{number} problems were found")),
+            Self::Damage(1) => damage_error("1 problem was found"),
+            Self::Damage(number) => damage_error(&format!("{number} problems were found")),
             Self::Cancelled => ErrorText::new("cancelled", 130, "cancelled"),
         }
     }
 }
 
-fn damage(message: &str) -> ErrorText {
+fn damage_error(message: &str) -> ErrorText {
     ErrorText::new("damage", 4, message)
         .hint("wrong counts are set right by `loom rebuild`; damaged content only by a backup")
 }
 
-fn candidate(candidate: &ErrorCandidate) -> String {
+fn candidate_line(candidate: &ErrorCandidate) -> String {
     format!("{}  {}  {}", paint(ID, &candidate.local), one_line(&candidate.author), cut(&candidate.words, 60))
 }
 
-fn of_ops(error: &OpsError) -> ErrorText {
+fn ops_error(error: &OpsError) -> ErrorText {
     match error {
         OpsError::NotFound { what, nearest, .. } => {
-            let speech = ErrorText::new("not_found", 1, error.to_string());
+            let error_text = ErrorText::new("not_found", 1, error.to_string());
             match nearest.as_slice() {
-                [] => speech,
-                _ if *what == "node" => speech.hint(format!("did you mean {}?", nearest.join(", "))),
-                _ => speech.hint(format!("there are: {}", nearest.join(", "))),
+                [] => error_text,
+                _ if *what == "node" => error_text.hint(format!("did you mean {}?", nearest.join(", "))),
+                _ => error_text.hint(format!("there are: {}", nearest.join(", "))),
             }
         }
         OpsError::AmbiguousTree { text, candidates } => ErrorText {
@@ -186,12 +186,12 @@ fn of_ops(error: &OpsError) -> ErrorText {
         },
         OpsError::Section(_) => ErrorText::new("not_found", 1, error.to_string()),
         OpsError::Invalid(_) => ErrorText::new("invalid", 1, error.to_string()),
-        OpsError::Store(error) => of_store(error),
+        OpsError::Store(error) => store_error(error),
         other => ErrorText::new("failed", 1, other.to_string()),
     }
 }
 
-fn of_store(error: &StoreError) -> ErrorText {
+fn store_error(error: &StoreError) -> ErrorText {
     let message = error.to_string();
     match error {
         StoreError::NotFound { .. } => ErrorText::new("not_found", 1, message),
@@ -205,7 +205,7 @@ fn of_store(error: &StoreError) -> ErrorText {
     }
 }
 
-fn of_provider(error: &ProviderError) -> ErrorText {
+fn provider_error(error: &ProviderError) -> ErrorText {
     use loomtree::provider::ErrorClass;
     let message = error.to_string();
     if matches!(error, ProviderError::Connect { .. }) {
@@ -267,9 +267,9 @@ impl From<io::Error> for CliError {
 }
 
 /// Tells an error on standard error, in words or, with `--json`, as an object; gives the exit code.
-pub(crate) fn tell(error: &CliError, globals: &Globals) -> ExitCode {
-    let speech = error.speech();
-    let text = if globals.json { as_json(&speech) } else { as_text(&speech) };
+pub(crate) fn print(error: &CliError, globals: &Globals) -> ExitCode {
+    let error_text = error.error_text();
+    let text = if globals.json { as_json(&error_text) } else { as_text(&error_text) };
     let choice = match globals.color {
         super::args::ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()),
         super::args::ColorChoice::Always => anstream::ColorChoice::Always,
@@ -277,25 +277,25 @@ pub(crate) fn tell(error: &CliError, globals: &Globals) -> ExitCode {
     };
     // If standard error is gone too, the exit code is all that is left to say.
     let _ = io::Write::write_all(&mut anstream::AutoStream::new(io::stderr().lock(), choice), text.as_bytes());
-    ExitCode::from(speech.code)
+    ExitCode::from(error_text.code)
 }
 
-fn as_text(speech: &ErrorText) -> String {
+fn as_text(error_text: &ErrorText) -> String {
     let red = anstyle::AnsiColor::Red.on_default().bold();
-    let mut text = format!("{} {}\n", paint(red, "loom:"), one_line(&speech.message));
-    for detail in &speech.details {
+    let mut text = format!("{} {}\n", paint(red, "loom:"), one_line(&error_text.message));
+    for detail in &error_text.details {
         let _ = writeln!(text, "  {detail}");
     }
-    if let Some(hint) = &speech.hint {
+    if let Some(hint) = &error_text.hint {
         let _ = writeln!(text, "{} {}", paint(DIM, "hint:"), paint(BOLD, one_line(hint)));
     }
     text
 }
 
-fn as_json(speech: &ErrorText) -> String {
-    let details: Vec<String> = speech.details.iter().map(|d| anstream::adapter::strip_str(d).to_string()).collect();
+fn as_json(error_text: &ErrorText) -> String {
+    let details: Vec<String> = error_text.details.iter().map(|d| anstream::adapter::strip_str(d).to_string()).collect();
     let value = serde_json::json!({
-        "error": speech.kind, "message": speech.message, "details": details, "hint": speech.hint, "exit": speech.code,
+        "error": error_text.kind, "message": error_text.message, "details": details, "hint": error_text.hint, "exit": error_text.code,
     });
     format!("{}\n", escape_json(&value.to_string()))
 }

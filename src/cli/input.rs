@@ -13,10 +13,10 @@ use super::{
 
 /// The text of a command: what was written, standard input for `-` or where that is no terminal, else the editor,
 /// which begins with `initial`.
-pub(crate) fn text(given: Option<String>, initial: &str) -> Result<String> {
+pub(crate) fn read_text(given: Option<String>, initial: &str) -> Result<String> {
     let text = match given {
         Some(text) if text != "-" => text,
-        None if io::stdin().is_terminal() => edit(initial)?,
+        None if io::stdin().is_terminal() => edit_text(initial)?,
         _ => stdin()?,
     };
     if text.trim().is_empty() {
@@ -41,11 +41,11 @@ fn stdin() -> Result<String> {
 }
 
 /// Has the person write in their editor.
-fn edit(initial: &str) -> Result<String> {
+fn edit_text(initial: &str) -> Result<String> {
     let editor = env::env("VISUAL")
         .or_else(|| env::env("EDITOR"))
         .ok_or_else(|| CliError::usage("there is no text; write it, pipe it in, or set EDITOR to write it there"))?;
-    let folder = tempfolder()?;
+    let folder = create_temp_dir()?;
     let file = folder.join("text.md");
     let edited = edit_in(&editor, &file, initial);
     // The text is private; it must not stay behind, also if the editor failed.
@@ -53,10 +53,10 @@ fn edit(initial: &str) -> Result<String> {
     edited
 }
 
-fn tempfolder() -> Result<std::path::PathBuf> {
+fn create_temp_dir() -> Result<std::path::PathBuf> {
     let name = format!("loom-{}-{:08x}", std::process::id(), rand::random::<u32>());
     let folder = std::env::temp_dir().join(name);
-    env::make_folder(&folder)?;
+    env::create_private_dir(&folder)?;
     Ok(folder)
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn main() -> ExitCode {
     };
     let globals = cli.globals;
     #[cfg(feature = "local")]
-    env::calculate_alone();
+    env::limit_local_threads();
     env::log(globals.verbose);
     env::hide_environment();
     let mut out = CliOutput::new(globals.color, globals.json);
@@ -58,7 +58,7 @@ pub(crate) fn main() -> ExitCode {
         }
         Err(error) => {
             let _ = out.flush();
-            error::tell(&error, &globals)
+            error::print(&error, &globals)
         }
     }
 }

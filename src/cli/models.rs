@@ -46,7 +46,7 @@ pub(crate) struct ConfigModels(pub(crate) Config);
 impl ModelResolver for ConfigModels {
     fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>> {
         let own = agent.profile.model.as_deref().or(self.0.model.as_deref());
-        Box::pin(async move { open(own, &self.0).await.map_err(|error| failure(&error)) })
+        Box::pin(async move { open(own, &self.0).await.map_err(|error| tool_error(&error)) })
     }
 
     fn embeddings(&self) -> Promise<'_, Option<Embeddings>> {
@@ -75,16 +75,16 @@ pub(crate) fn embeddings(config: &Config) -> Result<Option<Embeddings>> {
 }
 
 /// What a question means, after the vectors were made that are missing; `None` where no model is set up for that.
-pub(crate) fn meaning(desk: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
-    let Some(client) = embeddings(&desk.config)? else { return Ok(None) };
+pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
+    let Some(client) = embeddings(&cx.config)? else { return Ok(None) };
     let runtime = env::runtime()?;
     let embedder = Embedding { runtime: runtime.handle().clone(), client };
-    let actor = desk.loom.actor(&desk.agent);
-    let made = recall::embed(&actor, &embedder, usize::MAX).and_then(|_| QueryEmbedding::of(&embedder, question));
-    Ok(Some(made.map_err(|error| CliError::failed(error.to_string()))?))
+    let actor = cx.loom.actor(&cx.agent);
+    let embedded = recall::embed(&actor, &embedder, usize::MAX).and_then(|_| QueryEmbedding::of(&embedder, question));
+    Ok(Some(embedded.map_err(|error| CliError::failed(error.to_string()))?))
 }
 
-pub(crate) fn failure(error: &CliError) -> ToolError {
+pub(crate) fn tool_error(error: &CliError) -> ToolError {
     match error {
         CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is attached")
             .hint("a key in the environment, a server on this machine, or a model in the configuration attaches one"),
@@ -94,7 +94,7 @@ pub(crate) fn failure(error: &CliError) -> ToolError {
 }
 
 /// What agents may do by commands here.
-pub(crate) fn commands(config: &Config) -> ToolAccess {
+pub(crate) fn tool_access(config: &Config) -> ToolAccess {
     ToolAccess { search: searcher(config), ..ToolAccess::new(Arc::new(ConfigModels(config.clone()))) }
 }
 
@@ -117,32 +117,32 @@ impl Searcher for MisconfiguredSearch {
 }
 
 /// What is done for arrow lines of an agent here.
-pub(crate) fn hosting(
-    desk: &CommandContext<'_>,
+pub(crate) fn session_host(
+    cx: &CommandContext<'_>,
     agent: AgentId,
     runtime: &Runtime,
     cancel: CancellationToken,
 ) -> SessionHost {
-    let mut commands = commands(&desk.config);
-    commands.orchestrator = delegation::usual(desk, Arc::clone(&desk.asked), None);
+    let mut commands = tool_access(&cx.config);
+    commands.orchestrator = delegation::default_orchestrator(cx, Arc::clone(&cx.approval), None);
     SessionHost {
         runtime: runtime.handle().clone(),
         agent,
         commands,
-        context: desk.config.context(None),
-        drafts: Some(desk.drafts.clone()),
-        prices: desk.config.prices.clone(),
+        context: cx.config.context(None),
+        drafts: Some(cx.partials_dir.clone()),
+        prices: cx.config.prices.clone(),
         cancel,
-        tell: told(desk),
+        tell: update_printer(cx),
         hear: Arc::new(|_| {}),
     }
 }
 
 /// Shows a person what happens in work that they delegated by a line of theirs.
-fn told(desk: &CommandContext<'_>) -> delegate::UpdateSink {
-    let (width, shown) = (desk.out.width, !desk.out.json && io::stderr().is_terminal());
-    Arc::new(move |told| {
-        if let Some(line) = delegation::line(&told, width).filter(|_| shown) {
+fn update_printer(cx: &CommandContext<'_>) -> delegate::UpdateSink {
+    let (width, shown) = (cx.out.width, !cx.out.json && io::stderr().is_terminal());
+    Arc::new(move |update| {
+        if let Some(line) = delegation::update_line(&update, width).filter(|_| shown) {
             // Who cannot see it has the report.
             let _ = writeln!(anstream::stderr(), "{}", line.trim_end());
         }
@@ -150,27 +150,27 @@ fn told(desk: &CommandContext<'_>) -> delegate::UpdateSink {
 }
 
 /// Who had another one act goes where that one is now, if it is in the same tree.
-pub(crate) fn follow(one: &Actor, other: &Actor) -> Result<()> {
-    let (Some(own), Some(theirs)) = (one.session(), other.session()) else { return Ok(()) };
-    let (session, theirs) = (one.loom().session(own)?, one.loom().session(theirs)?);
+pub(crate) fn follow_agent(follower: &Actor, agent: &Actor) -> Result<()> {
+    let (Some(own), Some(theirs)) = (follower.session(), agent.session()) else { return Ok(()) };
+    let (session, theirs) = (follower.loom().session(own)?, follower.loom().session(theirs)?);
     if theirs.tree == session.tree
         && let Some(position) = theirs.position
         && Some(position) != session.position
     {
-        one.stand(&session, &one.loom().node(position)?)?;
+        follower.stand(&session, &follower.loom().node(position)?)?;
     }
     Ok(())
 }
 
 /// Waits for delegated work that nobody waited for so far. Ctrl-C stops it; it can be carried on later.
-pub(crate) fn wait(background: &Background, runtime: &Runtime, stop: &CtrlC) -> Result<()> {
+pub(crate) fn wait_for_background(background: &Background, runtime: &Runtime, ctrl_c: &CtrlC) -> Result<()> {
     let running = background.running();
     if running == 0 {
         return Ok(());
     }
-    let said = format!("waiting for what was delegated ({running}); Ctrl-C stops it, loom delegate --resume goes on");
-    writeln!(io::stderr(), "{said}").map_err(|e| CliError::io("writing", e))?;
-    let cancel = stop.begin();
+    let notice = format!("waiting for what was delegated ({running}); Ctrl-C stops it, loom delegate --resume goes on");
+    writeln!(io::stderr(), "{notice}").map_err(|e| CliError::io("writing", e))?;
+    let cancel = ctrl_c.arm();
     runtime.block_on(async {
         tokio::select! {
             () = background.idle() => {}
@@ -180,7 +180,7 @@ pub(crate) fn wait(background: &Background, runtime: &Runtime, stop: &CtrlC) -> 
             }
         }
     });
-    stop.end();
+    ctrl_c.disarm();
     Ok(())
 }
 
@@ -191,28 +191,28 @@ pub(crate) struct CtrlC(Arc<Mutex<Option<CancellationToken>>>);
 impl CtrlC {
     /// Listens from now on.
     pub(crate) fn listen(runtime: &Runtime) -> Self {
-        let stop = Self::default();
-        let heard = stop.clone();
+        let ctrl_c = Self::default();
+        let handle = ctrl_c.clone();
         runtime.spawn(async move {
             while tokio::signal::ctrl_c().await.is_ok() {
-                match heard.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                match handle.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
                     Some(running) => running.cancel(),
                     None => std::process::exit(130),
                 }
             }
         });
-        stop
+        ctrl_c
     }
 
     /// The token of what runs from now on.
-    pub(crate) fn begin(&self) -> CancellationToken {
+    pub(crate) fn arm(&self) -> CancellationToken {
         let cancel = CancellationToken::new();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cancel.clone());
         cancel
     }
 
     /// Nothing runs any more.
-    pub(crate) fn end(&self) {
+    pub(crate) fn disarm(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

@@ -12,9 +12,9 @@ use serde::Serialize;
 use super::{args::ColorChoice, sanitize::escape_json};
 
 /// Columns of a line that no terminal limits.
-const WIDTH_WITHOUT_TERMINAL: usize = 100;
+const DEFAULT_COLUMNS: usize = 100;
 /// Columns below which a terminal is taken for one that does not know its width.
-const NARROWEST: usize = 20;
+const MIN_TERMINAL_COLUMNS: usize = 20;
 
 /// How ids look.
 pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
@@ -50,8 +50,8 @@ impl CliOutput {
         let terminal = stdout.is_terminal();
         let width = terminal_size::terminal_size_of(&stdout)
             .map(|(width, _)| usize::from(width.0))
-            .filter(|width| *width >= NARROWEST)
-            .unwrap_or(WIDTH_WITHOUT_TERMINAL);
+            .filter(|width| *width >= MIN_TERMINAL_COLUMNS)
+            .unwrap_or(DEFAULT_COLUMNS);
         Self { stream: BufWriter::new(AutoStream::new(stdout.lock(), choice)), json, width, terminal, committed: false }
     }
 

@@ -64,13 +64,13 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// JSON with the characters escaped that JSON allows in strings and terminals do not take well.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
-    let keeps = |c: char| c == '\n' || !is_harmful(c);
-    if json.chars().all(keeps) {
+    let is_printable = |c: char| c == '\n' || !is_harmful(c);
+    if json.chars().all(is_printable) {
         return Cow::Borrowed(json);
     }
     let mut escaped = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        if keeps(c) {
+        if is_printable(c) {
             escaped.push(c);
         } else {
             escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     /// Real sequences: colour, clear screen, window title, clipboard, 8-bit CSI and OSC, a hyperlink, a reset.
-    const HOSTILE: [&str; 9] = [
+    const CONTROL_SEQUENCES: [&str; 9] = [
         "\x1b[31mred\x1b[0m",
         "\x1b[2J\x1b[H",
         "\x1b]0;title\x07",
@@ -97,8 +97,8 @@ mod tests {
     ];
 
     #[test]
-    fn nothing_that_a_terminal_obeys_gets_through() {
-        for text in HOSTILE {
+    fn control_characters_are_replaced() {
+        for text in CONTROL_SEQUENCES {
             for shown in [sanitize(text).into_owned(), cut(text, 60), one_line(text)] {
                 assert!(!shown.chars().any(is_harmful), "{text:?} gave {shown:?}");
             }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn harmless_text_stays() {
+    fn safe_text_is_unchanged() {
         let text = "a line\n\ta tab — naïve 漢字 👩‍👩‍👧 עברית\r\n";
         assert_eq!(sanitize("plain\n\ttext"), "plain\n\ttext");
         assert_eq!(sanitize(text), text.replace("\r\n", "\n"));

@@ -58,39 +58,48 @@ impl TurnArgs {
     }
 
     /// Whether the agent is to have tools for the workspace.
-    pub(crate) fn wants_tools(&self) -> bool {
+    pub(crate) fn has_workspace_tools(&self) -> bool {
         self.tools
     }
 
     /// What an agent may do by commands in its turn.
-    pub(crate) fn commands(&self, desk: &CommandContext<'_>, agent: &Agent, model: Option<&str>) -> Result<ToolAccess> {
-        let usual = models::commands(&desk.config);
-        let mut commands = ToolAccess { rounds: self.rounds, native: self.native, ..usual };
+    pub(crate) fn tool_access(
+        &self,
+        cx: &CommandContext<'_>,
+        agent: &Agent,
+        model: Option<&str>,
+    ) -> Result<ToolAccess> {
+        let defaults = models::tool_access(&cx.config);
+        let mut commands = ToolAccess { rounds: self.rounds, native: self.native, ..defaults };
         if agent.profile.permissions.has(Permission::Delegate) {
-            commands.orchestrator = self.orchestrator(desk, agent, model)?;
+            commands.orchestrator = self.orchestrator(cx, agent, model)?;
         }
         if !self.tools {
             return Ok(commands);
         }
-        Ok(ToolAccess { tools: self.toolbox(desk, agent.name(), Arc::clone(&desk.asked))?, inline: ANSWER, ..commands })
+        Ok(ToolAccess {
+            tools: self.host_tools(cx, agent.name(), Arc::clone(&cx.approval))?,
+            inline: MAX_INLINE_ANSWER_TOKENS,
+            ..commands
+        })
     }
 
     /// Who does what is delegated in a conversation with an agent, by its model; nobody if no agent here could work.
     pub(crate) fn orchestrator(
         &self,
-        desk: &CommandContext<'_>,
+        cx: &CommandContext<'_>,
         agent: &Agent,
         model: Option<&str>,
     ) -> Result<Option<Arc<dyn Orchestrator>>> {
-        let Ok(agents) = delegation::agents(&desk.loom, agent) else { return Ok(None) };
-        let (config, model) = (desk.config.clone(), model.map(str::to_owned));
-        Ok(Some(delegation::lazy(self.hiring(desk, config, agents, model, Arc::clone(&desk.asked))?)))
+        let Ok(agents) = delegation::select_agents(&cx.loom, agent) else { return Ok(None) };
+        let (config, model) = (cx.config.clone(), model.map(str::to_owned));
+        Ok(Some(delegation::lazy(self.builder(cx, config, agents, model, Arc::clone(&cx.approval))?)))
     }
 
     /// Who does delegated work, and with what; `approval` is asked about plans, the terminal about everything else.
-    pub(crate) fn hiring(
+    pub(crate) fn builder(
         &self,
-        desk: &CommandContext<'_>,
+        cx: &CommandContext<'_>,
         config: Config,
         (worker, judge): (Agent, Agent),
         model: Option<String>,
@@ -101,51 +110,56 @@ impl TurnArgs {
             worker,
             judge,
             model,
-            kit: if self.tools { Some(self.kit(desk, Arc::clone(&desk.asked))?) } else { None },
+            worker_tools: if self.tools { Some(self.worker_tools(cx, Arc::clone(&cx.approval))?) } else { None },
             approval,
             rounds: self.rounds,
             native: self.native,
-            context: self.context(&desk.config),
-            drafts: desk.drafts.clone(),
+            context: self.context(&cx.config),
+            drafts: cx.partials_dir.clone(),
         })
     }
 
     #[cfg(feature = "workspace")]
-    fn kit(&self, desk: &CommandContext<'_>, approval: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
-        Ok(Arc::new(workspace(desk, approval, &self.allow, &self.allow_write)?))
+    fn worker_tools(&self, cx: &CommandContext<'_>, approval: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
+        Ok(Arc::new(workspace(cx, approval, &self.allow, &self.allow_write)?))
     }
 
     #[cfg(not(feature = "workspace"))]
-    fn kit(&self, _: &CommandContext<'_>, _: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
-        Err(CliError::usage(WITHOUT))
+    fn worker_tools(&self, _: &CommandContext<'_>, _: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
+        Err(CliError::usage(NO_WORKSPACE_FEATURE))
     }
 
     /// The tools for the person's own lines; none if they are not wanted.
-    pub(crate) fn own_tools(&self, desk: &CommandContext<'_>) -> Result<OwnTools> {
+    pub(crate) fn own_tools(&self, cx: &CommandContext<'_>) -> Result<OwnTools> {
         let mut own = OwnTools::default();
         if self.tools {
-            let approval = OwnLine { typed: Arc::clone(&own.typed), asked: Arc::clone(&desk.asked) };
-            own.tools = self.toolbox(desk, desk.agent.name(), Arc::new(approval))?;
+            let approval = OwnLineApproval { typed: Arc::clone(&own.typed), fallback: Arc::clone(&cx.approval) };
+            own.tools = self.host_tools(cx, cx.agent.name(), Arc::new(approval))?;
         }
         Ok(own)
     }
 
     #[cfg(feature = "workspace")]
-    fn toolbox(&self, desk: &CommandContext<'_>, who: &str, approval: Arc<dyn Approval>) -> Result<Arc<HostTools>> {
-        toolbox(desk, who, approval, &self.allow, &self.allow_write)
+    fn host_tools(
+        &self,
+        cx: &CommandContext<'_>,
+        agent_name: &str,
+        approval: Arc<dyn Approval>,
+    ) -> Result<Arc<HostTools>> {
+        host_tools(cx, agent_name, approval, &self.allow, &self.allow_write)
     }
 
     #[cfg(not(feature = "workspace"))]
-    fn toolbox(&self, _: &CommandContext<'_>, _: &str, _: Arc<dyn Approval>) -> Result<Arc<HostTools>> {
-        Err(CliError::usage(WITHOUT))
+    fn host_tools(&self, _: &CommandContext<'_>, _: &str, _: Arc<dyn Approval>) -> Result<Arc<HostTools>> {
+        Err(CliError::usage(NO_WORKSPACE_FEATURE))
     }
 }
 
 #[cfg(not(feature = "workspace"))]
-const WITHOUT: &str = "--tools: this program was built without them; the cargo feature workspace has them";
+const NO_WORKSPACE_FEATURE: &str = "--tools: this program was built without them; the cargo feature workspace has them";
 
 /// Tokens of an answer that are shown at once where files are read: what these tools give at most.
-pub(crate) const ANSWER: u32 = 4_000;
+pub(crate) const MAX_INLINE_ANSWER_TOKENS: u32 = 4_000;
 
 /// The tools for a person's own lines.
 #[derive(Default)]
@@ -156,37 +170,37 @@ pub(crate) struct OwnTools {
 }
 
 /// Consent to a person's own line: given by typing it; what was pasted, piped or passed as an argument is asked about.
-struct OwnLine {
+struct OwnLineApproval {
     typed: Arc<AtomicBool>,
-    asked: Arc<dyn Approval>,
+    fallback: Arc<dyn Approval>,
 }
 
-impl Approval for OwnLine {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+impl Approval for OwnLineApproval {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Promise<'a, Decision> {
         if self.typed.load(std::sync::atomic::Ordering::Relaxed) {
             Box::pin(async { Decision::Yes })
         } else {
-            self.asked.ask(asking)
+            self.fallback.ask(request)
         }
     }
 }
 
 /// The tools for the folder, by which an agent of this name works in it.
 #[cfg(feature = "workspace")]
-fn toolbox(
-    desk: &CommandContext<'_>,
-    who: &str,
+fn host_tools(
+    cx: &CommandContext<'_>,
+    agent_name: &str,
     approval: Arc<dyn Approval>,
     allow: &[String],
     allow_write: &[String],
 ) -> Result<Arc<HostTools>> {
-    Ok(Arc::new(workspace(desk, approval, allow, allow_write)?.toolbox(who).map_err(CliError::failed)?))
+    Ok(Arc::new(workspace(cx, approval, allow, allow_write)?.toolbox(agent_name).map_err(CliError::failed)?))
 }
 
 /// The folder, with what is done there unasked.
 #[cfg(feature = "workspace")]
 pub(crate) fn workspace(
-    desk: &CommandContext<'_>,
+    cx: &CommandContext<'_>,
     approval: Arc<dyn Approval>,
     allow: &[String],
     allow_write: &[String],
@@ -195,15 +209,15 @@ pub(crate) fn workspace(
 
     use loomtree::workspace::{Allowlist, Environment, Workspace, WorkspaceSettings};
 
-    let config = &desk.config.workspace;
+    let config = &cx.config.workspace;
     let commands = [config.allow.as_slice(), allow].concat();
     let files = [config.write.as_slice(), allow_write].concat();
     let allowed = Allowlist::new(&commands, &files).map_err(CliError::usage)?;
-    let environment = Environment::of(super::env::variables(), &desk.config.key_variables(), &config.pass);
+    let environment = Environment::of(super::env::variables(), &cx.config.key_variables(), &config.pass);
     let mut settings = WorkspaceSettings { allowed, environment, ..WorkspaceSettings::new(approval) };
     if let Some(seconds) = config.seconds {
         settings.time = Duration::from_secs(seconds.into());
     }
-    Workspace::open(&desk.workspace, settings)
-        .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))
+    Workspace::open(&cx.workspace, settings)
+        .map_err(|error| CliError::io(format!("opening the workspace {}", cx.workspace), error))
 }

@@ -110,13 +110,13 @@ fn permissions(list: &str) -> Result<Permissions> {
 }
 
 /// Does what was asked with agents.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
-        None => list(desk),
+        None => list(cx),
         Some(AgentsCommand::Add { name, kind, profile }) => {
             let kind = AgentKind::from_str(&kind).unwrap_or(AgentKind::Model);
             let mut agent = NewAgent {
-                id: desk.loom.agent_id(),
+                id: cx.loom.agent_id(),
                 name: name.clone(),
                 kind,
                 model: None,
@@ -127,33 +127,33 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
                 permissions: Permissions::default(),
             };
             profile.apply(&mut agent)?;
-            let receipt = desk.actor().create_agent(agent)?;
-            desk.done(Op::Agent, &receipt, || format!("{}  a new agent ({kind})", one_line(&name)))
+            let receipt = cx.actor().create_agent(agent)?;
+            cx.print_receipt(Op::Agent, &receipt, || format!("{}  a new agent ({kind})", one_line(&name)))
         }
         Some(AgentsCommand::Set { name, rename, profile }) => {
-            let before = desk.loom.agent(&name)?.profile;
+            let before = cx.loom.agent(&name)?.profile;
             let mut agent = before.clone();
             agent.name = rename.unwrap_or(agent.name);
             profile.apply(&mut agent)?;
             if agent == before {
                 return Err(CliError::usage("nothing would change; `loom agents set --help` lists what can"));
             }
-            let receipt = desk.actor().update_agent(agent)?;
-            desk.done(Op::Agent, &receipt, || format!("{}  changed", one_line(&name)))
+            let receipt = cx.actor().update_agent(agent)?;
+            cx.print_receipt(Op::Agent, &receipt, || format!("{}  changed", one_line(&name)))
         }
         Some(AgentsCommand::Remove { name }) => {
-            let agent = desk.loom.agent(&name)?;
-            let receipt = desk.actor().remove_agent(agent.id())?;
-            desk.done(Op::Agent, &receipt, || format!("{}  removed; what it wrote stays", one_line(&name)))
+            let agent = cx.loom.agent(&name)?;
+            let receipt = cx.actor().remove_agent(agent.id())?;
+            cx.print_receipt(Op::Agent, &receipt, || format!("{}  removed; what it wrote stays", one_line(&name)))
         }
     }
 }
 
-fn list(desk: &mut CommandContext<'_>) -> Result<()> {
-    let agents: Vec<_> = desk.agents().iter().filter(|agent| !agent.removed).cloned().collect();
+fn list(cx: &mut CommandContext<'_>) -> Result<()> {
+    let agents: Vec<_> = cx.agents().iter().filter(|agent| !agent.removed).cloned().collect();
     for agent in agents {
-        if desk.out.json {
-            desk.out.json(&agent)?;
+        if cx.out.json {
+            cx.out.json(&agent)?;
             continue;
         }
         let profile = &agent.profile;
@@ -165,7 +165,7 @@ fn list(desk: &mut CommandContext<'_>) -> Result<()> {
         };
         let name = format!("{:<14}", cut(agent.name(), 14));
         let model = profile.model.as_deref().map(|m| format!("  {}", one_line(m))).unwrap_or_default();
-        writeln!(desk.out, "{}  {:<5}{model}  {}", paint(BOLD, name), profile.kind, paint(DIM, may))?;
+        writeln!(cx.out, "{}  {:<5}{model}  {}", paint(BOLD, name), profile.kind, paint(DIM, may))?;
     }
     Ok(())
 }

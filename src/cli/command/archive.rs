@@ -13,12 +13,12 @@ pub(crate) struct Args {
 }
 
 /// Puts the tree away, or takes it out.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
-    let actor = desk.actor();
-    let tree = here.tree.id;
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
+    let actor = cx.actor();
+    let tree = current.tree.id;
     let receipt = if args.undo { actor.unarchive_tree(tree)? } else { actor.archive_tree(tree)? };
-    let tree = desk.loom.tree(tree)?;
-    let width = desk.out.width;
-    desk.done(Op::Archive, &receipt, || tree_line(&tree, width))
+    let tree = cx.loom.tree(tree)?;
+    let width = cx.out.width;
+    cx.print_receipt(Op::Archive, &receipt, || tree_line(&tree, width))
 }

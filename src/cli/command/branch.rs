@@ -27,19 +27,19 @@ pub(crate) struct MoveArgs {
 }
 
 /// Copies the branch.
-pub(crate) fn copy(args: &CopyArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let (node, to) = (desk.node(&here, &args.id)?, desk.node(&here, &args.to)?);
+pub(crate) fn copy(args: &CopyArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let (node, to) = (cx.node(&current, &args.id)?, cx.node(&current, &args.to)?);
     let receipt = actor.copy_branch(node.id, to.id)?;
-    desk.done(Op::Copy, &receipt, || said(&receipt, "copied"))
+    cx.print_receipt(Op::Copy, &receipt, || said(&receipt, "copied"))
 }
 
 /// Moves the branch.
-pub(crate) fn move_(args: &MoveArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let (node, to) = (desk.node(&here, &args.id)?, desk.node(&here, &args.to)?);
+pub(crate) fn move_(args: &MoveArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let (node, to) = (cx.node(&current, &args.id)?, cx.node(&current, &args.to)?);
     let receipt = actor.move_branch(node.id, to.id)?;
-    desk.done(Op::Move, &receipt, || format!("{}; the original is pruned", said(&receipt, "moved")))
+    cx.print_receipt(Op::Move, &receipt, || format!("{}; the original is pruned", said(&receipt, "moved")))
 }
 
 fn said(receipt: &Receipt, what: &str) -> String {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::{
     args::Globals,
     command_context,
-    config::{self, STARTER},
+    config::{self, CONFIG_TEMPLATE},
     env,
     error::{CliError, Result},
     output::{CliOutput, DIM, paint},
@@ -99,7 +99,7 @@ fn show(path: PathBuf, globals: &Globals, out: &mut CliOutput) -> Result<()> {
 
 fn init(path: PathBuf, out: &mut CliOutput) -> Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        env::make_folder(folder)?;
+        env::create_private_dir(folder)?;
     }
     let file = std::fs::File::options().write(true).create_new(true).open(&path);
     let mut file = file.map_err(|e| match e.kind() {
@@ -108,7 +108,7 @@ fn init(path: PathBuf, out: &mut CliOutput) -> Result<()> {
         }
         _ => CliError::io(format!("writing {}", path.display()), e),
     })?;
-    file.write_all(STARTER.as_bytes()).map_err(|e| CliError::io(format!("writing {}", path.display()), e))?;
+    file.write_all(CONFIG_TEMPLATE.as_bytes()).map_err(|e| CliError::io(format!("writing {}", path.display()), e))?;
     if out.json {
         out.json(&path)?
     } else {

@@ -34,10 +34,10 @@ pub(crate) struct Args {
     window: Option<u32>,
     /// What is done when not everything fits [default: rolling_window, or what the configuration says]
     #[arg(long, value_enum)]
-    strategy: Option<ContextFormat>,
+    strategy: Option<StrategyArg>,
     /// Everything as it is now, or what was shown as it was shown [default: stable, or what the configuration says]
     #[arg(long, value_enum)]
-    rendering: Option<AsOf>,
+    rendering: Option<RenderingArg>,
     /// What is in it and what is not, with tokens, instead of the words
     #[arg(long)]
     report: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum ContextFormat {
+enum StrategyArg {
     /// The newest nodes that fit
     RollingWindow,
     /// The first nodes and the newest
@@ -55,7 +55,7 @@ enum ContextFormat {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum AsOf {
+enum RenderingArg {
     /// Everything as it is now
     Live,
     /// What was shown stays as it was shown
@@ -63,97 +63,97 @@ enum AsOf {
 }
 
 /// Prints the prompt or the report.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
-    let from = desk.node_or_here(&here, args.id.as_deref())?;
-    let author = desk.loom.agent(&args.agent)?;
-    let usual = desk.config.context(args.window);
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
+    let from = cx.node_or_here(&current, args.id.as_deref())?;
+    let author = cx.loom.agent(&args.agent)?;
+    let defaults = cx.config.context(args.window);
     let options = ContextOptions {
-        strategy: args.strategy.map_or(usual.strategy, |how| match how {
-            ContextFormat::RollingWindow => Strategy::RollingWindow,
-            ContextFormat::Middle => Strategy::Middle,
-            ContextFormat::Stop => Strategy::Stop,
+        strategy: args.strategy.map_or(defaults.strategy, |strategy| match strategy {
+            StrategyArg::RollingWindow => Strategy::RollingWindow,
+            StrategyArg::Middle => Strategy::Middle,
+            StrategyArg::Stop => Strategy::Stop,
         }),
-        rendering: args.rendering.map_or(usual.rendering, |when| match when {
-            AsOf::Live => Rendering::Live,
-            AsOf::Stable => Rendering::Stable,
+        rendering: args.rendering.map_or(defaults.rendering, |rendering| match rendering {
+            RenderingArg::Live => Rendering::Live,
+            RenderingArg::Stable => Rendering::Stable,
         }),
-        ..usual
+        ..defaults
     };
-    let options = match reference(&author, desk) {
-        Some(reference) => options.counted_by(&reference, &*desk.loom.snapshot()?).map_err(OpsError::from)?,
+    let options = match reference(&author, cx) {
+        Some(reference) => options.counted_by(&reference, &*cx.loom.snapshot()?).map_err(OpsError::from)?,
         None => options,
     };
-    let actor = match &here.session {
-        Some(session) => desk.actor().in_session(session.id),
-        None => desk.actor(),
+    let actor = match &current.session {
+        Some(session) => cx.actor().in_session(session.id),
+        None => cx.actor(),
     };
-    let assembled = context_of(&actor, &author, from.id, here.versions(), options)?;
-    match (desk.out.json, args.report) {
-        (true, true) => Ok(desk.out.json(&assembled.report)?),
-        (true, false) => Ok(desk.out.json(&assembled)?),
-        (false, true) => report(&assembled.report, desk),
-        (false, false) => prompt(&assembled, desk),
+    let assembled = context_of(&actor, &author, from.id, current.versions(), options)?;
+    match (cx.out.json, args.report) {
+        (true, true) => Ok(cx.out.json(&assembled.report)?),
+        (true, false) => Ok(cx.out.json(&assembled)?),
+        (false, true) => report(&assembled.report, cx),
+        (false, false) => prompt(&assembled, cx),
     }
 }
 
 /// The model that the author would use, if one is named; none is asked.
-fn reference(author: &Agent, desk: &CommandContext<'_>) -> Option<String> {
-    let written = author.profile.model.as_deref().or(desk.config.model.as_deref())?;
-    Some(match resolve(written, &desk.config.models, &env::env) {
+fn reference(author: &Agent, cx: &CommandContext<'_>) -> Option<String> {
+    let written = author.profile.model.as_deref().or(cx.config.model.as_deref())?;
+    Some(match resolve(written, &cx.config.models, &env::env) {
         Ok(Target::Endpoint(endpoint)) => endpoint.reference,
         _ => written.to_owned(),
     })
 }
 
-fn prompt(assembled: &AssembledPrompt, desk: &mut CommandContext<'_>) -> Result<()> {
+fn prompt(assembled: &AssembledPrompt, cx: &mut CommandContext<'_>) -> Result<()> {
     match &assembled.prompt {
-        RenderedPrompt::Text(text) => writeln!(desk.out, "{}", sanitize(text))?,
+        RenderedPrompt::Text(text) => writeln!(cx.out, "{}", sanitize(text))?,
         RenderedPrompt::Messages(messages) => {
             for (at, message) in messages.iter().enumerate() {
                 let gap = if at == 0 { "" } else { "\n" };
                 let role = serde_json::to_value(message.voice).unwrap_or_default();
-                writeln!(desk.out, "{gap}{}", paint(DIM, format!("── {} ──", role.as_str().unwrap_or("?"))))?;
-                writeln!(desk.out, "{}", sanitize(&message.content))?;
+                writeln!(cx.out, "{gap}{}", paint(DIM, format!("── {} ──", role.as_str().unwrap_or("?"))))?;
+                writeln!(cx.out, "{}", sanitize(&message.content))?;
             }
         }
     }
     Ok(())
 }
 
-fn report(report: &ContextReport, desk: &mut CommandContext<'_>) -> Result<()> {
+fn report(report: &ContextReport, cx: &mut CommandContext<'_>) -> Result<()> {
     for (part, tokens) in &report.parts {
-        writeln!(desk.out, "{tokens:>9}  {}", part.as_str())?;
+        writeln!(cx.out, "{tokens:>9}  {}", part.as_str())?;
     }
     let free = report.budget.saturating_sub(report.total);
-    writeln!(desk.out, "{}  in all", paint(BOLD, format!("{:>9}", report.total)))?;
-    writeln!(desk.out, "{free:>9}  free of {}, in a window of {}", report.budget, report.window)?;
+    writeln!(cx.out, "{}  in all", paint(BOLD, format!("{:>9}", report.total)))?;
+    writeln!(cx.out, "{free:>9}  free of {}, in a window of {}", report.budget, report.window)?;
     if !report.correction.is_none() {
         let by = f64::from(report.correction.permille()) / 1_000.0;
-        writeln!(desk.out, "{by:>9.2}  of its own tokens this model counts for one of these, which are estimated")?;
+        writeln!(cx.out, "{by:>9.2}  of its own tokens this model counts for one of these, which are estimated")?;
     }
-    writeln!(desk.out)?;
+    writeln!(cx.out)?;
     if report.earlier > 0 {
         let above = format!("⋮ {} above, not looked at: no room", count(report.earlier, "node"));
-        writeln!(desk.out, "{}", paint(DIM, above))?;
+        writeln!(cx.out, "{}", paint(DIM, above))?;
     }
     for node in &report.path {
         let id = paint(ID, &node.local);
         let edited =
             if node.role == node.author_type { String::new() } else { format!(", edited by {}", node.author_type) };
-        writeln!(desk.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), fate(node.fate))?;
+        writeln!(cx.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), inclusion(node.fate))?;
     }
     for pin in &report.pins {
         let kind = if matches!(pin.target, PinTarget::Node(_)) { "pin" } else { "pin of a document" };
-        let name = cut(&pin.name, desk.out.width.saturating_sub(40));
-        writeln!(desk.out, "{:>9}  {kind}  {name}  {}", pin.tokens, fate(pin.fate))?;
+        let name = cut(&pin.name, cx.out.width.saturating_sub(40));
+        writeln!(cx.out, "{:>9}  {kind}  {name}  {}", pin.tokens, inclusion(pin.fate))?;
     }
     Ok(())
 }
 
-fn fate(fate: Inclusion) -> String {
+fn inclusion(inclusion: Inclusion) -> String {
     let said = |what: &str, why: InclusionReason| format!("{what}: {}", why.as_str());
-    match fate {
+    match inclusion {
         Inclusion::In => "in".to_owned(),
         Inclusion::Cut(why) => said("cut", why),
         Inclusion::Out(why) => said("out", why),

@@ -14,7 +14,7 @@ use crate::cli::{
     output::{BOLD, CliOutput, DIM, paint},
 };
 
-const FIRST: [(&str, &str); 4] = [
+const FIRST_STEPS: [(&str, &str); 4] = [
     ("loom demo", "walks and grows a sample tree"),
     ("loom new \"Once upon a time\"", "starts a tree with its first words"),
     ("loom continue", "has a model write three ways to go on"),
@@ -34,10 +34,10 @@ pub(crate) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
         writeln!(out, "{}\n", paint(DIM, "This build has no screen; the feature `tui` adds it."))?;
     }
     if command_context::db_path(globals)?.exists() {
-        let mut desk = CommandContext::open(globals, out, false)?;
-        if desk.find_here()?.is_some() {
-            tree::run(&tree::Args::default(), &mut desk)?;
-            return instead(out);
+        let mut cx = CommandContext::open(globals, out, false)?;
+        if cx.try_position()?.is_some() {
+            tree::run(&tree::Args::default(), &mut cx)?;
+            return print_hint(out);
         }
     }
     writeln!(
@@ -45,15 +45,15 @@ pub(crate) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
         "{} keeps conversations that branch: nothing said is lost, every way on stays.\n",
         paint(BOLD, "loom")
     )?;
-    for (command, what) in FIRST {
+    for (command, what) in FIRST_STEPS {
         writeln!(out, "  {command:<30}  {}", paint(DIM, what))?;
     }
     writeln!(out, "\n`loom --help` lists all commands.")?;
-    instead(out)
+    print_hint(out)
 }
 
 /// Says what to use where nothing can be drawn, on standard error: what reads the output is not in need of it.
-fn instead(out: &mut CliOutput) -> Result<()> {
+fn print_hint(out: &mut CliOutput) -> Result<()> {
     out.flush()?;
     if !out.json && cfg!(feature = "tui") {
         let said =

@@ -100,57 +100,59 @@ struct WriteArgs {
 }
 
 /// Does what was asked with documents.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
-        None => list(desk),
-        Some(DocsCommand::New { name, text }) => new(&name, text, desk),
+        None => list(cx),
+        Some(DocsCommand::New { name, text }) => new(&name, text, cx),
         Some(DocsCommand::Read { name, section, lines, version }) => {
-            read(&name, section.as_deref(), lines.as_deref(), version, desk)
+            read(&name, section.as_deref(), lines.as_deref(), version, cx)
         }
-        Some(DocsCommand::Write(args)) => write(args, desk),
-        Some(DocsCommand::Versions { name }) => versions(&name, desk),
+        Some(DocsCommand::Write(args)) => write(args, cx),
+        Some(DocsCommand::Versions { name }) => versions(&name, cx),
         Some(DocsCommand::Revert { name, version }) => {
-            let document = desk.loom.document(&name)?;
-            let receipt = desk.actor().revert_document(document.id, version)?;
-            let newest = desk.loom.document(&name)?.version;
-            desk.done(Op::WriteDocument, &receipt, || {
+            let document = cx.loom.document(&name)?;
+            let receipt = cx.actor().revert_document(document.id, version)?;
+            let newest = cx.loom.document(&name)?.version;
+            cx.print_receipt(Op::WriteDocument, &receipt, || {
                 format!("{}  version {newest}, with the text of version {version}", one_line(&name))
             })
         }
         Some(DocsCommand::Remove { name }) => {
-            let document = desk.loom.document(&name)?;
-            let receipt = desk.actor().remove_document(document.id)?;
-            desk.done(Op::WriteDocument, &receipt, || format!("{}  removed; undo brings it back", one_line(&name)))
+            let document = cx.loom.document(&name)?;
+            let receipt = cx.actor().remove_document(document.id)?;
+            cx.print_receipt(Op::WriteDocument, &receipt, || {
+                format!("{}  removed; undo brings it back", one_line(&name))
+            })
         }
     }
 }
 
-fn list(desk: &mut CommandContext<'_>) -> Result<()> {
-    let documents = desk.loom.snapshot()?.documents()?;
-    let now = desk.now();
+fn list(cx: &mut CommandContext<'_>) -> Result<()> {
+    let documents = cx.loom.snapshot()?.documents()?;
+    let now = cx.now();
     let mut listed = documents.iter().filter(|document| !document.removed).peekable();
-    if listed.peek().is_none() && !desk.out.json {
-        writeln!(desk.out, "no documents; `loom docs new NAME` makes one")?;
+    if listed.peek().is_none() && !cx.out.json {
+        writeln!(cx.out, "no documents; `loom docs new NAME` makes one")?;
     }
     for document in listed {
-        if desk.out.json {
-            desk.out.json(document)?;
+        if cx.out.json {
+            cx.out.json(document)?;
             continue;
         }
         let facts = format!("{}, {}", count(document.version, "version"), document.updated_at.age(now));
         let summary = document.summary.as_deref().map(|s| cut(s, 60)).unwrap_or_default();
         let line = format!("{}  {}  {summary}", paint(BOLD, one_line(&document.name)), paint(DIM, facts));
-        writeln!(desk.out, "{}", line.trim_end())?;
+        writeln!(cx.out, "{}", line.trim_end())?;
     }
     Ok(())
 }
 
-fn new(name: &str, text: Option<String>, desk: &mut CommandContext<'_>) -> Result<()> {
+fn new(name: &str, text: Option<String>, cx: &mut CommandContext<'_>) -> Result<()> {
     // A document may begin empty, so nobody is asked for its text.
-    let text = text.map(|text| input::text(Some(text), "")).transpose()?.unwrap_or_default();
-    desk.actor().create_document(name, &text)?;
-    let document = desk.loom.document(name)?;
-    desk.say(&document, || format!("{}  a new document", one_line(name)))
+    let text = text.map(|text| input::read_text(Some(text), "")).transpose()?.unwrap_or_default();
+    cx.actor().create_document(name, &text)?;
+    let document = cx.loom.document(name)?;
+    cx.print_value(&document, || format!("{}  a new document", one_line(name)))
 }
 
 #[derive(Serialize)]
@@ -160,8 +162,8 @@ struct DocumentText<'a> {
     content: &'a str,
 }
 
-fn version_of(document: &Document, version: u64, desk: &CommandContext<'_>) -> Result<DocumentVersion> {
-    desk.loom.snapshot()?.document_version(document.id, version)?.ok_or_else(|| CliError::Failed {
+fn version_of(document: &Document, version: u64, cx: &CommandContext<'_>) -> Result<DocumentVersion> {
+    cx.loom.snapshot()?.document_version(document.id, version)?.ok_or_else(|| CliError::Failed {
         message: format!("{} has no version {version}", document.name),
         hint: Some(format!("its newest is {}", document.version)),
     })
@@ -172,20 +174,20 @@ fn read(
     heading: Option<&str>,
     lines: Option<&str>,
     version: Option<u64>,
-    desk: &mut CommandContext<'_>,
+    cx: &mut CommandContext<'_>,
 ) -> Result<()> {
-    let document = desk.loom.document(name)?;
+    let document = cx.loom.document(name)?;
     if version == Some(0) {
         return Err(CliError::usage("versions are counted from 1"));
     }
-    let found = version_of(&document, version.unwrap_or(0), desk)?;
+    let found = version_of(&document, version.unwrap_or(0), cx)?;
     let content = match (heading, lines) {
         (Some(heading), _) => found.content[section(&found.content, heading).map_err(OpsError::from)?.span].to_owned(),
         (None, Some(lines)) => some_lines(&found.content, lines)?,
         (None, None) => found.content,
     };
     let text = DocumentText { name: &document.name, version: found.version, content: &content };
-    desk.say(&text, || sanitize(content.trim_end_matches('\n')).into_owned())
+    cx.print_value(&text, || sanitize(content.trim_end_matches('\n')).into_owned())
 }
 
 /// The lines `3-7`, `3-`, `-7` or `3` of a text, counted from 1, ends included.
@@ -205,39 +207,39 @@ fn some_lines(text: &str, range: &str) -> Result<String> {
     Ok(text.split_inclusive('\n').skip(from - 1).take(to - from + 1).collect())
 }
 
-fn write(args: WriteArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let document = desk.loom.document(&args.name)?;
-    let newest = version_of(&document, 0, desk)?.content;
+fn write(args: WriteArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let document = cx.loom.document(&args.name)?;
+    let newest = version_of(&document, 0, cx)?.content;
     let initial = match &args.replace {
         Some(heading) => newest[section(&newest, heading).map_err(OpsError::from)?.body].trim_matches('\n').to_owned(),
         None if args.whole => newest,
         None => String::new(),
     };
-    let text = input::text(args.text, &initial)?;
+    let text = input::read_text(args.text, &initial)?;
     let edit = match args.replace {
         Some(section) => DocumentEdit::Replace { section, body: text },
         None if args.append => DocumentEdit::Append(text),
         None if args.start => DocumentEdit::AtStart(text),
         None => DocumentEdit::Whole(text),
     };
-    let receipt = desk.actor().write_document(document.id, &edit)?;
-    let newest = desk.loom.document(&args.name)?.version;
-    desk.done(Op::WriteDocument, &receipt, || format!("{}  version {newest}", one_line(&args.name)))
+    let receipt = cx.actor().write_document(document.id, &edit)?;
+    let newest = cx.loom.document(&args.name)?.version;
+    cx.print_receipt(Op::WriteDocument, &receipt, || format!("{}  version {newest}", one_line(&args.name)))
 }
 
-fn versions(name: &str, desk: &mut CommandContext<'_>) -> Result<()> {
-    let document = desk.loom.document(name)?;
-    let now = desk.now();
+fn versions(name: &str, cx: &mut CommandContext<'_>) -> Result<()> {
+    let document = cx.loom.document(name)?;
+    let now = cx.now();
     for number in (1..=document.version).rev() {
-        let version = version_of(&document, number, desk)?;
-        let author = desk.name(version.author).to_owned();
-        if desk.out.json {
-            desk.out.json(&version)?;
+        let version = version_of(&document, number, cx)?;
+        let author = cx.name(version.author).to_owned();
+        if cx.out.json {
+            cx.out.json(&version)?;
             continue;
         }
         let size = version.content.len();
         let about = format!("{}, {size} bytes", version.created_at.age(now));
-        writeln!(desk.out, "{number:>5}  {:<14}  {}", cut(&author, 14), paint(DIM, about))?;
+        writeln!(cx.out, "{number:>5}  {:<14}  {}", cut(&author, 14), paint(DIM, about))?;
     }
     Ok(())
 }

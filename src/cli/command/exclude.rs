@@ -23,17 +23,17 @@ pub(crate) struct IncludeArgs {
 }
 
 /// Keeps the node out.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let node = desk.node(&here, &args.id)?;
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let node = cx.node(&current, &args.id)?;
     let receipt = actor.exclude(node.id)?;
-    desk.done(Op::Exclude, &receipt, || format!("{}  models do not read it now", paint(ID, &node.local)))
+    cx.print_receipt(Op::Exclude, &receipt, || format!("{}  models do not read it now", paint(ID, &node.local)))
 }
 
 /// Lets it back in.
-pub(crate) fn include(args: &IncludeArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let node = desk.node(&here, &args.id)?;
+pub(crate) fn include(args: &IncludeArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let node = cx.node(&current, &args.id)?;
     let receipt = actor.include(node.id)?;
-    desk.done(Op::Include, &receipt, || format!("{}  models read it again", paint(ID, &node.local)))
+    cx.print_receipt(Op::Include, &receipt, || format!("{}  models read it again", paint(ID, &node.local)))
 }

@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 /// Exports trees or a path.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let markdown = match (args.format.as_deref(), &args.path) {
         (Some("jsonl"), Some(_)) => return Err(CliError::usage("a path is written as markdown, a tree as jsonl")),
         (Some("markdown" | "prose"), None) if args.all || args.which.is_some() => {
@@ -52,56 +52,56 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
         (Some("markdown" | "prose"), _) | (None, Some(_)) => true,
         _ => false,
     };
-    if markdown { path(args, desk) } else { trees(args, desk) }
+    if markdown { path(args, cx) } else { trees(args, cx) }
 }
 
-fn path(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
-    let node = desk.node_or_here(&here, args.path.as_deref())?;
-    let nodes = desk.loom.snapshot()?.path_back(node.id, here.versions(), 0)?;
+fn path(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
+    let node = cx.node_or_here(&current, args.path.as_deref())?;
+    let nodes = cx.loom.snapshot()?.path_back(node.id, current.versions(), 0)?;
     let text = match args.format.as_deref() {
-        Some("prose") => markdown::prose(&nodes, here.tree.mode),
-        _ => markdown::path(&nodes, desk.agents()),
+        Some("prose") => markdown::prose(&nodes, current.tree.mode),
+        _ => markdown::path(&nodes, cx.agents()),
     };
     match &args.output {
         Some(file) => {
             to_file(file, args.force, |out| Ok(out.write_all(text.as_bytes())?))?;
-            desk.say(&serde_json::json!({ "file": file, "nodes": nodes.len() }), || {
+            cx.print_value(&serde_json::json!({ "file": file, "nodes": nodes.len() }), || {
                 format!("{}  {}", one_line(&file.display().to_string()), count(nodes.len() as u64, "node"))
             })
         }
-        None if desk.out.terminal => Ok(desk.out.write_all(sanitize(&text).as_bytes())?),
-        None => Ok(desk.out.raw()?.write_all(text.as_bytes())?),
+        None if cx.out.terminal => Ok(cx.out.write_all(sanitize(&text).as_bytes())?),
+        None => Ok(cx.out.raw()?.write_all(text.as_bytes())?),
     }
 }
 
-fn trees(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+fn trees(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let trees: Vec<TreeId> = if args.all {
-        let all = desk.loom.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
+        let all = cx.loom.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
         all.iter().map(|tree| tree.id).collect()
     } else {
         vec![match &args.which {
-            Some(text) => desk.loom.find_tree(text)?.id,
-            None => desk.here()?.tree.id,
+            Some(text) => cx.loom.find_tree(text)?.id,
+            None => cx.position()?.tree.id,
         }]
     };
-    let loom = desk.loom.clone();
+    let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
     let write = |out: &mut dyn Write| Ok(jsonl::export(&*snapshot, &trees, out)?);
     match &args.output {
         Some(file) => {
             let exported = to_file(file, args.force, write)?;
-            desk.say(&exported, || {
+            cx.print_value(&exported, || {
                 let (trees, nodes) = (count(exported.trees, "tree"), count(exported.nodes, "node"));
                 format!("{}  {trees}, {nodes}", one_line(&file.display().to_string()))
             })
         }
-        None if desk.out.terminal => {
-            write(&mut ExportJson { out: desk.out, line: Vec::new() })?;
+        None if cx.out.terminal => {
+            write(&mut ExportJson { out: cx.out, line: Vec::new() })?;
             Ok(())
         }
         None => {
-            let mut out = BufWriter::new(desk.out.raw()?);
+            let mut out = BufWriter::new(cx.out.raw()?);
             write(&mut out)?;
             Ok(out.flush()?)
         }
@@ -118,17 +118,17 @@ fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Re
     }
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
-    let cannot = |e| CliError::io(format!("writing {}", path.display()), e);
+    let write_error = |e| CliError::io(format!("writing {}", path.display()), e);
     let unnamed = unnamed_file(path);
     let is_unnamed = unnamed.is_some();
     let file = unnamed.map_or_else(|| File::create(&part), Ok);
-    let mut file = BufWriter::new(file.map_err(cannot)?);
+    let mut file = BufWriter::new(file.map_err(write_error)?);
     let written = write(&mut file).and_then(|written| {
-        file.flush().and_then(|()| file.get_ref().sync_all()).map_err(cannot)?;
+        file.flush().and_then(|()| file.get_ref().sync_all()).map_err(write_error)?;
         if is_unnamed {
-            name_file(file.get_ref(), Path::new(&part)).map_err(cannot)?;
+            name_file(file.get_ref(), Path::new(&part)).map_err(write_error)?;
         }
-        std::fs::rename(&part, path).map_err(cannot)?;
+        std::fs::rename(&part, path).map_err(write_error)?;
         Ok(written)
     });
     if written.is_err() {

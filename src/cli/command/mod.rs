@@ -209,59 +209,59 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
         CliCommand::Man(args) => man::run(args, out),
         command => {
             let create = command.makes_database();
-            let mut desk = CommandContext::open(globals, out, create)?;
+            let mut cx = CommandContext::open(globals, out, create)?;
             if let Some(tool) = command.tool() {
-                desk.allow(tool)?;
+                cx.allow(tool)?;
             }
-            run_at(command, &mut desk)
+            run_at(command, &mut cx)
         }
     }
 }
 
-fn run_at(command: CliCommand, desk: &mut CommandContext<'_>) -> Result<()> {
+fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
     match command {
-        CliCommand::New(args) => new::run(args, desk),
-        CliCommand::Trees(args) => trees::run(&args, desk),
-        CliCommand::Tree(args) => tree::run(&args, desk),
-        CliCommand::View(args) => view::run(&args, desk),
-        CliCommand::Recall(args) => recall::run(&args, desk),
-        CliCommand::Say(args) => say::run(args, desk),
-        CliCommand::Continue(args) => continue_::run(&args, desk),
-        CliCommand::Chat(args) => chat::run(args, desk),
-        CliCommand::Delegate(args) => delegate::run(args, desk),
-        CliCommand::Sessions(args) => sessions::run(&args, desk),
-        CliCommand::Resume(args) => resume::run(args, desk),
-        CliCommand::Context(args) => context::run(&args, desk),
-        CliCommand::Do(args) => do_::run(args, desk),
-        CliCommand::Switch(args) => switch::run(&args, desk),
-        CliCommand::Edit(args) => edit::run(args, desk),
-        CliCommand::Annotate(args) => annotate::run(args, desk),
-        CliCommand::Link(args) => link::run(args, desk),
-        CliCommand::Unlink(args) => link::unlink(&args, desk),
-        CliCommand::Bookmark(args) => bookmark::run(&args, desk),
-        CliCommand::Prune(args) => prune::run(&args, desk),
-        CliCommand::Restore(args) => prune::restore(&args, desk),
-        CliCommand::Exclude(args) => exclude::run(&args, desk),
-        CliCommand::Include(args) => exclude::include(&args, desk),
-        CliCommand::Merge(args) => merge::run(args, desk),
-        CliCommand::Split(args) => split::run(args, desk),
-        CliCommand::Copy(args) => branch::copy(&args, desk),
-        CliCommand::Move(args) => branch::move_(&args, desk),
-        CliCommand::Undo(args) => undo::run(&args, desk),
-        CliCommand::Redo(args) => undo::redo(&args, desk),
-        CliCommand::Log(args) => log::run(&args, desk),
-        CliCommand::Stats(args) => stats::run(&args, desk),
-        CliCommand::Rename(args) => rename::run(args, desk),
-        CliCommand::Archive(args) => archive::run(&args, desk),
-        CliCommand::Demo(args) => demo::run(&args, desk),
-        CliCommand::Docs(args) => docs::run(args, desk),
-        CliCommand::Agents(args) => agents::run(args, desk),
-        CliCommand::Import(args) => import::run(&args, desk),
-        CliCommand::Export(args) => export::run(&args, desk),
-        CliCommand::Verify(args) => verify::run(&args, desk),
-        CliCommand::Rebuild(args) => rebuild::run(&args, desk),
-        CliCommand::Backup(args) => backup::run(&args, desk),
-        CliCommand::Purge(args) => purge::run(&args, desk),
+        CliCommand::New(args) => new::run(args, cx),
+        CliCommand::Trees(args) => trees::run(&args, cx),
+        CliCommand::Tree(args) => tree::run(&args, cx),
+        CliCommand::View(args) => view::run(&args, cx),
+        CliCommand::Recall(args) => recall::run(&args, cx),
+        CliCommand::Say(args) => say::run(args, cx),
+        CliCommand::Continue(args) => continue_::run(&args, cx),
+        CliCommand::Chat(args) => chat::run(args, cx),
+        CliCommand::Delegate(args) => delegate::run(args, cx),
+        CliCommand::Sessions(args) => sessions::run(&args, cx),
+        CliCommand::Resume(args) => resume::run(args, cx),
+        CliCommand::Context(args) => context::run(&args, cx),
+        CliCommand::Do(args) => do_::run(args, cx),
+        CliCommand::Switch(args) => switch::run(&args, cx),
+        CliCommand::Edit(args) => edit::run(args, cx),
+        CliCommand::Annotate(args) => annotate::run(args, cx),
+        CliCommand::Link(args) => link::run(args, cx),
+        CliCommand::Unlink(args) => link::unlink(&args, cx),
+        CliCommand::Bookmark(args) => bookmark::run(&args, cx),
+        CliCommand::Prune(args) => prune::run(&args, cx),
+        CliCommand::Restore(args) => prune::restore(&args, cx),
+        CliCommand::Exclude(args) => exclude::run(&args, cx),
+        CliCommand::Include(args) => exclude::include(&args, cx),
+        CliCommand::Merge(args) => merge::run(args, cx),
+        CliCommand::Split(args) => split::run(args, cx),
+        CliCommand::Copy(args) => branch::copy(&args, cx),
+        CliCommand::Move(args) => branch::move_(&args, cx),
+        CliCommand::Undo(args) => undo::run(&args, cx),
+        CliCommand::Redo(args) => undo::redo(&args, cx),
+        CliCommand::Log(args) => log::run(&args, cx),
+        CliCommand::Stats(args) => stats::run(&args, cx),
+        CliCommand::Rename(args) => rename::run(args, cx),
+        CliCommand::Archive(args) => archive::run(&args, cx),
+        CliCommand::Demo(args) => demo::run(&args, cx),
+        CliCommand::Docs(args) => docs::run(args, cx),
+        CliCommand::Agents(args) => agents::run(args, cx),
+        CliCommand::Import(args) => import::run(&args, cx),
+        CliCommand::Export(args) => export::run(&args, cx),
+        CliCommand::Verify(args) => verify::run(&args, cx),
+        CliCommand::Rebuild(args) => rebuild::run(&args, cx),
+        CliCommand::Backup(args) => backup::run(&args, cx),
+        CliCommand::Purge(args) => purge::run(&args, cx),
         // These need no database and were run before.
         CliCommand::Config(_)
         | CliCommand::Doctor(_)

@@ -39,12 +39,12 @@ pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<
     let config = config::load(globals)?;
     let runtime = env::runtime()?;
     match args.server {
-        Some(server) => runtime.block_on(of_server(&server, &config, out)),
+        Some(server) => runtime.block_on(list_server(&server, &config, out)),
         None => runtime.block_on(overview(&config, out)),
     }
 }
 
-async fn of_server(server: &str, config: &Config, out: &mut CliOutput) -> Result<()> {
+async fn list_server(server: &str, config: &Config, out: &mut CliOutput) -> Result<()> {
     let endpoint = match resolve(server, &config.models, &env::env)? {
         Target::Endpoint(endpoint) => endpoint,
         Target::Local(_) | Target::Scripted(_) => return Err(CliError::failed("it is a model, and no server")),
@@ -74,10 +74,10 @@ struct ModelsJson<'a> {
 
 /// The known weights that this program can run, by reference, and whether they are there.
 pub(super) fn known_weights() -> Vec<(String, bool)> {
-    let folder = env::models_folder().ok();
-    let there = |file: &str| folder.as_ref().is_some_and(|folder| folder.join(file).is_file());
+    let folder = env::models_dir().ok();
+    let is_present = |file: &str| folder.as_ref().is_some_and(|folder| folder.join(file).is_file());
     let known = KNOWN_WEIGHTS.iter().filter(|_| cfg!(feature = "local"));
-    known.map(|weights| (format!("local:{}", weights.name), there(weights.file))).collect()
+    known.map(|weights| (format!("local:{}", weights.name), is_present(weights.file))).collect()
 }
 
 async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
@@ -91,7 +91,7 @@ async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
         would_use,
         configured: config.models.keys().collect(),
         providers: known_providers().collect(),
-        local: local.iter().filter(|(_, there)| *there).map(|(reference, _)| reference.clone()).collect(),
+        local: local.iter().filter(|(_, is_present)| *is_present).map(|(reference, _)| reference.clone()).collect(),
     };
     if out.json {
         return Ok(out.json(&overview)?);
@@ -103,8 +103,8 @@ async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
     for name in overview.configured {
         writeln!(out, "{}  {}", one_line(name), paint(DIM, "configured"))?;
     }
-    for (reference, there) in local {
-        let what = if there { "runs in this program" } else { "`loom models fetch` gets it" };
+    for (reference, is_present) in local {
+        let what = if is_present { "runs in this program" } else { "`loom models fetch` gets it" };
         writeln!(out, "{reference}  {}", paint(DIM, what))?;
     }
     let providers = overview.providers.join(", ");

@@ -37,14 +37,14 @@ struct NewTreeJson {
 }
 
 /// Makes the tree and a session at its root.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let text = input::text(args.text, "")?;
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let text = input::read_text(args.text, "")?;
     let mode = if args.buffer { Mode::Buffer } else { Mode::Dialogue };
-    let (tree, root) = desk.actor().create_tree(args.title, mode, args.system, NodeDraft::text(text))?;
-    desk.actor().start_session(&desk.workspace, tree.id, Some(root.id))?;
-    desk.out.committed = true;
+    let (tree, root) = cx.actor().create_tree(args.title, mode, args.system, NodeDraft::text(text))?;
+    cx.actor().start_session(&cx.workspace, tree.id, Some(root.id))?;
+    cx.out.committed = true;
     let made = NewTreeJson { tree, root };
-    desk.say(&made, || {
+    cx.print_value(&made, || {
         format!("{}  a new tree ({}); `loom say` continues it", paint(ID, &made.root.local), short(made.tree.id))
     })
 }

@@ -26,35 +26,35 @@ use crate::cli::{
 };
 
 /// Turns that are shown at the most.
-const TURNS: u32 = 10_000;
+const MAX_TURNS: u32 = 10_000;
 
 /// Hits and results that are shown, if no other number is asked for.
-const HITS: u32 = 20;
+const DEFAULT_HITS: u32 = 20;
 
 /// Words that are named where nothing was found.
-const WORDS: usize = 12;
+const MAX_LISTED_WORDS: usize = 12;
 
 /// What `recall` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A question or words; what is in double quotes comes first where it stands so
-    #[arg(required_unless_present_any = ["turns", "of_tool", "summary"])]
+    #[arg(required_unless_present_any = ["turns", "tool", "summary"])]
     words: Vec<String>,
     /// Turns of a session, such as 5-10
-    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool", "place"])]
+    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "tool", "scope"])]
     turns: Option<String>,
     /// Results of a tool, the newest first
     #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
-    of_tool: Option<String>,
+    tool: Option<String>,
     /// What a session has come to: counts, files, decisions
-    #[arg(long, conflicts_with_all = ["words", "turns", "of_tool", "place", "by", "path", "below", "from", "to", "kind", "limit"])]
+    #[arg(long, conflicts_with_all = ["words", "turns", "tool", "scope", "by", "path", "below", "from", "to", "kind", "limit"])]
     summary: bool,
     /// Which session, by its id or a part of it [default: the one that spoke last in this tree]
-    #[arg(long, value_name = "ID", conflicts_with = "place")]
+    #[arg(long, value_name = "ID", conflicts_with = "scope")]
     session: Option<String>,
     /// Where to look
     #[arg(long = "in", visible_alias = "scope", value_name = "WHERE", default_value = "tree")]
-    place: PlaceJson,
+    scope: RecallScopeArg,
     /// Only by this author: human, model, tool, system, or an agent's name
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
@@ -74,13 +74,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND")]
     kind: Option<EdgeKind>,
     /// Only what holds the words as they stand
-    #[arg(long, conflicts_with_all = ["turns", "of_tool", "summary"])]
+    #[arg(long, conflicts_with_all = ["turns", "tool", "summary"])]
     exact: bool,
     /// Figures alone, by author and tool
-    #[arg(long, conflicts_with_all = ["turns", "of_tool", "summary"])]
+    #[arg(long, conflicts_with_all = ["turns", "tool", "summary"])]
     count: bool,
     /// The order [default: the best first]
-    #[arg(long, value_name = "ORDER", value_parser = ["time"], conflicts_with_all = ["turns", "of_tool", "summary"])]
+    #[arg(long, value_name = "ORDER", value_parser = ["time"], conflicts_with_all = ["turns", "tool", "summary"])]
     sort: Option<String>,
     /// At most so many [default: 20; of turns all]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
@@ -89,7 +89,7 @@ pub(crate) struct Args {
 
 /// Where to look.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum PlaceJson {
+enum RecallScopeArg {
     /// What the session caused
     Session,
     /// The tree
@@ -116,124 +116,134 @@ struct HitJson<'a> {
 }
 
 /// Searches, or shows turns or results.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
-        let (from, to) = numbers(turns)?;
-        let session = session(args, desk)?;
-        let (only, limit) = (only(args, desk)?, args.limit.unwrap_or(TURNS));
-        let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from..=to, &only, limit)?;
-        let of = fitting(&only);
-        return list(&nodes, &format!("no turns {from} to {to}{of}: this session has 1 to {}", session.turns), desk);
+        let (from, to) = parse_turns(turns)?;
+        let session = session(args, cx)?;
+        let (filter, limit) = (filter(args, cx)?, args.limit.unwrap_or(MAX_TURNS));
+        let nodes = recall::turns(&*cx.loom.snapshot()?, session.id, from..=to, &filter, limit)?;
+        let of = filter_suffix(&filter);
+        return print_nodes(
+            &nodes,
+            &format!("no turns {from} to {to}{of}: this session has 1 to {}", session.turns),
+            cx,
+        );
     }
     if args.summary {
-        return summary(args, desk);
+        return summary(args, cx);
     }
-    let scope = scope(args, desk)?;
-    if let Some(tool) = &args.of_tool {
-        let only = only(args, desk)?;
-        let found = recall::tool_results(&*desk.loom.snapshot()?, &scope, tool, &only, args.limit.unwrap_or(HITS))?;
+    let scope = scope(args, cx)?;
+    if let Some(tool) = &args.tool {
+        let filter = filter(args, cx)?;
+        let found =
+            recall::tool_results(&*cx.loom.snapshot()?, &scope, tool, &filter, args.limit.unwrap_or(DEFAULT_HITS))?;
         let nodes: Vec<Node> = found.into_iter().map(|(node, _)| node).collect();
-        let names = recall::tool_names(&*desk.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
+        let names = recall::tool_names(&*cx.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
         let known =
             if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };
-        return list(&nodes, &format!("no results of {tool}{}; {known}", fitting(&only)), desk);
+        return print_nodes(&nodes, &format!("no results of {tool}{}; {known}", filter_suffix(&filter)), cx);
     }
-    search(args, scope, desk)
+    search(args, scope, cx)
 }
 
 /// The same that an agent is told by `→ recall summary`.
-fn summary(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let reply = CommandReply { tool: Some(Tool::Recall), result: session_summary(&desk.loom, &session(args, desk)?) };
-    desk.say(&reply, || sanitize(&reply.to_string()).into_owned())
+fn summary(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let reply = CommandReply { tool: Some(Tool::Recall), result: session_summary(&cx.loom, &session(args, cx)?) };
+    cx.print_value(&reply, || sanitize(&reply.to_string()).into_owned())
 }
 
 /// What narrows it down.
-fn only(args: &Args, desk: &CommandContext<'_>) -> Result<Filter> {
-    let node = |id: &String| Ok::<_, CliError>(desk.node(&desk.here()?, id)?.id);
+fn filter(args: &Args, cx: &CommandContext<'_>) -> Result<Filter> {
+    let node = |id: &String| Ok::<_, CliError>(cx.node(&cx.position()?, id)?.id);
     let branch = match (&args.path, &args.below) {
         (Some(id), _) => Some(Branch::To(node(id)?)),
         (None, Some(id)) => Some(Branch::Below(node(id)?)),
         (None, None) => None,
     };
-    let (from, to) = (args.from.map(|when| when.first(desk.now())), args.to.map(|when| when.last(desk.now())));
+    let (from, to) = (args.from.map(|when| when.first(cx.now())), args.to.map(|when| when.last(cx.now())));
     if from.zip(to).is_some_and(|(from, to)| from > to) {
         return Err(CliError::usage("--from is after --to: nothing was said in between"));
     }
-    let author = args.by.as_deref().map(|name| Author::named(&*desk.loom.snapshot()?, name)).transpose()?;
+    let author = args.by.as_deref().map(|name| Author::named(&*cx.loom.snapshot()?, name)).transpose()?;
     Ok(Filter { author, branch, from, to, kind: args.kind, seen_by: None, before: None })
 }
 
-fn search(args: &Args, scope: Scope, desk: &mut CommandContext<'_>) -> Result<()> {
+fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> {
     let query = Query {
-        only: only(args, desk)?,
-        asker: Some(match desk.agent.profile.kind {
+        only: filter(args, cx)?,
+        asker: Some(match cx.agent.profile.kind {
             AgentKind::Human => AuthorType::Human,
             AgentKind::Model => AuthorType::Model,
         }),
-        limit: args.limit.unwrap_or(HITS) as usize,
+        limit: args.limit.unwrap_or(DEFAULT_HITS) as usize,
         exact: args.exact,
         by_time: args.sort.is_some(),
         ..Query::new(args.words.join(" "), scope)
     };
     if args.count {
-        return figures(&query, desk);
+        return print_counts(&query, cx);
     }
-    let meaning = match models::meaning(desk, &query.text) {
-        Ok(meaning) => meaning,
+    let embedding = match models::embed_query(cx, &query.text) {
+        Ok(embedding) => embedding,
         Err(error) => {
-            let said = format!("recall goes by words alone: {}", one_line(&error.message()));
-            writeln!(io::stderr(), "{said}").map_err(|e| CliError::io("writing", e))?;
+            let notice = format!("recall goes by words alone: {}", one_line(&error.message()));
+            writeln!(io::stderr(), "{notice}").map_err(|e| CliError::io("writing", e))?;
             None
         }
     };
-    let mut found = recall::search_with(&*desk.loom.snapshot()?, &query, meaning.as_ref())?;
+    let mut found = recall::search_with(&*cx.loom.snapshot()?, &query, embedding.as_ref())?;
     found.near.truncate(query.limit.saturating_sub(found.hits.len()));
-    let shown: HashSet<u64> = found.hits.iter().flat_map(with_neighbours).collect();
+    let shown: HashSet<u64> = found.hits.iter().flat_map(hit_and_neighbours).collect();
     // Beside matches, what holds none of the words is their context.
     found.near.retain(|hit| !shown.contains(&hit.node.seq) && (shown.is_empty() || hit.own_words > 0));
-    if found.is_empty() && !desk.out.json {
-        let mut words = found.words.iter().take(WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
-        if found.words.len() > WORDS {
+    if found.is_empty() && !cx.out.json {
+        let mut words = found.words.iter().take(MAX_LISTED_WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
+        if found.words.len() > MAX_LISTED_WORDS {
             words.push_str(" …");
         }
         let looked =
             if words.is_empty() { "looked for as it stands".to_owned() } else { format!("looked for {words}") };
         let filtered = query.only != Filter::default();
-        let wider = match (filtered, &query.scope) {
+        let suggestion = match (filtered, &query.scope) {
             (false, Scope::Everything) => "",
             (false, _) => "; `--in all` looks everywhere",
             (true, _) => "; there may be more without the filters",
         };
-        writeln!(desk.out, "nothing found{} ({}){wider}", if filtered { " that fits" } else { "" }, one_line(&looked))?;
+        writeln!(
+            cx.out,
+            "nothing found{} ({}){suggestion}",
+            if filtered { " that fits" } else { "" },
+            one_line(&looked)
+        )?;
         return Ok(());
     }
-    if !found.absent.is_empty() && !desk.out.json {
+    if !found.absent.is_empty() && !cx.out.json {
         let words: Vec<String> = found.absent.iter().map(|word| format!("{word:?}")).collect();
-        writeln!(desk.out, "{}", paint(DIM, one_line(&format!("nowhere: {}", words.join(", ")))))?;
+        writeln!(cx.out, "{}", paint(DIM, one_line(&format!("nowhere: {}", words.join(", ")))))?;
     }
     for hit in &found.hits {
-        show(hit, true, &found, &query.text, desk)?;
+        print_hit(hit, true, &found, &query.text, cx)?;
     }
-    if !found.near.is_empty() && !desk.out.json {
-        writeln!(desk.out, "{}", paint(DIM, "only near, without all of the words:"))?;
+    if !found.near.is_empty() && !cx.out.json {
+        writeln!(cx.out, "{}", paint(DIM, "only near, without all of the words:"))?;
     }
     for hit in &found.near {
-        show(hit, false, &found, &query.text, desk)?;
+        print_hit(hit, false, &found, &query.text, cx)?;
     }
     Ok(())
 }
 
 /// The sequence numbers of a hit and of what stands beside it.
-fn with_neighbours(hit: &Hit) -> impl Iterator<Item = u64> {
+fn hit_and_neighbours(hit: &Hit) -> impl Iterator<Item = u64> {
     [Some(&hit.node), hit.before.as_ref(), hit.after.as_ref()].into_iter().flatten().map(|node| node.seq)
 }
 
 /// A hit with the part that has the words, and what stands before and after it, marked so.
-fn show(hit: &Hit, matched: bool, found: &SearchResults, text: &str, desk: &mut CommandContext<'_>) -> Result<()> {
+fn print_hit(hit: &Hit, matched: bool, found: &SearchResults, text: &str, cx: &mut CommandContext<'_>) -> Result<()> {
     let node = &hit.node;
-    let name = desk.name(node.author).to_owned();
-    if desk.out.json {
-        return Ok(desk.out.json(&HitJson {
+    let name = cx.name(node.author).to_owned();
+    if cx.out.json {
+        return Ok(cx.out.json(&HitJson {
             node: NodeJson { node, author: &name, position: false },
             passage: hit.passage,
             score: hit.score,
@@ -244,25 +254,25 @@ fn show(hit: &Hit, matched: bool, found: &SearchResults, text: &str, desk: &mut 
         })?);
     }
     let pruned = |node: &Node| if node.state.pruned_by.is_some() { " pruned" } else { "" };
-    let room = desk.out.width.saturating_sub(30).max(30);
+    let room = cx.out.width.saturating_sub(30).max(30);
     let content = if node.content.trim().is_empty() { recall::calls(node).join(" · ") } else { node.content.clone() };
     let words = cut(&recall::excerpt(&content, &found.words, room * 2), room * 3);
-    let words = highlighted(&words, &recall::highlights(&words, &found.words, text));
+    let words = bold_ranges(&words, &recall::highlights(&words, &found.words, text));
     let (name, style) = author(&name, node.author_type);
-    let age = paint(DIM, node.created_at.age(desk.now()));
+    let age = paint(DIM, node.created_at.age(cx.now()));
     let (id, author, hidden) = (paint(ID, &node.local), paint(style, name), paint(MARK, pruned(node)));
-    writeln!(desk.out, "{id}  {author}{hidden}  {age}  {words}")?;
-    for (place, near) in [("before", &hit.before), ("after", &hit.after)] {
+    writeln!(cx.out, "{id}  {author}{hidden}  {age}  {words}")?;
+    for (scope, near) in [("before", &hit.before), ("after", &hit.after)] {
         let Some(near) = near.as_ref().filter(|near| !near.content.trim().is_empty()) else { continue };
-        let name = one_line(desk.name(near.author));
-        let line = format!("  {place:<6}  {}  {name}{}  {}", near.local, pruned(near), cut(&near.content, room));
-        writeln!(desk.out, "{}", paint(DIM, line))?;
+        let name = one_line(cx.name(near.author));
+        let line = format!("  {scope:<6}  {}  {name}{}  {}", near.local, pruned(near), cut(&near.content, room));
+        writeln!(cx.out, "{}", paint(DIM, line))?;
     }
     Ok(())
 }
 
 /// A line with these bytes of it in bold.
-fn highlighted(line: &str, ranges: &[Range<usize>]) -> String {
+fn bold_ranges(line: &str, ranges: &[Range<usize>]) -> String {
     let (mut shown, mut end) = (String::new(), 0);
     for range in ranges {
         shown.push_str(&line[end..range.start]);
@@ -273,9 +283,9 @@ fn highlighted(line: &str, ranges: &[Range<usize>]) -> String {
 }
 
 /// How many nodes hold what was searched for.
-fn figures(query: &Query, desk: &mut CommandContext<'_>) -> Result<()> {
-    let counts = recall::count(&*desk.loom.snapshot()?, query, &|_| true)?;
-    desk.say(&counts, || {
+fn print_counts(query: &Query, cx: &mut CommandContext<'_>) -> Result<()> {
+    let counts = recall::count(&*cx.loom.snapshot()?, query, &|_| true)?;
+    cx.print_value(&counts, || {
         let authors = counts.authors.iter().map(|(author, n)| format!("\n{n:>8}  {author}"));
         let tools = counts.tools.iter().map(|(tool, n)| format!("\n{n:>8}  tool {}", one_line(tool)));
         format!("{:>8}  in all{}", counts.total, authors.chain(tools).collect::<String>())
@@ -283,58 +293,58 @@ fn figures(query: &Query, desk: &mut CommandContext<'_>) -> Result<()> {
 }
 
 /// Nodes, each whole.
-fn list(nodes: &[Node], none: &str, desk: &mut CommandContext<'_>) -> Result<()> {
+fn print_nodes(nodes: &[Node], none: &str, cx: &mut CommandContext<'_>) -> Result<()> {
     for node in nodes {
-        let name = desk.name(node.author).to_owned();
-        if desk.out.json {
-            desk.out.json(&NodeJson { node, author: &name, position: false })?;
+        let name = cx.name(node.author).to_owned();
+        if cx.out.json {
+            cx.out.json(&NodeJson { node, author: &name, position: false })?;
             continue;
         }
         let turn = node.turn.map(|turn| format!("turn {turn}  ")).unwrap_or_default();
         let (name, style) = author(&name, node.author_type);
-        let call = recall::called_with(&*desk.loom.snapshot()?, node)?;
+        let call = recall::called_with(&*cx.loom.snapshot()?, node)?;
         let call = call.map(|call| format!("({})", one_line(&call))).unwrap_or_default();
         let tool = node.tool.name.as_deref().map(|tool| format!("  {}{call}", one_line(tool))).unwrap_or_default();
         let calls: String = recall::calls(node).iter().map(|call| format!("\ncalls {call}")).collect();
-        let said = sanitize(&format!("{}{calls}", node.content)).trim_start_matches('\n').to_owned();
-        writeln!(desk.out, "{}  {turn}{}{tool}\n{said}", paint(ID, &node.local), paint(style, name))?;
+        let notice = sanitize(&format!("{}{calls}", node.content)).trim_start_matches('\n').to_owned();
+        writeln!(cx.out, "{}  {turn}{}{tool}\n{notice}", paint(ID, &node.local), paint(style, name))?;
     }
-    if nodes.is_empty() && !desk.out.json {
-        writeln!(desk.out, "{}", one_line(none))?;
+    if nodes.is_empty() && !cx.out.json {
+        writeln!(cx.out, "{}", one_line(none))?;
     }
     Ok(())
 }
 
-fn scope(args: &Args, desk: &CommandContext<'_>) -> Result<Scope> {
-    Ok(match args.place {
-        _ if args.session.is_some() => Scope::Session(session(args, desk)?.id),
-        PlaceJson::Session => Scope::Session(session(args, desk)?.id),
-        PlaceJson::Tree => Scope::Tree(desk.here()?.tree.id),
-        PlaceJson::Workspace => Scope::Workspace(desk.workspace.clone()),
-        PlaceJson::All => Scope::Everything,
+fn scope(args: &Args, cx: &CommandContext<'_>) -> Result<Scope> {
+    Ok(match args.scope {
+        _ if args.session.is_some() => Scope::Session(session(args, cx)?.id),
+        RecallScopeArg::Session => Scope::Session(session(args, cx)?.id),
+        RecallScopeArg::Tree => Scope::Tree(cx.position()?.tree.id),
+        RecallScopeArg::Workspace => Scope::Workspace(cx.workspace.clone()),
+        RecallScopeArg::All => Scope::Everything,
     })
 }
 
 /// The session that is meant. Whom a person talks with in `loom chat` has the session, and the person's words are its turns.
-fn session(args: &Args, desk: &CommandContext<'_>) -> Result<Session> {
+fn session(args: &Args, cx: &CommandContext<'_>) -> Result<Session> {
     if let Some(text) = &args.session {
-        return sessions::find(desk, text);
+        return sessions::find(cx, text);
     }
-    let (workspace, tree) = (Some(desk.workspace.clone()), Some(desk.here()?.tree.id));
+    let (workspace, tree) = (Some(cx.workspace.clone()), Some(cx.position()?.tree.id));
     let filter = SessionFilter { workspace, tree, spoken: true, limit: 1, ..SessionFilter::default() };
-    desk.loom.sessions(&filter)?.pop().ok_or_else(|| CliError::Failed {
+    cx.loom.sessions(&filter)?.pop().ok_or_else(|| CliError::Failed {
         message: "no session has said anything in this tree yet".to_owned(),
         hint: Some("what came in with an import is of no session: it is found by its words".to_owned()),
     })
 }
 
 /// What is said where there is nothing, of a filter.
-fn fitting(only: &Filter) -> &'static str {
-    if *only == Filter::default() { "" } else { " that fit" }
+fn filter_suffix(filter: &Filter) -> &'static str {
+    if *filter == Filter::default() { "" } else { " that fit" }
 }
 
 /// `5-10`, or `5` alone.
-fn numbers(text: &str) -> Result<(u64, u64)> {
+fn parse_turns(text: &str) -> Result<(u64, u64)> {
     let (from, to) = text.split_once('-').unwrap_or((text, text));
     let number = |text: &str| text.trim().parse().map_err(|_| CliError::failed("turns are written 5-10"));
     Ok((number(from)?, number(to)?))

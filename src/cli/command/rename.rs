@@ -22,8 +22,8 @@ pub(crate) struct Args {
 }
 
 /// Changes the tree's words.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
     let words = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.trim().is_empty()));
     let patch = TreePatch {
         title: words(args.title),
@@ -33,8 +33,8 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     if patch == TreePatch::default() {
         return Err(CliError::usage("what is to change? give a title, --description or --system"));
     }
-    let receipt = desk.actor().rename(here.tree.id, patch)?;
-    let tree = desk.loom.tree(here.tree.id)?;
-    let width = desk.out.width;
-    desk.done(Op::Rename, &receipt, || tree_line(&tree, width))
+    let receipt = cx.actor().rename(current.tree.id, patch)?;
+    let tree = cx.loom.tree(current.tree.id)?;
+    let width = cx.out.width;
+    cx.print_receipt(Op::Rename, &receipt, || tree_line(&tree, width))
 }

@@ -32,18 +32,18 @@ pub(crate) struct Args {
 }
 
 /// Adds the node.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, session, actor) = desk.work()?;
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, session, actor) = cx.ensure_session()?;
     // A position is read when the change is made, so that several processes that talk at once make one chain.
     let parent = match args.at.as_deref() {
-        Some(id) => Parent::Node(desk.node(&here, id)?.id),
+        Some(id) => Parent::Node(cx.node(&current, id)?.id),
         None => Parent::Position(session),
     };
-    let text = input::text(args.text, "")?;
+    let text = input::read_text(args.text, "")?;
     let kind = EdgeKind::from_str(&args.kind).unwrap_or(EdgeKind::Continuation);
     let mut node = actor.draft(parent, NodeDraft { kind: Some(kind), ..NodeDraft::text(text) });
     if let Some(name) = &args.by {
-        let by = desk.loom.agent(name)?;
+        let by = cx.loom.agent(name)?;
         node.author = by.id();
         node.author_type = match by.profile.kind {
             AgentKind::Human => AuthorType::Human,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     }
     let receipt = actor.commit(Op::Append, vec![Mutation::Append(Box::new(node))])?;
     let local = receipt.nodes.first().map(|node| paint(ID, &node.local)).unwrap_or_default();
-    desk.done(Op::Append, &receipt, || match kind {
+    cx.print_receipt(Op::Append, &receipt, || match kind {
         EdgeKind::Continuation => format!("{local}  you are here"),
         kind => format!("{local}  {kind} added"),
     })

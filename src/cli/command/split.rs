@@ -24,14 +24,14 @@ pub(crate) struct Args {
 }
 
 /// Cuts the node.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let node = desk.node(&here, &args.id)?;
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let node = cx.node(&current, &args.id)?;
     let at = match (args.after, args.at) {
         (Some(words), _) => SplitAt::After(words),
         (None, at) => SplitAt::Character(at.unwrap_or(0)),
     };
     let receipt = actor.split(node.id, &at)?;
     let halves: Vec<String> = receipt.nodes.iter().map(|node| paint(ID, &node.local)).collect();
-    desk.done(Op::Split, &receipt, || format!("{}  the halves of {}", halves.join("  "), paint(ID, &node.local)))
+    cx.print_receipt(Op::Split, &receipt, || format!("{}  the halves of {}", halves.join("  "), paint(ID, &node.local)))
 }

@@ -29,39 +29,40 @@ struct UndoJson {
     target_op: Op,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<String>,
-    told: String,
+    #[serde(rename = "told")]
+    description: String,
     seq: u64,
 }
 
 /// Takes the newest change back.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
     let agent = match &args.agent {
-        Some(name) => desk.loom.agent(name)?.id(),
+        Some(name) => cx.loom.agent(name)?.id(),
         None => actor.agent(),
     };
-    let undone = actor.undo_of(agent, Some(here.tree.id))?;
-    tell(&undone, Op::Undo, desk)
+    let undone = actor.undo_of(agent, Some(current.tree.id))?;
+    print_result(&undone, Op::Undo, cx)
 }
 
 /// Does it again.
-pub(crate) fn redo(_: &RedoArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let undone = actor.redo(Some(here.tree.id))?;
-    tell(&undone, Op::Redo, desk)
+pub(crate) fn redo(_: &RedoArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let undone = actor.redo(Some(current.tree.id))?;
+    print_result(&undone, Op::Redo, cx)
 }
 
-fn tell(undone: &UndoResult, op: Op, desk: &mut CommandContext<'_>) -> Result<()> {
+fn print_result(undone: &UndoResult, op: Op, cx: &mut CommandContext<'_>) -> Result<()> {
     let entry = &undone.target.entry;
-    let told = UndoJson {
+    let json = UndoJson {
         op,
         target: undone.target.group,
         target_op: entry.op,
         node: entry.local.as_ref().map(ToString::to_string),
-        told: undone.told.words(&|id| id.to_string(), &quoted),
+        description: undone.told.words(&|id| id.to_string(), &quoted),
         seq: undone.receipt.seq,
     };
-    desk.say(&told, || {
+    cx.print_value(&json, || {
         let what = undone.told.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
         format!("{}: {what}", if op == Op::Undo { "taken back" } else { "done again" })
     })

@@ -9,9 +9,9 @@ use crate::cli::{
 };
 
 /// Columns of a bookmark's label.
-const LABEL: usize = 24;
+const LABEL_COLUMNS: usize = 24;
 /// Columns of a name.
-const NAME: usize = 20;
+const NAME_COLUMNS: usize = 20;
 
 /// A name, fit to show, and how it looks.
 pub(crate) fn author(name: &str, kind: AuthorType) -> (String, Style) {
@@ -21,7 +21,7 @@ pub(crate) fn author(name: &str, kind: AuthorType) -> (String, Style) {
         AuthorType::Tool => AnsiColor::Blue.on_default(),
         AuthorType::System => DIM,
     };
-    (cut(name, NAME), style)
+    (cut(name, NAME_COLUMNS), style)
 }
 
 /// A node's marks, each with its look: bookmark, kind, notes, links, wordings, what hides it or cut it off.
@@ -29,7 +29,7 @@ pub(crate) fn marks(node: &Node) -> Vec<(String, Style)> {
     let state = &node.state;
     let mut marks = Vec::new();
     if let Some(label) = &state.bookmark {
-        marks.push((format!("★ {}", cut(label, LABEL)).trim_end().to_owned(), MARK));
+        marks.push((format!("★ {}", cut(label, LABEL_COLUMNS)).trim_end().to_owned(), MARK));
     }
     if node.kind != EdgeKind::Continuation && state.versions == 0 {
         marks.push((node.kind.to_string(), MARK));

@@ -55,37 +55,41 @@ pub(crate) struct Outline {
 }
 
 /// A run longer than this is folded.
-const RUN: usize = 7;
+const MAX_UNFOLDED_RUN: usize = 7;
 /// Nodes that are shown at each end of a folded run.
-const ENDS: usize = 2;
+const FOLD_END_NODES: usize = 2;
 /// Branches shown at one branch point.
-const BRANCHES: usize = 24;
+const MAX_BRANCHES: usize = 24;
 /// Nodes that are read at most for an outline whose length is limited.
-const READS: usize = 5_000;
+const MAX_NODES_READ: usize = 5_000;
 /// Nodes of the path to the position that an outline may begin above it.
-const ABOVE: u32 = 40;
+const MAX_PATH_ABOVE: u32 = 40;
 /// Columns that guides leave to the text.
-const TEXT: usize = 52;
+const MIN_TEXT_COLUMNS: usize = 52;
 /// Levels of branches at which even an unlimited outline stops.
-const DEEPEST: usize = 200;
+const MAX_LEVELS: usize = 200;
 
 impl Outline {
     /// The outline of the branch at `start`; without it, of the tree, or of what is around the position if that is
     /// far down.
-    pub(crate) fn of(
+    pub(crate) fn build(
         snapshot: &dyn Snapshot,
         start: Option<Node>,
         root: Option<NodeId>,
         position: &Node,
         versions: &[NodeId],
-        look: &OutlineOptions,
+        options: &OutlineOptions,
     ) -> Result<Self> {
-        let path = snapshot.path_back(position.id, versions, ABOVE)?;
-        let levels = if look.lines == 0 { DEEPEST } else { (look.width.saturating_sub(TEXT) / 3).clamp(4, 30) };
+        let path = snapshot.path_back(position.id, versions, MAX_PATH_ABOVE)?;
+        let levels = if options.lines == 0 {
+            MAX_LEVELS
+        } else {
+            (options.width.saturating_sub(MIN_TEXT_COLUMNS) / 3).clamp(4, 30)
+        };
         let start = match start {
             Some(node) => Some(node),
-            None if look.lines == 0 => root.map(|id| snapshot.node(id)).transpose()?.flatten(),
-            None => near(&path, levels).cloned().or_else(|| Some(position.clone())),
+            None if options.lines == 0 => root.map(|id| snapshot.node(id)).transpose()?.flatten(),
+            None => outline_start(&path, levels).cloned().or_else(|| Some(position.clone())),
         };
         let Some(start) = start else { return Ok(Self { above: 0, lines: Vec::new() }) };
         // Counts and children are those of the original wording; which one is read is chosen again on the way.
@@ -100,10 +104,10 @@ impl Outline {
         };
         let above = start.depth;
         let path = path.into_iter().map(|node| (node.id, node)).collect();
-        let lines = if look.lines == 0 { usize::MAX } else { look.lines };
+        let lines = if options.lines == 0 { usize::MAX } else { options.lines };
         let mut walk = OutlineWalker {
             snapshot,
-            look,
+            options,
             versions: &versions,
             path,
             position: position.id,
@@ -118,7 +122,7 @@ impl Outline {
 }
 
 /// The first node of the path from which the position is not too many levels down.
-fn near(path: &[Node], levels: usize) -> Option<&Node> {
+fn outline_start(path: &[Node], levels: usize) -> Option<&Node> {
     let mut branch_points = 0;
     let mut from = path.len().checked_sub(1)?;
     for (index, node) in path.iter().enumerate().rev().skip(1) {
@@ -133,7 +137,7 @@ fn near(path: &[Node], levels: usize) -> Option<&Node> {
 
 struct OutlineWalker<'a> {
     snapshot: &'a dyn Snapshot,
-    look: &'a OutlineOptions,
+    options: &'a OutlineOptions,
     versions: &'a [NodeId],
     /// The end of the path to the position: these branches are shown whatever else is left out.
     path: HashMap<NodeId, Node>,
@@ -171,13 +175,13 @@ impl OutlineWalker<'_> {
     }
 
     fn draw_branches(&mut self, mut next: OutlineNext, guides: &str, mut room: usize, level: usize) -> Result<()> {
-        let most = room.min(if self.look.lines == 0 { usize::MAX } else { BRANCHES });
+        let most = room.min(if self.options.lines == 0 { usize::MAX } else { MAX_BRANCHES });
         if next.nodes.len() > most {
-            let beyond = next.nodes.split_off(most);
-            next.more = next.more.map(|more| more + beyond.len());
+            let hidden = next.nodes.split_off(most);
+            next.more = next.more.map(|more| more + hidden.len());
             // The branch that leads to the position is not left out.
             if let (Some(node), Some(last)) =
-                (beyond.into_iter().find(|n| self.path.contains_key(&n.id)), next.nodes.last_mut())
+                (hidden.into_iter().find(|n| self.path.contains_key(&n.id)), next.nodes.last_mut())
             {
                 *last = node;
             }
@@ -220,11 +224,11 @@ impl OutlineWalker<'_> {
         if node.state.versions == 0 {
             return Ok(vec![node]);
         }
-        let mut wordings = self.snapshot.versions(node.id)?;
-        self.reads += wordings.len();
-        let wanted = self.versions.iter().find_map(|id| wordings.iter().position(|n| n.id == *id));
-        let Some(chosen) = wanted.or(wordings.len().checked_sub(1)) else { return Ok(vec![node]) };
-        let mut chosen = wordings.swap_remove(chosen);
+        let mut versions_read = self.snapshot.versions(node.id)?;
+        self.reads += versions_read.len();
+        let wanted = self.versions.iter().find_map(|id| versions_read.iter().position(|n| n.id == *id));
+        let Some(chosen) = wanted.or(versions_read.len().checked_sub(1)) else { return Ok(vec![node]) };
+        let mut chosen = versions_read.swap_remove(chosen);
         chosen.state.versions = node.state.versions;
         chosen.state.continuations = node.state.continuations;
         let mut read = vec![chosen];
@@ -242,18 +246,18 @@ impl OutlineWalker<'_> {
     fn next(&mut self, node: &Node) -> Result<OutlineNext> {
         let none = OutlineNext { nodes: Vec::new(), more: Some(0) };
         let total = node.state.continuations as usize;
-        if total == 0 && !self.look.pruned {
+        if total == 0 && !self.options.pruned {
             return Ok(none);
         }
-        let too_deep = self.look.depth.is_some_and(|depth| node.depth.saturating_sub(self.top) >= depth);
-        if too_deep || self.look.lines > 0 && self.reads > READS {
+        let too_deep = self.options.depth.is_some_and(|depth| node.depth.saturating_sub(self.top) >= depth);
+        if too_deep || self.options.lines > 0 && self.reads > MAX_NODES_READ {
             return Ok(OutlineNext { more: Some(total), ..none });
         }
-        let limited = self.look.lines > 0;
-        let limit = if limited { BRANCHES + 1 } else { 0 };
+        let limited = self.options.lines > 0;
+        let limit = if limited { MAX_BRANCHES + 1 } else { 0 };
         let filter = ChildFilter {
             kind: Some(EdgeKind::Continuation),
-            pruned: self.look.pruned,
+            pruned: self.options.pruned,
             limit: u32::try_from(limit).unwrap_or(0),
         };
         let mut nodes = self.snapshot.children(node.id, &filter)?;
@@ -266,7 +270,7 @@ impl OutlineWalker<'_> {
         }
         let more = match all {
             true => Some(0),
-            false if self.look.pruned => None,
+            false if self.options.pruned => None,
             false => Some(total.saturating_sub(nodes.len())),
         };
         Ok(OutlineNext { nodes, more })
@@ -276,11 +280,11 @@ impl OutlineWalker<'_> {
     fn draw_run(&mut self, run: Vec<Node>, first: String, guides: &str, room: usize) -> Result<bool> {
         let begin = self.lines.len();
         let length = run.len();
-        let fold = !self.look.full && length > RUN;
+        let fold = !self.options.full && length > MAX_UNFOLDED_RUN;
         let mut folded: Vec<Node> = Vec::new();
         let mut first = Some(first);
         for (index, node) in run.into_iter().enumerate() {
-            if fold && index >= ENDS && index + ENDS < length && self.foldable(&node) {
+            if fold && index >= FOLD_END_NODES && index + FOLD_END_NODES < length && self.foldable(&node) {
                 folded.push(node);
                 continue;
             }
@@ -305,7 +309,7 @@ impl OutlineWalker<'_> {
     }
 
     fn draw_node(&mut self, node: Node, own: String, guides: &str) -> Result<()> {
-        let notes = if self.look.notes { self.notes(&node)? } else { Vec::new() };
+        let notes = if self.options.notes { self.notes(&node)? } else { Vec::new() };
         self.lines.push(OutlineLine { guides: own, what: LineKind::Node(Box::new(node), false) });
         let beside =
             |note| OutlineLine { guides: format!("{guides}┊ "), what: LineKind::Node(Box::new(note), false) };
@@ -326,7 +330,7 @@ impl OutlineWalker<'_> {
     fn notes(&mut self, node: &Node) -> Result<Vec<Node>> {
         let mut notes = Vec::new();
         for kind in EdgeKind::ALL.iter().filter(|k| !matches!(k, EdgeKind::Continuation | EdgeKind::Version)) {
-            let filter = ChildFilter { kind: Some(*kind), pruned: self.look.pruned, limit: 20 };
+            let filter = ChildFilter { kind: Some(*kind), pruned: self.options.pruned, limit: 20 };
             notes.extend(self.snapshot.children(node.id, &filter)?);
         }
         self.reads += notes.len();

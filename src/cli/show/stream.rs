@@ -12,7 +12,7 @@ use crate::cli::{
 };
 
 /// Lines of an answer that are shown; the agent gets all of them.
-const LINES: usize = 6;
+const MAX_ANSWER_LINES: usize = 6;
 
 /// Prints a turn.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct StreamPrinter {
 
 impl StreamPrinter {
     /// Prints what is to be seen of an event.
-    pub(crate) fn hear(&mut self, progress: &Progress, out: &mut CliOutput) -> io::Result<()> {
+    pub(crate) fn on_progress(&mut self, progress: &Progress, out: &mut CliOutput) -> io::Result<()> {
         match progress {
             Progress::Text { text, .. } => {
                 // The blank lines between words and commands are the commands' own.
@@ -44,10 +44,10 @@ impl StreamPrinter {
                 writeln!(out, "  {}", paint(DIM, cut(line, out.width.saturating_sub(2))))?;
                 let style = if reply.is_ok() { DIM } else { MARK };
                 let answer = reply.to_string();
-                for shown in answer.lines().take(LINES) {
+                for shown in answer.lines().take(MAX_ANSWER_LINES) {
                     writeln!(out, "    {}", paint(style, cut(shown, out.width.saturating_sub(4))))?;
                 }
-                let more = answer.lines().count().saturating_sub(LINES);
+                let more = answer.lines().count().saturating_sub(MAX_ANSWER_LINES);
                 if more > 0 {
                     writeln!(out, "    {}", paint(DIM, format!("… {} more", count(more as u64, "line"))))?;
                 }
@@ -57,9 +57,9 @@ impl StreamPrinter {
                 self.end_line(out)?;
                 writeln!(out, "{}", paint(MARK, "the turn ends here: it had all of its rounds"))?;
             }
-            Progress::Delegated { told, .. } => {
+            Progress::Delegated { told: update, .. } => {
                 self.end_line(out)?;
-                if let Some(line) = delegation::line(told, out.width.saturating_sub(4)) {
+                if let Some(line) = delegation::update_line(update, out.width.saturating_sub(4)) {
                     writeln!(out, "    {}", line.trim_end())?;
                 }
             }

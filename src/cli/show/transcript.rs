@@ -16,7 +16,7 @@ use crate::cli::{
 };
 
 /// Columns that a text gets in any case.
-const SHORTEST: usize = 12;
+const MIN_TEXT_COLUMNS: usize = 12;
 
 /// Collects pieces of a line and counts their columns.
 struct TranscriptParts {
@@ -41,9 +41,9 @@ impl TranscriptParts {
 
 impl OutlineLine {
     /// The line as it is printed, at most `width` columns if the guides leave room for that.
-    pub(crate) fn draw(&self, name: &str, here: bool, now: Timestamp, width: usize) -> String {
+    pub(crate) fn draw(&self, name: &str, is_current: bool, now: Timestamp, width: usize) -> String {
         let mut line = TranscriptParts { text: String::new(), columns: 0 };
-        line.push(BOLD, if here { "* " } else { "  " });
+        line.push(BOLD, if is_current { "* " } else { "  " });
         line.push(DIM, &self.guides);
         match &self.what {
             LineKind::Folded(folded) => line.push(DIM, &format!("⋮ {folded} more")),
@@ -52,13 +52,13 @@ impl OutlineLine {
             LineKind::Node(node, more) => {
                 node_line(&mut line, node, name, now);
                 line.gap();
-                let tail = match (here, *more) {
+                let tail = match (is_current, *more) {
                     (true, true) => "  ← you are here ▸",
                     (true, false) => "  ← you are here",
                     (false, true) => " ▸",
                     (false, false) => "",
                 };
-                let room = width.saturating_sub(line.columns + tail.width()).max(SHORTEST);
+                let room = width.saturating_sub(line.columns + tail.width()).max(MIN_TEXT_COLUMNS);
                 let words = cut(&node.content, room);
                 let style = if node.state.pruned_by.is_some() { DIM } else { anstyle::Style::new() };
                 line.push(style, &words);
@@ -114,8 +114,8 @@ fn header(node: &Node, name: &str, now: Timestamp) -> String {
 }
 
 /// A turn of a conversation: its header and its whole content, whose words are wrapped at a width if one is given.
-pub(crate) fn turn(node: &Node, name: &str, now: Timestamp, here: bool, width: Option<usize>) -> String {
-    let marker = if here { paint(BOLD, "* ") } else { String::new() };
+pub(crate) fn turn(node: &Node, name: &str, now: Timestamp, is_current: bool, width: Option<usize>) -> String {
+    let marker = if is_current { paint(BOLD, "* ") } else { String::new() };
     let content = sanitize(node.content.trim_end_matches('\n'));
     let content = width.map_or_else(|| content.to_string(), |width| wrap(&content, width));
     let content = if node.purged_at.is_some() { paint(DIM, "(purged)") } else { content };
