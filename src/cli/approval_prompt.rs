@@ -1,5 +1,5 @@
-//! A person's yes or no, at the terminal: what is about to be done is shown literally, page by page, and a yes counts only
-//! once its end was shown. Nothing that was typed before the question counts as its answer.
+//! Approval prompts at the terminal. A prompt shows the request literally, in pages. A yes counts only after the last
+//! page was shown, and input typed before the prompt is discarded.
 
 use std::{
     collections::HashSet,
@@ -18,13 +18,13 @@ use super::{
     terminal_lock::TerminalLock,
 };
 
-/// Asks at the terminal.
+/// An [`Approval`] that prompts at the terminal.
 pub(crate) struct TerminalApproval {
-    /// Whether nobody can be asked: what is printed is data, or what is read is no terminal.
+    /// True if no prompt is possible: output is JSON, or standard input or standard error is not a terminal.
     non_interactive: bool,
-    /// What was allowed for good: the tool, and what it is about.
+    /// Requests answered with `always`, as pairs of tool and subject.
     always: Arc<Mutex<HashSet<(String, String)>>>,
-    /// One question at a time, and none while somebody writes.
+    /// Serializes prompts, and keeps them from interrupting the line editor.
     terminal_lock: Arc<TerminalLock>,
 }
 
@@ -44,7 +44,7 @@ impl Approval for TerminalApproval {
                     "run_command" => "--allow",
                     _ => "--allow-write",
                 };
-                let why = format!("nobody is there to be asked, and it is not allowed beforehand ({option} would)");
+                let why = format!("no terminal to ask at, and it was not allowed in advance ({option} allows it)");
                 return Decision::No(Some(why));
             }
             let _turn = self.terminal_lock.lock_question().await;
@@ -62,7 +62,7 @@ impl Approval for TerminalApproval {
                 }
                 Ok(Ok(ApprovalAnswer::Yes)) => Decision::Yes,
                 Ok(Ok(ApprovalAnswer::No(why))) => Decision::No(why),
-                // Who cannot be asked has not agreed.
+                // A failed prompt counts as a refusal.
                 Ok(Err(_)) | Err(_) => Decision::No(None),
             }
         })
@@ -76,7 +76,7 @@ enum ApprovalAnswer {
     No(Option<String>),
 }
 
-/// Asks until there is an answer, or nobody waits for one any more.
+/// Prompts until the user answers or the request is withdrawn. `pending` is dropped when it is.
 fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnswer> {
     let size = terminal_size::terminal_size_of(io::stderr());
     let (columns, height) = size.map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
@@ -87,7 +87,7 @@ fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnsw
     loop {
         let hidden = rows.len() - shown;
         let choices = if hidden > 0 {
-            let note = format!("… {} more, which have to be shown before a yes counts", count(hidden as u64, "line"));
+            let note = format!("… {} more; all must be shown before a yes counts", count(hidden as u64, "line"));
             text.push_str(&format!("    {}\n", paint(DIM, note)));
             "s(hows the next), n(o)".to_owned()
         } else if request.subject.is_empty() {
@@ -121,7 +121,7 @@ fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnsw
     }
 }
 
-/// What a yes for good covers: the very same, or the same tool for the file.
+/// Describes the scope of `always`: this exact request, or the tool for this file.
 fn always_scope(request: &ApprovalRequest) -> String {
     if request.subject == request.what || request.subject == request.detail {
         return format!("{} of exactly this", literal_line(&request.tool));
@@ -129,8 +129,7 @@ fn always_scope(request: &ApprovalRequest) -> String {
     format!("{} for {}", literal_line(&request.tool), literal_line(&request.subject))
 }
 
-/// What a question covers as rows of a screen: all of it literally, with a bar where a line begins and a broken one where it
-/// only goes on.
+/// Returns the request as rows of a terminal. `│` marks the first row of a line, `┊` a row that continues it.
 fn rows(request: &ApprovalRequest, columns: usize) -> Vec<String> {
     let mut rows: Vec<String> =
         split_columns(&literal_line(&request.what), columns).map(|row| paint(BOLD, row)).collect();
@@ -145,7 +144,7 @@ fn rows(request: &ApprovalRequest, columns: usize) -> Vec<String> {
     rows
 }
 
-/// A line in pieces of so many columns; one that is empty is one piece.
+/// Splits a line into segments of at most `columns` columns. An empty line gives one empty segment.
 fn split_columns(line: &str, columns: usize) -> impl Iterator<Item = String> {
     let (mut segments, mut used) = (vec![String::new()], 0);
     for c in line.chars() {
@@ -171,7 +170,7 @@ fn parse_answer(answer: &str) -> ApprovalAnswer {
     }
 }
 
-/// A line from the terminal; `None` at its end, or when nobody waits for it any more.
+/// Reads a line from the terminal. Returns `None` at end of input, or when the request is withdrawn.
 fn read_line(pending: &Weak<()>) -> io::Result<Option<String>> {
     #[cfg(unix)]
     loop {
@@ -179,12 +178,12 @@ fn read_line(pending: &Weak<()>) -> io::Result<Option<String>> {
         if pending.strong_count() == 0 {
             return Ok(None);
         }
-        // Reading would wait on after the question is withdrawn, and take the next line for its answer.
+        // A blocking read would outlive a withdrawn request and consume the next line.
         let stdin = io::stdin();
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 })) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            // The question may have been withdrawn meanwhile; what was typed is then not for it.
+            // If the request was withdrawn meanwhile, the input is not its answer.
             Ok(_) if pending.strong_count() > 0 => break,
             Ok(_) => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -196,9 +195,9 @@ fn read_line(pending: &Weak<()>) -> io::Result<Option<String>> {
     Ok((io::stdin().read_line(&mut line)? > 0).then_some(line))
 }
 
-/// Keys that were pressed before the question was there.
+/// Discards keys pressed before the prompt was shown.
 fn discard_typed_input() {
-    // What is no terminal has nothing to forget.
+    // Fails if standard input is not a terminal, which has nothing to discard.
     #[cfg(unix)]
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
 }

@@ -1,4 +1,4 @@
-//! Who does delegated work here: agents and models as the configuration and the command line have them.
+//! Builds the orchestrator of delegated work from the configuration and the command line.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -25,13 +25,13 @@ use super::{
     terminal_lock::TerminalLock,
 };
 
-/// Everything that a crew is made of, before it is needed.
+/// The settings of an orchestrator that is built when it is first needed.
 #[derive(Clone)]
 pub(crate) struct OrchestratorBuilder {
     pub(crate) config: Config,
     pub(crate) worker: Agent,
     pub(crate) judge: Agent,
-    /// The model of those who work, if the command line names one.
+    /// The workers' model, if the command line names one.
     pub(crate) model: Option<String>,
     pub(crate) approval: Arc<dyn Approval>,
     pub(crate) worker_tools: Option<Arc<dyn WorkerTools>>,
@@ -41,33 +41,34 @@ pub(crate) struct OrchestratorBuilder {
     pub(crate) drafts: PathBuf,
 }
 
-/// Who works: this agent if it acts by commands, else the collaborator; and who judges: somebody else, if there is one.
+/// Returns the worker and the judge. The worker is `agent` if it runs commands, else the collaborator. The judge is the
+/// subject, if that agent exists.
 pub(crate) fn select_agents(loom: &Loom, agent: &Agent) -> Result<(Agent, Agent)> {
     let can_work =
         |agent: &Agent| agent.profile.kind == AgentKind::Model && agent.profile.permissions.has(Permission::LoomAware);
     let worker = if can_work(agent) { agent.clone() } else { loom.agent("collaborator")? };
     if !can_work(&worker) {
-        return Err(CliError::failed(format!("{} does not act by commands, so it cannot work", worker.name())));
+        return Err(CliError::failed(format!("{} does not run commands, so it cannot be a worker", worker.name())));
     }
     let judge = loom.agent("subject").unwrap_or_else(|_| worker.clone());
     Ok((worker, judge))
 }
 
-/// Who is asked before something is done: the person at the terminal.
+/// Returns the approval that prompts at the terminal.
 #[cfg(feature = "workspace")]
 pub(crate) fn terminal_approval(json: bool, terminal_lock: &Arc<TerminalLock>) -> Arc<dyn Approval> {
     Arc::new(super::approval_prompt::TerminalApproval::new(json, Arc::clone(terminal_lock)))
 }
 
-/// Nobody: this program was built without what asks.
+/// Returns an approval that refuses: a build without the feature `workspace` cannot prompt.
 #[cfg(not(feature = "workspace"))]
 pub(crate) fn terminal_approval(_: bool, _: &Arc<TerminalLock>) -> Arc<dyn Approval> {
-    let why = "this program was built without the cargo feature workspace, which asks; --yes agrees beforehand";
+    let why = "this program was built without the cargo feature workspace and cannot ask; --yes approves in advance";
     Arc::new(loomtree::session::Decision::No(Some(why.to_owned())))
 }
 
-/// Who does delegated work for whoever is at this desk, by models as configured, and with these tools; `None` where nobody
-/// could do it, and who delegates is told that no orchestrator is set up.
+/// Returns the orchestrator of the acting agent's delegations, with the configured models. Returns `None` if no agent
+/// can work; the executor then reports that no orchestrator is configured.
 pub(crate) fn default_orchestrator(
     cx: &CommandContext<'_>,
     approval: Arc<dyn Approval>,
@@ -88,7 +89,7 @@ pub(crate) fn default_orchestrator(
     }))
 }
 
-/// An orchestrator that is made when something is delegated.
+/// Returns an orchestrator that is built at the first delegation.
 pub(crate) fn lazy(builder: OrchestratorBuilder) -> Arc<dyn Orchestrator> {
     Arc::new(LazyOrchestrator::new(Box::new(move || {
         let builder = builder.clone();
@@ -132,15 +133,15 @@ async fn build(builder: OrchestratorBuilder) -> std::result::Result<Orchestrator
     })
 }
 
-/// What happens in delegated work, as a line of that width; nothing for what is too small.
+/// Returns an update as a line of at most `width` columns, or `None` for minor updates.
 pub(crate) fn update_line(update: &DelegationUpdate, width: usize) -> Option<String> {
     let named = |task: &usize, title: &str| format!("{} {}", task + 1, one_line(title));
-    // Beside a title there is room for half of the line.
+    // The title takes half of the line.
     let (title_width, rest) = (width / 2, (width / 2).saturating_sub(14));
     let note = |text: &str| if text.is_empty() { String::new() } else { paint(DIM, cut(&one_line(text), rest)) };
     Some(match update {
         DelegationUpdate::Planning { delegation, model } => {
-            format!("{}  is planned by {}", paint(ID, delegation), note(model))
+            format!("{}  planning with {}", paint(ID, delegation), note(model))
         }
         DelegationUpdate::Planned { delegation, subtasks } => {
             format!("{}  planned: {}", paint(ID, delegation), count(subtasks.len() as u64, "subtask"))
@@ -155,7 +156,7 @@ pub(crate) fn update_line(update: &DelegationUpdate, width: usize) -> Option<Str
             format!("        {mark} {}  {}", cut(&named(task, title), title_width), note(why))
         }
         DelegationUpdate::Skipped { task, title, needs } => {
-            format!("        [-] {}  {}", cut(&named(task, title), title_width), note(&format!("it needs {needs}")))
+            format!("        [-] {}  {}", cut(&named(task, title), title_width), note(&format!("requires {needs}")))
         }
         _ => return None,
     })

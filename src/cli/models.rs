@@ -1,4 +1,4 @@
-//! Models for commands: opened by name, by the configuration, or found; and Ctrl-C, which stops what they write.
+//! Opens models for commands, and cancels their requests on Ctrl-C.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -26,7 +26,7 @@ use super::{
     error::{CliError, Result},
 };
 
-/// The model that a reference means; without one, a model that is found.
+/// Opens the model that `reference` names, or the first model that is found.
 pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc<dyn Model>> {
     let mut target = match reference {
         Some(reference) => resolve(reference, &config.models, &env::env)?,
@@ -40,7 +40,7 @@ pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc
     Ok(target.connect().await?)
 }
 
-/// Opens agents' models as the configuration says.
+/// Resolves agents' models by the configuration.
 pub(crate) struct ConfigModels(pub(crate) Config);
 
 impl ModelResolver for ConfigModels {
@@ -59,22 +59,23 @@ impl ModelResolver for ConfigModels {
             let reference = self.0.summaries.as_deref()?;
             open(Some(reference), &self.0)
                 .await
-                .inspect_err(|error| tracing::warn!(error = error.message(), "there are no summaries"))
+                .inspect_err(|error| tracing::warn!(error = error.message(), "no summarizer"))
                 .ok()
         })
     }
 }
 
-/// The model whose vectors recall goes by too, if one is set up.
+/// Returns the client of the embedding model, if one is configured.
 pub(crate) fn embeddings(config: &Config) -> Result<Option<Embeddings>> {
     let Some(reference) = config.embeddings.as_deref() else { return Ok(None) };
     match resolve(reference, &config.models, &env::env)? {
         Target::Endpoint(endpoint) => Ok(Some(Embeddings::new(endpoint)?)),
-        _ => Err(CliError::usage(format!("embeddings: {reference} is no server's model"))),
+        _ => Err(CliError::usage(format!("embeddings: {reference} is not a model of a server"))),
     }
 }
 
-/// What a question means, after the vectors were made that are missing; `None` where no model is set up for that.
+/// Returns the embedding of a question, after it embedded all nodes that lack a vector. `None` if no embedding model is
+/// configured.
 pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
     let Some(client) = embeddings(&cx.config)? else { return Ok(None) };
     let runtime = env::runtime()?;
@@ -86,19 +87,20 @@ pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Opt
 
 pub(crate) fn tool_error(error: &CliError) -> ToolError {
     match error {
-        CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is attached")
-            .hint("a key in the environment, a server on this machine, or a model in the configuration attaches one"),
+        CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is set up")
+            .hint("set a key in the environment, start a server on this machine, or name a model in the configuration"),
         CliError::Provider(error) => of_provider(error),
         other => ToolError::new(ErrorCode::NotConfigured, other.message()),
     }
 }
 
-/// What agents may do by commands here.
+/// Returns the services for agents' commands.
 pub(crate) fn tool_access(config: &Config) -> ToolAccess {
     ToolAccess { search: searcher(config), ..ToolAccess::new(Arc::new(ConfigModels(config.clone()))) }
 }
 
-/// What searches the web here. A mistake in its configuration is told to who searches: nothing else needs it.
+/// Returns the configured web search. An error in its configuration is reported when an agent searches, because no
+/// other command needs it.
 fn searcher(config: &Config) -> Option<Arc<dyn Searcher>> {
     match web::open(&config.search, &env::env) {
         Ok(None) => None,
@@ -107,7 +109,7 @@ fn searcher(config: &Config) -> Option<Arc<dyn Searcher>> {
     }
 }
 
-/// A search service that is set up wrongly.
+/// A search service whose configuration is invalid.
 struct MisconfiguredSearch(String);
 
 impl Searcher for MisconfiguredSearch {
@@ -116,7 +118,7 @@ impl Searcher for MisconfiguredSearch {
     }
 }
 
-/// What is done for arrow lines of an agent here.
+/// Returns the host that runs an agent's arrow lines.
 pub(crate) fn session_host(
     cx: &CommandContext<'_>,
     agent: AgentId,
@@ -138,18 +140,18 @@ pub(crate) fn session_host(
     }
 }
 
-/// Shows a person what happens in work that they delegated by a line of theirs.
+/// Returns a sink that prints updates of delegated work to a terminal.
 fn update_printer(cx: &CommandContext<'_>) -> delegate::UpdateSink {
     let (width, shown) = (cx.out.width, !cx.out.json && io::stderr().is_terminal());
     Arc::new(move |update| {
         if let Some(line) = delegation::update_line(&update, width).filter(|_| shown) {
-            // Who cannot see it has the report.
+            // A closed standard error is ignored: the report has the same facts.
             let _ = writeln!(anstream::stderr(), "{}", line.trim_end());
         }
     })
 }
 
-/// Who had another one act goes where that one is now, if it is in the same tree.
+/// Moves `follower` to the position of `agent`, if both are in the same tree.
 pub(crate) fn follow_agent(follower: &Actor, agent: &Actor) -> Result<()> {
     let (Some(own), Some(theirs)) = (follower.session(), agent.session()) else { return Ok(()) };
     let (session, theirs) = (follower.loom().session(own)?, follower.loom().session(theirs)?);
@@ -162,13 +164,14 @@ pub(crate) fn follow_agent(follower: &Actor, agent: &Actor) -> Result<()> {
     Ok(())
 }
 
-/// Waits for delegated work that nobody waited for so far. Ctrl-C stops it; it can be carried on later.
+/// Waits for delegations that run in the background. Ctrl-C stops them; they can be resumed later.
 pub(crate) fn wait_for_background(background: &Background, runtime: &Runtime, ctrl_c: &CtrlC) -> Result<()> {
     let running = background.running();
     if running == 0 {
         return Ok(());
     }
-    let notice = format!("waiting for what was delegated ({running}); Ctrl-C stops it, loom delegate --resume goes on");
+    let notice =
+        format!("waiting for delegated work ({running} running); Ctrl-C stops it, loom delegate --resume continues it");
     writeln!(io::stderr(), "{notice}").map_err(|e| CliError::io("writing", e))?;
     let cancel = ctrl_c.arm();
     runtime.block_on(async {
@@ -184,12 +187,13 @@ pub(crate) fn wait_for_background(background: &Background, runtime: &Runtime, ct
     Ok(())
 }
 
-/// What Ctrl-C stops: the first one what runs, which saves what came; the second one, or where nothing runs, the program.
+/// The action of Ctrl-C. The first press cancels the armed request, which saves its partial reply. A second press, or a
+/// press when nothing is armed, exits with code 130.
 #[derive(Clone, Default)]
 pub(crate) struct CtrlC(Arc<Mutex<Option<CancellationToken>>>);
 
 impl CtrlC {
-    /// Listens from now on.
+    /// Starts to listen for Ctrl-C.
     pub(crate) fn listen(runtime: &Runtime) -> Self {
         let ctrl_c = Self::default();
         let handle = ctrl_c.clone();
@@ -204,14 +208,14 @@ impl CtrlC {
         ctrl_c
     }
 
-    /// The token of what runs from now on.
+    /// Returns a new token that the next Ctrl-C cancels.
     pub(crate) fn arm(&self) -> CancellationToken {
         let cancel = CancellationToken::new();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cancel.clone());
         cancel
     }
 
-    /// Nothing runs any more.
+    /// Forgets the armed token.
     pub(crate) fn disarm(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }

@@ -1,16 +1,16 @@
-//! What others wrote, made fit for a terminal.
+//! Removes terminal control sequences from stored text.
 //!
-//! Content can hold anything, and a terminal obeys much of it: escape sequences repaint lines, retitle the window,
-//! put words into the clipboard; bidirectional overrides make text read as what it is not. So every text that is not
-//! this program's own passes through here on its way out: control characters are shown as pictures instead of
-//! being sent. Line feeds and tabs stay. JSON output keeps every character, written as an escape.
+//! Content may contain any character, and terminals act on many: escape sequences repaint lines, retitle the window or
+//! write the clipboard; bidirectional overrides disguise text. All text that this program did not create passes through
+//! this module: control characters become visible symbols. Line feeds and tabs are kept. JSON output keeps every
+//! character, as an escape.
 
 use std::borrow::Cow;
 
 use loomtree::types::{harmless, is_harmful};
 use unicode_width::UnicodeWidthChar as _;
 
-/// `text` without what a terminal would obey, over as many lines as it has.
+/// Returns `text` with control characters replaced by visible symbols. Line feeds are kept.
 pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
@@ -18,7 +18,7 @@ pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").chars().map(harmless).collect())
 }
 
-/// The beginning of `text` on one line, at most `width` columns wide, with `…` where something is left out.
+/// Returns the beginning of `text` on one line, at most `width` columns wide. `…` marks omitted text.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     let mut line = String::new();
     let (mut used, mut gap) = (0, false);
@@ -28,7 +28,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
             continue;
         }
         let wide = c.width().unwrap_or(1) + usize::from(gap);
-        // Characters without width are not counted above, and a text may be made of nothing else.
+        // Zero-width characters do not count as columns, so the byte length is bounded too.
         if used + wide > width || line.len() > 16 * width {
             while used >= width
                 && let Some(last) = line.pop()
@@ -49,7 +49,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     line
 }
 
-/// The end of `text` on one line, about `width` columns wide: what a text that grows is up to.
+/// Returns the end of `text` on one line, about `width` columns wide.
 pub(crate) fn tail(text: &str, width: usize) -> String {
     match text.char_indices().rev().nth(width.saturating_sub(2)) {
         Some((from, _)) if from > 0 => format!("…{}", cut(&text[from..], width.saturating_sub(1))),
@@ -57,12 +57,12 @@ pub(crate) fn tail(text: &str, width: usize) -> String {
     }
 }
 
-/// `text` on one line, as long as it is.
+/// Returns `text` on one line, of any length.
 pub(crate) fn one_line(text: &str) -> String {
     sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
-/// JSON with the characters escaped that JSON allows in strings and terminals do not take well.
+/// Escapes characters that JSON allows in strings and that terminals act on.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     let is_printable = |c: char| c == '\n' || !is_harmful(c);
     if json.chars().all(is_printable) {
@@ -83,7 +83,7 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    /// Real sequences: colour, clear screen, window title, clipboard, 8-bit CSI and OSC, a hyperlink, a reset.
+    /// Sequences in use: colour, clear screen, window title, clipboard, 8-bit CSI and OSC, a hyperlink, a reset.
     const CONTROL_SEQUENCES: [&str; 9] = [
         "\x1b[31mred\x1b[0m",
         "\x1b[2J\x1b[H",

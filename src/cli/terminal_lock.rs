@@ -1,24 +1,23 @@
-//! Who has the terminal: a prompt at which a person writes, or a question that is put to them. Work that goes on beside the
-//! conversation may ask at any moment; two that read the same keys would each get some of them. So a question waits for the
-//! line that is being written, and says that it does.
+//! Mutual exclusion between the line editor and approval prompts. Background work may prompt at any time, and two
+//! readers would split the keys between them. A prompt waits until the user submits the line, and a notice says so.
 
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::MutexGuard;
 
-/// Says that a question waits.
+/// Notifies the user that a question waits.
 type QuestionNotifier = Box<dyn FnMut() + Send>;
 
-/// The terminal, which one has at a time. Who asked first gets it first.
+/// A fair lock on the terminal.
 #[derive(Default)]
 pub(crate) struct TerminalLock {
     lock: tokio::sync::Mutex<()>,
-    /// There while somebody writes at the prompt.
+    /// Set while the line editor reads.
     notifier: Mutex<Option<QuestionNotifier>>,
 }
 
 impl TerminalLock {
-    /// Reads at the prompt by `read`, when no question is open; `bell` tells who writes that one waits. Blocks.
+    /// Runs `read` with the terminal locked. `notifier` is called when a question starts to wait. Blocks.
     pub(crate) fn lock_prompt<T>(&self, notifier: Option<QuestionNotifier>, read: impl FnOnce() -> T) -> T {
         let _turn = self.lock.blocking_lock();
         *self.notifier() = notifier;
@@ -27,7 +26,7 @@ impl TerminalLock {
         read
     }
 
-    /// Waits until nobody writes and no other question is open; then it is this one's.
+    /// Locks the terminal for a question. Waits for the line editor and for earlier questions.
     #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // nothing asks there
     pub(crate) async fn lock_question(&self) -> MutexGuard<'_, ()> {
         if let Ok(lock) = self.lock.try_lock() {

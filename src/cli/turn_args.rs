@@ -1,4 +1,4 @@
-//! What `chat` and `continue` share: how a reply is drawn, and what an agent may do in its turn.
+//! Options that `chat` and `continue` share: sampling, context and the agent's tools.
 
 use std::sync::{Arc, atomic::AtomicBool};
 
@@ -17,52 +17,52 @@ use super::{
     models,
 };
 
-/// Options of a turn.
+/// The options of an agent's turn.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TurnArgs {
-    /// The longest reply, in tokens
+    /// Limit of a reply, in tokens [default: the model's]
     #[arg(long, value_name = "COUNT")]
     max_tokens: Option<u32>,
-    /// Sampling temperature
+    /// Sampling temperature, 0 to 10 [default: the model's]
     #[arg(long, value_name = "NUMBER")]
     temperature: Option<f32>,
-    /// The model's context window, in tokens [default: 128000, or what the configuration says]
+    /// The model's context window, in tokens [default: 128000, or the configured window]
     #[arg(long, value_name = "TOKENS")]
     window: Option<u32>,
-    /// Rounds of commands that a reply may have
+    /// Maximum rounds of commands in a reply
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
     rounds: u32,
-    /// Offers the commands as the provider's own tools too
+    /// Also offer the commands as the provider's native tools
     #[arg(long)]
     native: bool,
-    /// Lets the agent read and change files of the workspace and run commands there; changes and commands are asked about
+    /// Let the agent read and change files of the workspace and run commands there; changes and commands need approval
     #[arg(long)]
     tools: bool,
-    /// Commands that are run without asking, such as 'cargo test*'; may be repeated
+    /// Run matching commands without asking, such as 'cargo test*'; may be repeated
     #[arg(long, value_name = "PATTERN", requires = "tools")]
     allow: Vec<String>,
-    /// Files that are changed without asking, such as 'src/**'; may be repeated
+    /// Change matching files without asking, such as 'src/**'; may be repeated
     #[arg(long, value_name = "GLOB", requires = "tools")]
     allow_write: Vec<String>,
 }
 
 impl TurnArgs {
-    /// How to draw.
+    /// Returns the sampling parameters.
     pub(crate) fn sampling(&self) -> Sampling {
         Sampling { temperature: self.temperature, max_tokens: self.max_tokens, ..Sampling::default() }
     }
 
-    /// How much the model is shown.
+    /// Returns the context options.
     pub(crate) fn context(&self, config: &Config) -> loomtree::context::ContextOptions {
         config.context(self.window)
     }
 
-    /// Whether the agent is to have tools for the workspace.
+    /// True if the agent gets tools for the workspace.
     pub(crate) fn has_workspace_tools(&self) -> bool {
         self.tools
     }
 
-    /// What an agent may do by commands in its turn.
+    /// Returns the services for the agent's commands.
     pub(crate) fn tool_access(
         &self,
         cx: &CommandContext<'_>,
@@ -84,7 +84,7 @@ impl TurnArgs {
         })
     }
 
-    /// Who does what is delegated in a conversation with an agent, by its model; nobody if no agent here could work.
+    /// Returns the orchestrator of delegations in a conversation with `agent`. Returns `None` if no agent can work.
     pub(crate) fn orchestrator(
         &self,
         cx: &CommandContext<'_>,
@@ -96,7 +96,7 @@ impl TurnArgs {
         Ok(Some(delegation::lazy(self.builder(cx, config, agents, model, Arc::clone(&cx.approval))?)))
     }
 
-    /// Who does delegated work, and with what; `approval` is asked about plans, the terminal about everything else.
+    /// Returns the builder of an orchestrator. `approval` decides on plans, the terminal on all other actions.
     pub(crate) fn builder(
         &self,
         cx: &CommandContext<'_>,
@@ -129,7 +129,7 @@ impl TurnArgs {
         Err(CliError::usage(NO_WORKSPACE_FEATURE))
     }
 
-    /// The tools for the person's own lines; none if they are not wanted.
+    /// Returns the workspace tools for the user's own arrow lines; empty without `--tools`.
     pub(crate) fn own_tools(&self, cx: &CommandContext<'_>) -> Result<OwnTools> {
         let mut own = OwnTools::default();
         if self.tools {
@@ -156,20 +156,21 @@ impl TurnArgs {
 }
 
 #[cfg(not(feature = "workspace"))]
-const NO_WORKSPACE_FEATURE: &str = "--tools: this program was built without them; the cargo feature workspace has them";
+const NO_WORKSPACE_FEATURE: &str = "--tools: this program was built without the cargo feature workspace";
 
-/// Tokens of an answer that are shown at once where files are read: what these tools give at most.
+/// Tokens of an answer that are shown at once. This is the maximum that the workspace tools return.
 pub(crate) const MAX_INLINE_ANSWER_TOKENS: u32 = 4_000;
 
-/// The tools for a person's own lines.
+/// The workspace tools for the user's own arrow lines.
 #[derive(Default)]
 pub(crate) struct OwnTools {
     pub(crate) tools: Arc<HostTools>,
-    /// True while the line that runs is a single one, typed at the prompt: that is consent to what it says.
+    /// True while a single line typed at the prompt runs. Typing it is consent to what it does.
     pub(crate) typed: Arc<AtomicBool>,
 }
 
-/// Consent to a person's own line: given by typing it; what was pasted, piped or passed as an argument is asked about.
+/// The approval of the user's own line. A typed line is approved; pasted, piped or argument text is passed to
+/// `fallback`.
 struct OwnLineApproval {
     typed: Arc<AtomicBool>,
     fallback: Arc<dyn Approval>,
@@ -185,7 +186,7 @@ impl Approval for OwnLineApproval {
     }
 }
 
-/// The tools for the folder, by which an agent of this name works in it.
+/// Returns the workspace tools of an agent.
 #[cfg(feature = "workspace")]
 fn host_tools(
     cx: &CommandContext<'_>,
@@ -197,7 +198,7 @@ fn host_tools(
     Ok(Arc::new(workspace(cx, approval, allow, allow_write)?.toolbox(agent_name).map_err(CliError::failed)?))
 }
 
-/// The folder, with what is done there unasked.
+/// Opens the workspace with the actions that need no approval.
 #[cfg(feature = "workspace")]
 pub(crate) fn workspace(
     cx: &CommandContext<'_>,
