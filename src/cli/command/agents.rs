@@ -1,4 +1,4 @@
-//! `loom agents`: people and models that write.
+//! `loom agents`: lists, adds, changes and removes agents.
 
 use std::{io::Write as _, str::FromStr as _};
 
@@ -12,62 +12,61 @@ use crate::cli::{
     sanitize::{cut, one_line},
 };
 
-/// What `agents` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<AgentsCommand>,
 }
 
-/// What can be done with agents; listing them needs no word.
+/// Changes of agents. Without a subcommand the agents are listed.
 #[derive(Debug, Subcommand)]
 enum AgentsCommand {
-    /// Make an agent
+    /// Add an agent
     Add {
-        /// What it is called
+        /// The agent's name
         name: String,
-        /// What it is, for ever
+        /// Human or model; this cannot be changed later
         #[arg(long, value_parser = ["human", "model"], default_value = "model")]
         kind: String,
         #[command(flatten)]
         profile: AgentProfile,
     },
-    /// Change an agent; what is not named stays
+    /// Change an agent; options that are not given stay unchanged
     Set {
-        /// Which
+        /// The agent's name
         name: String,
-        /// A new name
+        /// The new name
         #[arg(long, value_name = "NAME")]
         rename: Option<String>,
         #[command(flatten)]
         profile: AgentProfile,
     },
-    /// Take an agent out of use; what it wrote stays
+    /// Remove an agent; the nodes it wrote stay
     Remove {
-        /// Which
+        /// The agent's name
         name: String,
     },
 }
 
-/// What an agent is made of; an empty text takes a value away.
+/// The options of an agent. An empty text clears a value.
 #[derive(Debug, clap::Args)]
 struct AgentProfile {
-    /// Its model, such as ollama:llama3.2 or a name of the configuration
+    /// The agent's model, such as ollama:llama3.2 or a name of the configuration; '' clears it
     #[arg(long, value_name = "REF")]
     model: Option<String>,
-    /// What it is told before everything else
+    /// The system prompt; '' clears it
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
-    /// Sampling temperature
+    /// Sampling temperature, 0 to 10
     #[arg(long, value_name = "NUMBER")]
     temperature: Option<f64>,
-    /// The longest reply, in tokens
+    /// Limit of a reply, in tokens
     #[arg(long, value_name = "COUNT")]
     max_tokens: Option<u32>,
-    /// A text that ends a reply; may be repeated
+    /// A stop sequence, which ends a reply; may be repeated; '' clears all
     #[arg(long, value_name = "TEXT")]
     stop: Vec<String>,
-    /// What it may do, joined by commas, or `all` or `none`
+    /// The permissions, separated by commas, or `all` or `none`
     #[arg(long, value_name = "LIST")]
     permissions: Option<String>,
 }
@@ -83,7 +82,7 @@ impl AgentProfile {
         }
         if let Some(temperature) = self.temperature {
             if !(0.0..=10.0).contains(&temperature) {
-                return Err(CliError::usage("a temperature is between 0 and 10"));
+                return Err(CliError::usage("the temperature must be between 0 and 10"));
             }
             agent.temperature = Some(temperature);
         }
@@ -109,7 +108,7 @@ fn permissions(list: &str) -> Result<Permissions> {
     }
 }
 
-/// Does what was asked with agents.
+/// Lists or changes agents.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
         None => list(cx),
@@ -136,7 +135,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
             agent.name = rename.unwrap_or(agent.name);
             profile.apply(&mut agent)?;
             if agent == before {
-                return Err(CliError::usage("nothing would change; `loom agents set --help` lists what can"));
+                return Err(CliError::usage("nothing would change; `loom agents set --help` lists the options"));
             }
             let receipt = cx.actor().update_agent(agent)?;
             cx.print_receipt(Op::Agent, &receipt, || format!("{}  changed", one_line(&name)))
@@ -144,7 +143,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         Some(AgentsCommand::Remove { name }) => {
             let agent = cx.loom.agent(&name)?;
             let receipt = cx.actor().remove_agent(agent.id())?;
-            cx.print_receipt(Op::Agent, &receipt, || format!("{}  removed; what it wrote stays", one_line(&name)))
+            cx.print_receipt(Op::Agent, &receipt, || format!("{}  removed; the nodes it wrote stay", one_line(&name)))
         }
     }
 }
@@ -160,7 +159,7 @@ fn list(cx: &mut CommandContext<'_>) -> Result<()> {
         let may: Vec<&str> = profile.permissions.iter().map(Permission::as_str).collect();
         let may = match may.len() {
             0 => "can only write when asked".to_owned(),
-            all if all == Permission::ALL.len() => "may everything".to_owned(),
+            all if all == Permission::ALL.len() => "has all permissions".to_owned(),
             _ => format!("may {}", may.join(", ")),
         };
         let name = format!("{:<14}", cut(agent.name(), 14));

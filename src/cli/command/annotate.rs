@@ -1,4 +1,4 @@
-//! `loom annotate`: a note on a node.
+//! `loom annotate`: adds a note to a node.
 
 use loomtree::types::Op;
 
@@ -9,16 +9,15 @@ use crate::cli::{
     output::{ID, paint},
 };
 
-/// What `annotate` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node
+    /// The node's id
     id: String,
     /// The note; `-` or nothing: standard input, or your editor
     text: Option<String>,
 }
 
-/// Writes the note.
+/// Adds the note.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let node = cx.node(&current, &args.id)?;

@@ -1,18 +1,17 @@
-//! `loom archive`: a tree put away, out of lists, or taken out again.
+//! `loom archive`: hides a tree from lists, or shows it again.
 
 use loomtree::types::Op;
 
 use crate::cli::{command_context::CommandContext, error::Result, show::tree_line};
 
-/// What `archive` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Take it out again
+    /// Show an archived tree in lists again
     #[arg(long)]
     undo: bool,
 }
 
-/// Puts the tree away, or takes it out.
+/// Archives or unarchives the current tree.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = cx.position()?;
     let actor = cx.actor();

@@ -1,4 +1,4 @@
-//! `loom backup`: a copy of the whole database, made while others write.
+//! `loom backup`: copies the whole database while other processes may write.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,9 @@ use crate::cli::{
     progress,
 };
 
-/// What `backup` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The file to write; it must not be there yet
+    /// The file to write; it must not exist
     file: PathBuf,
 }
 
@@ -26,7 +25,7 @@ struct BackupJson {
 /// Copies the database.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if args.file.exists() {
-        return Err(CliError::failed(format!("{} is there already; nothing was written", args.file.display())));
+        return Err(CliError::failed(format!("{} already exists; nothing was written", args.file.display())));
     }
     let bar = progress::bar("copying", 0, false);
     let done = cx.loom.store().backup(&args.file, &mut |pages, all| {

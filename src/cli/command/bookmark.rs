@@ -12,30 +12,29 @@ use crate::cli::{
     show::{NodeJson, author, marks},
 };
 
-/// What `bookmark` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node [default: where you are]
+    /// The node [default: your position]
     id: Option<String>,
-    /// What the bookmark says
+    /// The bookmark's label
     #[arg(default_value = "")]
     label: String,
-    /// Take the bookmark away
+    /// Remove the bookmark
     #[arg(long, conflicts_with_all = ["label", "list"])]
     remove: bool,
-    /// List the tree's bookmarks
+    /// List the bookmarks of the tree
     #[arg(long, short, conflicts_with_all = ["id", "label"])]
     list: bool,
 }
 
 impl Args {
-    /// Whether it does more than look.
+    /// True if the command changes the tree.
     pub(crate) const fn changes(&self) -> bool {
         !self.list
     }
 }
 
-/// Sets, removes or lists.
+/// Sets, removes or lists bookmarks.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if args.list {
         return list(cx);

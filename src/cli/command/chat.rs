@@ -1,7 +1,7 @@
-//! `loom chat`: a conversation with an agent, line by line. What the agent asks for by commands is done and shown as it
-//! happens; arrow lines that the person types are run in the same way. Text with arrow lines in it is said, not run, and only
-//! a single typed line runs tools for the folder unasked. Ctrl-C stops a reply and keeps what came; the end
-//! of the input (Ctrl-D) ends the conversation, which stays where it is for the next time.
+//! `loom chat`: a conversation with an agent, line by line. The agent's commands run and are printed as they happen.
+//! Arrow lines that the user types run too. Other text is sent to the model, even if it contains arrow lines, and only
+//! a single typed line runs workspace tools without approval. Ctrl-C cancels a reply and saves its partial text. End of
+//! input (Ctrl-D) ends the program; the session stays for the next time.
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
@@ -37,40 +37,39 @@ use crate::cli::{
     turn_args::{OwnTools, TurnArgs},
 };
 
-/// What `chat` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to say; without it the conversation goes on line by line
+    /// The message; without it the conversation is interactive
     message: Option<String>,
-    /// With whom
+    /// The agent to talk with
     #[arg(long, value_name = "AGENT", default_value = "collaborator")]
     with: String,
     #[command(flatten)]
     options: ChatOptions,
 }
 
-/// How the other one speaks.
+/// The model and the turn options of the agent.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ChatOptions {
-    /// A model: provider:model, a URL, or a name of the configuration
+    /// The model: provider:model, a URL, or a name of the configuration
     #[arg(long, short, value_name = "REF")]
     model: Option<String>,
     #[command(flatten)]
     turn: TurnArgs,
 }
 
-/// Talks.
+/// Starts or continues the conversation.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let with = cx.loom.agent(&args.with)?;
     if with.id() == cx.agent.id() {
-        return Err(CliError::usage(format!("{} cannot talk with itself; --with names another agent", args.with)));
+        return Err(CliError::usage(format!("{} cannot talk with itself; name another agent with --with", args.with)));
     }
     let (_, session, _) = cx.ensure_session()?;
     let options = args.options;
     run_session(cx, with, (session, None), options, args.message)
 }
 
-/// A conversation of the person, in a session of theirs, with an agent; in this session of the agent's, if one is named.
+/// Runs a conversation between the user's `session` and an agent, in the agent's session if one is named.
 pub(crate) fn run_session(
     cx: &mut CommandContext<'_>,
     with: Agent,
@@ -87,7 +86,7 @@ pub(crate) fn run_session(
     let model = runtime.block_on(models::open(reference.as_deref(), &cx.config))?;
     let aware = with.profile.permissions.has(Permission::LoomAware);
     if options.turn.has_workspace_tools() && !aware {
-        return Err(CliError::usage(format!("--tools: {} does not act by commands", with.name())));
+        return Err(CliError::usage(format!("--tools: {} does not run commands", with.name())));
     }
     let commands = if aware { Some(options.turn.tool_access(cx, &with, reference.as_deref())?) } else { None };
     let own_tools = options.turn.own_tools(cx)?;
@@ -131,7 +130,7 @@ pub(crate) fn run_session(
             chat.send_message(&text, cx)
         };
         match done {
-            // Somebody who types goes on after a failure; a script does not.
+            // An interactive user continues after an error; a script stops.
             Err(error) if lines.is_interactive() && !error.is_closed_pipe() => {
                 writeln!(cx.out, "{}", paint(MARK, one_line(&error.message())))?;
             }
@@ -141,13 +140,13 @@ pub(crate) fn run_session(
     models::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)
 }
 
-/// How the conversation is used, for those who ask.
+/// The help of the conversation.
 const HELP: &str = "\
 A line is sent to the model; a backslash at its end adds the next line.
-A line that begins with → (or ->) is a command: → help lists all.
+A line that begins with → (or ->) is a command; → help lists all commands.
 Ctrl-C stops a reply; /quit or Ctrl-D ends the conversation.";
 
-/// A line that is for the program, not for the model.
+/// A line for the program instead of the model.
 enum ChatKeyword {
     Help,
     Quit,
@@ -163,7 +162,7 @@ impl ChatKeyword {
     }
 }
 
-/// Whether a text goes on in the next line: a backslash at its end, or an arrow line's open quote or block.
+/// True if the text needs another line: it ends with a backslash, or an arrow line has an open quote or block.
 fn is_incomplete(text: &str) -> bool {
     let open = |event: &Event<'_>| match event {
         Event::Call(call) => !call.closed,
@@ -173,7 +172,7 @@ fn is_incomplete(text: &str) -> bool {
     text.ends_with('\\') || arrow::is_command(text) && arrow::scan(text).iter().any(open)
 }
 
-/// The next thing that is said, with the lines that it goes on in; `None` at the end.
+/// Reads the next message with its continuation lines. Returns `None` at the end of input.
 fn read_message(lines: &mut dyn LineSource, cx: &mut CommandContext<'_>) -> Result<Option<String>> {
     loop {
         cx.out.flush()?;
@@ -192,23 +191,23 @@ fn read_message(lines: &mut dyn LineSource, cx: &mut CommandContext<'_>) -> Resu
     }
 }
 
-/// Where lines come from.
+/// A source of input lines.
 trait LineSource {
-    /// The next line, without its end; `more`: the one before goes on in it. `None` at the end.
+    /// Returns the next line without its line feed, or `None` at the end. `more` is true for a continuation line.
     fn next(&mut self, more: bool) -> Result<Option<String>>;
 
-    /// Whether there is a next line after a failure.
+    /// True if the user can continue after an error.
     fn is_interactive(&self) -> bool {
         false
     }
 
-    /// Says how this works.
+    /// Prints a greeting.
     fn greet(&self, _: &Chat, _: &mut CommandContext<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// The one thing that was said on the command line.
+/// The message of the command line.
 struct SingleLine(Option<String>);
 
 impl LineSource for SingleLine {
@@ -217,7 +216,7 @@ impl LineSource for SingleLine {
     }
 }
 
-/// Standard input that is no terminal.
+/// Lines of standard input that is not a terminal.
 struct PipedLines;
 
 impl LineSource for PipedLines {
@@ -232,7 +231,7 @@ impl LineSource for PipedLines {
     }
 }
 
-/// A person at a terminal, with the line editing that people expect.
+/// Lines of a terminal, with line editing and history.
 struct ReadlineLines {
     editor: DefaultEditor,
     terminal_lock: Arc<TerminalLock>,
@@ -244,10 +243,10 @@ impl ReadlineLines {
         Ok(Self { editor, terminal_lock })
     }
 
-    /// Says above the line that is being written that an agent asks something.
+    /// Returns a callback that prints a notice above the edited line when an agent asks a question.
     fn question_notifier(&mut self) -> Option<Box<dyn FnMut() + Send>> {
         let mut printer = self.editor.create_external_printer().ok()?;
-        Some(Box::new(move || _ = printer.print("An agent asks something: enter shows the question.\n".to_owned())))
+        Some(Box::new(move || _ = printer.print("An agent asks a question: press Enter to show it.\n".to_owned())))
     }
 }
 
@@ -260,11 +259,11 @@ impl LineSource for ReadlineLines {
                 .lock_prompt(question_notifier, || self.editor.readline(if more { "…  " } else { ">  " }))
             {
                 Ok(line) => {
-                    // The history of lines is a comfort; a line that is not in it is said all the same.
+                    // The history is a convenience; the line is sent even if it cannot be added.
                     let _ = self.editor.add_history_entry(&line);
                     return Ok(Some(line));
                 }
-                // The line is let go of, and the next one read.
+                // Ctrl-C discards the line.
                 Err(ReadlineError::Interrupted) => {}
                 Err(ReadlineError::Eof) => return Ok(None),
                 Err(error) => return Err(terminal_error(&error)),
@@ -291,19 +290,19 @@ fn terminal_error(error: &ReadlineError) -> CliError {
     CliError::io("reading the terminal", io::Error::other(error.to_string()))
 }
 
-/// A conversation.
+/// The state of a conversation.
 struct Chat {
     with: Agent,
     model: Arc<dyn Model>,
     commands: Option<ToolAccess>,
-    /// What the person's own lines may use beside the engine's tools.
+    /// Workspace tools for the user's own arrow lines.
     own_tools: OwnTools,
-    /// Who does what they delegate.
+    /// Runs delegations of the user's own lines.
     orchestrator: Option<Arc<dyn Orchestrator>>,
-    /// Delegated work that nobody waits for.
+    /// Delegations that run in the background.
     background: Arc<Background>,
     session: SessionId,
-    /// The other one's session, once it is known.
+    /// The agent's session, once it is known.
     agent_session: Option<SessionId>,
     actor: Actor,
     runtime: Runtime,
@@ -311,7 +310,7 @@ struct Chat {
     options: ChatOptions,
 }
 
-/// What the person did, as JSON.
+/// A JSON event of the user's own actions.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum ChatEvent<'a> {
@@ -320,7 +319,7 @@ enum ChatEvent<'a> {
 }
 
 impl Chat {
-    /// Runs an arrow line of the person's.
+    /// Runs arrow lines of the user.
     fn run_command(&mut self, text: &str, typed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
         let mut host = models::session_host(cx, cx.agent.id(), &self.runtime, self.ctrl_c.arm());
         self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
@@ -344,7 +343,7 @@ impl Chat {
         Ok(())
     }
 
-    /// The other one, where the person is: in the session that goes on, as long as the person stays in its tree.
+    /// Returns an actor for the agent at the user's position. Its session is kept while the user stays in the tree.
     fn agent_actor(&mut self, cx: &CommandContext<'_>) -> Result<Actor> {
         let session = cx.loom.session(self.session)?;
         let tree = cx.loom.tree(session.tree)?;
@@ -360,16 +359,17 @@ impl Chat {
         Ok(agent_session)
     }
 
-    /// Says something, and has the other one answer.
+    /// Appends the user's message and generates the reply.
     fn send_message(&mut self, text: &str, cx: &mut CommandContext<'_>) -> Result<()> {
-        // One who acts hears it in its own session, so that the whole conversation is turns of that.
+        // An agent that runs commands gets the message in its own session, so that its session holds the whole
+        // conversation.
         let agent_session = if self.commands.is_some() { Some(self.agent_actor(cx)?) } else { None };
         let receipt = match agent_session.as_ref().and_then(Actor::session) {
             Some(session) => self.actor.tell(session, NodeDraft::text(text))?,
             None => self.actor.append(Parent::Position(self.session), NodeDraft::text(text))?,
         };
         let message_node =
-            receipt.nodes.first().map(|node| node.id).ok_or_else(|| CliError::failed("nothing was said"))?;
+            receipt.nodes.first().map(|node| node.id).ok_or_else(|| CliError::failed("no message was saved"))?;
         if cx.out.json {
             cx.out.json(&ChatEvent::Said { node: &cx.loom.node(message_node)? })?;
         }
@@ -414,10 +414,10 @@ impl Chat {
     }
 }
 
-/// Shows what happens in a turn.
+/// Prints the progress of a turn.
 struct ChatPrinter {
     stream: StreamPrinter,
-    /// Standard output is gone.
+    /// The error of standard output, once it failed.
     output_error: Option<CliError>,
     failure: Option<CliError>,
     cancel: CancellationToken,
@@ -431,7 +431,7 @@ impl ChatPrinter {
             self.stream.on_progress(&progress, cx.out)
         };
         if let Err(error) = printed {
-            // Nobody reads any more, so nobody needs the rest.
+            // Without a reader the rest of the turn is not needed.
             self.cancel.cancel();
             self.output_error.get_or_insert(error.into());
         }

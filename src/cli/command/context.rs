@@ -1,4 +1,4 @@
-//! `loom context`: what a model would be sent from here, and what of the path is in it.
+//! `loom context`: prints the prompt that a model would get at a node, or a report of its contents.
 
 use std::io::Write as _;
 
@@ -21,24 +21,23 @@ use crate::cli::{
     sanitize::{cut, sanitize},
 };
 
-/// What `context` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node to go on from [default: where you are]
+    /// The node to continue from [default: your position]
     id: Option<String>,
-    /// Who would write
+    /// The agent that would continue
     #[arg(long, value_name = "AGENT", default_value = "subject")]
     agent: String,
-    /// The model's context window, in tokens [default: 128000, or what the configuration says]
+    /// The model's context window, in tokens [default: the configured window or 128000, at most the model's own]
     #[arg(long, value_name = "TOKENS")]
     window: Option<u32>,
-    /// What is done when not everything fits [default: rolling_window, or what the configuration says]
+    /// How to shorten a full context [default: rolling_window, or the configured strategy]
     #[arg(long, value_enum)]
     strategy: Option<StrategyArg>,
-    /// Everything as it is now, or what was shown as it was shown [default: stable, or what the configuration says]
+    /// How to render the prompt [default: stable, or the configured rendering]
     #[arg(long, value_enum)]
     rendering: Option<RenderingArg>,
-    /// What is in it and what is not, with tokens, instead of the words
+    /// Print a report of what is included and omitted, with tokens, instead of the prompt
     #[arg(long)]
     report: bool,
 }
@@ -46,19 +45,19 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum StrategyArg {
-    /// The newest nodes that fit
+    /// Keep the newest nodes that fit
     RollingWindow,
-    /// The first nodes and the newest
+    /// Keep the first nodes and the newest
     Middle,
-    /// An error
+    /// Fail if the nodes do not fit
     Stop,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum RenderingArg {
-    /// Everything as it is now
+    /// Show the present state
     Live,
-    /// What was shown stays as it was shown
+    /// Repeat what was sent before byte for byte, for providers' caches
     Stable,
 }
 
@@ -97,7 +96,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
 }
 
-/// The model that the author would use, if one is named; none is asked.
+/// Returns the reference of the author's model, if one is configured. Connects to no server.
 fn reference(author: &Agent, cx: &CommandContext<'_>) -> Option<String> {
     let written = author.profile.model.as_deref().or(cx.config.model.as_deref())?;
     Some(match resolve(written, &cx.config.models, &env::env) {
@@ -126,15 +125,15 @@ fn report(report: &ContextReport, cx: &mut CommandContext<'_>) -> Result<()> {
         writeln!(cx.out, "{tokens:>9}  {}", part.as_str())?;
     }
     let free = report.budget.saturating_sub(report.total);
-    writeln!(cx.out, "{}  in all", paint(BOLD, format!("{:>9}", report.total)))?;
-    writeln!(cx.out, "{free:>9}  free of {}, in a window of {}", report.budget, report.window)?;
+    writeln!(cx.out, "{}  total", paint(BOLD, format!("{:>9}", report.total)))?;
+    writeln!(cx.out, "{free:>9}  free of {}, in a window of {} tokens", report.budget, report.window)?;
     if !report.correction.is_none() {
         let by = f64::from(report.correction.permille()) / 1_000.0;
-        writeln!(cx.out, "{by:>9.2}  of its own tokens this model counts for one of these, which are estimated")?;
+        writeln!(cx.out, "{by:>9.2}  tokens of this model for each estimated token")?;
     }
     writeln!(cx.out)?;
     if report.earlier > 0 {
-        let above = format!("⋮ {} above, not looked at: no room", count(report.earlier, "node"));
+        let above = format!("⋮ {} above, omitted: the window is full", count(report.earlier, "node"));
         writeln!(cx.out, "{}", paint(DIM, above))?;
     }
     for node in &report.path {
@@ -144,7 +143,7 @@ fn report(report: &ContextReport, cx: &mut CommandContext<'_>) -> Result<()> {
         writeln!(cx.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), inclusion(node.fate))?;
     }
     for pin in &report.pins {
-        let kind = if matches!(pin.target, PinTarget::Node(_)) { "pin" } else { "pin of a document" };
+        let kind = if matches!(pin.target, PinTarget::Node(_)) { "pin" } else { "document pin" };
         let name = cut(&pin.name, cx.out.width.saturating_sub(40));
         writeln!(cx.out, "{:>9}  {kind}  {name}  {}", pin.tokens, inclusion(pin.fate))?;
     }

@@ -1,5 +1,5 @@
-//! `loom continue`: a model, or several, go on from a node. One continuation streams to standard output; several are
-//! printed as they end, and the person chooses by `loom switch`.
+//! `loom continue`: generates continuations of a node by one or several models. A single continuation streams to
+//! standard output. Several are printed as they end, and the user selects one with `loom switch`.
 
 use std::{io::Write as _, sync::Arc};
 
@@ -24,12 +24,11 @@ use crate::cli::{
     turn_args::TurnArgs,
 };
 
-/// What `continue` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node to go on from [default: where you are]
+    /// The node to continue [default: your position]
     id: Option<String>,
-    /// How many continuations, of each model [default: 3, or what the configuration says]
+    /// Continuations of each model [default: 3, or the configured number]
     #[arg(short = 'n', long = "count", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     count: Option<u16>,
     /// A model: provider:model, a URL, or a name of the configuration; may be repeated
@@ -37,18 +36,18 @@ pub(crate) struct Args {
     model: Vec<String>,
     #[command(flatten)]
     turn: TurnArgs,
-    /// Makes draws repeatable where the server can
+    /// Seed for repeatable sampling, where the server supports it
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Keeps how probable each token was, with so many others in its place, where the server can say
+    /// Store the log probability of each token and of so many alternatives, where the server supports it
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(..=20))]
     logprobs: Option<u8>,
-    /// Which agent the continuations are by
+    /// The agent that is the author of the continuations
     #[arg(long, value_name = "AGENT", default_value = "subject")]
     by: String,
 }
 
-/// Generates.
+/// Generates the continuations.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let author = cx.loom.agent(&args.by)?;
     let (current, _, actor) = cx.ensure_session()?;
@@ -59,13 +58,11 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let n = args.count.map_or_else(|| cx.config.continuations(), usize::from);
     let ctrl_c = CtrlC::listen(&runtime);
     let cancel = ctrl_c.arm();
-    // One who sees the tree acts in it, in a session of its own; of several drafts none does.
+    // A single continuation by an agent with tree access runs commands in a session of its own.
     let runs_commands = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
     if args.turn.has_workspace_tools() && !runs_commands {
-        let hint = "-n 1 --by collaborator is one continuation by an agent that does";
-        return Err(CliError::usage(format!(
-            "--tools is for one continuation of an agent that acts by commands: {hint}"
-        )));
+        let hint = "add -n 1 --by collaborator";
+        return Err(CliError::usage(format!("--tools needs one continuation by an agent that runs commands: {hint}")));
     }
     let commands = if runs_commands {
         Some(args.turn.tool_access(cx, &author, args.model.first().map(String::as_str))?)
@@ -104,7 +101,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     printer.finish(done, cx)
 }
 
-/// The models that were named; else the agent's or the configured one; else one that is found.
+/// Opens the named models; else the agent's or configured model; else a discovered one.
 async fn open_all(references: &[String], own: Option<&str>, config: &Config) -> Result<Vec<Arc<dyn Model>>> {
     if references.is_empty() {
         return Ok(vec![open(own, config).await?]);
@@ -116,19 +113,19 @@ async fn open_all(references: &[String], own: Option<&str>, config: &Config) -> 
     Ok(models)
 }
 
-/// Shows what streams in.
+/// Prints continuations while they stream.
 struct ContinuePrinter {
     total: usize,
     author: String,
-    /// One line a continuation; empty if there is but one, which streams.
+    /// One progress line for each continuation; empty for a single one, which streams.
     lines: Vec<ProgressBar>,
     area: MultiProgress,
     texts: Vec<String>,
     failures: Vec<String>,
     cancel: CancellationToken,
-    /// What streams where there is but one.
+    /// The printer of a single continuation.
     stream: StreamPrinter,
-    /// Standard output is gone.
+    /// The error of standard output, once it failed.
     output_error: Option<CliError>,
 }
 
@@ -167,7 +164,7 @@ impl ContinuePrinter {
             _ => Ok(()),
         };
         if let Err(error) = printed {
-            // Nobody reads any more, so nobody needs the rest.
+            // Without a reader the rest is not needed.
             self.cancel.cancel();
             self.output_error.get_or_insert(error);
         }
@@ -193,7 +190,7 @@ impl ContinuePrinter {
             line.finish_and_clear();
         }
         let note = match reason {
-            FinishReason::Length => "  cut at the limit of tokens",
+            FinishReason::Length => "  cut off at the token limit",
             FinishReason::Refused => "  refused",
             _ => "",
         };
@@ -224,7 +221,7 @@ impl ContinuePrinter {
         match saved {
             Some(node) => {
                 self.on_saved(index, node, &FinishReason::Interrupted, cx)?;
-                self.failures.push(format!("{error}; what came is saved as {}", node.local));
+                self.failures.push(format!("{error}; the partial reply is saved as {}", node.local));
             }
             None => {
                 if let Some(line) = self.lines.get(index) {

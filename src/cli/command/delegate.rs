@@ -1,5 +1,5 @@
-//! `loom delegate`: hands a goal to an orchestrator, which plans, asks, has the work done beside each other and verified,
-//! and reports. Ctrl-C stops it; what was done stays, and `--resume` goes on with the rest.
+//! `loom delegate`: gives a goal to an orchestrator, which plans, asks for approval, runs subtasks in parallel,
+//! verifies them and reports. Ctrl-C stops it; finished subtasks stay, and `--resume` continues with the rest.
 
 use std::{
     io::Write as _,
@@ -28,44 +28,43 @@ use crate::cli::{
     turn_args::TurnArgs,
 };
 
-/// What `delegate` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What is to be done
+    /// The goal
     #[arg(required_unless_present_any = ["resume", "list"], conflicts_with_all = ["resume", "list"])]
     goal: Option<String>,
-    /// What has to be known for it
+    /// Facts that the workers need
     #[arg(long, value_name = "TEXT", requires = "goal")]
     context: Option<String>,
-    /// Goes on with a delegation; what was verified is not done again
+    /// Continue a delegation; verified subtasks are not repeated
     #[arg(long, value_name = "ID", conflicts_with = "list")]
     resume: Option<String>,
-    /// Lists what was delegated, and how it stands
+    /// List delegations with their state
     #[arg(long)]
     list: bool,
-    /// Agrees to whatever plan is made, and to nothing that is done for it: see --allow and --allow-write
+    /// Approve the plan without asking; commands and file changes still need --allow and --allow-write
     #[arg(long, short)]
     yes: bool,
-    /// Subtasks at once [default: 4, or what the configuration says]
+    /// Maximum concurrent subtasks, 1 to 64 [default: 4, or the configured number]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: Option<u8>,
-    /// The model of those who work: provider:model, a URL, or a name of the configuration
+    /// The workers' model: provider:model, a URL, or a name of the configuration
     #[arg(long, short, value_name = "REF")]
     model: Option<String>,
-    /// The model that plans [default: that of those who work]
+    /// The planner's model [default: the workers' model]
     #[arg(long, value_name = "REF")]
     planner: Option<String>,
-    /// The model that verifies [default: that of those who work, without their conversation]
+    /// The judge's model [default: the workers' model, without their conversation]
     #[arg(long, value_name = "REF")]
     judge: Option<String>,
-    /// The model that tries where the usual one failed
+    /// The model that retries subtasks that failed with the workers' model
     #[arg(long, value_name = "REF")]
     stronger: Option<String>,
     #[command(flatten)]
     turn: TurnArgs,
 }
 
-/// Delegates.
+/// Starts, resumes or lists delegations.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     cx.allow(Tool::Delegate)?;
     if args.list {
@@ -79,7 +78,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
             delegate::begin(&actor, current.position.id, goal, context).map_err(tool_failure)?
         }
         (None, Some(id)) => cx.node(&current, id)?.id,
-        (None, None) => return Err(CliError::usage("there is no goal")),
+        (None, None) => return Err(CliError::usage("no goal given")),
     };
     let report = run_delegation(cx, builder, (actor, delegation))?;
     if cx.out.json {
@@ -91,10 +90,13 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         DelegationStatus::Completed => Ok(()),
         state => Err(CliError::Failed {
             message: match state {
-                DelegationStatus::Stopped => "stopped; what was done stays".to_owned(),
-                _ => "not everything could be done".to_owned(),
+                DelegationStatus::Stopped => "stopped; finished subtasks stay".to_owned(),
+                _ => "not all subtasks could be completed".to_owned(),
             },
-            hint: Some(format!("loom delegate --resume {} goes on with what is not verified", report.local)),
+            hint: Some(format!(
+                "loom delegate --resume {} continues with the subtasks that are not verified",
+                report.local
+            )),
         }),
     }
 }
@@ -122,7 +124,7 @@ fn orchestrator_builder(args: &Args, cx: &CommandContext<'_>) -> Result<Orchestr
     args.turn.builder(cx, config, (worker, judge), args.model.clone(), approval)
 }
 
-/// Carries a delegation on while this thread prints what is heard of it.
+/// Runs a delegation while this thread prints its updates.
 fn run_delegation(
     cx: &mut CommandContext<'_>,
     builder: OrchestratorBuilder,
@@ -136,33 +138,35 @@ fn run_delegation(
     let work = RunContext { actor: actor.clone(), delegation, cancel: cancel.clone(), tell: sink };
     let orchestrator = delegation::lazy(builder);
     let done = runtime.spawn(async move { orchestrator.carry_on(work).await });
-    // The channel closes when the work is done, for nobody else tells.
+    // The orchestrator holds the only sender, so the channel closes when it ends.
     let (mut output_error, mut has_worked) = (None, false);
     for update in updates {
         has_worked |= !matches!(update, DelegationUpdate::Planning { .. } | DelegationUpdate::Planned { .. });
         if let Err(error) = show(cx, &update) {
-            // Nobody reads any more, so nobody needs the rest now.
+            // Without a reader the rest is not needed now.
             cancel.cancel();
             output_error.get_or_insert(error);
         }
     }
-    let done = runtime.block_on(done).map_err(|error| CliError::failed(format!("it broke off: {error}")))?;
+    let done = runtime.block_on(done).map_err(|error| CliError::failed(format!("the orchestrator failed: {error}")))?;
     ctrl_c.disarm();
     if let Some(output_error) = output_error {
         return Err(output_error);
     }
     if has_worked && done.is_ok() {
-        // The conversation finds it where it was delegated, as it would have if it had waited.
+        // Appends the report to the conversation where the goal was delegated.
         runtime.block_on(keep_report(&actor, delegation, &done))?;
     }
     done.map_err(|failure| with_resume_hint(failure, &actor, delegation))
 }
 
-/// What can be done where nobody agreed.
+/// Adds a hint about `--resume` to a failure without approval.
 fn with_resume_hint(failure: ToolError, actor: &Actor, delegation: NodeId) -> CliError {
     let head = actor.loom().node(delegation).ok().filter(|_| failure.code == ErrorCode::Cancelled);
     tool_failure(match head {
-        Some(head) => failure.hint(format!("loom delegate --resume {} asks again; --yes agrees to it", head.local)),
+        Some(head) => {
+            failure.hint(format!("loom delegate --resume {} asks again; --yes approves the plan", head.local))
+        }
         None => failure,
     })
 }
@@ -192,7 +196,7 @@ struct DelegationRow<'a> {
     carried_on_by: Option<String>,
 }
 
-/// Lists the delegations of the file.
+/// Lists the delegations of the database.
 fn list(cx: &mut CommandContext<'_>) -> Result<()> {
     let all = delegate::all(&cx.loom).map_err(tool_failure)?;
     let now = cx.now();
@@ -215,7 +219,7 @@ fn list(cx: &mut CommandContext<'_>) -> Result<()> {
         writeln!(cx.out, "{}  {state:<8} {}  {goal}", paint(ID, &entry.head.local), paint(DIM, format!("{age:<10}")))?;
     }
     if all.is_empty() && !cx.out.json {
-        writeln!(cx.out, "nothing was delegated here")?;
+        writeln!(cx.out, "there are no delegations")?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! `loom do`: arrow lines, run as an agent with its permissions, answered as a model would be.
+//! `loom do`: runs arrow lines as an agent with its permissions, and prints the replies that a model would get.
 //!
-//! An argument is one line, with its arrow or without. Standard input is read as a model's output is: only arrow lines
-//! are run, and prose, quotes and fenced code are passed over.
+//! An argument is one line, with or without its arrow. Standard input is read like a model's output: only arrow lines
+//! run; prose, quotes and fenced code are ignored.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -23,22 +23,21 @@ use crate::cli::{
     sanitize::{one_line, sanitize},
 };
 
-/// What `do` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Lines to run, such as 'view a7x2', one an argument [default: standard input, where only arrow lines are run]
+    /// Arrow lines to run, such as 'view a7x2', one for each argument [default: the arrow lines of standard input]
     lines: Vec<String>,
 }
 
-/// A line and what it came to.
+/// An arrow line and its parsed request.
 pub(super) struct InputLine {
-    /// Its number in the text that it was read from.
+    /// The line number in standard input, from 1; `None` for an argument.
     number: Option<usize>,
     pub(super) text: String,
     pub(super) request: ExecRequest,
 }
 
-/// The answer to a line, as it is printed.
+/// The JSON form of a reply.
 #[derive(Serialize)]
 struct DoAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +57,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let batches: Vec<Vec<InputLine>> =
         if args.lines.is_empty() { batches(&stdin()?, &read) } else { vec![from_args(args.lines)] };
     if batches.is_empty() {
-        return Err(CliError::usage("there is no arrow line; write one, such as loom do 'view a7x2'"));
+        return Err(CliError::usage("no arrow line given; pass one, such as loom do 'view a7x2'"));
     }
     let (_, session, _) = cx.ensure_session()?;
     let runtime = env::runtime()?;
@@ -90,7 +89,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     models::wait_for_background(&host.commands.background, &runtime, &ctrl_c)?;
     match failed {
         0 => Ok(()),
-        _ => Err(CliError::failed(format!("{failed} of {} not done", count(all, "line")))),
+        _ => Err(CliError::failed(format!("{failed} of {} failed", count(all, "line")))),
     }
 }
 
@@ -100,7 +99,7 @@ fn stdin() -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The batches of arrow lines in a text, each line read by `read`.
+/// Returns the batches of arrow lines in a text. `read` parses a line.
 pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> ExecRequest) -> Vec<Vec<InputLine>> {
     let (mut batches, mut batch) = (Vec::new(), Vec::new());
     let number = |span: &Range<usize>| {
@@ -114,7 +113,7 @@ pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> ExecRequest) -> Vec<Vec
                 let request = if call.closed {
                     read(call.text)
                 } else {
-                    ExecRequest::Refused(ToolError::new(ErrorCode::InvalidSyntax, "its quote or block is never closed"))
+                    ExecRequest::Refused(ToolError::new(ErrorCode::InvalidSyntax, "the quote or block is not closed"))
                 };
                 batch.push(InputLine { number: number(&call.span), text: call.text.to_owned(), request });
             }

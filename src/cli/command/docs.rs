@@ -1,4 +1,4 @@
-//! `loom docs`: markdown documents with versions, shared by all trees.
+//! `loom docs`: versioned Markdown documents, shared by all trees.
 
 use std::io::Write as _;
 
@@ -17,7 +17,6 @@ use crate::cli::{
     sanitize::{cut, one_line, sanitize},
 };
 
-/// What `docs` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,81 +24,81 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether it does more than look.
+    /// True if the command changes a document.
     pub(crate) const fn changes(&self) -> bool {
         !matches!(self.command, None | Some(DocsCommand::Read { .. } | DocsCommand::Versions { .. }))
     }
 }
 
-/// What can be done with documents; listing them needs no word.
+/// Actions on documents. Without a subcommand the documents are listed.
 #[derive(Debug, Subcommand)]
 enum DocsCommand {
-    /// Make a document
+    /// Create a document
     New {
-        /// What it is called
+        /// The document's name
         name: String,
-        /// Its text; `-`: standard input
+        /// The text; `-`: standard input [default: empty]
         text: Option<String>,
     },
-    /// Print a document, a section or some lines of it
+    /// Print a document, or a section or lines of it
     Read {
-        /// Which
+        /// The document's name
         name: String,
-        /// Only this section, by its heading
+        /// Print only the section with this heading
         #[arg(long, value_name = "HEADING")]
         section: Option<String>,
-        /// Only these lines, such as 1-20, 7 or 30-
+        /// Print only these lines, such as 1-20, 7 or 30-
         #[arg(long, value_name = "FROM-TO", conflicts_with = "section")]
         lines: Option<String>,
-        /// An earlier version
+        /// Print this version [default: the newest]
         #[arg(long, value_name = "NUMBER")]
         version: Option<u64>,
     },
-    /// Write a document's next version
+    /// Write the next version of a document
     Write(WriteArgs),
-    /// List a document's versions
+    /// List the versions of a document
     Versions {
-        /// Which
+        /// The document's name
         name: String,
     },
-    /// Bring an earlier version's text back, as the next version
+    /// Restore the text of an earlier version as a new version
     Revert {
-        /// Which
+        /// The document's name
         name: String,
-        /// The version
+        /// The version to restore, from 1
         version: u64,
     },
-    /// Take a document out of use; its versions stay
+    /// Remove a document; its versions stay, and undo restores it
     Remove {
-        /// Which
+        /// The document's name
         name: String,
     },
 }
 
-/// How to write.
+/// The arguments of `docs write`.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(group = clap::ArgGroup::new("where").required(true).args(["append", "start", "replace", "whole"]))]
 struct WriteArgs {
-    /// Which
+    /// The document's name
     name: String,
-    /// As a paragraph at the end
+    /// Append the text as a paragraph
     #[arg(long)]
     append: bool,
-    /// As a paragraph at the start
+    /// Insert the text as the first paragraph
     #[arg(long)]
     start: bool,
-    /// Under this heading, instead of what stands there
+    /// Replace the body of the section with this heading
     #[arg(long, value_name = "HEADING")]
     replace: Option<String>,
-    /// Instead of the whole text
+    /// Replace the whole text
     #[arg(long)]
     whole: bool,
     /// The text; `-` or nothing: standard input, or your editor
     text: Option<String>,
 }
 
-/// Does what was asked with documents.
+/// Lists, prints or changes documents.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
         None => list(cx),
@@ -120,9 +119,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         Some(DocsCommand::Remove { name }) => {
             let document = cx.loom.document(&name)?;
             let receipt = cx.actor().remove_document(document.id)?;
-            cx.print_receipt(Op::WriteDocument, &receipt, || {
-                format!("{}  removed; undo brings it back", one_line(&name))
-            })
+            cx.print_receipt(Op::WriteDocument, &receipt, || format!("{}  removed; undo restores it", one_line(&name)))
         }
     }
 }
@@ -132,7 +129,7 @@ fn list(cx: &mut CommandContext<'_>) -> Result<()> {
     let now = cx.now();
     let mut listed = documents.iter().filter(|document| !document.removed).peekable();
     if listed.peek().is_none() && !cx.out.json {
-        writeln!(cx.out, "no documents; `loom docs new NAME` makes one")?;
+        writeln!(cx.out, "no documents; `loom docs new NAME` creates one")?;
     }
     for document in listed {
         if cx.out.json {
@@ -148,7 +145,7 @@ fn list(cx: &mut CommandContext<'_>) -> Result<()> {
 }
 
 fn new(name: &str, text: Option<String>, cx: &mut CommandContext<'_>) -> Result<()> {
-    // A document may begin empty, so nobody is asked for its text.
+    // A document may be empty, so a missing text is not requested.
     let text = text.map(|text| input::read_text(Some(text), "")).transpose()?.unwrap_or_default();
     cx.actor().create_document(name, &text)?;
     let document = cx.loom.document(name)?;
@@ -165,7 +162,7 @@ struct DocumentText<'a> {
 fn version_of(document: &Document, version: u64, cx: &CommandContext<'_>) -> Result<DocumentVersion> {
     cx.loom.snapshot()?.document_version(document.id, version)?.ok_or_else(|| CliError::Failed {
         message: format!("{} has no version {version}", document.name),
-        hint: Some(format!("its newest is {}", document.version)),
+        hint: Some(format!("the newest version is {}", document.version)),
     })
 }
 
@@ -178,7 +175,7 @@ fn read(
 ) -> Result<()> {
     let document = cx.loom.document(name)?;
     if version == Some(0) {
-        return Err(CliError::usage("versions are counted from 1"));
+        return Err(CliError::usage("versions start at 1"));
     }
     let found = version_of(&document, version.unwrap_or(0), cx)?;
     let content = match (heading, lines) {
@@ -190,9 +187,9 @@ fn read(
     cx.print_value(&text, || sanitize(content.trim_end_matches('\n')).into_owned())
 }
 
-/// The lines `3-7`, `3-`, `-7` or `3` of a text, counted from 1, ends included.
+/// Returns the lines `3-7`, `3-`, `-7` or `3` of a text, counted from 1, inclusive.
 fn some_lines(text: &str, range: &str) -> Result<String> {
-    let wrong = || CliError::usage(format!("{range:?} is no range of lines; write 1-20, 7 or 30-"));
+    let wrong = || CliError::usage(format!("{range:?} is not a line range; write 1-20, 7 or 30-"));
     let number = |text: &str, default| match text.trim() {
         "" => Ok(default),
         text => text.parse::<usize>().map_err(|_| wrong()),

@@ -1,4 +1,4 @@
-//! `loom edit`: another wording of a node; a branch in a dialogue, a version in a buffer.
+//! `loom edit`: writes new text for a node, as a branch in a dialogue or a version in a buffer.
 
 use loomtree::types::{Mode, Op};
 
@@ -9,16 +9,15 @@ use crate::cli::{
     output::{ID, paint},
 };
 
-/// What `edit` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node
+    /// The node's id
     id: String,
-    /// The new words; `-`: standard input; nothing: your editor
+    /// The new text; `-`: standard input [default: your editor]
     text: Option<String>,
 }
 
-/// Writes the new wording.
+/// Writes the edited text.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let node = cx.node(&current, &args.id)?;

@@ -1,4 +1,4 @@
-//! `loom export`: trees as JSONL, from which `import` makes them again exactly; a path as Markdown, for people.
+//! `loom export`: writes trees as JSONL, which `import` restores exactly, or a path as Markdown.
 
 use std::{
     fs::File,
@@ -19,25 +19,24 @@ use crate::cli::{
     sanitize::{escape_json, one_line, sanitize},
 };
 
-/// What `export` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The tree [default: the current one]
     #[arg(conflicts_with_all = ["all", "path"])]
     which: Option<String>,
-    /// Every tree
+    /// Export every tree
     #[arg(long, conflicts_with = "path")]
     all: bool,
-    /// The path to a node, or to where you are
+    /// Export the path to this node [default: your position]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".")]
     path: Option<String>,
-    /// How [default: jsonl for trees, markdown for a path]
+    /// The format [default: jsonl for trees, markdown for a path]
     #[arg(long, value_parser = ["jsonl", "markdown", "prose"])]
     format: Option<String>,
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
@@ -45,7 +44,9 @@ pub(crate) struct Args {
 /// Exports trees or a path.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let markdown = match (args.format.as_deref(), &args.path) {
-        (Some("jsonl"), Some(_)) => return Err(CliError::usage("a path is written as markdown, a tree as jsonl")),
+        (Some("jsonl"), Some(_)) => {
+            return Err(CliError::usage("a path is exported as markdown or prose, a tree as jsonl"));
+        }
         (Some("markdown" | "prose"), None) if args.all || args.which.is_some() => {
             return Err(CliError::usage("markdown and prose are for a path: --path ID"));
         }
@@ -108,12 +109,12 @@ fn trees(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
 }
 
-/// Writes a file whole or not at all: a file that could not be finished is taken away again.
+/// Writes a file completely or not at all: a partial file is removed.
 fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     if path.exists() && !force {
         return Err(CliError::Failed {
-            message: format!("{} is there already; nothing was written", path.display()),
-            hint: Some("--force writes over it".to_owned()),
+            message: format!("{} already exists; nothing was written", path.display()),
+            hint: Some("--force overwrites it".to_owned()),
         });
     }
     let mut part = path.as_os_str().to_owned();
@@ -132,13 +133,14 @@ fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Re
         Ok(written)
     });
     if written.is_err() {
-        // The first error counts; this file is only litter.
+        // The first error is reported, not one of this cleanup.
         let _ = std::fs::remove_file(&part);
     }
     written
 }
 
-/// A file without a name in the folder of `path`: of a killed process nothing is left. `None` where the system has none.
+/// Creates an unnamed file in the folder of `path`, which disappears if the process is killed. Returns `None` where the
+/// system has none.
 #[cfg(target_os = "linux")]
 fn unnamed_file(path: &Path) -> Option<File> {
     use rustix::fs::{Mode, OFlags};
@@ -147,7 +149,7 @@ fn unnamed_file(path: &Path) -> Option<File> {
     rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok().map(File::from)
 }
 
-/// Gives a file without a name this one; a file that a killed process left under it goes.
+/// Links an unnamed file to `name`, and replaces a file that a killed process left there.
 #[cfg(target_os = "linux")]
 fn name_file(file: &File, name: &Path) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;
@@ -170,7 +172,7 @@ fn name_file(_: &File, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// JSON lines on their way to a terminal, with everything escaped that it would obey.
+/// A writer that escapes JSON lines for a terminal.
 struct ExportJson<'a> {
     out: &'a mut CliOutput,
     line: Vec<u8>,

@@ -1,4 +1,4 @@
-//! `loom import`: conversations from files. What is there already is skipped, so an import can be repeated.
+//! `loom import`: imports conversations from files. Known nodes are skipped, so an import can be repeated.
 
 use std::{
     fs::File,
@@ -18,13 +18,12 @@ use crate::cli::{
     show::short,
 };
 
-/// What `import` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The files; `-`: standard input
+    /// The files to import; `-`: standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What they are; `auto` looks at each
+    /// The format; `auto` detects it for each file
     #[arg(long, default_value = "auto", value_parser = ["auto", "loomtree", "pi"])]
     format: String,
 }
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file is a device; a pipe is none.
+/// True if a file is a device. A pipe is not one.
 fn is_device(metadata: &std::fs::Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -70,7 +69,7 @@ fn import(path: &Path, format: Option<Format>, cx: &CommandContext<'_>) -> Resul
         let file = File::open(path).map_err(read_error)?;
         let metadata = file.metadata().map_err(read_error)?;
         if !metadata.is_file() && is_device(&metadata) {
-            return Err(CliError::failed(format!("{name} is a device, which has no end")));
+            return Err(CliError::failed(format!("{name} is a device, not a file")));
         }
         let size = metadata.len();
         (Box::new(BufReader::with_capacity(1 << 16, file)), size)
@@ -94,7 +93,7 @@ fn print_summary(file: &Path, imported: &Imported, cx: &mut CommandContext<'_>) 
         count(imported.nodes, "new node"),
     ];
     if imported.skipped > 0 {
-        facts.push(format!("{} there already", imported.skipped));
+        facts.push(format!("{} known already", imported.skipped));
     }
     let name = one_line(&file.display().to_string());
     writeln!(cx.out, "{}  {}: {}", paint(BOLD, name), imported.format, facts.join(", "))?;

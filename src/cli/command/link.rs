@@ -1,4 +1,4 @@
-//! `loom link` and `loom unlink`: links from a node to a node, a tree or a document.
+//! `loom link` and `loom unlink`: link a node to a node, a tree or a document, or remove links.
 
 use loomtree::types::{LinkTarget, Op};
 
@@ -8,28 +8,28 @@ use crate::cli::{
     output::{ID, count, paint},
 };
 
-/// What `link` reads.
+/// The arguments of `link`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node that the link starts from
+    /// The source node's id
     id: String,
-    /// A node, `tree:TREE`, or `doc:NAME` with `#Section` if one is meant
+    /// The target: a node, `tree:TREE`, `doc:NAME` or `doc:NAME#Section`
     target: String,
-    /// Why they are linked
+    /// A note on the link
     #[arg(long)]
     note: Option<String>,
 }
 
-/// What `unlink` reads.
+/// The arguments of `unlink`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct UnlinkArgs {
-    /// The node
+    /// The node's id
     id: String,
-    /// What it is linked with: a node, `tree:TREE`, or `doc:NAME`
+    /// The other end: a node, `tree:TREE`, or `doc:NAME`
     target: String,
 }
 
-/// Makes the link.
+/// Creates the link.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let node = cx.node(&current, &args.id)?;
@@ -38,15 +38,13 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     cx.print_receipt(Op::Link, &receipt, || format!("{}  linked", paint(ID, &node.local)))
 }
 
-/// Takes the links away.
+/// Removes the links between the node and the target.
 pub(crate) fn unlink(args: &UnlinkArgs, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let node = cx.node(&current, &args.id)?;
     let receipt = actor.unlink(node.id, &target(&args.target, &current, cx)?)?;
     let taken = receipt.seq + 1 - receipt.group;
-    cx.print_receipt(Op::Unlink, &receipt, || {
-        format!("{}  {} taken away", paint(ID, &node.local), count(taken, "link"))
-    })
+    cx.print_receipt(Op::Unlink, &receipt, || format!("{}  {} removed", paint(ID, &node.local), count(taken, "link")))
 }
 
 fn target(text: &str, current: &CommandPosition, cx: &CommandContext<'_>) -> Result<LinkTarget> {
@@ -54,7 +52,7 @@ fn target(text: &str, current: &CommandPosition, cx: &CommandContext<'_>) -> Res
         return Ok(LinkTarget::Tree(cx.loom.find_tree(tree)?.id));
     }
     if let Some(name) = text.strip_prefix("doc:") {
-        // A document may have a # in its name; the whole is tried first.
+        // A document's name may contain `#`, so the whole text is tried first.
         let whole = cx.loom.document(name);
         return match (whole, name.split_once('#')) {
             (Ok(document), _) => Ok(LinkTarget::Document { id: document.id, section: None }),

@@ -1,4 +1,4 @@
-//! `loom log`: the journal, the newest entry first.
+//! `loom log`: prints the journal, the newest entry first.
 
 use std::io::Write as _;
 
@@ -12,21 +12,20 @@ use crate::cli::{
     sanitize::{cut, sanitize},
 };
 
-/// What `log` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// At most so many entries; 0: all
+    /// Maximum number of entries; 0: all
     #[arg(long, short = 'n', default_value_t = 30, value_name = "COUNT")]
     limit: u32,
-    /// Only entries before this number
+    /// Show only entries before this number
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "NUMBER")]
     before: u64,
-    /// Of all trees, documents and agents
+    /// Show entries of all trees, documents and agents
     #[arg(long, conflicts_with = "tree")]
     all: bool,
 }
 
-/// Entries that are read at once.
+/// Entries read in one query.
 const JOURNAL_PAGE_ENTRIES: u32 = 500;
 
 #[derive(Serialize)]
@@ -38,7 +37,7 @@ struct LogEntryJson<'a> {
     description: String,
 }
 
-/// Prints the journal of the tree, or of everything.
+/// Prints the journal of the tree, or of the whole database.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let tree = if args.all { None } else { cx.try_position()?.map(|current| current.tree.id) };
     let mut before = args.before;
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
                 continue;
             }
             let text = description.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
-            // The further changes of an operation stand below it.
+            // Further changes of one operation are indented.
             let within = if entry.seq == entry.group { "" } else { "  " };
             let age = paint(DIM, format!("{:>8}", entry.at.age(now)));
             let line = format!("{:>6}  {age}  {:<14}  {within}{text}", entry.seq, cut(&name, 14));

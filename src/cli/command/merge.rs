@@ -1,4 +1,4 @@
-//! `loom merge`: a node that draws on several.
+//! `loom merge`: writes a node that is linked to several others.
 
 use loomtree::types::Op;
 
@@ -9,18 +9,17 @@ use crate::cli::{
     output::{ID, count, paint},
 };
 
-/// What `merge` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The nodes; the new one continues the first and is linked to each
+    /// The nodes to merge; the new node continues the first and is linked to each
     #[arg(required = true, num_args = 2.., value_name = "ID")]
     ids: Vec<String>,
-    /// What the new node says; `-` or nothing: standard input, or your editor
+    /// The text of the new node; `-` or nothing: standard input, or your editor
     #[arg(long, short = 'm', value_name = "TEXT")]
     text: Option<String>,
 }
 
-/// Writes the node.
+/// Writes the merged node.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let nodes = args.ids.iter().map(|id| cx.node(&current, id)).collect::<Result<Vec<_>>>()?;

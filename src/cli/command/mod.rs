@@ -1,4 +1,4 @@
-//! The commands, one a file of one shape: `Args` is what clap reads, `run` does it.
+//! The commands, one for each file: `Args` is parsed by clap, `run` executes the command.
 
 mod agents;
 mod annotate;
@@ -57,44 +57,44 @@ use loomtree::tools::Tool;
 
 use super::{args::Globals, command_context::CommandContext, error::Result, output::CliOutput};
 
-/// What can be done.
+/// The subcommands of `loom`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// Start a tree with its first words
+    /// Create a tree with its first node
     New(new::Args),
-    /// List trees, or take one up
+    /// List trees, or select one
     Trees(trees::Args),
-    /// Draw the tree
+    /// Draw the tree as an outline
     Tree(tree::Args),
-    /// Read the conversation up to here, or one node with all that belongs to it
+    /// Print the path to your position, or one node with its children, notes and links
     View(view::Args),
-    /// Find again what was said, by words, turn or tool
+    /// Search the archive by words, turns or tool
     Recall(recall::Args),
-    /// Add a node after the one where you are
+    /// Append a node after your position
     Say(say::Args),
-    /// Have a model continue
+    /// Generate continuations with a model
     Continue(continue_::Args),
-    /// Talk with an agent that acts by commands
+    /// Talk with an agent, which may run commands
     Chat(chat::Args),
-    /// Hand a goal to agents that plan, work beside each other, and verify
+    /// Give a goal to agents that plan, work in parallel and verify
     Delegate(delegate::Args),
-    /// List resumable sessions
+    /// List sessions that can be resumed
     Sessions(sessions::Args),
-    /// Go on with a session: the conversation stands where it stood
+    /// Resume a session at its last position
     Resume(resume::Args),
-    /// Show what a model would be sent from here
+    /// Print the prompt that a model would get
     Context(context::Args),
-    /// Run arrow lines as a model would, and print the answers
+    /// Run arrow lines as a model would, and print the replies
     Do(do_::Args),
-    /// Go to another node
+    /// Move to another node
     Switch(switch::Args),
-    /// Edit a node; the original stays
+    /// Edit a node; the original is kept
     Edit(edit::Args),
-    /// Write a note on a node
+    /// Add a note to a node
     Annotate(annotate::Args),
     /// Link a node to a node, a tree or a document
     Link(link::Args),
-    /// Take links away
+    /// Remove links
     Unlink(link::UnlinkArgs),
     /// Bookmark a node, or list bookmarks
     Bookmark(bookmark::Args),
@@ -102,70 +102,70 @@ pub(crate) enum CliCommand {
     Prune(prune::Args),
     /// Show a hidden branch again
     Restore(prune::RestoreArgs),
-    /// Keep a node out of what models read
+    /// Exclude a node from models' context
     Exclude(exclude::Args),
-    /// Let models read a node again
+    /// Include an excluded node again
     Include(exclude::IncludeArgs),
-    /// Write a node that draws on several
+    /// Write a node that merges several
     Merge(merge::Args),
-    /// Cut a node in two
+    /// Split a node in two
     Split(split::Args),
     /// Copy a branch under another node
     Copy(branch::CopyArgs),
     /// Move a branch under another node
     Move(branch::MoveArgs),
-    /// Take your last change back
+    /// Revert your last change
     Undo(undo::Args),
-    /// Do again what undo took back
+    /// Repeat a reverted change
     Redo(undo::RedoArgs),
-    /// Show who did what and when
+    /// Print the journal of changes
     Log(log::Args),
-    /// Sum tokens and money, and say whose branches were taken up
+    /// Print tokens, costs and how often continuations were used
     Stats(stats::Args),
     /// Change the title, description or system prompt of the tree
     Rename(rename::Args),
-    /// Put the tree away, or take it out again
+    /// Hide the tree from lists, or show it again
     Archive(archive::Args),
     /// Read and write documents
     Docs(docs::Args),
-    /// List, make and change agents
+    /// List, add and change agents
     Agents(agents::Args),
-    /// Show which models there are, or fetch one
+    /// List models, or download one
     Models(models::Args),
-    /// Bring in conversations from files
+    /// Import conversations from files
     Import(import::Args),
-    /// Write trees or a path out
+    /// Export trees or a path
     Export(export::Args),
-    /// Check everything in the database
+    /// Check all hashes and counts of the database
     Verify(verify::Args),
-    /// Recalculate counts
+    /// Recompute counts and the search index
     Rebuild(rebuild::Args),
-    /// Copy the database, also while others write
+    /// Copy the database while others may write
     Backup(backup::Args),
-    /// Remove content for good
+    /// Remove content permanently
     Purge(purge::Args),
-    /// Walk and grow a sample tree
+    /// Show the commands on a sample tree
     Demo(demo::Args),
-    /// Check the program, its files and its models, and say what to do
+    /// Check the program, its files and its models
     Doctor(doctor::Args),
-    /// Show the configuration, or begin one
+    /// Show the configuration, or create a file
     Config(config::Args),
-    /// Tell what arrow lines on standard input come to, as JSON
+    /// Parse arrow lines of standard input, and print them as JSON
     Parse(parse::Args),
-    /// Print a script that completes commands in your shell
+    /// Print a completion script for your shell
     Completions(completions::Args),
     /// Print the manual page
     Man(man::Args),
 }
 
 impl CliCommand {
-    /// Whether it makes the database if that is not there: where something is put in.
+    /// True if the command creates a missing database, because it adds content.
     fn makes_database(&self) -> bool {
         matches!(self, Self::New(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
     }
 
-    /// The tool whose permission the acting agent needs. Looking is the person's at the terminal, whoever acts; arrow
-    /// lines are checked one by one.
+    /// Returns the tool whose permission the acting agent needs. Reading needs none at the terminal; arrow lines are
+    /// checked one by one.
     fn tool(&self) -> Option<Tool> {
         Some(match self {
             Self::New(_)
@@ -262,7 +262,7 @@ fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
         CliCommand::Rebuild(args) => rebuild::run(&args, cx),
         CliCommand::Backup(args) => backup::run(&args, cx),
         CliCommand::Purge(args) => purge::run(&args, cx),
-        // These need no database and were run before.
+        // `run` executes these commands without a database.
         CliCommand::Config(_)
         | CliCommand::Doctor(_)
         | CliCommand::Models(_)

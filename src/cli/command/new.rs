@@ -1,4 +1,4 @@
-//! `loom new`: a tree with its first words, taken up at once.
+//! `loom new`: creates a tree with its first node, and selects it.
 
 use loomtree::{
     ops::NodeDraft,
@@ -14,18 +14,17 @@ use crate::cli::{
     show::short,
 };
 
-/// What `new` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The first words; `-` or nothing: standard input
+    /// The text of the root node; `-` or nothing: standard input
     text: Option<String>,
-    /// What the tree is called [default: the first words]
+    /// The tree's title [default: the first words of the text]
     #[arg(long)]
     title: Option<String>,
-    /// One text instead of turns of a conversation: an edit is then a version, not a branch
+    /// Create a buffer, one text instead of a dialogue: an edit then is a version, not a branch
     #[arg(long)]
     buffer: bool,
-    /// A system prompt for everything models write in this tree
+    /// The system prompt for all models in this tree
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
 }
@@ -36,7 +35,7 @@ struct NewTreeJson {
     root: Node,
 }
 
-/// Makes the tree and a session at its root.
+/// Creates the tree and a session at its root.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let text = input::read_text(args.text, "")?;
     let mode = if args.buffer { Mode::Buffer } else { Mode::Dialogue };

@@ -1,4 +1,4 @@
-//! `loom prune` and `loom restore`: branches hidden and shown again.
+//! `loom prune` and `loom restore`: hide branches, and show them again.
 
 use std::io::Write as _;
 
@@ -12,31 +12,30 @@ use crate::cli::{
     show::{NodeJson, author},
 };
 
-/// What `prune` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The branch's first node
     #[arg(required_unless_present = "list")]
     id: Option<String>,
-    /// List what is pruned
+    /// List pruned branches
     #[arg(long, short, conflicts_with = "id")]
     list: bool,
 }
 
-/// What `restore` reads.
+/// The arguments of `restore`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RestoreArgs {
-    /// The node that was pruned; nothing: list what is
+    /// The pruned node [default: list pruned branches]
     id: Option<String>,
 }
 
-/// Hides the branch, or lists what is hidden.
+/// Prunes the branch, or lists pruned branches.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let Some(id) = args.id.as_deref().filter(|_| !args.list) else { return list(cx) };
     let (current, session, actor) = cx.ensure_session()?;
     let node = cx.node(&current, id)?;
     let receipt = actor.prune(node.id)?;
-    // The position is never on a hidden node: whoever stood there stands above it now.
+    // A position within the hidden branch moves to the node above it.
     let after = cx.loom.session(session)?.position;
     let moved = after.filter(|after| *after != current.position.id).map(|id| cx.loom.node(id)).transpose()?;
     cx.print_receipt(Op::Prune, &receipt, || {
@@ -45,7 +44,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     })
 }
 
-/// Shows the branch again.
+/// Restores the branch.
 pub(crate) fn restore(args: &RestoreArgs, cx: &mut CommandContext<'_>) -> Result<()> {
     let Some(id) = &args.id else { return list(cx) };
     let (current, _, actor) = cx.ensure_session()?;

@@ -1,12 +1,11 @@
-//! `loom rebuild`: everything that is derived, computed anew.
+//! `loom rebuild`: recomputes derived data: counts, the search index and session state.
 
 use crate::cli::{command_context::CommandContext, error::Result, output::count, progress};
 
-/// What `rebuild` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-/// Computes counts and the index anew.
+/// Recomputes derived data.
 pub(crate) fn run(_: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let line = progress::line("counting");
     let rebuilt = cx.loom.store().rebuild();

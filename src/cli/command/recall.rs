@@ -1,4 +1,4 @@
-//! `loom recall`: what was said, found again by words, by turn or by tool.
+//! `loom recall`: searches the archive by words, turns, tool or position.
 
 use std::{
     collections::HashSet,
@@ -25,78 +25,78 @@ use crate::cli::{
     show::{NodeJson, author},
 };
 
-/// Turns that are shown at the most.
+/// Default limit of turns.
 const MAX_TURNS: u32 = 10_000;
 
-/// Hits and results that are shown, if no other number is asked for.
+/// Default limit of hits and tool results.
 const DEFAULT_HITS: u32 = 20;
 
-/// Words that are named where nothing was found.
+/// Search words listed when there are no hits.
 const MAX_LISTED_WORDS: usize = 12;
 
-/// What `recall` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A question or words; what is in double quotes comes first where it stands so
+    /// A question or words to search for; text in double quotes is searched for literally
     #[arg(required_unless_present_any = ["turns", "tool", "summary"])]
     words: Vec<String>,
-    /// Turns of a session, such as 5-10
+    /// Print these turns of a session, such as 5-10
     #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "tool", "scope"])]
     turns: Option<String>,
-    /// Results of a tool, the newest first
+    /// Print results of this tool, the newest first
     #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
     tool: Option<String>,
-    /// What a session has come to: counts, files, decisions
+    /// Print a summary of a session: counts, files, decisions
     #[arg(long, conflicts_with_all = ["words", "turns", "tool", "scope", "by", "path", "below", "from", "to", "kind", "limit"])]
     summary: bool,
-    /// Which session, by its id or a part of it [default: the one that spoke last in this tree]
+    /// The session, by its id or a part of it [default: the most recent session with a turn in this tree]
     #[arg(long, value_name = "ID", conflicts_with = "scope")]
     session: Option<String>,
-    /// Where to look
+    /// The scope of the search
     #[arg(long = "in", visible_alias = "scope", value_name = "WHERE", default_value = "tree")]
     scope: RecallScopeArg,
-    /// Only by this author: human, model, tool, system, or an agent's name
+    /// Match only this author: human, model, tool, system, or an agent's name
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
-    /// Only on the path to a node
+    /// Match only the path to this node
     #[arg(long, value_name = "ID", conflicts_with = "below")]
     path: Option<String>,
-    /// Only a node and what hangs below it
+    /// Match only this node and its descendants
     #[arg(long, value_name = "ID")]
     below: Option<String>,
-    /// Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00, by UTC) or an age (2h, 3d, 11mo)
+    /// Match only nodes since then: a day (2026-11-22, yesterday), a time in UTC (2026-11-22T14:00) or an age (2h, 3d,
+    /// 11mo)
     #[arg(long, value_name = "WHEN")]
     from: Option<TimeSpec>,
-    /// Only until then
+    /// Match only nodes until then
     #[arg(long, value_name = "WHEN")]
     to: Option<TimeSpec>,
-    /// Only nodes of this kind: continuation, annotation, tool …
+    /// Match only this kind of node: continuation, annotation, tool …
     #[arg(long, value_name = "KIND")]
     kind: Option<EdgeKind>,
-    /// Only what holds the words as they stand
+    /// Match the text literally
     #[arg(long, conflicts_with_all = ["turns", "tool", "summary"])]
     exact: bool,
-    /// Figures alone, by author and tool
+    /// Print only the number of matches, by author and tool
     #[arg(long, conflicts_with_all = ["turns", "tool", "summary"])]
     count: bool,
-    /// The order [default: the best first]
+    /// Sort the hits by time, the newest first [default: by score]
     #[arg(long, value_name = "ORDER", value_parser = ["time"], conflicts_with_all = ["turns", "tool", "summary"])]
     sort: Option<String>,
-    /// At most so many [default: 20; of turns all]
+    /// Maximum number of results, 1 to 200 [default: 20; all turns; 5 nodes on each side]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: Option<u32>,
 }
 
-/// Where to look.
+/// The scope of a search.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum RecallScopeArg {
-    /// What the session caused
+    /// Nodes of the session
     Session,
-    /// The tree
+    /// Nodes of the tree
     Tree,
-    /// What sessions in this workspace caused
+    /// Nodes of sessions in this workspace
     Workspace,
-    /// The whole database
+    /// All nodes of the database
     All,
 }
 
@@ -107,7 +107,7 @@ struct HitJson<'a> {
     passage: u32,
     score: f64,
     exact: bool,
-    /// Whether it holds what was searched for, or is only near.
+    /// True for a match, false for a similar node.
     matched: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a Node>,
@@ -115,7 +115,7 @@ struct HitJson<'a> {
     after: Option<&'a Node>,
 }
 
-/// Searches, or shows turns or results.
+/// Searches, or prints turns, tool results, neighbors or a summary.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
         let (from, to) = parse_turns(turns)?;
@@ -146,13 +146,13 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     search(args, scope, cx)
 }
 
-/// The same that an agent is told by `→ recall summary`.
+/// Prints the session summary of `→ recall summary`.
 fn summary(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let reply = CommandReply { tool: Some(Tool::Recall), result: session_summary(&cx.loom, &session(args, cx)?) };
     cx.print_value(&reply, || sanitize(&reply.to_string()).into_owned())
 }
 
-/// What narrows it down.
+/// Returns the filter that the options describe.
 fn filter(args: &Args, cx: &CommandContext<'_>) -> Result<Filter> {
     let node = |id: &String| Ok::<_, CliError>(cx.node(&cx.position()?, id)?.id);
     let branch = match (&args.path, &args.below) {
@@ -162,7 +162,7 @@ fn filter(args: &Args, cx: &CommandContext<'_>) -> Result<Filter> {
     };
     let (from, to) = (args.from.map(|when| when.first(cx.now())), args.to.map(|when| when.last(cx.now())));
     if from.zip(to).is_some_and(|(from, to)| from > to) {
-        return Err(CliError::usage("--from is after --to: nothing was said in between"));
+        return Err(CliError::usage("--from is after --to: the range is empty"));
     }
     let author = args.by.as_deref().map(|name| Author::named(&*cx.loom.snapshot()?, name)).transpose()?;
     Ok(Filter { author, branch, from, to, kind: args.kind, seen_by: None, before: None })
@@ -186,7 +186,7 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
     let embedding = match models::embed_query(cx, &query.text) {
         Ok(embedding) => embedding,
         Err(error) => {
-            let notice = format!("recall goes by words alone: {}", one_line(&error.message()));
+            let notice = format!("recall uses words only: {}", one_line(&error.message()));
             writeln!(io::stderr(), "{notice}").map_err(|e| CliError::io("writing", e))?;
             None
         }
@@ -194,20 +194,19 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
     let mut found = recall::search_with(&*cx.loom.snapshot()?, &query, embedding.as_ref())?;
     found.near.truncate(query.limit.saturating_sub(found.hits.len()));
     let shown: HashSet<u64> = found.hits.iter().flat_map(hit_and_neighbours).collect();
-    // Beside matches, what holds none of the words is their context.
+    // Next to matches, nodes without any of the words are only context.
     found.near.retain(|hit| !shown.contains(&hit.node.seq) && (shown.is_empty() || hit.own_words > 0));
     if found.is_empty() && !cx.out.json {
         let mut words = found.words.iter().take(MAX_LISTED_WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
         if found.words.len() > MAX_LISTED_WORDS {
             words.push_str(" …");
         }
-        let looked =
-            if words.is_empty() { "looked for as it stands".to_owned() } else { format!("looked for {words}") };
+        let looked = if words.is_empty() { "searched literally".to_owned() } else { format!("searched for {words}") };
         let filtered = query.only != Filter::default();
         let suggestion = match (filtered, &query.scope) {
             (false, Scope::Everything) => "",
-            (false, _) => "; `--in all` looks everywhere",
-            (true, _) => "; there may be more without the filters",
+            (false, _) => "; `--in all` searches everywhere",
+            (true, _) => "; without the filters there may be matches",
         };
         writeln!(
             cx.out,
@@ -219,13 +218,13 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
     }
     if !found.absent.is_empty() && !cx.out.json {
         let words: Vec<String> = found.absent.iter().map(|word| format!("{word:?}")).collect();
-        writeln!(cx.out, "{}", paint(DIM, one_line(&format!("nowhere: {}", words.join(", ")))))?;
+        writeln!(cx.out, "{}", paint(DIM, one_line(&format!("not found: {}", words.join(", ")))))?;
     }
     for hit in &found.hits {
         print_hit(hit, true, &found, &query.text, cx)?;
     }
     if !found.near.is_empty() && !cx.out.json {
-        writeln!(cx.out, "{}", paint(DIM, "only near, without all of the words:"))?;
+        writeln!(cx.out, "{}", paint(DIM, "similar, without all of the words:"))?;
     }
     for hit in &found.near {
         print_hit(hit, false, &found, &query.text, cx)?;
@@ -233,12 +232,12 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
     Ok(())
 }
 
-/// The sequence numbers of a hit and of what stands beside it.
+/// Returns the sequence numbers of a hit and its neighbors.
 fn hit_and_neighbours(hit: &Hit) -> impl Iterator<Item = u64> {
     [Some(&hit.node), hit.before.as_ref(), hit.after.as_ref()].into_iter().flatten().map(|node| node.seq)
 }
 
-/// A hit with the part that has the words, and what stands before and after it, marked so.
+/// Prints a hit: an excerpt with its matches, and the neighbors before and after it.
 fn print_hit(hit: &Hit, matched: bool, found: &SearchResults, text: &str, cx: &mut CommandContext<'_>) -> Result<()> {
     let node = &hit.node;
     let name = cx.name(node.author).to_owned();
@@ -271,7 +270,7 @@ fn print_hit(hit: &Hit, matched: bool, found: &SearchResults, text: &str, cx: &m
     Ok(())
 }
 
-/// A line with these bytes of it in bold.
+/// Returns a line with these byte ranges in bold.
 fn bold_ranges(line: &str, ranges: &[Range<usize>]) -> String {
     let (mut shown, mut end) = (String::new(), 0);
     for range in ranges {
@@ -282,17 +281,17 @@ fn bold_ranges(line: &str, ranges: &[Range<usize>]) -> String {
     shown + &line[end..]
 }
 
-/// How many nodes hold what was searched for.
+/// Prints the number of matches.
 fn print_counts(query: &Query, cx: &mut CommandContext<'_>) -> Result<()> {
     let counts = recall::count(&*cx.loom.snapshot()?, query, &|_| true)?;
     cx.print_value(&counts, || {
         let authors = counts.authors.iter().map(|(author, n)| format!("\n{n:>8}  {author}"));
         let tools = counts.tools.iter().map(|(tool, n)| format!("\n{n:>8}  tool {}", one_line(tool)));
-        format!("{:>8}  in all{}", counts.total, authors.chain(tools).collect::<String>())
+        format!("{:>8}  total{}", counts.total, authors.chain(tools).collect::<String>())
     })
 }
 
-/// Nodes, each whole.
+/// Prints complete nodes, or `none` if there are none.
 fn print_nodes(nodes: &[Node], none: &str, cx: &mut CommandContext<'_>) -> Result<()> {
     for node in nodes {
         let name = cx.name(node.author).to_owned();
@@ -325,7 +324,8 @@ fn scope(args: &Args, cx: &CommandContext<'_>) -> Result<Scope> {
     })
 }
 
-/// The session that is meant. Whom a person talks with in `loom chat` has the session, and the person's words are its turns.
+/// Returns the session to read. In `loom chat` the agent's session holds the conversation, so the default is the most
+/// recent session of any agent.
 fn session(args: &Args, cx: &CommandContext<'_>) -> Result<Session> {
     if let Some(text) = &args.session {
         return sessions::find(cx, text);
@@ -333,19 +333,19 @@ fn session(args: &Args, cx: &CommandContext<'_>) -> Result<Session> {
     let (workspace, tree) = (Some(cx.workspace.clone()), Some(cx.position()?.tree.id));
     let filter = SessionFilter { workspace, tree, spoken: true, limit: 1, ..SessionFilter::default() };
     cx.loom.sessions(&filter)?.pop().ok_or_else(|| CliError::Failed {
-        message: "no session has said anything in this tree yet".to_owned(),
-        hint: Some("what came in with an import is of no session: it is found by its words".to_owned()),
+        message: "no session has a turn in this tree yet".to_owned(),
+        hint: Some("imported nodes belong to no session; search for their words".to_owned()),
     })
 }
 
-/// What is said where there is nothing, of a filter.
+/// Returns the words that mention a filter in messages about empty results.
 fn filter_suffix(filter: &Filter) -> &'static str {
     if *filter == Filter::default() { "" } else { " that fit" }
 }
 
-/// `5-10`, or `5` alone.
+/// Parses `5-10` or `5`.
 fn parse_turns(text: &str) -> Result<(u64, u64)> {
     let (from, to) = text.split_once('-').unwrap_or((text, text));
-    let number = |text: &str| text.trim().parse().map_err(|_| CliError::failed("turns are written 5-10"));
+    let number = |text: &str| text.trim().parse().map_err(|_| CliError::failed("write turns as 5-10"));
     Ok((number(from)?, number(to)?))
 }

@@ -1,4 +1,4 @@
-//! `loom rename`: a tree's title, description and system prompt.
+//! `loom rename`: changes a tree's title, description and system prompt.
 
 use loomtree::types::{Op, TreePatch};
 
@@ -8,20 +8,19 @@ use crate::cli::{
     show::tree_line,
 };
 
-/// What `rename` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The new title; an empty one: the first words of the root
+    /// The new title; '': the first words of the root
     title: Option<String>,
-    /// What the tree is for; an empty text takes it away
+    /// The description; '' clears it
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// A system prompt for everything models write in this tree; an empty text takes it away
+    /// The system prompt for all models in this tree; '' clears it
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
 }
 
-/// Changes the tree's words.
+/// Changes the tree.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = cx.position()?;
     let words = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.trim().is_empty()));
@@ -31,7 +30,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         system_context: words(args.system),
     };
     if patch == TreePatch::default() {
-        return Err(CliError::usage("what is to change? give a title, --description or --system"));
+        return Err(CliError::usage("nothing to change; give a title, --description or --system"));
     }
     let receipt = cx.actor().rename(current.tree.id, patch)?;
     let tree = cx.loom.tree(current.tree.id)?;

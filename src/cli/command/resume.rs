@@ -1,6 +1,5 @@
-//! `loom resume`: a session goes on where it stood. On a terminal the person picks one; a script names one, or gets the
-//! newest. A session of an agent is a conversation with it; one of the person's own is where `say`, `continue` and the
-//! others go on.
+//! `loom resume`: continues a session at its position. On a terminal the user picks one; a script names one or gets the
+//! newest. An agent's session opens as a conversation with it. A session of the user becomes the current one.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
@@ -17,24 +16,23 @@ use crate::cli::{
     output::{BOLD, DIM, ID, paint},
 };
 
-/// What `resume` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session, by its id or a part of it [default: you pick one, or the newest]
+    /// The session, by its id or a part of it [default: pick one, or the newest]
     id: Option<String>,
-    /// What to say; without it the conversation goes on line by line
+    /// The message; without it the conversation is interactive
     message: Option<String>,
-    /// The newest, without asking; what is given is what to say then
+    /// Resume the newest session without asking; the argument then is the message
     #[arg(long, conflicts_with = "message")]
     newest: bool,
     #[command(flatten)]
     options: chat::ChatOptions,
 }
 
-/// Sessions that are there to pick from.
+/// Maximum number of sessions to pick from.
 const MAX_PICK_ROWS: u32 = 12;
 
-/// Goes on with a session.
+/// Resumes a session.
 pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if args.newest {
         args.message = args.id.take();
@@ -49,15 +47,15 @@ pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let resumed = resume(&cx.actor(), session.id, Some(&cx.partials_dir))?;
     let session = resumed.session;
     let with = cx.loom.snapshot()?.agents()?.into_iter().find(|agent| agent.id() == session.agent);
-    let with = with.ok_or_else(|| CliError::failed("the agent of this session is not there"))?;
+    let with = with.ok_or_else(|| CliError::failed("the agent of this session does not exist"))?;
     let own = own_session_at(cx, &session)?;
     if let Some(cut) = &resumed.cut
         && !cx.out.json
     {
         let (id, reason) = match cut {
-            Interruption::Unanswered(id) => (id, "was not answered: the process ended before a word came"),
-            Interruption::Within(id) => (id, "was cut off within the reply: the process ended"),
-            Interruption::Between(id) => (id, "was cut off between two rounds of commands: the process ended"),
+            Interruption::Unanswered(id) => (id, "has no reply: the process ended before it began"),
+            Interruption::Within(id) => (id, "is a partial reply: the process ended"),
+            Interruption::Between(id) => (id, "is not the end of the turn: the process ended between two rounds"),
         };
         writeln!(cx.out, "{}  {}", paint(ID, &cx.loom.node(*id)?.local), paint(DIM, reason))?;
     }
@@ -69,14 +67,14 @@ pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     chat::run_session(cx, with, (own, Some(session.id)), args.options, args.message)
 }
 
-/// The person's own session where another one stands: that one itself if it is theirs.
+/// Returns the user's session at the position of `session`: that session itself if it is the user's.
 fn own_session_at(cx: &CommandContext<'_>, session: &Session) -> Result<loomtree::id::SessionId> {
     let actor = cx.actor();
     let own = if session.agent == cx.agent.id() { Some(session.clone()) } else { cx.session(Some(session.tree))? };
     let position = session.position.or(cx.loom.tree(session.tree)?.root);
     let position = position.ok_or_else(|| CliError::failed("this tree has no root"))?;
     match own {
-        // Standing where it stood makes it the one that was last active.
+        // Setting the position makes it the most recently active session.
         Some(own) => {
             actor.stand(&own, &cx.loom.node(position)?)?;
             Ok(own.id)
@@ -85,7 +83,7 @@ fn own_session_at(cx: &CommandContext<'_>, session: &Session) -> Result<loomtree
     }
 }
 
-/// The session that the person picks; without a terminal the newest.
+/// Returns the session that the user picks; without a terminal the newest.
 fn pick(cx: &mut CommandContext<'_>, newest: bool) -> Result<Option<Session>> {
     let is_interactive = !newest && io::stdin().is_terminal() && !cx.out.json;
     let mut found = sessions::list(cx, false, if is_interactive { MAX_PICK_ROWS } else { 1 })?;
@@ -93,12 +91,12 @@ fn pick(cx: &mut CommandContext<'_>, newest: bool) -> Result<Option<Session>> {
         let filter = SessionFilter { spoken: true, limit: 1, ..SessionFilter::default() };
         let elsewhere = !cx.loom.sessions(&filter)?.is_empty();
         return Err(CliError::Failed {
-            message: "no session in this workspace has said anything yet".to_owned(),
+            message: "no session in this workspace has a turn yet".to_owned(),
             hint: Some(
                 if elsewhere {
                     "`loom sessions --all` lists those of other workspaces"
                 } else {
-                    "`loom chat` begins one"
+                    "`loom chat` starts one"
                 }
                 .to_owned(),
             ),
@@ -112,7 +110,7 @@ fn pick(cx: &mut CommandContext<'_>, newest: bool) -> Result<Option<Session>> {
         writeln!(cx.out, "{number:>3}  {}", sessions::line(listed, cx))?;
     }
     loop {
-        write!(cx.out, "{}", paint(DIM, format!("which? 1-{}, Enter for 1, q to leave it: ", found.len())))?;
+        write!(cx.out, "{}", paint(DIM, format!("Session 1-{} (Enter: 1, q: quit): ", found.len())))?;
         cx.out.flush()?;
         let mut line = String::new();
         let read = io::stdin().lock().read_line(&mut line).map_err(|e| CliError::io("reading the terminal", e))?;

@@ -1,4 +1,4 @@
-//! `loom say`: a node after the position, or after another node.
+//! `loom say`: appends a node after the position, or after another node.
 
 use std::str::FromStr as _;
 
@@ -15,26 +15,25 @@ use crate::cli::{
     output::{ID, paint},
 };
 
-/// What `say` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The words; `-` or nothing: standard input, or your editor
+    /// The text; `-` or nothing: standard input, or your editor
     text: Option<String>,
-    /// Add it under this node
+    /// Append to this node [default: your position]
     #[arg(long, value_name = "ID")]
     at: Option<String>,
-    /// What it is to the node it goes under
+    /// The kind of the new node
     #[arg(long, default_value = "continuation", value_parser = ["continuation", "annotation", "context", "instruction"])]
     kind: String,
-    /// Whose words they are, if not yours
+    /// The author, if not you
     #[arg(long, value_name = "AGENT")]
     by: Option<String>,
 }
 
-/// Adds the node.
+/// Appends the node.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, session, actor) = cx.ensure_session()?;
-    // A position is read when the change is made, so that several processes that talk at once make one chain.
+    // The commit resolves the position, so that concurrent processes append to one chain.
     let parent = match args.at.as_deref() {
         Some(id) => Parent::Node(cx.node(&current, id)?.id),
         None => Parent::Position(session),

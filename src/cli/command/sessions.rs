@@ -1,4 +1,4 @@
-//! `loom sessions`: what was worked on here, to be gone on with by `loom resume`.
+//! `loom sessions`: lists the sessions that `loom resume` can continue.
 
 use std::io::Write as _;
 
@@ -12,18 +12,17 @@ use crate::cli::{
     sanitize::{cut, one_line},
 };
 
-/// What `sessions` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Those of every workspace
+    /// List the sessions of every workspace
     #[arg(long)]
     all: bool,
-    /// At most so many, the last active first
+    /// Maximum number of sessions, the most recently active first
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 20)]
     limit: u32,
 }
 
-/// A session in the list.
+/// A listed session.
 #[derive(Serialize)]
 pub(crate) struct SessionJson {
     #[serde(flatten)]
@@ -42,7 +41,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
     if found.is_empty() {
         let hint = if args.all { "" } else { " in this workspace; --all lists those of others" };
-        writeln!(cx.out, "{}", paint(DIM, format!("no session has said anything yet{hint}")))?;
+        writeln!(cx.out, "{}", paint(DIM, format!("no session has a turn yet{hint}")))?;
     }
     for listed in &found {
         let workspace = if args.all { format!("  {}", one_line(&listed.session.workspace)) } else { String::new() };
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The sessions in which something was said, the last active first.
+/// Returns sessions with turns, the most recently active first.
 pub(crate) fn list(cx: &CommandContext<'_>, all: bool, limit: u32) -> Result<Vec<SessionJson>> {
     let workspace = (!all).then(|| cx.workspace.clone());
     let filter = SessionFilter { workspace, spoken: true, limit, ..SessionFilter::default() };
@@ -70,13 +69,13 @@ pub(crate) fn list(cx: &CommandContext<'_>, all: bool, limit: u32) -> Result<Vec
         .collect()
 }
 
-/// The end of an id is what differs: its beginning is a clock.
+/// Returns the last 8 characters of a session id. The first ones are a timestamp.
 pub(crate) fn short(session: &Session) -> String {
     let id = session.id.to_string();
     id[id.len() - 8..].to_lowercase()
 }
 
-/// A session on a line.
+/// Returns a session as one line.
 pub(crate) fn line(listed: &SessionJson, cx: &CommandContext<'_>) -> String {
     let session = &listed.session;
     let model = session.model.as_deref().map(|model| format!(" by {}", one_line(model))).unwrap_or_default();
@@ -92,7 +91,7 @@ pub(crate) fn line(listed: &SessionJson, cx: &CommandContext<'_>) -> String {
     format!("{}  {}  {words}", paint(ID, short(session)), paint(DIM, facts))
 }
 
-/// The session that a person means: by its id, or the beginning or end (4 letters or more) of it.
+/// Finds a session by its id, or by 4 or more characters of its beginning or end.
 pub(crate) fn find(cx: &CommandContext<'_>, text: &str) -> Result<Session> {
     let lower = text.trim().to_lowercase();
     let sessions = cx.loom.sessions(&SessionFilter::default())?;
@@ -103,7 +102,9 @@ pub(crate) fn find(cx: &CommandContext<'_>, text: &str) -> Result<Session> {
     let mut found: Vec<Session> = sessions.iter().filter(fits).cloned().collect();
     match (found.pop(), found.len()) {
         (Some(session), 0) => Ok(session),
-        (Some(_), more) => Err(CliError::usage(format!("{text:?} names {} sessions; write more of the id", more + 1))),
+        (Some(_), more) => {
+            Err(CliError::usage(format!("{text:?} matches {} sessions; write more characters of the id", more + 1)))
+        }
         (None, _) => Err(CliError::Failed {
             message: format!("no session {text:?}"),
             hint: Some("`loom sessions` lists those of this workspace".to_owned()),

@@ -1,4 +1,4 @@
-//! `loom split`: a node in two.
+//! `loom split`: splits a node in two.
 
 use loomtree::{ops::SplitAt, types::Op};
 
@@ -8,22 +8,21 @@ use crate::cli::{
     output::{ID, paint},
 };
 
-/// What `split` reads.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(group = clap::ArgGroup::new("cut").required(true).args(["at", "after"]))]
 pub(crate) struct Args {
-    /// The node
+    /// The node's id
     id: String,
-    /// Cut before this character, counted from 0
+    /// Split before this character, counted from 0
     #[arg(long, value_name = "COUNT")]
     at: Option<usize>,
-    /// Cut after these words
+    /// Split after this text
     #[arg(long, value_name = "WORDS")]
     after: Option<String>,
 }
 
-/// Cuts the node.
+/// Splits the node.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let node = cx.node(&current, &args.id)?;

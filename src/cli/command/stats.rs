@@ -1,4 +1,4 @@
-//! `loom stats`: what generations took in tokens and money, the shape of the tree, and whose branches were taken up.
+//! `loom stats`: prints tokens and costs of generations, the shape of the tree, and how often continuations were used.
 
 use std::io::Write as _;
 
@@ -20,24 +20,23 @@ use crate::cli::{
     show::tree_line,
 };
 
-/// Columns of a name.
+/// Width of the column of names.
 const NAME_COLUMNS: usize = 16;
-/// Columns of a model's name.
+/// Width of the column of models.
 const MODEL_COLUMNS: usize = 32;
 
-/// What `stats` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only the path to a node [default: where you are]
+    /// Count only the path to this node [default: your position]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".", conflicts_with_all = ["session", "agent", "all"])]
     path: Option<String>,
-    /// Only what was made in a session, by its ULID [default: yours here]
+    /// Count only this session, by its ULID [default: yours in this tree]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     session: Option<String>,
-    /// Only what this agent wrote
+    /// Count only this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// Of all trees
+    /// Count all trees
     #[arg(long, conflicts_with = "tree")]
     all: bool,
 }
@@ -72,7 +71,7 @@ impl<'a> From<&'a UsageTotals> for SumsJson<'a> {
     }
 }
 
-/// Sums generations and prints the sums.
+/// Prints sums of generations.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = if args.all { None } else { Some(cx.position()?) };
     let found = match (&args.path, &current) {
@@ -106,7 +105,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         writeln!(cx.out, "{}", paint(DIM, shape))?;
     }
     if found.shares.is_empty() {
-        writeln!(cx.out, "no model wrote anything here")?;
+        writeln!(cx.out, "no model wrote a node here")?;
         return Ok(());
     }
     let mut rows = vec![COLUMN_TITLES.map(str::to_owned)];
@@ -127,21 +126,21 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The generations that are meant.
+/// Returns the filter of generations.
 fn filter(args: &Args, current: Option<&CommandPosition>, cx: &CommandContext<'_>) -> Result<GenerationFilter> {
     let agent = args.agent.as_deref().map(|name| cx.loom.agent(name)).transpose()?.map(|agent| agent.id());
     let session = match args.session.as_deref() {
         None => None,
         Some("") => match current.and_then(|current| current.session.as_ref()) {
             Some(session) => Some(session.id),
-            None => return Err(CliError::failed("you have no session here; name one by its ULID")),
+            None => return Err(CliError::failed("you have no session in this tree; name one by its ULID")),
         },
         Some(text) => {
-            let id = text.parse::<SessionId>().map_err(|_| CliError::failed("a session is named by its ULID"))?;
+            let id = text.parse::<SessionId>().map_err(|_| CliError::failed("name the session by its ULID"))?;
             Some(cx.loom.session(id)?.id)
         }
     };
-    // A session is in one tree, whichever it is.
+    // A session names its tree.
     let tree = if session.is_some() { None } else { current.map(|current| current.tree.id) };
     Ok(GenerationFilter { tree, session, agent })
 }
@@ -163,7 +162,7 @@ fn row(agent: &str, model: &str, sums: &UsageTotals) -> [String; 8] {
     ]
 }
 
-/// An amount with the digits that say something: at least two after the point, and two that are not 0.
+/// Formats an amount with at least two decimals and two significant digits.
 fn format_money(money: &Money) -> String {
     let digits = (2..9).find(|digits| money.amount * 10_f64.powi(*digits) >= 10.0).unwrap_or(9);
     let digits = usize::try_from(digits).unwrap_or(2);
@@ -171,7 +170,7 @@ fn format_money(money: &Money) -> String {
     format!("{:.digits$} {}", money.amount, one_line(&money.currency))
 }
 
-/// A number with its thousands apart.
+/// Formats a number with a comma between thousands.
 fn group_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -184,7 +183,7 @@ fn group_thousands(number: u64) -> String {
     text
 }
 
-/// Prints rows in columns: names to the left, numbers to the right.
+/// Prints rows as columns: names left-aligned, numbers right-aligned.
 fn table(rows: &[[String; 8]], cx: &mut CommandContext<'_>) -> Result<()> {
     let widths: Vec<usize> =
         (0..COLUMN_TITLES.len()).map(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default()).collect();
@@ -209,15 +208,15 @@ fn replies(number: u64) -> String {
     if number == 1 { "1 reply".to_owned() } else { format!("{} replies", group_thousands(number)) }
 }
 
-/// What the sums lack.
+/// Returns notes about replies without token counts or prices.
 fn missing_data_notes(all: &UsageTotals) -> Vec<String> {
     let mut notes = Vec::new();
     if all.uncounted > 0 {
-        notes.push(format!("of {} no tokens are known", replies(all.uncounted)));
+        notes.push(format!("{} without token counts", replies(all.uncounted)));
     }
     let unpriced = all.generations - all.priced;
     if all.priced > 0 && unpriced > 0 {
-        notes.push(format!("of {} no price was known", replies(unpriced)));
+        notes.push(format!("{} without a price", replies(unpriced)));
     }
     notes
 }

@@ -1,4 +1,4 @@
-//! `loom switch`: the position moves to another node, named by id or by where it lies.
+//! `loom switch`: moves the position to another node.
 
 use loomtree::types::Node;
 
@@ -9,10 +9,10 @@ use crate::cli::{
     show::{NodeJson, turn},
 };
 
-/// What `switch` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// An id, or: parent, root, next or previous (sibling), leaf (the newest end below), back (where you were)
+    /// A node id, or: parent, root, next or previous (sibling), leaf (the newest leaf below), back (the previous
+    /// position)
     to: Option<String>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let Some(to) = &args.to else {
         let tree = cx.named_tree()?;
-        let tree = tree.ok_or_else(|| CliError::usage("where to? name a node, or a tree with --tree"))?;
+        let tree = tree.ok_or_else(|| CliError::usage("no target given; name a node, or a tree with --tree"))?;
         return trees::use_tree(&tree, cx);
     };
     let (current, session, actor) = cx.ensure_session()?;
@@ -57,7 +57,7 @@ fn target(to: &str, current: &CommandPosition, cx: &CommandContext<'_>) -> Resul
             .ok_or_else(|| CliError::failed(format!("[{}] is a leaf", at.local))),
         "back" => {
             let back = current.session.as_ref().map(|session| loom.back(session)).transpose()?.flatten();
-            back.ok_or_else(|| CliError::failed("you have not been anywhere else yet"))
+            back.ok_or_else(|| CliError::failed("there is no previous position"))
         }
         id => cx.node(current, id),
     }

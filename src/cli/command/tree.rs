@@ -1,4 +1,4 @@
-//! `loom tree`: the tree as an outline.
+//! `loom tree`: draws the tree as an outline.
 
 use std::{collections::HashSet, io::Write as _};
 
@@ -11,29 +11,28 @@ use crate::cli::{
     show::{NodeJson, Outline, OutlineOptions, tree_line},
 };
 
-/// What `tree` reads.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// Begin at this node
+    /// Draw the branch of this node [default: the part around your position]
     id: Option<String>,
-    /// Only so many steps down
+    /// Maximum depth below the first node
     #[arg(long, value_name = "STEPS")]
     depth: Option<u32>,
-    /// Do not fold long runs
+    /// Show all nodes of long runs
     #[arg(long)]
     full: bool,
-    /// Also pruned branches
+    /// Include pruned branches
     #[arg(long)]
     pruned: bool,
-    /// Also notes, sources, thoughts and tool results
+    /// Include notes, sources, thoughts and tool results
     #[arg(long)]
     notes: bool,
-    /// At most about so many lines; 0: all [default: 100]
+    /// Approximate maximum of lines; 0: all [default: 100]
     #[arg(long, short = 'n', value_name = "LINES")]
     limit: Option<usize>,
 }
 
-/// Nodes that are read at once for JSON.
+/// Nodes read in one query for JSON.
 const JSON_PAGE_NODES: u32 = 1_000;
 
 /// Draws the tree, or prints its nodes.
@@ -61,7 +60,7 @@ fn draw(args: &Args, current: &CommandPosition, start: Option<Node>, cx: &mut Co
     let now = cx.now();
     writeln!(cx.out, "{}", tree_line(&current.tree, width))?;
     if outline.above > 0 {
-        let above = format!("  ⋮ {} above; `loom tree /` begins at the root", outline.above);
+        let above = format!("  ⋮ {} above; `loom tree /` starts at the root", outline.above);
         writeln!(cx.out, "{}", paint(DIM, above))?;
     }
     let mut cut = None;
@@ -75,12 +74,12 @@ fn draw(args: &Args, current: &CommandPosition, start: Option<Node>, cx: &mut Co
         }
     }
     if let Some(local) = cut {
-        writeln!(cx.out, "{}", paint(DIM, format!("  ▸ goes on: `loom tree {local}`")))?;
+        writeln!(cx.out, "{}", paint(DIM, format!("  ▸ more: `loom tree {local}`")))?;
     }
     Ok(())
 }
 
-/// Every node, or those of a branch, in the order in which they were added.
+/// Prints every node, or those of a branch, in order of creation.
 fn as_json(args: &Args, current: &CommandPosition, start: Option<Node>, cx: &mut CommandContext<'_>) -> Result<()> {
     let loom = cx.loom.clone();
     let top = start.as_ref().map_or(0, |node| node.depth);

@@ -1,4 +1,4 @@
-//! `loom trees`: every tree, the last changed first; `--use` takes one up.
+//! `loom trees`: lists trees, the last changed first; `--use` selects one.
 
 use std::io::Write as _;
 
@@ -15,16 +15,15 @@ use crate::cli::{
     show::tree_line,
 };
 
-/// What `trees` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Take this tree up in this folder
+    /// Make this tree the current one in this folder
     #[arg(long = "use", value_name = "TREE")]
     use_tree: Option<String>,
-    /// Also trees that were put away
+    /// Include archived trees
     #[arg(long)]
     archived: bool,
-    /// At most so many; 0: all
+    /// Maximum number of trees; 0: all
     #[arg(long, short = 'n', default_value_t = 50, value_name = "COUNT")]
     limit: u32,
 }
@@ -36,7 +35,7 @@ struct TreeJson<'a> {
     current: bool,
 }
 
-/// Lists trees, or takes one up.
+/// Lists trees, or selects one.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let Some(text) = &args.use_tree {
         let tree = cx.loom.find_tree(text)?;
@@ -66,19 +65,19 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         writeln!(cx.out, "  {}", paint(DIM, "… more; `loom trees -n 0` lists all"))?;
     }
     if !cx.out.json && trees.is_empty() {
-        writeln!(cx.out, "no trees yet; `loom new \"First words\"` makes one")?;
+        writeln!(cx.out, "no trees yet; `loom new \"First words\"` creates one")?;
     }
     Ok(())
 }
 
-/// Makes a tree the current one: its session becomes the one last active here.
+/// Makes a tree the current one: its session becomes the most recently active.
 pub(crate) fn use_tree(tree: &Tree, cx: &mut CommandContext<'_>) -> Result<()> {
     match cx.session(Some(tree.id))? {
         Some(session) => {
             cx.actor().update_session(session.id, SessionPatch::default())?;
         }
         None => {
-            // Who comes to a conversation for the first time comes to its end, where it goes on.
+            // A first session starts at the end of the conversation.
             let root = tree.root.map(|root| cx.loom.node(root)).transpose()?;
             let end = root.map(|root| cx.loom.leaf(&root)).transpose()?;
             cx.actor().start_session(&cx.workspace, tree.id, end.map(|end| end.id))?;

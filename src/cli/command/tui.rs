@@ -1,5 +1,5 @@
-//! `loom` alone in a terminal: opens the screen on the newest tree of this folder. The only place where one face starts
-//! another. A person who has no tree yet gets the sample tree, and a tour.
+//! `loom` without a command in a terminal: opens the screen on the current tree. This is the only place where one front
+//! end starts another. A user without a tree gets the sample tree and a tour.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use crate::cli::{
     output::CliOutput,
 };
 
-/// Where keys are changed: beside the configuration.
+/// The file of key bindings, in the folder of the configuration.
 const KEYS_FILE: &str = "keys.yaml";
 
-/// Shows the screen until the person leaves.
+/// Runs the screen until the user quits.
 pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let palette = palette(globals, &config::load(globals)?)?;
     let keys = keys(globals)?;
@@ -65,7 +65,7 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
     })
 }
 
-/// What is done with the tools for the folder, which ask on the screen; nothing in a build without them.
+/// Returns the services with workspace tools, which ask for approval on the screen; `None` in a build without them.
 #[cfg(feature = "workspace")]
 fn tools(cx: &CommandContext<'_>, approvals: &ApprovalQueue, defaults: &ToolAccess) -> Result<Option<ToolAccess>> {
     let folder = turn_args::workspace(cx, Arc::new(approvals.clone()), &[], &[])?;
@@ -74,13 +74,13 @@ fn tools(cx: &CommandContext<'_>, approvals: &ApprovalQueue, defaults: &ToolAcce
     Ok(Some(ToolAccess { tools, inline: turn_args::MAX_INLINE_ANSWER_TOKENS, orchestrator, ..defaults.clone() }))
 }
 
-/// A build without them has none.
+/// Returns `None`: this build has no workspace tools.
 #[cfg(not(feature = "workspace"))]
 fn tools(_: &CommandContext<'_>, _: &ApprovalQueue, _: &ToolAccess) -> Result<Option<ToolAccess>> {
     Ok(None)
 }
 
-/// The tree to begin with, and whether it is somebody's first.
+/// Returns the start position, and whether the user gets the tour.
 fn starting_position(cx: &mut CommandContext<'_>) -> Result<(CommandPosition, bool)> {
     if let Some(current) = cx.try_position()? {
         return Ok((current, false));
@@ -95,7 +95,7 @@ fn starting_position(cx: &mut CommandContext<'_>) -> Result<(CommandPosition, bo
     Ok((CommandPosition { tree, session: None, position }, tour))
 }
 
-/// Colours as the person wants them: what was asked for, what the configuration says, what the terminal says of its ground.
+/// Returns the palette: from the options, else the configuration, else the terminal's background.
 fn palette(globals: &Globals, config: &config::Config) -> Result<Palette> {
     let none =
         globals.color == ColorChoice::Never || globals.color == ColorChoice::Auto && env::env("NO_COLOR").is_some();
@@ -106,7 +106,7 @@ fn palette(globals: &Globals, config: &config::Config) -> Result<Palette> {
         return Palette::named(theme)
             .ok_or_else(|| CliError::Config(format!("theme is dark, light or none, not {theme:?}")));
     }
-    // Terminals that tell their colours give the ground last: 7 and what is above 8 is light.
+    // Terminals that set COLORFGBG name the background last: 7 and values above 8 are light.
     let background = env::env("COLORFGBG").and_then(|value| value.rsplit(';').next()?.parse::<u8>().ok());
     Ok(if background.is_some_and(|background| background == 7 || background > 8) {
         Palette::Light
@@ -115,7 +115,7 @@ fn palette(globals: &Globals, config: &config::Config) -> Result<Palette> {
     })
 }
 
-/// The person's keys; the usual ones where there is no file.
+/// Returns the user's key bindings, or the defaults if there is no file.
 pub(super) fn keys(globals: &Globals) -> Result<KeyMap> {
     let Ok(path) = config::path(globals).map(|path| path.with_file_name(KEYS_FILE)) else {
         return Ok(KeyMap::default());

@@ -1,4 +1,4 @@
-//! `loom undo` and `loom redo`: your own changes to this tree, the newest first.
+//! `loom undo` and `loom redo`: revert changes to this tree, the newest first, and repeat them.
 
 use loomtree::{arrow::run::escape::quoted, ops::UndoResult, types::Op};
 use serde::Serialize;
@@ -10,15 +10,14 @@ use crate::cli::{
     sanitize::sanitize,
 };
 
-/// What `undo` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What this agent did last here, not you
+    /// Revert the last change of this agent instead of yours
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 }
 
-/// What `redo` reads.
+/// The arguments of `redo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RedoArgs {}
 
@@ -34,7 +33,7 @@ struct UndoJson {
     seq: u64,
 }
 
-/// Takes the newest change back.
+/// Reverts the newest change.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let agent = match &args.agent {
@@ -45,7 +44,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     print_result(&undone, Op::Undo, cx)
 }
 
-/// Does it again.
+/// Repeats the last reverted change.
 pub(crate) fn redo(_: &RedoArgs, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let undone = actor.redo(Some(current.tree.id))?;
@@ -64,6 +63,6 @@ fn print_result(undone: &UndoResult, op: Op, cx: &mut CommandContext<'_>) -> Res
     };
     cx.print_value(&json, || {
         let what = undone.told.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
-        format!("{}: {what}", if op == Op::Undo { "taken back" } else { "done again" })
+        format!("{}: {what}", if op == Op::Undo { "reverted" } else { "repeated" })
     })
 }

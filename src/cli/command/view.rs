@@ -1,4 +1,4 @@
-//! `loom view`: the conversation up to the position, or one node with all that belongs to it.
+//! `loom view`: prints the path to the position, or one node with its properties.
 
 use std::io::Write as _;
 
@@ -17,29 +17,28 @@ use crate::cli::{
     show::{NodeJson, author, short, tree_line, turn},
 };
 
-/// What `view` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show this node in full, with its children, notes and links
+    /// Print this node with its children, notes and links
     id: Option<String>,
-    /// Show the path to that node instead
+    /// Print the path to that node instead
     #[arg(long)]
     path: bool,
-    /// The whole path
+    /// Print the whole path
     #[arg(long)]
     all: bool,
-    /// The last so many nodes of the path
+    /// Number of nodes at the end of the path
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", conflicts_with = "all")]
     last: u32,
 }
 
-/// Nodes of a whole path that are held at once: a path of a million nodes takes no more memory than a short one.
+/// Nodes of a path in memory at once, which bounds memory for long paths.
 const PATH_PAGE_NODES: u32 = 1_000;
 
-/// Children that are listed below a node.
+/// Maximum number of listed children.
 const MAX_CHILDREN: u32 = 50;
 
-/// Shows the path or the node.
+/// Prints the path or the node.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = cx.position()?;
     match &args.id {
@@ -63,7 +62,7 @@ fn show_path(args: &Args, current: &CommandPosition, to: &Node, cx: &mut Command
     let snapshot = loom.snapshot()?;
     let (mut ends, mut page) = (vec![to.id], snapshot.path_back(to.id, current.versions(), limit)?);
     while args.all && page.len() == limit as usize {
-        // The first node of a page ends the page above it, so each is read as the same version again.
+        // The first node of a page is the last of the page above, read as the same version.
         ends.push(page[0].id);
         page = snapshot.path_back(page[0].id, current.versions(), limit)?;
     }
@@ -80,7 +79,7 @@ fn show_path(args: &Args, current: &CommandPosition, to: &Node, cx: &mut Command
     Ok(())
 }
 
-/// Shows nodes of a path.
+/// Prints nodes of a path.
 fn show_page(nodes: &[Node], current: &CommandPosition, cx: &mut CommandContext<'_>) -> Result<()> {
     let now = cx.now();
     for node in nodes {

@@ -1,4 +1,4 @@
-//! What is said about a node beside its text: who wrote it, and its marks.
+//! Labels of a node: its author and its marks.
 
 use anstyle::{AnsiColor, Style};
 use loomtree::types::{AuthorType, EdgeKind, Node};
@@ -8,12 +8,12 @@ use crate::cli::{
     sanitize::cut,
 };
 
-/// Columns of a bookmark's label.
+/// Width of a bookmark's label.
 const LABEL_COLUMNS: usize = 24;
-/// Columns of a name.
+/// Width of an author's name.
 const NAME_COLUMNS: usize = 20;
 
-/// A name, fit to show, and how it looks.
+/// Returns an author's sanitized name and its style.
 pub(crate) fn author(name: &str, kind: AuthorType) -> (String, Style) {
     let style = match kind {
         AuthorType::Human => AnsiColor::Green.on_default(),
@@ -24,7 +24,7 @@ pub(crate) fn author(name: &str, kind: AuthorType) -> (String, Style) {
     (cut(name, NAME_COLUMNS), style)
 }
 
-/// A node's marks, each with its look: bookmark, kind, notes, links, wordings, what hides it or cut it off.
+/// Returns a node's marks with their styles: bookmark, kind, notes, links, versions, and states such as pruned.
 pub(crate) fn marks(node: &Node) -> Vec<(String, Style)> {
     let state = &node.state;
     let mut marks = Vec::new();

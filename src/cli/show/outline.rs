@@ -1,6 +1,6 @@
-//! A tree as an outline. It indents at branch points only: what follows without a choice stands in one column, and
-//! long runs of it are folded. Nothing is read but what is shown or folded, and both are bounded, so a tree of a
-//! million nodes is drawn as fast as a small one; where something is left out, a `▸` says so.
+//! A tree as an outline. Only branch points indent, and long runs without a branch are folded. Only nodes that are
+//! shown or folded are read, and both are bounded, so a tree of a million nodes is drawn as fast as a small one. `▸`
+//! marks omitted nodes.
 
 use std::collections::HashMap;
 
@@ -10,68 +10,67 @@ use loomtree::{
     types::{EdgeKind, Node},
 };
 
-/// How much of a tree to show.
+/// The size and contents of an outline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OutlineOptions {
-    /// Also pruned branches.
+    /// True to include pruned branches.
     pub(crate) pruned: bool,
-    /// Also notes, sources, thoughts and tool results.
+    /// True to include notes, sources, thoughts and tool results.
     pub(crate) notes: bool,
-    /// Without folding.
+    /// True to show all nodes of long runs.
     pub(crate) full: bool,
-    /// Only so many steps down.
+    /// Maximum depth below the first node.
     pub(crate) depth: Option<u32>,
-    /// At most about so many lines; 0: all.
+    /// Approximate maximum of lines; 0: all.
     pub(crate) lines: usize,
-    /// Columns there are.
+    /// Line width, in columns.
     pub(crate) width: usize,
 }
 
 /// One line of an outline.
 #[derive(Debug)]
 pub(crate) struct OutlineLine {
-    /// The guides before it.
+    /// The branch guides before the text.
     pub(crate) guides: String,
     pub(crate) what: LineKind,
 }
 
-/// What a line is about.
+/// The content of a line.
 #[derive(Debug)]
 pub(crate) enum LineKind {
-    /// A node, and whether what follows it is left out.
+    /// A node; true if its continuations are omitted.
     Node(Box<Node>, bool),
-    /// Nodes of a run that are folded.
+    /// The number of folded nodes of a run.
     Folded(usize),
-    /// Siblings that are left out; the number is known unless pruned ones are among them.
+    /// The number of omitted siblings; `None` if pruned ones may be among them.
     Siblings(Option<usize>),
 }
 
-/// An outline, ready to be printed.
+/// The lines of an outline.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    /// How many nodes stand above it.
+    /// The number of nodes above the first line.
     pub(crate) above: u32,
     pub(crate) lines: Vec<OutlineLine>,
 }
 
-/// A run longer than this is folded.
+/// Nodes of a run above which it is folded.
 const MAX_UNFOLDED_RUN: usize = 7;
-/// Nodes that are shown at each end of a folded run.
+/// Nodes shown at each end of a folded run.
 const FOLD_END_NODES: usize = 2;
-/// Branches shown at one branch point.
+/// Branches shown at a branch point.
 const MAX_BRANCHES: usize = 24;
-/// Nodes that are read at most for an outline whose length is limited.
+/// Nodes read at most for an outline with limited length.
 const MAX_NODES_READ: usize = 5_000;
-/// Nodes of the path to the position that an outline may begin above it.
+/// Nodes of the path above the position at which an outline may start.
 const MAX_PATH_ABOVE: u32 = 40;
-/// Columns that guides leave to the text.
+/// Columns that guides leave for the text.
 const MIN_TEXT_COLUMNS: usize = 52;
-/// Levels of branches at which even an unlimited outline stops.
+/// Maximum levels of branches, even in an unlimited outline.
 const MAX_LEVELS: usize = 200;
 
 impl Outline {
-    /// The outline of the branch at `start`; without it, of the tree, or of what is around the position if that is
-    /// far down.
+    /// Builds the outline of the branch at `start`; without it, of the tree, or of the part around a deep position.
     pub(crate) fn build(
         snapshot: &dyn Snapshot,
         start: Option<Node>,
@@ -92,7 +91,7 @@ impl Outline {
             None => outline_start(&path, levels).cloned().or_else(|| Some(position.clone())),
         };
         let Some(start) = start else { return Ok(Self { above: 0, lines: Vec::new() }) };
-        // Counts and children are those of the original wording; which one is read is chosen again on the way.
+        // Counts and children belong to the original version; the walk selects the version to show.
         let mut versions = versions.to_vec();
         let original = start.version_of.filter(|_| start.kind == EdgeKind::Version);
         let start = match original.map(|id| snapshot.node(id)).transpose()?.flatten() {
@@ -121,7 +120,7 @@ impl Outline {
     }
 }
 
-/// The first node of the path from which the position is not too many levels down.
+/// Returns the first node of the path from which the position is few enough levels down.
 fn outline_start(path: &[Node], levels: usize) -> Option<&Node> {
     let mut branch_points = 0;
     let mut from = path.len().checked_sub(1)?;
@@ -139,7 +138,7 @@ struct OutlineWalker<'a> {
     snapshot: &'a dyn Snapshot,
     options: &'a OutlineOptions,
     versions: &'a [NodeId],
-    /// The end of the path to the position: these branches are shown whatever else is left out.
+    /// The end of the path to the position. These branches are always shown.
     path: HashMap<NodeId, Node>,
     position: NodeId,
     levels: usize,
@@ -148,15 +147,16 @@ struct OutlineWalker<'a> {
     lines: Vec<OutlineLine>,
 }
 
-/// What follows a node.
+/// The continuations of a node.
 struct OutlineNext {
     nodes: Vec<Node>,
-    /// How many more there are; `None` if there are, but nobody counted.
+    /// The number of omitted continuations; `None` if it is unknown.
     more: Option<usize>,
 }
 
 impl OutlineWalker<'_> {
-    /// Draws a node and what follows it in about `room` lines. `first` are the guides of the first line, `guides` those of the others.
+    /// Draws a node and its continuations in about `room` lines. `first` are the guides of the first line, `guides`
+    /// those of the others.
     fn branch(&mut self, node: Node, first: String, guides: &str, room: usize, level: usize) -> Result<()> {
         let begin = self.lines.len();
         let (run, next) = self.run(node)?;
@@ -179,7 +179,7 @@ impl OutlineWalker<'_> {
         if next.nodes.len() > most {
             let hidden = next.nodes.split_off(most);
             next.more = next.more.map(|more| more + hidden.len());
-            // The branch that leads to the position is not left out.
+            // The branch of the position is always shown.
             if let (Some(node), Some(last)) =
                 (hidden.into_iter().find(|n| self.path.contains_key(&n.id)), next.nodes.last_mut())
             {
@@ -204,7 +204,7 @@ impl OutlineWalker<'_> {
         Ok(())
     }
 
-    /// The nodes that follow each other without a choice, and what follows the last of them.
+    /// Returns the nodes up to the next branch point or leaf, and its continuations.
     fn run(&mut self, node: Node) -> Result<(Vec<Node>, OutlineNext)> {
         let mut run = self.read(node)?;
         loop {
@@ -219,7 +219,7 @@ impl OutlineWalker<'_> {
         }
     }
 
-    /// What is read at a node's place: the node, or the wording of it that counts, with the first half if it was split.
+    /// Returns the version of a node to show, preceded by the first half if the version was split.
     fn read(&mut self, node: Node) -> Result<Vec<Node>> {
         if node.state.versions == 0 {
             return Ok(vec![node]);
@@ -232,7 +232,7 @@ impl OutlineWalker<'_> {
         chosen.state.versions = node.state.versions;
         chosen.state.continuations = node.state.continuations;
         let mut read = vec![chosen];
-        // A version hangs where its original does; the second half of a split hangs on the first.
+        // A version has its original's parent; the second half of a split has the first as parent.
         while let Some(parent) =
             read.first().and_then(|n| n.parent).filter(|p| Some(*p) != node.parent && *p != node.id)
             && let Some(half) = self.snapshot.node(parent)?
@@ -263,7 +263,7 @@ impl OutlineWalker<'_> {
         let mut nodes = self.snapshot.children(node.id, &filter)?;
         self.reads += nodes.len();
         let all = limit == 0 || nodes.len() < limit;
-        // The position's branch may be one that was not read.
+        // The branch of the position may be beyond the limit.
         let on_path = self.path.values().find(|n| n.parent == Some(node.id) && n.kind == EdgeKind::Continuation);
         if let Some(on_path) = on_path.filter(|on| !all && nodes.iter().all(|n| n.id != on.id)) {
             nodes.push(on_path.clone());
@@ -276,7 +276,7 @@ impl OutlineWalker<'_> {
         Ok(OutlineNext { nodes, more })
     }
 
-    /// Draws a run, folded if it is long; returns whether the room was too small for it.
+    /// Draws a run, folded if it is long. Returns true if the room was too small for it.
     fn draw_run(&mut self, run: Vec<Node>, first: String, guides: &str, room: usize) -> Result<bool> {
         let begin = self.lines.len();
         let length = run.len();
@@ -288,7 +288,7 @@ impl OutlineWalker<'_> {
                 folded.push(node);
                 continue;
             }
-            // A line that says that one line is left out saves nothing.
+            // Folding a single node would save no line.
             let mut drawn = Vec::with_capacity(2);
             if folded.len() > 1 {
                 let what = LineKind::Folded(folded.len());

@@ -1,4 +1,4 @@
-//! Nodes in words: one line of an outline, one turn of a conversation.
+//! Nodes as text: one line of an outline, or one turn of a transcript.
 
 use std::fmt::Write as _;
 
@@ -15,10 +15,10 @@ use crate::cli::{
     wrap::wrap,
 };
 
-/// Columns that a text gets in any case.
+/// Minimum columns of a node's text.
 const MIN_TEXT_COLUMNS: usize = 12;
 
-/// Collects pieces of a line and counts their columns.
+/// A line under construction, with its width in columns.
 struct TranscriptParts {
     text: String,
     columns: usize,
@@ -40,7 +40,7 @@ impl TranscriptParts {
 }
 
 impl OutlineLine {
-    /// The line as it is printed, at most `width` columns if the guides leave room for that.
+    /// Returns the printed line, at most `width` columns if the guides leave room for that.
     pub(crate) fn draw(&self, name: &str, is_current: bool, now: Timestamp, width: usize) -> String {
         let mut line = TranscriptParts { text: String::new(), columns: 0 };
         line.push(BOLD, if is_current { "* " } else { "  " });
@@ -68,7 +68,7 @@ impl OutlineLine {
         line.text
     }
 
-    /// The node of the line, if it is about one.
+    /// Returns the node of the line, if it shows one.
     pub(crate) fn node(&self) -> Option<&Node> {
         match &self.what {
             LineKind::Node(node, _) => Some(node),
@@ -76,7 +76,7 @@ impl OutlineLine {
         }
     }
 
-    /// Whether something after the line is left out.
+    /// True if nodes after the line are omitted.
     pub(crate) fn is_cut(&self) -> bool {
         matches!(self.what, LineKind::Node(_, true) | LineKind::Siblings(_))
     }
@@ -94,7 +94,7 @@ fn node_line(line: &mut TranscriptParts, node: &Node, name: &str, now: Timestamp
     }
 }
 
-/// The line above a turn: author, id, age, what follows it, marks.
+/// Returns the header of a turn: author, id, age, number of continuations, marks.
 fn header(node: &Node, name: &str, now: Timestamp) -> String {
     let (name, style) = author(name, node.author_type);
     let name = if node.role.is_some() { format!("{}, edited by {name}", node.role()) } else { name };
@@ -113,7 +113,7 @@ fn header(node: &Node, name: &str, now: Timestamp) -> String {
     text
 }
 
-/// A turn of a conversation: its header and its whole content, whose words are wrapped at a width if one is given.
+/// Returns a turn: its header and its content, wrapped at `width` columns if given.
 pub(crate) fn turn(node: &Node, name: &str, now: Timestamp, is_current: bool, width: Option<usize>) -> String {
     let marker = if is_current { paint(BOLD, "* ") } else { String::new() };
     let content = sanitize(node.content.trim_end_matches('\n'));

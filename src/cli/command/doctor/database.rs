@@ -1,4 +1,4 @@
-//! The database: its file, its schema, its integrity, the disk, and files that were left beside it.
+//! Checks of the database: file, schema, integrity, disk space and leftover files.
 
 use std::{
     fs::{self, File, Metadata},
@@ -18,11 +18,11 @@ use crate::cli::{args::Globals, command_context, config::Config, output::count};
 
 const AREA: &str = "Database";
 
-/// The longest wait for a lock of another process, in seconds.
+/// Maximum wait for another process's lock, in seconds.
 const MAX_LOCK_WAIT_SECONDS: u32 = 2;
-/// Bytes of the write-ahead log above which something hinders its checkpoint.
+/// Size of the write-ahead log above which a reader probably blocks its checkpoint, in bytes.
 const LARGE_WAL_BYTES: u64 = 64 << 20;
-/// Bytes of free disk space below which commits may fail soon.
+/// Free disk space below which commits may soon fail, in bytes.
 const LOW_DISK_BYTES: u64 = 64 << 20;
 
 pub(super) fn check(globals: &Globals, config: &Config, full: bool) -> Vec<Finding> {
@@ -94,7 +94,7 @@ fn wal(path: &Path) -> Option<Finding> {
     })
 }
 
-/// The free space of the disk that the file is on, or will be on.
+/// Checks the free space of the disk of the database file.
 fn space(path: &Path, file: u64) -> Option<Finding> {
     let full = std::path::absolute(path).ok()?;
     let free = free_bytes(full.ancestors().find(|folder| folder.exists())?)?;
@@ -119,7 +119,7 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// The schema, the integrity and the journal.
+/// Checks schema, integrity and journal.
 fn content(path: &Path, config: &Config, full: bool) -> Vec<Finding> {
     let ids = match os_ids() {
         Ok(ids) => ids,
@@ -185,7 +185,7 @@ fn advice(error: &StoreError) -> &'static str {
     }
 }
 
-/// Drafts of replies that a kill cut off, cut-off copies and copies of older schemas.
+/// Checks for abandoned partial replies, interrupted migrations and copies of older schemas.
 fn leftovers(path: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     let partials = files(&sidecar_path(path, ".drafts"), |name| name.ends_with(".draft"));
@@ -211,12 +211,12 @@ fn leftovers(path: &Path) -> Vec<Finding> {
     findings
 }
 
-/// True if no process writes the draft: its lock is free.
+/// True if no process writes the partial reply: its lock is free.
 fn is_abandoned(partial: &Path) -> bool {
     File::open(partial).is_ok_and(|file| file.try_lock_shared().is_ok())
 }
 
-/// The files of a folder whose names match; none if the folder cannot be read.
+/// Returns the files of a folder whose names match, sorted; empty if the folder cannot be read.
 fn files(folder: &Path, matches: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> =
