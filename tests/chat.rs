@@ -193,10 +193,10 @@ async fn where_nobody_can_be_asked_only_what_is_allowed_is_done() {
     let config = home.file("config.yaml");
     home.ok(&["--config", config.to_str().unwrap(), "chat", "--tools", "-m", &model, "Write both."]);
     let told = last_message(&server, 2);
-    assert!(told.contains("created src/a.txt · 1 line") && told.contains("nobody is there to be asked"), "{told}");
+    assert!(told.contains("created src/a.txt · 1 line") && told.contains("no terminal to ask at"), "{told}");
     assert!(home.file("src/a.txt").exists() && !home.file("b.txt").exists());
     let said = home.fails(2, &["continue", "--tools", "-m", &model]);
-    assert!(said.contains("one continuation of an agent that acts"), "{said}");
+    assert!(said.contains("one continuation by an agent that runs commands"), "{said}");
 }
 
 /// How a text with a line that writes the file `PWN` comes in, and whether that line runs.
@@ -284,8 +284,8 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
     let list = || models(&[("m", "somebody")]);
     let model = format!("{}#m", server.url());
     home.start("A lighthouse.");
-    assert!(home.ok(&["sessions"]).contains("no session has said anything yet"));
-    assert!(home.fails(1, &["resume"]).contains("no session in this workspace has said anything yet"));
+    assert!(home.ok(&["sessions"]).contains("no session has a turn yet"));
+    assert!(home.fails(1, &["resume"]).contains("no session in this workspace has a turn yet"));
     home.ok(&["chat", "-m", &model, "The first words."]);
     home.start("A mill.");
     server.then([list(), good("Two.")]);
@@ -329,18 +329,18 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
 
     // At a terminal the person picks: q leaves it, a number that is none is asked for again, and 2 is taken.
     let mut terminal = Terminal::start(&home, &["resume", "-m", &model]);
-    terminal.wait("which? 1-", 1);
+    terminal.wait("Session 1-", 1);
     terminal.keys("q\r");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(server.requests().len(), 10, "nobody was asked anything");
     server.then([list(), good("Six.")]);
     let mut terminal = Terminal::start(&home, &["resume", "-m", &model]);
-    terminal.wait("which? 1-", 1);
+    terminal.wait("Session 1-", 1);
     let shown = terminal.text();
     let second = shown.lines().find(|line| line.contains("  2  ")).unwrap();
     let is_first = second.contains("The first words.");
     terminal.keys("99\r");
-    terminal.wait("which? 1-", 2);
+    terminal.wait("Session 1-", 2);
     terminal.keys("2\r");
     terminal.wait(">  ", 1);
     terminal.keys("Hello again.\r");

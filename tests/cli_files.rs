@@ -24,10 +24,10 @@ fn a_purge_names_copies_and_files_that_hold_the_words() {
     assert!(ran.err.contains(&format!("left: [{copy}]")) && ran.err.contains("loom.db.schema-11-5.bak"), "{ran:?}");
     let ran = home.run(&["purge", "--check", SECRET]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains("schema-11-5.bak  1 place") && ran.err.contains("still hold it"), "{ran:?}");
+    assert!(ran.out.contains("schema-11-5.bak  1 place") && ran.err.contains("still contain it"), "{ran:?}");
     home.ok(&["purge", "node", &copy, "--yes"]);
     fs::remove_file(home.file("loom.db.schema-11-5.bak")).unwrap();
-    assert!(home.ok(&["purge", "--check", SECRET]).starts_with("none of "));
+    assert!(home.ok(&["purge", "--check", SECRET]).starts_with("not found in "));
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_migration_names_the_copy_that_it_makes() {
     let old = old.filter(|path| path.extension().is_some_and(|e| e == "db")).min().expect("an older database");
     fs::copy(old, home.file("loom.db")).unwrap();
     let ran = home.run(&["trees"]);
-    assert!(ran.code == 0 && ran.err.contains(".bak is a copy from before the database was migrated"), "{ran:?}");
+    assert!(ran.code == 0 && ran.err.contains(".bak is a copy of the database before its migration"), "{ran:?}");
     assert_eq!(home.run(&["trees"]).err, "");
 }
 
@@ -69,9 +69,24 @@ fn a_change_whose_answer_cannot_be_written_is_done() {
     let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
     let run = |args: &[&str]| Ran::from(home.command(args).stdout(full()).output().unwrap());
     let said = run(&["say", "once"]);
-    assert!(said.code == 0 && said.err.contains("done and saved"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("the change was saved"), "{said:?}");
     assert_eq!(run(&["view"]).code, 1, "what only reads has failed");
     assert_eq!(home.json(&["tree"]).len(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_write_beyond_the_file_size_limit_is_an_error() {
+    let home = Home::new();
+    assert_eq!(home.pipe(&["new", "-"], "word ".repeat(200_000)).code, 0);
+    let loom = home.command(&["export", "-o", "out.jsonl"]);
+    // A limit of 200 blocks of 512 or 1024 bytes.
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -f 200; exec \"$0\" \"$@\""]).arg(loom.get_program()).args(loom.get_args());
+    let folder = loom.get_current_dir().unwrap();
+    limited.current_dir(folder).env("HOME", folder).stdin(Stdio::null());
+    let ran = Ran::of(&mut limited);
+    assert!(ran.code == 1 && ran.err.contains("File too large"), "{ran:?}");
 }
 
 #[cfg(target_os = "linux")]
@@ -121,6 +136,8 @@ fn a_database_in_a_folder_that_cannot_be_written_is_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     home.start("root words");
+    // New databases are readable by their owner only.
+    fs::set_permissions(home.file("loom.db"), fs::Permissions::from_mode(0o644)).unwrap();
     let folder = home.file("loom.db").parent().unwrap().to_owned();
     let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
     let probe = home.file("probe");

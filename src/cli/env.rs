@@ -130,6 +130,14 @@ pub(crate) fn hide_environment() {
     }
 }
 
+/// Makes a write beyond the file size limit (`ulimit -f`) fail with an error. By default SIGXFSZ kills the process.
+pub(crate) fn handle_file_size_limit() {
+    #[cfg(unix)]
+    if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default()) {
+        tracing::warn!(%error, "SIGXFSZ is not handled");
+    }
+}
+
 /// Returns the runtime for model requests and Ctrl-C.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

@@ -42,6 +42,7 @@ pub(crate) fn main() -> ExitCode {
     #[cfg(feature = "local")]
     env::limit_local_threads();
     env::log(globals.verbose);
+    env::handle_file_size_limit();
     env::hide_environment();
     let mut out = CliOutput::new(globals.color, globals.json);
     let done = command::run(cli.command, &globals, &mut out);

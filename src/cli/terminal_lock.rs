@@ -27,7 +27,7 @@ impl TerminalLock {
     }
 
     /// Locks the terminal for a question. Waits for the line editor and for earlier questions.
-    #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // nothing asks there
+    #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // no prompts without it
     pub(crate) async fn lock_question(&self) -> MutexGuard<'_, ()> {
         if let Ok(lock) = self.lock.try_lock() {
             return lock;

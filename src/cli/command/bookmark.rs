@@ -9,7 +9,7 @@ use crate::cli::{
     error::Result,
     output::{ID, paint},
     sanitize::{cut, one_line},
-    show::{NodeJson, author, marks},
+    show::{NodeJson, author, marks, text_or_calls},
 };
 
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ fn list(cx: &mut CommandContext<'_>) -> Result<()> {
         }
         let mark = marks(node).first().map(|(mark, style)| paint(*style, mark)).unwrap_or_default();
         let (name, style) = author(&name, node.author_type);
-        let words = cut(&node.content, cx.out.width.saturating_sub(50).max(20));
+        let words = cut(&text_or_calls(node), cx.out.width.saturating_sub(50).max(20));
         writeln!(cx.out, "{}  {mark}  {}  {words}", paint(ID, &node.local), paint(style, name))?;
     }
     if nodes.is_empty() && !cx.out.json {

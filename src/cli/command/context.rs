@@ -8,7 +8,7 @@ use loomtree::{
         AssembledPrompt, ContextOptions, ContextReport, Inclusion, InclusionReason, RenderedPrompt, Rendering, Strategy,
     },
     ops::OpsError,
-    provider::{Target, resolve},
+    provider::{MODEL_VARIABLE, Target, resolve},
     session::context_of,
     types::{Agent, PinTarget},
 };
@@ -79,10 +79,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         }),
         ..defaults
     };
-    let options = match reference(&author, cx) {
-        Some(reference) => options.counted_by(&reference, &*cx.loom.snapshot()?).map_err(OpsError::from)?,
-        None => options,
-    };
+    let options = for_model(options, &author, cx)?;
     let actor = match &current.session {
         Some(session) => cx.actor().in_session(session.id),
         None => cx.actor(),
@@ -96,13 +93,22 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
 }
 
-/// Returns the reference of the author's model, if one is configured. Connects to no server.
-fn reference(author: &Agent, cx: &CommandContext<'_>) -> Option<String> {
-    let written = author.profile.model.as_deref().or(cx.config.model.as_deref())?;
-    Some(match resolve(written, &cx.config.models, &env::env) {
-        Ok(Target::Endpoint(endpoint)) => endpoint.reference,
-        _ => written.to_owned(),
-    })
+/// Adapts options to the author's model, if one is named: its token counts and, for a local model, its window.
+/// Connects to no server.
+fn for_model(options: ContextOptions, author: &Agent, cx: &CommandContext<'_>) -> Result<ContextOptions> {
+    let named = author.profile.model.clone().or_else(|| cx.config.model.clone());
+    let Some(named) = named.or_else(|| env::env(MODEL_VARIABLE)) else { return Ok(options) };
+    let (reference, window) = match resolve(&named, &cx.config.models, &env::env) {
+        Ok(Target::Endpoint(endpoint)) => (endpoint.reference, None),
+        // The window is a fact of the weights. Without them the configured window is reported.
+        Ok(target @ Target::Local(_)) => {
+            let reference = target.reference();
+            (reference, env::runtime()?.block_on(target.connect()).ok().and_then(|model| model.window()))
+        }
+        _ => (named, None),
+    };
+    let options = options.counted_by(&reference, &*cx.loom.snapshot()?).map_err(OpsError::from)?;
+    Ok(options.limit_window(window))
 }
 
 fn prompt(assembled: &AssembledPrompt, cx: &mut CommandContext<'_>) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::cli::{
     error::Result,
     output::{ID, count, paint},
     sanitize::cut,
-    show::{NodeJson, author},
+    show::{NodeJson, author, text_or_calls},
 };
 
 #[derive(Debug, clap::Args)]
@@ -65,7 +65,7 @@ fn list(cx: &mut CommandContext<'_>) -> Result<()> {
             continue;
         }
         let (name, style) = author(&name, node.author_type);
-        let words = cut(&node.content, cx.out.width.saturating_sub(30).max(20));
+        let words = cut(&text_or_calls(node), cx.out.width.saturating_sub(30).max(20));
         writeln!(cx.out, "{}  {}  {words}", paint(ID, &node.local), paint(style, name))?;
     }
     if nodes.is_empty() && !cx.out.json {

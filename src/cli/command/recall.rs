@@ -22,7 +22,7 @@ use crate::cli::{
     models,
     output::{BOLD, DIM, ID, MARK, paint},
     sanitize::{cut, one_line, sanitize},
-    show::{NodeJson, author},
+    show::{NodeJson, author, text_or_calls},
 };
 
 /// Default limit of turns.
@@ -31,13 +31,19 @@ const MAX_TURNS: u32 = 10_000;
 /// Default limit of hits and tool results.
 const DEFAULT_HITS: u32 = 20;
 
+/// Maximum number of hits and tool results.
+const MAX_HITS: u32 = 200;
+
+/// Default number of nodes on each side of `--around`.
+const DEFAULT_NEIGHBORS: u32 = 5;
+
 /// Search words listed when there are no hits.
 const MAX_LISTED_WORDS: usize = 12;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A question or words to search for; text in double quotes is searched for literally
-    #[arg(required_unless_present_any = ["turns", "tool", "summary"])]
+    #[arg(required_unless_present_any = ["turns", "tool", "summary", "around"])]
     words: Vec<String>,
     /// Print these turns of a session, such as 5-10
     #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "tool", "scope"])]
@@ -48,6 +54,9 @@ pub(crate) struct Args {
     /// Print a summary of a session: counts, files, decisions
     #[arg(long, conflicts_with_all = ["words", "turns", "tool", "scope", "by", "path", "below", "from", "to", "kind", "limit"])]
     summary: bool,
+    /// Print the nodes before and after this node, at most so many on each side as -n says [default: 5]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["words", "turns", "tool", "summary", "session", "scope", "by", "path", "below", "from", "to", "kind", "failed", "exact", "count", "sort"])]
+    around: Option<String>,
     /// The session, by its id or a part of it [default: the most recent session with a turn in this tree]
     #[arg(long, value_name = "ID", conflicts_with = "scope")]
     session: Option<String>,
@@ -73,6 +82,9 @@ pub(crate) struct Args {
     /// Match only this kind of node: continuation, annotation, tool …
     #[arg(long, value_name = "KIND")]
     kind: Option<EdgeKind>,
+    /// Match only results of failed tool calls
+    #[arg(long, conflicts_with = "summary")]
+    failed: bool,
     /// Match the text literally
     #[arg(long, conflicts_with_all = ["turns", "tool", "summary"])]
     exact: bool,
@@ -121,13 +133,21 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         let (from, to) = parse_turns(turns)?;
         let session = session(args, cx)?;
         let (filter, limit) = (filter(args, cx)?, args.limit.unwrap_or(MAX_TURNS));
-        let nodes = recall::turns(&*cx.loom.snapshot()?, session.id, from..=to, &filter, limit)?;
-        let of = filter_suffix(&filter);
+        let mut nodes = recall::turns(&*cx.loom.snapshot()?, session.id, from..=to, &filter, limit)?;
+        nodes.retain(|node| fits(args, node));
+        let of = filter_suffix(args, &filter);
         return print_nodes(
             &nodes,
             &format!("no turns {from} to {to}{of}: this session has 1 to {}", session.turns),
             cx,
         );
+    }
+    if let Some(id) = &args.around {
+        let current = cx.position()?;
+        let node = cx.node(&current, id)?;
+        let each = args.limit.unwrap_or(DEFAULT_NEIGHBORS);
+        let nodes = recall::around(&*cx.loom.snapshot()?, node.id, current.versions(), each)?;
+        return print_nodes(&nodes, "", cx);
     }
     if args.summary {
         return summary(args, cx);
@@ -135,13 +155,16 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let scope = scope(args, cx)?;
     if let Some(tool) = &args.tool {
         let filter = filter(args, cx)?;
-        let found =
-            recall::tool_results(&*cx.loom.snapshot()?, &scope, tool, &filter, args.limit.unwrap_or(DEFAULT_HITS))?;
+        let limit = args.limit.unwrap_or(DEFAULT_HITS);
+        let limit_read = if args.failed { MAX_HITS } else { limit };
+        let mut found = recall::tool_results(&*cx.loom.snapshot()?, &scope, tool, &filter, limit_read)?;
+        found.retain(|(node, _)| fits(args, node));
+        found.truncate(limit as usize);
         let nodes: Vec<Node> = found.into_iter().map(|(node, _)| node).collect();
         let names = recall::tool_names(&*cx.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
         let known =
             if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };
-        return print_nodes(&nodes, &format!("no results of {tool}{}; {known}", filter_suffix(&filter)), cx);
+        return print_nodes(&nodes, &format!("no results of {tool}{}; {known}", filter_suffix(args, &filter)), cx);
     }
     search(args, scope, cx)
 }
@@ -169,19 +192,21 @@ fn filter(args: &Args, cx: &CommandContext<'_>) -> Result<Filter> {
 }
 
 fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> {
+    let limit = args.limit.unwrap_or(DEFAULT_HITS) as usize;
     let query = Query {
         only: filter(args, cx)?,
         asker: Some(match cx.agent.profile.kind {
             AgentKind::Human => AuthorType::Human,
             AgentKind::Model => AuthorType::Model,
         }),
-        limit: args.limit.unwrap_or(DEFAULT_HITS) as usize,
+        // Failures are selected from the hits.
+        limit: if args.failed { MAX_HITS as usize } else { limit },
         exact: args.exact,
         by_time: args.sort.is_some(),
         ..Query::new(args.words.join(" "), scope)
     };
     if args.count {
-        return print_counts(&query, cx);
+        return print_counts(args, &query, cx);
     }
     let embedding = match models::embed_query(cx, &query.text) {
         Ok(embedding) => embedding,
@@ -192,29 +217,15 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
         }
     };
     let mut found = recall::search_with(&*cx.loom.snapshot()?, &query, embedding.as_ref())?;
-    found.near.truncate(query.limit.saturating_sub(found.hits.len()));
+    found.hits.retain(|hit| fits(args, &hit.node));
+    found.near.retain(|hit| fits(args, &hit.node));
+    found.hits.truncate(limit);
+    found.near.truncate(limit.saturating_sub(found.hits.len()));
     let shown: HashSet<u64> = found.hits.iter().flat_map(hit_and_neighbours).collect();
     // Next to matches, nodes without any of the words are only context.
     found.near.retain(|hit| !shown.contains(&hit.node.seq) && (shown.is_empty() || hit.own_words > 0));
     if found.is_empty() && !cx.out.json {
-        let mut words = found.words.iter().take(MAX_LISTED_WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
-        if found.words.len() > MAX_LISTED_WORDS {
-            words.push_str(" …");
-        }
-        let looked = if words.is_empty() { "searched literally".to_owned() } else { format!("searched for {words}") };
-        let filtered = query.only != Filter::default();
-        let suggestion = match (filtered, &query.scope) {
-            (false, Scope::Everything) => "",
-            (false, _) => "; `--in all` searches everywhere",
-            (true, _) => "; without the filters there may be matches",
-        };
-        writeln!(
-            cx.out,
-            "nothing found{} ({}){suggestion}",
-            if filtered { " that fits" } else { "" },
-            one_line(&looked)
-        )?;
-        return Ok(());
+        return print_no_hits(&found, &query, args.failed, cx);
     }
     if !found.absent.is_empty() && !cx.out.json {
         let words: Vec<String> = found.absent.iter().map(|word| format!("{word:?}")).collect();
@@ -229,6 +240,27 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
     for hit in &found.near {
         print_hit(hit, false, &found, &query.text, cx)?;
     }
+    Ok(())
+}
+
+/// True unless `--failed` is given and the node is not the result of a failed call.
+fn fits(args: &Args, node: &Node) -> bool {
+    !args.failed || recall::is_failure(node)
+}
+
+/// Prints the words that were searched for without a hit, with a suggestion.
+fn print_no_hits(found: &SearchResults, query: &Query, failed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
+    let mut words = found.words.iter().take(MAX_LISTED_WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if found.words.len() > MAX_LISTED_WORDS {
+        words.push_str(" …");
+    }
+    let searched = if words.is_empty() { "searched literally".to_owned() } else { format!("searched for {words}") };
+    let (filtered, suggestion) = match (failed || query.only != Filter::default(), &query.scope) {
+        (false, Scope::Everything) => ("", ""),
+        (false, _) => ("", "; `--in all` searches everywhere"),
+        (true, _) => (" that fits", "; without the filters there may be matches"),
+    };
+    writeln!(cx.out, "nothing found{filtered} ({}){suggestion}", one_line(&searched))?;
     Ok(())
 }
 
@@ -254,17 +286,17 @@ fn print_hit(hit: &Hit, matched: bool, found: &SearchResults, text: &str, cx: &m
     }
     let pruned = |node: &Node| if node.state.pruned_by.is_some() { " pruned" } else { "" };
     let room = cx.out.width.saturating_sub(30).max(30);
-    let content = if node.content.trim().is_empty() { recall::calls(node).join(" · ") } else { node.content.clone() };
+    let content = text_or_calls(node);
     let words = cut(&recall::excerpt(&content, &found.words, room * 2), room * 3);
     let words = bold_ranges(&words, &recall::highlights(&words, &found.words, text));
     let (name, style) = author(&name, node.author_type);
     let age = paint(DIM, node.created_at.age(cx.now()));
     let (id, author, hidden) = (paint(ID, &node.local), paint(style, name), paint(MARK, pruned(node)));
     writeln!(cx.out, "{id}  {author}{hidden}  {age}  {words}")?;
-    for (scope, near) in [("before", &hit.before), ("after", &hit.after)] {
-        let Some(near) = near.as_ref().filter(|near| !near.content.trim().is_empty()) else { continue };
+    for (side, near) in [("before", &hit.before), ("after", &hit.after)] {
+        let Some(near) = near.as_ref().filter(|near| !text_or_calls(near).is_empty()) else { continue };
         let name = one_line(cx.name(near.author));
-        let line = format!("  {scope:<6}  {}  {name}{}  {}", near.local, pruned(near), cut(&near.content, room));
+        let line = format!("  {side:<6}  {}  {name}{}  {}", near.local, pruned(near), cut(&text_or_calls(near), room));
         writeln!(cx.out, "{}", paint(DIM, line))?;
     }
     Ok(())
@@ -282,8 +314,8 @@ fn bold_ranges(line: &str, ranges: &[Range<usize>]) -> String {
 }
 
 /// Prints the number of matches.
-fn print_counts(query: &Query, cx: &mut CommandContext<'_>) -> Result<()> {
-    let counts = recall::count(&*cx.loom.snapshot()?, query, &|_| true)?;
+fn print_counts(args: &Args, query: &Query, cx: &mut CommandContext<'_>) -> Result<()> {
+    let counts = recall::count(&*cx.loom.snapshot()?, query, &|node| fits(args, node))?;
     cx.print_value(&counts, || {
         let authors = counts.authors.iter().map(|(author, n)| format!("\n{n:>8}  {author}"));
         let tools = counts.tools.iter().map(|(tool, n)| format!("\n{n:>8}  tool {}", one_line(tool)));
@@ -339,8 +371,8 @@ fn session(args: &Args, cx: &CommandContext<'_>) -> Result<Session> {
 }
 
 /// Returns the words that mention a filter in messages about empty results.
-fn filter_suffix(filter: &Filter) -> &'static str {
-    if *filter == Filter::default() { "" } else { " that fit" }
+fn filter_suffix(args: &Args, filter: &Filter) -> &'static str {
+    if !args.failed && *filter == Filter::default() { "" } else { " that fit" }
 }
 
 /// Parses `5-10` or `5`.

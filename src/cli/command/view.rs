@@ -14,7 +14,7 @@ use crate::cli::{
     error::Result,
     output::{DIM, ID, paint},
     sanitize::{cut, one_line},
-    show::{NodeJson, author, short, tree_line, turn},
+    show::{NodeJson, author, short, text_or_calls, tree_line, turn},
 };
 
 #[derive(Debug, clap::Args)]
@@ -175,7 +175,7 @@ fn list(label: &str, nodes: &[&Node], cx: &mut CommandContext<'_>) -> Result<()>
             EdgeKind::Continuation | EdgeKind::Version => String::new(),
             kind => format!("{kind}  "),
         };
-        let words = cut(&node.content, cx.out.width.saturating_sub(46).max(20));
+        let words = cut(&text_or_calls(node), cx.out.width.saturating_sub(46).max(20));
         let (label, local) = (paint(DIM, format!("{label:>12}")), paint(ID, &node.local));
         writeln!(cx.out, "{label}  {local}  {}  {kind}{words}", paint(style, name))?;
     }
@@ -185,7 +185,7 @@ fn list(label: &str, nodes: &[&Node], cx: &mut CommandContext<'_>) -> Result<()>
 fn link_line(node: &Node, link: &Link, cx: &CommandContext<'_>) -> Result<String> {
     let other = |id, way| -> Result<String> {
         let other = cx.loom.node(id)?;
-        Ok(format!("{way} {}  {}", paint(ID, &other.local), cut(&other.content, 40)))
+        Ok(format!("{way} {}  {}", paint(ID, &other.local), cut(&text_or_calls(&other), 40)))
     };
     let mut line = match &link.target {
         LinkTarget::Node(target) if *target == node.id => other(link.source, "from")?,

@@ -1,7 +1,12 @@
 //! Labels of a node: its author and its marks.
 
+use std::borrow::Cow;
+
 use anstyle::{AnsiColor, Style};
-use loomtree::types::{AuthorType, EdgeKind, Node};
+use loomtree::{
+    recall,
+    types::{AuthorType, EdgeKind, Node},
+};
 
 use crate::cli::{
     output::{DIM, MARK, count},
@@ -22,6 +27,14 @@ pub(crate) fn author(name: &str, kind: AuthorType) -> (String, Style) {
         AuthorType::System => DIM,
     };
     (cut(name, NAME_COLUMNS), style)
+}
+
+/// Returns a node's text, or its tool calls if it has no text.
+pub(crate) fn text_or_calls(node: &Node) -> Cow<'_, str> {
+    if !node.content.trim().is_empty() {
+        return Cow::Borrowed(&node.content);
+    }
+    Cow::Owned(recall::calls(node).iter().map(|call| format!("calls {call}")).collect::<Vec<_>>().join("\n"))
 }
 
 /// Returns a node's marks with their styles: bookmark, kind, notes, links, versions, and states such as pruned.

@@ -11,7 +11,7 @@ use loomtree::{
 };
 use serde::Serialize;
 
-pub(crate) use label::{author, marks};
+pub(crate) use label::{author, marks, text_or_calls};
 pub(crate) use outline::{Outline, OutlineOptions};
 pub(crate) use stream::StreamPrinter;
 pub(crate) use transcript::turn;

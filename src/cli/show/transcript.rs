@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{
     author, marks,
     outline::{LineKind, OutlineLine},
+    text_or_calls,
 };
 use crate::cli::{
     output::{BOLD, DIM, ID, count, paint},
@@ -59,7 +60,7 @@ impl OutlineLine {
                     (false, false) => "",
                 };
                 let room = width.saturating_sub(line.columns + tail.width()).max(MIN_TEXT_COLUMNS);
-                let words = cut(&node.content, room);
+                let words = cut(&text_or_calls(node), room);
                 let style = if node.state.pruned_by.is_some() { DIM } else { anstyle::Style::new() };
                 line.push(style, &words);
                 line.push(BOLD, tail);
@@ -116,7 +117,8 @@ fn header(node: &Node, name: &str, now: Timestamp) -> String {
 /// Returns a turn: its header and its content, wrapped at `width` columns if given.
 pub(crate) fn turn(node: &Node, name: &str, now: Timestamp, is_current: bool, width: Option<usize>) -> String {
     let marker = if is_current { paint(BOLD, "* ") } else { String::new() };
-    let content = sanitize(node.content.trim_end_matches('\n'));
+    let content = text_or_calls(node);
+    let content = sanitize(content.trim_end_matches('\n'));
     let content = width.map_or_else(|| content.to_string(), |width| wrap(&content, width));
     let content = if node.purged_at.is_some() { paint(DIM, "(purged)") } else { content };
     format!("{marker}{}\n{content}\n", header(node, name, now))

@@ -8,13 +8,16 @@ use ratatui::{
 };
 
 use super::{put, row};
-use crate::tui::{
-    model::ScreenModel,
-    outline::{OutlineRow, RowKind},
-    path_layout::sign,
-    screen_query::ScreenData,
-    text,
-    theme::ColorRole,
+use crate::{
+    recall,
+    tui::{
+        model::ScreenModel,
+        outline::{OutlineRow, RowKind},
+        path_layout::sign,
+        screen_query::ScreenData,
+        text,
+        theme::ColorRole,
+    },
 };
 
 /// Columns of a level of branches.
@@ -107,6 +110,7 @@ fn drawn(
     let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
     let room = width.saturating_sub(used + tail_width + 1);
     let words = if node.purged_at.is_some() { "(purged)".to_owned() } else { text::cut(plain(&node.content), room) };
+    let words = if words.is_empty() { text::cut(&recall::calls(node).join(" · "), room) } else { words };
     let words = if words.is_empty() { "(empty)".to_owned() } else { words };
     spans.push(Span::styled(words, words_style));
     spans.extend(tail);
