@@ -1,4 +1,4 @@
-//! The program `loom`, run for real: what it prints, what it says when something is wrong, and how it ends.
+//! Tests of the program `loom`: output, errors and exit codes.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -10,7 +10,7 @@ use std::{io::Read as _, process::Stdio};
 
 use support::{Home, Ran};
 
-/// `text` with ids and ages replaced by words that are the same in every run.
+/// Returns `text` with ids and ages replaced by stable words.
 fn stable(text: &str, ids: &[(&str, &str)]) -> String {
     let mut stable = text.to_owned();
     for (id, name) in ids {
@@ -54,7 +54,7 @@ fn sample() -> (Home, Vec<(String, &'static str)>) {
     (home, ids.to_vec())
 }
 
-/// The id that goes by a name in [`sample`].
+/// Returns the id of a name of [`sample`].
 fn id<'a>(ids: &'a [(String, &str)], name: &str) -> &'a str {
     ids.iter().find(|(_, n)| *n == name).map(|(id, _)| id.as_str()).unwrap()
 }
@@ -121,7 +121,7 @@ fn long_runs_are_folded_and_wide_branch_points_cut() {
 }
 
 #[test]
-fn buffers_show_the_version_that_is_read() {
+fn buffers_show_the_selected_version() {
     let home = Home::new();
     let root = home.json(&["new", "--buffer", "It was a dark night."])[0]["root"]["local_id"].clone();
     home.say("owner", None, "The end.");
@@ -137,7 +137,7 @@ fn buffers_show_the_version_that_is_read() {
 }
 
 #[test]
-fn nothing_in_content_reaches_the_terminal() {
+fn control_characters_of_content_are_escaped() {
     let home = Home::new();
     let hostile = "a\x1b[31mred\x1b]0;title\x07\u{9b}2J\u{202e}end\x08\x7f";
     home.ok(&["new", hostile, "--title", hostile]);
@@ -179,7 +179,7 @@ fn nothing_in_content_reaches_the_terminal() {
 }
 
 #[test]
-fn a_pipe_gets_no_colours_unless_asked() {
+fn pipes_get_no_colours_by_default() {
     let (home, _) = sample();
     assert!(!home.ok(&["tree"]).contains('\x1b'));
     assert!(home.ok(&["tree", "--color", "always"]).contains("\x1b["));
@@ -187,7 +187,7 @@ fn a_pipe_gets_no_colours_unless_asked() {
 }
 
 #[test]
-fn ids_that_mean_nothing_or_too_much_are_explained() {
+fn unknown_and_ambiguous_ids_are_explained() {
     let home = Home::new();
     let root = home.start("the root of it");
     // Two nodes whose ids begin alike: by the pigeonhole, among 33 nodes two share the first character; two
@@ -214,7 +214,7 @@ fn ids_that_mean_nothing_or_too_much_are_explained() {
     assert!(said.contains("did you mean") && said.contains(&ids[0]), "{said}");
     assert!(home.ok(&["view", &format!("[{}]", ids[0].to_uppercase())]).contains("the root of it"));
     assert!(home.fails(1, &["--as", "nobody", "tree"]).contains("owner"));
-    // A subject may do nothing but write when asked; looking is the person's.
+    // The subject can only write when asked. Reading needs no permission at the terminal.
     for forbidden in [["say", "x"], ["prune", "."], ["continue", "."]] {
         let said = home.fails(1, &["--as", "subject", forbidden[0], forbidden[1]]);
         assert!(said.contains("lacks the permission loom_"), "{said}");
@@ -224,7 +224,7 @@ fn ids_that_mean_nothing_or_too_much_are_explained() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let home = Home::new();
     home.start("root");
     home.pipe(&["say"], "many words\n".repeat(200_000));
@@ -238,7 +238,7 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn two_processes_make_one_chain() {
+fn concurrent_processes_append_to_one_chain() {
     let home = Home::new();
     home.start("root");
     let run = |who: &'static str| {
@@ -260,7 +260,7 @@ fn two_processes_make_one_chain() {
 }
 
 #[test]
-fn a_stranger_is_told_what_to_do() {
+fn a_first_run_prints_hints() {
     let home = Home::new();
     let out = home.ok(&[]);
     assert!(out.contains("loom new") && out.contains("loom continue") && out.contains("loom tree"), "{out}");
@@ -298,7 +298,7 @@ fn text_comes_from_arguments_pipes_and_the_editor() {
 }
 
 #[test]
-fn moving_about() {
+fn switch_moves_the_position() {
     let (home, ids) = sample();
     let at = |home: &Home, to: &str| {
         let node = home.json(&["switch", to])[0]["local_id"].as_str().unwrap().to_owned();
@@ -328,7 +328,7 @@ fn moving_about() {
 }
 
 #[test]
-fn changes_and_their_undoing() {
+fn changes_can_be_undone() {
     let (home, ids) = sample();
     let (rain, none, jars) = (id(&ids, "RAIN"), id(&ids, "NONE"), id(&ids, "JARS"));
     home.ok(&["edit", rain, "Sounds: wind."]);
@@ -384,7 +384,7 @@ fn changes_and_their_undoing() {
 }
 
 #[test]
-fn agents_have_positions_of_their_own_and_begin_where_work_goes_on() {
+fn agents_have_their_own_positions_and_start_at_the_latest() {
     let (home, ids) = sample();
     let last = id(&ids, "LAST");
     assert_eq!(home.json(&["--as", "collaborator", "view", "."])[0]["local_id"], last);
@@ -402,7 +402,7 @@ fn agents_have_positions_of_their_own_and_begin_where_work_goes_on() {
 }
 
 #[test]
-fn recall_takes_its_filters_by_every_way_of_looking() {
+fn recall_filters_apply_to_every_mode() {
     let (home, ids) = sample();
     let found = |args: &[&str]| -> Vec<String> {
         let hits = home.json(&[&["recall"], args].concat());
@@ -450,14 +450,14 @@ fn recall_takes_its_filters_by_every_way_of_looking() {
         let told = home.fails(code, &[&["recall"], args].concat());
         assert!(told.contains(said), "{args:?}: {told}");
     }
-    // Of a long text the part is shown that has the words.
+    // The excerpt of a long text contains the matching words.
     let long = format!("{} the capstan broke {}", "nothing at all ".repeat(90), "and so on ".repeat(90));
     home.say("owner", None, &long);
     assert!(home.ok(&["recall", "-n", "1", "capstan"]).contains("the capstan broke"));
 }
 
 #[test]
-fn the_owner_takes_back_what_an_agent_did() {
+fn the_owner_can_undo_an_agents_change() {
     let (home, ids) = sample();
     let rain = id(&ids, "RAIN");
     home.ok(&["do", "--as", "collaborator", &format!("→ prune {rain}")]);

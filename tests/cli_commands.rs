@@ -1,4 +1,4 @@
-//! The program `loom` beside trees: documents, agents, databases, configuration, completions.
+//! Tests of documents, agents, databases, configuration and completions.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -49,7 +49,7 @@ fn agents() {
 }
 
 #[test]
-fn databases_that_are_none() {
+fn invalid_databases_are_refused() {
     let home = Home::new();
     std::fs::write(home.file("loom.db"), "this is a letter, not a database; it is long enough to be read as one")
         .unwrap();
@@ -74,7 +74,7 @@ fn databases_that_are_none() {
 }
 
 #[test]
-fn purging_asks_and_leaves_nothing() {
+fn purge_confirms_and_removes_all_content() {
     let home = Home::new();
     home.start("root");
     let secret = home.say("owner", None, "my secret words");

@@ -1,4 +1,4 @@
-//! `loom context`: what would be sent, and the report on it.
+//! Tests of `loom context`: the prompt and its report.
 
 #[path = "support/cli.rs"]
 mod cli;
@@ -38,7 +38,7 @@ fn the_prompt_and_its_report_are_printed() {
 }
 
 #[test]
-fn what_a_model_counts_corrects_its_budget() {
+fn token_calibration_corrects_the_budget() {
     let home = Home::new();
     home.run(&["new", "--title", "Study", "Who is Marie?"]);
     let report = ["context", "--report", "--window", "4000"];

@@ -1,4 +1,4 @@
-//! The program's files: what a purge leaves beside the database, devices and pipes in place of files, a full standard output.
+//! Tests of the program's files: leftovers of a purge, devices and pipes instead of files, a full standard output.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -13,7 +13,7 @@ use support::{Home, Ran};
 const SECRET: &str = "zquxSECRETquxz";
 
 #[test]
-fn a_purge_names_copies_and_files_that_hold_the_words() {
+fn purge_lists_remaining_copies_and_files() {
     let home = Home::new();
     let root = home.start("root");
     let said = home.say("owner", None, SECRET);
@@ -31,7 +31,7 @@ fn a_purge_names_copies_and_files_that_hold_the_words() {
 }
 
 #[test]
-fn a_migration_names_the_copy_that_it_makes() {
+fn a_migration_reports_its_backup() {
     let home = Home::new();
     let old = fs::read_dir("fixtures/databases").unwrap().map(|f| f.unwrap().path());
     let old = old.filter(|path| path.extension().is_some_and(|e| e == "db")).min().expect("an older database");
@@ -63,7 +63,7 @@ fn devices_pipes_and_deep_brackets_are_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_change_whose_answer_cannot_be_written_is_done() {
+fn a_committed_change_succeeds_without_its_output() {
     let home = Home::new();
     home.start("root");
     let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
@@ -110,7 +110,7 @@ fn a_killed_export_leaves_no_file() {
 }
 
 #[test]
-fn a_whole_path_of_several_pages_is_shown_once_each() {
+fn a_paged_path_shows_each_node_once() {
     let home = Home::new();
     let mut lines = vec![
         r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/tmp"}"#.to_owned(),
@@ -129,10 +129,10 @@ fn a_whole_path_of_several_pages_is_shown_once_each() {
     assert!(depths.len() >= 2_500);
 }
 
-/// Root ignores permissions, so root's tests become somebody else.
+/// Root ignores permissions, so a test run by root starts the program as another user.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_database_in_a_folder_that_cannot_be_written_is_read() {
+fn a_database_in_a_read_only_folder_can_be_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     home.start("root words");

@@ -1,4 +1,4 @@
-//! `loom stats`.
+//! Tests of `loom stats`.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -9,7 +9,7 @@ mod support;
 use support::Home;
 
 #[test]
-fn sums_are_shown() {
+fn stats_print_sums() {
     let home = Home::new();
     home.start("Tell me something.");
     assert!(home.ok(&["stats"]).contains("no model wrote a node here"));
@@ -44,7 +44,7 @@ fn sums_are_shown() {
 }
 
 #[test]
-fn a_price_that_is_none_is_said_with_its_line() {
+fn an_invalid_price_is_reported_with_its_line() {
     let home = Home::new();
     home.start("Tell me something.");
     std::fs::write(home.file("c.yaml"), "prices:\n  gpt*: { input: -1, output: 2 }\n").unwrap();
@@ -53,7 +53,7 @@ fn a_price_that_is_none_is_said_with_its_line() {
 }
 
 #[test]
-fn what_an_arrow_line_had_written_has_its_price_too() {
+fn generations_of_arrow_lines_are_priced() {
     let home = Home::new();
     home.start("Tell me something.");
     let config = "model: scripted:words\nprices:\n  scripted:*: { input: 1000, output: 2000000, currency: cents }\n";

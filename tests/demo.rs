@@ -1,7 +1,7 @@
-//! The front of the house: `loom demo` on a clean machine, and documents that say what is so.
+//! Tests of `loom demo` on a clean machine, and of commands and code that the documents print.
 
 #![cfg(feature = "cli")]
-// Clippy knows only functions marked #[test] as tests; what they call is test too.
+// Clippy treats only functions marked #[test] as tests, not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/cli.rs"]
@@ -14,7 +14,7 @@ use support::{Home, Ran};
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sample.jsonl");
 
 #[test]
-fn without_a_model_the_demo_goes_on_with_the_script_and_may_be_repeated() {
+fn the_demo_without_a_model_uses_the_script_and_is_repeatable() {
     let home = Home::new();
     let first = home.ok(&["demo"]);
     for said in
@@ -34,7 +34,7 @@ fn without_a_model_the_demo_goes_on_with_the_script_and_may_be_repeated() {
 }
 
 #[test]
-fn the_demo_grows_the_tree_where_there_is_a_model() {
+fn the_demo_uses_a_configured_model() {
     let home = Home::new();
     let ran = Ran::of(home.command(&["demo"]).env("LOOM_MODEL", "scripted:words"));
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
@@ -43,7 +43,7 @@ fn the_demo_grows_the_tree_where_there_is_a_model() {
 }
 
 #[test]
-fn a_model_that_fails_is_an_error_of_the_demo() {
+fn an_error_of_the_model_fails_the_demo() {
     let home = Home::new();
     let ran = Ran::of(home.command(&["demo"]).env("LOOM_MODEL", "nosuch"));
     assert_eq!(ran.code, 1, "{}", ran.out);
@@ -51,7 +51,7 @@ fn a_model_that_fails_is_an_error_of_the_demo() {
 }
 
 #[test]
-fn what_the_demo_proposes_works() {
+fn commands_that_the_demo_proposes_work() {
     let home = Home::new();
     let said = home.ok(&["demo"]);
     let proposed: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("  loom ")).collect();
@@ -67,7 +67,7 @@ fn what_the_demo_proposes_works() {
 }
 
 #[test]
-fn the_demo_says_what_it_does_not_take() {
+fn the_demo_refuses_json_and_tree() {
     let home = Home::new();
     assert!(home.fails(2, &["demo", "--json"]).contains("no JSON"));
     home.ok(&["new", "Mine."]);
@@ -75,13 +75,13 @@ fn the_demo_says_what_it_does_not_take() {
 }
 
 #[test]
-fn the_sample_is_what_an_export_writes() {
+fn the_sample_equals_its_export() {
     let home = Home::new();
     home.ok(&["import", SAMPLE]);
     assert_eq!(home.ok(&["export", "--all"]), fs::read_to_string(SAMPLE).unwrap());
 }
 
-/// The words under `Commands:` in a help text.
+/// Returns the commands listed in a help text.
 fn commands(home: &Home, of: &[&str]) -> Vec<String> {
     let help = home.ok(&[of, &["--help"]].concat());
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
@@ -89,7 +89,7 @@ fn commands(home: &Home, of: &[&str]) -> Vec<String> {
     listed.map(first).filter(|word| !word.is_empty() && word != "help").collect()
 }
 
-/// The long options of a command, without those that every command takes.
+/// Returns the long options of a command, without global ones.
 fn options(home: &Home, of: &[&str]) -> Vec<String> {
     let help = home.ok(&[of, &["--help"]].concat());
     let own = help.split("Everywhere:").next().unwrap();
@@ -123,7 +123,7 @@ fn the_reference_names_every_command_and_option() {
     }
 }
 
-/// Where a text speaks of the program with something after it: as code, or as a line of a terminal.
+/// Returns the places where a text runs the program with arguments, as code or as a terminal line.
 fn mentions(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for name in ["`loom ", "$ loom ", "\nloom ", "cargo run -- "] {
@@ -136,7 +136,7 @@ fn mentions(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_command_that_the_documents_print_exists() {
+fn commands_in_documents_exist() {
     let home = Home::new();
     let all = commands(&home, &[]);
     let mut seen = 0;
@@ -156,7 +156,7 @@ fn every_command_that_the_documents_print_exists() {
     assert!(seen > 60, "only {seen} mentions were found");
 }
 
-/// Code without indentation, comment signs and empty lines.
+/// Returns code without indentation, comment signs and empty lines.
 fn code(text: &str) -> Vec<&str> {
     text.lines().map(|line| line.trim_start_matches("//!").trim()).filter(|line| !line.is_empty()).collect()
 }
