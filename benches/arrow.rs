@@ -43,7 +43,7 @@ fn micros(line: &str) -> f64 {
     let mut times: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let start = Instant::now();
-            let _ = black_box(arrow::understand(black_box(line)));
+            let _ = black_box(arrow::parse(black_box(line)));
             start.elapsed().as_secs_f64() * 1e6
         })
         .collect();

@@ -1,15 +1,15 @@
-//! The engine under conversations that branch: a tree of immutable nodes in one SQLite file.
+//! Storage and execution engine for branching conversations with language models: immutable nodes of trees in one SQLite file.
 //!
-//! Open a tree and stream three continuations of its first words:
+//! Open a tree and stream three continuations of its first node:
 //!
 //! ```
 //! use std::sync::Arc;
 //!
 //! use loomtree::{
-//!     model::Mode,
-//!     ops::Draft,
+//!     ops::NodeDraft,
 //!     provider::Scripted,
-//!     session::{self, Plan, Progress},
+//!     session::{self, GenerateRequest, Progress},
+//!     types::Mode,
 //! };
 //!
 //! #[tokio::main]
@@ -17,10 +17,10 @@
 //!     let folder = tempfile::tempdir()?;
 //!     let loom = session::open(folder.path().join("trees.db"))?;
 //!     let owner = loom.actor(&loom.agent("owner")?);
-//!     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("Where could it begin?"))?;
+//!     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Where could it begin?"))?;
 //!     let model = Arc::new(Scripted::named("words")?);
-//!     let plan = Plan::new(root.id, loom.agent("subject")?, model, 3);
-//!     let nodes = session::generate(&owner, plan, |progress| {
+//!     let request = GenerateRequest::new(root.id, loom.agent("subject")?, model, 3);
+//!     let nodes = session::generate(&owner, request, |progress| {
 //!         if let Progress::Text { index, text } = progress {
 //!             println!("{index}: {text}");
 //!         }
@@ -31,29 +31,30 @@
 //! }
 //! ```
 //!
-//! [`provider::Scripted`] is a model that says what a script says. A real one comes from [`provider::open`], by a
-//! reference such as `ollama:llama3.2` or a URL, or by looking for one.
+//! [`provider::Scripted`] is a model that returns fixed replies. [`provider::open`] opens a real model by a reference such as
+//! `ollama:llama3.2` or a URL, or discovers one.
 //!
-//! # What is where
+//! # Modules
 //!
-//! - [`ops::Loom`] is an open store with a clock and a source of ids; [`ops::Actor`] is an agent at work in it. The
-//!   actor's methods are the operations: append, edit, annotate, prune, link, merge, split, undo and so on.
-//! - [`store::Snapshot`] reads: paths, children, links, sessions, the journal. Each is a view of one moment.
-//! - [`session::generate()`] has models continue a node; [`session::open`] opens a file as most programs want it.
-//! - [`model`] holds the records, [`id`] the ids, [`archive`] import and export, [`context`] what a model is shown,
-//!   [`provider`] the models.
+//! - [`ops::Loom`] is an open store with a clock and an id source; [`ops::Actor`] is an agent that works in it. The actor's
+//!   methods are the operations: append, edit, annotate, prune, link, merge, split, undo and others.
+//! - [`store::Snapshot`] reads paths, children, links, sessions and the journal. Each snapshot shows one point in time.
+//! - [`session::generate()`] has models continue a node; [`session::open`] opens a file with default settings.
+//! - [`types`] holds the records, [`id`] the ids, [`archive`] import and export, [`context`] prompt assembly, [`provider`] the
+//!   model clients.
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! - When a commit returns, it is on disk. A change is made whole or not at all.
-//! - A node's words, author, parent and time never change. An edit is another node; pruning hides; only a purge
+//! - A commit returns after its data is on disk. A change is applied completely or not at all.
+//! - Content, author, parent and time of a node never change. An edit appends a node, and pruning hides nodes; only a purge
 //!   removes content, and it leaves a tombstone.
-//! - Nothing here prints, sets up logging or holds global state. Everything below [`provider`] and [`session`] is
-//!   synchronous, and takes its clock and ids from the host.
+//! - The library does not print, configure logging or hold global state. Everything below [`provider`] and [`session`] is
+//!   synchronous and takes its clock and ids from the host.
 //!
-//! The features: `cli` (on by default) is what the program `loom` needs, `tui` (on too) its screen; `local` evaluates a model
-//! in the process (`provider::Local`); `workspace` has tools for work in a folder. A library sets
-//! `default-features = false`.
+//! # Features
+//!
+//! `cli` (default) is what the program `loom` needs and `tui` (default) its screen; `local` evaluates a model in the process
+//! (`provider::Local`); `workspace` has tools that work in a folder. A library sets `default-features = false`.
 
 pub mod agent;
 pub mod archive;

@@ -1,6 +1,6 @@
 //! How many lines are understood: labelled lines, scored as `loom parse` is scored, with floors.
 //!
-//! `tune.jsonl` was read while the rules were written, `held.jsonl` was not. A line counts as exact if operation and
+//! `tune.jsonl` was read while the rules were written, `heldout.jsonl` was not. A line counts as exact if operation and
 //! every argument are right (for a line that must not run: if it is refused), as wrong if another operation is run, or
 //! any on a line that must not run.
 
@@ -12,7 +12,7 @@ use loomtree::arrow;
 use serde_json::Value;
 
 #[derive(Debug, Default)]
-struct PartialUsage {
+struct Tally {
     lines: f64,
     exact: f64,
     op: f64,
@@ -51,15 +51,15 @@ fn plain(value: &Value, key: &str) -> Value {
     }
 }
 
-fn score(path: PathBuf) -> Option<PartialUsage> {
+fn score(path: PathBuf) -> Option<Tally> {
     let text = fs::read_to_string(&path).ok()?;
-    let mut tally = PartialUsage::default();
+    let mut tally = Tally::default();
     for row in text.lines().filter(|line| !line.trim().is_empty()) {
         let row: Value = serde_json::from_str(row).unwrap();
         let gold = plain(&row["gold"], "");
         let trap = gold.get("error").is_some();
         let line = row["line"].as_str().unwrap().replace('\n', " ");
-        let got = arrow::understand(&line).ok().map(|u| plain(&serde_json::to_value(&u.command).unwrap(), ""));
+        let got = arrow::parse(&line).ok().map(|u| plain(&serde_json::to_value(&u.command).unwrap(), ""));
         let same = got.as_ref().is_some_and(|got| got.get("op") == gold.get("op"));
         let wrong = got.is_some() && (trap || !same);
         let looking = got.as_ref().and_then(|got| got["op"].as_str()).is_some_and(|op| LOOKING.contains(&op));
@@ -71,7 +71,7 @@ fn score(path: PathBuf) -> Option<PartialUsage> {
         tally.changing += count(wrong && !looking);
         tally.asked += count(!trap && got.is_none());
     }
-    let PartialUsage { lines, exact, op, wrong, changing, asked } = tally;
+    let Tally { lines, exact, op, wrong, changing, asked } = tally;
     let percent = |n: f64| 100.0 * n / lines;
     println!(
         "{:<12} {lines:>5} lines  exact {:6.2}%  op {:6.2}%  wrong {:5.2}%  wrong and changing {:5.2}%  asked {:5.2}%",
@@ -82,7 +82,7 @@ fn score(path: PathBuf) -> Option<PartialUsage> {
         percent(changing),
         percent(asked),
     );
-    Some(PartialUsage {
+    Some(Tally {
         lines,
         exact: percent(exact),
         op: percent(op),
@@ -104,7 +104,7 @@ fn lines_that_were_read_are_understood() {
 
 #[test]
 fn lines_that_were_not_read_are_understood() {
-    let Some(tally) = score(fixture("held.jsonl")) else {
+    let Some(tally) = score(fixture("heldout.jsonl")) else {
         println!("skipped: no lines are kept unread");
         return;
     };

@@ -12,7 +12,7 @@ use std::{
 };
 
 use loomtree::{
-    arrow::{Event, Refusal, Scanner, Understood, understand},
+    arrow::{Event, ParseError, ParsedLine, Scanner, parse},
     tools::TABLE,
 };
 use proptest::{
@@ -196,7 +196,7 @@ fn events(bytes: &[u8], size: usize, call: &mut impl FnMut(&str)) -> Vec<String>
 }
 
 /// What is true of every refusal: it says why, about a part of the line.
-fn reasoned(text: &str, answer: &Result<Understood, Refusal>) {
+fn reasoned(text: &str, answer: &Result<ParsedLine, ParseError>) {
     if let Err(refusal) = answer {
         assert!(!refusal.message.is_empty());
         assert!(text.get(refusal.span.start..refusal.span.end).is_some(), "{refusal:?} of {text:?}");
@@ -218,7 +218,7 @@ fn fuzz() {
             .run(&strategy, |(Reply(bytes), size)| {
                 count(&inputs);
                 let whole = events(&bytes, usize::MAX, &mut |text| {
-                    let answer = understand(text);
+                    let answer = parse(text);
                     reasoned(text, &answer);
                     count(&calls);
                     if answer.is_err() {

@@ -117,7 +117,7 @@ fn view_says_what_is_before_a_long_branch() {
     let mut runner = play.at(at).inline(1_000_000);
     let said = runner.run(&Command::View {
         node: None,
-        branch: Some(NodeRef(play.id(at))),
+        branch: Some(NodeRef::Id(play.id(at))),
         full: false,
         annotations: false,
         rendering: Some(Rendering::Prose),
@@ -266,6 +266,39 @@ fn switch_goes_to_a_node_or_a_relation() {
       depth:0 · 1 continuation · path: qk6rnr
     ✗ NOT_FOUND: switch: [qk6rnr] is the root; nothing is before it
     ✗ NOT_FOUND: switch: [qk6rnr] has no siblings
+    "#);
+}
+
+#[test]
+fn references_mean_the_same_node_for_every_command() {
+    let play = Play::new();
+    play.owner.bookmark(play.nine, "Dark Summer").unwrap();
+    play.session("collaborator", play.tired);
+    let mut runner = play.at(play.trauma);
+    for (reference, node) in [
+        ("the parent", play.marie),
+        ("root", play.root),
+        ("the last message", play.nine),
+        ("the next sibling", play.tired),
+        ("the branch point", play.marie),
+        ("bookmark:\"dark summer\"", play.nine),
+        ("@collaborator", play.tired),
+        ("where the collaborator is", play.tired),
+    ] {
+        let id = play.id(node);
+        for line in ["→ annotate REF \"x\"", "→ list REF annotations", "→ pin REF", "→ view REF"] {
+            let line = line.replace("REF", reference);
+            let text = lines(&mut runner, &[line.as_str()]);
+            assert!(text.contains(&format!("[{id}]")), "{line}: {text}");
+        }
+    }
+    assert_snapshot!(lines(&mut runner, &["→ view bookmark:\"none\"", "→ view @nobody", "→ prune the parent of a7x2"]), @r#"
+    ✗ NOT_FOUND: view: no bookmark "none"
+      hint: there are: "Dark Summer"
+    ✗ NOT_FOUND: view: no agent "nobody"
+      hint: there are: "owner", "collaborator", "subject"
+    ✗ INVALID_SYNTAX: "parent" belongs to another node here; name that node by its id (read as `prune`: Hides a node and what is below it.)
+      hint: → prune ID
     "#);
 }
 
@@ -665,7 +698,7 @@ fn documents_are_read_and_written() {
       hint: there are: "character notes"
     doc:"character notes" · version 4 · 14 words
     ---
-    NodeDraft.
+    Draft.
 
     Who they are.
 

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use loomtree::{
     arrow::{
-        Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, Relative,
-        Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
+        Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
+        Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace,
         run::{INLINE, read},
     },
     tools::{self, TABLE, Tool},
@@ -28,7 +28,7 @@ fn commands(id: &str) -> Vec<Command> {
     let some = || Some(text());
     let end = LinkEnd { doc: None, tree: None, node: node() };
     let write = |place| Command::Write { doc: text(), place, content: text() };
-    let span = Span { first: named(), last: named() };
+    let span = NodeRange { first: named(), last: named() };
     let range = Range { first: 1, last: 2 };
     vec![
         Command::View {

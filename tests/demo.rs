@@ -81,12 +81,19 @@ fn the_sample_equals_its_export() {
     assert_eq!(home.ok(&["export", "--all"]), fs::read_to_string(SAMPLE).unwrap());
 }
 
-/// Returns the commands listed in a help text.
+/// Returns the commands that a help text lists: indented rows of sections that are neither arguments nor options.
 fn commands(home: &Home, of: &[&str]) -> Vec<String> {
     let help = home.ok(&[of, &["--help"]].concat());
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    let first = |line: &str| line.strip_prefix("  ").and_then(|l| l.split(' ').next()).unwrap_or("").to_owned();
-    listed.map(first).filter(|word| !word.is_empty() && word != "help").collect()
+    let mut lists_commands = false;
+    let mut names = Vec::new();
+    for line in help.lines() {
+        if let Some(section) = line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
+            lists_commands = !["Arguments", "Options", "Everywhere"].contains(&section);
+        }
+        let row = line.strip_prefix("  ").filter(|row| lists_commands && !row.starts_with([' ', '-']));
+        names.extend(row.and_then(|row| row.split(' ').next()).filter(|name| *name != "help").map(str::to_owned));
+    }
+    names
 }
 
 /// Returns the long options of a command, without global ones.
@@ -163,7 +170,7 @@ fn code(text: &str) -> Vec<&str> {
 
 #[test]
 fn the_ten_lines_are_the_same_wherever_they_stand() {
-    let example = read("examples/three.rs");
+    let example = read("examples/quickstart.rs");
     let example = example.split_once("what it does\n").unwrap().1;
     for (file, fence) in [("src/lib.rs", "//! ```\n"), ("README.md", "```rust\n"), ("docs/guide.md", "```rust\n")] {
         let text = read(file);

@@ -7,9 +7,10 @@ mod support;
 use std::{fs, path::Path};
 
 use loomtree::{
+    id::NodeId,
     ops::{Actor, NodeDraft},
     store::{StoreError, TreeFilter},
-    types::Parent,
+    types::{AuthorType, Mode, Parent},
 };
 use support::store::Scene;
 

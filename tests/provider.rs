@@ -302,7 +302,7 @@ async fn where_nobody_listens_is_said() {
     let error = all(model.stream(chat("hi"))).await.1.unwrap_err();
     assert!(matches!(&error, ProviderError::Connect { host, .. } if *host == address.to_string()), "{error:?}");
     assert_eq!(error.class(), ErrorClass::Retryable);
-    assert!(error.to_string().contains("refused"), "{error}");
+    assert!(error.to_string().contains("no program listens there"), "{error}");
 }
 
 #[tokio::test]

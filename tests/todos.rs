@@ -43,7 +43,7 @@ fn a_plan_is_made_listed_and_worked_off() {
     let scope = scope(&play, 3);
     let mut agent = runner(&play, scope);
     insta::assert_snapshot!(lines(&mut agent, &["→ todo"]), @r#"
-    TodosYaml: no plan in this turn
+    Todos: no plan in this turn
       → todo add "…" begins one
     "#);
     insta::assert_snapshot!(
@@ -55,7 +55,7 @@ fn a_plan_is_made_listed_and_worked_off() {
         @r#"
     ✓ planned 2 items: 1 "Read chapter 2" · 2 "Check the flashback's date" · 2 open
     ✓ planned 1 item: 3 "Reword the ending" · 3 open
-    TodosYaml: 0 of 3 done
+    Todos: 0 of 3 done
       [>] 1 "Read chapter 2"
       [ ] 2 "Check the flashback's date"
       [ ] 3 "Reword the ending" · for "editor"
@@ -73,9 +73,9 @@ fn a_plan_is_made_listed_and_worked_off() {
         @r#"
     ✓ done 1 "Read chapter 2" · 2 left · next: 2 "Check the flashback's date"
     ✓ cancelled 3 "Reword the ending" · 1 left · next: 2 "Check the flashback's date"
-    TodosYaml: 1 of 3 done · 1 cancelled
+    Todos: 1 of 3 done · 1 cancelled
       [>] 2 "Check the flashback's date"
-    TodosYaml: 1 of 3 done · 1 cancelled
+    Todos: 1 of 3 done · 1 cancelled
       [x] 1 "Read chapter 2"
           outcome: "it has twelve pages"
       [>] 2 "Check the flashback's date"

@@ -318,16 +318,16 @@ async fn a_folder_that_becomes_a_link_below_the_root_is_not_written_through() {
     /// Puts a link in the folder's place while the person thinks.
     struct Swaps(PathBuf);
     impl Approval for Swaps {
-        fn ask<'a>(&'a self, _: &'a Asking) -> Promise<'a, Verdict> {
+        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Promise<'a, Decision> {
             fs::rename(self.0.join("src/deep"), self.0.join("src/old")).unwrap();
             symlink("../.git/hooks", self.0.join("src/deep")).unwrap();
-            Box::pin(async { Verdict::Yes })
+            Box::pin(async { Decision::Yes })
         }
     }
     let folder = Folder::granted();
     folder.write("src/deep/a.txt", "a");
     folder.write(".git/hooks/sample", "");
-    let swaps = Workspace::open(folder.path(""), Settings::new(Arc::new(Swaps(folder.path(""))))).unwrap();
+    let swaps = Workspace::open(folder.path(""), WorkspaceSettings::new(Arc::new(Swaps(folder.path(""))))).unwrap();
     let hand = Hand(swaps.tools("a").into_iter().map(|(tool, handler)| (tool.name, handler)).collect());
     hand.fails("write_file", json!({ "path": "src/deep/pre-commit", "content": "x" })).await;
     assert!(!folder.path(".git/hooks/pre-commit").exists());
@@ -551,7 +551,7 @@ async fn a_check_that_is_stopped_is_killed_and_one_that_ends_is_told_by_its_stat
     let failure = refused.workspace.check("touch PWN", none).await.unwrap_err();
     assert_eq!(
         (failure.code, refused.asked()[0].what.as_str()),
-        (Code::Cancelled, "touch PWN"),
+        (ErrorCode::Cancelled, "touch PWN"),
         "a check is asked about"
     );
     assert!(!refused.path("PWN").exists());

@@ -3,52 +3,51 @@
 //! Each operation takes out of the bag what it has a place for. Something that it needs and does not find, or
 //! something that stays behind, means that the line was not understood, and it is refused rather than run in part.
 
-mod kept;
+mod documents;
 mod nodes;
 
 use super::{
-    Command, NodeRef, Range, Span,
-    args::{Arg, Bag, What},
-    classify::Cues,
-    key::Key,
-    lex::Bytes,
+    Command, NodeRange, NodeRef, Range, annotate_tokens,
+    args::{Arg, ArgKind, Arguments},
+    classify::Features,
+    lex::Span,
     lexicon::{Noun, Prep, Verb},
-    terms,
+    option_name::OptionName,
 };
 use crate::tools::Tool;
 
-/// Why arguments make no command.
+/// Error of binding arguments to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BindError {
     /// Something is needed and not there.
     Missing(&'static str),
     /// Something is there that has no place.
-    Left(Bytes),
+    Unexpected(Span),
     /// A number or a text is over its limit.
-    Limit(String, Bytes),
+    Limit(String, Span),
 }
 
 type Bound<T = Command> = Result<T, BindError>;
 
 /// The most bytes of a content.
-pub(super) const LONGEST_CONTENT: usize = 1 << 20;
+pub(super) const MAX_CONTENT_BYTES: usize = 1 << 20;
 /// The most continuations of one `continue`.
-const MOST_CONTINUATIONS: u32 = 10;
+const MAX_CONTINUATIONS: u32 = 10;
 /// The most levels of a `tree`.
-const DEEPEST: u32 = 50;
+const MAX_TREE_DEPTH: u32 = 50;
 /// The most results of a `search`.
-const MOST_RESULTS: u32 = 10;
+const MAX_SEARCH_RESULTS: u32 = 10;
 
 /// A bag at work: what the verb and its objects said beside the arguments.
 pub(super) struct Binder<'a, 'b> {
-    pub(super) bag: &'b mut Bag<'a>,
+    pub(super) arguments: &'b mut Arguments<'a>,
     pub(super) tool: Tool,
     /// The verb's place.
     pub(super) at: usize,
-    pub(super) cues: Cues,
+    pub(super) features: Features,
     pub(super) verb: Verb,
     /// The verb as it was written, lowered.
-    pub(super) said: &'b str,
+    pub(super) verb_text: &'b str,
 }
 
 /// Makes the command of `tool` from the bag.
@@ -60,7 +59,7 @@ pub(super) fn bind(tool: Tool, mut binder: Binder<'_, '_>) -> Bound {
     // `make one annotation on a7x2`
     let made = |arg: &Arg| matches!(arg.unit, Some(Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Copy));
     if !matches!(tool, Tool::Continue | Tool::Recall) {
-        binder.bag.take(|arg| arg.what == What::Number(1) && arg.key.is_none() && made(arg));
+        binder.arguments.take(|arg| arg.kind == ArgKind::Number(1) && arg.key.is_none() && made(arg));
     }
     let command = binder.command(tool)?;
     binder.nothing_left()?;
@@ -85,7 +84,7 @@ impl Binder<'_, '_> {
             Tool::Unbookmark => Ok(Command::Unbookmark { node: self.node() }),
             Tool::Prune => Ok(Command::Prune { node: self.needed_node()? }),
             Tool::Restore => Ok(Command::Restore { node: self.needed_node()? }),
-            Tool::Undo if self.bag.signs.whole => Err(BindError::Missing("how many changes")),
+            Tool::Undo if self.arguments.modifiers.whole => Err(BindError::Missing("how many changes")),
             Tool::Undo => Ok(Command::Undo { n: self.count() }),
             Tool::Redo => Ok(Command::Redo { n: self.count() }),
             Tool::Copy => self.pair().map(|(node, to)| Command::Copy { node, to }),
@@ -106,7 +105,7 @@ impl Binder<'_, '_> {
             Tool::Delegate => self.delegate(),
             Tool::Search => self.search(),
             Tool::Think => {
-                self.bag.args.clear();
+                self.arguments.items.clear();
                 Ok(Command::Think { content: None })
             }
             Tool::Help => Ok(self.help()),
@@ -115,72 +114,115 @@ impl Binder<'_, '_> {
 
     /// Fails if an argument has found no place. Words that name nothing are not arguments; they only cost confidence.
     fn nothing_left(&mut self) -> Bound<()> {
-        for arg in &self.bag.args {
-            if arg.what != What::Name || arg.key.is_some() && !matches!(arg.key, Some(Key::Include | Key::Content)) {
-                return Err(BindError::Left(arg.text));
+        for arg in &self.arguments.items {
+            if arg.kind != ArgKind::Name
+                || arg.key.is_some() && !matches!(arg.key, Some(OptionName::Include | OptionName::Content))
+            {
+                return Err(BindError::Unexpected(arg.text));
             }
         }
         // A word right behind the verb makes a noun of it: `link rot`, `a switch in tone`.
         let verb = self.at;
-        let close =
-            self.bag.args.iter().filter(|arg| arg.at == verb + 1 || arg.at == verb + 2 && arg.prep.is_some()).count();
-        self.bag.close += u32::try_from(close).unwrap_or(u32::MAX);
-        self.bag.strange += u32::try_from(self.bag.args.len()).unwrap_or(u32::MAX);
-        self.bag.first_strange = self.bag.args.first().map(|arg| arg.text);
+        let unknown_near_verb = self
+            .arguments
+            .items
+            .iter()
+            .filter(|arg| arg.at == verb + 1 || arg.at == verb + 2 && arg.prep.is_some())
+            .count();
+        self.arguments.unknown_near_verb += u32::try_from(unknown_near_verb).unwrap_or(u32::MAX);
+        self.arguments.unknown_words += u32::try_from(self.arguments.items.len()).unwrap_or(u32::MAX);
+        self.arguments.first_unknown_word = self.arguments.items.first().map(|arg| arg.text);
         Ok(())
     }
 
     fn node_ref(&self, arg: &Arg) -> NodeRef {
-        NodeRef::from(arg.text.of(self.bag.line))
+        match arg.kind {
+            ArgKind::Place(place) => NodeRef::Place { place },
+            ArgKind::BookmarkLabel { .. } => NodeRef::Bookmark { bookmark: self.arguments.value(arg) },
+            // Ids in quotes are taken for ids before this.
+            ArgKind::Text { .. } if !self.is_quoted_id(arg) => {
+                NodeRef::Bookmark { bookmark: self.arguments.value(arg) }
+            }
+            ArgKind::AgentPosition { .. } => NodeRef::Agent { at: self.arguments.value(arg) },
+            _ => NodeRef::from(arg.text.of(self.arguments.line)),
+        }
     }
 
-    /// The first id.
+    /// The first reference to a node; `None` for the position itself.
     fn node(&mut self) -> Option<NodeRef> {
-        let arg = self.bag.take(|arg| is_node(arg) && matches!(arg.key, Some(Key::Node)));
-        let arg = arg.or_else(|| self.bag.take(is_node)).or_else(|| self.quoted_id())?;
+        self.node_or_place().filter(|node| !node.is_here())
+    }
+
+    /// The first reference to a node, the position included.
+    fn node_or_place(&mut self) -> Option<NodeRef> {
+        let arg = self.arguments.take(|arg| is_node(arg) && matches!(arg.key, Some(OptionName::Node)));
+        let arg = arg.or_else(|| self.arguments.take(is_node)).or_else(|| self.quoted_node())?;
         Some(self.node_ref(&arg))
     }
 
-    /// An id in quotes, where the operation has no use for a string.
-    fn quoted_id(&mut self) -> Option<Arg> {
-        let line = self.bag.line;
-        let wordless = matches!(
+    /// An id or a bookmark's label in quotes, where the operation has no other use for a string.
+    fn quoted_node(&mut self) -> Option<Arg> {
+        let takes_no_text = matches!(
             self.tool,
-            Tool::View
-                | Tool::List
+            Tool::List
                 | Tool::Tree
                 | Tool::Switch
+                | Tool::Diff
                 | Tool::Prune
                 | Tool::Restore
+                | Tool::Copy
+                | Tool::Move
                 | Tool::Unbookmark
                 | Tool::Exclude
                 | Tool::Include
         );
-        self.bag.take(|arg| {
-            (wordless || arg.prep == Some(Prep::From))
-                && matches!(arg.what, What::Text { .. })
-                && arg.key.is_none()
-                && (terms::is_id(arg.text.of(line)) || terms::is_number_id(arg.text.of(line)))
-        })
+        // `quote: "…"` names no label.
+        let views = self.tool == Tool::View && self.is_plain_view();
+        let takes_no_text = takes_no_text || views;
+        let ids = |arg: &Arg| arg.prep == Some(Prep::From) && self.is_quoted_id(arg);
+        let at = self.arguments.items.iter().position(|arg| {
+            matches!(arg.kind, ArgKind::Text { .. }) && arg.key.is_none() && (takes_no_text || ids(arg))
+        })?;
+        Some(self.arguments.items.remove(at))
+    }
+
+    /// True if the verb means `view` and nothing else.
+    fn is_plain_view(&self) -> bool {
+        matches!(self.verb_text, "view" | "show" | "look" | "display" | "inspect" | "open" | "print" | "cat")
+    }
+
+    /// True if a string holds an id.
+    fn is_quoted_id(&self, arg: &Arg) -> bool {
+        let text = arg.text.of(self.arguments.line);
+        annotate_tokens::is_id(text) || annotate_tokens::is_number_id(text)
+    }
+
+    /// The first id.
+    fn node_id(&mut self) -> Option<String> {
+        let arg = self.arguments.take(|arg| arg.kind == ArgKind::Id)?;
+        Some(arg.text.of(self.arguments.line).to_ascii_lowercase())
     }
 
     fn needed_node(&mut self) -> Bound<NodeRef> {
-        self.node().ok_or(BindError::Missing("a node's id"))
+        self.node_or_place().ok_or(BindError::Missing("a node's id"))
     }
 
     /// The first id, or none where the line points at the position: `exclude this node`.
     fn node_or_here(&mut self) -> Bound<Option<NodeRef>> {
         let node = self.node();
-        let here = self.names(Noun::Here) || self.names(Noun::Node) || self.bag.signs.here;
+        let here = self.names(Noun::Here) || self.names(Noun::Node) || self.arguments.modifiers.here;
         if node.is_none() && !here { Err(BindError::Missing("a node's id")) } else { Ok(node) }
     }
 
     /// All ids.
     fn nodes(&mut self) -> Vec<NodeRef> {
         let mut nodes = Vec::new();
-        while let Some(arg) = self.bag.take(|arg| is_node(arg) || matches!(arg.what, What::IdRange { .. })) {
-            if let What::IdRange { ends, begins } = arg.what {
-                let text = arg.text.of(self.bag.line);
+        let take = |arguments: &mut Arguments<'_>| {
+            arguments.take(|arg| is_node(arg) || matches!(arg.kind, ArgKind::IdRange { .. }))
+        };
+        while let Some(arg) = take(self.arguments).or_else(|| self.quoted_node()) {
+            if let ArgKind::IdRange { ends, begins } = arg.kind {
+                let text = arg.text.of(self.arguments.line);
                 nodes.extend([NodeRef::from(&text[..ends]), NodeRef::from(&text[begins..])]);
             } else {
                 nodes.push(self.node_ref(&arg));
@@ -190,45 +232,46 @@ impl Binder<'_, '_> {
     }
 
     /// A text said to be for one of `keys`.
-    fn text_for(&mut self, keys: &[Key]) -> Option<String> {
+    fn text_for(&mut self, keys: &[OptionName]) -> Option<String> {
         let fits = |arg: &Arg| arg.key.is_some_and(|key| keys.contains(&key));
-        let arg = self.bag.take(|arg| matches!(arg.what, What::Text { .. }) && fits(arg))?;
-        Some(self.bag.value(&arg))
+        let arg = self.arguments.take(|arg| matches!(arg.kind, ArgKind::Text { .. }) && fits(arg))?;
+        Some(self.arguments.value(&arg))
     }
 
     /// A text or a name said to be for one of `keys`.
-    fn name_for(&mut self, keys: &[Key]) -> Option<String> {
-        let arg = self.bag.take(|arg| {
+    fn name_for(&mut self, keys: &[OptionName]) -> Option<String> {
+        let arg = self.arguments.take(|arg| {
             arg.key.is_some_and(|key| keys.contains(&key))
-                && (!matches!(arg.what, What::Number(_) | What::Range(..))
-                    || keys.contains(&Key::Label) && arg.unit.is_none())
+                && (!matches!(arg.kind, ArgKind::Number(_) | ArgKind::Range(..))
+                    || keys.contains(&OptionName::Label) && arg.unit.is_none())
         })?;
-        Some(self.bag.value(&arg))
+        Some(self.arguments.value(&arg))
     }
 
     /// A text that `fits`.
     fn text_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
-        let arg = self.bag.take(|arg| matches!(arg.what, What::Text { .. }) && fits(arg))?;
-        Some(self.bag.value(&arg))
+        let arg = self.arguments.take(|arg| matches!(arg.kind, ArgKind::Text { .. }) && fits(arg))?;
+        Some(self.arguments.value(&arg))
     }
 
     /// The content: what is said to be it, else the last text.
     fn content(&mut self) -> Bound<String> {
-        let said = self.bag.take(|arg| matches!(arg.what, What::Text { .. }) && arg.key == Some(Key::Content));
-        let arg = said.or_else(|| self.bag.take(|arg| matches!(arg.what, What::Text { .. })));
+        let said =
+            self.arguments.take(|arg| matches!(arg.kind, ArgKind::Text { .. }) && arg.key == Some(OptionName::Content));
+        let arg = said.or_else(|| self.arguments.take(|arg| matches!(arg.kind, ArgKind::Text { .. })));
         let Some(arg) = arg else { return Err(BindError::Missing("the text, in quotes")) };
-        let text = self.bag.value(&arg);
-        if text.len() > LONGEST_CONTENT {
-            return Err(BindError::Limit(format!("content is at most {LONGEST_CONTENT} bytes"), arg.text));
+        let text = self.arguments.value(&arg);
+        if text.len() > MAX_CONTENT_BYTES {
+            return Err(BindError::Limit(format!("content is at most {MAX_CONTENT_BYTES} bytes"), arg.text));
         }
         if text.is_empty() { Err(BindError::Missing("the text, in quotes")) } else { Ok(text) }
     }
 
     /// A number that `fits`.
-    fn number(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<(u32, Bytes)> {
-        let arg = self.bag.take(|arg| matches!(arg.what, What::Number(_)) && fits(arg))?;
-        match arg.what {
-            What::Number(number) => Some((number, arg.text)),
+    fn number(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<(u32, Span)> {
+        let arg = self.arguments.take(|arg| matches!(arg.kind, ArgKind::Number(_)) && fits(arg))?;
+        match arg.kind {
+            ArgKind::Number(number) => Some((number, arg.text)),
             _ => None,
         }
     }
@@ -242,53 +285,59 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// How many: of changes to take back.
+    /// Number of changes for undo and redo.
     fn count(&mut self) -> Option<u32> {
         self.number(|_| true).map(|(number, _)| number)
     }
 
     /// A range of numbers; one number is a range, too.
     fn range(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<Range> {
-        let arg = self.bag.take(|arg| matches!(arg.what, What::Range(..) | What::Number(_)) && fits(arg))?;
-        match arg.what {
-            What::Range(first, last) => Some(Range { first: first.min(last), last: last.max(first) }),
-            What::Number(number) => Some(Range { first: number, last: number }),
+        let arg =
+            self.arguments.take(|arg| matches!(arg.kind, ArgKind::Range(..) | ArgKind::Number(_)) && fits(arg))?;
+        match arg.kind {
+            ArgKind::Range(first, last) => Some(Range { first: first.min(last), last: last.max(first) }),
+            ArgKind::Number(number) => Some(Range { first: number, last: number }),
             _ => None,
         }
     }
 
     /// A part of a path.
-    fn span(&mut self) -> Option<Span> {
-        let mut nodes = self.nodes().into_iter();
-        Some(Span { first: nodes.next()?, last: nodes.next()? })
+    fn span(&mut self) -> Option<NodeRange> {
+        let mut nodes = self.nodes().into_iter().filter(|node| node.id().is_some());
+        Some(NodeRange { first: nodes.next()?, last: nodes.next()? })
     }
 
     /// A document's name.
     fn doc(&mut self) -> Option<String> {
         let arg = self
-            .bag
-            .take(|arg| arg.key == Some(Key::Doc) && !matches!(arg.what, What::Number(_) | What::Range(..)))
-            .or_else(|| self.bag.take(|arg| arg.what == What::File && arg.key.is_none_or(|key| key != Key::Section)))?;
-        Some(self.bag.value(&arg))
+            .arguments
+            .take(|arg| {
+                arg.key == Some(OptionName::Doc) && !matches!(arg.kind, ArgKind::Number(_) | ArgKind::Range(..))
+            })
+            .or_else(|| {
+                self.arguments
+                    .take(|arg| arg.kind == ArgKind::File && arg.key.is_none_or(|key| key != OptionName::Section))
+            })?;
+        Some(self.arguments.value(&arg))
     }
 
     fn names(&self, noun: Noun) -> bool {
-        self.cues.names(noun)
+        self.features.names(noun)
     }
 
     fn has(&self, prep: Prep) -> bool {
-        self.cues.has(prep)
+        self.features.has(prep)
     }
 
-    /// Whether one of these flags or words stands in the line.
+    /// True if one of these flags or words stands in the line.
     fn flagged(&self, names: &[&str]) -> bool {
-        self.bag.flags.iter().any(|flag| names.iter().any(|name| flag.eq_ignore_ascii_case(name)))
+        self.arguments.flags.iter().any(|flag| names.iter().any(|name| flag.eq_ignore_ascii_case(name)))
     }
 }
 
-/// Whether an argument is one id; a number of four digits and more that counts nothing may be one, too.
+/// True if an argument is one id; a number of four digits and more that counts nothing may be one, too.
 fn is_node(arg: &Arg) -> bool {
-    let counts = arg.key.is_some_and(|key| key != Key::Tree) || arg.unit.is_some();
+    let counts = arg.key.is_some_and(|key| key != OptionName::Tree) || arg.unit.is_some();
     let beside_a_node = !matches!(
         arg.noun,
         Some(
@@ -302,6 +351,8 @@ fn is_node(arg: &Arg) -> bool {
                 | Noun::Times
         )
     );
-    let number = matches!(arg.what, What::Number(1_000..)) && arg.text.end - arg.text.start > 3;
-    arg.what == What::Id || number && !counts && beside_a_node
+    let number = matches!(arg.kind, ArgKind::Number(1_000..)) && arg.text.end - arg.text.start > 3;
+    let is_reference =
+        matches!(arg.kind, ArgKind::Place(_) | ArgKind::BookmarkLabel { .. } | ArgKind::AgentPosition { .. });
+    arg.kind == ArgKind::Id || is_reference || number && !counts && beside_a_node
 }

@@ -10,12 +10,12 @@ mod tool;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, Relative, Rendering, ResponseKind,
-    SearchDepth, Span, Topic, WritePlace,
+    DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, Relative, Rendering,
+    ResponseKind, SearchDepth, Topic, WritePlace,
 };
 use crate::types::TodoDraft;
 
-/// What a line asks for, with every argument typed and within its limits.
+/// A command of an arrow line, with typed arguments that are within their limits.
 ///
 /// A node that is absent means the current position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub enum Command {
         /// The notes on it too.
         #[serde(default, skip_serializing_if = "is_false")]
         annotations: bool,
-        /// How a branch is rendered.
+        /// Rendering of a branch.
         #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
         rendering: Option<Rendering>,
     },
@@ -44,12 +44,12 @@ pub enum Command {
         /// The node.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
-        /// What is listed.
+        /// Kind of item listed.
         what: Listing,
     },
     /// Draws the tree.
     Tree {
-        /// Where the drawing starts.
+        /// First node drawn.
         #[serde(skip_serializing_if = "Option::is_none")]
         from: Option<NodeRef>,
         /// Levels below it.
@@ -81,7 +81,7 @@ pub enum Command {
         /// The node.
         #[serde(skip_serializing_if = "Option::is_none")]
         from: Option<NodeRef>,
-        /// How many continuations.
+        /// Number of continuations.
         #[serde(skip_serializing_if = "Option::is_none")]
         n: Option<u32>,
         /// At most so many tokens each.
@@ -117,7 +117,7 @@ pub enum Command {
         node: Option<NodeRef>,
         /// The other end.
         to: LinkEnd,
-        /// Why.
+        /// Reason for the link.
         #[serde(skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
@@ -154,28 +154,31 @@ pub enum Command {
     /// Hides a node and what is below it.
     Prune {
         /// The node.
+        #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
     },
     /// Brings a pruned node back.
     Restore {
         /// The node.
+        #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
     },
     /// Takes the last changes back.
     Undo {
-        /// How many.
+        /// Number of changes.
         #[serde(skip_serializing_if = "Option::is_none")]
         n: Option<u32>,
     },
     /// Makes changes again that were taken back.
     Redo {
-        /// How many.
+        /// Number of changes.
         #[serde(skip_serializing_if = "Option::is_none")]
         n: Option<u32>,
     },
     /// Copies a branch under another node.
     Copy {
         /// The branch's first node.
+        #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
         /// The new parent.
         to: NodeRef,
@@ -183,6 +186,7 @@ pub enum Command {
     /// Moves a branch under another node.
     Move {
         /// The branch's first node.
+        #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
         /// The new parent.
         to: NodeRef,
@@ -238,7 +242,7 @@ pub enum Command {
     Write {
         /// The document, by name.
         doc: String,
-        /// Where the text goes.
+        /// Place of the text.
         #[serde(flatten)]
         place: WritePlace,
         /// The text.
@@ -268,11 +272,11 @@ pub enum Command {
         content_of: Option<NodeRef>,
         /// A summary of this part of a path.
         #[serde(skip_serializing_if = "Option::is_none")]
-        summary_of: Option<Span>,
+        summary_of: Option<NodeRange>,
     },
     /// Finds again what was said, or brings back what is stashed.
     Recall {
-        /// What is set aside under this label.
+        /// Label of the stash item.
         #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// Turns with these words.
@@ -290,7 +294,7 @@ pub enum Command {
         /// At most so many.
         #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
-        /// Which of them.
+        /// Filters of the search.
         #[serde(flatten)]
         only: RecallFilter,
     },
@@ -307,7 +311,7 @@ pub enum Command {
     Decide {
         /// The decision.
         content: String,
-        /// What it is.
+        /// Kind of decision.
         #[serde(skip_serializing_if = "Option::is_none")]
         kind: Option<DecisionKind>,
     },
@@ -331,7 +335,7 @@ pub enum Command {
         /// Goes on with the plan.
         #[serde(default, skip_serializing_if = "is_false")]
         resume: bool,
-        /// What came of it, or why it was given up.
+        /// Outcome, or reason for cancelling.
         #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
         /// Only items in this state.
@@ -342,10 +346,10 @@ pub enum Command {
     Delegate {
         /// The goal.
         goal: String,
-        /// What it needs to know.
+        /// Background for the goal.
         #[serde(skip_serializing_if = "Option::is_none")]
         context: Option<String>,
-        /// Whether the turn waits for the outcome.
+        /// True if the turn waits for the outcome.
         #[serde(skip_serializing_if = "Option::is_none")]
         wait: Option<bool>,
     },
@@ -353,10 +357,10 @@ pub enum Command {
     Search {
         /// The query.
         query: String,
-        /// How far it goes.
+        /// Search depth.
         #[serde(skip_serializing_if = "Option::is_none")]
         depth: Option<SearchDepth>,
-        /// What it looks through.
+        /// Search topic.
         #[serde(skip_serializing_if = "Option::is_none")]
         topic: Option<Topic>,
         /// At most so many results.

@@ -1,27 +1,28 @@
-//! Why a line was taken for what it was taken for.
+//! Explanation of a parse: tokens, intent, candidates and penalties, for `loom parse --explain`.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use super::{
-    act::Zone,
-    classify, lexicon,
-    understand::{Trace, consider},
+    classify,
+    intent::ClauseRole,
+    lexicon,
+    parse::{ParseTrace, parse_traced},
 };
 use crate::tools::{TABLE, Tool};
 
-/// What each step found in a line.
+/// Results of each parsing step for one line.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
-    /// The tokens, each with what it was taken for.
+    /// The tokens with their readings.
     pub tokens: Vec<ExplainedToken>,
-    /// What the line does as speech: a request, a remark and so on.
+    /// The utterance type: a request, a remark and so on.
     pub speech: String,
     /// The operations that the verb could mean, the chosen one first, each with its verb.
     pub candidates: Vec<String>,
-    /// What spoke against it, and how much.
-    pub doubts: Vec<String>,
+    /// Penalties on confidence, each with its amount.
+    pub penalties: Vec<String>,
     /// The decision.
     pub decision: String,
 }
@@ -29,28 +30,28 @@ pub struct Explanation {
 /// A token as it was read.
 #[derive(Debug, Clone, Serialize)]
 pub struct ExplainedToken {
-    /// What it says.
+    /// The text.
     pub text: String,
     /// Its first byte in the line, and the one after its last.
     pub span: (usize, usize),
-    /// What it was taken for.
+    /// The reading.
     pub read_as: String,
     /// Its place in the line.
     pub zone: String,
 }
 
-/// Explains what [`super::understand()`] makes of `line`.
+/// Explains what [`super::parse()`] makes of `line`.
 #[must_use]
 pub fn explain(line: &str) -> Explanation {
-    let mut trace = Trace::default();
-    let result = consider(line, &mut trace);
-    let zones = trace.act.as_ref().map(|act| act.zones.clone()).unwrap_or_default();
+    let mut trace = ParseTrace::default();
+    let result = parse_traced(line, &mut trace);
+    let zones = trace.intent.as_ref().map(|intent| intent.zones.clone()).unwrap_or_default();
     let tokens = trace
         .terms
         .iter()
         .enumerate()
         .map(|(at, term)| {
-            let mut read_as = words(&term.shape);
+            let mut read_as = words(&term.kind);
             let entry = term.entry;
             for part in [
                 entry.verb.map(|(verb, form)| format!("verb {}, {}", words(&verb), words(&form))),
@@ -67,20 +68,20 @@ pub fn explain(line: &str) -> Explanation {
                 text: term.text.of(line).to_owned(),
                 span: (term.whole.start, term.whole.end),
                 read_as,
-                zone: words(zones.get(at).unwrap_or(&Zone::Skip)),
+                zone: words(zones.get(at).unwrap_or(&ClauseRole::Skip)),
             }
         })
         .collect();
     let candidates = trace.candidate.map_or_else(Vec::new, |candidate| {
-        let rows = classify::fitting(candidate.group, candidate.cues);
+        let rows = classify::fitting(candidate.group, candidate.features);
         let name = |tool: Option<Tool>| tool.map_or("nothing", Tool::name);
         rows.map(|row| format!("{}, by the verb {}", name(row.tool), words(&candidate.group))).collect()
     });
     Explanation {
         tokens,
-        speech: trace.act.as_ref().map_or_else(String::new, |act| words(&act.speech)),
+        speech: trace.intent.as_ref().map_or_else(String::new, |intent| words(&intent.speech)),
         candidates,
-        doubts: trace.doubts.iter().map(|(why, doubt)| format!("{why}: -{doubt:.2}")).collect(),
+        penalties: trace.penalties.iter().map(|(why, doubt)| format!("{why}: -{doubt:.2}")).collect(),
         decision: match result {
             Ok(understood) => {
                 format!("{} ({:.2} of {:.2} needed)", understood.command, understood.confidence, trace.needed)
@@ -103,7 +104,7 @@ fn words(variant: &impl std::fmt::Debug) -> String {
     words
 }
 
-/// Whether `word` is a verb of an operation: one of the table's, or an inflection or synonym of one. Slips of the pen
+/// True if `word` is a verb of an operation: one of the table's, or an inflection or synonym of one. Slips of the pen
 /// are none: `None` and `void` are letters away from one.
 #[must_use]
 pub fn is_verb(word: &str) -> bool {

@@ -15,18 +15,18 @@ use nom::{
     sequence::{delimited, terminated},
 };
 
-use super::key::Key;
+use super::option_name::OptionName;
 
 /// A part of a line, in bytes: the first, and the one after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bytes {
+pub struct Span {
     /// The first byte.
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
 }
 
-impl Bytes {
+impl Span {
     /// The part of `line` that is meant.
     #[must_use]
     pub fn of(self, line: &str) -> &str {
@@ -34,14 +34,14 @@ impl Bytes {
     }
 }
 
-/// What a token is, before anyone understands it.
+/// Lexical type of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LexKind {
     /// Letters and digits, joined by what joins them inside a word.
     Word,
     /// A string; the span is without the quotes.
     Quoted {
-        /// Whether `\"` and the like mean something in it.
+        /// True if `\"` and the like mean something in it.
         escapes: bool,
     },
     /// A string between backticks: a string, or an id or a word that someone set as code.
@@ -49,7 +49,7 @@ pub(super) enum Kind {
     /// `[a7x2]`; the span is without the brackets.
     Bracketed,
     /// The name of `name:value`; the value is the next token.
-    Key(Key),
+    OptionName(OptionName),
     /// A value that is no string: everything up to a space.
     Bare,
     /// `--full`, `-n`; the span is without the dashes.
@@ -63,12 +63,12 @@ pub(super) enum Kind {
 /// A token and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
-    /// What it says.
-    pub(super) text: Bytes,
+    pub(super) kind: LexKind,
+    /// Text without quotes or brackets.
+    pub(super) text: Span,
     /// The whole of it, quotes and brackets too.
-    pub(super) whole: Bytes,
-    /// Whether white space stands before it.
+    pub(super) whole: Span,
+    /// True if white space stands before it.
     pub(super) gap: bool,
 }
 
@@ -76,24 +76,24 @@ pub(super) struct Token {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Lexed {
     pub(super) tokens: Vec<Token>,
-    /// Where a trailing comment begins, or the line ends.
+    /// Offset of the trailing comment, or of the end of the line.
     pub(super) end: usize,
 }
 
-/// Why a line has no tokens.
+/// Error of the lexer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LexError {
     /// A quote that nothing closes.
-    Unclosed(Bytes),
+    UnterminatedQuote(Span),
     /// A block without its `>>>`.
-    Endless(Bytes),
+    UnterminatedBlock(Span),
 }
 
 type Step<'a, T> = IResult<&'a str, T>;
 
-/// Where a kind of closing quote was sought in vain, so that no later search for it has to be made.
+/// Closing quotes that a search did not find. Later searches for them are skipped, which keeps the time linear.
 #[derive(Default)]
-struct Vain {
+struct UnclosedQuotes {
     single: Cell<bool>,
     ticked: Cell<bool>,
     guillemets: Cell<bool>,
@@ -102,11 +102,11 @@ struct Vain {
 }
 
 /// A token before its place is known: the kind, and the text inside the line.
-type Raw<'a> = (Kind, &'a str);
+type Raw<'a> = (LexKind, &'a str);
 
 /// Production `line`: cuts `input` into tokens.
 pub(super) fn line(input: &str) -> Result<Lexed, LexError> {
-    let vain = Vain::default();
+    let unclosed = UnclosedQuotes::default();
     let mut lexed = Lexed { tokens: Vec::with_capacity(24), end: input.len() };
     let at = |rest: &str| input.len() - rest.len();
     let mut rest = input;
@@ -127,7 +127,7 @@ pub(super) fn line(input: &str) -> Result<Lexed, LexError> {
         }
         if opening(rest).is_ok() {
             let (_, (kind, text)) =
-                block(rest).map_err(|_| LexError::Endless(Bytes { start: at(rest), end: at(rest) + 3 }))?;
+                block(rest).map_err(|_| LexError::UnterminatedBlock(Span { start: at(rest), end: at(rest) + 3 }))?;
             lexed.end = at(rest);
             lexed.tokens.push(placed(kind, text, input, at(rest), input.len(), spaced));
             return Ok(lexed);
@@ -138,22 +138,25 @@ pub(super) fn line(input: &str) -> Result<Lexed, LexError> {
             return Ok(lexed);
         }
         let start = at(rest);
-        if let Ok((next, (name, (kind, text)))) = pair(rest, &vain) {
+        if let Ok((next, (name, (kind, text)))) = pair(rest, &unclosed) {
             let end = start + name.1.len() + 1;
             lexed.tokens.push(placed(name.0, name.1, input, start, end, spaced));
             lexed.tokens.push(placed(kind, text, input, end, at(next), false));
             (rest, spaced) = (next, false);
             continue;
         }
-        let inside_word = !spaced && lexed.tokens.last().is_some_and(|token| token.kind == Kind::Word);
-        match if inside_word && rest.starts_with(['\'', '’', '‘']) { mark(rest) } else { item(rest, spaced, &vain) }
-        {
+        let inside_word = !spaced && lexed.tokens.last().is_some_and(|token| token.kind == LexKind::Word);
+        match if inside_word && rest.starts_with(['\'', '’', '‘']) {
+            mark(rest)
+        } else {
+            item(rest, spaced, &unclosed)
+        } {
             Ok((next, (kind, text))) => {
                 lexed.tokens.push(placed(kind, text, input, start, at(next), spaced));
                 rest = next;
             }
             // Every character is at least a mark, so only a double quote that nothing closes comes here.
-            Err(_) => return Err(LexError::Unclosed(Bytes { start, end: input.len() })),
+            Err(_) => return Err(LexError::UnterminatedQuote(Span { start, end: input.len() })),
         }
         spaced = false;
     }
@@ -161,9 +164,9 @@ pub(super) fn line(input: &str) -> Result<Lexed, LexError> {
 }
 
 /// A token of `input` whose text is the slice `text` of it.
-fn placed(kind: Kind, text: &str, input: &str, start: usize, end: usize, gap: bool) -> Token {
+fn placed(kind: LexKind, text: &str, input: &str, start: usize, end: usize, gap: bool) -> Token {
     let first = text.as_ptr() as usize - input.as_ptr() as usize;
-    Token { kind, text: Bytes { start: first, end: first + text.len() }, whole: Bytes { start, end }, gap }
+    Token { kind, text: Span { start: first, end: first + text.len() }, whole: Span { start, end }, gap }
 }
 
 /// Production `marker`: what a list puts before its items.
@@ -189,10 +192,10 @@ fn is_gap(c: char) -> bool {
 }
 
 /// Production `item`: anything but a comment and a pair, which the line looks for itself.
-fn item<'a>(input: &'a str, spaced: bool, vain: &Vain) -> Step<'a, Raw<'a>> {
+fn item<'a>(input: &'a str, spaced: bool, unclosed: &UnclosedQuotes) -> Step<'a, Raw<'a>> {
     match input.chars().next() {
         Some('"' | '“' | '„' | '”' | '«' | '「' | '\'' | '‘' | '`') => {
-            if let Ok(done) = quoted(input, vain) {
+            if let Ok(done) = quoted(input, unclosed) {
                 return Ok(done);
             }
             if matches!(input.chars().next(), Some('"' | '“')) { double(input) } else { mark(input) }
@@ -210,32 +213,32 @@ fn comment(input: &str) -> Step<'_, &str> {
 }
 
 /// Production `quoted`: a string in any of the quotes.
-fn quoted<'a>(input: &'a str, vain: &Vain) -> Step<'a, Raw<'a>> {
+fn quoted<'a>(input: &'a str, unclosed: &UnclosedQuotes) -> Step<'a, Raw<'a>> {
     match input.chars().next() {
         Some('"') => double(input),
         Some('“') => curly(input),
-        Some('„' | '”') => once(&vain.curly, input, curly),
-        Some('«') => once(&vain.guillemets, input, guillemets),
-        Some('「') => once(&vain.corners, input, corners),
-        Some('`') => once(&vain.ticked, input, ticked),
-        _ => once(&vain.single, input, single),
+        Some('„' | '”') => once(&unclosed.curly, input, curly),
+        Some('«') => once(&unclosed.guillemets, input, guillemets),
+        Some('「') => once(&unclosed.corners, input, corners),
+        Some('`') => once(&unclosed.ticked, input, ticked),
+        _ => once(&unclosed.single, input, single),
     }
 }
 
 /// Tries `parser` unless it has failed before for want of a closing quote.
-fn once<'a>(vain: &Cell<bool>, input: &'a str, parser: fn(&'a str) -> Step<'a, Raw<'a>>) -> Step<'a, Raw<'a>> {
-    if vain.get() {
+fn once<'a>(unclosed: &Cell<bool>, input: &'a str, parser: fn(&'a str) -> Step<'a, Raw<'a>>) -> Step<'a, Raw<'a>> {
+    if unclosed.get() {
         return mark(input);
     }
     let done = parser(input);
-    vain.set(done.is_err());
+    unclosed.set(done.is_err());
     done
 }
 
 /// Production `double`.
 fn double(input: &str) -> Step<'_, Raw<'_>> {
     let (rest, text) = delimited(char('"'), |rest| inside(rest, |c| c == '"', |_| true), char('"')).parse(input)?;
-    Ok((rest, (Kind::Quoted { escapes: true }, text)))
+    Ok((rest, (LexKind::Quoted { escapes: true }, text)))
 }
 
 /// Production `curly`.
@@ -243,19 +246,19 @@ fn curly(input: &str) -> Step<'_, Raw<'_>> {
     let closes = |c| matches!(c, '”' | '“');
     let (rest, text) = delimited(one_of("“„”"), |rest| inside(rest, closes, |_| true), verify(anychar, |c| closes(*c)))
         .parse(input)?;
-    Ok((rest, (Kind::Quoted { escapes: true }, text)))
+    Ok((rest, (LexKind::Quoted { escapes: true }, text)))
 }
 
 /// Production `guillemets`.
 fn guillemets(input: &str) -> Step<'_, Raw<'_>> {
     let (rest, text) = delimited(char('«'), |rest| inside(rest, |c| c == '»', |_| true), char('»')).parse(input)?;
-    Ok((rest, (Kind::Quoted { escapes: true }, text)))
+    Ok((rest, (LexKind::Quoted { escapes: true }, text)))
 }
 
 /// Production `corners`.
 fn corners(input: &str) -> Step<'_, Raw<'_>> {
     let (rest, text) = delimited(char('「'), take_while(|c| c != '」'), char('」')).parse(input)?;
-    Ok((rest, (Kind::Quoted { escapes: false }, text)))
+    Ok((rest, (LexKind::Quoted { escapes: false }, text)))
 }
 
 /// Production `single`: the closing quote is one that no letter follows, for many an apostrophe looks like it.
@@ -264,16 +267,16 @@ fn single(input: &str) -> Step<'_, Raw<'_>> {
     let ends = |after: Option<char>| after.is_none_or(|c| !c.is_alphanumeric());
     let (rest, text) =
         delimited(one_of("'‘"), |rest| inside(rest, closes, ends), verify(anychar, |c| closes(*c))).parse(input)?;
-    Ok((rest, (Kind::Quoted { escapes: true }, text)))
+    Ok((rest, (LexKind::Quoted { escapes: true }, text)))
 }
 
 /// Production `ticked`.
 fn ticked(input: &str) -> Step<'_, Raw<'_>> {
     let (rest, text) = delimited(char('`'), take_while(|c| c != '`'), char('`')).parse(input)?;
-    Ok((rest, (Kind::Ticked, text)))
+    Ok((rest, (LexKind::Ticked, text)))
 }
 
-/// What stands before the first character that closes and that `ends` a string by what follows it; steps over
+/// The text before the first character that closes and that `ends` a string by what follows it; steps over
 /// production `escape`.
 fn inside(input: &str, closes: impl Fn(char) -> bool, ends: impl Fn(Option<char>) -> bool) -> Step<'_, &str> {
     let mut characters = input.char_indices();
@@ -290,7 +293,7 @@ fn inside(input: &str, closes: impl Fn(char) -> bool, ends: impl Fn(Option<char>
 /// Production `bracketed`.
 fn bracketed(input: &str) -> Step<'_, Raw<'_>> {
     let (rest, text) = delimited(char('['), id, char(']')).parse(input)?;
-    Ok((rest, (Kind::Bracketed, text)))
+    Ok((rest, (LexKind::Bracketed, text)))
 }
 
 /// Production `id`: at least two of production `alnum`.
@@ -299,28 +302,28 @@ fn id(input: &str) -> Step<'_, &str> {
 }
 
 /// Production `pair`: an option's name, and its value.
-fn pair<'a>(input: &'a str, vain: &Vain) -> Step<'a, (Raw<'a>, Raw<'a>)> {
+fn pair<'a>(input: &'a str, unclosed: &UnclosedQuotes) -> Step<'a, (Raw<'a>, Raw<'a>)> {
     let (rest, (key, name)) = option(input)?;
     let (rest, _) = one_of(":=").parse(rest)?;
-    let (rest, given) = value_of(rest, vain)?;
-    Ok((rest, ((Kind::Key(key), name), given)))
+    let (rest, given) = value_of(rest, unclosed)?;
+    Ok((rest, ((LexKind::OptionName(key), name), given)))
 }
 
-/// Production `option`: a name that [`Key`] knows.
-fn option(input: &str) -> Step<'_, (Key, &str)> {
+/// Production `option`: a name that [`OptionName`] knows.
+fn option(input: &str) -> Step<'_, (OptionName, &str)> {
     peek(satisfy(|c| c.is_ascii_alphabetic())).parse(input)?;
     let mut letters = take_while1(|c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_'));
     let (rest, name) = letters(input)?;
-    match Key::named(name) {
+    match OptionName::named(name) {
         Some(key) if rest.starts_with([':', '=']) => Ok((rest, (key, name))),
         _ => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Tag))),
     }
 }
 
 /// Production `value`.
-fn value_of<'a>(input: &'a str, vain: &Vain) -> Step<'a, Raw<'a>> {
+fn value_of<'a>(input: &'a str, unclosed: &UnclosedQuotes) -> Step<'a, Raw<'a>> {
     match input.chars().next() {
-        Some('"' | '“' | '„' | '”' | '«' | '「' | '\'' | '‘' | '`') => quoted(input, vain),
+        Some('"' | '“' | '„' | '”' | '«' | '「' | '\'' | '‘' | '`') => quoted(input, unclosed),
         Some('[') => bracketed(input),
         _ => bare(input),
     }
@@ -331,7 +334,7 @@ fn bare(input: &str) -> Step<'_, Raw<'_>> {
     let (_, text) = take_while1(is_bare)(input)?;
     let kept = text.trim_end_matches(['.', '!', '?']);
     let text = if kept.is_empty() { text } else { kept };
-    Ok((&input[text.len()..], (Kind::Bare, text)))
+    Ok((&input[text.len()..], (LexKind::Bare, text)))
 }
 
 fn is_bare(c: char) -> bool {
@@ -346,7 +349,7 @@ fn flag(input: &str) -> Step<'_, Raw<'_>> {
             text.starts_with(|c: char| c.is_ascii_alphabetic())
         })
         .parse(rest)?;
-    Ok((after, (Kind::Flag, text)))
+    Ok((after, (LexKind::Flag, text)))
 }
 
 /// Production `word`: letters and digits, and what joins them (production `joiner`) where more of them follow.
@@ -372,7 +375,7 @@ fn word(input: &str) -> Step<'_, Raw<'_>> {
     if end == 0 {
         return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::AlphaNumeric)));
     }
-    Ok((&input[end..], (Kind::Word, &input[..end])))
+    Ok((&input[end..], (LexKind::Word, &input[..end])))
 }
 
 /// Production `joiner`.
@@ -383,7 +386,7 @@ const fn is_joiner(c: char) -> bool {
 /// Production `mark`: any one character.
 fn mark(input: &str) -> Step<'_, Raw<'_>> {
     let (rest, c) = anychar(input)?;
-    Ok((rest, (Kind::Mark(c), &input[..c.len_utf8()])))
+    Ok((rest, (LexKind::Mark(c), &input[..c.len_utf8()])))
 }
 
 /// Production `opening`: the mark of a block, to the end of its line. A comment there is none of the content.
@@ -406,7 +409,7 @@ fn block(input: &str) -> Step<'_, Raw<'_>> {
     let Some(content) = content else {
         return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::TakeUntil)));
     };
-    value((Kind::Block, content), tag(rest)).parse(rest)
+    value((LexKind::Block, content), tag(rest)).parse(rest)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What each word may be: verb, noun, number, or one of the small words.
+//! Lexicon: each word as verb, noun, number, function word or preposition.
 //!
 //! The lists in [`verbs`] and [`words`] are few, and one map is made of them with every inflection, once. A word is looked up by its
 //! lowered bytes in one step. A word that is not in the map may be a slip of one that is: all words of the map with one
@@ -14,7 +14,7 @@ use std::{
     sync::LazyLock,
 };
 
-pub(super) use super::key::Key;
+pub(super) use super::option_name::OptionName;
 
 macro_rules! classes {
     ($(#[$meta:meta])* $name:ident { $($variant:ident),* $(,)? }) => {
@@ -26,7 +26,7 @@ macro_rules! classes {
 }
 
 classes! {
-    /// What a verb does, before its object says which operation that is.
+    /// Group of a verb. The object decides which operation it means.
     Verb {
         See, Get, List, Go, Compare, Continue, Respond, Annotate, Link, Edit, Merge, Bookmark, Unbookmark, Prune, Remove,
         Restore, Undo, Redo, Copy, Move, Split, Exclude, Include, Unlink, Read, Write, Pin, Unpin, Stash, Recall, Grep,
@@ -37,7 +37,7 @@ classes! {
 }
 
 classes! {
-    /// What a noun names.
+    /// Group of a noun.
     Noun {
         Node, Branch, Tree, Root, Parent, Next, Previous, Leaf, Sibling, Continuation, Alternative, Annotation, Link,
         Version, Bookmark, Pin, Stash, Todo, Memory, Doc, Section, Line, Turn, Summary, Text, Agent, Tool, Help, Context,
@@ -48,8 +48,8 @@ classes! {
 }
 
 classes! {
-    /// What a small word does.
-    Func {
+    /// Group of a function word.
+    FunctionWord {
         Pad, Doubt, Det, Subject, It, One, Adjective, And, Or, But, Then, Sub, If, What, Why, Be, Infinitive, Do, Have, Modal, Clause,
         Would, Lets, Not, Later,
     }
@@ -58,7 +58,7 @@ classes! {
 classes! {
     /// A preposition or a particle.
     Prep {
-        To, Into, Of, From, In, On, At, Under, Responder, As, For, By, About, Through, After, Before, Against, Between, Up,
+        To, Into, Of, From, In, On, At, Under, With, As, For, By, About, Through, After, Before, Against, Between, Up,
         Back, Out, Off, Down, Aside, Away, Together, Apart, Over, Side, Onward,
     }
 }
@@ -81,14 +81,14 @@ pub(super) enum Form {
 pub(super) struct Entry {
     pub(super) verb: Option<(Verb, Form)>,
     pub(super) noun: Option<Noun>,
-    pub(super) func: Option<Func>,
+    pub(super) func: Option<FunctionWord>,
     pub(super) prep: Option<Prep>,
-    pub(super) lead: Option<Key>,
+    pub(super) option: Option<OptionName>,
     pub(super) number: Option<u8>,
 }
 
 impl Entry {
-    /// Whether it is a word at all that the lexicon knows.
+    /// True if it is a word at all that the lexicon knows.
     pub(super) fn is_known(&self) -> bool {
         *self != Self::default()
     }
@@ -132,19 +132,19 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(build);
 /// The longest word that is looked up.
 const LONGEST: usize = 24;
 
-/// What `word` may be, in any case; a curly apostrophe is as good as a straight one.
+/// Entry of `word`, in any case; a curly apostrophe is as good as a straight one.
 pub(super) fn look_up(word: &str) -> Entry {
     let mut buffer = [0_u8; LONGEST];
     lower(word, &mut buffer).and_then(|lowered| LEXICON.entries.get(lowered)).copied().unwrap_or_default()
 }
 
-/// Whether the verb `word` has its past in the same form: `read`, `cut`.
+/// True if the verb `word` has its past in the same form: `read`, `cut`.
 pub(super) fn is_unchanged(word: &str) -> bool {
     verbs::UNCHANGED.contains(&word)
 }
 
 /// The word that `word` may be a slip of, if one is within an edit or an exchange.
-pub(super) fn slip(word: &str) -> Option<&'static str> {
+pub(super) fn correct_typo(word: &str) -> Option<&'static str> {
     let mut buffer = [0_u8; LONGEST];
     let word = lower(word, &mut buffer)?;
     if word.len() < 3 || !word.iter().all(u8::is_ascii_alphabetic) || LEXICON.ordinary.contains(word) {
@@ -159,7 +159,7 @@ pub(super) fn slip(word: &str) -> Option<&'static str> {
                 best.is_none_or(|best| same_letters(target.as_bytes(), word) && !same_letters(best.as_bytes(), word));
             // Of three letters two may be exchanged or a fourth left out: too many short words are one letter apart.
             let long = word.len() > 3 || target.len() == 4 || same_letters(target.as_bytes(), word);
-            if better && long && is_one_slip(word, target.as_bytes()) {
+            if better && long && within_one_edit(word, target.as_bytes()) {
                 best = Some(target);
             }
         }
@@ -190,8 +190,8 @@ fn same_letters(a: &[u8], b: &[u8]) -> bool {
         && a.iter().fold(0_u32, |sum, c| sum + u32::from(*c)) == b.iter().fold(0, |sum, c| sum + u32::from(*c))
 }
 
-/// Whether one letter added, left out, changed, or two neighbours exchanged make the one of the other.
-fn is_one_slip(a: &[u8], b: &[u8]) -> bool {
+/// True if one letter added, left out, changed, or two neighbours exchanged make the one of the other.
+fn within_one_edit(a: &[u8], b: &[u8]) -> bool {
     let ahead = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[ahead..], &b[ahead..]);
     let behind = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
@@ -238,9 +238,9 @@ fn build() -> Lexicon {
             add(&mut entries, name).prep = Some(*prep);
         }
     }
-    for (lead, names) in words::LEADS {
+    for (option, names) in words::OPTION_WORDS {
         for name in names.split_whitespace() {
-            add(&mut entries, name).lead = Some(*lead);
+            add(&mut entries, name).option = Some(*option);
         }
     }
     for (name, number) in words::NUMBERS {

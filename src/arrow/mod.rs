@@ -1,30 +1,31 @@
 //! The arrow language: from a line that starts with `→` to a command that can be run, and its answer.
 
-mod act;
+mod annotate_tokens;
 mod args;
 mod bind;
 mod classify;
 mod command;
 mod explain;
-mod extra;
-mod key;
+mod host_tool_args;
+mod intent;
 mod lex;
 mod lexicon;
+mod node_words;
+mod option_name;
+mod parse;
 mod phrases;
-mod probable;
 mod render;
 pub mod run;
 mod scan;
-mod terms;
-mod understand;
+mod suggest;
 mod values;
 
 pub use command::Command;
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
-pub use lex::Bytes;
+pub use lex::Span;
+pub use parse::{ParseError, ParseErrorCode, ParsedLine, parse};
 pub use scan::{Call, Event, Scanner, Thought, is_command, scan, scan_commands};
-pub use understand::{Refusal, RefusalCode, Understood, understand};
 pub use values::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, Relative,
-    Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
+    DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
+    Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace,
 };

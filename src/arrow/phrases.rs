@@ -1,18 +1,18 @@
 //! Turns of speech around a request: how one asks politely, what one adds to a verb, which questions a command answers.
 
-mod courtesies;
+mod politeness;
 mod questions;
 
-use self::courtesies::{DOUBTFUL, PHRASES, PLAIN, POLITE};
+use self::politeness::{DOUBTFUL, PHRASES, PLAIN, POLITE};
 pub(super) use self::questions::question;
 use super::{
-    lexicon::{Form, Func, Noun, Verb},
-    terms::{Shape, Term},
+    annotate_tokens::{AnnotatedToken, TokenKind},
+    lexicon::{Form, FunctionWord, Noun, Verb},
 };
 
-/// What politeness tells of the request that follows it.
+/// Properties of the request that follows a polite opening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Padding {
+pub(super) struct Politeness {
     /// It can only be a request.
     pub(super) polite: bool,
     /// It is only thought about.
@@ -22,7 +22,7 @@ pub(super) struct Padding {
 }
 
 /// Beginnings that say what shall not be done, or not yet.
-const REFRAINS: &[(&str, &str)] = &[
+const PROHIBITIONS: &[(&str, &str)] = &[
     ("hold", "off"),
     ("lay", "off"),
     ("put", "off"),
@@ -44,31 +44,31 @@ const REFRAINS: &[(&str, &str)] = &[
     ("cut", "to"),
 ];
 
-/// Whether `terms` begin with a verb that says what shall not be done: `hold off on pruning a7x2`.
-pub(super) fn refrains(line: &str, terms: &[Term]) -> bool {
-    REFRAINS.iter().any(|(verb, particle)| begins(line, terms, &[verb, particle]))
+/// True if `terms` begin with a verb that says what shall not be done: `hold off on pruning a7x2`.
+pub(super) fn is_prohibition(line: &str, terms: &[AnnotatedToken]) -> bool {
+    PROHIBITIONS.iter().any(|(verb, particle)| begins(line, terms, &[verb, particle]))
 }
 
-fn word<'a>(line: &'a str, terms: &[Term], at: usize) -> &'a str {
+fn word<'a>(line: &'a str, terms: &[AnnotatedToken], at: usize) -> &'a str {
     terms.get(at).map_or("", |term| term.text.of(line))
 }
 
-fn func(terms: &[Term], at: usize) -> Option<Func> {
-    terms.get(at).filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.func)
+fn func(terms: &[AnnotatedToken], at: usize) -> Option<FunctionWord> {
+    terms.get(at).filter(|term| matches!(term.kind, TokenKind::Word)).and_then(|term| term.entry.func)
 }
 
-fn verb(terms: &[Term], at: usize) -> Option<(Verb, Form)> {
-    terms.get(at).filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.verb)
+fn verb(terms: &[AnnotatedToken], at: usize) -> Option<(Verb, Form)> {
+    terms.get(at).filter(|term| matches!(term.kind, TokenKind::Word)).and_then(|term| term.entry.verb)
 }
 
-fn begins(line: &str, terms: &[Term], phrase: &[&str]) -> bool {
+fn begins(line: &str, terms: &[AnnotatedToken], phrase: &[&str]) -> bool {
     phrase.iter().enumerate().all(|(at, part)| word(line, terms, at).eq_ignore_ascii_case(part))
 }
 
 /// The politeness that `terms` begin with: how many of them, and what it tells.
-pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
+pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> {
     let first = terms.first()?;
-    if !matches!(first.shape, Shape::Word | Shape::Name) {
+    if !matches!(first.kind, TokenKind::Word | TokenKind::Name) {
         return None;
     }
     let head = word(line, terms, 0);
@@ -102,18 +102,19 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     }
     match first.entry.func {
         // `could you please`, `may I`; `should we` is a question.
-        Some(Func::Modal)
-            if func(terms, 1) == Some(Func::Subject) && !wonders(word(line, terms, 0), word(line, terms, 1)) =>
+        Some(FunctionWord::Modal)
+            if func(terms, 1) == Some(FunctionWord::Subject)
+                && !wonders(word(line, terms, 0), word(line, terms, 1)) =>
         {
             let mut at = 2;
-            while func(terms, at) == Some(Func::Pad) {
+            while func(terms, at) == Some(FunctionWord::Pad) {
                 at += 1;
             }
             Some((at, POLITE))
         }
-        Some(Func::Subject | Func::Would) => subject(line, terms),
+        Some(FunctionWord::Subject | FunctionWord::Would) => subject(line, terms),
         // `do show me`
-        Some(Func::Do)
+        Some(FunctionWord::Do)
             if word(line, terms, 0).eq_ignore_ascii_case("do")
                 && verb(terms, 1).is_some_and(|(_, f)| f == Form::Base) =>
         {
@@ -131,14 +132,14 @@ fn wonders(modal: &str, subject: &str) -> bool {
 }
 
 /// `I'd like to`, `we should`, `I want`: what a first person says before what it wants.
-fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
+fn subject(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> {
     let who = word(line, terms, 0).to_ascii_lowercase();
     if !matches!(who.as_str(), "i" | "we" | "you" | "i'd" | "we'd" | "i'll") {
         return None;
     }
     let skip = |mut at: usize| {
-        while matches!(func(terms, at), Some(Func::Pad)) && terms[at].entry.verb.is_none()
-            || terms.get(at).is_some_and(|term| term.shape == Shape::Name && term.text.of(line).ends_with("ly"))
+        while matches!(func(terms, at), Some(FunctionWord::Pad)) && terms[at].entry.verb.is_none()
+            || terms.get(at).is_some_and(|term| term.kind == TokenKind::Name && term.text.of(line).ends_with("ly"))
         {
             at += 1;
         }
@@ -148,7 +149,7 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     // `I think I'd like to`: how sure one is of what one wants changes nothing of it.
     if matches!(word(line, terms, at).to_ascii_lowercase().as_str(), "think" | "guess" | "believe" | "reckon")
         && let Some(rest) = terms.get(at + 1..)
-        && matches!(func(rest, 0), Some(Func::Subject | Func::Would))
+        && matches!(func(rest, 0), Some(FunctionWord::Subject | FunctionWord::Would))
     {
         return subject(line, rest).map(|(length, padding)| (at + 1 + length, padding));
     }
@@ -157,7 +158,7 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         at += 1;
     }
     let mut padding = PLAIN;
-    if func(terms, at) == Some(Func::Modal) {
+    if func(terms, at) == Some(FunctionWord::Modal) {
         match word(line, terms, at).to_ascii_lowercase().as_str() {
             "might" | "may" | "could" | "can" => padding = DOUBTFUL,
             _ => {}
@@ -181,10 +182,10 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     let wants = verb(terms, at) == Some((Verb::Get, Form::Base)) && wanting(word(line, terms, at));
     if wants {
         let mut after = skip(at + 1);
-        if word(line, terms, after) == "that" && func(terms, after + 1) == Some(Func::Subject) {
+        if word(line, terms, after) == "that" && func(terms, after + 1) == Some(FunctionWord::Subject) {
             after += 1;
         }
-        if func(terms, after) == Some(Func::Subject) {
+        if func(terms, after) == Some(FunctionWord::Subject) {
             after += 1;
         }
         let to = word(line, terms, after).eq_ignore_ascii_case("to");
@@ -208,12 +209,12 @@ fn wanting(word: &str) -> bool {
     ["want", "need", "like", "love", "wish"].iter().any(|w| w.eq_ignore_ascii_case(word))
 }
 
-/// Whether `terms` say that someone wants something: `I want three of them`.
-pub(super) fn wants(line: &str, terms: &[Term]) -> bool {
+/// True if `terms` say that someone wants something: `I want three of them`.
+pub(super) fn wants(line: &str, terms: &[AnnotatedToken]) -> bool {
     padding(line, terms).is_some_and(|(length, _)| (0..=length).any(|at| wanting(word(line, terms, at))))
 }
 
-/// Whether the verb takes words as they stand after a colon.
+/// True if the verb takes words as they stand after a colon.
 pub(super) const fn bears_content(verb: Verb) -> bool {
     matches!(
         verb,
@@ -242,7 +243,7 @@ pub(super) const fn bears_content(verb: Verb) -> bool {
     )
 }
 
-/// Whether the verb takes a clause: `show me how it looks`.
+/// True if the verb takes a clause: `show me how it looks`.
 pub(super) const fn embeds(verb: Verb) -> bool {
     matches!(
         verb,
@@ -258,18 +259,18 @@ pub(super) const fn embeds(verb: Verb) -> bool {
     )
 }
 
-/// Whether the verb asks to be told something.
+/// True if the verb asks to be told something.
 pub(super) const fn tells(verb: Verb) -> bool {
     embeds(verb) || matches!(verb, Verb::Remind)
 }
 
-/// Whether a second verb only adds to what the first asks for, as `call it "x"` does.
-pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -> bool {
-    if first == Verb::Help && !terms.iter().any(Term::is_id) {
+/// True if a second verb only adds to what the first asks for, as `call it "x"` does.
+pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[AnnotatedToken]) -> bool {
+    if first == Verb::Help && !terms.iter().any(AnnotatedToken::is_id) {
         return true;
     }
-    let own = terms.iter().skip(1).any(|term| term.is_id() || term.shape == Shape::File);
-    let text = terms.iter().any(Term::is_text);
+    let own = terms.iter().skip(1).any(|term| term.is_id() || term.kind == TokenKind::File);
+    let text = terms.iter().any(AnnotatedToken::is_text);
     match second {
         Verb::Name => text || !own,
         // `decide: constraint: "x"`
@@ -290,7 +291,7 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         // `search "x" and dig deep`
         Verb::Find => first == Verb::Search && !own && !text,
         // `say five levels deep`
-        Verb::Respond if terms.get(1).is_some_and(|next| matches!(next.shape, Shape::Number(_))) => true,
+        Verb::Respond if terms.get(1).is_some_and(|next| matches!(next.kind, TokenKind::Number(_))) => true,
         Verb::Annotate => matches!(first, Verb::Link | Verb::Add | Verb::Make | Verb::Put) && !own,
         Verb::Respond => bears_content(first) && !own && word(line, terms, 0).eq_ignore_ascii_case("say"),
         Verb::Write => bears_content(first) && !own && text,
@@ -299,7 +300,7 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Get if first == Verb::See => !own && terms.iter().any(|term| term.entry.noun == Some(Noun::Annotation)),
         Verb::Get | Verb::Make => !own && first != Verb::See,
         // `make one node of them, merge`: the light verb was only a beginning.
-        _ if first == Verb::Make && terms.get(1).is_none_or(|next| matches!(next.shape, Shape::Mark(_))) => true,
+        _ if first == Verb::Make && terms.get(1).is_none_or(|next| matches!(next.kind, TokenKind::Mark(_))) => true,
         _ if own || text => false,
         second if second == first => terms.len() <= 1 || word(line, terms, 1) != "it",
         Verb::See | Verb::List => embeds(first) || matches!(first, Verb::Put | Verb::Read | Verb::Bring),
@@ -310,8 +311,8 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
 }
 
 /// `if you can`: a condition that is none.
-pub(super) fn is_polite_condition(line: &str, terms: &[Term]) -> bool {
-    let clause = || terms.iter().take_while(|term| !matches!(term.shape, Shape::Mark(_))).skip(1);
+pub(super) fn is_polite_condition(line: &str, terms: &[AnnotatedToken]) -> bool {
+    let clause = || terms.iter().take_while(|term| !matches!(term.kind, TokenKind::Mark(_))).skip(1);
     let told = |words: &[&str]| clause().any(|term| words.iter().any(|w| term.text.of(line).eq_ignore_ascii_case(w)));
     let begins = ["you", "possible", "need", "that's", "necessary", "convenient", "so"];
     word(line, terms, 0).eq_ignore_ascii_case("if")
@@ -333,8 +334,8 @@ pub(super) fn is_polite_condition(line: &str, terms: &[Term]) -> bool {
                 ]) || told(&["i"]) && told(&["may", "can", "could"])))
 }
 
-/// Whether `terms` end in what makes a participle a request: `should be`, `is to be`, `could a7x2 be`.
-pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
+/// True if `terms` end in what makes a participle a request: `should be`, `is to be`, `could a7x2 be`.
+pub(super) fn is_passive_request(line: &str, terms: &[AnnotatedToken]) -> bool {
     let Some(be) = terms.iter().rposition(|term| matches!(word(line, std::slice::from_ref(term), 0), "be" | "is"))
     else {
         return false;
@@ -353,7 +354,7 @@ pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
                 at == 0
                     || text == "can"
                         && be == at + 1
-                        && terms[..at].iter().any(|term| term.is_id() || term.is_text() || term.shape == Shape::File)
+                        && terms[..at].iter().any(|term| term.is_id() || term.is_text() || term.kind == TokenKind::File)
             }
             "that" => {
                 at > 0

@@ -1,17 +1,24 @@
-//! A command as text, in its canonical form: what `understand` reads back to the same command.
+//! A command as text, in its canonical form: what `parse` reads back to the same command.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
     Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, RecallFilter, RecallScope, RecallSort, Relative,
-    Rendering, ResponseKind, SearchDepth, Topic, WritePlace, terms,
+    Rendering, ResponseKind, SearchDepth, Topic, WritePlace, annotate_tokens,
 };
 
 impl Display for NodeRef {
-    /// The id; in brackets where it could be taken for a word.
+    /// The reference as a line has it; an id in brackets where it could be taken for a word.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let plain = terms::is_id(&self.0) && self.0.len() > 3 && terms::number(&self.0).is_none();
-        if plain { f.write_str(&self.0) } else { write!(f, "[{}]", self.0) }
+        match self {
+            Self::Id(id) if annotate_tokens::is_id(id) && id.len() > 3 && annotate_tokens::number(id).is_none() => {
+                f.write_str(id)
+            }
+            Self::Id(id) => write!(f, "[{id}]"),
+            Self::Place { place } => place.fmt(f),
+            Self::Bookmark { bookmark } => write!(f, "bookmark:{}", Quoted(bookmark)),
+            Self::Agent { at } => write!(f, "@{}", Quoted(at)),
+        }
     }
 }
 
@@ -50,7 +57,7 @@ words! {
         Continuations => "continuations", Annotations => "annotations", Links => "links", Versions => "versions",
         Siblings => "siblings", Bookmarks => "bookmarks",
     }
-    Relative { Parent => "parent", Root => "root", Next => "next", Previous => "previous", Leaf => "leaf", Back => "back" }
+    Relative { Here => "here", BranchPoint => "branch-point", Parent => "parent", Root => "root", Next => "next", Previous => "previous", Leaf => "leaf", Back => "back" }
     ResponseKind { Continuation => "continuation", Context => "context", Instruction => "instruction" }
     DecisionKind { Decision => "decision", Constraint => "constraint", Retract => "retract" }
     MemoryView { Trace => "trace", Stashed => "stashed" }
@@ -63,7 +70,7 @@ words! {
 impl Display for RecallFilter {
     /// The options as a line has them, a space before each.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Arguments(f).filter(self).map(drop)
+        ArgumentWriter(f).filter(self).map(drop)
     }
 }
 
@@ -84,14 +91,14 @@ impl Display for LinkEnd {
 impl Display for Command {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.tool().name())?;
-        self.arguments(&mut Arguments(f))
+        self.arguments(&mut ArgumentWriter(f))
     }
 }
 
 /// Writes arguments, each after a space, those that are absent not at all.
-struct Arguments<'a, 'f>(&'a mut Formatter<'f>);
+struct ArgumentWriter<'a, 'f>(&'a mut Formatter<'f>);
 
-impl Arguments<'_, '_> {
+impl ArgumentWriter<'_, '_> {
     fn plain(&mut self, value: Option<impl Display>) -> Result<&mut Self, fmt::Error> {
         self.named("", value)
     }
@@ -131,7 +138,7 @@ impl Arguments<'_, '_> {
 }
 
 impl Command {
-    fn arguments(&self, to: &mut Arguments<'_, '_>) -> fmt::Result {
+    fn arguments(&self, to: &mut ArgumentWriter<'_, '_>) -> fmt::Result {
         match self {
             Self::View { node, branch, full, annotations, rendering } => to
                 .plain(node.as_ref())?
@@ -183,8 +190,8 @@ impl Command {
         Ok(())
     }
 
-    /// What the agent keeps, documents, and the rest.
-    fn further_arguments(&self, to: &mut Arguments<'_, '_>) -> fmt::Result {
+    /// Arguments of memory, document and other commands.
+    fn further_arguments(&self, to: &mut ArgumentWriter<'_, '_>) -> fmt::Result {
         match self {
             Self::Read { doc, summary, lines, section } => to
                 .text("doc:", Some(doc))?
@@ -205,11 +212,14 @@ impl Command {
             Self::Pin { node, doc, section } => {
                 to.plain(node.as_ref())?.text("doc:", doc.as_ref())?.text("section:", section.as_ref())?
             }
-            Self::Stash { label, content, content_of, summary_of } => to
-                .text("", Some(label))?
-                .text("", content.as_ref())?
-                .named("content-of:", content_of.as_ref())?
-                .named("summary-of:", summary_of.as_ref().map(|span| format!("{}-{}", span.first.0, span.last.0)))?,
+            Self::Stash { label, content, content_of, summary_of } => {
+                to.text("", Some(label))?.text("", content.as_ref())?.named("content-of:", content_of.as_ref())?.named(
+                    "summary-of:",
+                    summary_of.as_ref().map(|span| {
+                        format!("{}-{}", span.first.id().unwrap_or_default(), span.last.id().unwrap_or_default())
+                    }),
+                )?
+            }
             Self::Recall { label, search, turns, tool, summary, limit, only } => to
                 .text("", label.as_ref())?
                 .text("search ", search.as_ref())?

@@ -1,25 +1,61 @@
-//! What arguments are, once they are typed: nodes, ranges, choices.
+//! Typed arguments: node references, ranges, choices.
 
 use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 
 use crate::{recall::TimeSpec, types::EdgeKind};
 
-/// A node as a line names it: a local id, a prefix of one, or a ULID; lower case, without brackets.
+/// Reference to a node: an id, a place, a bookmark's label, or the position of an agent.
+///
+/// In JSON an id is a string, and the others are objects: `{"place": "parent"}`, `{"bookmark": "key decision"}`,
+/// `{"at": "owner"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct NodeRef(pub String);
+#[serde(untagged)]
+pub enum NodeRef {
+    /// A local id, a prefix of one, or a ULID; lower case, without brackets.
+    Id(String),
+    /// A place relative to the agent's position.
+    Place {
+        /// The place.
+        place: Relative,
+    },
+    /// The node with this bookmark.
+    Bookmark {
+        /// The bookmark's label.
+        bookmark: String,
+    },
+    /// The position of an agent.
+    Agent {
+        /// The agent's name; `human` for the person.
+        at: String,
+    },
+}
 
 impl NodeRef {
-    /// The id as it was written, in lower case.
+    /// The agent's own position.
     #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
+    pub const fn here() -> Self {
+        Self::Place { place: Relative::Here }
+    }
+
+    /// The id; `None` for the other kinds of reference.
+    #[must_use]
+    pub const fn id(&self) -> Option<&str> {
+        match self {
+            Self::Id(id) => Some(id.as_str()),
+            _ => None,
+        }
+    }
+
+    /// True for the agent's own position, which JSON leaves out.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        *self == Self::here()
     }
 }
 
 impl From<&str> for NodeRef {
     fn from(text: &str) -> Self {
-        Self(text.to_ascii_lowercase())
+        Self::Id(text.to_ascii_lowercase())
     }
 }
 
@@ -51,20 +87,24 @@ impl<'de> Deserialize<'de> for Range {
 
 /// Part of a path, from one node to another, written `a7x2-b3k9`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct NodeRange {
     /// The first node.
     pub first: NodeRef,
     /// The last node.
     pub last: NodeRef,
 }
 
-impl Serialize for Span {
+impl Serialize for NodeRange {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}-{}", self.first.0, self.last.0))
+        serializer.collect_str(&format_args!(
+            "{}-{}",
+            self.first.id().unwrap_or_default(),
+            self.last.id().unwrap_or_default()
+        ))
     }
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for NodeRange {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         match text.split_once('-') {
@@ -74,7 +114,7 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-/// How `view` renders a branch.
+/// Rendering of a branch by `view`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rendering {
@@ -84,7 +124,7 @@ pub enum Rendering {
     Nodes,
 }
 
-/// What `list` lists.
+/// Kind of item that `list` shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Listing {
@@ -103,9 +143,13 @@ pub enum Listing {
 }
 
 /// A place named by its relation to the current position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Relative {
+    /// The position itself.
+    Here,
+    /// The nearest ancestor with more than one continuation.
+    BranchPoint,
     /// The node before.
     Parent,
     /// The tree's first node.
@@ -116,11 +160,11 @@ pub enum Relative {
     Previous,
     /// The newest end below.
     Leaf,
-    /// Where the agent stood before.
+    /// The agent's previous position.
     Back,
 }
 
-/// What a `respond` adds.
+/// Kind of node that `respond` adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResponseKind {
@@ -128,7 +172,7 @@ pub enum ResponseKind {
     Continuation,
     /// Material that an agent is shown.
     Context,
-    /// What an agent is told to do.
+    /// An instruction to an agent.
     Instruction,
 }
 
@@ -147,49 +191,49 @@ pub struct LinkEnd {
     pub node: Option<NodeRef>,
 }
 
-/// What a `decide` does to the session's state.
+/// Effect of `decide` on the session state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionKind {
-    /// What was decided.
+    /// A decision.
     Decision,
-    /// What must hold from now on.
+    /// A constraint that holds from now on.
     Constraint,
     /// Takes out what was noted there with these words.
     Retract,
 }
 
-/// What `memory` shows instead of everything.
+/// The part that `memory` shows instead of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryView {
     /// The agent's last actions.
     Trace,
-    /// What is set aside, by label.
+    /// The stash, by label.
     Stashed,
 }
 
-/// Where `recall` looks.
+/// Scope of a `recall`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RecallScope {
-    /// What the agent's session caused.
+    /// Events of the agent's session.
     Session,
     /// The tree.
     Tree,
-    /// What sessions of the workspace caused.
+    /// Events of all sessions of the workspace.
     Workspace,
     /// Everything that the session may see.
     All,
 }
 
-/// What narrows a `recall` down.
+/// Filters of a `recall`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallFilter {
     /// Only by this author: a role or an agent's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Where; the tree if it is not said.
+    /// The scope. `None`: the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<RecallScope>,
     /// Only on the path to this node.
@@ -232,7 +276,7 @@ pub enum RecallSort {
     Time,
 }
 
-/// How far a web search goes.
+/// Depth of a web search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchDepth {
@@ -242,7 +286,7 @@ pub enum SearchDepth {
     Deep,
 }
 
-/// What a web search looks through.
+/// Topic of a web search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Topic {
@@ -252,7 +296,7 @@ pub enum Topic {
     News,
 }
 
-/// Where `write` puts its text.
+/// Place in a document where `write` puts its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WritePlace {
     /// At the document's end, said as `append`.

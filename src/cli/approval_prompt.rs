@@ -217,7 +217,7 @@ mod tests {
         let shown = rows(&request("a\nb\u{202e}", "one\u{200b}\r\n\u{1b}[2Jtwo"), 60).join("\n");
         assert!(shown.contains("a\\nb\\u{202e}"), "{shown}");
         assert!(shown.contains("  │ one\\u{200b}\\u{d}\n  │ \\u{1b}[2Jtwo"), "{shown}");
-        let long = rows(&request("w", &format!("{};touch PWN", " ".repeat(1000))), 60);
+        let long = rows(&request("w", &format!("{};touch PWN", " ".repeat(17 * 56))), 60);
         assert!(long.len() > 17 && long.last().is_some_and(|row| row.starts_with("  ┊") && row.ends_with("touch PWN")));
     }
 

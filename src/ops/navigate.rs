@@ -33,6 +33,14 @@ impl Loom {
         Ok(siblings.get((index + step) % siblings.len()).filter(|node| node.id != place).cloned())
     }
 
+    /// True if the node has more than one continuation.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn has_branches(&self, node: &Node) -> Result<bool> {
+        Ok(self.snapshot()?.children(node.id, &ways_on())?.len() > 1)
+    }
+
     /// The end that is reached by always taking the newest continuation: `at` itself if nothing continues it.
     ///
     /// # Errors

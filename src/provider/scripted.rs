@@ -88,12 +88,12 @@ impl ScriptedReply {
 /// A model with a script, which starts again when it is through.
 ///
 /// ```
-/// use loomtree::provider::{Event, Message, Model, Prompt, Reply, Request, Scripted};
+/// use loomtree::provider::{Message, Model, Prompt, Request, Scripted, ScriptedReply, StreamEvent};
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
-/// let model = Scripted::new([Reply::words("Hello there.")]);
+/// let model = Scripted::new([ScriptedReply::words("Hello there.")]);
 /// let mut reply = model.stream(Request::new(Prompt::Chat(vec![Message::user("Hi")])));
 /// let mut text = String::new();
-/// while let Some(Ok(Event::Text(piece))) = reply.next().await {
+/// while let Some(Ok(StreamEvent::Text(piece))) = reply.next().await {
 ///     text.push_str(&piece);
 /// }
 /// assert_eq!(text, "Hello there.");

@@ -142,9 +142,9 @@ fn fits(pattern: &str, command: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn allowed(commands: &[&str], files: &[&str]) -> Allowed {
+    fn allowed(commands: &[&str], files: &[&str]) -> Allowlist {
         let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
-        Allowed::new(&owned(commands), &owned(files)).unwrap()
+        Allowlist::new(&owned(commands), &owned(files)).unwrap()
     }
 
     #[test]

@@ -5,9 +5,9 @@
 use std::{path::Path, time::Duration};
 
 use loomtree::{
-    model::{Mode, Parent},
     ops::{Actor, NodeDraft},
     store::{PurgeTarget, TreeFilter},
+    types::{Mode, Parent},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -106,15 +106,15 @@ fn an_unfinished_purge_is_reported_and_finished_by_a_refused_one() {
 
 #[test]
 fn a_purged_session_takes_its_stashes_and_the_queries_of_its_agent() {
-    use loomtree::model::{Action, Stashed};
+    use loomtree::types::{AgentAction, StashContent};
     let scene = Scene::new(73);
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();
     let speaker = owner.clone().in_session(session);
     speaker.append(Parent::Node(root.id), NodeDraft::text("words of the session")).unwrap();
-    speaker.stash(tree.id, &format!("label {SECRET}"), Stashed::Words(format!("text {SECRET}"))).unwrap();
-    speaker.act(tree.id, vec![Action { tool: "recall".into(), about: Some(SECRET.into()), after: 0 }]).unwrap();
+    speaker.stash(tree.id, &format!("label {SECRET}"), StashContent::Words(format!("text {SECRET}"))).unwrap();
+    speaker.act(tree.id, vec![AgentAction { tool: "recall".into(), about: Some(SECRET.into()), after: 0 }]).unwrap();
     assert!(!files_with(&scene.path, SECRET).is_empty());
     owner.purge(PurgeTarget::Session(session)).unwrap();
     assert_eq!(files_with(&scene.path, SECRET), Vec::<String>::new());

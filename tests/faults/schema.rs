@@ -66,6 +66,7 @@ fn nothing_of_a_node_can_be_updated() {
         ("metadata", "'{}'"),
         ("content", "'other words'"),
         ("raw", "'x'"),
+        ("role", "1"),
     ] {
         assert_refused(&raw, &format!("UPDATE nodes SET {column} = {value} WHERE seq = 5"));
         // Neither under the cover of a purge, except for what a purge empties.
@@ -86,7 +87,7 @@ fn nothing_of_a_node_can_be_updated() {
         .unwrap()
         .collect::<Result<_, _>>()
         .unwrap();
-    assert_eq!(columns.len(), 24, "a column was added: add it above: {columns:?}");
+    assert_eq!(columns.len(), 25, "a column was added: add it above: {columns:?}");
     assert_clean(owner.loom().store().as_ref());
 }
 

@@ -7,8 +7,8 @@ use std::{
 
 use loomtree::{
     id::{AgentId, NodeId},
-    store::{HashInput, JournalFilter, Snapshot, Store, TreeFilter},
-    types::{ContentHash, EdgeKind, JournalEntry, Node, Op},
+    store::{JournalFilter, Snapshot, Store, TreeFilter},
+    types::{ContentHash, EdgeKind, HashInput, JournalEntry, Node, Op},
 };
 
 use crate::{support::store::Scene, writer::is_whole};

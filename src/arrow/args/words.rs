@@ -1,72 +1,75 @@
 //! Single words among the arguments: what they say of the next argument, and on their own.
 
-use super::{Bag, Lead, What, named, names_node};
+use super::{ArgKind, ArgPrefix, Arguments, named, names_node};
 use crate::{
     arrow::{
-        key::Key,
-        lex::Bytes,
-        lexicon::{Func, Noun, Prep, Verb},
-        terms::{Shape, Term},
+        annotate_tokens::{AnnotatedToken, TokenKind},
+        lex::Span,
+        lexicon::{FunctionWord, Noun, Prep, Verb},
+        option_name::OptionName,
     },
     tools::{TABLE, Tool},
 };
 
-impl Bag<'_> {
+impl Arguments<'_> {
     /// A word: it leads to the next argument, or was not understood.
-    pub(super) fn word(&mut self, terms: &[Term], at: usize, lead: &mut Lead) {
+    pub(super) fn word(&mut self, terms: &[AnnotatedToken], at: usize, prefix: &mut ArgPrefix) {
         let term = &terms[at];
         let entry = term.entry;
         // `as bisect`: a name, though it could be a verb.
-        let only_verb = entry.verb.is_some() && entry.noun.is_none() && entry.func.is_none() && entry.lead.is_none();
+        let only_verb = entry.verb.is_some() && entry.noun.is_none() && entry.func.is_none() && entry.option.is_none();
         if only_verb && at > 0 && terms[at - 1].entry.prep == Some(Prep::As) && terms[at - 1].text.of(self.line) == "as"
         {
-            self.args.push(lead.arg(What::Name, term.text, at));
-            *lead = Lead::default();
+            self.items.push(prefix.arg(ArgKind::Name, term.text, at));
+            *prefix = ArgPrefix::default();
             return;
         }
         if let Some(prep) = entry.prep {
-            lead.prep = Some(prep);
-            if prep == Prep::As && lead.key == Some(Key::Content) {
-                lead.key = None;
+            prefix.prep = Some(prep);
+            if prep == Prep::As && prefix.key == Some(OptionName::Content) {
+                prefix.key = None;
             }
             if !matches!(prep, Prep::Of) {
-                lead.noun = None;
+                prefix.noun = None;
             }
         }
         // `the tree called "x"`: still a tree.
-        let kept = matches!(lead.key, Some(Key::Tree | Key::Doc | Key::Section | Key::Agent | Key::Tool));
-        if let Some(key) = entry.lead.filter(|key| !(kept && *key == Key::Label)) {
-            lead.key = Some(key);
+        let kept = matches!(
+            prefix.key,
+            Some(OptionName::Tree | OptionName::Doc | OptionName::Section | OptionName::Agent | OptionName::Tool)
+        );
+        if let Some(key) = entry.option.filter(|key| !(kept && *key == OptionName::Label)) {
+            prefix.key = Some(key);
         }
         if let Some(noun) = entry.noun {
-            if lead.prep == Some(Prep::As) && lead.noun.is_none() {
+            if prefix.prep == Some(Prep::As) && prefix.noun.is_none() {
                 self.role = Some(noun);
             }
-            lead.noun = Some(noun);
+            prefix.noun = Some(noun);
             if let Some(key) = named(noun) {
-                lead.key = Some(key);
+                prefix.key = Some(key);
             }
         }
         match entry.verb {
-            Some((Verb::Name, _)) if !kept => lead.key = Some(Key::Label),
-            Some((Verb::Limit, _)) => lead.key = Some(Key::Limit),
-            Some((Verb::Exclude | Verb::Skip, _)) => lead.key = Some(Key::Exclude),
-            Some((Verb::Include, _)) => lead.key = Some(Key::Include),
-            Some((Verb::Use, _)) => lead.key = Some(Key::Agent),
+            Some((Verb::Name, _)) if !kept => prefix.key = Some(OptionName::Label),
+            Some((Verb::Limit, _)) => prefix.key = Some(OptionName::Limit),
+            Some((Verb::Exclude | Verb::Skip, _)) => prefix.key = Some(OptionName::Exclude),
+            Some((Verb::Include, _)) => prefix.key = Some(OptionName::Include),
+            Some((Verb::Use, _)) => prefix.key = Some(OptionName::Agent),
             _ => {}
         }
         let text = term.text.of(self.line);
-        self.sign(terms, at, text);
+        self.modifier(terms, at, text);
         let before_site =
-            terms.get(at + 1..).is_some_and(|next| next.iter().take(2).any(|term| term.shape == Shape::File));
+            terms.get(at + 1..).is_some_and(|next| next.iter().take(2).any(|term| term.kind == TokenKind::File));
         if before_site && (text.eq_ignore_ascii_case("only") || text.eq_ignore_ascii_case("just")) {
-            lead.key = lead.key.or(Some(Key::Include));
+            prefix.key = prefix.key.or(Some(OptionName::Include));
         }
         // `man7.org only`
-        if let Some(site) = self.args.last_mut().filter(|site| site.what == What::File && site.at + 1 == at)
+        if let Some(site) = self.items.last_mut().filter(|site| site.kind == ArgKind::File && site.at + 1 == at)
             && text.eq_ignore_ascii_case("only")
         {
-            site.key = site.key.or(Some(Key::Include));
+            site.key = site.key.or(Some(OptionName::Include));
         }
         // `no more than` limits, and leaves nothing out.
         let limits = terms.get(at + 2).is_some_and(|term| term.text.of(self.line) == "than");
@@ -75,70 +78,70 @@ impl Bag<'_> {
             && !interjected
             && ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word))
         {
-            lead.key = Some(Key::Exclude);
+            prefix.key = Some(OptionName::Exclude);
         }
         let leave_out =
             entry.prep == Some(Prep::Out) && at > 0 && matches!(terms[at - 1].entry.verb, Some((Verb::Leave, _)));
         if leave_out {
-            lead.key = Some(Key::Exclude);
+            prefix.key = Some(OptionName::Exclude);
         }
-        if matches!(entry.func, Some(Func::But | Func::Or)) {
-            *lead = Lead::default();
+        if matches!(entry.func, Some(FunctionWord::But | FunctionWord::Or)) {
+            *prefix = ArgPrefix::default();
         }
     }
 
-    /// What a word says on its own.
-    pub(super) fn sign(&mut self, terms: &[Term], at: usize, text: &str) {
+    /// Sets the modifiers of one word.
+    pub(super) fn modifier(&mut self, terms: &[AnnotatedToken], at: usize, text: &str) {
         let entry = terms[at].entry;
-        let negated = terms[at.saturating_sub(3)..at].iter().any(|term| term.entry.func == Some(Func::Not));
+        let negated = terms[at.saturating_sub(3)..at].iter().any(|term| term.entry.func == Some(FunctionWord::Not));
         match text.to_ascii_lowercase().as_str() {
             // `a7x2, notes and all`
-            "all" if at > 0 && terms[at - 1].entry.func == Some(Func::And) => {}
+            "all" if at > 0 && terms[at - 1].entry.func == Some(FunctionWord::And) => {}
             "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "completely" | "everything" => {
-                self.signs.whole = true
+                self.modifiers.whole = true
             }
-            "this" | "here" | "current" | "we're" | "i'm" => self.signs.here = true,
+            "this" | "here" | "current" | "we're" | "i'm" => self.modifiers.here = true,
             // `recall it for me`
             "for" => {
                 let whom = terms.get(at + 1).map(|next| next.text.of(self.line));
-                self.signs.searches |= !matches!(whom, Some("me" | "us" | "later"));
+                self.modifiers.searches |= !matches!(whom, Some("me" | "us" | "later"));
             }
             "search" | "searching" | "about" | "said" | "mentioned" | "grep" | "containing" | "mentioning" => {
-                self.signs.searches = true
+                self.modifiers.searches = true
             }
             "once" => {
                 let before = at.checked_sub(1).map(|before| terms[before].text.of(self.line));
                 let again = terms.get(at + 1).map(|next| next.text.of(self.line));
-                self.signs.once |= before != Some("at") && !matches!(again, Some("more" | "again"));
+                self.modifiers.once |= before != Some("at") && !matches!(again, Some("more" | "again"));
             }
-            "done" | "finished" | "complete-d" | "completed" => self.signs.finishes = true,
-            "no-wait" | "nowait" => self.signs.waits = Some(false),
-            "wait" | "waiting" | "block" | "blocking" => self.signs.waits = Some(!negated),
+            "done" | "finished" | "complete-d" | "completed" => self.modifiers.finishes = true,
+            "no-wait" | "nowait" => self.modifiers.waits = Some(false),
+            "wait" | "waiting" | "block" | "blocking" => self.modifiers.waits = Some(!negated),
             _ => {}
         }
         match entry.verb {
-            Some((Verb::Add, _)) => self.signs.adds = true,
-            Some((Verb::Finish, _)) => self.signs.finishes = true,
-            Some((Verb::Cancel | Verb::Drop, _)) => self.signs.cancels = true,
-            Some((Verb::Resume, _)) => self.signs.resumes = true,
+            Some((Verb::Add, _)) => self.modifiers.adds = true,
+            Some((Verb::Finish, _)) => self.modifiers.finishes = true,
+            Some((Verb::Cancel | Verb::Drop, _)) => self.modifiers.cancels = true,
+            Some((Verb::Resume, _)) => self.modifiers.resumes = true,
             _ => {}
         }
         if entry.verb.is_some() || entry.noun.is_some() {
             let said = |name: &str| name.eq_ignore_ascii_case(text);
             let row = TABLE.iter().find(|row| said(row.name)).or_else(|| {
                 // A synonym only tells which, if no operation is named outright.
-                let named = self.signs.tool.is_some_and(|tool| tool != Tool::Help);
+                let named = self.modifiers.tool.is_some_and(|tool| tool != Tool::Help);
                 TABLE.iter().find(|row| !named && row.synonyms.iter().any(|s| said(s)))
             });
-            let row = row.filter(|row| row.tool != Tool::Help || self.signs.tool.is_none());
-            self.signs.tool = row.map(|row| row.tool).or(self.signs.tool);
+            let row = row.filter(|row| row.tool != Tool::Help || self.modifiers.tool.is_none());
+            self.modifiers.tool = row.map(|row| row.tool).or(self.modifiers.tool);
         }
     }
 
     /// A number, with the noun behind it; several words may make one, and two numbers a range.
-    pub(super) fn number(&mut self, terms: &[Term], at: usize, lead: &mut Lead) -> usize {
-        let value = |at: usize| match terms.get(at).map(|term| term.shape) {
-            Some(Shape::Number(number)) => Some(number),
+    pub(super) fn number(&mut self, terms: &[AnnotatedToken], at: usize, prefix: &mut ArgPrefix) -> usize {
+        let value = |at: usize| match terms.get(at).map(|term| term.kind) {
+            Some(TokenKind::Number(number)) => Some(number),
             _ => None,
         };
         let mut number = value(at).unwrap_or_default();
@@ -159,72 +162,72 @@ impl Bag<'_> {
         if let Some(last) =
             value(next).filter(|_| first && terms.get(next + 1).is_some_and(|t| t.entry.noun == Some(Noun::Line)))
         {
-            self.args.push(lead.arg(What::Range(1, last), terms[next].text, at));
+            self.items.push(prefix.arg(ArgKind::Range(1, last), terms[next].text, at));
             return next + 1;
         }
-        let text = Bytes { start: terms[at].text.start, end: terms[next - 1].text.end };
+        let text = Span { start: terms[at].text.start, end: terms[next - 1].text.end };
         let between = terms.get(next);
         let joins = between.is_some_and(|term| {
             term.is('-')
                 || term.is('–')
                 || term.is('.') && terms.get(next + 1).is_some_and(|t| t.is('.'))
                 || matches!(term.entry.prep, Some(Prep::Through | Prep::To))
-                || term.entry.func == Some(Func::And) && lead.prep == Some(Prep::Between)
+                || term.entry.func == Some(FunctionWord::And) && prefix.prep == Some(Prep::Between)
                 || term.text.of(self.line) == "until"
                 || term.is(',') && !term.gap && terms.get(next + 1).is_some_and(|more| is_last_line(more, self.line))
         });
         // `copy 1122 to 3344`: two ids, unless lines or turns are counted.
-        let ids = text.end - text.start > 3 && !matches!(lead.noun, Some(Noun::Line | Noun::Turn));
+        let ids = text.end - text.start > 3 && !matches!(prefix.noun, Some(Noun::Line | Noun::Turn));
         if joins && !ids {
             let dots = usize::from(terms[next].is('.'));
             let more =
                 usize::from(matches!(terms.get(next + 1).and_then(|t| t.entry.noun), Some(Noun::Line | Noun::Turn)));
             if let Some(last) = value(next + 1 + dots + more) {
                 let end = next + 1 + dots + more;
-                self.args.push(lead.arg(
-                    What::Range(number, last),
-                    Bytes { start: text.start, end: terms[end].text.end },
+                self.items.push(prefix.arg(
+                    ArgKind::Range(number, last),
+                    Span { start: text.start, end: terms[end].text.end },
                     at,
                 ));
-                *lead = Lead::default();
+                *prefix = ArgPrefix::default();
                 return end + 1;
             }
         }
-        let mut arg = lead.arg(What::Number(number), text, at);
+        let mut arg = prefix.arg(ArgKind::Number(number), text, at);
         let behind = terms[next..].iter().take(3).find(|term| {
-            !matches!(term.entry.func, Some(Func::Adjective | Func::Pad | Func::Det))
+            !matches!(term.entry.func, Some(FunctionWord::Adjective | FunctionWord::Pad | FunctionWord::Det))
                 && term.entry.prep != Some(Prep::Of)
         });
-        arg.unit = behind.filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.noun);
+        arg.unit = behind.filter(|term| matches!(term.kind, TokenKind::Word)).and_then(|term| term.entry.noun);
         if at > 0 && self.is_value(terms, at) {
             arg.unit = None;
             if names_node(arg.key, text.of(self.line)) {
-                arg.what = What::Id;
+                arg.kind = ArgKind::Id;
             }
         }
-        if let Some(Shape::Name) = behind.map(|term| term.shape)
+        if let Some(TokenKind::Name) = behind.map(|term| term.kind)
             && behind.is_some_and(|term| matches!(term.text.of(self.line), "tok" | "toks" | "tkns"))
         {
             arg.unit = Some(Noun::Token);
         }
         // `that one`, `the one at`: no number.
         let the_two = at > 0
-            && terms[at - 1].entry.func == Some(Func::Det)
+            && terms[at - 1].entry.func == Some(FunctionWord::Det)
             && arg.unit.is_none()
             && arg.text.end - arg.text.start < 4;
         // `show me a7x2 first`
-        let adverb = terms[at].entry.func == Some(Func::Pad) && arg.unit.is_none();
-        let pronoun = the_two || adverb || terms[at].entry.func == Some(Func::One) && arg.unit.is_none();
-        if pronoun || terms[at].entry.func == Some(Func::Adjective) && arg.unit.is_none() {
+        let adverb = terms[at].entry.func == Some(FunctionWord::Pad) && arg.unit.is_none();
+        let pronoun = the_two || adverb || terms[at].entry.func == Some(FunctionWord::One) && arg.unit.is_none();
+        if pronoun || terms[at].entry.func == Some(FunctionWord::Adjective) && arg.unit.is_none() {
             return next;
         }
-        self.args.push(arg);
-        *lead = Lead::default();
+        self.items.push(arg);
+        *prefix = ArgPrefix::default();
         next
     }
 }
 
 /// `25p`, as `sed` ends a range of lines.
-fn is_last_line(term: &Term, line: &str) -> bool {
-    !term.gap && matches!(term.shape, Shape::Number(_)) && term.text.of(line).ends_with('p')
+fn is_last_line(term: &AnnotatedToken, line: &str) -> bool {
+    !term.gap && matches!(term.kind, TokenKind::Number(_)) && term.text.of(line).ends_with('p')
 }

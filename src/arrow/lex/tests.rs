@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{Bytes, Kind, LexError, Token, line};
-use crate::arrow::key::Key;
+use super::{LexError, LexKind, Span, Token, line};
+use crate::arrow::option_name::OptionName;
 
 /// The names of a grammar's productions.
 fn productions(grammar: &str) -> BTreeSet<String> {
@@ -25,64 +25,64 @@ fn the_parser_has_the_productions_of_the_grammar() {
     assert_eq!(named, grammar);
 }
 
-fn kinds(text: &str) -> Vec<(Kind, &str)> {
+fn kinds(text: &str) -> Vec<(LexKind, &str)> {
     line(text).unwrap().tokens.into_iter().map(|token| (token.kind, token.text.of(text))).collect()
 }
 
 #[test]
 fn tokens_have_their_kinds() {
-    let quoted = Kind::Quoted { escapes: true };
+    let quoted = LexKind::Quoted { escapes: true };
     assert_eq!(
         kinds("1. → view [a7x2] depth:3 \"two words\" --full `x` ok?  # said"),
         [
-            (Kind::Word, "view"),
-            (Kind::Bracketed, "a7x2"),
-            (Kind::Key(Key::Depth), "depth"),
-            (Kind::Bare, "3"),
+            (LexKind::Word, "view"),
+            (LexKind::Bracketed, "a7x2"),
+            (LexKind::OptionName(OptionName::Depth), "depth"),
+            (LexKind::Bare, "3"),
             (quoted, "two words"),
-            (Kind::Flag, "full"),
-            (Kind::Ticked, "x"),
-            (Kind::Word, "ok"),
-            (Kind::Mark('?'), "?"),
+            (LexKind::Flag, "full"),
+            (LexKind::Ticked, "x"),
+            (LexKind::Word, "ok"),
+            (LexKind::Mark('?'), "?"),
         ]
     );
     assert_eq!(kinds("“a” „b“ «c» ‘d’ 'e'").iter().map(|(_, text)| *text).collect::<String>(), "abcde");
-    assert_eq!(kinds("「f」"), [(Kind::Quoted { escapes: false }, "f")]);
-    assert_eq!(kinds("don't say 'don't'"), [(Kind::Word, "don't"), (Kind::Word, "say"), (quoted, "don't")]);
+    assert_eq!(kinds("「f」"), [(LexKind::Quoted { escapes: false }, "f")]);
+    assert_eq!(kinds("don't say 'don't'"), [(LexKind::Word, "don't"), (LexKind::Word, "say"), (quoted, "don't")]);
     assert_eq!(kinds(r#""a \" b""#), [(quoted, r#"a \" b"#)]);
-    assert_eq!(kinds("annotate <<<\na \"b\n>>>"), [(Kind::Word, "annotate"), (Kind::Block, "a \"b")]);
+    assert_eq!(kinds("annotate <<<\na \"b\n>>>"), [(LexKind::Word, "annotate"), (LexKind::Block, "a \"b")]);
     // As the scanner has it: a comment behind the mark is no content, and what looks like one must stand apart.
-    assert_eq!(kinds("edit <<<  # tighter\n→ prune b\n>>>"), [(Kind::Word, "edit"), (Kind::Block, "→ prune b")]);
-    assert_eq!(kinds("edit <<<# x\n>>>").iter().filter(|(kind, _)| *kind == Kind::Block).count(), 0);
+    assert_eq!(kinds("edit <<<  # tighter\n→ prune b\n>>>"), [(LexKind::Word, "edit"), (LexKind::Block, "→ prune b")]);
+    assert_eq!(kinds("edit <<<# x\n>>>").iter().filter(|(kind, _)| *kind == LexKind::Block).count(), 0);
     assert_eq!(
         kinds("a..b 5–9 x'"),
-        [(Kind::Word, "a..b"), (Kind::Word, "5–9"), (Kind::Word, "x"), (Kind::Mark('\''), "'")]
+        [(LexKind::Word, "a..b"), (LexKind::Word, "5–9"), (LexKind::Word, "x"), (LexKind::Mark('\''), "'")]
     );
 }
 
 #[test]
 fn what_is_never_closed_is_an_error_with_a_place() {
-    assert_eq!(line("view \"a"), Err(LexError::Unclosed(Bytes { start: 5, end: 7 })));
-    assert_eq!(line("view <<<\nx"), Err(LexError::Endless(Bytes { start: 5, end: 8 })));
+    assert_eq!(line("view \"a"), Err(LexError::UnterminatedQuote(Span { start: 5, end: 7 })));
+    assert_eq!(line("view <<<\nx"), Err(LexError::UnterminatedBlock(Span { start: 5, end: 8 })));
 }
 
 /// A token as text, and what it must be read as.
-fn token() -> impl Strategy<Value = (String, Kind, String)> {
-    let quoted = Kind::Quoted { escapes: true };
+fn token() -> impl Strategy<Value = (String, LexKind, String)> {
+    let quoted = LexKind::Quoted { escapes: true };
     let inner = "[a-zA-Z0-9 ,:;#→'{}()-]{0,12}";
     prop_oneof![
-        "[a-z]{2,9}(['./@-][a-z0-9]{1,4}){0,2}".prop_map(|word| (word.clone(), Kind::Word, word)),
+        "[a-z]{2,9}(['./@-][a-z0-9]{1,4}){0,2}".prop_map(|word| (word.clone(), LexKind::Word, word)),
         inner.prop_map(move |text| (format!("\"{text}\""), quoted, text)),
         inner.prop_map(move |text| (format!("“{text}”"), quoted, text)),
         inner.prop_map(move |text| (format!("«{text}»"), quoted, text)),
-        inner.prop_map(|text| (format!("`{text}`"), Kind::Ticked, text)),
-        inner.prop_map(|text| (format!("「{text}」"), Kind::Quoted { escapes: false }, text)),
+        inner.prop_map(|text| (format!("`{text}`"), LexKind::Ticked, text)),
+        inner.prop_map(|text| (format!("「{text}」"), LexKind::Quoted { escapes: false }, text)),
         "[a-z][a-z ]{0,8}[a-z]".prop_map(move |text| (format!("'{text}'"), quoted, text)),
-        "[0-9a-z]{2,10}".prop_map(|id| (format!("[{id}]"), Kind::Bracketed, id)),
-        "--[a-z]{2,9}".prop_map(|flag| (flag.clone(), Kind::Flag, flag[2..].to_owned())),
+        "[0-9a-z]{2,10}".prop_map(|id| (format!("[{id}]"), LexKind::Bracketed, id)),
+        "--[a-z]{2,9}".prop_map(|flag| (flag.clone(), LexKind::Flag, flag[2..].to_owned())),
         prop::sample::select(vec![',', ';', '(', ')', '?', '+', '|', '=']).prop_map(|c| (
             c.to_string(),
-            Kind::Mark(c),
+            LexKind::Mark(c),
             c.to_string()
         )),
     ]
@@ -93,8 +93,8 @@ proptest! {
     fn what_the_grammar_makes_is_read_back(tokens in prop::collection::vec(token(), 0..12), marked in any::<bool>()) {
         let text: Vec<&str> = tokens.iter().map(|(text, _, _)| text.as_str()).collect();
         let text = format!("{}→ {}", if marked { "- " } else { "" }, text.join(" "));
-        let read: Vec<(Kind, String)> = kinds(&text).into_iter().map(|(kind, text)| (kind, text.to_owned())).collect();
-        let meant: Vec<(Kind, String)> = tokens.into_iter().map(|(_, kind, inner)| (kind, inner)).collect();
+        let read: Vec<(LexKind, String)> = kinds(&text).into_iter().map(|(kind, text)| (kind, text.to_owned())).collect();
+        let meant: Vec<(LexKind, String)> = tokens.into_iter().map(|(_, kind, inner)| (kind, inner)).collect();
         prop_assert_eq!(read, meant);
     }
 
@@ -102,8 +102,8 @@ proptest! {
     fn pairs_are_read_back(key in prop::sample::select(vec!["depth", "n", "content-of", "as"]), equals in any::<bool>(), value in "[a-z0-9][a-z0-9./-]{0,8}[a-z0-9]") {
         let text = format!("{key}{}{value}", if equals { '=' } else { ':' });
         let read = kinds(&text);
-        prop_assert_eq!(read[0].0, Kind::Key(Key::named(key).unwrap()));
-        prop_assert_eq!(read[1], (Kind::Bare, value.as_str()));
+        prop_assert_eq!(read[0].0, LexKind::OptionName(OptionName::named(key).unwrap()));
+        prop_assert_eq!(read[1], (LexKind::Bare, value.as_str()));
     }
 
     /// Any text is an answer, and tokens lie in the line, one behind the other, on whole characters.

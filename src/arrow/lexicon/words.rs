@@ -1,6 +1,6 @@
 //! Nouns by what they name, and the small words that hold a line together.
 
-use super::{Func, Noun, Prep};
+use super::{FunctionWord, Noun, Prep};
 
 /// Nouns by what they name, singular and plural as they come.
 pub(super) const NOUNS: &[(Noun, &str)] = &[
@@ -102,62 +102,62 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
 ];
 
 /// Words that hold a line together.
-pub(super) const FUNCTIONS: &[(Func, &str)] = &[
+pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (
-        Func::Pad,
+        FunctionWord::Pad,
         "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
          more once myself ourselves yourself me us for-me",
     ),
-    (Func::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
+    (FunctionWord::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
     (
-        Func::Det,
+        FunctionWord::Det,
         "the a an my our its his her their your this that these those some any another other same each every all whatever whichever",
     ),
-    (Func::Subject, "i we you he she they someone somebody everyone nobody anyone"),
-    (Func::It, "it them em itself there lot"),
-    (Func::One, "one ones"),
+    (FunctionWord::Subject, "i we you he she they someone somebody everyone nobody anyone"),
+    (FunctionWord::It, "it them em itself there lot"),
+    (FunctionWord::One, "one ones"),
     (
-        Func::Adjective,
+        FunctionWord::Adjective,
         "bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety exact failed last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
     ),
-    (Func::And, "and plus n'"),
-    (Func::Or, "or nor either neither"),
-    (Func::But, "but yet"),
-    (Func::Then, "then afterwards afterward"),
+    (FunctionWord::And, "and plus n'"),
+    (FunctionWord::Or, "or nor either neither"),
+    (FunctionWord::But, "but yet"),
+    (FunctionWord::Then, "then afterwards afterward"),
     (
-        Func::Later,
+        FunctionWord::Later,
         "later tomorrow tonight someday eventually soon monday tuesday wednesday thursday friday saturday sunday",
     ),
     (
-        Func::Sub,
+        FunctionWord::Sub,
         "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",
     ),
     (
-        Func::If,
+        FunctionWord::If,
         "if suppose supposing unless whether assuming imagine when whenever lest provided theoretically hypothetically rhetorically allegedly",
     ),
-    (Func::What, "what which who how what's who's where's how's"),
-    (Func::Why, "why"),
-    (Func::Be, "is are was were am isn't aren't wasn't weren't ain't"),
-    (Func::Infinitive, "be been being"),
-    (Func::Do, "do does did done"),
-    (Func::Have, "has having"),
-    (Func::Modal, "can could would will may might shall should must ought"),
+    (FunctionWord::What, "what which who how what's who's where's how's"),
+    (FunctionWord::Why, "why"),
+    (FunctionWord::Be, "is are was were am isn't aren't wasn't weren't ain't"),
+    (FunctionWord::Infinitive, "be been being"),
+    (FunctionWord::Do, "do does did done"),
+    (FunctionWord::Have, "has having"),
+    (FunctionWord::Modal, "can could would will may might shall should must ought"),
     (
-        Func::Clause,
+        FunctionWord::Clause,
         "it's that's there's here's i'm we're you're they're he's she's i've we've they've you've we'll they'll you'll \
          it'll that'll it'd this's nothing's everything's i'd've who's",
     ),
-    (Func::Would, "i'd we'd i'll"),
-    (Func::Lets, "let's lets"),
+    (FunctionWord::Would, "i'd we'd i'll"),
+    (FunctionWord::Lets, "let's lets"),
     (
-        Func::Not,
+        FunctionWord::Not,
         "not no never rather don't dont doesn't doesnt didn't didnt won't wont wouldn't shouldn't couldn't can't cannot cant \
          haven't hasn't hadn't mustn't needn't none neither mightn't without hardly nowhere nothing nay kidding joking jk nah nope",
     ),
@@ -173,7 +173,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::On, "on upon"),
     (Prep::At, "at ending ends"),
     (Prep::Under, "under below beneath underneath"),
-    (Prep::Responder, "with w alongside plus-with along bearing"),
+    (Prep::With, "with w alongside plus-with along bearing"),
     (Prep::As, "as like"),
     (Prep::For, "for regarding concerning"),
     (Prep::By, "by via"),
@@ -198,13 +198,13 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
 ];
 
 /// Words that say what the next argument is for.
-pub(super) const LEADS: &[(super::Key, &str)] = &[
-    (super::Key::Label, "labelled labeled called named titled tagged"),
-    (super::Key::Content, "saying reading says reads that-says content text contents"),
-    (super::Key::Note, "noting because note reason explaining"),
-    (super::Key::Exclude, "excluding except minus"),
-    (super::Key::Include, "including"),
-    (super::Key::Agent, "using"),
+pub(super) const OPTION_WORDS: &[(super::OptionName, &str)] = &[
+    (super::OptionName::Label, "labelled labeled called named titled tagged"),
+    (super::OptionName::Content, "saying reading says reads that-says content text contents"),
+    (super::OptionName::Note, "noting because note reason explaining"),
+    (super::OptionName::Exclude, "excluding except minus"),
+    (super::OptionName::Include, "including"),
+    (super::OptionName::Agent, "using"),
 ];
 
 /// Numbers in words.

@@ -3,19 +3,22 @@
 use super::word;
 use crate::{
     arrow::{
-        lexicon::{Form, Func, Noun, Prep, Verb},
-        terms::{Shape, Term},
+        annotate_tokens::{AnnotatedToken, TokenKind},
+        lexicon::{Form, FunctionWord, Noun, Prep, Verb},
     },
     tools::TABLE,
 };
 
-/// What a question asks to be shown, if a command shows that.
-pub(in crate::arrow) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
+/// The verb of the command that answers a question, if one does.
+pub(in crate::arrow) fn question(line: &str, terms: &[AnnotatedToken]) -> Option<Verb> {
     let end = terms.iter().position(|term| term.is('?')).unwrap_or(terms.len());
     let terms = &terms[..end];
     let known = terms.iter().all(|term| {
-        (term.shape != Shape::Name || word(line, std::slice::from_ref(term), 0) == "many")
-            && !matches!(term.entry.func, Some(Func::If | Func::Or | Func::Modal | Func::Not))
+        (term.kind != TokenKind::Name || word(line, std::slice::from_ref(term), 0) == "many")
+            && !matches!(
+                term.entry.func,
+                Some(FunctionWord::If | FunctionWord::Or | FunctionWord::Modal | FunctionWord::Not)
+            )
     });
     // `what a note on a7x2!`
     if matches!(word(line, terms, 1), "a" | "an") {
@@ -41,7 +44,7 @@ pub(in crate::arrow) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     {
         return Some(Verb::Help);
     }
-    if all.iter().filter(|term| term.shape == Shape::File).count() == 1
+    if all.iter().filter(|term| term.kind == TokenKind::File).count() == 1
         && ids == 0
         && matches!(first.as_str(), "what" | "what's")
         && !other
@@ -95,7 +98,7 @@ pub(in crate::arrow) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     if ids == 2 && terms.iter().any(|term| term.entry.prep == Some(Prep::Between)) {
         return Some(Verb::Compare);
     }
-    let counted = terms.iter().any(|term| matches!(term.shape, Shape::Number(_) | Shape::Range(..)));
+    let counted = terms.iter().any(|term| matches!(term.kind, TokenKind::Number(_) | TokenKind::Range(..)));
     if nouns(Noun::Turn) && counted && ids == 0 && first == "what" {
         return Some(Verb::Recall);
     }

@@ -1,13 +1,39 @@
 use proptest::{option, prelude::*};
 
 use crate::arrow::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
-    Relative, Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
+    Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace, parse, run::call::command as call,
 };
 use crate::types::{EdgeKind, TodoDraft};
 
+fn id() -> impl Strategy<Value = NodeRef> + Clone {
+    "[0-9a-hjkmnp-tv-z]{4,10}".prop_map(NodeRef::Id)
+}
+
+/// A bookmark or an agent, which name nodes for every command.
+fn named() -> impl Strategy<Value = NodeRef> + Clone {
+    prop_oneof![
+        words().prop_map(|bookmark| NodeRef::Bookmark { bookmark }),
+        words().prop_map(|at| NodeRef::Agent { at }),
+    ]
+}
+
+/// Any reference to a node, mostly an id.
 fn node() -> impl Strategy<Value = NodeRef> + Clone {
-    "[0-9a-hjkmnp-tv-z]{4,10}".prop_map(NodeRef)
+    let places = [
+        Relative::BranchPoint,
+        Relative::Parent,
+        Relative::Root,
+        Relative::Next,
+        Relative::Previous,
+        Relative::Leaf,
+        Relative::Back,
+    ];
+    prop_oneof![
+        4 => id(),
+        2 => prop::sample::select(places.to_vec()).prop_map(|place| NodeRef::Place { place }),
+        1 => named(),
+    ]
 }
 
 /// Any words but none, for an empty content is refused.
@@ -27,7 +53,7 @@ fn end() -> impl Strategy<Value = LinkEnd> {
     prop_oneof![
         node().prop_map(|node| LinkEnd { node: Some(node), ..LinkEnd::default() }),
         words().prop_map(|doc| LinkEnd { doc: Some(doc), ..LinkEnd::default() }),
-        (words(), option::of(node())).prop_map(|(tree, node)| LinkEnd { tree: Some(tree), node, doc: None }),
+        (words(), option::of(id())).prop_map(|(tree, node)| LinkEnd { tree: Some(tree), node, doc: None }),
     ]
 }
 
@@ -60,7 +86,7 @@ fn about_nodes() -> impl Strategy<Value = Command> {
             depth,
             summary
         }),
-        (node(), option::of(words())).prop_map(|(node, tree)| Command::Switch {
+        (prop_oneof![id(), named()], option::of(words())).prop_map(|(node, tree)| Command::Switch {
             node: Some(node),
             relative: None,
             tree
@@ -86,7 +112,10 @@ fn about_nodes() -> impl Strategy<Value = Command> {
         option::of(1..99_u32).prop_map(|n| Command::Undo { n }),
         option::of(1..99_u32).prop_map(|n| Command::Redo { n }),
         (node(), node()).prop_map(|(node, to)| Command::Copy { node, to }),
-        (node(), node()).prop_map(|(node, to)| Command::Move { node, to }),
+        (node(), node())
+            // `move back to a7x2` is `switch to a7x2`.
+            .prop_filter("not back", |(node, _)| *node != NodeRef::Place { place: Relative::Back })
+            .prop_map(|(node, to)| Command::Move { node, to }),
         (at(), 1..9_000_u32).prop_map(|(node, at)| Command::Split { node, at: Some(at), after: None }),
         (at(), words()).prop_map(|(node, after)| Command::Split { node, at: None, after: Some(after) }),
         at().prop_map(|node| Command::Exclude { node }),
@@ -122,11 +151,11 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
             content_of: Some(node),
             summary_of: None
         }),
-        (words(), node(), node()).prop_map(|(label, first, last)| Command::Stash {
+        (words(), id(), id()).prop_map(|(label, first, last)| Command::Stash {
             label,
             content: None,
             content_of: None,
-            summary_of: Some(Span { first, last })
+            summary_of: Some(NodeRange { first, last })
         }),
         recall(),
         words().prop_map(|pin| Command::Drop { pin: Some(pin), stash: None }),
@@ -232,8 +261,8 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
     (
         prop::option::weighted(0.25, by),
         prop::option::weighted(0.25, one_of(&scopes)),
-        rarely(node()),
-        rarely(node()),
+        rarely(id()),
+        rarely(id()),
         prop::option::weighted(0.25, time.clone()),
         prop::option::weighted(0.25, time),
         prop::option::weighted(0.25, one_of(EdgeKind::ALL)),
@@ -251,7 +280,7 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
             failed,
             count,
             around: None,
-            sort: sort.then_some(RecallSort::Time),
+            sort: sort.then_some(super::super::RecallSort::Time),
         })
 }
 
@@ -261,7 +290,7 @@ proptest! {
     #[test]
     fn a_command_is_read_back_from_its_text(command in prop_oneof![about_nodes(), about_the_rest()]) {
         let text = command.to_string();
-        match understand(&text) {
+        match parse(&text) {
             Ok(understood) => prop_assert_eq!(understood.command, command, "{}", text),
             Err(refusal) => prop_assert!(false, "{text}: {refusal}"),
         }
@@ -275,9 +304,12 @@ proptest! {
         // As a provider's call gives it; there, what is blank is not there.
         let Some(mut fields) = json.as_object().cloned() else { return Ok(()) };
         fields.remove("op");
+        let empty = |value: &serde_json::Value| value.as_str().is_some_and(|text| text.trim().is_empty());
         let blank = |value: &serde_json::Value| match value {
-            serde_json::Value::Array(items) => items.iter().any(|item| item.as_str().is_some_and(|s| s.trim().is_empty())),
-            value => value.as_str().is_some_and(|text| text.trim().is_empty()),
+            serde_json::Value::Array(items) => {
+                items.iter().any(|item| empty(item) || item.as_object().is_some_and(|item| item.values().any(empty)))
+            }
+            value => empty(value),
         };
         let nested = fields.values().filter_map(|value| value.as_object()).flat_map(|inside| inside.values());
         prop_assume!(!fields.values().chain(nested).any(blank));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::reply::{ErrorCode, ToolError};
 use crate::{
-    arrow::{Command, extra::yes},
+    arrow::{Command, NodeRef, host_tool_args::yes},
     tools::{ArgSpec, ArgType, NativeAlias, Tool},
 };
 
@@ -98,8 +98,8 @@ fn of_kind(argument: &ArgSpec, value: Value) -> Option<Value> {
         return Some(Value::Null);
     }
     match (argument.kind, value) {
-        (ArgType::Node, value) => id(&value),
-        (ArgType::Nodes, Value::Array(items)) => items.iter().map(id).collect(),
+        (ArgType::Node, value) => reference(&value),
+        (ArgType::Nodes, Value::Array(items)) => items.iter().map(reference).collect(),
         (ArgType::Nodes, Value::String(text)) => parts(&text).map(|part| id(&part.into())).collect(),
         // A pin is named by an id or by a document.
         (ArgType::Text, Value::String(text)) if argument.name == "pin" => {
@@ -126,6 +126,12 @@ fn of_kind(argument: &ArgSpec, value: Value) -> Option<Value> {
         (ArgType::Place, value) => number(&value).filter(|line| *line > 0).map(Value::from),
         _ => None,
     }
+}
+
+/// A reference to a node: an id, or an object with a place, a bookmark or an agent.
+fn reference(value: &Value) -> Option<Value> {
+    let named = || serde_json::from_value::<NodeRef>(value.clone()).ok().filter(|_| value.is_object());
+    id(value).or_else(|| serde_json::to_value(named()?).ok())
 }
 
 /// An id without what models put around it. One of digits alone may come as a number.
@@ -186,10 +192,14 @@ fn span(text: &str) -> Option<Value> {
 /// The other end of a link: an object, or a mere id.
 fn end(value: Value) -> Option<Value> {
     let Value::Object(given) = value else { return id(&value).map(|node| json!({ "node": node })) };
+    let given = match reference(&Value::Object(given.clone())) {
+        Some(node) => Map::from_iter([("node".to_owned(), node)]),
+        None => given,
+    };
     let mut fields = Map::new();
     for (name, value) in given.into_iter().filter(|(_, value)| !is_absent(value)) {
         let value = match name.as_str() {
-            "node" => id(&value)?,
+            "node" => reference(&value)?,
             "doc" | "tree" if value.is_string() => value,
             _ => return None,
         };

@@ -97,7 +97,7 @@ impl Executor<'_> {
                 let tree = self.loom.find_tree_among(tree, |tree| tree.is_seen_by(&here.session))?;
                 let name = format!("tree:{}", quoted(&tree.title));
                 let Some(node) = node else { return Ok((LinkTarget::Tree(tree.id), name)) };
-                let node = self.node_of(tree.id, node.as_str())?;
+                let node = self.node_in(&tree, node)?;
                 Ok((LinkTarget::Node(node.id), format!("{} in {name}", id(&node))))
             }
             (None, Some(node)) => {

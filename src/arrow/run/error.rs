@@ -5,7 +5,7 @@ use super::{
     reply::{ErrorCode, ToolError},
 };
 use crate::{
-    arrow::{Refusal, RefusalCode},
+    arrow::{ParseError, ParseErrorCode},
     ops::OpsError,
     store::StoreError,
     types::SectionError,
@@ -69,18 +69,18 @@ impl From<StoreError> for ToolError {
     }
 }
 
-impl From<Refusal> for ToolError {
-    fn from(refusal: Refusal) -> Self {
+impl From<ParseError> for ToolError {
+    fn from(refusal: ParseError) -> Self {
         let code = match refusal.code {
-            RefusalCode::InvalidSyntax => ErrorCode::InvalidSyntax,
-            RefusalCode::LimitExceeded => ErrorCode::LimitExceeded,
+            ParseErrorCode::InvalidSyntax => ErrorCode::InvalidSyntax,
+            ParseErrorCode::LimitExceeded => ErrorCode::LimitExceeded,
         };
         let message = match refusal.understood.as_str() {
             "" => refusal.message,
             understood => format!("{} (read as {understood})", refusal.message),
         };
         let failure = Self::new(code, message);
-        match refusal.probable.as_slice() {
+        match refusal.suggestions.as_slice() {
             [] => failure,
             probable => failure.hint(probable.join(" · ")),
         }

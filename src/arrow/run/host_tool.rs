@@ -6,7 +6,7 @@ use super::{
     CommandOutput, ErrorCode, ExecRequest, Executor, Position, ToolError, call, escape::escape, help::unknown, limits,
 };
 use crate::{
-    arrow::{Command, extra, understand},
+    arrow::{Command, host_tool_args, parse},
     tools::{HostTool, NativeAlias, Tool},
     types::{first_words, one_line},
 };
@@ -20,13 +20,13 @@ impl Executor<'_> {
     #[must_use]
     pub fn read(&self, line: &str) -> ExecRequest {
         let extras = self.host.tools();
-        if let Some((extra, arguments)) = extra::read(line, extras) {
+        if let Some((extra, arguments)) = host_tool_args::read(line, extras) {
             return wanted(extra, arguments);
         }
-        if let Some(extra) = extra::explained(line, extras) {
+        if let Some(extra) = host_tool_args::explained(line, extras) {
             return ExecRequest::Command(Command::Help { tool: Some(extra.name.clone()) });
         }
-        understand(line).map(|understood| understood.command).map_err(ToolError::from).into()
+        parse(line).map(|understood| understood.command).map_err(ToolError::from).into()
     }
 
     /// What a provider's tool call asks for: the name of a tool as [`native()`](crate::tools::native()) gives it, and its arguments
@@ -40,7 +40,9 @@ impl Executor<'_> {
             return call::command(tool, arguments).into();
         }
         match self.extra(name) {
-            Some(extra) => wanted(extra, call::object(arguments).and_then(|given| extra::checked(extra, given))),
+            Some(extra) => {
+                wanted(extra, call::object(arguments).and_then(|given| host_tool_args::checked(extra, given)))
+            }
             None => ExecRequest::Refused(unknown(name, self.host.tools())),
         }
     }

@@ -7,7 +7,7 @@ use super::{
     extractive_summary, paging, trace,
 };
 use crate::{
-    arrow::{MemoryView, NodeRef, Span},
+    arrow::{MemoryView, NodeRange, NodeRef},
     id::{AgentId, TreeId},
     ops::{Loom, OpsError},
     store::Snapshot,
@@ -110,7 +110,7 @@ impl Executor<'_> {
         label: &str,
         words: Option<&str>,
         content_of: Option<&NodeRef>,
-        summary_of: Option<&Span>,
+        summary_of: Option<&NodeRange>,
     ) -> Outcome {
         let content = match (words, content_of, summary_of) {
             (Some(words), None, None) => {
@@ -132,7 +132,7 @@ impl Executor<'_> {
     }
 
     /// A summary of the part of a path between two nodes, whichever of them is above.
-    fn summary(&self, here: &Position, span: &Span) -> Result<String, ToolError> {
+    fn summary(&self, here: &Position, span: &NodeRange) -> Result<String, ToolError> {
         let (mut first, mut last) = (self.named(here, &span.first)?, self.named(here, &span.last)?);
         if first.depth > last.depth {
             std::mem::swap(&mut first, &mut last);

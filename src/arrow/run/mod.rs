@@ -44,7 +44,7 @@ pub use trace::phrases as recent_actions;
 
 use std::{cell::Cell, collections::HashMap};
 
-use super::{Command, NodeRef, RecallFilter, SearchDepth, Topic, understand};
+use super::{Command, NodeRef, RecallFilter, SearchDepth, Topic, parse};
 use crate::{
     id::{SessionId, TodoId, TreeId},
     ops::{Actor, Loom, OpsError},
@@ -382,8 +382,8 @@ impl<'h> Executor<'h> {
         }
     }
 
-    fn named(&self, here: &Position, id: &NodeRef) -> Result<Node, ToolError> {
-        let node = self.node_of(here.tree.id, id.as_str())?;
+    fn by_id(&self, here: &Position, id: &str) -> Result<Node, ToolError> {
+        let node = self.node_of(here.tree.id, id)?;
         if node.tree == here.tree.id {
             return Ok(node);
         }
@@ -415,5 +415,5 @@ impl<'h> Executor<'h> {
 /// # Errors
 /// If it was not understood: with what was, and what was probably meant.
 pub fn read(line: &str) -> Result<Command, ToolError> {
-    Ok(understand(line)?.command)
+    Ok(parse(line)?.command)
 }

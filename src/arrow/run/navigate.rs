@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     arrow::{NodeRef, Relative},
-    id::NodeId,
+    id::{AgentId, NodeId},
     store::SessionFilter,
-    types::{Node, Session, Tree},
+    types::{Agent, AgentKind, Node, Session, Tree},
 };
 
 impl Executor<'_> {
@@ -50,7 +50,7 @@ impl Executor<'_> {
         tree: &Tree,
     ) -> Outcome {
         let target = match (node, relative) {
-            (Some(node), _) => Some(self.node_of(tree.id, node.as_str())?),
+            (Some(node), _) => Some(self.node_in(tree, node)?),
             (None, Some(Relative::Root)) => tree.root.map(|root| self.loom.node(root)).transpose()?,
             (None, Some(_)) => {
                 return Err(ToolError::new(
@@ -94,6 +94,95 @@ impl Executor<'_> {
         self.arrived(&self.loom.session(self.session)?, &target, Some(tree))
     }
 
+    /// The node that a reference means in the tree of the session.
+    pub(super) fn named(&self, here: &Position, node: &NodeRef) -> Result<Node, ToolError> {
+        match node {
+            NodeRef::Id(id) => self.by_id(here, id),
+            NodeRef::Place { place } => self.relative(here, *place),
+            NodeRef::Bookmark { bookmark } => self.bookmarked(&here.tree, bookmark),
+            NodeRef::Agent { at } => self.position_of(here, at),
+        }
+    }
+
+    /// The node that a reference means in another tree, where only an id and a bookmark mean one.
+    pub(super) fn node_in(&self, tree: &Tree, node: &NodeRef) -> Result<Node, ToolError> {
+        match node {
+            NodeRef::Id(id) => self.node_of(tree.id, id),
+            NodeRef::Bookmark { bookmark } => self.bookmarked(tree, bookmark),
+            NodeRef::Place { .. } | NodeRef::Agent { .. } => Err(ToolError::new(
+                ErrorCode::InvalidSyntax,
+                "in another tree only root, an id or a bookmark names a node",
+            )),
+        }
+    }
+
+    fn bookmarked(&self, tree: &Tree, label: &str) -> Result<Node, ToolError> {
+        let mut marked = self.loom.snapshot()?.bookmarks(tree.id)?;
+        let known: Vec<String> =
+            marked.iter().filter_map(|node| node.state.bookmark.as_deref()).map(super::escape::quoted).collect();
+        let has = |node: &Node, label: &str| {
+            node.state.bookmark.as_deref().is_some_and(|own| own.to_lowercase() == label.to_lowercase())
+        };
+        marked.retain(|node| has(node, label));
+        match marked.as_slice() {
+            [node] => Ok(node.clone()),
+            [] => {
+                let failure =
+                    ToolError::new(ErrorCode::NotFound, format!("no bookmark {}", super::escape::quoted(label)));
+                Err(if known.is_empty() { failure } else { failure.hint(format!("there are: {}", known.join(", "))) })
+            }
+            several => {
+                let ids: Vec<String> = several.iter().map(id).collect();
+                let message = format!("{} nodes have the bookmark {}", ids.len(), super::escape::quoted(label));
+                Err(ToolError::new(ErrorCode::Ambiguous, message).hint(format!("write the id: {}", ids.join(" · "))))
+            }
+        }
+    }
+
+    /// The position of an agent in its newest session of the tree; `human` means any person.
+    fn position_of(&self, here: &Position, name: &str) -> Result<Node, ToolError> {
+        let snapshot = self.loom.snapshot()?;
+        let named = |agent: &&Agent| !agent.removed && agent.name().eq_ignore_ascii_case(name);
+        let person = |agent: &&Agent| {
+            !agent.removed && agent.profile.kind == AgentKind::Human && matches!(name, "human" | "person" | "user")
+        };
+        let agents = snapshot.agents()?;
+        let ids: Vec<AgentId> = match agents.iter().find(named) {
+            Some(agent) => vec![agent.id()],
+            None => agents.iter().filter(person).map(Agent::id).collect(),
+        };
+        if ids.is_empty() {
+            return Err(self
+                .loom
+                .agent(name)
+                .map_or_else(ToolError::from, |_| ToolError::new(ErrorCode::NotFound, name)));
+        }
+        let filter = SessionFilter {
+            workspace: Some(here.session.workspace.clone()),
+            tree: Some(here.tree.id),
+            active: true,
+            unexpired: Some(here.now),
+            ..SessionFilter::default()
+        };
+        let sessions = snapshot.sessions(&filter)?;
+        let position = sessions.iter().find(|session| ids.contains(&session.agent)).map(|session| session.position);
+        match position.map(|position| position.or(here.tree.root)) {
+            Some(Some(position)) => Ok(self.loom.node(position)?),
+            _ => Err(ToolError::new(ErrorCode::NotFound, format!("{name} has no position in this tree"))),
+        }
+    }
+
+    /// The nearest ancestor with more than one continuation.
+    fn branch_point(&self, here: &Position) -> Result<Node, ToolError> {
+        let path = self.loom.snapshot()?.path_back(here.position.id, &here.session.versions, 0)?;
+        for node in path.into_iter().rev().filter(|node| node.id != here.position.id) {
+            if self.loom.has_branches(&node)? {
+                return Ok(node);
+            }
+        }
+        Err(ToolError::new(ErrorCode::NotFound, format!("the path to {} has no branch point", id(&here.position))))
+    }
+
     fn relative(&self, here: &Position, relative: Relative) -> Result<Node, ToolError> {
         let (loom, at) = (&self.loom, &here.position);
         let none = |message: String| ToolError::new(ErrorCode::NotFound, message);
@@ -102,6 +191,8 @@ impl Executor<'_> {
             Relative::Parent => loom
                 .before(at, &here.session.versions)?
                 .ok_or_else(|| none(format!("{} is the root; nothing is before it", id(at))))?,
+            Relative::Here => at.clone(),
+            Relative::BranchPoint => self.branch_point(here)?,
             Relative::Root => {
                 let root = here.tree.root.ok_or_else(|| none("this tree has no root".to_owned()))?;
                 loom.node(root)?

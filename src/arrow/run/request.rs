@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::reply::ToolError;
-use crate::arrow::{Command, extra};
+use crate::arrow::{Command, host_tool_args};
 
 /// What a line or a call asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ impl fmt::Display for ExecRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command(command) => command.fmt(f),
-            Self::Extra { name, arguments } => extra::write(f, name, arguments),
+            Self::Extra { name, arguments } => host_tool_args::write(f, name, arguments),
             Self::Refused(_) => Ok(()),
         }
     }

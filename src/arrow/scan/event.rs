@@ -1,10 +1,10 @@
-//! What the scanner gives, and which part of a piece of text is meant by it.
+//! Events of the scanner, with the spans of text they cover.
 
 use std::ops::Range;
 
 use super::{
-    lead::{Lead, blank, lead},
-    thought,
+    line_start::{LineStart, blank, lead},
+    scratchpad,
 };
 
 /// Something found in a model's text.
@@ -32,18 +32,18 @@ pub struct Call<'a> {
     pub closed: bool,
 }
 
-/// What was thought.
+/// Text of the thought.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thought<'a> {
     /// The words, without the line that opens the scratchpad and the arrow back.
     pub text: &'a str,
-    /// Where all of it stands in the whole output, in bytes.
+    /// Span in the whole output, in bytes.
     pub span: Range<usize>,
     /// False if the output ended inside the scratchpad.
     pub closed: bool,
 }
 
-/// What a piece of the output is.
+/// Type of a piece of output.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
     Prose,
@@ -57,7 +57,7 @@ impl Kind {
         match self {
             Self::Prose => Event::Prose(text),
             Self::Call { closed } => Event::Call(Call { text: call(text), span, closed }),
-            Self::Thought { closed } => Event::Thought(Thought { text: thought::words(text), span, closed }),
+            Self::Thought { closed } => Event::Thought(Thought { text: scratchpad::words(text), span, closed }),
         }
     }
 }
@@ -65,8 +65,8 @@ impl Kind {
 /// What is to be understood of an arrow line.
 fn call(text: &str) -> &str {
     let (begin, ticks) = match lead(text, true, false) {
-        Lead::Arrow { begin, ticks, .. } => (begin, ticks),
-        Lead::Prose { words } => (words, 0), // where every line is a command
+        LineStart::Arrow { begin, ticks, .. } => (begin, ticks),
+        LineStart::Prose { words } => (words, 0), // where every line is a command
         _ => (0, 0),
     };
     let text = text[begin..].trim_end_matches(|c| blank(c) || c == '\n');

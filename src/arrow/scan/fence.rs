@@ -21,7 +21,7 @@ impl Fence {
     }
 }
 
-/// What a line inside a fence is, so far: it needs no look back, so all of it goes out at once.
+/// Type of a line inside a fence, so far: it needs no look back, so all of it goes out at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Line {
     /// Blanks up to this column.
@@ -58,7 +58,7 @@ impl Fence {
         }
     }
 
-    /// Whether a line that ends so closes the fence.
+    /// True if a line that ends so closes the fence.
     pub(super) fn closed_by(self, line: Line) -> bool {
         line == Line::Closing || matches!(line, Line::Run(length) if length >= self.length)
     }

@@ -22,25 +22,25 @@
 
 mod event;
 mod fence;
-mod lead;
+mod line_start;
 mod output;
-mod thought;
+mod quoting;
+mod scan_all;
+mod scratchpad;
 mod utf8;
-mod whole;
-mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use event::{Call, Event, Thought};
-pub use whole::{is_command, scan, scan_commands};
+pub use scan_all::{is_command, scan, scan_commands};
 
 use event::Kind;
 use fence::{Fence, Line};
-use lead::{Lead, blank, lead};
+use line_start::{LineStart, blank, lead};
 use output::Output;
-use thought::Opening;
-use words::{LineEnd, Words};
+use quoting::{LineEnd, Words};
+use scratchpad::Opening;
 
 /// Finds arrow lines in text that comes in chunks.
 ///
@@ -62,7 +62,7 @@ use words::{LineEnd, Words};
 /// ```
 #[derive(Debug)]
 pub struct Scanner {
-    /// Whether every line is a command, with an arrow or without.
+    /// True if every line is a command, with an arrow or without.
     commands: bool,
     utf8: utf8::Utf8,
     mode: Mode,
@@ -71,7 +71,7 @@ pub struct Scanner {
     output: Output,
 }
 
-/// Where in the text the scanner is. The modes that hold text say where in it the physical line begins.
+/// State of the scanner. The modes that hold text say where in it the physical line begins.
 #[derive(Debug, Clone, Copy)]
 enum Mode {
     /// At a line's start or in its lead.
@@ -135,7 +135,7 @@ impl Scanner {
             Mode::Block { .. } | Mode::Scratchpad { .. } => self.close(Kind::Thought { closed: false }, sink),
             _ => {}
         }
-        self.output.settle(sink);
+        self.output.flush(sink);
         self.output.end_batch(sink);
     }
 
@@ -168,34 +168,34 @@ impl Scanner {
         let seen = if known == 0 {
             match rest.as_bytes()[0] {
                 b'\n' => return (from, at + 1),
-                _ if !self.commands && !lead::may_lead(rest.as_bytes()) => Lead::Prose { words: 0 },
+                _ if !self.commands && !line_start::may_lead(rest.as_bytes()) => LineStart::Prose { words: 0 },
                 _ => lead(rest, false, self.output.looks_ahead()),
             }
         } else {
-            self.held.push_str(beginning(rest, lead::DECIDED));
+            self.held.push_str(beginning(rest, line_start::DECIDED));
             lead(&self.held, false, self.output.looks_ahead())
         };
         // Where the line is held in part, `at` is 0 and nothing else waits to be given out.
         let after = |end: usize| at + end - known;
         match self.command(seen, if known == 0 { rest } else { &self.held }) {
-            Lead::Undecided => {
+            LineStart::Undecided => {
                 self.output.prose(&text[from..at], sink);
                 if known == 0 {
                     self.held.push_str(rest);
                 }
                 (text.len(), text.len())
             }
-            Lead::Blank { end } => {
+            LineStart::Blank { end } => {
                 self.release(known, sink);
                 (from, after(end))
             }
-            Lead::Arrow { words, ticks, .. } => {
+            LineStart::Arrow { words, ticks, .. } => {
                 self.output.prose(&text[from..at], sink);
                 self.held.truncate(known);
                 self.mode = Mode::Arrow { words: Words::new(ticks), first: true, line: words };
                 (at, at)
             }
-            Lead::Back { end } => {
+            LineStart::Back { end } => {
                 self.release(known, sink);
                 self.output.prose(&text[at..after(end)], sink);
                 self.output.back(sink);
@@ -208,7 +208,7 @@ impl Scanner {
                     self.output.end_batch(sink);
                 }
                 self.release(known, sink);
-                let Lead::Fence { fence, end } = prose else {
+                let LineStart::Fence { fence, end } = prose else {
                     self.mode = Mode::Prose;
                     return (from, at);
                 };
@@ -229,18 +229,18 @@ impl Scanner {
             while bytes.get(at) == Some(&b'\n') {
                 at += 1;
             }
-            if !alike || lead::may_lead(&bytes[at..]) {
+            if !alike || line_start::may_lead(&bytes[at..]) {
                 self.mode = Mode::Start;
                 return at;
             }
         }
     }
 
-    /// What a lead means where every line is a command.
-    fn command(&self, lead: Lead, line: &str) -> Lead {
+    /// Reading of a line start where every line is a command.
+    fn command(&self, lead: LineStart, line: &str) -> LineStart {
         match lead {
-            Lead::Prose { words } if self.commands && !line[words..].starts_with(['#', '>']) => {
-                Lead::Arrow { begin: words, words, ticks: 0 }
+            LineStart::Prose { words } if self.commands && !line[words..].starts_with(['#', '>']) => {
+                LineStart::Arrow { begin: words, words, ticks: 0 }
             }
             lead => lead,
         }
@@ -256,15 +256,15 @@ impl Scanner {
     fn last_lead(&mut self, sink: &mut impl FnMut(Event<'_>)) {
         let seen = lead(&self.held, true, self.output.looks_ahead());
         match self.command(seen, &self.held) {
-            Lead::Arrow { words, ticks, .. } => {
+            LineStart::Arrow { words, ticks, .. } => {
                 self.mode = Mode::Arrow { words: Words::new(ticks), first: true, line: words };
                 return;
             }
-            Lead::Prose { .. } | Lead::Fence { .. } => self.output.end_batch(sink),
+            LineStart::Prose { .. } | LineStart::Fence { .. } => self.output.end_batch(sink),
             _ => {}
         }
         self.release(self.held.len(), sink);
-        if matches!(seen, Lead::Back { .. }) {
+        if matches!(seen, LineStart::Back { .. }) {
             self.output.back(sink);
         }
     }
@@ -336,7 +336,7 @@ impl Scanner {
             Mode::Arrow { mut words, first, line } => {
                 let text = &self.held[line..];
                 let end = words.line(text);
-                let thought = if first && end != LineEnd::Prose { thought::opening(text) } else { None };
+                let thought = if first && end != LineEnd::Prose { scratchpad::opening(text) } else { None };
                 match (end, thought) {
                     (LineEnd::Prose, _) => {
                         self.output.end_batch(sink);
@@ -344,7 +344,7 @@ impl Scanner {
                     }
                     (LineEnd::Block, _) => self.mode = Mode::Block { words, thought: thought.is_some(), line: next },
                     (_, Some(Opening::Scratchpad)) => {
-                        self.output.settle(sink);
+                        self.output.flush(sink);
                         self.mode = Mode::Scratchpad { line: next };
                     }
                     (_, Some(Opening::Closed)) => self.close(Kind::Thought { closed: true }, sink),
@@ -367,7 +367,7 @@ impl Scanner {
                     self.close(Kind::Call { closed: true }, sink);
                 }
             }
-            Mode::Scratchpad { line } if lead::is_back(&self.held[line..]) => {
+            Mode::Scratchpad { line } if line_start::is_back(&self.held[line..]) => {
                 self.close(Kind::Thought { closed: true }, sink);
             }
             Mode::Scratchpad { .. } => self.mode = Mode::Scratchpad { line: next },
@@ -378,7 +378,7 @@ impl Scanner {
     /// Gives what is held out as one piece.
     fn close(&mut self, kind: Kind, sink: &mut impl FnMut(Event<'_>)) {
         if matches!(kind, Kind::Thought { .. }) {
-            self.output.settle(sink);
+            self.output.flush(sink);
         }
         self.output.give(kind, &self.held, sink);
         self.held.clear();

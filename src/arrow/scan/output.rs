@@ -1,4 +1,4 @@
-//! What the scanner has found, on its way out: positions, batches, and the one case in which events wait.
+//! Output queue of the scanner: positions, batches, and the one case in which events wait.
 //!
 //! Events cover the output in order without a gap, so a position is the sum of what was given out. After a thought in
 //! one line (`→ think: …`) events wait, for an arrow back would make all of them one scratchpad: until it comes, or a
@@ -16,22 +16,22 @@ const AHEAD: usize = 4096;
 struct Ahead {
     text: String,
     pieces: Vec<(Kind, Range<usize>)>,
-    /// Whether a batch was open before it.
+    /// True if a batch was open before it.
     batch: bool,
 }
 
-/// Where events go out.
+/// Sink of events.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     /// Bytes of text given out.
     at: usize,
-    /// Whether calls were given out whose batch is not complete.
+    /// True if calls were given out whose batch is not complete.
     pub(super) batch: bool,
     ahead: Option<Ahead>,
 }
 
 impl Output {
-    /// Whether an arrow back would mean something now.
+    /// True if an arrow back would mean something now.
     pub(super) fn looks_ahead(&self) -> bool {
         self.ahead.is_some()
     }
@@ -62,7 +62,7 @@ impl Output {
 
     /// A thought in one line begins: what comes next waits.
     pub(super) fn look_ahead(&mut self, line: &str, sink: &mut impl FnMut(Event<'_>)) {
-        self.settle(sink);
+        self.flush(sink);
         let pieces = vec![(Kind::Thought { closed: true }, 0..line.len())];
         self.ahead = Some(Ahead { text: line.to_owned(), pieces, batch: self.batch });
     }
@@ -79,12 +79,12 @@ impl Output {
     /// At a line's start: gives up looking for an arrow back if too much has passed.
     pub(super) fn bound(&mut self, sink: &mut impl FnMut(Event<'_>)) {
         if self.ahead.as_ref().is_some_and(|ahead| ahead.text.len() > AHEAD) {
-            self.settle(sink);
+            self.flush(sink);
         }
     }
 
     /// No arrow back came: the thought was its line, and what waited goes out.
-    pub(super) fn settle(&mut self, sink: &mut impl FnMut(Event<'_>)) {
+    pub(super) fn flush(&mut self, sink: &mut impl FnMut(Event<'_>)) {
         if let Some(ahead) = self.ahead.take() {
             for (kind, range) in ahead.pieces {
                 self.give(kind, &ahead.text[range], sink);
@@ -95,7 +95,7 @@ impl Output {
     /// Ends the batch if one is open.
     pub(super) fn end_batch(&mut self, sink: &mut impl FnMut(Event<'_>)) {
         if std::mem::take(&mut self.batch) {
-            self.settle(sink);
+            self.flush(sink);
             self.batch = false;
             sink(Event::BatchEnd);
         }

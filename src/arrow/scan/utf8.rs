@@ -19,7 +19,7 @@ impl Utf8 {
             let Some((first, rest)) = bytes.split_first() else { return };
             (self.held[self.length], bytes) = (*first, rest);
             self.length += 1;
-            self.settle(false, sink);
+            self.flush(false, sink);
         }
         loop {
             let error = match simdutf8::compat::from_utf8(bytes) {
@@ -40,11 +40,11 @@ impl Utf8 {
 
     /// What is held at the end of the bytes is no character.
     pub(super) fn finish(&mut self, sink: &mut impl FnMut(&str)) {
-        self.settle(true, sink);
+        self.flush(true, sink);
     }
 
     /// Gives out what of the held bytes is decided.
-    fn settle(&mut self, last: bool, sink: &mut impl FnMut(&str)) {
+    fn flush(&mut self, last: bool, sink: &mut impl FnMut(&str)) {
         while self.length > 0 {
             let done = match str::from_utf8(&self.held[..self.length]) {
                 Ok(text) => {

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead as _};
 
-use loomtree::arrow::{self, RefusalCode};
+use loomtree::arrow::{self, ParseErrorCode};
 use serde::Serialize;
 
 use crate::cli::{
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 /// The JSON form of a refused line.
 #[derive(Serialize)]
 struct RefusedLine<'a> {
-    error: RefusalCode,
+    error: ParseErrorCode,
     message: &'a str,
     understood: &'a str,
     probable: &'a [String],
@@ -50,13 +50,13 @@ pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
             out.json(&arrow::explain(line))?;
             continue;
         }
-        match arrow::understand(line) {
+        match arrow::parse(line) {
             Ok(understood) => out.json(&understood.command)?,
             Err(refusal) => out.json(&RefusedLine {
                 error: refusal.code,
                 message: &refusal.message,
                 understood: &refusal.understood,
-                probable: &refusal.probable,
+                probable: &refusal.suggestions,
             })?,
         }
     }

@@ -367,7 +367,7 @@ mod tests {
         assert_eq!((&renamed["max_completion_tokens"], renamed.get("max_tokens")), (&Value::from(5), None));
         let raw = Request::new(Prompt::Raw("Once".into()));
         let (path, bytes) = body(None, &raw, 1, Capabilities { completion_tokens: true, ..PLAIN });
-        assert_eq!((path, &bytes.unwrap()[..]), ("completions", &br#"{"prompt":"SingleLine","stream":true}"#[..]));
+        assert_eq!((path, &bytes.unwrap()[..]), ("completions", &br#"{"prompt":"Once","stream":true}"#[..]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Answers the questions of a LoCoMo file by recall, for scoring: which turns hold the answer.
 //!
-//! `cargo run --release --example locomo -- FILE.json [--one-archive] > ranked.jsonl`
+//! `cargo bench --bench locomo -- FILE.json [--one-archive] > ranked.jsonl`
 //!
 //! Each conversation comes in as a session, its speakers as agents, with the times that it has; each question goes
 //! through the same search as `→ recall search`. By default each conversation has an archive of its own; with
@@ -25,7 +25,10 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let one = arguments.iter().any(|argument| argument == "--one-archive");
-    let file = arguments.iter().find(|argument| !argument.starts_with("--")).ok_or("which file?")?;
+    let Some(file) = arguments.iter().find(|argument| !argument.starts_with("--")) else {
+        println!("skipped: name a LoCoMo file, `cargo bench --bench locomo -- FILE.json`");
+        return Ok(());
+    };
     let read: Value = serde_json::from_str(&std::fs::read_to_string(Path::new(file))?)?;
     let conversations = read.as_array().cloned().unwrap_or_else(|| vec![read]);
     let folder = tempfile::tempdir()?;

@@ -1,23 +1,23 @@
 //! Lines whose verb does not come first: it stands behind what it is about, or there is none.
 
-use super::{Reader, is_finite};
+use super::{IntentParser, is_finite};
 use crate::arrow::{
+    annotate_tokens::{AnnotatedToken, TokenKind},
     args,
-    lexicon::{Form, Func, Noun, Prep, Verb},
+    lexicon::{Form, FunctionWord, Noun, Prep, Verb},
     phrases,
-    terms::{Shape, Term},
 };
 
-impl Reader<'_> {
+impl IntentParser<'_> {
     /// A verb behind what it is about: `a7x2 view`, `b3k9 should be pruned`.
     pub(super) fn behind(&mut self) -> Option<(usize, Verb)> {
         let subject = self
             .terms
             .iter()
-            .position(|term| term.is_id() || term.shape == Shape::File || term.entry.noun.is_some())?;
+            .position(|term| term.is_id() || term.kind == TokenKind::File || term.entry.noun.is_some())?;
         for at in subject + 1..self.terms.len() {
             // `a7x2 should read "…"`
-            let before = (subject..at).rev().find(|at| self.func_at(*at) != Some(Func::Pad)).unwrap_or(subject);
+            let before = (subject..at).rev().find(|at| self.func_at(*at) != Some(FunctionWord::Pad)).unwrap_or(subject);
             let shall = matches!(self.text_at(before), "should" | "must" | "to" | "shall");
             // `a7x2 deserves a bookmark`
             if at <= subject + 2
@@ -34,8 +34,8 @@ impl Reader<'_> {
                 return Some((at, Verb::Add));
             }
             // `a7x2 should point to b3k9`, `a7x2 may return to the context`
-            if self.func_at(before) == Some(Func::Modal)
-                && self.terms[..before].iter().any(Term::is_id)
+            if self.func_at(before) == Some(FunctionWord::Modal)
+                && self.terms[..before].iter().any(AnnotatedToken::is_id)
                 && !matches!(self.text_at(before), "could" | "might" | "would")
             {
                 let back = self.terms[at..]
@@ -49,7 +49,9 @@ impl Reader<'_> {
                 }
             }
             // `the bookmark on a7x2 can go`, `a7x2 should stay out of the context`, `the text of a7x2 should be "…"`
-            if self.func_at(before) == Some(Func::Modal) && self.terms[..before].iter().any(Term::is_id) {
+            if self.func_at(before) == Some(FunctionWord::Modal)
+                && self.terms[..before].iter().any(AnnotatedToken::is_id)
+            {
                 let names = |noun| self.terms.iter().any(|term| term.entry.noun == Some(noun));
                 let kept = names(Noun::Bookmark) || names(Noun::Pin);
                 let out = names(Noun::Context) && self.terms[at..].iter().any(|t| t.entry.prep == Some(Prep::Out));
@@ -57,7 +59,10 @@ impl Reader<'_> {
                     "go" if kept && self.ends(at + 1) => return Some((at, Verb::Remove)),
                     "come" if kept && self.text_at(at + 1) == "off" => return Some((at, Verb::Remove)),
                     "stay" | "remain" if out && shall => return Some((at, Verb::Keep)),
-                    "be" if shall && names(Noun::Text) && self.terms.get(at + 1).is_some_and(Term::is_text) => {
+                    "be" if shall
+                        && names(Noun::Text)
+                        && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text) =>
+                    {
                         return Some((at, Verb::Edit));
                     }
                     _ => {}
@@ -65,22 +70,24 @@ impl Reader<'_> {
             }
             if shall
                 && matches!(self.verb_at(at), Some((Verb::Read | Verb::Respond, Form::Base)))
-                && self.terms[at + 1..].iter().take(4).any(Term::is_text)
+                && self.terms[at + 1..].iter().take(4).any(AnnotatedToken::is_text)
             {
                 return Some((at, Verb::Edit));
             }
             match self.verb_at(at) {
-                Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
+                Some((verb, Form::Past)) if phrases::is_passive_request(self.line, &self.terms[..at]) => {
+                    return Some((at, verb));
+                }
                 // `a7x2 should be split at 120`
                 Some((verb @ (Verb::Split | Verb::Prune), Form::Base))
                     if matches!(self.text_at(at), "split" | "cut")
-                        && phrases::shall_be(self.line, &self.terms[..at]) =>
+                        && phrases::is_passive_request(self.line, &self.terms[..at]) =>
                 {
                     return Some((at, verb));
                 }
                 // `a7x2 can lose its bookmark`
                 Some((Verb::Remove, Form::Base))
-                    if self.func_at(at - 1) == Some(Func::Modal)
+                    if self.func_at(at - 1) == Some(FunctionWord::Modal)
                         && self.terms[at..]
                             .iter()
                             .any(|term| matches!(term.entry.noun, Some(Noun::Bookmark | Noun::Pin | Noun::Link))) =>
@@ -91,7 +98,7 @@ impl Reader<'_> {
                 Some((verb, Form::Base))
                     if at == subject + 1
                         && !self.is_finite_at(at + 1)
-                        && (self.terms[subject].is_id() || self.terms[subject].shape == Shape::File) =>
+                        && (self.terms[subject].is_id() || self.terms[subject].kind == TokenKind::File) =>
                 {
                     return Some((at, verb));
                 }
@@ -102,43 +109,43 @@ impl Reader<'_> {
         None
     }
 
-    /// Whether the line names a thing and says nothing of it: `the siblings of a7x2, please`.
+    /// True if the line names a thing and says nothing of it: `the siblings of a7x2, please`.
     pub(super) fn is_nominal(&self) -> bool {
         self.terms.iter().enumerate().all(|(at, term)| {
             let tells = matches!(
                 term.entry.func,
                 Some(
-                    Func::Not
-                        | Func::If
-                        | Func::Or
-                        | Func::Subject
-                        | Func::Clause
-                        | Func::Would
-                        | Func::Sub
-                        | Func::What
-                        | Func::Why
-                        | Func::Doubt
+                    FunctionWord::Not
+                        | FunctionWord::If
+                        | FunctionWord::Or
+                        | FunctionWord::Subject
+                        | FunctionWord::Clause
+                        | FunctionWord::Would
+                        | FunctionWord::Sub
+                        | FunctionWord::What
+                        | FunctionWord::Why
+                        | FunctionWord::Doubt
                 )
             );
             // `a search for "x"`: a verb behind an article is a noun.
             let noun = at > 0
-                && (matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective))
+                && (matches!(self.func_at(at - 1), Some(FunctionWord::Det | FunctionWord::Adjective))
                     || self.terms[at - 1].entry.noun.is_some())
                 && term.entry.base().is_some();
             let past = matches!(term.entry.verb, Some((_, Form::Past)))
-                && (at == 0 || self.func_at(at - 1) != Some(Func::Det));
+                && (at == 0 || self.func_at(at - 1) != Some(FunctionWord::Det));
             let acts = past
                 || !noun
                     && term.entry.verb.is_some()
                     && term.entry.noun.is_none()
                     && term.entry.func.is_none()
-                    && term.entry.lead.is_none();
+                    && term.entry.option.is_none();
             // `the note on a7x2 reads "x"` tells what it says, `a note that says "x"` does not.
             let reads = matches!(term.entry.verb, Some((_, Form::Third)))
                 && term.entry.noun.is_none()
                 && at > 0
                 && !matches!(self.text_at(at - 1), "that" | "which");
-            let named = term.shape == Shape::Name
+            let named = term.kind == TokenKind::Name
                 && !args::describes(self.terms, at)
                 && !(at > 0 && matches!(self.terms[at - 1].entry.noun, Some(Noun::Tool | Noun::Agent)));
             (!tells || self.is_limit(at)) && !acts && !is_finite(term) && !named && !reads

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     args::unescape,
-    lex::{self, Kind, Token},
+    lex::{self, LexKind, Token},
     render::Quoted,
 };
 use crate::tools::{HostTool, Tool};
@@ -26,9 +26,9 @@ pub(super) fn read<'e>(line: &str, extras: &'e [HostTool]) -> Option<(&'e HostTo
     }
     let lexed = lex::line(line).ok()?;
     match lexed.tokens.as_slice() {
-        [Token { kind: Kind::Ticked, text, .. }] => read(text.of(line), extras),
+        [Token { kind: LexKind::Ticked, text, .. }] => read(text.of(line), extras),
         tokens => {
-            let mut reader = Reader { line, tokens };
+            let mut reader = ArgumentReader { line, tokens };
             let name = reader.run();
             let extra = extras.iter().find(|extra| extra.name == name)?;
             let given = reader.arguments(extra).and_then(|given| checked(extra, given));
@@ -40,7 +40,7 @@ pub(super) fn read<'e>(line: &str, extras: &'e [HostTool]) -> Option<(&'e HostTo
 /// The tool that a line asks to be explained: `help weather`.
 pub(super) fn explained<'e>(line: &str, extras: &'e [HostTool]) -> Option<&'e HostTool> {
     let lexed = lex::line(line).ok()?;
-    let mut reader = Reader { line, tokens: &lexed.tokens };
+    let mut reader = ArgumentReader { line, tokens: &lexed.tokens };
     let help = Tool::Help.spec();
     let (verb, name) = (reader.run().to_ascii_lowercase(), reader.run());
     let asked = (help.name == verb || help.synonyms.contains(&verb.as_str())) && reader.tokens.is_empty();
@@ -128,16 +128,16 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, name: &str, arguments: &Value) -
 }
 
 /// A line's tokens, from the first that is not read yet.
-struct Reader<'l, 't> {
+struct ArgumentReader<'l, 't> {
     line: &'l str,
     tokens: &'t [Token],
 }
 
-impl<'l> Reader<'l, '_> {
-    /// What stands up to the next space, as it is written, without the marks of a sentence behind it.
+impl<'l> ArgumentReader<'l, '_> {
+    /// Text up to the next space, without trailing punctuation.
     fn run(&mut self) -> &'l str {
         let Some((first, rest)) = self.tokens.split_first() else { return "" };
-        let length = rest.iter().take_while(|token| !token.gap && token.kind != Kind::Block).count();
+        let length = rest.iter().take_while(|token| !token.gap && token.kind != LexKind::Block).count();
         let end = rest[..length].last().unwrap_or(first).whole.end;
         self.tokens = &rest[length..];
         let text = &self.line[first.whole.start..end];
@@ -149,35 +149,38 @@ impl<'l> Reader<'l, '_> {
         self.tokens = self.tokens.get(tokens..).unwrap_or(&[]);
     }
 
-    /// What the rest of the line gives to a tool.
+    /// Arguments of a tool in the rest of the line.
     fn arguments(mut self, extra: &HostTool) -> Result<Map<String, Value>, String> {
         let mut given = Map::new();
         while let Some(token) = self.tokens.first() {
             let written = token.text.of(self.line);
-            let colon = self.tokens.get(1).is_some_and(|next| matches!(next.kind, Kind::Mark(':' | '=')) && !next.gap);
-            let address = self.tokens.get(2).is_some_and(|next| next.kind == Kind::Mark('/') && !next.gap);
+            let colon =
+                self.tokens.get(1).is_some_and(|next| matches!(next.kind, LexKind::Mark(':' | '=')) && !next.gap);
+            let address = self.tokens.get(2).is_some_and(|next| next.kind == LexKind::Mark('/') && !next.gap);
             let known = extra.property(written);
             match token.kind {
-                Kind::Mark(',' | ';') => self.skip(1),
-                Kind::Key(_) => {
+                LexKind::Mark(',' | ';') => self.skip(1),
+                LexKind::OptionName(_) => {
                     self.skip(1);
                     self.option(extra, written, &mut given)?;
                 }
-                Kind::Word | Kind::Flag if colon && (known.is_some() || !address) => {
+                LexKind::Word | LexKind::Flag if colon && (known.is_some() || !address) => {
                     self.skip(2);
                     self.option(extra, written, &mut given)?;
                 }
-                Kind::Flag | Kind::Word if known.is_some_and(|(_, schema)| HostTool::type_of(schema) == "boolean") => {
+                LexKind::Flag | LexKind::Word
+                    if known.is_some_and(|(_, schema)| HostTool::type_of(schema) == "boolean") =>
+                {
                     self.skip(1);
                     put(extra, written, Value::Bool(true), &mut given)?;
                 }
-                Kind::Flag => {
+                LexKind::Flag => {
                     self.skip(1);
                     self.option(extra, written, &mut given)?;
                 }
                 block => {
                     let value = self.value(&Value::Null);
-                    let name = free(extra, &given, block == Kind::Block);
+                    let name = free(extra, &given, block == LexKind::Block);
                     let name = name.ok_or_else(|| format!("there is no place for {}", shortened(&value)))?;
                     put(extra, name, value, &mut given)?;
                 }
@@ -199,21 +202,22 @@ impl<'l> Reader<'l, '_> {
     fn value(&mut self, schema: &Value) -> Value {
         let Some(token) = self.tokens.first().copied() else { return Value::Null };
         let text = token.text.of(self.line);
-        let alone = self.tokens.get(1).is_none_or(|next| next.gap || matches!(next.kind, Kind::Mark(',' | ';' | '.')));
+        let alone =
+            self.tokens.get(1).is_none_or(|next| next.gap || matches!(next.kind, LexKind::Mark(',' | ';' | '.')));
         match token.kind {
-            Kind::Quoted { escapes: true } => {
+            LexKind::Quoted { escapes: true } => {
                 self.skip(1);
                 Value::String(unescape(text))
             }
-            Kind::Quoted { .. } | Kind::Ticked | Kind::Block => {
+            LexKind::Quoted { .. } | LexKind::Ticked | LexKind::Block => {
                 self.skip(1);
                 Value::String(text.to_owned())
             }
-            Kind::Bracketed if alone => {
+            LexKind::Bracketed if alone => {
                 self.skip(1);
                 Value::String(text.to_owned())
             }
-            Kind::Mark('[' | '{') => self.json().unwrap_or_else(|| Value::String(self.run().to_owned())),
+            LexKind::Mark('[' | '{') => self.json().unwrap_or_else(|| Value::String(self.run().to_owned())),
             _ => {
                 let run = self.run();
                 if HostTool::type_of(schema) == "array" {

@@ -1,15 +1,17 @@
 //! Tokens with what they may mean: ids told from words, numbers from ranges, every word looked up.
 
 use super::{
-    key::Key,
-    lex::{Bytes, Kind, Lexed},
-    lexicon::{self, Entry, Form, Func, Noun, Prep},
+    Relative,
+    lex::{LexKind, Lexed, Span},
+    lexicon::{self, Entry, Form, FunctionWord, Noun, Prep},
+    node_words,
+    option_name::OptionName,
 };
 use crate::tools::TABLE;
 
-/// What a term is by its shape.
+/// Type of a token after lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum TokenKind {
     /// A word of the lexicon.
     Word,
     /// A word that the lexicon does not know: a name, or a word of somebody's story.
@@ -18,6 +20,12 @@ pub(super) enum Shape {
     Id,
     /// Two ids, as `a7x2-b3k9`; the byte where the second begins, and where the first ends.
     IdRange { ends: usize, begins: usize },
+    /// A place relative to the position, as a noun phrase: `the parent`.
+    Place(Relative),
+    /// The label of `bookmark:"label"`, and whether it has escapes.
+    BookmarkLabel { escapes: bool },
+    /// The agent of `@agent` or `where the agent is`.
+    AgentPosition { escapes: bool },
     /// A whole number.
     Number(u32),
     /// Two numbers, as `5-10`.
@@ -27,7 +35,7 @@ pub(super) enum Shape {
     /// A name with a point or a slash in it: a document, or a site.
     File,
     /// The name of `name:value`.
-    Key(Key),
+    OptionName(OptionName),
     /// `--name`.
     Flag,
     /// Another character.
@@ -38,162 +46,176 @@ pub(super) enum Shape {
 
 /// A term and where it stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Term {
-    pub(super) shape: Shape,
+pub(super) struct AnnotatedToken {
+    pub(super) kind: TokenKind,
     pub(super) entry: Entry,
-    pub(super) text: Bytes,
-    pub(super) whole: Bytes,
+    pub(super) text: Span,
+    pub(super) whole: Span,
     pub(super) gap: bool,
-    /// Whether the word was read as another one, by a slip.
-    pub(super) slipped: bool,
-    /// Whether it says by its form that it is an id: `[a7x2]`.
+    /// True if the word was read as another one, by a slip.
+    pub(super) corrected: bool,
+    /// True if it says by its form that it is an id: `[a7x2]`.
     pub(super) bracketed: bool,
 }
 
-impl Term {
-    /// Whether it is this character.
+impl AnnotatedToken {
+    /// True if it is this character.
     pub(super) fn is(&self, mark: char) -> bool {
-        self.shape == Shape::Mark(mark)
+        self.kind == TokenKind::Mark(mark)
     }
 
-    /// Whether it is an id, whatever that names.
+    /// True if it is an id, whatever that names.
     pub(super) const fn is_id(&self) -> bool {
-        matches!(self.shape, Shape::Id | Shape::IdRange { .. })
+        matches!(
+            self.kind,
+            TokenKind::Id
+                | TokenKind::IdRange { .. }
+                | TokenKind::Place(_)
+                | TokenKind::BookmarkLabel { .. }
+                | TokenKind::AgentPosition { .. }
+        )
     }
 
-    /// Whether it is a string.
+    /// True if it is a string.
     pub(super) const fn is_text(&self) -> bool {
-        matches!(self.shape, Shape::Text { .. } | Shape::Block)
+        matches!(self.kind, TokenKind::Text { .. } | TokenKind::Block)
     }
 }
 
-/// Whether the option before says what the next word is.
-fn leads_to_name(line: &str, terms: &[Term]) -> bool {
+/// True if the option before says what the next word is.
+fn leads_to_name(line: &str, terms: &[AnnotatedToken]) -> bool {
     let name = match terms {
         [.., name, mark] if mark.is(':') || mark.is('=') => Some(name),
         [.., name] => Some(name),
         [] => None,
     };
-    let key = name.and_then(|name| match name.shape {
-        Shape::Key(key) => Some(key),
-        Shape::Flag => Key::named(name.text.of(line)),
+    let key = name.and_then(|name| match name.kind {
+        TokenKind::OptionName(key) => Some(key),
+        TokenKind::Flag => OptionName::named(name.text.of(line)),
         _ => None,
     });
-    key.is_some_and(Key::is_named)
+    key.is_some_and(OptionName::is_named)
 }
 
 /// The terms of a line.
-pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
-    let mut terms: Vec<Term> = Vec::with_capacity(lexed.tokens.len() + 2);
+pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
+    let mut terms: Vec<AnnotatedToken> = Vec::with_capacity(lexed.tokens.len() + 2);
     for token in &lexed.tokens {
         let text = token.text.of(line);
-        let mut term = Term {
-            shape: Shape::Name,
+        let mut term = AnnotatedToken {
+            kind: TokenKind::Name,
             entry: Entry::default(),
             text: token.text,
             whole: token.whole,
             gap: token.gap,
-            slipped: false,
+            corrected: false,
             bracketed: false,
         };
         match token.kind {
-            Kind::Quoted { escapes } => {
-                term.shape = Shape::Text { escapes };
+            LexKind::Quoted { escapes } => {
+                term.kind = TokenKind::Text { escapes };
                 // `turns="40..44"`
-                if terms.last().is_some_and(|name| matches!(name.shape, Shape::Key(key) if key.counts()))
-                    && let counted @ (Shape::Number(_) | Shape::Range(..)) = shape(text)
+                if terms.last().is_some_and(|name| matches!(name.kind, TokenKind::OptionName(key) if key.counts()))
+                    && let counted @ (TokenKind::Number(_) | TokenKind::Range(..)) = shape(text)
                 {
-                    term.shape = counted;
+                    term.kind = counted;
                 }
             }
-            Kind::Ticked => {
+            LexKind::Ticked => {
                 if text.contains(char::is_whitespace) {
-                    term.shape = Shape::Text { escapes: false };
+                    term.kind = TokenKind::Text { escapes: false };
                 } else {
                     word(text, &mut term);
                 }
-                if matches!(term.shape, Shape::Name) && !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-                    term.shape = Shape::Text { escapes: false };
+                if matches!(term.kind, TokenKind::Name) && !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                {
+                    term.kind = TokenKind::Text { escapes: false };
                 }
             }
-            Kind::Bracketed => (term.shape, term.bracketed) = (Shape::Id, true),
-            Kind::Key(key) => term.shape = Shape::Key(key),
-            Kind::Flag => {
-                term.shape = Shape::Flag;
+            LexKind::Bracketed => (term.kind, term.bracketed) = (TokenKind::Id, true),
+            LexKind::OptionName(key) => term.kind = TokenKind::OptionName(key),
+            LexKind::Flag => {
+                term.kind = TokenKind::Flag;
                 term.entry = lexicon::look_up(text);
             }
-            Kind::Mark(c) => term.shape = Shape::Mark(c),
-            Kind::Block => term.shape = Shape::Block,
-            Kind::Bare if terms.last().is_some_and(|name| name.shape == Shape::Key(Key::SummaryOf)) => {
+            LexKind::Mark(c) => term.kind = TokenKind::Mark(c),
+            LexKind::Block => term.kind = TokenKind::Block,
+            LexKind::Bare
+                if terms.last().is_some_and(|name| name.kind == TokenKind::OptionName(OptionName::SummaryOf)) =>
+            {
                 word(text, &mut term);
                 // A span is two ids, whatever they look like.
                 if let Some((ends, begins)) = halves(text) {
-                    term.shape = Shape::IdRange { ends, begins };
+                    term.kind = TokenKind::IdRange { ends, begins };
                 }
             }
             // `by:tool`, `scope: tree`: the value is a name, and says nothing of the line.
-            Kind::Word | Kind::Bare if leads_to_name(line, &terms) => {}
-            Kind::Word | Kind::Bare => word(text, &mut term),
+            LexKind::Word | LexKind::Bare if leads_to_name(line, &terms) => {}
+            LexKind::Word | LexKind::Bare => word(text, &mut term),
         }
         // `label: "x"`, `node = a7x2`: the name of an option, unless it is the verb or what `as` says.
-        if matches!(token.kind, Kind::Mark(':' | '='))
+        if matches!(token.kind, LexKind::Mark(':' | '='))
             && let [.., before, name] = terms.as_mut_slice()
-            && matches!(name.shape, Shape::Word | Shape::Name)
+            && matches!(name.kind, TokenKind::Word | TokenKind::Name)
             && before.entry.prep != Some(Prep::As)
-            && !matches!(before.entry.func, Some(Func::Det | Func::Adjective))
-            && !matches!(before.shape, Shape::Number(_))
-            && let Some(key) = Key::named(name.text.of(line))
-                .or_else(|| (term.is('=') && name.text.of(line) == "view").then_some(Key::What))
+            && !matches!(before.entry.func, Some(FunctionWord::Det | FunctionWord::Adjective))
+            && !matches!(before.kind, TokenKind::Number(_))
+            && let Some(key) = OptionName::named(name.text.of(line))
+                .or_else(|| (term.is('=') && name.text.of(line) == "view").then_some(OptionName::What))
         {
-            name.shape = Shape::Key(key);
+            name.kind = TokenKind::OptionName(key);
         }
         terms.push(term);
     }
     // `pin:a7x2`: the operation itself stands where an option's name does.
     if let Some(first) = terms.first_mut()
-        && matches!(first.shape, Shape::Key(_))
+        && matches!(first.kind, TokenKind::OptionName(_))
     {
         let entry = lexicon::look_up(first.text.of(line));
         if entry.base().is_some() {
-            (first.shape, first.entry) = (Shape::Word, entry);
+            (first.kind, first.entry) = (TokenKind::Word, entry);
         }
     }
+    node_words::fold_references(line, &mut terms);
     for at in 0..terms.len() {
-        if matches!(terms[at].shape, Shape::Number(_)) && is_number_id(terms[at].text.of(line)) && !counts(&terms, at) {
-            terms[at].shape = Shape::Id;
+        if matches!(terms[at].kind, TokenKind::Number(_))
+            && is_number_id(terms[at].text.of(line))
+            && !counts(&terms, at)
+        {
+            terms[at].kind = TokenKind::Id;
         }
     }
     // `no. 5`: a number's sign, and no denial.
     for at in 2..terms.len() {
-        let sign = terms[at - 1].is('.') && !terms[at - 1].gap && matches!(terms[at].shape, Shape::Number(_));
-        if sign && terms[at - 2].text.of(line).eq_ignore_ascii_case("no") {
+        let modifier = terms[at - 1].is('.') && !terms[at - 1].gap && matches!(terms[at].kind, TokenKind::Number(_));
+        if modifier && terms[at - 2].text.of(line).eq_ignore_ascii_case("no") {
             terms[at - 2].entry = lexicon::look_up("the");
         }
     }
     if id_for_word(line, &terms) {
-        (terms[1].shape, terms[1].entry) = (Shape::Name, Entry::default());
+        (terms[1].kind, terms[1].entry) = (TokenKind::Name, Entry::default());
     }
     // `into one happy node: "…"`: no id is a sentence.
     for at in 2..terms.len() {
-        if terms[at - 2].shape == Shape::Key(Key::Node)
+        if terms[at - 2].kind == TokenKind::OptionName(OptionName::Node)
             && terms[at - 1].is(':')
             && terms[at].is_text()
             && terms[at].text.of(line).contains(' ')
         {
-            terms[at - 2].shape = Shape::Word;
+            terms[at - 2].kind = TokenKind::Word;
         }
     }
     terms
 }
 
-/// Whether a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.
+/// True if a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.
 pub(super) fn could_be_id(text: &str) -> bool {
     (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() && !b"ilou".contains(&b))
 }
 
-/// Whether the number at `at` counts something, or says where: nothing else makes a number of four digits one.
-fn counts(terms: &[Term], at: usize) -> bool {
-    let unit = |term: &Term| {
+/// True if the number at `at` counts something, or says where: nothing else makes a number of four digits one.
+fn counts(terms: &[AnnotatedToken], at: usize) -> bool {
+    let unit = |term: &AnnotatedToken| {
         matches!(
             term.entry.noun,
             Some(Noun::Token | Noun::Line | Noun::Turn | Noun::Character | Noun::Word | Noun::Level | Noun::Maximum)
@@ -202,38 +224,43 @@ fn counts(terms: &[Term], at: usize) -> bool {
     let before = at.checked_sub(1).map(|before| &terms[before]);
     before.is_some_and(|before| {
         unit(before)
-            || matches!(before.shape, Shape::Key(_) | Shape::Flag | Shape::Mark(':' | '=' | '-') | Shape::Number(_))
+            || matches!(
+                before.kind,
+                TokenKind::OptionName(_) | TokenKind::Flag | TokenKind::Mark(':' | '=' | '-') | TokenKind::Number(_)
+            )
             || matches!(before.entry.prep, Some(Prep::At | Prep::By | Prep::About | Prep::Through))
-            || before.entry.func == Some(Func::Adjective) && before.entry.prep.is_none()
+            || before.entry.func == Some(FunctionWord::Adjective) && before.entry.prep.is_none()
     }) || terms.get(at + 1).is_some_and(unit)
-        || terms.get(at + 1..).is_some_and(|rest| rest.iter().take(3).any(unit)) && !terms[at..].iter().any(Term::is_id)
+        || terms.get(at + 1..).is_some_and(|rest| rest.iter().take(3).any(unit))
+            && !terms[at..].iter().any(AnnotatedToken::is_id)
 }
 
-/// Whether the second term is rather an id than the word it looks like: `edit dead "…"`. It stands where the canonical
+/// True if the second term is rather an id than the word it looks like: `edit dead "…"`. It stands where the canonical
 /// form has an id, and as a participle or an adjective it has nothing to go with there. An id that is none is answered
 /// with an error; a word that is passed over makes another node's command of the line.
-fn id_for_word(line: &str, terms: &[Term]) -> bool {
+fn id_for_word(line: &str, terms: &[AnnotatedToken]) -> bool {
     let [verb, word, rest @ ..] = terms else { return false };
     let entry = word.entry;
-    let idle = entry.noun.is_none() && entry.prep.is_none() && entry.lead.is_none() && entry.number.is_none();
+    let idle = entry.noun.is_none() && entry.prep.is_none() && entry.option.is_none() && entry.number.is_none();
     let participle = entry.func.is_none() && matches!(entry.verb, Some((_, Form::Past)));
-    word.shape == Shape::Word
+    word.kind == TokenKind::Word
         && idle
-        && (participle || entry.func == Some(Func::Adjective))
+        && (participle || entry.func == Some(FunctionWord::Adjective))
         && could_be_id(word.text.of(line))
         && rest.first().is_none_or(|next| {
             next.is_text()
-                || matches!(next.shape, Shape::Key(_) | Shape::Flag)
+                || matches!(next.kind, TokenKind::OptionName(_) | TokenKind::Flag)
                 || matches!(next.entry.prep, Some(Prep::To | Prep::From | Prep::Under))
         })
         && TABLE.iter().any(|row| row.name == verb.text.of(line) && row.forms.iter().any(|form| form.contains(" ID")))
 }
 
 /// Finds out what a word is.
-fn word(text: &str, term: &mut Term) {
+fn word(text: &str, term: &mut AnnotatedToken) {
     term.entry = lexicon::look_up(text);
     if term.entry.is_known() {
-        term.shape = term.entry.number.filter(|_| text.len() > 1).map_or(Shape::Word, |n| Shape::Number(u32::from(n)));
+        term.kind =
+            term.entry.number.filter(|_| text.len() > 1).map_or(TokenKind::Word, |n| TokenKind::Number(u32::from(n)));
         return;
     }
     let bare = text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(text);
@@ -241,49 +268,49 @@ fn word(text: &str, term: &mut Term) {
         term.text.end = term.text.start + bare.len();
         let entry = lexicon::look_up(bare);
         if entry.is_known() {
-            (term.entry, term.shape) = (entry, Shape::Word);
+            (term.entry, term.kind) = (entry, TokenKind::Word);
             return;
         }
     }
-    term.shape = shape(bare);
+    term.kind = shape(bare);
     // A long noun that is misspelt: `continuatons`.
-    if term.shape == Shape::Name
+    if term.kind == TokenKind::Name
         && bare.len() > 6
-        && let Some(word) = lexicon::slip(bare)
+        && let Some(word) = lexicon::correct_typo(bare)
         && lexicon::look_up(word).noun.is_some()
     {
-        (term.entry, term.shape, term.slipped) = (lexicon::look_up(word), Shape::Word, true);
+        (term.entry, term.kind, term.corrected) = (lexicon::look_up(word), TokenKind::Word, true);
     }
     // Four consonants are no word of any story.
     let consonants = |b: u8| b.is_ascii_lowercase() && !b"aeiouy".contains(&b);
-    if term.shape == Shape::Name && bare.len() == 4 && bare.bytes().all(consonants) {
-        term.shape = Shape::Id;
+    if term.kind == TokenKind::Name && bare.len() == 4 && bare.bytes().all(consonants) {
+        term.kind = TokenKind::Id;
     }
 }
 
 /// The shape of a word that the lexicon does not know.
-fn shape(text: &str) -> Shape {
+fn shape(text: &str) -> TokenKind {
     if let Some(number) = number(text) {
         return number;
     }
     if is_id(text) {
-        return Shape::Id;
+        return TokenKind::Id;
     }
     if let Some((first, begins)) = halves(text) {
         let (a, b) = (&text[..first], &text[begins..]);
         let plain = |half: &str| half.trim_start_matches(['L', 'l']).parse();
         match (plain(a), plain(b)) {
-            (Ok(a), Ok(b)) => return Shape::Range(a, b),
+            (Ok(a), Ok(b)) => return TokenKind::Range(a, b),
             _ if text.contains('-') && tens(a).is_some() && units(b).is_some() => {
-                return Shape::Number(tens(a).unwrap_or_default() + units(b).unwrap_or_default());
+                return TokenKind::Number(tens(a).unwrap_or_default() + units(b).unwrap_or_default());
             }
-            _ if is_id(a) && is_id(b) => return Shape::IdRange { ends: first, begins },
+            _ if is_id(a) && is_id(b) => return TokenKind::IdRange { ends: first, begins },
             _ => {}
         }
     }
     let name = text.rsplit('/').next().unwrap_or("");
     let pointed = name.rsplit_once('.').is_some_and(|(_, end)| end.starts_with(|c: char| c.is_alphabetic()));
-    if pointed || text.contains('/') { Shape::File } else { Shape::Name }
+    if pointed || text.contains('/') { TokenKind::File } else { TokenKind::Name }
 }
 
 /// `forty`, of `forty-two`.
@@ -297,7 +324,7 @@ fn units(word: &str) -> Option<u32> {
 }
 
 /// Digits, also with an `x` for times (`x3`, `3x`), a hash or the ending of an ordinal.
-pub(super) fn number(text: &str) -> Option<Shape> {
+pub(super) fn number(text: &str) -> Option<TokenKind> {
     let bytes = text.as_bytes();
     let short = bytes.len() <= 3;
     let digits = match bytes {
@@ -316,10 +343,10 @@ pub(super) fn number(text: &str) -> Option<Shape> {
     if digits.is_empty() || digits.len() >= 6 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    digits.parse().ok().map(Shape::Number)
+    digits.parse().ok().map(TokenKind::Number)
 }
 
-/// Whether a word looks like an id: letters and digits, at least three, with a digit among them.
+/// True if a word looks like an id: letters and digits, at least three, with a digit among them.
 pub(super) fn is_id(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     if !(3..=26).contains(&text.len()) || !text.bytes().all(|b| b.is_ascii_alphanumeric()) || digits == 0 {
@@ -332,12 +359,12 @@ pub(super) fn is_id(text: &str) -> bool {
     }
 }
 
-/// Whether digits alone may be an id: shorter ones count something.
+/// True if digits alone may be an id: shorter ones count something.
 pub(super) fn is_number_id(text: &str) -> bool {
     (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Where the first half of a range ends and the second begins.
+/// Offsets of the end of the first half of a range and of the start of the second.
 fn halves(text: &str) -> Option<(usize, usize)> {
     let at = text.find(['-', '–', '…', '.'])?;
     let begins =

@@ -1,19 +1,19 @@
-//! How a clause begins: whether it asks there, after all politeness.
+//! Reading of the start of a clause: request or not, after polite openings.
 
-use super::{Head, Reader, Speech, Zone, is_finite};
+use super::{ClauseRole, ClauseStart, IntentParser, Utterance, is_finite};
 use crate::arrow::{
-    lexicon::{self, Form, Func, Noun, Prep, Verb},
+    annotate_tokens::{AnnotatedToken, TokenKind},
+    lexicon::{self, Form, FunctionWord, Noun, Prep, Verb},
     phrases,
-    terms::{Shape, Term},
 };
 
-impl Reader<'_> {
+impl IntentParser<'_> {
     /// The first term after politeness, and whether a clause that begins at `at` asks there.
-    pub(super) fn head(&mut self, at: usize, first: bool) -> Head {
+    pub(super) fn head(&mut self, at: usize, first: bool) -> ClauseStart {
         let mut at = at;
         let mut gerund = false;
         loop {
-            let Some(term) = self.terms.get(at) else { return Head::Other };
+            let Some(term) = self.terms.get(at) else { return ClauseStart::Other };
             let text = term.text.of(self.line);
             if let Some((length, what)) = phrases::padding(self.line, &self.terms[at..]) {
                 at += length;
@@ -23,169 +23,177 @@ impl Reader<'_> {
                 continue;
             }
             let entry = term.entry;
-            match (term.shape, entry.func) {
-                (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{' | '$' | '/' | '<'), _) => {
-                    at += 1
-                }
+            match (term.kind, entry.func) {
+                (
+                    TokenKind::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{' | '$' | '/' | '<'),
+                    _,
+                ) => at += 1,
                 // `oh no, that was wrong, undo it`, `wait, open it`
-                (Shape::Word, _) if first && self.is_interjection(at) => at += 2,
+                (TokenKind::Word, _) if first && self.is_interjection(at) => at += 2,
                 // `already read all of it`: here the past looks like the present.
-                (_, Some(Func::Pad))
+                (_, Some(FunctionWord::Pad))
                     if text.eq_ignore_ascii_case("already") && lexicon::is_unchanged(self.text_at(at + 1)) =>
                 {
-                    return Head::Speech(Speech::Remark);
+                    return ClauseStart::Utterance(Utterance::Remark);
                 }
                 // `pleease show me`
-                (Shape::Name, _) if lexicon::slip(text) == Some("please") => {
+                (TokenKind::Name, _) if lexicon::correct_typo(text) == Some("please") => {
                     self.polite = true;
                     at += 1;
                 }
                 // `never mind the branch, take me back`
-                (_, Some(Func::Not))
+                (_, Some(FunctionWord::Not))
                     if text.eq_ignore_ascii_case("never") && self.text_at(at + 1) == "mind" && first =>
                 {
                     let comma = (at..self.terms.len()).find(|at| self.terms[*at].is(','));
                     match comma {
                         Some(comma) => at = comma,
-                        None => return Head::Speech(Speech::Negated),
+                        None => return ClauseStart::Utterance(Utterance::Negated),
                     }
                 }
-                (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
+                (_, Some(FunctionWord::Not)) => return ClauseStart::Utterance(Utterance::Negated),
                 // `if it isn't too much trouble, show me a7x2`
-                (_, Some(Func::If)) if phrases::is_polite_condition(self.line, &self.terms[at..]) => {
+                (_, Some(FunctionWord::If)) if phrases::is_polite_condition(self.line, &self.terms[at..]) => {
                     match (at..self.terms.len()).find(|at| self.terms[*at].is(',')) {
                         Some(comma) => at = comma,
-                        None => return Head::Speech(Speech::Hypothetical),
+                        None => return ClauseStart::Utterance(Utterance::Hypothetical),
                     }
                     self.polite = true;
                 }
-                (_, Some(Func::If | Func::Later)) => return Head::Speech(Speech::Hypothetical),
-                (_, Some(Func::What)) if first => return self.question(at),
-                (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
+                (_, Some(FunctionWord::If | FunctionWord::Later)) => {
+                    return ClauseStart::Utterance(Utterance::Hypothetical);
+                }
+                (_, Some(FunctionWord::What)) if first => return self.question(at),
+                (_, Some(FunctionWord::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
                     return self.question(at);
                 }
-                (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
+                (_, Some(FunctionWord::Why)) => return ClauseStart::Utterance(Utterance::Question),
                 // `do it again, redo`
-                (_, Some(Func::Do))
-                    if first && text.eq_ignore_ascii_case("do") && matches!(self.func_at(at + 1), Some(Func::It)) =>
+                (_, Some(FunctionWord::Do))
+                    if first
+                        && text.eq_ignore_ascii_case("do")
+                        && matches!(self.func_at(at + 1), Some(FunctionWord::It)) =>
                 {
-                    return Head::Other;
+                    return ClauseStart::Other;
                 }
-                (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
-                (_, Some(Func::Pad | Func::Then | Func::And))
-                    if entry.verb.is_none() || entry.func == Some(Func::Pad) =>
+                (_, Some(FunctionWord::Be | FunctionWord::Do | FunctionWord::Have | FunctionWord::Modal)) if first => {
+                    return self.asking(at);
+                }
+                (_, Some(FunctionWord::Pad | FunctionWord::Then | FunctionWord::And))
+                    if entry.verb.is_none() || entry.func == Some(FunctionWord::Pad) =>
                 {
                     self.polite |= matches!(text, "please" | "pls" | "plz" | "kindly" | "Please" | "Kindly");
                     gerund |= self.polite;
                     at += 1;
                 }
-                (_, Some(Func::Doubt)) => {
+                (_, Some(FunctionWord::Doubt)) => {
                     self.doubtful = true;
                     at += 1;
                 }
-                (_, Some(Func::Lets)) => at += 1,
+                (_, Some(FunctionWord::Lets)) => at += 1,
                 // `you can safely delete a7x2`
-                (Shape::Name, _) if text.ends_with("ly") && self.verb_at(at + 1).is_some() => at += 1,
-                (_, Some(Func::Sub)) if first && text.eq_ignore_ascii_case("so") => at += 1,
+                (TokenKind::Name, _) if text.ends_with("ly") && self.verb_at(at + 1).is_some() => at += 1,
+                (_, Some(FunctionWord::Sub)) if first && text.eq_ignore_ascii_case("so") => at += 1,
                 _ => break,
             }
         }
         self.imperative(at, first, gerund)
     }
 
-    /// Whether an imperative stands at `at`.
-    pub(super) fn imperative(&mut self, at: usize, first: bool, gerund: bool) -> Head {
-        let Some(term) = self.terms.get(at) else { return Head::Other };
+    /// True if an imperative stands at `at`.
+    pub(super) fn imperative(&mut self, at: usize, first: bool, gerund: bool) -> ClauseStart {
+        let Some(term) = self.terms.get(at) else { return ClauseStart::Other };
         if first
-            && (term.shape == Shape::Name || term.shape == Shape::Id && !term.bracketed)
+            && (term.kind == TokenKind::Name || term.kind == TokenKind::Id && !term.bracketed)
             && term.entry.verb.is_none()
         {
             let text = term.text.of(self.line);
-            if let Some(word) = lexicon::slip(text) {
+            if let Some(word) = lexicon::correct_typo(text) {
                 let term = &mut self.terms[at];
-                (term.entry, term.slipped, term.shape) = (lexicon::look_up(word), true, Shape::Word);
+                (term.entry, term.corrected, term.kind) = (lexicon::look_up(word), true, TokenKind::Word);
             }
         }
         // `[diff] a7x2 b3k9`
         if first && self.terms[at].bracketed {
             let text = self.text_at(at);
             let entry = lexicon::look_up(text);
-            let slip = lexicon::slip(text).filter(|_| !entry.is_known());
-            let entry = slip.map_or(entry, lexicon::look_up);
+            let correct_typo = lexicon::correct_typo(text).filter(|_| !entry.is_known());
+            let entry = correct_typo.map_or(entry, lexicon::look_up);
             if entry.base().is_some() {
-                (self.terms[at].entry, self.terms[at].shape) = (entry, Shape::Word);
+                (self.terms[at].entry, self.terms[at].kind) = (entry, TokenKind::Word);
             }
         }
         let term = &self.terms[at];
-        if !matches!(term.shape, Shape::Word) {
-            return Head::Other;
+        if !matches!(term.kind, TokenKind::Word) {
+            return ClauseStart::Other;
         }
         // `I'd like to be at a7x2`
         if self.text_at(at) == "be"
             && matches!(self.terms.get(at + 1).and_then(|next| next.entry.prep), Some(Prep::At | Prep::In | Prep::On))
         {
-            return Head::Request(at, Verb::Go);
+            return ClauseStart::Request(at, Verb::Go);
         }
         // `come on`, `hide and seek`
         let idiom = matches!(self.text_at(at), "come" | "Come") && self.text_at(at + 1) == "on"
-            || self.func_at(at + 1) == Some(Func::And) && self.terms[at + 1].entry.prep.is_none();
+            || self.func_at(at + 1) == Some(FunctionWord::And) && self.terms[at + 1].entry.prep.is_none();
         if idiom && term.entry.verb.is_some() && !matches!(term.entry.verb, Some((Verb::Go | Verb::Take, _))) && first {
-            return Head::Other;
+            return ClauseStart::Other;
         }
         // `item 3 is done`
         if first
             && term.entry.noun == Some(Noun::Todo)
             && term.entry.verb.is_none()
-            && matches!(self.terms.get(at + 1).map(|next| next.shape), Some(Shape::Number(_)))
+            && matches!(self.terms.get(at + 1).map(|next| next.kind), Some(TokenKind::Number(_)))
             && matches!(self.text_at(at + 2), "is" | "done")
         {
-            return Head::Request(at, Verb::Todo);
+            return ClauseStart::Request(at, Verb::Todo);
         }
-        if phrases::refrains(self.line, &self.terms[at..]) {
-            return Head::Speech(Speech::Negated);
+        if phrases::is_prohibition(self.line, &self.terms[at..]) {
+            return ClauseStart::Utterance(Utterance::Negated);
         }
         // `decision: the keeper never marries`
         if matches!(term.entry.noun, Some(Noun::Decision | Noun::Constraint))
             && self.terms.get(at + 1).is_some_and(|next| next.is(':'))
         {
-            self.zones[at] = Zone::Main;
-            return Head::Request(at, Verb::Decide);
+            self.zones[at] = ClauseRole::Main;
+            return ClauseStart::Request(at, Verb::Decide);
         }
         // `git branch -D a7x2`
         if term.entry.noun == Some(Noun::Branch)
             && self
                 .terms
                 .get(at + 1)
-                .is_some_and(|next| next.shape == Shape::Flag && matches!(next.text.of(self.line), "D" | "d"))
+                .is_some_and(|next| next.kind == TokenKind::Flag && matches!(next.text.of(self.line), "D" | "d"))
         {
-            return Head::Request(at, Verb::Prune);
+            return ClauseStart::Request(at, Verb::Prune);
         }
-        let Some((verb, form)) = term.entry.verb else { return Head::Other };
+        let Some((verb, form)) = term.entry.verb else { return ClauseStart::Other };
         // `restoring please a7x2`
         // `annotating a7x2: "weak"`
-        let content =
-            phrases::bears_content(verb) && self.terms.iter().any(Term::is_text) && !self.tells(self.terms.len());
+        let content = phrases::bears_content(verb)
+            && self.terms.iter().any(AnnotatedToken::is_text)
+            && !self.tells(self.terms.len());
         let gerund = gerund
             || first && content && form == Form::Ing
             || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
         if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
-            return Head::Other;
+            return ClauseStart::Other;
         }
         // `help wanted`, `link broken`
         let names = term.entry.noun.is_some() && !matches!(verb, Verb::Memory | Verb::List | Verb::Todo);
         if names && matches!(self.verb_at(at + 1), Some((_, Form::Past))) && self.ends(at + 2) {
-            return Head::Other;
+            return ClauseStart::Other;
         }
         // A verb that another finite verb follows is a noun: `memory is fuzzy here`.
         // `get rid of`
         if verb == Verb::Get && self.text_at(at + 1) == "rid" {
-            return Head::Request(at + 1, Verb::Remove);
+            return ClauseStart::Request(at + 1, Verb::Remove);
         }
         let finite = self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text());
         // `undo takes back one step`
         let third = !phrases::embeds(verb) && matches!(self.verb_at(at + 1), Some((_, Form::Third)));
         if finite || third && self.terms[at + 1].entry.prep.is_none() && self.text_at(at + 1).ends_with("es") {
-            return Head::Other;
+            return ClauseStart::Other;
         }
         // `go look at`, `let go of`
         if let Some((chained, Form::Base)) = self.verb_at(at + 1)
@@ -193,39 +201,39 @@ impl Reader<'_> {
             && !matches!(chained, Verb::Name | Verb::Limit)
         {
             match (verb, chained) {
-                (Verb::Ask, Verb::Go) => return Head::Request(at, Verb::Drop),
+                (Verb::Ask, Verb::Go) => return ClauseStart::Request(at, Verb::Drop),
                 (Verb::Go, _) if matches!(self.text_at(at), "go" | "Go") => {
                     return self.imperative(at + 1, first, gerund);
                 }
-                (Verb::Go, _) => return Head::Other,
+                (Verb::Go, _) => return ClauseStart::Other,
                 (Verb::Stash, Verb::Put) => {
-                    self.zones[at] = Zone::Main;
-                    return Head::Request(at + 1, Verb::Recall);
+                    self.zones[at] = ClauseRole::Main;
+                    return ClauseStart::Request(at + 1, Verb::Recall);
                 }
-                (Verb::Stash, Verb::Carry) => return Head::Request(at, Verb::Stash),
+                (Verb::Stash, Verb::Carry) => return ClauseStart::Request(at, Verb::Stash),
                 // `bookmark remove a7x2`: the noun comes first.
                 (
                     Verb::Stash | Verb::Bookmark | Verb::Pin | Verb::Link | Verb::Memory | Verb::Tree,
                     Verb::Drop | Verb::Remove | Verb::See | Verb::List,
                 ) => {
-                    self.zones[at] = Zone::Main;
-                    return Head::Request(at + 1, chained);
+                    self.zones[at] = ClauseRole::Main;
+                    return ClauseStart::Request(at + 1, chained);
                 }
                 _ => {}
             }
         }
         // `skip ahead to`
         if verb == Verb::Skip && matches!(self.text_at(at + 1), "ahead" | "to" | "forward" | "on") {
-            return Head::Request(at, Verb::Go);
+            return ClauseStart::Request(at, Verb::Go);
         }
         if verb == Verb::Skip || verb == Verb::Pause && self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Ing)
         {
-            return Head::Speech(Speech::Negated);
+            return ClauseStart::Utterance(Utterance::Negated);
         }
-        Head::Request(at, verb)
+        ClauseStart::Request(at, verb)
     }
 
-    /// Whether the word at `at` only calls for attention: `no,`, `wait,`.
+    /// True if the word at `at` only calls for attention: `no,`, `wait,`.
     fn is_interjection(&self, at: usize) -> bool {
         matches!(self.text_at(at).to_ascii_lowercase().as_str(), "no" | "nope" | "wait" | "look" | "listen")
             && self.terms.get(at + 1).is_some_and(|next| next.is(','))
@@ -241,7 +249,7 @@ impl Reader<'_> {
             let requested = matches!(self.text_at(at), "is" | "are")
                 && self.terms[at + 1..].iter().any(|term| term.text.of(self.line) == "requested")
                 && self.terms[at + 1..].iter().all(|term| {
-                    matches!(term.entry.func, Some(Func::Pad))
+                    matches!(term.entry.func, Some(FunctionWord::Pad))
                         || term.is('.')
                         || matches!(term.text.of(self.line), "requested" | "hereby" | "respectfully")
                 });
@@ -259,16 +267,16 @@ impl Reader<'_> {
             let asks = matches!(self.text_at(at), "would" | "will" | "could" | "can")
                 && self.text_at(at + 1) == "you"
                 && self.terms[at + 2..].iter().all(|term| term.is('?'));
-            let condition = self.func_at(at) == Some(Func::If)
+            let condition = self.func_at(at) == Some(FunctionWord::If)
                 && self.text_at(at + 1) == "you"
                 && self.terms[at + 2..].iter().all(|term| {
-                    matches!(term.shape, Shape::Mark('.' | '!' | '?'))
+                    matches!(term.kind, TokenKind::Mark('.' | '!' | '?'))
                         || matches!(term.text.of(self.line), "would" | "please" | "will" | "can" | "could" | "may")
                 });
             let condition = condition
-                || self.func_at(at) == Some(Func::If)
+                || self.func_at(at) == Some(FunctionWord::If)
                     && phrases::is_polite_condition(self.line, &self.terms[at..])
-                    && !self.terms[at..].iter().any(|term| matches!(term.shape, Shape::Mark(',' | ';' | ':')));
+                    && !self.terms[at..].iter().any(|term| matches!(term.kind, TokenKind::Mark(',' | ';' | ':')));
             if self.terms[at - 1].is(',') && (asks || condition) {
                 self.terms.truncate(at - 1);
                 self.zones.truncate(at - 1);
@@ -279,32 +287,32 @@ impl Reader<'_> {
     }
 
     /// A line that begins with a word for a question: what it asks for, if that can be shown.
-    pub(super) fn question(&mut self, at: usize) -> Head {
+    pub(super) fn question(&mut self, at: usize) -> ClauseStart {
         match phrases::question(self.line, &self.terms[at..]) {
             Some(verb) => {
                 self.questioned = true;
-                Head::Request(at, verb)
+                ClauseStart::Request(at, verb)
             }
-            None => Head::Speech(Speech::Question),
+            None => ClauseStart::Utterance(Utterance::Question),
         }
     }
 
     /// A line that begins with an auxiliary verb: `could Gemini carry on from a7x2`.
-    pub(super) fn asking(&mut self, at: usize) -> Head {
-        let modal = self.func_at(at) == Some(Func::Modal) && !self.text_at(at).eq_ignore_ascii_case("will");
+    pub(super) fn asking(&mut self, at: usize) -> ClauseStart {
+        let modal = self.func_at(at) == Some(FunctionWord::Modal) && !self.text_at(at).eq_ignore_ascii_case("will");
         // `can the agent "Poet" continue a7x2`
-        let names = |term: &&Term| {
-            matches!(term.shape, Shape::Name | Shape::Text { .. })
-                || term.entry.func == Some(Func::Det)
+        let names = |term: &&AnnotatedToken| {
+            matches!(term.kind, TokenKind::Name | TokenKind::Text { .. })
+                || term.entry.func == Some(FunctionWord::Det)
                 || term.entry.noun == Some(Noun::Agent)
         };
         let named = self.terms[at + 1..].iter().take_while(names).count();
         let behind = at + 1 + named;
         match self.verb_at(behind) {
             Some((verb @ (Verb::Continue | Verb::Carry), Form::Base)) if modal && named > 0 => {
-                self.zones[at + 1..behind].fill(Zone::Main);
+                self.zones[at + 1..behind].fill(ClauseRole::Main);
                 self.polite = true;
-                Head::Request(behind, verb)
+                ClauseStart::Request(behind, verb)
             }
             // `could a7x2 be merged`
             _ if modal
@@ -312,9 +320,9 @@ impl Reader<'_> {
                 && (at..self.terms.len()).any(|at| self.text_at(at) == "be") =>
             {
                 self.polite = true;
-                Head::Other
+                ClauseStart::Other
             }
-            _ => Head::Speech(Speech::Question),
+            _ => ClauseStart::Utterance(Utterance::Question),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Commands about documents, about what the agent keeps, and the rest.
 
-use super::{BindError, Binder, Bound, MOST_RESULTS, is_node};
+use super::{BindError, Binder, Bound, MAX_SEARCH_RESULTS, is_node};
 use crate::arrow::{
     Command, DecisionKind, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, SearchDepth, Topic,
     WritePlace,
-    args::{Arg, What},
-    key::Key,
+    args::{Arg, ArgKind},
     lexicon::{Noun, Prep, Verb},
+    option_name::OptionName,
 };
 use crate::{tools::TABLE, types::TodoDraft};
 
@@ -16,7 +16,9 @@ impl Binder<'_, '_> {
         let doc = self.doc().or_else(|| self.text_where(|arg| arg.key.is_none()));
         let verb = self.at;
         doc.or_else(|| {
-            self.bag.take(|arg| arg.what == What::Name && arg.at == verb + 1).map(|arg| self.bag.value(&arg))
+            self.arguments
+                .take(|arg| arg.kind == ArgKind::Name && arg.at == verb + 1)
+                .map(|arg| self.arguments.value(&arg))
         })
         .ok_or(BindError::Missing("a document's name"))
     }
@@ -24,7 +26,7 @@ impl Binder<'_, '_> {
     pub(super) fn read(&mut self) -> Bound {
         let section = self.section();
         // `head -n 30`
-        let head = self.said == "head";
+        let head = self.verb_text == "head";
         let lines = self.range(|_| true).map(|range| if head { Range { first: 1, ..range } } else { range });
         let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == Verb::Summarise;
         let doc = self.needed_doc()?;
@@ -32,15 +34,16 @@ impl Binder<'_, '_> {
     }
 
     fn section(&mut self) -> Option<String> {
-        self.name_for(&[Key::Section])
+        self.name_for(&[OptionName::Section])
     }
 
     pub(super) fn write(&mut self) -> Bound {
         let doc = self.doc();
         // `insert the heading "x"`: of one text, only `replace` means a section.
-        let texts = self.bag.args.iter().filter(|arg| matches!(arg.what, What::Text { .. })).count();
+        let texts = self.arguments.items.iter().filter(|arg| matches!(arg.kind, ArgKind::Text { .. })).count();
         let sections = texts > 1 || matches!(self.verb, Verb::Replace | Verb::Edit);
-        let replaces = self.name_for(if sections { &[Key::Replace, Key::Section] } else { &[Key::Replace] });
+        let replaces =
+            self.name_for(if sections { &[OptionName::Replace, OptionName::Section] } else { &[OptionName::Replace] });
         let place = match replaces {
             Some(section) => Some(WritePlace::Section(section)),
             None => self.place(),
@@ -51,7 +54,8 @@ impl Binder<'_, '_> {
             None => self
                 .text_where(|arg| matches!(arg.prep, Some(Prep::To | Prep::Into | Prep::In | Prep::On | Prep::Of)))
                 .or_else(|| {
-                    let texts = self.bag.args.iter().filter(|arg| matches!(arg.what, What::Text { .. })).count();
+                    let texts =
+                        self.arguments.items.iter().filter(|arg| matches!(arg.kind, ArgKind::Text { .. })).count();
                     if texts > 1 { self.text_where(|_| true) } else { None }
                 })
                 .ok_or(BindError::Missing("a document's name"))?,
@@ -62,9 +66,12 @@ impl Binder<'_, '_> {
     }
 
     fn place(&mut self) -> Option<WritePlace> {
-        let said = self.bag.take(|arg| arg.key == Some(Key::At)).map(|arg| (arg.what, self.bag.value(&arg)));
+        let said = self
+            .arguments
+            .take(|arg| arg.key == Some(OptionName::At))
+            .map(|arg| (arg.kind, self.arguments.value(&arg)));
         match said.as_ref().map(|(what, text)| (*what, text.as_str())) {
-            Some((What::Number(line), _)) => return Some(WritePlace::Line(line)),
+            Some((ArgKind::Number(line), _)) => return Some(WritePlace::Line(line)),
             Some((_, "start" | "top" | "beginning")) => return Some(WritePlace::Start),
             Some((_, "end" | "bottom")) => return Some(WritePlace::End),
             _ => {}
@@ -72,10 +79,10 @@ impl Binder<'_, '_> {
         if let Some((line, _)) = self.number(|_| true) {
             return Some(WritePlace::Line(line));
         }
-        if self.names(Noun::Start) || self.names(Noun::Root) || self.said == "prepend" {
+        if self.names(Noun::Start) || self.names(Noun::Root) || self.verb_text == "prepend" {
             return Some(WritePlace::Start);
         }
-        if self.names(Noun::End) && self.said != "append" && self.verb != Verb::Add {
+        if self.names(Noun::End) && self.verb_text != "append" && self.verb != Verb::Add {
             return Some(WritePlace::End);
         }
         Some(WritePlace::Append)
@@ -92,10 +99,10 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn stash(&mut self) -> Bound {
-        let range = self.bag.args.iter().any(|arg| matches!(arg.what, What::IdRange { .. }));
-        let ids = self.bag.args.iter().filter(|arg| is_node(arg)).count();
+        let range = self.arguments.items.iter().any(|arg| matches!(arg.kind, ArgKind::IdRange { .. }));
+        let ids = self.arguments.items.iter().filter(|arg| is_node(arg)).count();
         let summary = range || ids == 2;
-        let content = self.text_for(&[Key::Content]);
+        let content = self.text_for(&[OptionName::Content]);
         let summary_of = if summary { self.span() } else { None };
         let content_of = if summary { None } else { self.node() };
         let has_content = content.is_some() || content_of.is_some() || summary_of.is_some();
@@ -112,78 +119,87 @@ impl Binder<'_, '_> {
     /// Of two texts the one that is said to be the label, else the first.
     fn label_and_text(&mut self) -> (Option<String>, Option<String>) {
         let said = |arg: &Arg| {
-            matches!(arg.key, Some(Key::Label | Key::Stash))
+            matches!(arg.key, Some(OptionName::Label | OptionName::Stash))
                 || matches!(arg.prep, Some(Prep::As | Prep::Under))
                 || arg.arrow
         };
-        let label = self.bag.take(|arg| said(arg) && !matches!(arg.what, What::Id)).or_else(|| {
-            let several = self.bag.args.len() > 1;
-            self.bag.take(|arg| several && matches!(arg.what, What::Text { .. } | What::Name))
+        let label = self.arguments.take(|arg| said(arg) && !matches!(arg.kind, ArgKind::Id)).or_else(|| {
+            let several = self.arguments.items.len() > 1;
+            self.arguments.take(|arg| several && matches!(arg.kind, ArgKind::Text { .. } | ArgKind::Name))
         });
-        let label = label.map(|arg| self.bag.value(&arg));
+        let label = label.map(|arg| self.arguments.value(&arg));
         let content = self.text_where(|_| true);
         (label, content)
     }
 
-    /// What narrows a recall down: options by their names alone, since what is said in words may belong to the question.
+    /// Filters of a recall. Only named options count, since free words may belong to the query.
     fn narrowed(&mut self) -> Bound<RecallFilter> {
-        let by =
-            self.option(Key::By, |text| Some(text.to_owned()), "by: human, model, tool, system or an agent's name")?;
-        let scope = self.option(Key::Scope, scope, "scope: session, tree, workspace or all")?;
-        let path = self.option(Key::Path, node, "path: the id of the node that the path leads to")?;
-        let below = self.option(Key::Below, node, "below: the id of the node that it is all below")?;
+        let by = self.option(
+            OptionName::By,
+            |text| Some(text.to_owned()),
+            "by: human, model, tool, system or an agent's name",
+        )?;
+        let scope = self.option(OptionName::Scope, scope, "scope: session, tree, workspace or all")?;
+        let path = self.option(OptionName::Path, node, "path: the id of the node that the path leads to")?;
+        let below = self.option(OptionName::Below, node, "below: the id of the node that it is all below")?;
         let time = |text: &str| text.parse().ok();
-        let from = self.option(Key::From, time, "from: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
-        let to = self.option(Key::To, time, "to: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
-        let kind =
-            self.option(Key::Kind, |text| text.to_lowercase().parse().ok(), "kind: continuation, annotation, tool …")?;
-        let around = self.option(Key::Around, node, "around: the id of the node in the middle")?;
+        let from =
+            self.option(OptionName::From, time, "from: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
+        let to = self.option(OptionName::To, time, "to: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
+        let kind = self.option(
+            OptionName::Kind,
+            |text| text.to_lowercase().parse().ok(),
+            "kind: continuation, annotation, tool …",
+        )?;
+        let around = self.option(OptionName::Around, node, "around: the id of the node in the middle")?;
         let time = |text: &str| text.eq_ignore_ascii_case("time").then_some(RecallSort::Time);
-        let sort = self.option(Key::Sort, time, "sort: time, which is the newest first")?;
+        let sort = self.option(OptionName::Sort, time, "sort: time, which is the newest first")?;
         let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
         Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort })
     }
 
     /// True if a word stands alone outside the quotes of a recall that has a text in quotes or a tool, or as a flag.
     fn switched(&self, name: &str) -> bool {
-        let line = self.bag.line.replace("\\\\", "").replace("\\\"", "");
+        let line = self.arguments.line.replace("\\\\", "").replace("\\\"", "");
         let outside = || line.split('"').step_by(2).flat_map(str::split_whitespace);
         let bounded = line.contains('"') || outside().any(|word| word.starts_with("tool:"));
         self.flagged(&[name]) || bounded && outside().any(|word| word.eq_ignore_ascii_case(name))
     }
 
     /// The value of an option, as it is read; `what` says which there are.
-    fn option<T>(&mut self, key: Key, read: impl Fn(&str) -> Option<T>, what: &'static str) -> Bound<Option<T>> {
-        let Some(arg) = self.bag.take(|arg| arg.key == Some(key)) else { return Ok(None) };
-        read(self.bag.value(&arg).trim()).map(Some).ok_or(BindError::Missing(what))
+    fn option<T>(&mut self, key: OptionName, read: impl Fn(&str) -> Option<T>, what: &'static str) -> Bound<Option<T>> {
+        let Some(arg) = self.arguments.take(|arg| arg.key == Some(key)) else { return Ok(None) };
+        read(self.arguments.value(&arg).trim()).map(Some).ok_or(BindError::Missing(what))
     }
 
     pub(super) fn recall(&mut self) -> Bound {
         let only = self.narrowed()?;
-        let tool = self.name_for(&[Key::Tool]).or_else(|| {
+        let tool = self.name_for(&[OptionName::Tool]).or_else(|| {
             // `calls of the undo tool`
-            let own = self.bag.signs.tool.filter(|_| self.names(Noun::Tool)).map(|tool| tool.name().to_owned());
+            let own =
+                self.arguments.modifiers.tool.filter(|_| self.names(Noun::Tool)).map(|tool| tool.name().to_owned());
             let named = self.names(Noun::Tool);
-            own.or_else(|| self.name_where(|arg| named && arg.what == What::Name))
+            own.or_else(|| self.name_where(|arg| named && arg.kind == ArgKind::Name))
         });
         let limit = self.number(|arg| {
-            arg.key == Some(Key::Limit)
+            arg.key == Some(OptionName::Limit)
                 || matches!(arg.unit, Some(Noun::Result))
                 || tool.is_some() && arg.unit != Some(Noun::Turn)
         });
         // `search the archive for "x", only two`
-        let texts = self.bag.args.iter().any(|arg| matches!(arg.what, What::Text { .. }));
+        let texts = self.arguments.items.iter().any(|arg| matches!(arg.kind, ArgKind::Text { .. }));
         let limit = limit.or_else(|| if texts && !self.names(Noun::Turn) { self.number(|_| true) } else { None });
         let limit = limit.map(|(number, _)| number);
         let turns = if tool.is_none() { self.range(|_| true) } else { None };
-        let labelled = self.bag.args.iter().any(|arg| matches!(arg.key, Some(Key::Label | Key::Stash)));
+        let labelled =
+            self.arguments.items.iter().any(|arg| matches!(arg.key, Some(OptionName::Label | OptionName::Stash)));
         let searched = self.names(Noun::Archive)
             || self.names(Noun::Query)
             || matches!(self.verb, Verb::Grep | Verb::Search | Verb::Find)
-            || self.bag.signs.searches
+            || self.arguments.modifiers.searches
             || only != RecallFilter::default() && !labelled;
         let summary = tool.is_none() && turns.is_none() && self.names(Noun::Summary);
-        let mut search = self.text_for(&[Key::Query]);
+        let mut search = self.text_for(&[OptionName::Query]);
         let mut label = None;
         if search.is_none() && tool.is_none() && turns.is_none() && !summary && only.around.is_none() {
             if searched {
@@ -209,15 +225,16 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn name_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
-        let arg = self.bag.take(|arg| matches!(arg.what, What::Name | What::File) && fits(arg))?;
-        Some(self.bag.value(&arg))
+        let arg = self.arguments.take(|arg| matches!(arg.kind, ArgKind::Name | ArgKind::File) && fits(arg))?;
+        Some(self.arguments.value(&arg))
     }
 
     pub(super) fn drop(&mut self) -> Bound {
-        let of_stash = self.names(Noun::Stash) || self.said == "unstash";
+        let of_stash = self.names(Noun::Stash) || self.verb_text == "unstash";
         if of_stash {
             let label = self.label().or_else(|| self.name_where(|_| true));
-            let label = label.or_else(|| self.bag.take(|arg| arg.what == What::Id).map(|arg| self.bag.value(&arg)));
+            let label = label
+                .or_else(|| self.arguments.take(|arg| arg.kind == ArgKind::Id).map(|arg| self.arguments.value(&arg)));
             return match label {
                 Some(label) => Ok(Command::Drop { pin: None, stash: Some(label) }),
                 None => Err(BindError::Missing("the label")),
@@ -226,14 +243,11 @@ impl Binder<'_, '_> {
         if !self.names(Noun::Pin) && self.verb != Verb::Unpin {
             return Err(BindError::Missing("which: pin:ID or stash:\"label\""));
         }
-        let said = self.bag.take(|arg| arg.key == Some(Key::Pin)).map(|arg| match arg.what {
-            What::Id => self.node_ref(&arg).0,
-            _ => self.bag.value(&arg),
+        let said = self.arguments.take(|arg| arg.key == Some(OptionName::Pin)).map(|arg| match arg.kind {
+            ArgKind::Id => arg.text.of(self.arguments.line).to_ascii_lowercase(),
+            _ => self.arguments.value(&arg),
         });
-        let pin = said
-            .or_else(|| self.node().map(|node| node.0))
-            .or_else(|| self.doc())
-            .or_else(|| self.text_where(|_| true));
+        let pin = said.or_else(|| self.node_id()).or_else(|| self.doc()).or_else(|| self.text_where(|_| true));
         let pin = pin
             .or_else(|| self.name_where(|_| true))
             .ok_or(BindError::Missing("the pin: an id, or a document's name"))?;
@@ -241,7 +255,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn decide(&mut self) -> Bound {
-        let kind = self.bag.take(|arg| arg.key == Some(Key::Kind)).map(|arg| self.bag.value(&arg));
+        let kind = self.arguments.take(|arg| arg.key == Some(OptionName::Kind)).map(|arg| self.arguments.value(&arg));
         let kind = match kind.as_deref() {
             Some("constraint") => Some(DecisionKind::Constraint),
             Some("decision") => Some(DecisionKind::Decision),
@@ -253,7 +267,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn memory(&mut self) -> Command {
-        self.bag.take(|arg| arg.key == Some(Key::What));
+        self.arguments.take(|arg| arg.key == Some(OptionName::What));
         let view = if self.names(Noun::Trace) {
             Some(MemoryView::Trace)
         } else {
@@ -263,27 +277,33 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn todo(&mut self) -> Bound {
-        let mut todo = Todo { status: self.name_for(&[Key::Status]), ..Todo::default() };
-        let keyed = self.bag.args.iter().find_map(|arg| arg.key.filter(|key| matches!(key, Key::Cancel | Key::Done)));
+        let mut todo = Todo { status: self.name_for(&[OptionName::Status]), ..Todo::default() };
+        let keyed = self
+            .arguments
+            .items
+            .iter()
+            .find_map(|arg| arg.key.filter(|key| matches!(key, OptionName::Cancel | OptionName::Done)));
         let number = self.number(|_| true).map(|(number, _)| number);
         // `add two items`: the items themselves follow.
         let number = number.filter(|_| {
-            self.bag.signs.finishes || !(matches!(self.verb, Verb::Add | Verb::Put) || self.bag.signs.adds)
+            self.arguments.modifiers.finishes
+                || !(matches!(self.verb, Verb::Add | Verb::Put) || self.arguments.modifiers.adds)
         });
-        let cancels = keyed == Some(Key::Cancel)
+        let cancels = keyed == Some(OptionName::Cancel)
             || self.verb == Verb::Cancel
             || self.verb == Verb::Drop
             || self.verb == Verb::Remove
-            || self.bag.signs.cancels;
-        let (context, criteria) = (self.text_for(&[Key::Context]), self.text_for(&[Key::Criteria]));
-        let agent_type = self.name_for(&[Key::Agent]);
-        let resumes = matches!(self.verb, Verb::Resume | Verb::Carry) || self.bag.signs.resumes;
+            || self.arguments.modifiers.cancels;
+        let (context, criteria) = (self.text_for(&[OptionName::Context]), self.text_for(&[OptionName::Criteria]));
+        let agent_type = self.name_for(&[OptionName::Agent]);
+        let resumes = matches!(self.verb, Verb::Resume | Verb::Carry) || self.arguments.modifiers.resumes;
         if let Some(number) = number {
-            todo.outcome = self.text_for(&[Key::Outcome, Key::Note]).or_else(|| self.text_where(|_| true));
+            todo.outcome =
+                self.text_for(&[OptionName::Outcome, OptionName::Note]).or_else(|| self.text_where(|_| true));
             if cancels {
                 todo.cancel = Some(number);
-            } else if keyed == Some(Key::Done)
-                || self.bag.signs.finishes
+            } else if keyed == Some(OptionName::Done)
+                || self.arguments.modifiers.finishes
                 || matches!(self.verb, Verb::Finish | Verb::Check | Verb::Bookmark)
             {
                 todo.done = Some(number);
@@ -302,11 +322,14 @@ impl Binder<'_, '_> {
                 one.agent_type = agent_type;
             }
             let adds = matches!(self.verb, Verb::Add | Verb::Put | Verb::Write | Verb::Make | Verb::Record)
-                || self.bag.signs.adds;
-            if !adds && (cancels || self.bag.signs.finishes || matches!(self.verb, Verb::Finish | Verb::Check)) {
+                || self.arguments.modifiers.adds;
+            if !adds
+                && (cancels || self.arguments.modifiers.finishes || matches!(self.verb, Verb::Finish | Verb::Check))
+            {
                 return Err(BindError::Missing("the item's number"));
             }
-            if todo.add.is_empty() && (adds || cancels || self.bag.signs.finishes || matches!(self.verb, Verb::Finish))
+            if todo.add.is_empty()
+                && (adds || cancels || self.arguments.modifiers.finishes || matches!(self.verb, Verb::Finish))
             {
                 return Err(BindError::Missing("the item: its words, or its number"));
             }
@@ -316,59 +339,68 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn delegate(&mut self) -> Bound {
-        let context = self.text_for(&[Key::Context]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Context)));
-        let wait = match self.bag.take(|arg| arg.key == Some(Key::Wait)).map(|arg| self.bag.value(&arg)) {
-            Some(said) => Some(matches!(said.to_ascii_lowercase().as_str(), "yes" | "true" | "on" | "1")),
-            None => self.bag.signs.waits,
-        };
-        let goal = match self.text_for(&[Key::Goal]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Goal))) {
-            Some(goal) => goal,
-            None => self.content().map_err(|_| BindError::Missing("the goal, in quotes"))?,
-        };
-        let context = context.or_else(|| self.text_where(|arg| arg.prep == Some(Prep::Responder)));
+        let context =
+            self.text_for(&[OptionName::Context]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Context)));
+        let wait =
+            match self.arguments.take(|arg| arg.key == Some(OptionName::Wait)).map(|arg| self.arguments.value(&arg)) {
+                Some(said) => Some(matches!(said.to_ascii_lowercase().as_str(), "yes" | "true" | "on" | "1")),
+                // `delegate "x" in the background`
+                None if self.names(Noun::Background) && self.has(Prep::In) => Some(false),
+                None => self.arguments.modifiers.waits,
+            };
+        let goal =
+            match self.text_for(&[OptionName::Goal]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Goal))) {
+                Some(goal) => goal,
+                None => self.content().map_err(|_| BindError::Missing("the goal, in quotes"))?,
+            };
+        let context = context.or_else(|| self.text_where(|arg| arg.prep == Some(Prep::With)));
         Ok(Command::Delegate { goal, context, wait })
     }
 
     pub(super) fn search(&mut self) -> Bound {
-        let max = self.limited("max", MOST_RESULTS, |arg| {
-            matches!(arg.key, Some(Key::Limit)) || matches!(arg.unit, Some(Noun::Result)) || arg.key != Some(Key::Depth)
+        let max = self.limited("max", MAX_SEARCH_RESULTS, |arg| {
+            matches!(arg.key, Some(OptionName::Limit))
+                || matches!(arg.unit, Some(Noun::Result))
+                || arg.key != Some(OptionName::Depth)
         })?;
-        let depth = match self.bag.take(|arg| arg.key == Some(Key::Depth)).map(|arg| self.bag.value(&arg)) {
-            Some(depth) => Some(if depth == "deep" { SearchDepth::Deep } else { SearchDepth::Basic }),
-            None => self.names(Noun::Level).then_some(SearchDepth::Deep),
-        };
-        let topic = match self.bag.take(|arg| arg.key == Some(Key::Topic)).map(|arg| self.bag.value(&arg)) {
-            Some(topic) => Some(if topic == "news" { Topic::News } else { Topic::General }),
-            None => self.names(Noun::News).then_some(Topic::News),
-        };
+        let depth =
+            match self.arguments.take(|arg| arg.key == Some(OptionName::Depth)).map(|arg| self.arguments.value(&arg)) {
+                Some(depth) => Some(if depth == "deep" { SearchDepth::Deep } else { SearchDepth::Basic }),
+                None => self.names(Noun::Level).then_some(SearchDepth::Deep),
+            };
+        let topic =
+            match self.arguments.take(|arg| arg.key == Some(OptionName::Topic)).map(|arg| self.arguments.value(&arg)) {
+                Some(topic) => Some(if topic == "news" { Topic::News } else { Topic::General }),
+                None => self.names(Noun::News).then_some(Topic::News),
+            };
         let mut exclude = Vec::new();
-        while let Some(site) = self.name_for(&[Key::Exclude]) {
+        while let Some(site) = self.name_for(&[OptionName::Exclude]) {
             exclude.push(site);
         }
         let mut include = Vec::new();
-        while let Some(site) = self.name_for(&[Key::Include]) {
+        while let Some(site) = self.name_for(&[OptionName::Include]) {
             include.push(site);
         }
         while let Some(site) = self.name_where(|arg| {
-            arg.what == What::File
-                && (arg.key == Some(Key::Include)
+            arg.kind == ArgKind::File
+                && (arg.key == Some(OptionName::Include)
                     || matches!(arg.prep, Some(Prep::On | Prep::From | Prep::At | Prep::To)))
         }) {
             include.push(site);
         }
-        let query = self.text_for(&[Key::Query]).or_else(|| self.text_where(|_| true));
+        let query = self.text_for(&[OptionName::Query]).or_else(|| self.text_where(|_| true));
         let query = query.ok_or(BindError::Missing("the query, in quotes"))?;
         Ok(Command::Search { query, depth, topic, max, include, exclude })
     }
 
     pub(super) fn help(&mut self) -> Command {
-        self.bag.args.retain(|arg| !matches!(arg.what, What::Number(_)));
+        self.arguments.items.retain(|arg| !matches!(arg.kind, ArgKind::Number(_)));
         // `tool="recall"`
         let is_tool = |name: &String| TABLE.iter().any(|row| row.name == name);
-        let named = self.name_for(&[Key::Tool]).filter(is_tool);
+        let named = self.name_for(&[OptionName::Tool]).filter(is_tool);
         // `how does "merge" work?`
         let named = named.or_else(|| self.text_where(|_| true).filter(is_tool));
-        Command::Help { tool: named.or_else(|| self.bag.signs.tool.map(|tool| tool.name().to_owned())) }
+        Command::Help { tool: named.or_else(|| self.arguments.modifiers.tool.map(|tool| tool.name().to_owned())) }
     }
 }
 

@@ -1,26 +1,27 @@
-//! What an operation acts on: the node that is named, or something at it or beside it.
+//! Target of an operation: the named node, or something at it or beside it.
 //!
 //! `delete the last sentence of a7x2` names a node and is not about it. So a noun that a preposition joins to an id, or
 //! that the id possesses, has to be one that the operation takes the node for, or makes there.
 
 use crate::{
     arrow::{
-        act::{Act, Zone},
+        annotate_tokens::{AnnotatedToken, TokenKind},
         classify::Candidate,
-        key::Key,
-        lexicon::{Func, Noun, Prep},
-        terms::{Shape, Term},
+        intent::{ClauseRole, Intent},
+        lexicon::{FunctionWord, Noun, Prep},
+        option_name::OptionName,
     },
     tools::Tool,
 };
 
-/// Whether what the request is about is something else than the node it names.
-pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool {
-    let asked = |at: usize| matches!(act.zones.get(at), Some(Zone::Main | Zone::Relative));
+/// True if what the request is about is something else than the node it names.
+pub(super) fn is_other(terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> bool {
+    let asked = |at: usize| matches!(intent.zones.get(at), Some(ClauseRole::Main | ClauseRole::Relative));
     terms.iter().enumerate().skip(candidate.verb).any(|(at, term)| {
         // `everything but a7x2`
-        if (term.entry.func == Some(Func::But) || at > candidate.verb && term.entry.lead == Some(Key::Exclude))
-            && terms.get(at + 1).is_some_and(Term::is_id)
+        if (term.entry.func == Some(FunctionWord::But)
+            || at > candidate.verb && term.entry.option == Some(OptionName::Exclude))
+            && terms.get(at + 1).is_some_and(AnnotatedToken::is_id)
             && asked(at + 1)
         {
             return true;
@@ -32,22 +33,22 @@ pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool
         );
         let object = at.checked_sub(1).is_some_and(|before| {
             terms[before].entry.prep.is_none()
-                && !matches!(terms[before].shape, Shape::Key(_) | Shape::Flag | Shape::Mark(_))
+                && !matches!(terms[before].kind, TokenKind::OptionName(_) | TokenKind::Flag | TokenKind::Mark(_))
         });
         if bare
             && object
             && asked(at)
             && at > candidate.verb
-            && (term.shape == Shape::Name
-                || term.shape == Shape::Word
+            && (term.kind == TokenKind::Name
+                || term.kind == TokenKind::Word
                     && term.entry.noun.is_none()
                     && term.entry.func.is_none()
-                    && terms[at - 1].entry.func == Some(Func::Det))
+                    && terms[at - 1].entry.func == Some(FunctionWord::Det))
             && matches!(joined(terms, at), Some(Prep::Of | Prep::In | Prep::From | Prep::On | Prep::After))
         {
             return terms[candidate.verb + 1..at].iter().any(|term| term.entry.func.is_some());
         }
-        if !asked(at) || term.shape != Shape::Word {
+        if !asked(at) || term.kind != TokenKind::Word {
             return false;
         }
         let Some(noun) = term.entry.noun else { return false };
@@ -56,7 +57,7 @@ pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool
             .iter()
             .rev()
             .take(3)
-            .find(|term| !matches!(term.entry.func, Some(Func::Det | Func::Adjective)))
+            .find(|term| !matches!(term.entry.func, Some(FunctionWord::Det | FunctionWord::Adjective)))
             .and_then(|term| term.entry.prep);
         let acts = matches!(candidate.tool, Tool::Prune | Tool::Restore | Tool::Undo | Tool::Redo);
         if acts && matches!(governs, Some(Prep::Over | Prep::Against | Prep::About | Prep::Through)) {
@@ -65,19 +66,19 @@ pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool
         let joined = joined(terms, at);
         let possessed = terms[at.saturating_sub(3)..at]
             .iter()
-            .any(|owner| owner.shape == Shape::Id && !owner.bracketed && owner.whole.end > owner.text.end);
+            .any(|owner| owner.kind == TokenKind::Id && !owner.bracketed && owner.whole.end > owner.text.end);
         (joined.is_some() || possessed) && !takes(candidate.tool, noun, joined)
     })
 }
 
 /// The preposition that joins the term at `at` to an id.
-fn joined(terms: &[Term], at: usize) -> Option<Prep> {
+fn joined(terms: &[AnnotatedToken], at: usize) -> Option<Prep> {
     let next = terms.get(at + 1).and_then(|next| next.entry.prep);
-    next.filter(|_| terms[at + 2..].iter().take(2).any(Term::is_id))
+    next.filter(|_| terms[at + 2..].iter().take(2).any(AnnotatedToken::is_id))
 }
 
-/// Whether the operation may be said to be about this at a node.
-fn takes(tool: Tool, noun: Noun, joined: Option<Prep>) -> bool {
+/// True if the operation may be said to be about this at a node.
+pub(super) fn takes(tool: Tool, noun: Noun, joined: Option<Prep>) -> bool {
     if matches!(noun, Noun::Node | Noun::Branch | Noun::Here) {
         return true;
     }

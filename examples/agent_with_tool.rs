@@ -1,5 +1,5 @@
-//! A whole turn of a model that acts by commands, with a tool of this program's own: `cargo run --example turn`. The model is
-//! scripted here; any other one is opened by `provider::open`.
+//! Runs one turn of an agent that issues commands and calls a tool of this program: `cargo run --example agent_with_tool`.
+//! The model is scripted; `provider::open` opens a real one.
 
 #![allow(clippy::print_stdout)] // an example shows what it does
 
@@ -20,10 +20,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let owner = loom.actor(&loom.agent("owner")?);
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Will it rain in Brest?"))?;
 
-    // A tool: a name, a schema, what an agent needs to use it, and what it does.
+    // A host tool: name, JSON schema of its arguments, required permission, handler.
     let weather = HostTool {
         name: "weather".to_owned(),
-        description: "Tells the weather of a city.".to_owned(),
+        description: "Returns the weather of a city.".to_owned(),
         parameters: serde_json::json!({
             "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"],
         }),
@@ -48,6 +48,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             _ => {}
         }
     }
-    assert_eq!(turn.end().await?.len(), 2); // each round's words are a node; the answers hang beside the first
+    assert_eq!(turn.end().await?.len(), 2); // each round is a node; the results are side children of the first
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a line's first characters make it: an arrow line, a fence, a blank line, or prose.
+//! Type of a line by its first characters: an arrow line, a fence, a blank line, or prose.
 //!
 //! Only the lead is looked at, never the whole line, so that prose goes out as soon as its first characters show that
 //! it is no arrow line. A lead longer than [`LONGEST`] bytes (deep indentation, mostly) makes prose: the scanner looks
@@ -32,7 +32,7 @@ const MAY_LEAD: [bool; 256] = {
     table
 };
 
-/// Whether a line that starts with these bytes needs a look at its lead; nearly no line of prose does. What is false
+/// True if a line that starts with these bytes needs a look at its lead; nearly no line of prose does. What is false
 /// here, [`lead`] takes for prose too, from these bytes alone.
 pub(super) fn may_lead(bytes: &[u8]) -> bool {
     match bytes {
@@ -45,9 +45,9 @@ pub(super) fn may_lead(bytes: &[u8]) -> bool {
     }
 }
 
-/// What a line is, as far as its lead tells. Offsets are bytes from the line's start.
+/// Type of a line by its start. Offsets are bytes from the line's start.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Lead {
+pub(super) enum LineStart {
     /// More text must come.
     Undecided,
     /// A line of blanks; `end` is past its line end.
@@ -63,13 +63,13 @@ pub(super) enum Lead {
 }
 
 /// An answer that may have to wait for more text.
-enum Look {
+enum Lookahead {
     Wait,
     No,
     Yes(usize),
 }
 
-/// Whether a character is passed over: white space, and what nobody sees, such as a byte-order mark.
+/// True if a character is passed over: white space, and what nobody sees, such as a byte-order mark.
 pub(super) fn blank(c: char) -> bool {
     let unseen = matches!(
         c,
@@ -79,64 +79,64 @@ pub(super) fn blank(c: char) -> bool {
 }
 
 /// Reads the lead of a line. `last` says that no text comes after `text`; `back` that an arrow back would end something.
-pub(super) fn lead(text: &str, last: bool, back: bool) -> Lead {
+pub(super) fn lead(text: &str, last: bool, back: bool) -> LineStart {
     let (mut at, mut column, mut marked) = (0, 0, false);
     while at <= LONGEST {
         let rest = &text[at..];
         match rest.chars().next() {
-            None if !last => return Lead::Undecided,
+            None if !last => return LineStart::Undecided,
             // An empty list item is no blank line.
-            None | Some('\n') if marked => return Lead::Prose { words: at },
-            None => return Lead::Blank { end: at },
-            Some('\n') => return Lead::Blank { end: at + 1 },
+            None | Some('\n') if marked => return LineStart::Prose { words: at },
+            None => return LineStart::Blank { end: at },
+            Some('\n') => return LineStart::Blank { end: at + 1 },
             Some(c) if blank(c) => {
                 column = if c == '\t' { column / 4 * 4 + 4 } else { column + 1 };
                 at += c.len_utf8();
             }
             Some('`' | '~') => return ticked(text, at, column, last, back),
             Some(_) => match marker(rest, last) {
-                Look::Wait => return Lead::Undecided,
-                Look::Yes(length) => (at, column, marked) = (at + length, column + length, true),
-                Look::No => return word(text, at, 0, last, back),
+                Lookahead::Wait => return LineStart::Undecided,
+                Lookahead::Yes(length) => (at, column, marked) = (at + length, column + length, true),
+                Lookahead::No => return word(text, at, 0, last, back),
             },
         }
     }
-    Lead::Prose { words: at }
+    LineStart::Prose { words: at }
 }
 
 /// A fence, or a line in one or two backticks. Three are no surrounding backticks: they are a fence's.
-fn ticked(text: &str, at: usize, indent: usize, last: bool, back: bool) -> Lead {
+fn ticked(text: &str, at: usize, indent: usize, last: bool, back: bool) -> LineStart {
     let marker = text.as_bytes()[at];
     let run = text.as_bytes()[at..].iter().take(3).take_while(|byte| **byte == marker).count();
     if run == 3 {
-        return Lead::Fence { fence: Fence::new(marker, indent), end: at + run };
+        return LineStart::Fence { fence: Fence::new(marker, indent), end: at + run };
     }
     if at + run == text.len() && !last {
-        return Lead::Undecided;
+        return LineStart::Undecided;
     }
-    if marker == b'~' { Lead::Prose { words: at } } else { word(text, at + run, run, last, back) }
+    if marker == b'~' { LineStart::Prose { words: at } } else { word(text, at + run, run, last, back) }
 }
 
-/// What is left of the lead once blanks, list markers and backticks are passed.
-fn word(text: &str, mut at: usize, ticks: usize, last: bool, back: bool) -> Lead {
+/// Rest of the line start once blanks, list markers and backticks are passed.
+fn word(text: &str, mut at: usize, ticks: usize, last: bool, back: bool) -> LineStart {
     let begin = at;
     at += blanks(&text[at..]);
     if at > LONGEST {
-        return Lead::Prose { words: begin };
+        return LineStart::Prose { words: begin };
     }
     match arrow(&text[at..], last) {
-        Look::Wait => return Lead::Undecided,
-        Look::Yes(length) => return Lead::Arrow { begin: at, words: at + length, ticks },
-        Look::No => {}
+        Lookahead::Wait => return LineStart::Undecided,
+        Lookahead::Yes(length) => return LineStart::Arrow { begin: at, words: at + length, ticks },
+        Lookahead::No => {}
     }
     if back {
         match alone_ahead(&text[at..], last) {
-            Look::Wait => return Lead::Undecided,
-            Look::Yes(length) => return Lead::Back { end: at + length },
-            Look::No => {}
+            Lookahead::Wait => return LineStart::Undecided,
+            Lookahead::Yes(length) => return LineStart::Back { end: at + length },
+            Lookahead::No => {}
         }
     }
-    Lead::Prose { words: begin }
+    LineStart::Prose { words: begin }
 }
 
 /// Blanks at the text's beginning, in bytes, as far as a lead goes.
@@ -145,58 +145,58 @@ fn blanks(text: &str) -> usize {
 }
 
 /// A list marker (`-`, `*`, `+`, `•`, `1.`, `1)`) with a blank after it, which is not counted.
-fn marker(text: &str, last: bool) -> Look {
+fn marker(text: &str, last: bool) -> Lookahead {
     let digits = text.bytes().take(10).take_while(u8::is_ascii_digit).count();
     let length = match (text.chars().next(), text.as_bytes().get(digits)) {
         (Some(c @ ('-' | '*' | '+' | '•')), _) => c.len_utf8(),
-        _ if digits == 0 || digits > 9 => return Look::No,
+        _ if digits == 0 || digits > 9 => return Lookahead::No,
         (_, Some(b'.' | b')')) => digits + 1,
-        (_, None) if !last => return Look::Wait,
-        _ => return Look::No,
+        (_, None) if !last => return Lookahead::Wait,
+        _ => return Lookahead::No,
     };
     match text[length..].chars().next() {
-        Some(c) if blank(c) => Look::Yes(length),
-        None if !last => Look::Wait,
-        _ => Look::No,
+        Some(c) if blank(c) => Lookahead::Yes(length),
+        None if !last => Lookahead::Wait,
+        _ => Lookahead::No,
     }
 }
 
 /// An arrow, in bytes.
-fn arrow(text: &str, last: bool) -> Look {
+fn arrow(text: &str, last: bool) -> Lookahead {
     if let Some(arrow) = ARROWS.iter().find(|arrow| text.starts_with(**arrow)) {
-        return Look::Yes(arrow.len());
+        return Lookahead::Yes(arrow.len());
     }
     let Some(after) = text.strip_prefix("->") else {
-        return if !last && (text.is_empty() || text == "-") { Look::Wait } else { Look::No };
+        return if !last && (text.is_empty() || text == "-") { Lookahead::Wait } else { Lookahead::No };
     };
     let after = &after[blanks(after)..];
     let verb = &after[..after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len())];
     match after[verb.len()..].chars().next() {
-        _ if verb.len() > 24 => Look::No,
-        None if !last => Look::Wait,
-        Some('-' | '_' | '\'' | '’') => Look::No,
-        Some(c) if c.is_alphanumeric() => Look::No,
-        _ if is_verb(verb) => Look::Yes(2),
-        _ => Look::No,
+        _ if verb.len() > 24 => Lookahead::No,
+        None if !last => Lookahead::Wait,
+        Some('-' | '_' | '\'' | '’') => Lookahead::No,
+        Some(c) if c.is_alphanumeric() => Lookahead::No,
+        _ if is_verb(verb) => Lookahead::Yes(2),
+        _ => Lookahead::No,
     }
 }
 
 /// An arrow back with nothing else on its line, in bytes with the line end.
-fn alone_ahead(text: &str, last: bool) -> Look {
+fn alone_ahead(text: &str, last: bool) -> Lookahead {
     let Some(back) = BACK.iter().find(|back| text.starts_with(**back)) else {
-        return if !last && (text.is_empty() || text == "<") { Look::Wait } else { Look::No };
+        return if !last && (text.is_empty() || text == "<") { Lookahead::Wait } else { Lookahead::No };
     };
     let rest = &text[back.len()..];
     let end = rest.char_indices().find(|(at, c)| !(blank(*c) || *c == '`') || *at > LONGEST);
     match end {
-        Some((at, '\n')) => Look::Yes(back.len() + at + 1),
-        Some(_) => Look::No,
-        None if last => Look::Yes(text.len()),
-        None => Look::Wait,
+        Some((at, '\n')) => Lookahead::Yes(back.len() + at + 1),
+        Some(_) => Lookahead::No,
+        None if last => Lookahead::Yes(text.len()),
+        None => Lookahead::Wait,
     }
 }
 
-/// Whether a whole line is an arrow back.
+/// True if a whole line is an arrow back.
 pub(super) fn is_back(line: &str) -> bool {
     BACK.contains(&line.trim_matches(|c| blank(c) || matches!(c, '\n' | '`')))
 }

@@ -1,20 +1,20 @@
-//! What a request's words point at, as bits: nouns, prepositions and the shapes of arguments.
+//! Features of a request as bits: nouns, prepositions and types of arguments.
 
 use std::ops::{BitOr, BitOrAssign};
 
 use crate::arrow::{
-    act::{Act, Zone},
-    key::Key,
-    lexicon::{Form, Func, Noun, Prep, Verb},
+    annotate_tokens::{AnnotatedToken, TokenKind},
+    intent::{ClauseRole, Intent},
+    lexicon::{Form, FunctionWord, Noun, Prep, Verb},
+    option_name::OptionName,
     phrases,
-    terms::{Shape, Term},
 };
 
 /// A set of cues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::arrow) struct Cues(u128);
+pub(in crate::arrow) struct Features(u128);
 
-impl Cues {
+impl Features {
     pub(super) const NONE: Self = Self(0);
     /// One id, or more.
     pub(super) const ID: Self = Self(1 << 110);
@@ -51,33 +51,38 @@ impl Cues {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` are there.
+    /// True if all of `other` are there.
     pub(super) const fn all(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any of `other` is there.
+    /// True if any of `other` is there.
     pub(in crate::arrow) const fn any(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether there is something concrete to act on.
-    pub(in crate::arrow) const fn is_concrete(self) -> bool {
+    /// The features with a node.
+    pub(in crate::arrow) const fn with_node(self) -> Self {
+        self.or(Self::ID)
+    }
+
+    /// True if there is something concrete to act on.
+    pub(in crate::arrow) const fn has_explicit_target(self) -> bool {
         self.any(Self::ID.or(Self::TEXT).or(Self::FILE))
     }
 
-    /// Whether nothing is named that `view` does not know: no more than what is shown of a node.
+    /// True if nothing is named that `view` does not know: no more than what is shown of a node.
     pub(in crate::arrow) const fn is_view_alone(self) -> bool {
         let known = Self::noun(Noun::Annotation)
             .or(Self::noun(Noun::Prose))
             .or(Self::noun(Noun::Node))
             .or(Self::prep(Prep::As))
-            .or(Self::prep(Prep::Responder))
+            .or(Self::prep(Prep::With))
             .or(Self::ANNOTATED);
         self.0 & !known.0 == 0
     }
 
-    /// Whether a place beside the position is named: its parent, the root.
+    /// True if a place beside the position is named: its parent, the root.
     pub(in crate::arrow) const fn names_place(self) -> bool {
         self.any(
             Self::noun(Noun::Parent)
@@ -88,18 +93,18 @@ impl Cues {
         )
     }
 
-    /// Whether the noun is named.
+    /// True if the noun is named.
     pub(in crate::arrow) const fn names(self, noun: Noun) -> bool {
         self.any(Self::noun(noun))
     }
 
-    /// Whether the preposition or particle is there.
+    /// True if the preposition or particle is there.
     pub(in crate::arrow) const fn has(self, prep: Prep) -> bool {
         self.any(Self::prep(prep))
     }
 }
 
-impl BitOr for Cues {
+impl BitOr for Features {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -107,53 +112,55 @@ impl BitOr for Cues {
     }
 }
 
-impl BitOrAssign for Cues {
+impl BitOrAssign for Features {
     fn bitor_assign(&mut self, other: Self) {
         *self = self.or(other);
     }
 }
 
 /// The cues of the clause that asks, and of what stands before it if the clause only points there.
-pub(super) fn cues(line: &str, terms: &[Term], act: &Act) -> Cues {
-    let mut cues = of_zone(line, terms, act, |zone| matches!(zone, Zone::Main | Zone::Relative));
-    if act.raw.is_some() {
-        cues |= Cues::TEXT;
+pub(super) fn features(line: &str, terms: &[AnnotatedToken], intent: &Intent) -> Features {
+    let mut features = of_zone(line, terms, intent, |zone| matches!(zone, ClauseRole::Main | ClauseRole::Relative));
+    if intent.raw.is_some() {
+        features |= Features::TEXT;
     }
     // `a7x2 needs no bookmark, remove it`: `it` is what was named before.
     let points = terms
         .iter()
-        .zip(&act.zones)
-        .any(|(term, zone)| *zone == Zone::Main && matches!(term.entry.func, Some(Func::It)));
-    if points || !cues.any(Cues::ID.or(Cues::FILE)) {
-        let before = of_zone(line, terms, act, |zone| zone == Zone::Before);
-        cues |= before;
+        .zip(&intent.zones)
+        .any(|(term, zone)| *zone == ClauseRole::Main && matches!(term.entry.func, Some(FunctionWord::It)));
+    if points || !features.any(Features::ID.or(Features::FILE)) {
+        let before = of_zone(line, terms, intent, |zone| zone == ClauseRole::Before);
+        features |= before;
     }
-    cues
+    features
 }
 
-fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool) -> Cues {
-    let mut cues = Cues::NONE;
+fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl Fn(ClauseRole) -> bool) -> Features {
+    let mut features = Features::NONE;
     let mut ids = 0;
-    for (at, (term, zone)) in terms.iter().zip(&act.zones).enumerate() {
+    for (at, (term, zone)) in terms.iter().zip(&intent.zones).enumerate() {
         if !within(*zone) {
             continue;
         }
-        match term.shape {
-            Shape::Id => ids += 1,
-            Shape::IdRange { .. } => ids += 2,
-            Shape::Text { .. } | Shape::Block => cues |= Cues::TEXT,
-            Shape::File => cues |= Cues::FILE,
-            Shape::Number(_) if term.entry.func == Some(Func::One) => {}
-            Shape::Number(_) | Shape::Range(..) => cues |= Cues::NUMBER,
-            Shape::Key(key) => cues |= of_key(key),
+        match term.kind {
+            TokenKind::Id | TokenKind::Place(_) | TokenKind::BookmarkLabel { .. } | TokenKind::AgentPosition { .. } => {
+                ids += 1
+            }
+            TokenKind::IdRange { .. } => ids += 2,
+            TokenKind::Text { .. } | TokenKind::Block => features |= Features::TEXT,
+            TokenKind::File => features |= Features::FILE,
+            TokenKind::Number(_) if term.entry.func == Some(FunctionWord::One) => {}
+            TokenKind::Number(_) | TokenKind::Range(..) => features |= Features::NUMBER,
+            TokenKind::OptionName(key) => features |= of_key(key),
             _ => {}
         }
-        if matches!(term.shape, Shape::Word | Shape::Number(_) | Shape::Flag) {
+        if matches!(term.kind, TokenKind::Word | TokenKind::Number(_) | TokenKind::Flag) {
             if let Some(noun) = term.entry.noun {
-                cues |= Cues::noun(noun);
+                features |= Features::noun(noun);
                 let with = term.text.of(line).len() == "with-annotations".len();
                 if noun == Noun::Annotation && (with || ids > 0 && !possessed(terms, at)) {
-                    cues |= Cues::ANNOTATED;
+                    features |= Features::ANNOTATED;
                 }
                 let made = matches!(
                     noun,
@@ -162,65 +169,67 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
                 let new =
                     made && at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
                 if new {
-                    cues |= Cues::NEW;
+                    features |= Features::NEW;
                 }
             }
             if let Some(prep) = term.entry.prep {
-                cues |= Cues::prep(prep);
+                features |= Features::prep(prep);
             }
-            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _))) || term.entry.lead == Some(Key::Content)
+            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _)))
+                || term.entry.option == Some(OptionName::Content)
             {
-                cues |= Cues::SAYS;
+                features |= Features::SAYS;
             }
             if matches!(term.text.of(line), "done" | "finished") {
-                cues |= Cues::DONE;
+                features |= Features::DONE;
             }
             if matches!(term.text.of(line), "me" | "us" | "myself") {
-                cues |= Cues::ME;
+                features |= Features::ME;
             }
         }
     }
     if ids > 0 {
-        cues |= Cues::ID;
+        features |= Features::ID;
     }
     if ids > 1 {
-        cues |= Cues::IDS;
+        features |= Features::IDS;
     }
-    cues
+    features
 }
 
 /// `a7x2's annotations`.
-fn possessed(terms: &[Term], at: usize) -> bool {
+fn possessed(terms: &[AnnotatedToken], at: usize) -> bool {
     at.checked_sub(1).is_some_and(|before| {
         terms[before].is_id() && !terms[before].bracketed && terms[before].whole.end > terms[before].text.end
     })
 }
 
-fn of_key(key: Key) -> Cues {
+fn of_key(key: OptionName) -> Features {
     match key {
-        Key::Doc => Cues::noun(Noun::Doc),
-        Key::Pin => Cues::noun(Noun::Pin),
-        Key::Stash => Cues::noun(Noun::Stash),
-        Key::Tokens => Cues::noun(Noun::Token),
-        Key::Turns => Cues::noun(Noun::Turn),
-        Key::Section => Cues::noun(Noun::Section),
-        Key::Summary => Cues::noun(Noun::Summary),
-        Key::Annotations => Cues::noun(Noun::Annotation).or(Cues::ANNOTATED),
-        _ => Cues::NONE,
+        OptionName::Doc => Features::noun(Noun::Doc),
+        OptionName::Pin => Features::noun(Noun::Pin),
+        OptionName::Stash => Features::noun(Noun::Stash),
+        OptionName::Tokens => Features::noun(Noun::Token),
+        OptionName::Turns => Features::noun(Noun::Turn),
+        OptionName::Section => Features::noun(Noun::Section),
+        OptionName::Summary => Features::noun(Noun::Summary),
+        OptionName::Annotations => Features::noun(Noun::Annotation).or(Features::ANNOTATED),
+        _ => Features::NONE,
     }
 }
 
 /// `what is bookmarked`: a participle behind these asks for nothing.
-fn is_told(terms: &[Term]) -> bool {
-    terms.iter().any(|term| matches!(term.entry.func, Some(Func::What | Func::Be)))
+fn is_told(terms: &[AnnotatedToken]) -> bool {
+    terms.iter().any(|term| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Be)))
 }
 
 /// The verb that decides: the one that asks, or one that it only helps (`I'd like a7x2 pinned`, `by pruning it`).
-pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize, Verb) {
+pub(super) fn deciding_verb(terms: &[AnnotatedToken], intent: &Intent, verb: (usize, Verb)) -> (usize, Verb) {
     let helps = terms.iter().any(|term| term.entry.noun == Some(Noun::Help));
-    let main = |at: usize| act.zones.get(at) == Some(&Zone::Main);
-    for (at, term) in terms.iter().enumerate().filter(|(at, _)| main(*at) && !act.nominal) {
-        let Some((other, form)) = term.entry.verb.filter(|_| term.shape == Shape::Word && term.entry.lead.is_none())
+    let main = |at: usize| intent.zones.get(at) == Some(&ClauseRole::Main);
+    for (at, term) in terms.iter().enumerate().filter(|(at, _)| main(*at) && !intent.nominal) {
+        let Some((other, form)) =
+            term.entry.verb.filter(|_| term.kind == TokenKind::Word && term.entry.option.is_none())
         else {
             continue;
         };
@@ -230,14 +239,14 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
             return (at, Verb::Continue);
         }
         // `keep the story moving from a7x2`
-        if verb.1 == Verb::Keep && form == Form::Ing && other == Verb::Move && act.zones.len() > at + 1 {
+        if verb.1 == Verb::Keep && form == Form::Ing && other == Verb::Move && intent.zones.len() > at + 1 {
             return (at, Verb::Continue);
         }
         // `have Claude take it from a7x2`
         if matches!(verb.1, Verb::Get | Verb::Ask)
             && other == Verb::Take
             && form == Form::Base
-            && terms.get(at + 1).is_some_and(|next| next.entry.func == Some(Func::It))
+            && terms.get(at + 1).is_some_and(|next| next.entry.func == Some(FunctionWord::It))
             && terms.get(at + 2).is_some_and(|next| next.entry.prep == Some(Prep::From))
         {
             return (at, Verb::Continue);
@@ -272,7 +281,7 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
                 && at > verb.0 + 1
                 && (matches!(other, Verb::Continue | Verb::Carry) || verb.1 == Verb::Ask && other == Verb::Try)
                 && !helps
-            || helped && form == Form::Base && other == Verb::Split && before.is_some_and(Term::is_id)
+            || helped && form == Form::Base && other == Verb::Split && before.is_some_and(AnnotatedToken::is_id)
             || helped && form == Form::Base && other == Verb::Think
             || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put) && other == Verb::Compare
             || verb.1 == Verb::Make

@@ -1,4 +1,4 @@
-//! Opens a tree and streams three continuations of its first words: `cargo run --example three`.
+//! Opens a tree and streams three continuations of its first node: `cargo run --example quickstart`.
 
 #![allow(clippy::print_stdout)] // an example shows what it does
 
@@ -18,8 +18,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let owner = loom.actor(&loom.agent("owner")?);
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Where could it begin?"))?;
     let model = Arc::new(Scripted::named("words")?);
-    let plan = GenerateRequest::new(root.id, loom.agent("subject")?, model, 3);
-    let nodes = session::generate(&owner, plan, |progress| {
+    let request = GenerateRequest::new(root.id, loom.agent("subject")?, model, 3);
+    let nodes = session::generate(&owner, request, |progress| {
         if let Progress::Text { index, text } = progress {
             println!("{index}: {text}");
         }

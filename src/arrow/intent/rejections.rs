@@ -4,24 +4,25 @@
 //! A line in the imperative may still not be for now (`prune a7x2 after lunch`), nor the writer's own (`Maria: prune
 //! a7x2`, `prune a7x2, he said`). These are properties of what stands around the request, whatever it asks for.
 
-use super::{Head, Reader};
+use super::{ClauseStart, IntentParser};
 use crate::{
     arrow::{
-        lexicon::{Form, Func, Noun, Prep, Verb},
+        annotate_tokens::{AnnotatedToken, TokenKind},
+        lexicon::{Form, FunctionWord, Noun, Prep, Verb},
         phrases,
-        terms::{Shape, Term},
     },
     tools::TABLE,
 };
 
-impl Reader<'_> {
-    /// Whether the word at `at` puts the request off: `later`, `in a minute`, `after the review`.
-    pub(super) fn puts_off(&self, at: usize, group: Verb) -> bool {
+impl IntentParser<'_> {
+    /// True if the word at `at` puts the request off: `later`, `in a minute`, `after the review`.
+    pub(super) fn is_deferred(&self, at: usize, group: Verb) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.terms[before].entry.prep);
         match self.terms[at].entry.prep {
             // `for later` says what for, `as Friday` a name.
             None => {
-                self.func_at(at) == Some(Func::Later) && !matches!(before, Some(Prep::For | Prep::As | Prep::Under))
+                self.func_at(at) == Some(FunctionWord::Later)
+                    && !matches!(before, Some(Prep::For | Prep::As | Prep::Under))
             }
             Some(Prep::In) => {
                 let unit = at + 2;
@@ -31,12 +32,12 @@ impl Reader<'_> {
             }
             // `after "words"` and `after the paragraph` are places.
             Some(Prep::After) if self.text_at(at) == "after" && !matches!(group, Verb::Split | Verb::Break) => {
-                let named = usize::from(self.func_at(at + 1) == Some(Func::Det));
+                let named = usize::from(self.func_at(at + 1) == Some(FunctionWord::Det));
                 let next = at + 1 + named;
-                let tells = self.func_at(next) == Some(Func::Subject)
+                let tells = self.func_at(next) == Some(FunctionWord::Subject)
                     || self.verb_at(next).is_some_and(|(_, form)| form == Form::Ing || named > 0)
                         && self.terms[next].entry.noun.is_none()
-                    || self.terms.get(next).is_some_and(|term| term.shape == Shape::Name && !self.continues(group));
+                    || self.terms.get(next).is_some_and(|term| term.kind == TokenKind::Name && !self.continues(group));
                 tells && !self.terms[at..].iter().take(5).any(|term| term.is_text())
             }
             _ => false,
@@ -47,22 +48,23 @@ impl Reader<'_> {
         matches!(group, Verb::Continue | Verb::Carry | Verb::Go | Verb::Write | Verb::Get | Verb::Try | Verb::See)
     }
 
-    /// Whether the line holds nothing but names of operations, three and more: `undo, undo, undo`, `view list tree`.
+    /// True if the line holds nothing but names of operations, three and more: `undo, undo, undo`, `view list tree`.
     pub(super) fn only_names(&self) -> bool {
-        let name = |term: &Term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(self.line)));
-        let named = |term: &Term| !term.is_text() && name(term);
-        let words = self.terms.iter().filter(|term| !matches!(term.shape, Shape::Mark(_)));
+        let name =
+            |term: &AnnotatedToken| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(self.line)));
+        let named = |term: &AnnotatedToken| !term.is_text() && name(term);
+        let words = self.terms.iter().filter(|term| !matches!(term.kind, TokenKind::Mark(_)));
         words.clone().count() > 2
             && words.clone().all(named)
             && self.verb_at(0).is_none_or(|(verb, _)| verb != Verb::Help)
     }
 
-    /// Whether a verb stands at `at` behind nothing but the place that its text goes to: `at the end of letter.md add "x"`.
+    /// True if a verb stands at `at` behind nothing but the place that its text goes to: `at the end of letter.md add "x"`.
     pub(super) fn is_placed(&self, at: usize) -> bool {
         let place = &self.terms[..at];
         place.first().is_some_and(|first| first.entry.prep.is_some())
-            && place.iter().any(|term| term.is_id() || term.shape == Shape::File)
-            && place.iter().all(|term| !term.is_text() && term.shape != Shape::Name)
+            && place.iter().any(|term| term.is_id() || term.kind == TokenKind::File)
+            && place.iter().all(|term| !term.is_text() && term.kind != TokenKind::Name)
             && !self.tells(at)
             && self.verb_at(at).is_some_and(|(verb, form)| {
                 form == Form::Base && phrases::bears_content(verb) && self.terms[at].entry.noun.is_none()
@@ -70,7 +72,7 @@ impl Reader<'_> {
             && self
                 .terms
                 .get(at + 1)
-                .is_some_and(|next| next.is_text() || next.is(':') || next.entry.func == Some(Func::Det))
+                .is_some_and(|next| next.is_text() || next.is(':') || next.entry.func == Some(FunctionWord::Det))
             && self.terms[at..].iter().any(|term| term.is_text())
     }
 
@@ -78,11 +80,11 @@ impl Reader<'_> {
     pub(super) fn opposite(&mut self) -> Option<(usize, Verb)> {
         let end = (1..self.terms.len()).find(|at| self.is_boundary(*at))?;
         let ids = self.terms[..end].iter().filter(|term| term.is_id()).count();
-        if ids != 1 || !matches!(self.terms[end].shape, Shape::Mark(',' | ':' | ';' | '.' | '—' | '–')) {
+        if ids != 1 || !matches!(self.terms[end].kind, TokenKind::Mark(',' | ':' | ';' | '.' | '—' | '–')) {
             return None;
         }
         match self.imperative(end + 1, false, false) {
-            Head::Request(verb, group @ (Verb::Exclude | Verb::Unbookmark | Verb::Unlink))
+            ClauseStart::Request(verb, group @ (Verb::Exclude | Verb::Unbookmark | Verb::Unlink))
                 if self.has_argument(verb) || self.only_points(verb) =>
             {
                 Some((verb, group))
@@ -91,22 +93,22 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether an operation is named behind `at`.
+    /// True if an operation is named behind `at`.
     pub(super) fn names_tool(&self, at: usize) -> bool {
         (at..self.terms.len()).any(|at| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(at))))
     }
 
-    /// Whether the word at `at` begs for what follows: `in plan.md please append "x"`.
-    pub(super) fn begs(&self, at: usize) -> bool {
+    /// True if the word at `at` begs for what follows: `in plan.md please append "x"`.
+    pub(super) fn has_please(&self, at: usize) -> bool {
         matches!(self.text_at(at), "please" | "pls" | "plz" | "kindly")
-            && self.terms[..at]
-                .iter()
-                .any(|term| term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Range(..)))
+            && self.terms[..at].iter().any(|term| {
+                term.is_id() || term.is_text() || matches!(term.kind, TokenKind::File | TokenKind::Range(..))
+            })
     }
 
     /// The request that the verb at `verb`, with nothing to act on, is only the beginning of: `I may want this later,
     /// stash "x"`, `let's get a second opinion: have Ada continue a7x2`, `pause here and think`.
-    pub(super) fn begins_only(&mut self, verb: usize, group: Verb) -> Option<(usize, Verb)> {
+    pub(super) fn light_verb_only(&mut self, verb: usize, group: Verb) -> Option<(usize, Verb)> {
         let light = matches!(
             group,
             Verb::Get
@@ -126,18 +128,18 @@ impl Reader<'_> {
             return None;
         }
         let end = (verb + 1..self.terms.len()).find(|at| self.is_boundary(*at))?;
-        let vague = |term: &Term| {
-            matches!(term.shape, Shape::Word | Shape::Name | Shape::Number(1 | 2))
+        let vague = |term: &AnnotatedToken| {
+            matches!(term.kind, TokenKind::Word | TokenKind::Name | TokenKind::Number(1 | 2))
                 && matches!(term.entry.noun, None | Some(Noun::Here | Noun::Node | Noun::Times | Noun::Thought))
-                && !matches!(term.entry.func, Some(Func::Not | Func::If | Func::What))
+                && !matches!(term.entry.func, Some(FunctionWord::Not | FunctionWord::If | FunctionWord::What))
         };
-        let told = matches!(self.terms[end].shape, Shape::Mark(',' | ':' | ';' | '.' | '!' | '—' | '–'))
+        let told = matches!(self.terms[end].kind, TokenKind::Mark(',' | ':' | ';' | '.' | '!' | '—' | '–'))
             || group == Verb::Pause;
         if !told || !self.terms[verb + 1..end].iter().all(vague) || verb + 1 == end && group != Verb::Pause {
             return None;
         }
         match self.head(end + 1, false) {
-            Head::Request(second, other)
+            ClauseStart::Request(second, other)
                 if (light || other == group || group == Verb::Stash)
                     && (self.has_argument(second) || other == Verb::Think) =>
             {
@@ -147,12 +149,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the line or its clause is over at `at`.
+    /// True if the line or its clause is over at `at`.
     pub(super) fn ends(&self, at: usize) -> bool {
         at >= self.terms.len() || self.is_boundary(at)
     }
 
-    /// Whether what stands before the colon at `at` says who speaks, or that something is only shown: `Maria:`,
+    /// True if what stands before the colon at `at` says who speaks, or that something is only shown: `Maria:`,
     /// `the last agent wrote:`, `for example:`. A colon behind what the request is about names that: `b3k9:`.
     pub(super) fn quotes(&self, at: usize) -> bool {
         if !self.terms[at].is(':') {
@@ -166,38 +168,41 @@ impl Reader<'_> {
             )
         });
         let about = before.iter().any(|term| {
-            term.is_id() || term.is_text() || term.shape == Shape::File || matches!(term.shape, Shape::Key(_))
+            term.is_id()
+                || term.is_text()
+                || term.kind == TokenKind::File
+                || matches!(term.kind, TokenKind::OptionName(_))
         });
-        let strange = before.iter().any(|term| term.shape == Shape::Name || term.entry.noun == Some(Noun::Agent));
+        let strange = before.iter().any(|term| term.kind == TokenKind::Name || term.entry.noun == Some(Noun::Agent));
         !about && (says || strange)
     }
 
-    /// Whether what stands before the verb at `at` reports: of the past, or what somebody thinks of it.
+    /// True if what stands before the verb at `at` reports: of the past, or what somebody thinks of it.
     pub(super) fn reports(&self, at: usize) -> bool {
         let past = |at: usize| {
             matches!(self.text_at(at), "was" | "were" | "had" | "got")
                 || matches!(self.verb_at(at), Some((verb, Form::Past)) if verb == Verb::Ask || verb == Verb::Tell || verb == Verb::Get)
         };
         let thinks = |at: usize| {
-            self.func_at(at) == Some(Func::Subject)
-                && self.terms.get(at + 1).is_some_and(|next| next.shape == Shape::Name)
+            self.func_at(at) == Some(FunctionWord::Subject)
+                && self.terms.get(at + 1).is_some_and(|next| next.kind == TokenKind::Name)
                 && self.text_at(at + 2) == "that"
         };
         (0..at).any(|at| past(at) || thinks(at))
     }
 
-    /// Whether the part of the line that begins at `at` says whose words stand before it: `he said`, `wrote Maria`.
+    /// True if the part of the line that begins at `at` says whose words stand before it: `he said`, `wrote Maria`.
     pub(super) fn attributes(&self, at: usize) -> bool {
         let length = (at..self.terms.len()).take_while(|at| !self.is_boundary(*at)).count();
         let says = |at: usize| {
             matches!(self.verb_at(at), Some((Verb::Respond | Verb::Write | Verb::Tell, Form::Past | Form::Third)))
-                && self.terms[at].entry.lead.is_none_or(|_| length <= 3)
+                && self.terms[at].entry.option.is_none_or(|_| length <= 3)
         };
         let third = |at: usize| {
             !matches!(self.text_at(at), "i" | "I" | "we" | "you")
-                && (self.func_at(at) == Some(Func::Subject)
+                && (self.func_at(at) == Some(FunctionWord::Subject)
                     || self.terms.get(at).is_some_and(|term| {
-                        term.shape == Shape::Name || matches!(term.entry.noun, Some(Noun::Agent | Noun::Parent))
+                        term.kind == TokenKind::Name || matches!(term.entry.noun, Some(Noun::Agent | Noun::Parent))
                     }))
         };
         (2..=4).contains(&length)

@@ -1,10 +1,10 @@
-//! What a refused line probably meant: forms of the table with what the line has to fill them.
+//! Suggestions for a refused line: forms of the table, filled with the arguments of the line.
 
-use super::terms::{Shape, Term};
+use super::annotate_tokens::{AnnotatedToken, TokenKind};
 use crate::tools::{TABLE, Tool};
 
 /// One or two commands, ready to be copied; where the line has no argument for a place, the place's name stays.
-pub(super) fn commands(line: &str, terms: &[Term], tool: Option<Tool>) -> Vec<String> {
+pub(super) fn commands(line: &str, terms: &[AnnotatedToken], tool: Option<Tool>) -> Vec<String> {
     let tools = match tool {
         Some(tool) => vec![tool],
         None => named(line, terms),
@@ -13,7 +13,7 @@ pub(super) fn commands(line: &str, terms: &[Term], tool: Option<Tool>) -> Vec<St
 }
 
 /// The operations that the line names, in its order.
-fn named(line: &str, terms: &[Term]) -> Vec<Tool> {
+fn named(line: &str, terms: &[AnnotatedToken]) -> Vec<Tool> {
     let mut tools: Vec<Tool> = Vec::new();
     for term in terms.iter().filter(|term| term.entry.verb.is_some()) {
         let word = term.text.of(line).to_ascii_lowercase();
@@ -27,8 +27,9 @@ fn named(line: &str, terms: &[Term]) -> Vec<Tool> {
 }
 
 /// The form of `tool` whose own words the line has most of, filled.
-fn filled(line: &str, terms: &[Term], tool: Tool) -> Option<String> {
-    let ids: Vec<&str> = terms.iter().filter(|term| term.shape == Shape::Id).map(|term| term.text.of(line)).collect();
+fn filled(line: &str, terms: &[AnnotatedToken], tool: Tool) -> Option<String> {
+    let ids: Vec<&str> =
+        terms.iter().filter(|term| term.kind == TokenKind::Id).map(|term| term.text.of(line)).collect();
     let texts: Vec<&str> = terms.iter().filter(|term| term.is_text()).map(|term| term.text.of(line)).collect();
     let has = |own: &str| terms.iter().any(|term| term.text.of(line).eq_ignore_ascii_case(own));
     let strange = |form: &&&str| {

@@ -6,10 +6,10 @@
 //! scratchpad's first, and nothing up to the arrow back is run (see `output`). Only a line whose first word is the
 //! verb is looked at here; `→ let me think about it` is a call like others.
 
-use super::lead::{Lead, blank, is_back, lead};
+use super::line_start::{LineStart, blank, is_back, lead};
 use crate::tools::Tool;
 
-/// How a line that starts with the verb opens a thought.
+/// Type of a line that opens a scratchpad.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Opening {
     /// Nothing but the verb: what follows is the thought.
@@ -32,7 +32,7 @@ pub(super) fn opening(words: &str) -> Option<Opening> {
     })
 }
 
-/// What follows the verb and its punctuation, if the verb is to think.
+/// Text after the verb and its punctuation, if the verb is `think`.
 fn after_verb(words: &str) -> Option<&str> {
     let words = words.trim_start_matches(blank);
     let (verb, rest) = words.split_at(words.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(words.len()));
@@ -57,7 +57,7 @@ fn trim(text: &str) -> &str {
 /// The thought in the text from its arrow line to its end.
 pub(super) fn words(text: &str) -> &str {
     let begin = match lead(text, true, false) {
-        Lead::Arrow { words, .. } | Lead::Prose { words } => words,
+        LineStart::Arrow { words, .. } | LineStart::Prose { words } => words,
         _ => 0,
     };
     let thought = trim(after_verb(&text[begin..]).unwrap_or(""));

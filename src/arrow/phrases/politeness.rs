@@ -1,14 +1,14 @@
-//! What one says before a request and means nothing by, as a table.
+//! Table of polite openings that stand before a request and add no meaning.
 
-use super::Padding;
+use super::Politeness;
 
-pub(super) const PLAIN: Padding = Padding { polite: false, doubtful: false, gerund: false };
-pub(super) const POLITE: Padding = Padding { polite: true, doubtful: false, gerund: false };
-pub(super) const GERUND: Padding = Padding { polite: true, doubtful: false, gerund: true };
-pub(super) const DOUBTFUL: Padding = Padding { polite: false, doubtful: true, gerund: false };
+pub(super) const PLAIN: Politeness = Politeness { polite: false, doubtful: false, gerund: false };
+pub(super) const POLITE: Politeness = Politeness { polite: true, doubtful: false, gerund: false };
+pub(super) const GERUND: Politeness = Politeness { polite: true, doubtful: false, gerund: true };
+pub(super) const DOUBTFUL: Politeness = Politeness { polite: false, doubtful: true, gerund: false };
 
-/// What may stand before a verb and mean nothing but that it is asked for; longer ones first.
-pub(super) const PHRASES: &[(&[&str], Padding)] = &[
+/// Openings before a verb that only mark a request. Longer ones come first.
+pub(super) const PHRASES: &[(&[&str], Politeness)] = &[
     (&["would", "you", "be", "so", "kind", "as", "to"], POLITE),
     (&["would", "you", "be", "so", "good", "as", "to"], POLITE),
     (&["do", "me", "a", "favor", "and"], POLITE),

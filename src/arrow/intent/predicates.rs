@@ -1,63 +1,70 @@
-//! What stands where in a line.
+//! Predicates on the tokens of a line.
 
-use super::{Reader, is_finite};
+use super::IntentParser;
 use crate::arrow::{
-    lexicon::{Form, Func, Noun, Prep, Verb},
+    annotate_tokens::{AnnotatedToken, TokenKind},
+    lexicon::{Form, FunctionWord, Noun, Prep, Verb},
     phrases,
-    terms::{Shape, Term},
 };
 
-impl Reader<'_> {
-    /// Whether the verb at `at` has an object, if only a word that points back.
-    pub(super) fn points_at_something(&self, at: usize) -> bool {
+impl IntentParser<'_> {
+    /// True if the verb at `at` has an object, if only a word that points back.
+    pub(super) fn has_object(&self, at: usize) -> bool {
         self.terms[at + 1..].iter().any(|term| {
             term.is_id()
                 || term.is_text()
-                || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_))
+                || matches!(term.kind, TokenKind::File | TokenKind::Number(_) | TokenKind::OptionName(_))
                 || term.entry.noun.is_some()
-                || matches!(term.entry.func, Some(Func::It | Func::One | Func::Det))
+                || matches!(term.entry.func, Some(FunctionWord::It | FunctionWord::One | FunctionWord::Det))
         })
     }
 
-    /// Whether the verb at `at` has an argument.
+    /// True if the verb at `at` has an argument.
     pub(super) fn has_argument(&self, at: usize) -> bool {
         self.terms[at + 1..].iter().any(|term| {
             term.is_id()
                 || term.is_text()
-                || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_))
+                || matches!(term.kind, TokenKind::File | TokenKind::Number(_) | TokenKind::OptionName(_))
                 || term.entry.noun.is_some()
         })
     }
 
-    /// Whether what is left of the clause at `at` names nothing: no id, no string, no number.
-    pub(super) fn is_idle(&self, at: usize) -> bool {
+    /// True if what is left of the clause at `at` names nothing: no id, no string, no number.
+    pub(super) fn has_no_argument(&self, at: usize) -> bool {
         let rest = self.terms[at..]
             .iter()
-            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')' | ':' | '—')));
+            .take_while(|term| !matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '?' | '!' | ')' | ':' | '—')));
         !rest.clone().any(|term| {
             term.is_id()
                 || term.is_text()
-                || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Range(..) | Shape::Key(_) | Shape::Flag)
+                || matches!(
+                    term.kind,
+                    TokenKind::File
+                        | TokenKind::Number(_)
+                        | TokenKind::Range(..)
+                        | TokenKind::OptionName(_)
+                        | TokenKind::Flag
+                )
         })
     }
 
-    /// Whether the terms before `end` tell something.
+    /// True if the terms before `end` tell something.
     pub(super) fn tells(&self, end: usize) -> bool {
         self.terms[..end].iter().any(|term| {
             is_finite(term)
-                || term.entry.func == Some(Func::Subject)
-                || term.shape == Shape::Word && matches!(term.entry.verb, Some((_, Form::Past)))
+                || term.entry.func == Some(FunctionWord::Subject)
+                || term.kind == TokenKind::Word && matches!(term.entry.verb, Some((_, Form::Past)))
         })
     }
 
     pub(super) fn verb_at(&self, at: usize) -> Option<(Verb, Form)> {
-        self.terms.get(at).filter(|term| term.shape == Shape::Word).and_then(|term| term.entry.verb)
+        self.terms.get(at).filter(|term| term.kind == TokenKind::Word).and_then(|term| term.entry.verb)
     }
 
-    pub(super) fn func_at(&self, at: usize) -> Option<Func> {
+    pub(super) fn func_at(&self, at: usize) -> Option<FunctionWord> {
         self.terms
             .get(at)
-            .filter(|term| matches!(term.shape, Shape::Word | Shape::Number(_)))
+            .filter(|term| matches!(term.kind, TokenKind::Word | TokenKind::Number(_)))
             .and_then(|t| t.entry.func)
     }
 
@@ -65,16 +72,18 @@ impl Reader<'_> {
         self.terms.get(at).map_or("", |term| term.text.of(self.line))
     }
 
-    /// Whether a clause may end at `at`: a mark, or a conjunction.
+    /// True if a clause may end at `at`: a mark, or a conjunction.
     pub(super) fn is_boundary(&self, at: usize) -> bool {
         let Some(term) = self.terms.get(at) else { return false };
-        match term.shape {
-            Shape::Mark(
+        match term.kind {
+            TokenKind::Mark(
                 ',' | ';' | '.' | '!' | '?' | '—' | '–' | '(' | ')' | ':' | '→' | '➜' | '⇒' | '➔' | '⟶' | '-' | '>',
             ) => true,
-            Shape::Word => {
-                matches!(term.entry.func, Some(Func::And | Func::Or | Func::But | Func::Then))
-                    || self.text_at(at) == "so"
+            TokenKind::Word => {
+                matches!(
+                    term.entry.func,
+                    Some(FunctionWord::And | FunctionWord::Or | FunctionWord::But | FunctionWord::Then)
+                ) || self.text_at(at) == "so"
             }
             _ => false,
         }
@@ -84,14 +93,14 @@ impl Reader<'_> {
         self.terms.get(at).is_some_and(is_finite)
     }
 
-    /// What a line asks for that only names a thing: the verb's place, past the end where there is none.
+    /// Verb of a line that only names a thing, with its index; past the end where the line has no verb.
     pub(super) fn named(&self) -> (usize, Verb) {
         // Of a document the string is the name.
         let texts = self.terms.iter().filter(|term| term.is_text()).count();
         let document = self.terms.iter().any(|term| term.entry.noun == Some(Noun::Doc));
         let text = texts > usize::from(document);
         let verb = self.terms.iter().position(|term| {
-            term.shape == Shape::Word
+            term.kind == TokenKind::Word
                 && term.entry.base().is_some()
                 && term.entry.func.is_none()
                 && term.entry.noun.is_none()
@@ -99,8 +108,9 @@ impl Reader<'_> {
         // `outputs of the search tool`
         let verb = verb.filter(|at| self.terms.get(at + 1).is_none_or(|next| next.entry.noun != Some(Noun::Tool)));
         let verb = verb.and_then(|at| self.terms[at].entry.base().map(|verb| (at, verb)));
-        let pads = |term: &&Term| {
-            matches!(term.entry.func, Some(Func::Pad | Func::Then)) || matches!(term.shape, Shape::Mark(_))
+        let pads = |term: &&AnnotatedToken| {
+            matches!(term.entry.func, Some(FunctionWord::Pad | FunctionWord::Then))
+                || matches!(term.kind, TokenKind::Mark(_))
         };
         let start = self.terms.iter().take_while(pads).count().min(self.terms.len() - 1);
         match verb {
@@ -113,7 +123,7 @@ impl Reader<'_> {
             }
             None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => (0, Verb::Go),
             // `the previous sibling, please`
-            None if !self.terms.iter().any(Term::is_id)
+            None if !self.terms.iter().any(AnnotatedToken::is_id)
                 && self.terms.iter().any(|t| {
                     matches!(t.entry.noun, Some(Noun::Next | Noun::Previous | Noun::Parent | Noun::Root | Noun::Leaf))
                 }) =>
@@ -130,42 +140,54 @@ impl Reader<'_> {
 
     /// `no more than`: a limit, no denial.
     pub(super) fn is_limit(&self, at: usize) -> bool {
-        self.func_at(at) == Some(Func::Not) && self.text_at(at + 2) == "than"
+        self.func_at(at) == Some(FunctionWord::Not) && self.text_at(at + 2) == "than"
     }
 
-    /// Whether the verb at `at` has no argument of its own but `it`.
+    /// True if the verb at `at` has no argument of its own but `it`.
     pub(super) fn only_points(&self, at: usize) -> bool {
-        !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
-            && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
+        !self.terms[at + 1..].iter().any(|term| term.is_id() || term.kind == TokenKind::File)
+            && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(FunctionWord::It)))
     }
 
-    /// Whether a verb at `at` belongs to a clause that describes the noun before an id: `the versions a7x2 has been through`.
+    /// True if a verb at `at` belongs to a clause that describes the noun before an id: `the versions a7x2 has been through`.
     pub(super) fn is_contact_clause(&self, at: usize) -> bool {
         let described = at.checked_sub(2).and_then(|noun| self.terms[noun].entry.noun);
         self.terms[at - 1].is_id()
             && described
                 .is_some_and(|noun| matches!(noun, Noun::Version | Noun::Annotation | Noun::Link | Noun::Continuation))
-            && self.func_at(at) != Some(Func::Be)
+            && self.func_at(at) != Some(FunctionWord::Be)
     }
 
     /// `a7x2, the funeral scene`: a noun says again what the id before it names.
     pub(super) fn names_again(&self, at: usize, from: usize) -> bool {
-        matches!(self.terms[at].shape, Shape::Mark(',' | '—' | '–' | '(' | '-'))
+        matches!(self.terms[at].kind, TokenKind::Mark(',' | '—' | '–' | '(' | '-'))
             && at > 0
             && self.terms[at - 1].is_id()
-            && self.func_at(from) == Some(Func::Det)
-            && self.is_idle(from)
-            && self.terms[from..].iter().any(|term| term.shape == Shape::Name)
+            && self.func_at(from) == Some(FunctionWord::Det)
+            && self.has_no_argument(from)
+            && self.terms[from..].iter().any(|term| term.kind == TokenKind::Name)
     }
 
-    /// Whether the clause at `at` has words that the lexicon does not know.
+    /// True if the clause at `at` has words that the lexicon does not know.
     pub(super) fn is_strange(&self, at: usize) -> bool {
         let clause = self.terms[at..]
             .iter()
-            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
+            .take_while(|term| !matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '?' | '!' | ')')));
         // `prune a7x2, useless`
         let last = at + 1 == self.terms.len() && self.terms[at.saturating_sub(2)].is_id();
         let acts = !(0..at).any(|at| matches!(self.verb_at(at), Some((verb, _)) if phrases::bears_content(verb)));
-        clause.clone().any(|term| term.shape == Shape::Name) && (clause.count() > 1 || last && acts)
+        clause.clone().any(|term| term.kind == TokenKind::Name) && (clause.count() > 1 || last && acts)
+    }
+}
+
+/// True if a term is a verb that a subject goes with: `is`, `has`, `seems`.
+pub(super) fn is_finite(term: &AnnotatedToken) -> bool {
+    if !matches!(term.kind, TokenKind::Word) || term.entry.noun.is_some() {
+        return false;
+    }
+    match term.entry.func {
+        Some(FunctionWord::Be | FunctionWord::Have | FunctionWord::Modal | FunctionWord::Clause) => true,
+        Some(FunctionWord::Do) => term.text.end - term.text.start != 4,
+        _ => matches!(term.entry.verb, Some((_, Form::Third))) && term.entry.option.is_none(),
     }
 }

@@ -5,9 +5,9 @@
 //! and what stands in content is never run. If the output ends first, the call is given as not closed, with all that
 //! it took; nothing of that is run.
 
-use super::lead::blank;
+use super::line_start::blank;
 
-/// How a physical line of an arrow line ends.
+/// End state of a physical line of an arrow line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum LineEnd {
     /// The logical line is complete.
@@ -20,12 +20,12 @@ pub(super) enum LineEnd {
     Prose,
 }
 
-/// What is remembered of an arrow line from one physical line to the next.
+/// State of an arrow line between its physical lines.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Words {
     /// The backticks before the arrow.
     ticks: usize,
-    /// Whether as many closed them.
+    /// True if as many closed them.
     span_closed: bool,
     /// The quote that is open.
     quote: Option<char>,
@@ -36,7 +36,7 @@ impl Words {
         Self { ticks, ..Self::default() }
     }
 
-    /// Whether the line is in backticks.
+    /// True if the line is in backticks.
     pub(super) fn ticked(self) -> bool {
         self.ticks > 0
     }
@@ -85,18 +85,18 @@ impl Words {
     }
 }
 
-/// Whether a quote opens a string. A straight one that stands behind a letter or digit and before neither does not: it
+/// True if a quote opens a string. A straight one that stands behind a letter or digit and before neither does not: it
 /// is an inch, or closes what nothing opened, and must not take the rest of the reply.
 fn opens(quote: char, before: char, next: Option<char>) -> bool {
     quote != '"' || !before.is_alphanumeric() || next.is_some_and(char::is_alphanumeric)
 }
 
-/// Whether a character closes the string that `quote` opened.
+/// True if a character closes the string that `quote` opened.
 fn closes(quote: char, c: char) -> bool {
     if quote == '"' { c == '"' } else { matches!(c, '”' | '“') }
 }
 
-/// Whether a comment starts here: `#` or `//`, and a blank, as in the grammar.
+/// True if a comment starts here: `#` or `//`, and a blank, as in the grammar.
 fn comment(text: &str) -> bool {
     let after = text.strip_prefix('#').or_else(|| text.strip_prefix("//"));
     after.is_some_and(|rest| rest.chars().next().is_some_and(blank))

@@ -1,0 +1,267 @@
+//! References to nodes in words: places (`the parent`), labels of bookmarks and positions of agents.
+//!
+//! A label and an agent's position have a form of their own, so they are folded into one token before anything else
+//! reads the line. A place is a word of many uses (`next`, `back`), so it becomes a reference only among the arguments
+//! of an operation that takes a node. A place beside another node (`the parent of a7x2`) has no reference, and the line
+//! is refused.
+
+use super::{
+    Relative,
+    annotate_tokens::{AnnotatedToken, TokenKind},
+    args::{self, Arg, ArgKind, Arguments},
+    classify::Candidate,
+    intent::{ClauseRole, Intent},
+    lex::Span,
+    lexicon::{self, Entry, FunctionWord, Noun, Prep},
+    option_name::OptionName,
+};
+use crate::tools::{TABLE, Tool};
+
+/// Folds `bookmark:"label"`, `@agent` and `where the agent is` into one token each.
+pub(super) fn fold_references(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    let mut at = 0;
+    while at < terms.len() {
+        if let Some((kind, text, end)) = reference(line, terms, at) {
+            let whole = Span { start: terms[at].whole.start, end: terms[end - 1].whole.end };
+            let folded = AnnotatedToken { kind, entry: Entry::default(), text, whole, ..terms[at] };
+            terms.splice(at..end, [folded]);
+        } else if at > 0 && terms[at].kind == TokenKind::OptionName(OptionName::Bookmark) {
+            // `remove bookmark: a7x2`: the noun.
+            (terms[at].kind, terms[at].entry) = (TokenKind::Word, lexicon::look_up(terms[at].text.of(line)));
+        } else if at > 0 && terms[at].text.of(line) == "sibling" && is_beside(line, &terms[at - 1]) {
+            // `the next sibling`: one node, not the list of siblings.
+            terms[at].entry = lexicon::look_up("node");
+        }
+        at += 1;
+    }
+}
+
+fn is_beside(line: &str, term: &AnnotatedToken) -> bool {
+    matches!(term.text.of(line), "next" | "previous" | "prev")
+}
+
+/// The reference that begins at `at`: its kind, the text of its value, and the index behind its end.
+fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKind, Span, usize)> {
+    let value = |bookmark: bool, at: usize| {
+        let term = terms.get(at)?;
+        let names = term.is_text() || matches!(term.kind, TokenKind::Word | TokenKind::Name);
+        let escapes = term.kind == (TokenKind::Text { escapes: true });
+        let kind = if bookmark { TokenKind::BookmarkLabel { escapes } } else { TokenKind::AgentPosition { escapes } };
+        names.then_some((kind, term.text, at + 1))
+    };
+    let term = &terms[at];
+    let text = term.text.of(line);
+    let joined = terms.get(at + 1).is_some_and(|next| !next.gap);
+    match term.kind {
+        TokenKind::OptionName(OptionName::Bookmark) if at > 0 => {
+            let mark = terms.get(at + 1).is_some_and(|mark| mark.is(':') || mark.is('='));
+            value(true, at + 1 + usize::from(mark))
+        }
+        TokenKind::Mark('@') if joined && (at == 0 || term.gap) => value(false, at + 1),
+        // Behind a name: `from:bookmark:"label"`, `from:@agent`.
+        TokenKind::Name if joined && text == "bookmark:" => value(true, at + 1),
+        TokenKind::Name if joined && text == "@" => value(false, at + 1),
+        TokenKind::Name if text.len() > 1 && text.starts_with('@') => Some((
+            TokenKind::AgentPosition { escapes: false },
+            Span { start: term.text.start + 1, end: term.text.end },
+            at + 1,
+        )),
+        TokenKind::Word if at > 0 && text == "where" => {
+            // What follows another word describes that: `I want to stand where the uncle stands`.
+            let before = &terms[at - 1];
+            let leads = before.entry.prep.is_some() || before.entry.func == Some(FunctionWord::And);
+            let det = terms.get(at + 1).is_some_and(|next| next.entry.func == Some(FunctionWord::Det));
+            let subject = at + 1 + usize::from(det);
+            let agent = terms.get(subject).filter(|term| {
+                term.kind == TokenKind::Name || term.entry.noun == Some(Noun::Agent) && term.entry.func.is_none()
+            })?;
+            let verb = terms.get(subject + 1).map_or("", |verb| verb.text.of(line));
+            let shown = at == 2 && before.text.of(line) == "me";
+            let stands = (at == 1 || shown || leads) && matches!(verb, "is" | "stands" | "reads" | "works");
+            stands.then_some((TokenKind::AgentPosition { escapes: false }, agent.text, subject + 2))
+        }
+        _ => None,
+    }
+}
+
+/// Turns places among the arguments into references.
+///
+/// # Errors
+///
+/// The span of a place that belongs to another node.
+pub(super) fn promote_places(
+    line: &str,
+    terms: &mut [AnnotatedToken],
+    intent: &Intent,
+    arguments: &mut Arguments<'_>,
+    candidate: &mut Candidate,
+) -> Result<(), Span> {
+    if !takes_node(candidate.tool) {
+        return Ok(());
+    }
+    let mut at = 0;
+    while at < terms.len() {
+        let asked = matches!(intent.zones.get(at), Some(ClauseRole::Main | ClauseRole::Relative));
+        let place = place_at(line, terms, at, candidate).filter(|_| asked && at != candidate.verb);
+        let Some((place, length)) = place else {
+            at += 1;
+            continue;
+        };
+        let text = Span { start: terms[at].text.start, end: terms[at + length - 1].text.end };
+        if belongs_to_other(line, terms, at, length) {
+            return Err(text);
+        }
+        if !describes_id(terms, at, length, candidate.tool) {
+            let (key, prep) = prefix(line, terms, at);
+            arguments.items.retain(|arg| !(at..at + length).contains(&arg.at));
+            let kind = ArgKind::Place(place);
+            let arg = Arg { kind, text, key, prep, noun: None, unit: None, arrow: false, at };
+            let index = arguments.items.iter().position(|arg| arg.at > at).unwrap_or(arguments.items.len());
+            arguments.items.insert(index, arg);
+            terms[at] = AnnotatedToken { kind: TokenKind::Place(place), entry: Entry::default(), ..terms[at] };
+            candidate.features = candidate.features.with_node();
+        }
+        at += length;
+    }
+    Ok(())
+}
+
+/// Operations that take a node and give places no other meaning; `switch` has places of its own.
+const fn takes_node(tool: Tool) -> bool {
+    matches!(
+        tool,
+        Tool::View
+            | Tool::List
+            | Tool::Tree
+            | Tool::Diff
+            | Tool::Continue
+            | Tool::Respond
+            | Tool::Annotate
+            | Tool::Link
+            | Tool::Edit
+            | Tool::Merge
+            | Tool::Bookmark
+            | Tool::Unbookmark
+            | Tool::Prune
+            | Tool::Restore
+            | Tool::Copy
+            | Tool::Move
+            | Tool::Split
+            | Tool::Exclude
+            | Tool::Include
+            | Tool::Unlink
+            | Tool::Pin
+            | Tool::Stash
+    )
+}
+
+const fn takes_two(tool: Tool) -> bool {
+    matches!(tool, Tool::Diff | Tool::Merge | Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink)
+}
+
+/// The place that the tokens from `at` on name, without their article, and how many tokens it has.
+fn place_at(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Candidate) -> Option<(Relative, usize)> {
+    let verb = candidate.verb;
+    if !matches!(terms[at].kind, TokenKind::Word | TokenKind::Name | TokenKind::Number(_) | TokenKind::Id)
+        || terms[at].bracketed
+    {
+        return None;
+    }
+    let next = terms.get(at + 1).filter(|next| next.kind == TokenKind::Word);
+    let has_node = next.is_some_and(|next| matches!(next.entry.noun, Some(Noun::Node | Noun::Sibling)));
+    let length = 1 + usize::from(has_node);
+    let before = at.checked_sub(1).map(|before| &terms[before]);
+    let after_name = before.is_some_and(|before| {
+        matches!(before.kind, TokenKind::OptionName(_) | TokenKind::Flag | TokenKind::Mark(':' | '='))
+    });
+    let after_verb = at == verb + 1;
+    let after_prep = before.is_some_and(|before| matches!(before.entry.prep, Some(Prep::From | Prep::To)));
+    let beside_node = before.is_some_and(AnnotatedToken::is_id);
+    // `next to a7x2`, `back into the context`, `from here on`: a particle.
+    let ends = terms.get(at + 1).is_none_or(|next| match next.entry.prep {
+        _ if names_place(line, terms, at + 1) => true,
+        Some(Prep::To) => {
+            let to = terms.get(at + 2);
+            let names = to.is_some_and(|to| to.is_id() || matches!(to.kind, TokenKind::OptionName(_)));
+            after_verb && (names || names_place(line, terms, at + 2))
+        }
+        Some(prep) => prep == Prep::From || after_verb && terms.get(at + 2).is_some_and(AnnotatedToken::is_text),
+        None => !matches!(next.kind, TokenKind::Word | TokenKind::Name) || next.entry.option.is_some(),
+    });
+    // The canonical form has the node right behind the operation's name or an option's.
+    let named = after_verb && TABLE.iter().any(|row| row.name == terms[verb].text.of(line));
+    let particle = terms.get(at + 1).is_some_and(|next| next.entry.prep.is_some());
+    let canonical = after_name || named && !particle;
+    // `bring back a7x2`
+    let follows = terms.get(at + 1).is_some_and(AnnotatedToken::is_id) && !takes_two(candidate.tool);
+    let is_node = terms[at].entry.noun == Some(Noun::Node);
+    if is_node && next.is_some_and(|next| next.text.of(line) == "above") {
+        return Some((Relative::Parent, 2));
+    }
+    let place = match terms[at].text.of(line).to_ascii_lowercase().as_str() {
+        "parent" => Relative::Parent,
+        "root" => Relative::Root,
+        "leaf" => Relative::Leaf,
+        "here" if !next.is_some_and(|next| matches!(next.entry.prep, Some(Prep::On | Prep::Onward))) => Relative::Here,
+        "branch-point" | "branchpoint" => Relative::BranchPoint,
+        "this" | "current" | "present" if has_node => Relative::Here,
+        "first" | "opening" if has_node => Relative::Root,
+        "last" | "latest" | "newest" | "final" if has_node => Relative::Leaf,
+        "next" if has_node || ends || canonical => Relative::Next,
+        "previous" | "prev" if has_node || ends || canonical => Relative::Previous,
+        "back" if canonical && !follows || ends && !follows && (after_prep || beside_node || after_verb) => {
+            Relative::Back
+        }
+        "branch" if next.is_some_and(|next| next.text.of(line) == "point") => return Some((Relative::BranchPoint, 2)),
+        _ => return None,
+    };
+    Some((place, length))
+}
+
+/// True if the word at `at` is the bare name of a place.
+fn names_place(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
+    terms.get(at).is_some_and(|term| {
+        matches!(
+            term.text.of(line),
+            "parent" | "root" | "next" | "previous" | "leaf" | "back" | "here" | "branch-point"
+        )
+    })
+}
+
+/// True if the place belongs to a node that the line names: `the parent of a7x2`, `a7x2's parent`, `its root`.
+fn belongs_to_other(line: &str, terms: &[AnnotatedToken], at: usize, length: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| &terms[before]);
+    let owned = before.is_some_and(|before| {
+        matches!(before.text.of(line), "its" | "their" | "his" | "her")
+            || before.kind == TokenKind::Id && !before.bracketed && before.whole.end > before.text.end
+    });
+    let joined = terms.get(at + length).is_some_and(|next| matches!(next.entry.prep, Some(Prep::Of | Prep::In)));
+    owned || joined && terms[at + length..].iter().take(4).any(AnnotatedToken::is_id)
+}
+
+/// True if the place only describes the id beside it: `the root a7x2`, `a7x2, the last message`.
+fn describes_id(terms: &[AnnotatedToken], at: usize, length: usize, tool: Tool) -> bool {
+    let two = takes_two(tool);
+    let separates = |term: &AnnotatedToken| matches!(term.kind, TokenKind::Mark(',' | '(' | ')'));
+    let small = |term: &AnnotatedToken| term.entry.func == Some(FunctionWord::Det) || separates(term);
+    let mut ahead = terms[at + length..].iter().skip_while(|term| separates(term));
+    let mut behind = terms[..at].iter().rev().skip_while(|term| small(term));
+    let id = |term: Option<&AnnotatedToken>| term.is_some_and(AnnotatedToken::is_id);
+    !two && (id(ahead.next()) || id(behind.next()))
+}
+
+/// The option name and the preposition before a place and its article.
+fn prefix(line: &str, terms: &[AnnotatedToken], at: usize) -> (Option<OptionName>, Option<Prep>) {
+    let small = |term: &&AnnotatedToken| {
+        matches!(term.entry.func, Some(FunctionWord::Det | FunctionWord::Adjective)) && term.entry.prep.is_none()
+            || term.is(':')
+            || term.is('=')
+    };
+    let Some(before) = terms[..at].iter().rev().find(|term| !small(term)) else { return (None, None) };
+    let key = match before.kind {
+        TokenKind::OptionName(key) => Some(key),
+        TokenKind::Flag => args::flag(before.text.of(line)),
+        _ => None,
+    };
+    (key, before.entry.prep)
+}

@@ -1,0 +1,372 @@
+//! Parser of one line: a command, or an error with what was understood.
+//!
+//! The steps, each a module: `lex` cuts the line into tokens, `annotate_tokens` looks them up, `intent` finds out whether
+//! the line is a request and where it stands, `classify` which operation is meant, `args` and `bind` with which arguments. Each step
+//! may doubt, and doubt adds up: a line is run only if what is left of confidence is enough for what its operation can
+//! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
+
+mod coverage;
+mod error;
+mod penalties;
+mod target;
+
+pub use self::error::{ParseError, ParseErrorCode};
+use self::{
+    error::{bind_error, lex_error, not_a_request, other_node_error, refuse},
+    penalties::{incomplete_tail, penalties},
+};
+use super::{
+    Command, Relative,
+    annotate_tokens::{self, AnnotatedToken, TokenKind},
+    args::{self, Arguments},
+    bind::{self, BindError, Binder, MAX_CONTENT_BYTES},
+    classify::{self, Candidate},
+    intent::{self, ClauseRole, Intent, Utterance},
+    lex,
+    lexicon::{self, FunctionWord, Noun, Prep, Verb},
+    node_words,
+    option_name::OptionName,
+    suggest,
+};
+use crate::tools::{SideEffect, Tool};
+
+/// The longest line: content at its limit, escaped, and what stands around it.
+const MAX_LINE_BYTES: usize = 4 * MAX_CONTENT_BYTES;
+
+/// The most tokens that are read as words of a request. Clauses are looked through more than once, so this bounds the
+/// time; a content without quotes may be longer.
+const MAX_WORDS: usize = 256;
+
+/// A parsed line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParsedLine {
+    /// The command.
+    pub command: Command,
+    /// Confidence up to 1, never below the threshold of the operation.
+    pub confidence: f32,
+}
+
+/// Parses one arrow line: with or without its arrow, with its block if it has one.
+///
+/// ```
+/// use loomtree::arrow;
+///
+/// let parsed = arrow::parse("→ let's look at a7x2 in full").unwrap();
+/// assert_eq!(parsed.command.to_string(), "view a7x2 full");
+/// assert!(arrow::parse("→ don't prune a7x2").is_err());
+/// ```
+///
+/// # Errors
+///
+/// A [`ParseError`], where the line is not one command beyond reasonable doubt.
+pub fn parse(line: &str) -> Result<ParsedLine, ParseError> {
+    let mut trace = ParseTrace::default();
+    parse_traced(line, &mut trace)
+}
+
+/// Results of the steps, for [`super::explain()`].
+#[derive(Debug, Default)]
+pub(super) struct ParseTrace {
+    pub(super) terms: Vec<AnnotatedToken>,
+    pub(super) intent: Option<Intent>,
+    pub(super) candidate: Option<Candidate>,
+    pub(super) penalties: Vec<(&'static str, f32)>,
+    pub(super) needed: f32,
+}
+
+/// Goes through all steps, and leaves what they found in `trace`.
+pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedLine, ParseError> {
+    if line.len() > MAX_LINE_BYTES {
+        let message = format!("a line is at most {MAX_LINE_BYTES} bytes");
+        return Err(refuse(ParseErrorCode::LimitExceeded, line, None, message, String::new(), Vec::new()));
+    }
+    let (line, thought) = thought(line);
+    let bare;
+    let line = match strip_backticks(line) {
+        // Blanks in their place, so that every span stays one of the line.
+        Some([open, close]) => {
+            bare = format!("{} {} {}", &line[..open], &line[open + 1..close], &line[close + 1..]);
+            bare.as_str()
+        }
+        None => line,
+    };
+    let said = line.trim_start();
+    if lex::arrow(said).map_or(said, |(rest, _)| rest.trim_start()).starts_with('>') {
+        return Err(refuse(
+            ParseErrorCode::InvalidSyntax,
+            line,
+            None,
+            "it is a quotation".into(),
+            String::new(),
+            Vec::new(),
+        ));
+    }
+    let lexed = lex::line(line).map_err(|error| lex_error(line, error))?;
+    trace.terms = annotate_tokens::terms(line, &lexed);
+    if trace.terms.is_empty() {
+        return Err(refuse(
+            ParseErrorCode::InvalidSyntax,
+            line,
+            None,
+            "the line is empty".into(),
+            String::new(),
+            Vec::new(),
+        ));
+    }
+    let words = trace.terms.len();
+    trace.terms.truncate(MAX_WORDS);
+    let intent = &*trace.intent.insert(intent::read(line, &mut trace.terms, lexed.end));
+    if words > MAX_WORDS && intent.raw.is_none() {
+        let message = format!("a command has at most {MAX_WORDS} words and marks outside quotes");
+        return Err(refuse(ParseErrorCode::LimitExceeded, line, None, message, String::new(), Vec::new()));
+    }
+    if intent.speech != Utterance::Request {
+        return Err(not_a_request(line, &trace.terms, intent));
+    }
+    trace.candidate = classify::classify(line, &trace.terms, intent);
+    let Some(mut candidate) = trace.candidate else {
+        return Err(not_a_request(line, &trace.terms, intent));
+    };
+    if let Some(end) = incomplete_tail(line, &trace.terms, intent, &candidate) {
+        let message = format!("something is missing after {:?}", end.of(line));
+        let understood = format!("`{}`: {}", candidate.tool.name(), candidate.tool.spec().help);
+        let suggestions = suggest::commands(line, &trace.terms, Some(candidate.tool));
+        return Err(refuse(ParseErrorCode::InvalidSyntax, line, Some(end), message, understood, suggestions));
+    }
+    let mut arguments = collect_args(line, &trace.terms, intent, &candidate);
+    let moves = candidate.tool == Tool::Switch && candidate.group == Verb::Move;
+    if moves && (names_two(line, &arguments, &candidate) || moves_place(line, &trace.terms, intent, &candidate)) {
+        candidate.tool = Tool::Move;
+    }
+    let tool = candidate.tool;
+    let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| {
+        let said = term.text.of(line);
+        lexicon::correct_typo(said).filter(|_| term.corrected).unwrap_or(said).to_ascii_lowercase()
+    });
+    promote_bare_ids(line, &trace.terms, &mut arguments, &candidate, &said);
+    node_words::promote_places(line, &mut trace.terms, intent, &mut arguments, &mut candidate)
+        .map_err(|place| other_node_error(line, place, tool))?;
+    trace.candidate = Some(candidate);
+    let bound = bind::bind(
+        tool,
+        Binder {
+            arguments: &mut arguments,
+            tool,
+            at: candidate.verb,
+            features: candidate.features,
+            verb: candidate.group,
+            verb_text: &said,
+        },
+    );
+    let mut command = bound.map_err(|error| bind_error(line, &trace.terms, tool, error))?;
+    if let (Command::Think { content }, Some(thought)) = (&mut command, thought) {
+        *content = Some(thought.to_owned());
+    }
+    if let Some(word) = coverage::dropped_word(&trace.terms, intent, &arguments, &candidate) {
+        return Err(bind_error(line, &trace.terms, tool, BindError::Unexpected(word)));
+    }
+    trace.penalties = penalties(&trace.terms, intent, &arguments, &candidate);
+    trace.needed = confidence_threshold(tool);
+    let confidence = trace.penalties.iter().fold(1.0, |sum, (_, doubt)| sum - doubt);
+    if confidence < trace.needed {
+        let understood = format!("it could be `{command}`");
+        let message = match arguments.first_unknown_word.filter(|_| arguments.unknown_words > 0) {
+            Some(word) => format!("not sure enough what is meant: {:?} was not understood", word.of(line)),
+            None => "not sure enough what is meant".to_owned(),
+        };
+        let suggestions = vec![format!("→ {command}")];
+        return Err(refuse(
+            ParseErrorCode::InvalidSyntax,
+            line,
+            arguments.first_unknown_word,
+            message,
+            understood,
+            suggestions,
+        ));
+    }
+    Ok(ParsedLine { command, confidence })
+}
+
+/// A `think` with its thought: the line itself, and what stands between it and the line `←`.
+fn thought(line: &str) -> (&str, Option<&str>) {
+    let Some((first, rest)) = line.split_once('\n') else { return (line, None) };
+    match rest.trim_end().strip_suffix('←') {
+        Some("") => (first, Some("")),
+        Some(thought) if thought.ends_with('\n') => (first, Some(&thought[..thought.len() - 1])),
+        _ => (line, None),
+    }
+}
+
+/// `move rage to fade`: what is moved and where to, though one of them has no digit and so did not count as an id.
+fn names_two(line: &str, arguments: &Arguments<'_>, candidate: &Candidate) -> bool {
+    let node = |arg: &args::Arg| {
+        arg.kind == args::ArgKind::Id
+            || arg.kind == args::ArgKind::Name && annotate_tokens::could_be_id(arg.text.of(line))
+    };
+    match arguments.items.as_slice() {
+        [what, to] => {
+            what.at == candidate.verb + 1 && matches!(to.prep, Some(Prep::To | Prep::Under)) && node(what) && node(to)
+        }
+        _ => false,
+    }
+}
+
+/// `move a7x2 under the root`: two nodes, one of them a place.
+fn moves_place(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> bool {
+    let mut trial = Candidate { tool: Tool::Move, ..*candidate };
+    let mut terms = terms.to_vec();
+    let mut arguments = collect_args(line, &terms, intent, &trial);
+    let promoted = node_words::promote_places(line, &mut terms, intent, &mut arguments, &mut trial);
+    let node = |arg: &&args::Arg| match arg.kind {
+        // `move back to a7x2` goes there.
+        args::ArgKind::Place(place) => place != Relative::Back || arg.prep == Some(Prep::To),
+        kind => matches!(
+            kind,
+            args::ArgKind::Id | args::ArgKind::BookmarkLabel { .. } | args::ArgKind::AgentPosition { .. }
+        ),
+    };
+    promoted.is_ok() && arguments.items.iter().filter(node).count() == 2
+}
+
+/// Takes words that could be ids without digits for ids, where the operation wants a node and a node stands.
+///
+/// One id in ten has no digit. Short ones look like words, so these count only beside another argument.
+fn promote_bare_ids(
+    line: &str,
+    terms: &[AnnotatedToken],
+    arguments: &mut Arguments<'_>,
+    candidate: &Candidate,
+    said: &str,
+) {
+    let wanted = match candidate.tool {
+        Tool::Diff | Tool::Merge | Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink => 2,
+        Tool::View
+        | Tool::List
+        | Tool::Tree
+        | Tool::Switch
+        | Tool::Continue
+        | Tool::Respond
+        | Tool::Annotate
+        | Tool::Edit => 1,
+        Tool::Bookmark
+        | Tool::Unbookmark
+        | Tool::Prune
+        | Tool::Restore
+        | Tool::Split
+        | Tool::Exclude
+        | Tool::Include
+        | Tool::Pin => 1,
+        _ => 0,
+    };
+    let is_id =
+        |arg: &args::Arg| matches!(arg.kind, args::ArgKind::Id | args::ArgKind::IdRange { .. } | args::ArgKind::File);
+    let found = arguments.items.iter().filter(|arg| is_id(arg)).count();
+    let beside = arguments.items.iter().any(|arg| arg.kind != args::ArgKind::Name);
+    // `view fade`: an operation's own name and nothing else.
+    // `link fade to rage`: its name and the two that it wants.
+    let outright = candidate.verb <= 1 && arguments.items.len() == wanted.max(1) && said == candidate.tool.name();
+    let lists =
+        |terms: &[AnnotatedToken], at: usize| matches!(terms[at].kind, TokenKind::Mark(',' | '+' | '/' | '&' | '|'));
+    let mut missing = wanted.max(found) - found;
+    // Where the last id stands: another one may follow it.
+    let mut last = None;
+    for arg in &mut arguments.items {
+        let text = arg.text.of(line);
+        let before = arg.at.checked_sub(1).and_then(|at| terms.get(at));
+        let stands = arg.at == candidate.verb + 1
+            || before.is_some_and(|term| matches!(term.entry.noun, Some(Noun::Node | Noun::Branch)))
+            || wanted == 2
+                && last.is_some_and(|last| last + 1 == arg.at || last + 2 == arg.at && lists(terms, last + 1))
+            || before.is_some_and(|term| term.entry.prep.is_some() || term.entry.func.is_none())
+                && matches!(
+                    arg.prep,
+                    Some(
+                        Prep::From
+                            | Prep::To
+                            | Prep::Into
+                            | Prep::Under
+                            | Prep::On
+                            | Prep::Of
+                            | Prep::At
+                            | Prep::Against
+                    )
+                )
+            || wanted == 2 && matches!(arg.prep, Some(Prep::With | Prep::Between));
+        if missing > 0
+            && arg.kind == args::ArgKind::Name
+            && arg.key.is_none()
+            && stands
+            && !(candidate.tool == Tool::Switch && candidate.features.names_place())
+            && annotate_tokens::could_be_id(text)
+            && (beside || text.len() > 5 || outright)
+        {
+            arg.kind = args::ArgKind::Id;
+            missing -= 1;
+        }
+        if is_id(arg) {
+            last = Some(arg.at);
+        }
+    }
+}
+
+/// Offsets of the backticks around a whole line.
+fn strip_backticks(line: &str) -> Option<[usize; 2]> {
+    let trimmed = line.trim();
+    let trimmed = lex::marker(trimmed).map_or(trimmed, |(rest, _)| rest);
+    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
+    let inner = bare.strip_prefix('`')?.strip_suffix('`')?;
+    let open = bare.as_ptr() as usize - line.as_ptr() as usize;
+    (!inner.contains('`')).then_some([open, open + inner.len() + 1])
+}
+
+/// The arguments: those of the clause that asks; where it only points (`prune it`), also what stands before.
+fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Arguments<'a> {
+    let asked = |zone| matches!(zone, ClauseRole::Main | ClauseRole::Relative);
+    let arguments = args::gather(line, terms, intent, candidate.verb, asked);
+    let has_before = intent.zones.contains(&ClauseRole::Before);
+    let points = terms.get(candidate.verb + 1).is_some_and(|term| term.entry.func == Some(FunctionWord::It));
+    let concrete =
+        |arg: &args::Arg| matches!(arg.kind, args::ArgKind::Id | args::ArgKind::IdRange { .. } | args::ArgKind::File);
+    // `a7x2: copy under b3k9`
+    let pair = matches!(candidate.tool, Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink | Tool::Diff | Tool::Merge);
+    let few = usize::from(pair);
+    // `with Claude, continue from a7x2`
+    let with = candidate.tool == Tool::Continue
+        && terms.first().is_some_and(|first| matches!(first.entry.prep, Some(Prep::With | Prep::By)));
+    let needs_more =
+        has_before && (points || with || arguments.items.iter().filter(|arg| concrete(arg)).count() <= few);
+    if needs_more {
+        let both = |zone| asked(zone) || zone == ClauseRole::Before;
+        let lone = arguments.items.is_empty();
+        let mut both = args::gather(line, terms, intent, candidate.verb, both);
+        // What stands before may tell anything; only ids, names of documents and strings of it are meant.
+        both.items.retain(|arg| {
+            arg.at > intent.verb.map_or(candidate.verb, |(verb, _)| verb.min(candidate.verb))
+                || arg.kind == args::ArgKind::Name
+                    && arg.key.is_some_and(|key| !matches!(key, OptionName::Label | OptionName::Content))
+                || arg.kind == args::ArgKind::Name
+                    && candidate.tool == Tool::Continue
+                    && matches!(arg.prep, Some(Prep::With | Prep::By))
+                || lone && matches!(arg.kind, args::ArgKind::Number(_) | args::ArgKind::Range(..))
+                || matches!(
+                    arg.kind,
+                    args::ArgKind::Id
+                        | args::ArgKind::IdRange { .. }
+                        | args::ArgKind::File
+                        | args::ArgKind::Text { .. }
+                )
+        });
+        return both;
+    }
+    arguments
+}
+
+/// Confidence that an operation needs.
+fn confidence_threshold(tool: Tool) -> f32 {
+    match tool.spec().weight {
+        SideEffect::Looks => 0.55,
+        SideEffect::Moves => 0.8,
+        SideEffect::Changes => 0.7,
+        SideEffect::Risks => 0.8,
+    }
+}

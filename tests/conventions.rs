@@ -1,0 +1,163 @@
+//! Conventions of names and prose that a machine can check: unique type names, doc comments that name the thing, and
+//! functions that fit on a screen. `tests/layering.rs` checks imports and file lengths.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+/// Names that several types may share, by Rust's own custom.
+const SHARED_TYPE_NAMES: &[&str] = &["Args", "Error", "Result", "Iter"];
+
+/// First words of a doc comment that make an indirect question of it.
+const QUESTION_WORDS: &[&str] = &["What", "Who", "Whom", "Whose", "Whether", "How", "Where", "Which", "Why"];
+
+/// Words without an actor or with a figurative verb, which doc comments avoid.
+const BANNED_WORDS: &[&str] = &[
+    "somebody",
+    "someone",
+    "nobody",
+    "whoever",
+    "whatever",
+    "told",
+    "tells",
+    "hears",
+    "heard",
+    "beside",
+    "besides",
+    "in vain",
+    "in the box",
+    "goes on",
+    "gone on with",
+    "let go",
+    "taken up",
+    "takes up",
+    "worded",
+];
+
+/// Words below which a doc comment says nothing that the name does not.
+const MIN_DOC_WORDS: usize = 4;
+
+const MAX_FUNCTION_LINES: usize = 80;
+
+/// Every source file as (path from `src`, lines).
+fn sources() -> Vec<(String, Vec<String>)> {
+    fn walk(folder: &Path, files: &mut Vec<(String, Vec<String>)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, files);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap();
+                let lines = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
+                files.push((name.to_string_lossy().replace('\\', "/"), lines));
+            }
+        }
+    }
+    let mut files = Vec::new();
+    walk(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut files);
+    files.sort();
+    assert!(files.len() > 30, "the sources were not found");
+    files
+}
+
+/// The doc comments of a file as (line number, text), one for each run of `///` or `//!` lines.
+fn doc_comments(lines: &[String]) -> Vec<(usize, String)> {
+    let mut comments: Vec<(usize, String)> = Vec::new();
+    let mut previous = None;
+    for (index, line) in lines.iter().enumerate() {
+        let line = line.trim_start();
+        let Some(text) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else { continue };
+        match comments.last_mut() {
+            Some((_, comment)) if previous == index.checked_sub(1) => {
+                comment.push('\n');
+                comment.push_str(text.trim());
+            }
+            _ => comments.push((index + 1, text.trim().to_owned())),
+        }
+        previous = Some(index);
+    }
+    comments
+}
+
+fn report(problems: &[String]) {
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn type_names_are_unique() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, lines) in sources() {
+        for line in &lines {
+            let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
+            if !matches!(words.next(), Some("struct" | "enum" | "trait" | "union")) {
+                continue;
+            }
+            let name: String =
+                words.next().unwrap_or("").chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if !name.is_empty() && !SHARED_TYPE_NAMES.contains(&name.as_str()) {
+                places.entry(name).or_default().push(file.clone());
+            }
+        }
+    }
+    let repeated = places.iter().filter(|(_, files)| files.len() > 1);
+    report(&repeated.map(|(name, files)| format!("{name}: {}", files.join(", "))).collect::<Vec<_>>());
+}
+
+#[test]
+fn doc_comments_name_the_thing() {
+    let mut problems = Vec::new();
+    for (file, lines) in sources() {
+        for (line, comment) in doc_comments(&lines) {
+            let first = comment.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+            if QUESTION_WORDS.contains(&first) {
+                problems.push(format!("{file}:{line} begins with {first}: {comment}"));
+            }
+            if comment.split_whitespace().count() < MIN_DOC_WORDS {
+                problems.push(format!("{file}:{line} has under {MIN_DOC_WORDS} words: {comment}"));
+            }
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn doc_comments_name_the_actor() {
+    let mut problems = Vec::new();
+    for (file, lines) in sources() {
+        for (line, comment) in doc_comments(&lines) {
+            // Examples in code spans and quotation marks may hold any word.
+            let prose: String = comment.split(['`', '"']).step_by(2).collect();
+            let words = format!(" {} ", prose.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " "));
+            for word in BANNED_WORDS.iter().filter(|word| words.contains(&format!(" {word} "))) {
+                problems.push(format!("{file}:{line} says \"{word}\": {comment}"));
+            }
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn functions_fit_on_a_screen() {
+    let mut problems = Vec::new();
+    for (file, lines) in sources() {
+        for (index, line) in lines.iter().enumerate() {
+            let code = line.trim_start();
+            let words: Vec<&str> = code.split_whitespace().take(6).collect();
+            let is_function = words.contains(&"fn")
+                && words.iter().take_while(|word| **word != "fn").all(|word| {
+                    word.starts_with("pub")
+                        || matches!(*word, "in" | "async" | "const" | "unsafe")
+                        || word.ends_with(')')
+                });
+            if !is_function || code.ends_with(';') || code.ends_with('}') {
+                continue;
+            }
+            let end = format!("{}}}", &line[..line.len() - code.len()]);
+            let length = lines[index..].iter().position(|line| *line == end).map_or(0, |length| length + 1);
+            if length > MAX_FUNCTION_LINES {
+                problems.push(format!("{file}:{} has {length} lines: {code}", index + 1));
+            }
+        }
+    }
+    report(&problems);
+}
