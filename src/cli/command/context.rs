@@ -31,10 +31,10 @@ pub(crate) struct Args {
     /// The model's context window, in tokens [default: the configured window or 128000, at most the model's own]
     #[arg(long, value_name = "TOKENS")]
     window: Option<u32>,
-    /// How to shorten a full context [default: rolling_window, or the configured strategy]
+    /// The strategy for a full context window [default: rolling_window, or the configured strategy]
     #[arg(long, value_enum)]
     strategy: Option<StrategyArg>,
-    /// How to render the prompt [default: stable, or the configured rendering]
+    /// The rendering of the prompt [default: stable, or the configured rendering]
     #[arg(long, value_enum)]
     rendering: Option<RenderingArg>,
     /// Print a report of what is included and omitted, with tokens, instead of the prompt
