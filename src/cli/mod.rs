@@ -28,7 +28,6 @@ use std::{io::Write as _, process::ExitCode};
 
 use self::{error::CliError, output::CliOutput};
 
-/// Runs the program.
 pub(crate) fn main() -> ExitCode {
     let cli = match help::read() {
         Ok(cli) => cli,

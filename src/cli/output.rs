@@ -39,7 +39,6 @@ pub(crate) struct CliOutput {
 }
 
 impl CliOutput {
-    /// Locks standard output.
     pub(crate) fn new(color: ColorChoice, json: bool) -> Self {
         let stdout = io::stdout();
         let choice = match color {

@@ -17,7 +17,6 @@ pub(crate) struct Args {
     text: Option<String>,
 }
 
-/// Adds the note.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let node = cx.node(&current, &args.id)?;

@@ -22,7 +22,6 @@ struct BackupJson {
     bytes: u64,
 }
 
-/// Copies the database.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if args.file.exists() {
         return Err(CliError::failed(format!("{} already exists; nothing was written", args.file.display())));

@@ -26,7 +26,6 @@ pub(crate) struct MoveArgs {
     to: String,
 }
 
-/// Copies a branch.
 pub(crate) fn copy(args: &CopyArgs, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let (node, to) = (cx.node(&current, &args.id)?, cx.node(&current, &args.to)?);
@@ -34,7 +33,6 @@ pub(crate) fn copy(args: &CopyArgs, cx: &mut CommandContext<'_>) -> Result<()> {
     cx.print_receipt(Op::Copy, &receipt, || said(&receipt, "copied"))
 }
 
-/// Moves a branch.
 pub(crate) fn move_(args: &MoveArgs, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let (node, to) = (cx.node(&current, &args.id)?, cx.node(&current, &args.to)?);

@@ -140,7 +140,6 @@ pub(crate) fn run_session(
     models::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)
 }
 
-/// The help of the conversation.
 const HELP: &str = "\
 A line is sent to the model; a backslash at its end adds the next line.
 A line that begins with → (or ->) is a command; → help lists all commands.
@@ -191,7 +190,6 @@ fn read_message(lines: &mut dyn LineSource, cx: &mut CommandContext<'_>) -> Resu
     }
 }
 
-/// A source of input lines.
 trait LineSource {
     /// Returns the next line without its line feed, or `None` at the end. `more` is true for a continuation line.
     fn next(&mut self, more: bool) -> Result<Option<String>>;
@@ -201,13 +199,11 @@ trait LineSource {
         false
     }
 
-    /// Prints a greeting.
     fn greet(&self, _: &Chat, _: &mut CommandContext<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// The message of the command line.
 struct SingleLine(Option<String>);
 
 impl LineSource for SingleLine {
@@ -290,19 +286,15 @@ fn terminal_error(error: &ReadlineError) -> CliError {
     CliError::io("reading the terminal", io::Error::other(error.to_string()))
 }
 
-/// The state of a conversation.
 struct Chat {
     with: Agent,
     model: Arc<dyn Model>,
     commands: Option<ToolAccess>,
     /// Workspace tools for the user's own arrow lines.
     own_tools: OwnTools,
-    /// Runs delegations of the user's own lines.
     orchestrator: Option<Arc<dyn Orchestrator>>,
-    /// Delegations that run in the background.
     background: Arc<Background>,
     session: SessionId,
-    /// The agent's session, once it is known.
     agent_session: Option<SessionId>,
     actor: Actor,
     runtime: Runtime,
@@ -319,7 +311,6 @@ enum ChatEvent<'a> {
 }
 
 impl Chat {
-    /// Runs arrow lines of the user.
     fn run_command(&mut self, text: &str, typed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
         let mut host = models::session_host(cx, cx.agent.id(), &self.runtime, self.ctrl_c.arm());
         self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
@@ -414,7 +405,6 @@ impl Chat {
     }
 }
 
-/// Prints the progress of a turn.
 struct ChatPrinter {
     stream: StreamPrinter,
     /// The error of standard output, once it failed.

@@ -11,7 +11,6 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Prints the script.
 pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
     // The generator panics on a broken pipe, so it writes to memory.
     let mut script = Vec::new();

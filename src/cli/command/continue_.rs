@@ -47,7 +47,6 @@ pub(crate) struct Args {
     by: String,
 }
 
-/// Generates the continuations.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let author = cx.loom.agent(&args.by)?;
     let (current, _, actor) = cx.ensure_session()?;

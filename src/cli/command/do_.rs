@@ -48,7 +48,6 @@ struct DoAnswer<'a> {
     reply: &'a CommandReply,
 }
 
-/// Runs the lines.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let read = |line: &str| arrow::run::read(line).into();
     let from_args = |lines: Vec<String>| {

@@ -23,7 +23,6 @@ pub(crate) struct IncludeArgs {
     id: String,
 }
 
-/// Excludes the node.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let node = cx.node(&current, &args.id)?;

@@ -35,7 +35,6 @@ struct ImportJson<'a> {
     imported: &'a Imported,
 }
 
-/// Imports each file.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let format = match args.format.as_str() {
         "loomtree" => Some(Format::Loomtree),

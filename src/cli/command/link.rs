@@ -29,7 +29,6 @@ pub(crate) struct UnlinkArgs {
     target: String,
 }
 
-/// Creates the link.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let node = cx.node(&current, &args.id)?;

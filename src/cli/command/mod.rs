@@ -197,7 +197,6 @@ impl CliCommand {
     }
 }
 
-/// Runs a command.
 pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let Some(command) = command else { return default::run(globals, out) };
     match command {

@@ -44,7 +44,6 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     })
 }
 
-/// Restores the branch.
 pub(crate) fn restore(args: &RestoreArgs, cx: &mut CommandContext<'_>) -> Result<()> {
     let Some(id) = &args.id else { return list(cx) };
     let (current, _, actor) = cx.ensure_session()?;

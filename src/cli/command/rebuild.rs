@@ -5,7 +5,6 @@ use crate::cli::{command_context::CommandContext, error::Result, output::count, 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-/// Recomputes derived data.
 pub(crate) fn run(_: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let line = progress::line("counting");
     let rebuilt = cx.loom.store().rebuild();

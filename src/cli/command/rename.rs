@@ -20,7 +20,6 @@ pub(crate) struct Args {
     system: Option<String>,
 }
 
-/// Changes the tree.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = cx.position()?;
     let words = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.trim().is_empty()));

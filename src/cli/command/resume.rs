@@ -32,7 +32,6 @@ pub(crate) struct Args {
 /// Maximum number of sessions to pick from.
 const MAX_PICK_ROWS: u32 = 12;
 
-/// Resumes a session.
 pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if args.newest {
         args.message = args.id.take();

@@ -30,7 +30,6 @@ pub(crate) struct Args {
     by: Option<String>,
 }
 
-/// Appends the node.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, session, actor) = cx.ensure_session()?;
     // The commit resolves the position, so that concurrent processes append to one chain.

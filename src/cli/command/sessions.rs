@@ -33,7 +33,6 @@ pub(crate) struct SessionJson {
     continues: bool,
 }
 
-/// Lists sessions.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let found = list(cx, args.all, args.limit)?;
     if cx.out.json {

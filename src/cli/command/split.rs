@@ -22,7 +22,6 @@ pub(crate) struct Args {
     after: Option<String>,
 }
 
-/// Splits the node.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let node = cx.node(&current, &args.id)?;

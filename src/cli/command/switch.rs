@@ -16,7 +16,6 @@ pub(crate) struct Args {
     to: Option<String>,
 }
 
-/// Moves the position.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let Some(to) = &args.to else {
         let tree = cx.named_tree()?;
