@@ -88,7 +88,7 @@ fn commands(home: &Home, of: &[&str]) -> Vec<String> {
     let mut names = Vec::new();
     for line in help.lines() {
         if let Some(section) = line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
-            lists_commands = !["Arguments", "Options", "Everywhere"].contains(&section);
+            lists_commands = !["Arguments", "Options", "Everywhere", "Exit codes"].contains(&section);
         }
         let row = line.strip_prefix("  ").filter(|row| lists_commands && !row.starts_with([' ', '-']));
         names.extend(row.and_then(|row| row.split(' ').next()).filter(|name| *name != "help").map(str::to_owned));

@@ -1,7 +1,6 @@
-//! `loom chat`: a conversation with an agent, line by line. The agent's commands run and are printed as they happen.
-//! Arrow lines that the user types run too. Other text is sent to the model, even if it contains arrow lines, and only
-//! a single typed line runs workspace tools without approval. Ctrl-C cancels a reply and saves its partial text. End of
-//! input (Ctrl-D) ends the program; the session stays for the next time.
+//! `loom chat`: a conversation with an agent, line by line. The agent's commands and the user's arrow lines run and are
+//! printed as they happen. Only a single typed line runs workspace tools without approval. Ctrl-C saves a partial reply;
+//! Ctrl-D ends the program, and the session stays.
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
@@ -407,7 +406,6 @@ impl Chat {
 
 struct ChatPrinter {
     stream: StreamPrinter,
-    /// The error of standard output, once it failed.
     output_error: Option<CliError>,
     failure: Option<CliError>,
     cancel: CancellationToken,
