@@ -1,5 +1,4 @@
-//! The program `loom`: conversations that branch, from the command line. Everything it does is in the library
-//! `loomtree`; this is one of its faces.
+//! The `loom` binary: the command-line front end of the `loomtree` library.
 
 mod cli;
 

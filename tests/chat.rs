@@ -1,4 +1,4 @@
-//! `loom chat` by the real program: at a real pseudo-terminal and through pipes, with a real server on loopback.
+//! Tests of `loom chat` in a pseudo-terminal and through pipes, with a server on loopback.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -19,7 +19,7 @@ fn hanging(words: &str) -> Vec<Step> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_talks_at_a_terminal_with_a_model_that_acts() {
+async fn chat_in_a_terminal_with_an_agent_that_runs_commands() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
     let server = Server::start([
@@ -46,14 +46,14 @@ async fn a_person_talks_at_a_terminal_with_a_model_that_acts() {
     let shown = terminal.text();
     assert!(!shown.contains("So it is."), "what was said without the answers is not shown: {shown}");
     assert!(!shown.contains("\u{1b}[31m"), "content is no control code: {shown:?}");
-    // A command of one's own, and a turn that is stopped.
+    // A command of the user, and a turn that is cancelled.
     terminal.keys("→ tree\r");
     terminal.wait("(you are here)", 1);
     terminal.keys("And then?\r");
     terminal.wait("Half a ", 1);
     terminal.keys("\u{3}");
     terminal.wait("cancelled", 1);
-    // The program goes on until its input ends.
+    // The program runs until its input ends.
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
 
@@ -70,7 +70,7 @@ async fn a_person_talks_at_a_terminal_with_a_model_that_acts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_talks_through_pipes_and_hears_events() {
+async fn chat_through_pipes_prints_events() {
     let home = Home::new();
     home.start("Who is Marie?");
     let server =
@@ -93,7 +93,7 @@ async fn a_script_talks_through_pipes_and_hears_events() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_message_is_one_turn_and_a_failure_is_an_exit_code() {
+async fn a_single_message_is_one_turn_with_an_exit_code() {
     let home = Home::new();
     home.start("Who is Marie?");
     let server = Server::start([models(&[("m", "somebody")]), good("A girl.")]).await;
@@ -108,7 +108,7 @@ async fn one_message_is_one_turn_and_a_failure_is_an_exit_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn continuing_by_one_who_sees_the_tree_is_a_turn() {
+async fn continue_by_a_loom_aware_agent_is_a_turn() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
     let server = Server::start([
@@ -125,7 +125,7 @@ async fn continuing_by_one_who_sees_the_tree_is_a_turn() {
     assert!(home.ok(&["tree"]).contains("★ here"));
 }
 
-/// What the last answers in a request say.
+/// Returns the last tool answers of a request.
 #[cfg(feature = "workspace")]
 fn last_message(server: &Server, request: usize) -> String {
     let messages = server.requests()[request].body["messages"].clone();
@@ -134,7 +134,7 @@ fn last_message(server: &Server, request: usize) -> String {
 
 #[cfg(feature = "workspace")]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_is_asked_at_the_terminal_before_a_file_changes() {
+async fn file_changes_are_approved_at_the_terminal() {
     let home = Home::new();
     home.start("A small project.");
     let write = |name: &str| good(&format!("I write it.\n→ write_file path:\"{name}\" <<<\none\u{1b}[2J\n>>>"));
@@ -165,7 +165,7 @@ async fn a_person_is_asked_at_the_terminal_before_a_file_changes() {
     terminal.wait("Allow it?", 2);
     terminal.keys("not that one\r");
     terminal.wait("Refused.", 1);
-    // A question that is withdrawn is no longer waited for, and takes no line that is typed later.
+    // A withdrawn question consumes no later line.
     terminal.keys("Write c.\r");
     terminal.wait("Allow it?", 3);
     terminal.keys("\u{3}");
@@ -183,7 +183,7 @@ async fn a_person_is_asked_at_the_terminal_before_a_file_changes() {
 
 #[cfg(feature = "workspace")]
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nobody_can_be_asked_only_what_is_allowed_is_done() {
+async fn without_a_terminal_only_allowed_actions_run() {
     let home = Home::new();
     home.start("A small project.");
     let both = "→ write_file path:\"src/a.txt\" content:\"a\"\n→ write_file path:\"b.txt\" content:\"b\"";
@@ -193,16 +193,16 @@ async fn where_nobody_can_be_asked_only_what_is_allowed_is_done() {
     let config = home.file("config.yaml");
     home.ok(&["--config", config.to_str().unwrap(), "chat", "--tools", "-m", &model, "Write both."]);
     let told = last_message(&server, 2);
-    assert!(told.contains("created src/a.txt · 1 line") && told.contains("nobody is there to be asked"), "{told}");
+    assert!(told.contains("created src/a.txt · 1 line") && told.contains("no terminal to ask at"), "{told}");
     assert!(home.file("src/a.txt").exists() && !home.file("b.txt").exists());
     let said = home.fails(2, &["continue", "--tools", "-m", &model]);
-    assert!(said.contains("one continuation of an agent that acts"), "{said}");
+    assert!(said.contains("one continuation by an agent that runs commands"), "{said}");
 }
 
-/// How a text with a line that writes the file `PWN` comes in, and whether that line runs.
+/// Ways in which a text with a line that writes the file `PWN` is entered, and whether that line runs.
 #[cfg(feature = "workspace")]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_runs_unasked_is_one_typed_line_and_what_a_pattern_allows() {
+async fn only_a_typed_line_or_an_allowed_pattern_runs_unasked() {
     enum By {
         Typed,
         Pasted,
@@ -214,7 +214,7 @@ async fn what_runs_unasked_is_one_typed_line_and_what_a_pattern_allows() {
     let log = format!("Please summarise this log:\n\nline one\n{LINE}\nline three");
     let two = format!("{LINE}\n{LINE}");
     let (allowed, none): (&[&str], &[&str]) = (&["--allow", "touch *"], &[]);
-    // Entry point, text, options, whether the file is there, whether the text is a message.
+    // Entry point, text, options, whether the file exists, whether the text is a message.
     let table = [
         (By::Typed, LINE, none, true, false),
         (By::Pasted, two.as_str(), none, false, false),
@@ -264,7 +264,7 @@ async fn what_runs_unasked_is_one_typed_line_and_what_a_pattern_allows() {
         assert_eq!(home.file("PWN").exists(), runs, "row {at}");
         assert_eq!(server.requests().len() > 1, said, "row {at}");
     }
-    // Without tools for the folder nothing of it runs, also by the verbs that take lines.
+    // Without workspace tools none of it runs, not even through verbs that take lines.
     let home = Home::new();
     home.start("A small project.");
     home.run(&["do", LINE]);
@@ -278,14 +278,14 @@ fn path_of(server: &Server, request: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_are_listed_gone_on_with_and_picked() {
+async fn sessions_are_listed_resumed_and_picked() {
     let home = Home::new();
     let server = Server::start([models(&[("m", "somebody")]), good("One.")]).await;
     let list = || models(&[("m", "somebody")]);
     let model = format!("{}#m", server.url());
     home.start("A lighthouse.");
-    assert!(home.ok(&["sessions"]).contains("no session has said anything yet"));
-    assert!(home.fails(1, &["resume"]).contains("no session in this workspace has said anything yet"));
+    assert!(home.ok(&["sessions"]).contains("no session has a turn yet"));
+    assert!(home.fails(1, &["resume"]).contains("no session in this workspace has a turn yet"));
     home.ok(&["chat", "-m", &model, "The first words."]);
     home.start("A mill.");
     server.then([list(), good("Two.")]);
@@ -300,7 +300,7 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
     let text = home.ok(&["sessions"]);
     assert!(text.contains("2 turns · collaborator") && text.contains("The first words."), "{text}");
 
-    // The newest, with what to say; then one by a part of its id; then, through a pipe, the newest again: that one.
+    // The newest session with a message; then one by a part of its id; then, through a pipe, the newest again.
     server.then([list(), good("Three.")]);
     assert!(home.ok(&["resume", "--newest", "And then?", "-m", &model]).contains("Three."));
     assert!(path_of(&server, 5).contains("The second words.") && !path_of(&server, 5).contains("The first words."));
@@ -315,7 +315,7 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
     }
 
     assert!(home.ok(&["recall", "--turns", "900-800"]).contains("no turns 900 to 800: this session has"));
-    // What the person said to the agent are turns of the agent's session, and the newest here is that.
+    // The user's messages are turns of the agent's session, which is the newest.
     assert!(home.ok(&["recall", "--turns", "1-1"]).contains("The first words."));
     let other = spoken[0]["id"].as_str().unwrap();
     assert!(home.ok(&["recall", "--session", other, "--turns", "1-1", "--by", "human"]).contains("The second words."));
@@ -327,20 +327,20 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
     let summary = home.ok(&["recall", "--summary"]);
     assert!(summary.contains("Summary of this session:") && summary.contains("state:"), "{summary}");
 
-    // At a terminal the person picks: q leaves it, a number that is none is asked for again, and 2 is taken.
+    // In a terminal the user picks: an invalid number prompts again, 2 selects, q quits.
     let mut terminal = Terminal::start(&home, &["resume", "-m", &model]);
-    terminal.wait("which? 1-", 1);
+    terminal.wait("Session 1-", 1);
     terminal.keys("q\r");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(server.requests().len(), 10, "nobody was asked anything");
     server.then([list(), good("Six.")]);
     let mut terminal = Terminal::start(&home, &["resume", "-m", &model]);
-    terminal.wait("which? 1-", 1);
+    terminal.wait("Session 1-", 1);
     let shown = terminal.text();
     let second = shown.lines().find(|line| line.contains("  2  ")).unwrap();
     let is_first = second.contains("The first words.");
     terminal.keys("99\r");
-    terminal.wait("which? 1-", 2);
+    terminal.wait("Session 1-", 2);
     terminal.keys("2\r");
     terminal.wait(">  ", 1);
     terminal.keys("Hello again.\r");

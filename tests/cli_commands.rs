@@ -1,4 +1,4 @@
-//! The program `loom` beside trees: documents, agents, databases, configuration, completions.
+//! Tests of documents, agents, databases, configuration and completions.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -20,7 +20,7 @@ fn documents() {
     assert_eq!(home.ok(&["docs", "read", "plan", "--section", "one"]), "# One\n\nchanged\n");
     assert_eq!(home.ok(&["docs", "read", "plan", "--lines", "1"]), "the start\n");
     assert!(home.fails(1, &["docs", "read", "plan", "--section", "Three"]).contains("\"One\""));
-    assert!(home.fails(1, &["docs", "read", "plan", "--version", "9"]).contains("newest is 4"));
+    assert!(home.fails(1, &["docs", "read", "plan", "--version", "9"]).contains("newest version is 4"));
     assert!(home.fails(1, &["docs", "read", "plans"]).contains("there are: plan"));
     assert_eq!(home.json(&["docs", "versions", "plan"]).len(), 4);
     home.ok(&["docs", "revert", "plan", "1"]);
@@ -49,7 +49,7 @@ fn agents() {
 }
 
 #[test]
-fn databases_that_are_none() {
+fn invalid_databases_are_refused() {
     let home = Home::new();
     std::fs::write(home.file("loom.db"), "this is a letter, not a database; it is long enough to be read as one")
         .unwrap();
@@ -57,7 +57,7 @@ fn databases_that_are_none() {
     std::fs::remove_file(home.file("loom.db")).unwrap();
     home.start("unmistakable");
     home.ok(&["backup", "copy.db"]);
-    assert!(home.fails(1, &["backup", "copy.db"]).contains("there already"));
+    assert!(home.fails(1, &["backup", "copy.db"]).contains("already exists"));
     let copy = home.run(&["--db", "copy.db", "tree"]);
     assert!(copy.code == 2 || copy.out.contains("unmistakable"), "{copy:?}");
     assert_eq!(home.json(&["verify"])[0]["nodes"], 1);
@@ -74,7 +74,7 @@ fn databases_that_are_none() {
 }
 
 #[test]
-fn purging_asks_and_leaves_nothing() {
+fn purge_confirms_and_removes_all_content() {
     let home = Home::new();
     home.start("root");
     let secret = home.say("owner", None, "my secret words");
@@ -93,7 +93,7 @@ fn configuration() {
     assert_eq!(home.fails(2, &["--config", file, "config"]).lines().count(), 1);
     assert_eq!(home.ok(&["--config", file, "config", "path"]).trim(), file);
     home.ok(&["--config", file, "config", "init"]);
-    assert!(home.fails(1, &["--config", file, "config", "init"]).contains("there already"));
+    assert!(home.fails(1, &["--config", file, "config", "init"]).contains("already exists"));
     assert_eq!(home.json(&["--config", file, "config"])[0]["continuations"], 3);
     std::fs::write(file, "continuations: 5\nmodels:\n  a: {colour: red}\n").unwrap();
     let said = home.fails(2, &["--config", file, "config"]);
@@ -102,6 +102,32 @@ fn configuration() {
     home.fails(2, &["--config", file, "new", "x"]);
     std::fs::write(file, "model: scripted:words\n").unwrap();
     assert!(home.ok(&["--config", file, "models"]).contains("scripted:words"));
+}
+
+#[test]
+fn a_turn_of_tool_calls_alone_shows_its_calls() {
+    let home = Home::new();
+    let pi = concat!(
+        r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-11-20T23:33:50.000Z","cwd":"/x"}"#,
+        "\n",
+        r#"{"type":"message","id":"a1","parentId":null,"message":{"role":"user","content":"hi there"}}"#,
+        "\n",
+        r#"{"type":"message","id":"a2","parentId":"a1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"mill.md"}}],"provider":"p","model":"m"}}"#,
+        "\n",
+        r#"{"type":"message","id":"a3","parentId":"a2","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"the weir"}],"isError":true}}"#,
+        "\n",
+    );
+    assert_eq!(home.pipe(&["import", "-"], pi).code, 0);
+    let tree = home.json(&["trees"])[0]["id"].as_str().unwrap().to_owned();
+    home.ok(&["trees", "--use", &tree]);
+    let calls = "calls read(path=\"mill.md\")";
+    for args in [&["tree"][..], &["view"], &["recall", "mill"]] {
+        assert!(home.ok(args).contains(calls), "{args:?}: {}", home.ok(args));
+    }
+    let failed = home.json(&["recall", "--failed", "weir"]);
+    assert!(failed.len() == 1 && failed[0]["content"] == "the weir", "{failed:?}");
+    assert_eq!(home.json(&["recall", "--failed", "--tool", "read"]).len(), 1);
+    assert_eq!(home.json(&["recall", "--failed", "hi there"]).len(), 0);
 }
 
 #[test]

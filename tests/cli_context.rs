@@ -1,4 +1,4 @@
-//! `loom context`: what would be sent, and the report on it.
+//! Tests of `loom context`: the prompt and its report.
 
 #[path = "support/cli.rs"]
 mod cli;
@@ -21,7 +21,7 @@ fn the_prompt_and_its_report_are_printed() {
     assert!(aware.out.contains("Human active at ["), "{}", aware.out);
     assert!(aware.out.contains("] human · just now\n---\nWho is Marie?"), "{}", aware.out);
     let report = home.run(&["context", "--agent", "collaborator", "--report", "--window", "4000"]);
-    for said in ["the ambient block", "in all", "of 3500, in a window of 4000", "human   in"] {
+    for said in ["the ambient block", "total", "of 3500, in a window of 4000", "human   in"] {
         assert!(report.out.contains(said), "{said}: {}", report.out);
     }
     let json: serde_json::Value = serde_json::from_str(&home.run(&["context", "--json"]).out).unwrap_or_default();
@@ -38,11 +38,11 @@ fn the_prompt_and_its_report_are_printed() {
 }
 
 #[test]
-fn what_a_model_counts_corrects_its_budget() {
+fn token_calibration_corrects_the_budget() {
     let home = Home::new();
     home.run(&["new", "--title", "Study", "Who is Marie?"]);
     let report = ["context", "--report", "--window", "4000"];
-    assert!(!home.run(&report).out.contains("of its own tokens"));
+    assert!(!home.run(&report).out.contains("for each estimated token"));
     home.run(&["agents", "set", "subject", "--model", "scripted:words"]);
     {
         let loom = loomtree::session::open(home.file("loom.db")).unwrap();
@@ -51,5 +51,5 @@ fn what_a_model_counts_corrects_its_budget() {
     }
     let said = home.run(&report).out;
     assert!(said.contains("of 2777, in a window of 4000"), "3500 / 1.26: {said}");
-    assert!(said.contains("     1.26  of its own tokens this model counts for one"), "{said}");
+    assert!(said.contains("     1.26  tokens of this model for each estimated token"), "{said}");
 }

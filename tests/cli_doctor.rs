@@ -1,4 +1,4 @@
-//! `loom doctor` and the command line's help, by the real program.
+//! Tests of `loom doctor` and of the command line's help.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -8,7 +8,7 @@ mod support;
 
 use support::{Home, Ran};
 
-/// The object that `doctor --json` prints, with this exit code.
+/// Returns the object of `doctor --json`, which must exit with this code.
 #[track_caller]
 fn checkup(home: &Home, code: i32, args: &[&str]) -> serde_json::Value {
     let ran = home.run(&[&["doctor", "--json"], args].concat());
@@ -17,7 +17,7 @@ fn checkup(home: &Home, code: i32, args: &[&str]) -> serde_json::Value {
     serde_json::from_str(&ran.out).unwrap()
 }
 
-/// The messages of an area's findings of a severity.
+/// Returns the messages of an area's findings of a severity.
 fn messages(checkup: &serde_json::Value, area: &str, severity: &str) -> Vec<String> {
     let findings = checkup["findings"].as_array().unwrap().iter();
     let fitting = findings.filter(|finding| finding["area"] == area && finding["severity"] == severity);
@@ -33,7 +33,7 @@ fn overwrite(home: &Home, at: u64, bytes: &[u8]) {
 }
 
 #[test]
-fn doctor_needs_no_database_and_makes_none() {
+fn doctor_creates_no_database() {
     let home = Home::new();
     let found = checkup(&home, 0, &[]);
     assert!(messages(&found, "Database", "note")[0].contains("there is no database"), "{found:#}");
@@ -50,7 +50,7 @@ fn doctor_needs_no_database_and_makes_none() {
 }
 
 #[test]
-fn doctor_finds_a_sound_database_sound_and_leaves_it_alone() {
+fn doctor_reports_a_sound_database_without_changing_it() {
     let home = Home::new();
     home.start("first words");
     let before = std::fs::read(home.file("loom.db")).unwrap();
@@ -68,7 +68,7 @@ fn doctor_reports_a_file_that_cannot_be_used() {
     let problem = |home: &Home| messages(&checkup(home, 1, &[]), "Database", "problem").join("\n");
     let home = Home::new();
     home.start("first words");
-    // The schema version stands at byte 60 of SQLite's header.
+    // The schema version is at byte 60 of SQLite's header.
     overwrite(&home, 60, &999u32.to_be_bytes());
     assert!(problem(&home).contains("newer loomtree (schema 999"), "{}", problem(&home));
     overwrite(&home, 0, b"no database here");
@@ -114,7 +114,7 @@ fn doctor_reports_a_locked_file() {
 }
 
 #[test]
-fn doctor_lists_what_was_left_beside_the_database() {
+fn doctor_lists_leftover_files() {
     let home = Home::new();
     home.start("first words");
     std::fs::create_dir_all(home.file("loom.db.drafts")).unwrap();
@@ -148,7 +148,7 @@ fn doctor_names_keys_and_prints_none() {
 }
 
 #[test]
-fn doctor_goes_on_after_a_mistake_in_the_configuration() {
+fn doctor_continues_after_a_configuration_error() {
     let home = Home::new();
     let config = home.file("config.yaml");
     std::fs::write(&config, "colour: red\n").unwrap();
@@ -193,7 +193,7 @@ fn do_names_the_failing_line_of_its_input() {
 }
 
 #[test]
-fn parse_explains_in_words_and_passes_over_fenced_lines() {
+fn parse_explains_in_words_and_skips_fenced_lines() {
     let home = Home::new();
     let ran = home.pipe(&["parse", "--explain"], "→ view a7x2\n```\n→ prune a7x2\n```\n→ merge a7x2 and b3k9\n");
     assert_eq!((ran.code, ran.out.lines().count()), (0, 2), "{ran:?}");
@@ -204,7 +204,7 @@ fn parse_explains_in_words_and_passes_over_fenced_lines() {
 }
 
 #[test]
-fn chat_answers_requests_for_help_and_ends_when_told() {
+fn chat_prints_help_and_quits_on_request() {
     let home = Home::new();
     home.start("first words");
     let ran = home.pipe(&["chat", "--model", "scripted:words"], "help\n/help\n:q\nnever sent\n");
@@ -214,7 +214,7 @@ fn chat_answers_requests_for_help_and_ends_when_told() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_named_with_what_to_do() {
+fn an_unreachable_server_is_named_with_a_hint() {
     let home = Home::new();
     home.start("first words");
     let said = home.fails(1, &["continue", "--model", "ollama:llama3.2"]);

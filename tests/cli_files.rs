@@ -1,4 +1,4 @@
-//! The program's files: what a purge leaves beside the database, devices and pipes in place of files, a full standard output.
+//! Tests of the program's files: leftovers of a purge, devices and pipes instead of files, a full standard output.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -13,7 +13,7 @@ use support::{Home, Ran};
 const SECRET: &str = "zquxSECRETquxz";
 
 #[test]
-fn a_purge_names_copies_and_files_that_hold_the_words() {
+fn purge_lists_remaining_copies_and_files() {
     let home = Home::new();
     let root = home.start("root");
     let said = home.say("owner", None, SECRET);
@@ -24,20 +24,20 @@ fn a_purge_names_copies_and_files_that_hold_the_words() {
     assert!(ran.err.contains(&format!("left: [{copy}]")) && ran.err.contains("loom.db.schema-11-5.bak"), "{ran:?}");
     let ran = home.run(&["purge", "--check", SECRET]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.out.contains("schema-11-5.bak  1 place") && ran.err.contains("still hold it"), "{ran:?}");
+    assert!(ran.out.contains("schema-11-5.bak  1 place") && ran.err.contains("still contain it"), "{ran:?}");
     home.ok(&["purge", "node", &copy, "--yes"]);
     fs::remove_file(home.file("loom.db.schema-11-5.bak")).unwrap();
-    assert!(home.ok(&["purge", "--check", SECRET]).starts_with("none of "));
+    assert!(home.ok(&["purge", "--check", SECRET]).starts_with("not found in "));
 }
 
 #[test]
-fn a_migration_names_the_copy_that_it_makes() {
+fn a_migration_reports_its_backup() {
     let home = Home::new();
     let old = fs::read_dir("fixtures/databases").unwrap().map(|f| f.unwrap().path());
     let old = old.filter(|path| path.extension().is_some_and(|e| e == "db")).min().expect("an older database");
     fs::copy(old, home.file("loom.db")).unwrap();
     let ran = home.run(&["trees"]);
-    assert!(ran.code == 0 && ran.err.contains(".bak is a copy from before the database was migrated"), "{ran:?}");
+    assert!(ran.code == 0 && ran.err.contains(".bak is a copy of the database before its migration"), "{ran:?}");
     assert_eq!(home.run(&["trees"]).err, "");
 }
 
@@ -63,15 +63,30 @@ fn devices_pipes_and_deep_brackets_are_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_change_whose_answer_cannot_be_written_is_done() {
+fn a_committed_change_succeeds_without_its_output() {
     let home = Home::new();
     home.start("root");
     let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
     let run = |args: &[&str]| Ran::from(home.command(args).stdout(full()).output().unwrap());
     let said = run(&["say", "once"]);
-    assert!(said.code == 0 && said.err.contains("done and saved"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("the change was saved"), "{said:?}");
     assert_eq!(run(&["view"]).code, 1, "what only reads has failed");
     assert_eq!(home.json(&["tree"]).len(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_write_beyond_the_file_size_limit_is_an_error() {
+    let home = Home::new();
+    assert_eq!(home.pipe(&["new", "-"], "word ".repeat(200_000)).code, 0);
+    let loom = home.command(&["export", "-o", "out.jsonl"]);
+    // A limit of 200 blocks of 512 or 1024 bytes.
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -f 200; exec \"$0\" \"$@\""]).arg(loom.get_program()).args(loom.get_args());
+    let folder = loom.get_current_dir().unwrap();
+    limited.current_dir(folder).env("HOME", folder).stdin(Stdio::null());
+    let ran = Ran::of(&mut limited);
+    assert!(ran.code == 1 && ran.err.contains("File too large"), "{ran:?}");
 }
 
 #[cfg(target_os = "linux")]
@@ -95,7 +110,7 @@ fn a_killed_export_leaves_no_file() {
 }
 
 #[test]
-fn a_whole_path_of_several_pages_is_shown_once_each() {
+fn a_paged_path_shows_each_node_once() {
     let home = Home::new();
     let mut lines = vec![
         r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/tmp"}"#.to_owned(),
@@ -114,18 +129,18 @@ fn a_whole_path_of_several_pages_is_shown_once_each() {
     assert!(depths.len() >= 2_500);
 }
 
-/// Root ignores permissions, so root's tests become somebody else.
+/// Root ignores permissions, so a test run by root starts the program as another user.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_database_in_a_folder_that_cannot_be_written_is_read() {
+fn a_database_in_a_read_only_folder_can_be_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     home.start("root words");
+    // New databases are readable by their owner only.
+    fs::set_permissions(home.file("loom.db"), fs::Permissions::from_mode(0o644)).unwrap();
     let folder = home.file("loom.db").parent().unwrap().to_owned();
     let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
     let probe = home.file("probe");
-    // New databases are for their owner alone; this one is shared for reading.
-    fs::set_permissions(home.file("loom.db"), fs::Permissions::from_mode(0o644)).unwrap();
     mode(0o555);
     let command = |args: &[&str]| {
         let own = home.command(args);

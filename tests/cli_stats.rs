@@ -1,4 +1,4 @@
-//! `loom stats`.
+//! Tests of `loom stats`.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -9,10 +9,10 @@ mod support;
 use support::Home;
 
 #[test]
-fn sums_are_shown() {
+fn stats_print_sums() {
     let home = Home::new();
     home.start("Tell me something.");
-    assert!(home.ok(&["stats"]).contains("no model wrote anything here"));
+    assert!(home.ok(&["stats"]).contains("no model wrote a node here"));
     std::fs::write(home.file("c.yaml"), "prices:\n  scripted:*: { input: 1000, output: 2000000, currency: cents }\n")
         .unwrap();
     home.ok(&["--config", "c.yaml", "continue", "-n", "2", "-m", "scripted:words"]);
@@ -22,7 +22,7 @@ fn sums_are_shown() {
     let said = home.ok(&["stats"]);
     assert!(said.contains("depth 2 · 3 leaves · 1 branch point"), "{said}");
     assert!(said.contains("scripted:words") && said.contains("cents"), "{said}");
-    assert!(said.contains("1 (33%)") && said.contains("of 1 reply no price was known"), "{said}");
+    assert!(said.contains("1 (33%)") && said.contains("1 reply without a price"), "{said}");
 
     let all = &home.json(&["stats"])[0];
     assert_eq!((&all["all"]["generations"], &all["all"]["priced"]), (&3.into(), &2.into()));
@@ -44,7 +44,7 @@ fn sums_are_shown() {
 }
 
 #[test]
-fn a_price_that_is_none_is_said_with_its_line() {
+fn an_invalid_price_is_reported_with_its_line() {
     let home = Home::new();
     home.start("Tell me something.");
     std::fs::write(home.file("c.yaml"), "prices:\n  gpt*: { input: -1, output: 2 }\n").unwrap();
@@ -53,7 +53,7 @@ fn a_price_that_is_none_is_said_with_its_line() {
 }
 
 #[test]
-fn what_an_arrow_line_had_written_has_its_price_too() {
+fn generations_of_arrow_lines_are_priced() {
     let home = Home::new();
     home.start("Tell me something.");
     let config = "model: scripted:words\nprices:\n  scripted:*: { input: 1000, output: 2000000, currency: cents }\n";

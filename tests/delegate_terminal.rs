@@ -130,7 +130,7 @@ async fn a_no_with_its_reason_begins_nothing_and_a_later_yes_needs_no_new_plan()
     terminal.keys("not today\r");
     terminal.wait("it was refused: not today", 1);
     assert_eq!(terminal.ends(), 1);
-    assert!(terminal.text().contains("asks again; --yes agrees to it"), "{}", terminal.text());
+    assert!(terminal.text().contains("asks again; --yes approves the plan"), "{}", terminal.text());
     assert_eq!((yard.stands().0.as_str(), yard.asked().len()), ("refused", 1));
     let said = yard.resumes(done());
     assert!(said.contains("✓ task completed"), "{said}");

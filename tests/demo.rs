@@ -1,7 +1,7 @@
-//! The front of the house: `loom demo` on a clean machine, and documents that say what is so.
+//! Tests of `loom demo` on a clean machine, and of commands and code that the documents print.
 
 #![cfg(feature = "cli")]
-// Clippy knows only functions marked #[test] as tests; what they call is test too.
+// Clippy treats only functions marked #[test] as tests, not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/cli.rs"]
@@ -14,27 +14,27 @@ use support::{Home, Ran};
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sample.jsonl");
 
 #[test]
-fn without_a_model_the_demo_goes_on_with_the_script_and_may_be_repeated() {
+fn the_demo_without_a_model_uses_the_script_and_is_repeatable() {
     let home = Home::new();
     let first = home.ok(&["demo"]);
     for said in
-        ["comes in: 19 nodes", "$ loom tree", "★ the opening", "$ loom view -n 4", "$ loom say ", "you are here"]
+        ["is imported: 19 nodes", "$ loom tree", "★ the opening", "$ loom view -n 4", "$ loom say ", "you are here"]
     {
         assert!(first.contains(said), "{said:?} is not in\n{first}");
     }
-    for said in ["No model is attached; the scripted model", "--model scripted:words", "OPENAI_API_KEY", "Try next:"] {
+    for said in ["No model is set up; the scripted model", "--model scripted:words", "OPENAI_API_KEY", "Try next:"] {
         assert!(first.contains(said), "{said:?} is not in\n{first}");
     }
     let drawn = first.rsplit("$ loom tree").next().unwrap();
     assert!(drawn.contains("21 nodes, 7 branches") && drawn.contains("The path went on past the last"), "{drawn}");
     let again = home.ok(&["demo"]);
-    assert!(again.contains("is here already") && again.contains("21 nodes, 7 branches"), "{again}");
+    assert!(again.contains("is imported already") && again.contains("21 nodes, 7 branches"), "{again}");
     assert_eq!(home.json(&["tree"]).len(), 23, "the line is said once");
     home.ok(&["verify"]);
 }
 
 #[test]
-fn the_demo_grows_the_tree_where_there_is_a_model() {
+fn the_demo_uses_a_configured_model() {
     let home = Home::new();
     let ran = Ran::of(home.command(&["demo"]).env("LOOM_MODEL", "scripted:words"));
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
@@ -43,7 +43,7 @@ fn the_demo_grows_the_tree_where_there_is_a_model() {
 }
 
 #[test]
-fn a_model_that_fails_is_an_error_of_the_demo() {
+fn an_error_of_the_model_fails_the_demo() {
     let home = Home::new();
     let ran = Ran::of(home.command(&["demo"]).env("LOOM_MODEL", "nosuch"));
     assert_eq!(ran.code, 1, "{}", ran.out);
@@ -51,7 +51,7 @@ fn a_model_that_fails_is_an_error_of_the_demo() {
 }
 
 #[test]
-fn what_the_demo_proposes_works() {
+fn commands_that_the_demo_proposes_work() {
     let home = Home::new();
     let said = home.ok(&["demo"]);
     let proposed: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("  loom ")).collect();
@@ -67,7 +67,7 @@ fn what_the_demo_proposes_works() {
 }
 
 #[test]
-fn the_demo_says_what_it_does_not_take() {
+fn the_demo_refuses_json_and_tree() {
     let home = Home::new();
     assert!(home.fails(2, &["demo", "--json"]).contains("no JSON"));
     home.ok(&["new", "Mine."]);
@@ -75,20 +75,20 @@ fn the_demo_says_what_it_does_not_take() {
 }
 
 #[test]
-fn the_sample_is_what_an_export_writes() {
+fn the_sample_equals_its_export() {
     let home = Home::new();
     home.ok(&["import", SAMPLE]);
     assert_eq!(home.ok(&["export", "--all"]), fs::read_to_string(SAMPLE).unwrap());
 }
 
-/// The commands that a help text lists: indented rows of sections that are neither arguments nor options.
+/// Returns the commands that a help text lists: indented rows of sections that are neither arguments nor options.
 fn commands(home: &Home, of: &[&str]) -> Vec<String> {
     let help = home.ok(&[of, &["--help"]].concat());
     let mut lists_commands = false;
     let mut names = Vec::new();
     for line in help.lines() {
         if let Some(section) = line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
-            lists_commands = !["Arguments", "Options", "Everywhere"].contains(&section);
+            lists_commands = !["Arguments", "Options", "Everywhere", "Exit codes"].contains(&section);
         }
         let row = line.strip_prefix("  ").filter(|row| lists_commands && !row.starts_with([' ', '-']));
         names.extend(row.and_then(|row| row.split(' ').next()).filter(|name| *name != "help").map(str::to_owned));
@@ -96,7 +96,7 @@ fn commands(home: &Home, of: &[&str]) -> Vec<String> {
     names
 }
 
-/// The long options of a command, without those that every command takes.
+/// Returns the long options of a command, without global ones.
 fn options(home: &Home, of: &[&str]) -> Vec<String> {
     let help = home.ok(&[of, &["--help"]].concat());
     let own = help.split("Everywhere:").next().unwrap();
@@ -130,7 +130,7 @@ fn the_reference_names_every_command_and_option() {
     }
 }
 
-/// Where a text speaks of the program with something after it: as code, or as a line of a terminal.
+/// Returns the places where a text runs the program with arguments, as code or as a terminal line.
 fn mentions(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for name in ["`loom ", "$ loom ", "\nloom ", "cargo run -- "] {
@@ -143,14 +143,17 @@ fn mentions(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_command_that_the_documents_print_exists() {
+fn commands_in_documents_exist() {
     let home = Home::new();
     let all = commands(&home, &[]);
     let mut seen = 0;
     for file in ["README.md", "CHANGELOG.md", "docs/guide.md", "docs/reference.md", "docs/architecture.md"] {
         for mention in mentions(&read(file)) {
             let words: Vec<&str> = mention.split_whitespace().collect();
-            let Some(command) = words.first().filter(|word| !word.starts_with(['-', '[', '<'])) else { continue };
+            let Some(command) = words.first().filter(|word| **word != "help" && !word.starts_with(['-', '[', '<']))
+            else {
+                continue;
+            };
             seen += 1;
             assert!(all.iter().any(|known| known == command), "{file}: `loom {mention}`: there is no {command}");
             let below = commands(&home, &[command]);
@@ -163,7 +166,7 @@ fn every_command_that_the_documents_print_exists() {
     assert!(seen > 60, "only {seen} mentions were found");
 }
 
-/// Code without indentation, comment signs and empty lines.
+/// Returns code without indentation, comment signs and empty lines.
 fn code(text: &str) -> Vec<&str> {
     text.lines().map(|line| line.trim_start_matches("//!").trim()).filter(|line| !line.is_empty()).collect()
 }

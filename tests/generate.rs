@@ -17,6 +17,7 @@ use loomtree::{
         ScriptedReply, StreamError,
     },
     session::{GenerateError, GenerateRequest, Progress, generate, recover},
+    store::ChildFilter,
     types::{Mode, Node, Parent},
 };
 use support::store::Scene;
@@ -82,7 +83,7 @@ async fn a_buffer_is_continued_as_one_text() {
 }
 
 #[tokio::test]
-async fn each_is_saved_when_it_ends_and_a_failed_one_leaves_the_others() {
+async fn replies_are_saved_in_the_order_of_their_requests() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let slow = Duration::from_millis(150);
     let cut = ProviderError::Interrupted { cause: StreamError::ClosedEarly, so_far: so_far() };
@@ -105,10 +106,10 @@ async fn each_is_saved_when_it_ends_and_a_failed_one_leaves_the_others() {
     })
     .await
     .unwrap();
-    assert_eq!(ended.last().map(String::as_str), Some("slow one"), "{ended:?}");
-    ended.sort();
-    assert_eq!(ended, ["cut ", "nothing", "quick one", "slow one"]);
-    assert_eq!(nodes.len(), 3);
+    assert_eq!(ended, ["nothing", "slow one", "quick one", "cut "], "a failure is reported at once");
+    assert_eq!(nodes.iter().map(|node| node.content.as_str()).collect::<Vec<_>>(), ["slow one", "quick one", "cut "]);
+    let children = actor.loom().snapshot().unwrap().children(root.id, &ChildFilter::default()).unwrap();
+    assert!(children.iter().map(|node| node.id).eq(nodes.iter().map(|node| node.id)));
     let interrupted: Vec<_> = nodes.iter().filter(|n| n.interrupted).map(|n| n.content.as_str()).collect();
     assert_eq!(interrupted, ["cut "]);
     assert_eq!(position(&actor), Some(root.id), "with several, one stays where one is");

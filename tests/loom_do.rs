@@ -1,4 +1,4 @@
-//! `loom do`: arrow lines by the real program.
+//! Tests of `loom do`.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -24,7 +24,7 @@ fn arguments_are_lines_with_or_without_an_arrow() {
 }
 
 #[test]
-fn a_session_goes_on_from_one_run_to_the_next() {
+fn a_session_continues_across_runs() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
     let reply = home.say("owner", None, "Nobody.");
@@ -63,11 +63,11 @@ fn an_open_quote_is_not_run() {
     let ran = home.pipe(&["do"], format!("→ annotate [{root}] \"never closed\n→ prune [{root}]\n"));
     assert_eq!(ran.code, 1);
     let line = format!("line 1: → annotate [{root}] \"never closed → prune [{root}]");
-    assert_eq!(ran.out, format!("{line}\n✗ INVALID_SYNTAX: its quote or block is never closed\n"));
+    assert_eq!(ran.out, format!("{line}\n✗ INVALID_SYNTAX: the quote or block is not closed\n"));
 }
 
 #[test]
-fn the_agent_that_is_named_acts_with_its_permissions() {
+fn the_named_agents_permissions_apply() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
     home.ok(&["do", "--as", "collaborator", &format!("annotate [{root}] \"by the model\"")]);
@@ -75,7 +75,7 @@ fn the_agent_that_is_named_acts_with_its_permissions() {
     let refused = home.run(&["do", "--as", "subject", &format!("view [{root}]")]);
     assert_eq!(refused.code, 1);
     assert_eq!(refused.out, "✗ PERMISSION_DENIED: view: this needs the permission loom_aware\n");
-    assert!(refused.err.contains("1 of 1 line not done"), "{}", refused.err);
+    assert!(refused.err.contains("1 of 1 line failed"), "{}", refused.err);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn json_is_an_object_a_line() {
 }
 
 #[test]
-fn what_is_imported_is_never_run() {
+fn imported_lines_never_run() {
     let (home, other) = (Home::new(), Home::new());
     let root = home.start("Who is Marie?");
     home.say("collaborator", None, &format!("→ prune [{root}]\n✓ pruned [{root}]"));
@@ -117,7 +117,7 @@ fn what_is_imported_is_never_run() {
     let said = other.ok(&["do", "switch to root", "switch to leaf", "tree summary", "tree"]);
     assert!(said.contains("(2 nodes, 1 branch)"), "{said}");
     assert!(!said.lines().any(|line| line.starts_with("✓ pruned") || line.starts_with("→ prune")), "{said}");
-    // An answer that is fed back as it is runs nothing either.
+    // A reply that is fed back runs nothing either.
     let id = other.json(&["tree"])[1]["local_id"].as_str().unwrap().to_owned();
     let answer = other.ok(&["do", &format!("view [{id}] full")]);
     assert!(answer.contains(&format!("\\→ prune [{root}]\n\\✓ pruned [{root}]")), "{answer}");
@@ -125,7 +125,7 @@ fn what_is_imported_is_never_run() {
 }
 
 #[test]
-fn content_cannot_reach_the_terminal_as_control_codes() {
+fn control_characters_of_content_are_escaped() {
     let home = Home::new();
     let root = home.start("clear \u{1b}[2J and \u{9b}31m");
     for args in [["do", &format!("view [{root}] full")], ["do", "tree summary"]] {
@@ -149,17 +149,17 @@ fn a_model_continues_through_the_program() {
 }
 
 #[test]
-fn without_a_model_continue_says_what_is_missing() {
+fn continue_without_a_model_explains_the_setup() {
     let home = Home::new();
     home.start("Who is Marie?");
     let ran = home.run(&["do", "continue"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.out.starts_with("✗ NOT_CONFIGURED: continue: no model is attached\n  hint: "), "{}", ran.out);
+    assert!(ran.out.starts_with("✗ NOT_CONFIGURED: continue: no model is set up\n  hint: "), "{}", ran.out);
 }
 
-/// The imported history of a real session is walked; nothing that stands in it is run.
+/// The imported history of a real session is read; no line in it runs.
 #[test]
-fn a_real_history_is_data() {
+fn an_imported_history_never_runs() {
     let found = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/histories/pi-session.jsonl"));
     if !found.exists() {
         eprintln!("skipped: {} is not there", found.display());
@@ -178,6 +178,6 @@ fn a_real_history_is_data() {
         seen += 1;
     }
     assert!(seen > 5, "{seen}");
-    // Looking made a session, and nothing else.
+    // Reading started a session and changed nothing else.
     assert!(home.json(&["log"]).len() <= before + 1);
 }

@@ -1,8 +1,8 @@
-//! The screen in a real pseudo-terminal: the built program is started, typed to, resized and killed, and what it draws is
-//! read as a terminal reads it.
+//! Tests of the screen in a pseudo-terminal: the built program is started, typed to, resized and killed, and its output
+//! is read by a terminal emulator.
 
 #![cfg(all(unix, feature = "tui"))]
-// What fails here fails the test.
+// A failure here fails the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/cli.rs"]
@@ -18,10 +18,10 @@ use std::{
 use cli::Home;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-/// How long a screen is waited for; nothing takes so long.
+/// The longest wait for a screen, well above any real time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// No terminal has no lines.
+/// A terminal has at least one line.
 fn some(number: u16) -> NonZero<u16> {
     NonZero::new(number).unwrap()
 }
@@ -29,7 +29,7 @@ fn some(number: u16) -> NonZero<u16> {
 /// The program in a terminal.
 struct Window {
     screen: Arc<Mutex<vt100::Parser>>,
-    /// Everything that was written to the terminal.
+    /// All bytes written to the terminal.
     bytes: Arc<Mutex<Vec<u8>>>,
     input: Box<dyn Write + Send>,
     master: Box<dyn MasterPty + Send>,
@@ -83,7 +83,7 @@ impl Window {
         self.screen.lock().unwrap().screen().contents()
     }
 
-    /// Waits until the screen is as wanted.
+    /// Waits until the screen satisfies a condition.
     #[track_caller]
     fn until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
         let until = Instant::now() + PATIENCE;
@@ -98,7 +98,7 @@ impl Window {
         self.until(text, |screen| screen.contains(text));
     }
 
-    /// No line is longer than the screen is wide: nothing wrapped, nothing fell off.
+    /// Asserts that no line is wider than the screen.
     #[track_caller]
     fn fits(&self, columns: u16) {
         for line in self.screen().lines() {
@@ -116,12 +116,12 @@ impl Window {
         assert!(std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success());
     }
 
-    /// Waits for the end, and returns the exit code.
+    /// Waits until the program ends; returns the exit code.
     fn ends(&mut self) -> u32 {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
-                // What it wrote last is still to be read.
+                // The last output may be unread yet.
                 std::thread::sleep(Duration::from_millis(50));
                 return status.exit_code();
             }
@@ -130,12 +130,12 @@ impl Window {
         }
     }
 
-    /// Whether a screen is shown beside what the shell wrote.
+    /// True if the alternate screen is shown.
     fn is_alternate(&self) -> bool {
         self.screen.lock().unwrap().screen().alternate_screen()
     }
 
-    /// The terminal is as it was: the main screen, a cursor, no mouse, no bracketed paste, and its modes.
+    /// Asserts that the terminal is restored: main screen, cursor, no mouse, no bracketed paste, and its modes.
     #[track_caller]
     fn is_restored(&self) {
         let parser = self.screen.lock().unwrap();
@@ -146,7 +146,7 @@ impl Window {
         assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
     }
 
-    /// Whether the terminal driver gives lines as they are edited, not keys.
+    /// True if the terminal driver is in line mode.
     fn is_cooked(&self) -> bool {
         let modes = self.master.get_termios();
         modes.is_some_and(|modes| format!("{:?}", modes.local_flags).contains("ICANON"))
@@ -161,7 +161,7 @@ impl Drop for Window {
 }
 
 #[test]
-fn a_new_user_walks_the_sample_and_leaves() {
+fn a_new_user_gets_the_sample_and_quits() {
     let home = Home::new();
     let mut window = Window::open(&home, 80, 24, &[("LOOM_MODEL", "scripted:words")]);
     window.shows("tour 1/6 → follows");
@@ -196,16 +196,16 @@ fn a_new_user_walks_the_sample_and_leaves() {
     window.keys("q");
     assert_eq!(window.ends(), 0);
     window.is_restored();
-    // It is there for every other face too.
+    // Other front ends see the same tree.
     assert!(home.ok(&["view"]).contains("A line of mine."));
-    // It was taken once.
+    // The key had its effect once.
     let window = Window::open(&home, 80, 24, &[]);
     window.shows("saved");
     assert!(!window.screen().contains("tour"));
 }
 
 #[test]
-fn the_same_walk_at_every_size() {
+fn navigation_works_at_every_size() {
     for (columns, rows) in [(40, 12), (80, 24), (200, 60)] {
         let home = Home::new();
         home.ok(&["demo"]);
@@ -257,7 +257,7 @@ fn the_same_walk_at_every_size() {
 }
 
 #[test]
-fn resizing_draws_anew_down_to_almost_nothing() {
+fn resizing_redraws_down_to_one_cell() {
     let home = Home::new();
     home.ok(&["demo"]);
     let mut window = Window::open(&home, 80, 24, &[]);
@@ -274,7 +274,7 @@ fn resizing_draws_anew_down_to_almost_nothing() {
 }
 
 #[test]
-fn a_signal_gives_the_terminal_back() {
+fn a_signal_restores_the_terminal() {
     let home = Home::new();
     home.ok(&["demo"]);
     for signal in ["-TERM", "-HUP", "-INT", "-QUIT"] {
@@ -289,7 +289,7 @@ fn a_signal_gives_the_terminal_back() {
 }
 
 #[test]
-fn stopped_and_continued_it_draws_anew() {
+fn stop_and_continue_redraws() {
     let home = Home::new();
     home.ok(&["demo"]);
     let mut window = Window::open(&home, 80, 24, &[]);
@@ -305,9 +305,9 @@ fn stopped_and_continued_it_draws_anew() {
     assert_eq!(window.ends(), 0);
 }
 
-/// Under a shell with job control, as it is used: ctrl-z gives the shell its terminal, `fg` brings the screen back.
+/// Under a shell with job control: ctrl-z returns the terminal to the shell, `fg` restores the screen.
 #[test]
-fn suspended_in_a_shell_it_gives_the_terminal_back_and_comes_again() {
+fn suspend_in_a_shell_restores_both_screens() {
     let home = Home::new();
     home.ok(&["demo"]);
     let loom = home.command(&[]);
@@ -329,7 +329,7 @@ fn suspended_in_a_shell_it_gives_the_terminal_back_and_comes_again() {
         window.keys("\x1a");
         window.until("the shell again", |screen| !window.is_alternate() && screen.trim_end().ends_with("ready>"));
         window.is_restored();
-        // Whatever the shell's own line editing does: programs get a terminal that gives lines and echoes.
+        // The shell restores line mode with echo for programs.
         window.keys("stty -a; echo asked\r");
         window.shows("\nasked");
         let modes = window.screen();
@@ -350,12 +350,12 @@ fn suspended_in_a_shell_it_gives_the_terminal_back_and_comes_again() {
 }
 
 #[test]
-fn drawn_anew_by_a_key() {
+fn a_key_redraws_the_screen() {
     let home = Home::new();
     home.ok(&["demo"]);
     let mut window = Window::open(&home, 80, 24, &[]);
     window.shows("saved");
-    // What another program wrote over it.
+    // Output of another program over the screen.
     window.screen.lock().unwrap().process(b"\x1b[5;1HBroadcast message from root");
     window.shows("Broadcast");
     window.keys("\x0c");
@@ -364,7 +364,7 @@ fn drawn_anew_by_a_key() {
     assert_eq!(window.ends(), 0);
 }
 
-/// The screen as a host opens it on the file that another test names.
+/// Runs the screen as a host, on the file that another test names.
 fn screen_of_a_host(commands: loomtree::session::ToolAccess, consent: loomtree::tui::ApprovalQueue) {
     use loomtree::{
         context,
@@ -400,7 +400,7 @@ fn screen_of_a_host(commands: loomtree::session::ToolAccess, consent: loomtree::
     panic!("it should have ended by the panic: {ended:?}");
 }
 
-/// Models of a host which panic.
+/// Models of a host that panic.
 #[derive(Debug)]
 struct Panics;
 
@@ -413,15 +413,14 @@ impl loomtree::session::ModelResolver for Panics {
     }
 }
 
-/// A program that brings along models which panic, on a thread of the background.
+/// A host whose models panic on a background thread.
 #[test]
 #[ignore = "another test runs it in a terminal"]
 fn a_host_whose_models_panic() {
     screen_of_a_host(loomtree::session::ToolAccess::new(Arc::new(Panics)), loomtree::tui::ApprovalQueue::default());
 }
 
-/// A program that waits for the person's answer on a thread of its own and panics when it is woken: by the thread that draws,
-/// which hears the answer.
+/// A host that waits for an answer on its own thread, and panics when the drawing thread wakes it.
 #[test]
 #[ignore = "another test runs it in a terminal"]
 fn a_host_that_panics_when_it_is_answered() {
@@ -440,7 +439,7 @@ fn a_host_that_panics_when_it_is_answered() {
         let asking = ApprovalRequest { tool, subject, what, detail };
         let waker = Arc::new(Panics).into();
         loop {
-            // Before the screen is there, nobody can be asked.
+            // Questions need the screen.
             let mut answer = asks.ask(&asking);
             while answer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
                 std::thread::park();
@@ -452,7 +451,7 @@ fn a_host_that_panics_when_it_is_answered() {
 }
 
 #[test]
-fn a_panic_of_any_thread_gives_the_terminal_back_and_its_message_is_read() {
+fn a_panic_of_any_thread_restores_the_terminal_and_prints_its_message() {
     for (host, shown, key, message) in [
         ("a_host_whose_models_panic", "saved", " ", "the model fell over"),
         ("a_host_that_panics_when_it_is_answered", "may it fall over?", "y", "the waker fell over"),
@@ -466,7 +465,7 @@ fn a_panic_of_any_thread_gives_the_terminal_back_and_its_message_is_read() {
         window.shows(shown);
         assert!(window.is_alternate() && !window.is_cooked());
         window.keys(key);
-        // On the main screen, where it stays.
+        // The message is on the main screen, where it stays.
         window.until("a message", |screen| !window.is_alternate() && screen.contains(message));
         assert_eq!(window.ends(), 101);
         window.is_restored();
@@ -476,7 +475,7 @@ fn a_panic_of_any_thread_gives_the_terminal_back_and_its_message_is_read() {
 }
 
 #[test]
-fn a_kill_loses_nothing_that_was_shown_as_saved() {
+fn a_kill_loses_no_saved_node() {
     let home = Home::new();
     home.ok(&["demo"]);
     let mut window = Window::open(&home, 80, 24, &[]);
@@ -492,7 +491,7 @@ fn a_kill_loses_nothing_that_was_shown_as_saved() {
 }
 
 #[test]
-fn the_editor_gets_the_text_and_gives_it_back() {
+fn the_editor_edits_the_text() {
     let home = Home::new();
     home.ok(&["demo"]);
     let script = home.file("edit.sh");
@@ -502,7 +501,7 @@ fn the_editor_gets_the_text_and_gives_it_back() {
     window.shows("saved");
     window.keys("E");
     window.shows("And more.");
-    // What is being written can be taken there too, and comes back as what it was for.
+    // Text in an input line can be edited too, and returns to that input line.
     window.keys("iBegun here.");
     window.shows("› Begun here.");
     window.keys("\x07");
@@ -530,13 +529,13 @@ fn pasted_text_is_text_and_content_never_reaches_the_terminal_as_codes() {
 }
 
 #[test]
-fn a_text_that_comes_key_by_key_is_heard_to_its_end() {
+fn a_text_typed_key_by_key_is_read_completely() {
     let home = Home::new();
     home.start("A terminal that marks no paste.");
     let mut window = Window::open(&home, 80, 24, &[]);
     window.shows("marks no paste");
     window.keys("i");
-    // More than a terminal holds for a program that does not read. Who writes it waits then, so not this thread.
+    // This is more than a terminal buffers for a program that does not read, so another thread writes it.
     let text = format!("{}the very end", "All of it came at once. ".repeat(800));
     let mut input = std::mem::replace(&mut window.input, Box::new(std::io::sink()));
     let writer = std::thread::spawn(move || {
@@ -551,10 +550,10 @@ fn a_text_that_comes_key_by_key_is_heard_to_its_end() {
     assert_eq!(window.ends(), 0);
 }
 
-/// The terminal of this test draws the parts of a family and of a flag beside each other, as many do; the program counts two
-/// columns for each. What is drawn step by step is what would be drawn at once.
+/// The terminal of this test draws the parts of a family and of a flag side by side, as many do; the program counts two
+/// columns for each. Incremental drawing must equal a full redraw.
 #[test]
-fn nothing_is_left_over_of_pictures_that_the_terminal_draws_wider() {
+fn wide_graphemes_leave_no_remains() {
     let home = Home::new();
     home.ok(&["demo"]);
     let mut window = Window::open(&home, 80, 24, &[]);
@@ -585,7 +584,7 @@ fn nothing_is_left_over_of_pictures_that_the_terminal_draws_wider() {
         window.keys(keys);
         let drawn = at_rest(&window);
         window.keys("\x0c");
-        // Blanks are blanks.
+        // Blank cells are equal, whatever their style.
         let spaces =
             |screen: &str| screen.replace('\u{a0}', " ").lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
         assert_eq!(spaces(&drawn), spaces(&at_rest(&window)), "after {keys}");
@@ -594,9 +593,9 @@ fn nothing_is_left_over_of_pictures_that_the_terminal_draws_wider() {
     assert_eq!(window.ends(), 0);
 }
 
-/// Bytes in any order, drawn from a seed: whatever a cat on the keyboard or a broken line sends.
+/// Random bytes from a seed.
 #[test]
-fn no_bytes_break_it_and_the_terminal_is_given_back() {
+fn random_bytes_never_break_the_terminal() {
     let home = Home::new();
     home.ok(&["demo"]);
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -609,14 +608,14 @@ fn no_bytes_break_it_and_the_terminal_is_given_back() {
             seed ^= seed >> 7;
             seed ^= seed << 17;
             let byte = seed.to_be_bytes()[3];
-            // Ctrl-c would end it, and what follows would be typed to nobody.
+            // Ctrl-c would end the program.
             if byte != 3 {
                 bytes.push(byte);
             }
         }
         for part in bytes.chunks(40) {
             if window.child.try_wait().unwrap().is_none() {
-                // It may have left by a `q` meanwhile.
+                // A `q` may have ended the program.
                 let _ = window.input.write_all(part);
                 let _ = window.input.flush();
             }
@@ -634,7 +633,7 @@ fn no_bytes_break_it_and_the_terminal_is_given_back() {
 }
 
 #[test]
-fn without_a_terminal_it_says_what_to_use() {
+fn without_a_terminal_a_hint_is_printed() {
     let home = Home::new();
     let ran = home.run(&[]);
     assert_eq!(ran.code, 0);
@@ -646,7 +645,7 @@ fn without_a_terminal_it_says_what_to_use() {
 }
 
 #[test]
-fn keys_and_colours_are_the_persons() {
+fn keys_and_colours_are_configurable() {
     let home = Home::new();
     home.ok(&["demo"]);
     let folder = home.file(".config/loomtree");

@@ -1,5 +1,5 @@
-//! A person's yes or no, at the terminal: what is about to be done is shown literally, page by page, and a yes counts only
-//! once its end was shown. Nothing that was typed before the question counts as its answer.
+//! Approval prompts at the terminal. A prompt shows the request literally, in pages. A yes counts only after the last
+//! page was shown, and input typed before the prompt is discarded.
 
 use std::{
     collections::HashSet,
@@ -18,51 +18,51 @@ use super::{
     terminal_lock::TerminalLock,
 };
 
-/// Asks at the terminal.
+/// An [`Approval`] that prompts at the terminal.
 pub(crate) struct TerminalApproval {
-    /// Whether nobody can be asked: what is printed is data, or what is read is no terminal.
-    alone: bool,
-    /// What was allowed for good: the tool, and what it is about.
+    /// True if no prompt is possible: output is JSON, or standard input or standard error is not a terminal.
+    non_interactive: bool,
+    /// Requests answered with `always`, as pairs of tool and subject.
     always: Arc<Mutex<HashSet<(String, String)>>>,
-    /// One question at a time, and none while somebody writes.
-    floor: Arc<TerminalLock>,
+    /// Serializes prompts, and keeps them from interrupting the line editor.
+    terminal_lock: Arc<TerminalLock>,
 }
 
 impl TerminalApproval {
-    pub(crate) fn new(json: bool, floor: Arc<TerminalLock>) -> Self {
-        let alone = json || !io::stdin().is_terminal() || !io::stderr().is_terminal();
-        Self { alone, always: Arc::default(), floor }
+    pub(crate) fn new(json: bool, terminal_lock: Arc<TerminalLock>) -> Self {
+        let non_interactive = json || !io::stdin().is_terminal() || !io::stderr().is_terminal();
+        Self { non_interactive, always: Arc::default(), terminal_lock }
     }
 }
 
 impl Approval for TerminalApproval {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Promise<'a, Decision> {
         Box::pin(async move {
-            if self.alone {
-                let option = match asking.tool.as_str() {
+            if self.non_interactive {
+                let option = match request.tool.as_str() {
                     "delegate" => "--yes",
                     "run_command" => "--allow",
                     _ => "--allow-write",
                 };
-                let why = format!("nobody is there to be asked, and it is not allowed beforehand ({option} would)");
+                let why = format!("no terminal to ask at, and it was not allowed in advance ({option} allows it)");
                 return Decision::No(Some(why));
             }
-            let _turn = self.floor.question().await;
-            let key = (asking.tool.clone(), asking.subject.clone());
+            let _turn = self.terminal_lock.lock_question().await;
+            let key = (request.tool.clone(), request.subject.clone());
             if !key.1.is_empty() && self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
                 return Decision::Yes;
             }
-            let (asking, waiting) = (asking.clone(), Arc::new(()));
-            let watch = Arc::downgrade(&waiting);
-            let asked = tokio::task::spawn_blocking(move || ask(&asking, &watch)).await;
-            match asked {
+            let (request, pending) = (request.clone(), Arc::new(()));
+            let pending_ref = Arc::downgrade(&pending);
+            let answer = tokio::task::spawn_blocking(move || ask(&request, &pending_ref)).await;
+            match answer {
                 Ok(Ok(ApprovalAnswer::Always)) => {
                     self.always.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
                     Decision::Yes
                 }
                 Ok(Ok(ApprovalAnswer::Yes)) => Decision::Yes,
                 Ok(Ok(ApprovalAnswer::No(why))) => Decision::No(why),
-                // Who cannot be asked has not agreed.
+                // A failed prompt counts as a refusal.
                 Ok(Err(_)) | Err(_) => Decision::No(None),
             }
         })
@@ -76,32 +76,32 @@ enum ApprovalAnswer {
     No(Option<String>),
 }
 
-/// Asks until there is an answer, or nobody waits for one any more.
-fn ask(asking: &ApprovalRequest, waiting: &Weak<()>) -> io::Result<ApprovalAnswer> {
+/// Prompts until the user answers or the request is withdrawn. `pending` is dropped when it is.
+fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnswer> {
     let size = terminal_size::terminal_size_of(io::stderr());
     let (columns, height) = size.map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
     let page = height.saturating_sub(6).max(4);
-    let rows = rows(asking, columns.saturating_sub(1).max(20));
+    let rows = rows(request, columns.saturating_sub(1).max(20));
     let mut shown = page.min(rows.len());
-    let mut text = format!("\n{}\n{}\n", paint(MARK, literal_line(&asking.tool)), rows[..shown].join("\n"));
+    let mut text = format!("\n{}\n{}\n", paint(MARK, literal_line(&request.tool)), rows[..shown].join("\n"));
     loop {
         let hidden = rows.len() - shown;
-        let may = if hidden > 0 {
-            let note = format!("… {} more, which have to be shown before a yes counts", count(hidden as u64, "line"));
+        let choices = if hidden > 0 {
+            let note = format!("… {} more; all must be shown before a yes counts", count(hidden as u64, "line"));
             text.push_str(&format!("    {}\n", paint(DIM, note)));
             "s(hows the next), n(o)".to_owned()
-        } else if asking.subject.is_empty() {
+        } else if request.subject.is_empty() {
             "y(es), n(o)".to_owned()
         } else {
-            format!("y(es), n(o), a(lways {} in this conversation)", always(asking))
+            format!("y(es), n(o), a(lways {} in this conversation)", always_scope(request))
         };
-        text.push_str(&format!("Allow it? {may}, or say why not: "));
-        forget_what_was_typed();
+        text.push_str(&format!("Allow it? {choices}, or say why not: "));
+        discard_typed_input();
         let mut out = anstream::stderr().lock();
         out.write_all(text.as_bytes())?;
         out.flush()?;
         drop(out);
-        let Some(line) = line(waiting)? else {
+        let Some(line) = read_line(pending)? else {
             anstream::stderr().lock().write_all(b"\n")?;
             return Ok(ApprovalAnswer::No(None));
         };
@@ -112,31 +112,31 @@ fn ask(asking: &ApprovalRequest, waiting: &Weak<()>) -> io::Result<ApprovalAnswe
                 shown = next;
             }
             "" | "s" | "show" => text.clear(),
-            answer => match read(answer) {
+            answer => match parse_answer(answer) {
                 ApprovalAnswer::Yes | ApprovalAnswer::Always if hidden > 0 => text.clear(),
-                ApprovalAnswer::Always if asking.subject.is_empty() => text.clear(),
+                ApprovalAnswer::Always if request.subject.is_empty() => text.clear(),
                 answer => return Ok(answer),
             },
         }
     }
 }
 
-/// What a yes for good covers: the very same, or the same tool for the file.
-fn always(asking: &ApprovalRequest) -> String {
-    if asking.subject == asking.what || asking.subject == asking.detail {
-        return format!("{} of exactly this", literal_line(&asking.tool));
+/// Describes the scope of `always`: this exact request, or the tool for this file.
+fn always_scope(request: &ApprovalRequest) -> String {
+    if request.subject == request.what || request.subject == request.detail {
+        return format!("{} of exactly this", literal_line(&request.tool));
     }
-    format!("{} for {}", literal_line(&asking.tool), literal_line(&asking.subject))
+    format!("{} for {}", literal_line(&request.tool), literal_line(&request.subject))
 }
 
-/// What a question covers as rows of a screen: all of it literally, with a bar where a line begins and a broken one where it
-/// only goes on.
-fn rows(asking: &ApprovalRequest, columns: usize) -> Vec<String> {
-    let mut rows: Vec<String> = wrapped(&literal_line(&asking.what), columns).map(|row| paint(BOLD, row)).collect();
-    let detail = literal(&asking.detail);
+/// Returns the request as rows of a terminal. `│` marks the first row of a line, `┊` a row that continues it.
+fn rows(request: &ApprovalRequest, columns: usize) -> Vec<String> {
+    let mut rows: Vec<String> =
+        split_columns(&literal_line(&request.what), columns).map(|row| paint(BOLD, row)).collect();
+    let detail = literal(&request.detail);
     for line in detail.trim_end_matches('\n').lines() {
         let expanded = line.replace('\t', "    ");
-        rows.extend(wrapped(&expanded, columns - 4).enumerate().map(|(at, row)| {
+        rows.extend(split_columns(&expanded, columns - 4).enumerate().map(|(at, row)| {
             let bar = if at == 0 { "│" } else { "┊" };
             format!("  {bar} {row}")
         }));
@@ -144,24 +144,24 @@ fn rows(asking: &ApprovalRequest, columns: usize) -> Vec<String> {
     rows
 }
 
-/// A line in pieces of so many columns; one that is empty is one piece.
-fn wrapped(line: &str, columns: usize) -> impl Iterator<Item = String> {
-    let (mut pieces, mut used) = (vec![String::new()], 0);
+/// Splits a line into segments of at most `columns` columns. An empty line gives one empty segment.
+fn split_columns(line: &str, columns: usize) -> impl Iterator<Item = String> {
+    let (mut segments, mut used) = (vec![String::new()], 0);
     for c in line.chars() {
         let wide = c.width().unwrap_or(1);
         if used + wide > columns {
-            pieces.push(String::new());
+            segments.push(String::new());
             used = 0;
         }
         used += wide;
-        if let Some(piece) = pieces.last_mut() {
-            piece.push(c);
+        if let Some(segment) = segments.last_mut() {
+            segment.push(c);
         }
     }
-    pieces.into_iter()
+    segments.into_iter()
 }
 
-fn read(answer: &str) -> ApprovalAnswer {
+fn parse_answer(answer: &str) -> ApprovalAnswer {
     match answer.to_lowercase().as_str() {
         "y" | "yes" => ApprovalAnswer::Yes,
         "a" | "always" => ApprovalAnswer::Always,
@@ -170,34 +170,34 @@ fn read(answer: &str) -> ApprovalAnswer {
     }
 }
 
-/// A line from the terminal; `None` at its end, or when nobody waits for it any more.
-fn line(waiting: &Weak<()>) -> io::Result<Option<String>> {
+/// Reads a line from the terminal. Returns `None` at end of input, or when the request is withdrawn.
+fn read_line(pending: &Weak<()>) -> io::Result<Option<String>> {
     #[cfg(unix)]
     loop {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        if waiting.strong_count() == 0 {
+        if pending.strong_count() == 0 {
             return Ok(None);
         }
-        // Reading would wait on after the question is withdrawn, and take the next line for its answer.
+        // A blocking read would outlive a withdrawn request and consume the next line.
         let stdin = io::stdin();
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 })) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            // The question may have been withdrawn meanwhile; what was typed is then not for it.
-            Ok(_) if waiting.strong_count() > 0 => break,
+            // If the request was withdrawn meanwhile, the input is not its answer.
+            Ok(_) if pending.strong_count() > 0 => break,
             Ok(_) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
     }
     #[cfg(not(unix))]
-    let _ = waiting;
+    let _ = pending;
     let mut line = String::new();
     Ok((io::stdin().read_line(&mut line)? > 0).then_some(line))
 }
 
-/// Keys that were pressed before the question was there.
-fn forget_what_was_typed() {
-    // What is no terminal has nothing to forget.
+/// Discards keys pressed before the prompt was shown.
+fn discard_typed_input() {
+    // Fails if standard input is not a terminal, which has nothing to discard.
     #[cfg(unix)]
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
@@ -207,30 +207,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_shows_all_that_it_covers_literally() {
-        let asking = |what: &str, detail: &str| ApprovalRequest {
+    fn a_question_shows_the_request_literally() {
+        let request = |what: &str, detail: &str| ApprovalRequest {
             tool: "run_command".to_owned(),
             subject: String::new(),
             what: what.to_owned(),
             detail: detail.to_owned(),
         };
-        let shown = rows(&asking("a\nb\u{202e}", "one\u{200b}\r\n\u{1b}[2Jtwo"), 60).join("\n");
+        let shown = rows(&request("a\nb\u{202e}", "one\u{200b}\r\n\u{1b}[2Jtwo"), 60).join("\n");
         assert!(shown.contains("a\\nb\\u{202e}"), "{shown}");
         assert!(shown.contains("  │ one\\u{200b}\\u{d}\n  │ \\u{1b}[2Jtwo"), "{shown}");
-        let long = rows(&asking("w", &format!("{};touch PWN", " ".repeat(17 * 56))), 60);
+        let long = rows(&request("w", &format!("{};touch PWN", " ".repeat(17 * 56))), 60);
         assert!(long.len() > 17 && long.last().is_some_and(|row| row.starts_with("  ┊") && row.ends_with("touch PWN")));
     }
 
     #[test]
-    fn an_answer_is_yes_only_if_it_says_so() {
+    fn only_an_explicit_yes_is_consent() {
         for (answer, read_as) in [
             ("y", ApprovalAnswer::Yes),
             ("YES", ApprovalAnswer::Yes),
             ("a", ApprovalAnswer::Always),
             ("No", ApprovalAnswer::No(None)),
         ] {
-            assert_eq!(read(answer), read_as);
+            assert_eq!(parse_answer(answer), read_as);
         }
-        assert_eq!(read("yes, but later"), ApprovalAnswer::No(Some("yes, but later".to_owned())));
+        assert_eq!(parse_answer("yes, but later"), ApprovalAnswer::No(Some("yes, but later".to_owned())));
     }
 }

@@ -1,4 +1,4 @@
-//! What is read from the command line: the options of every command, and the list of commands.
+//! The global command-line options.
 
 use std::path::PathBuf;
 
@@ -6,21 +6,21 @@ use clap::{Args, Parser, ValueEnum};
 
 use super::command::CliCommand;
 
-const EXIT_CODES: &str = "\
-Ids: nodes have short ids such as a7x2kq; any beginning that only one node has will do, and so will a full ULID. \
-`.` is where you are, `..` the node before it, `/` the root.
+const HELP_FOOTER: &str = "\
+Ids: nodes have short ids such as a7x2kq; a unique prefix or a full ULID works too. \
+`.` is your position, `..` the node before it, `/` the root.
 
 Exit codes:
-  0    done
-  1    it could not be done: not found, a conflict, a model's error
-  2    a mistake in the command line or the configuration
+0    success
+  1    the command failed: not found, a conflict, a model's error
+  2    an error in the command line or the configuration
   3    the database cannot be opened, is locked or is damaged
   4    `loom verify` found damage
   130  cancelled with Ctrl-C";
 
-/// Conversations that branch, kept in one file
+/// Stores and runs branching LLM conversations in one SQLite file
 #[derive(Debug, Parser)]
-#[command(name = "loom", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "loom", version, after_help = HELP_FOOTER, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,
@@ -28,17 +28,17 @@ pub(crate) struct Cli {
     pub(crate) command: Option<CliCommand>,
 }
 
-/// Options that every command takes.
+/// The options that every command accepts.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Everywhere")]
 pub(crate) struct Globals {
-    /// The database [default: loom.db in your data folder]
+    /// The database file [default: loom.db in your data folder]
     #[arg(long, global = true, value_name = "FILE", env = "LOOM_DB", hide_env_values = true)]
     pub(crate) db: Option<PathBuf>,
-    /// Another tree than the current one: the end of its id, or words of its title
+    /// Work on this tree instead of the current one: the end of its id, or part of its title
     #[arg(long, short = 't', global = true, value_name = "TREE")]
     pub(crate) tree: Option<String>,
-    /// Who acts [default: owner]
+    /// Act as this agent, with its permissions [default: owner]
     #[arg(
         id = "acting_agent",
         long = "as",
@@ -48,31 +48,31 @@ pub(crate) struct Globals {
         hide_env_values = true
     )]
     pub(crate) agent: Option<String>,
-    /// The folder the work belongs to [default: the current one]
+    /// The folder whose sessions are used [default: the current folder]
     #[arg(long, global = true, value_name = "DIR", env = "LOOM_WORKSPACE", hide_env_values = true)]
     pub(crate) workspace: Option<PathBuf>,
-    /// The configuration [default: config.yaml in your configuration folder]
+    /// The configuration file [default: config.yaml in your configuration folder]
     #[arg(long, global = true, value_name = "FILE", env = "LOOM_CONFIG", hide_env_values = true)]
     pub(crate) config: Option<PathBuf>,
-    /// Print JSON: one object, or one a line for lists
+    /// Print JSON: one object, or one object a line for lists
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Colours
+    /// Use colours
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
     pub(crate) color: ColorChoice,
-    /// Say on standard error what is going on; twice for more
+    /// Log to standard error; repeat for more detail
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
-/// When to use colours.
+/// The colour setting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set.
+    /// Colours on a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
-    /// Always.
+    /// Colours in every output.
     Always,
-    /// Never.
+    /// No colours.
     Never,
 }

@@ -1,8 +1,8 @@
-//! Where a command works: the open database, who acts, in which workspace, on which tree and node.
+//! The context of a command: the open store, the acting agent, the workspace, the tree and the position.
 //!
-//! The current session is the one this agent was last active in in this workspace; an agent that was never here
-//! begins where the last one to work here stands. `--tree` looks at another tree; only what writes there starts a
-//! session in it, so that looking around leaves no trace.
+//! The current session is the agent's most recently active session in this workspace. An agent without one starts at
+//! the position of the workspace's most recent session. `--tree` selects another tree. Only commands that write start a
+//! session there.
 
 use std::{
     io::{self, Write as _},
@@ -34,26 +34,26 @@ use super::{
     terminal_lock::TerminalLock,
 };
 
-/// Where a command works.
+/// The open store with everything that commands share.
 pub(crate) struct CommandContext<'a> {
     pub(crate) loom: Loom,
     pub(crate) agent: Agent,
     pub(crate) config: Config,
     pub(crate) workspace: String,
-    /// The database's file.
+    /// The path of the database file.
     pub(crate) db: PathBuf,
-    /// Where words are kept while they stream.
-    pub(crate) drafts: PathBuf,
+    /// The folder of partial replies: text that streams is stored there until it is committed.
+    pub(crate) partials_dir: PathBuf,
     pub(crate) out: &'a mut CliOutput,
-    /// Who has the terminal.
-    pub(crate) floor: Arc<TerminalLock>,
-    /// Who is asked before an agent does something: one for all, so that one question is put at a time.
-    pub(crate) asked: Arc<dyn Approval>,
+    /// Arbitrates between the line editor and approval prompts.
+    pub(crate) terminal_lock: Arc<TerminalLock>,
+    /// Approves actions of agents. All agents share it, so that prompts appear one at a time.
+    pub(crate) approval: Arc<dyn Approval>,
     agents: Vec<Agent>,
     tree: Option<String>,
 }
 
-/// The tree that is worked on, and where in it.
+/// The current tree, session and node.
 pub(crate) struct CommandPosition {
     pub(crate) tree: Tree,
     pub(crate) session: Option<Session>,
@@ -61,18 +61,18 @@ pub(crate) struct CommandPosition {
 }
 
 impl CommandPosition {
-    /// The versions that the session chose to read.
+    /// Returns the node versions that the session selected.
     pub(crate) fn versions(&self) -> &[NodeId] {
         self.session.as_ref().map_or(&[], |session| &session.versions)
     }
 }
 
-/// The file that holds the trees.
+/// Returns the path of the database file.
 pub(crate) fn db_path(globals: &Globals) -> Result<PathBuf> {
     globals.db.clone().map_or_else(env::default_db, Ok)
 }
 
-/// Opens the database: for reading only, where its file or folder cannot be written.
+/// Opens the database. Falls back to read-only access if the file or its folder cannot be written.
 fn open(options: &OpenOptions, db: &Path) -> Result<SqliteStore> {
     let refused = match options.open(db) {
         Err(error @ (StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. })) if db.exists() => error,
@@ -82,7 +82,7 @@ fn open(options: &OpenOptions, db: &Path) -> Result<SqliteStore> {
 }
 
 impl<'a> CommandContext<'a> {
-    /// Opens the database; makes it only if `create`.
+    /// Opens the database, and creates it only if `create` is true.
     pub(crate) fn open(globals: &Globals, out: &'a mut CliOutput, create: bool) -> Result<Self> {
         let config = config::load(globals)?;
         let db = db_path(globals)?;
@@ -92,7 +92,7 @@ impl<'a> CommandContext<'a> {
         if globals.db.is_none()
             && let Some(folder) = db.parent()
         {
-            env::make_folder(folder)?;
+            env::create_private_dir(folder)?;
         }
         let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
         let clock = Arc::new(SystemClock);
@@ -101,65 +101,66 @@ impl<'a> CommandContext<'a> {
         let store = open(&OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create), &db)?;
         for copy in migration_copies(&db).unwrap_or_default().iter().filter(|copy| !before.contains(copy)) {
             let copy = one_line(&copy.display().to_string());
-            let said = "is a copy from before the database was migrated; no purge reaches it";
-            writeln!(io::stderr(), "{copy} {said}").map_err(|e| CliError::io("writing", e))?;
+            let text = "is a copy of the database before its migration; `loom purge` does not change it";
+            writeln!(io::stderr(), "{copy} {text}").map_err(|e| CliError::io("writing", e))?;
         }
         let loom = Loom::new(Arc::new(store), clock, ids);
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
         let workspace = env::workspace(globals.workspace.as_deref())?;
-        let mut drafts = db.clone().into_os_string();
-        drafts.push(".drafts");
-        let drafts = PathBuf::from(drafts);
-        // What a kill cut off is saved before anything is shown. Where it cannot be, it waits; the command goes on.
-        let found = recover(&loom.actor(&agent), &drafts).unwrap_or_default();
+        let mut partials_dir = db.clone().into_os_string();
+        partials_dir.push(".drafts");
+        let partials_dir = PathBuf::from(partials_dir);
+        // Partial replies of a killed process are saved before anything is shown. If that fails, they remain for the
+        // next command.
+        let found = recover(&loom.actor(&agent), &partials_dir).unwrap_or_default();
         for id in found {
             let node = loom.node(id)?;
-            let said = "saved as far as it came: its process was killed while it streamed";
-            writeln!(io::stderr(), "{}  {said}", node.local).map_err(|e| CliError::io("writing", e))?;
+            let text = "partial reply saved; its process was killed while it streamed";
+            writeln!(io::stderr(), "{}  {text}", node.local).map_err(|e| CliError::io("writing", e))?;
         }
-        let floor = Arc::default();
-        let asked = delegation::asked(out.json, &floor);
+        let terminal_lock = Arc::default();
+        let approval = delegation::terminal_approval(out.json, &terminal_lock);
         let tree = globals.tree.clone();
-        Ok(Self { loom, agent, config, workspace, db, drafts, out, floor, asked, agents, tree })
+        Ok(Self { loom, agent, config, workspace, db, partials_dir, out, terminal_lock, approval, agents, tree })
     }
 
-    /// Refuses what the agent may not do.
+    /// Returns an error if the agent lacks the permission for a tool.
     pub(crate) fn allow(&self, tool: Tool) -> Result<()> {
         let Some(missing) = tool.missing_permission(self.agent.profile.permissions) else { return Ok(()) };
         let name = self.agent.name();
         Err(CliError::Failed {
-            message: format!("{name} may not {}: it lacks the permission {missing}", tool.name()),
-            hint: Some(format!("`loom agents` shows what {name} may do; without --as you act as the owner")),
+            message: format!("{name} may not use {}: it lacks the permission {missing}", tool.name()),
+            hint: Some(format!("`loom agents` lists the permissions of {name}; without --as you act as the owner")),
         })
     }
 
-    /// The agent, outside any session.
+    /// Returns an actor for the agent without a session.
     pub(crate) fn actor(&self) -> Actor {
         self.loom.actor(&self.agent)
     }
 
-    /// The time now.
+    /// Returns the current time.
     pub(crate) fn now(&self) -> Timestamp {
         self.loom.now()
     }
 
-    /// Everybody who ever wrote.
+    /// Returns all agents of the database, removed ones included.
     pub(crate) fn agents(&self) -> &[Agent] {
         &self.agents
     }
 
-    /// An agent's name.
+    /// Returns the name of an agent, or `?` for an unknown id.
     pub(crate) fn name(&self, id: AgentId) -> &str {
         self.agents.iter().find(|agent| agent.id() == id).map_or("?", |agent| agent.name())
     }
 
-    /// The tree named by `--tree`.
+    /// Returns the tree named by `--tree`, if the option was given.
     pub(crate) fn named_tree(&self) -> Result<Option<Tree>> {
         Ok(self.tree.as_deref().map(|text| self.loom.find_tree(text)).transpose()?)
     }
 
-    /// The newest session here, of a tree or of any.
+    /// Returns the agent's newest active session in this workspace, of `tree` or of any tree.
     pub(crate) fn session(&self, tree: Option<TreeId>) -> Result<Option<Session>> {
         let filter = SessionFilter {
             workspace: Some(self.workspace.clone()),
@@ -173,16 +174,16 @@ impl<'a> CommandContext<'a> {
         Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
     }
 
-    /// The tree that is worked on and the place in it; changes nothing.
-    pub(crate) fn here(&self) -> Result<CommandPosition> {
-        self.find_here()?.ok_or_else(|| {
+    /// Returns the current position. Starts no session.
+    pub(crate) fn position(&self) -> Result<CommandPosition> {
+        self.try_position()?.ok_or_else(|| {
             let trees = self.loom.snapshot().and_then(|s| Ok(s.trees(TreeFilter { archived: true, limit: 2 })?));
             CliError::NoTree { elsewhere: trees.map_or(0, |trees| trees.len()) }
         })
     }
 
-    /// The same, where having no tree is no mistake.
-    pub(crate) fn find_here(&self) -> Result<Option<CommandPosition>> {
+    /// Returns the current position, or `None` if there is no tree to work on.
+    pub(crate) fn try_position(&self) -> Result<Option<CommandPosition>> {
         let (tree, session) = match self.named_tree()? {
             Some(tree) => {
                 let session = self.session(Some(tree.id))?;
@@ -190,8 +191,8 @@ impl<'a> CommandContext<'a> {
             }
             None => match self.session(None)? {
                 Some(session) => (self.loom.tree(session.tree)?, Some(session)),
-                None => match self.neighbour()? {
-                    Some(session) => return self.beside(&session).map(Some),
+                None => match self.any_recent_session()? {
+                    Some(session) => return self.position_of(&session).map(Some),
                     None => return self.only_tree(),
                 },
             },
@@ -204,14 +205,14 @@ impl<'a> CommandContext<'a> {
         Ok(Some(CommandPosition { tree, session, position }))
     }
 
-    /// Anybody's newest session here: an agent that was never here begins where the work goes on.
-    fn neighbour(&self) -> Result<Option<Session>> {
+    /// Returns the newest active session of any agent in this workspace.
+    fn any_recent_session(&self) -> Result<Option<Session>> {
         let workspace = Some(self.workspace.clone());
         let filter = SessionFilter { workspace, active: true, limit: 1, ..SessionFilter::default() };
         Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
     }
 
-    /// The end of the only tree in the database, where there is exactly one.
+    /// Returns the last node of the only tree. Returns `None` unless there is exactly one tree.
     fn only_tree(&self) -> Result<Option<CommandPosition>> {
         let mut trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: 2 })?;
         let (Some(tree), true) = (trees.pop(), trees.is_empty()) else { return Ok(None) };
@@ -220,41 +221,41 @@ impl<'a> CommandContext<'a> {
         Ok(Some(CommandPosition { tree, session: None, position }))
     }
 
-    fn beside(&self, session: &Session) -> Result<CommandPosition> {
+    fn position_of(&self, session: &Session) -> Result<CommandPosition> {
         let tree = self.loom.tree(session.tree)?;
         let position = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
         Ok(CommandPosition { tree, session: None, position: self.loom.node(position)? })
     }
 
-    /// The same for what writes: with a session, which is started if there is none.
-    pub(crate) fn work(&self) -> Result<(CommandPosition, SessionId, Actor)> {
-        let mut here = self.here()?;
-        let session = match &here.session {
+    /// Returns the current position with its session and an actor for it. Starts a session if there is none.
+    pub(crate) fn ensure_session(&self) -> Result<(CommandPosition, SessionId, Actor)> {
+        let mut current = self.position()?;
+        let session = match &current.session {
             Some(session) => session.id,
             None => {
-                let id = self.actor().start_session(&self.workspace, here.tree.id, Some(here.position.id))?;
-                here.session = Some(self.loom.session(id)?);
+                let id = self.actor().start_session(&self.workspace, current.tree.id, Some(current.position.id))?;
+                current.session = Some(self.loom.session(id)?);
                 id
             }
         };
-        Ok((here, session, self.actor().in_session(session)))
+        Ok((current, session, self.actor().in_session(session)))
     }
 
-    /// The node that `text` means: an id in any form, `.` the position, `..` the node before it, `/` the root.
-    pub(crate) fn node(&self, here: &CommandPosition, text: &str) -> Result<Node> {
+    /// Resolves `text` to a node: an id in any form, `.` for the position, `..` for its parent, `/` for the root.
+    pub(crate) fn node(&self, current: &CommandPosition, text: &str) -> Result<Node> {
         match text {
-            "." => return Ok(here.position.clone()),
+            "." => return Ok(current.position.clone()),
             ".." => {
-                let before = self.loom.parent_on_path(&here.position, here.versions())?;
-                return before.ok_or_else(|| CliError::failed("nothing is before the root"));
+                let before = self.loom.parent_on_path(&current.position, current.versions())?;
+                return before.ok_or_else(|| CliError::failed("the root has no parent"));
             }
             "/" => {
-                let root = here.tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
+                let root = current.tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
                 return Ok(self.loom.node(root)?);
             }
             _ => {}
         }
-        self.loom.find_node(here.tree.id, text).map_err(|error| match error {
+        self.loom.find_node(current.tree.id, text).map_err(|error| match error {
             OpsError::Ambiguous { text, candidates } => {
                 CliError::Ambiguous { text, candidates: candidates.into_iter().map(|n| self.candidate(n)).collect() }
             }
@@ -262,17 +263,17 @@ impl<'a> CommandContext<'a> {
         })
     }
 
-    /// The same, with the position where nothing was written.
-    pub(crate) fn node_or_here(&self, here: &CommandPosition, text: Option<&str>) -> Result<Node> {
-        self.node(here, text.unwrap_or("."))
+    /// Resolves `text` to a node, or returns the position if there is no text.
+    pub(crate) fn node_or_here(&self, current: &CommandPosition, text: Option<&str>) -> Result<Node> {
+        self.node(current, text.unwrap_or("."))
     }
 
     fn candidate(&self, node: Node) -> ErrorCandidate {
         ErrorCandidate { local: node.local.to_string(), author: self.name(node.author).to_owned(), words: node.content }
     }
 
-    /// Says what was done, or prints its receipt.
-    pub(crate) fn done(&mut self, op: Op, receipt: &Receipt, said: impl FnOnce() -> String) -> Result<()> {
+    /// Prints the result of a committed change: `text`, or the receipt as JSON.
+    pub(crate) fn print_receipt(&mut self, op: Op, receipt: &Receipt, text: impl FnOnce() -> String) -> Result<()> {
         #[derive(Serialize)]
         struct ReceiptJson<'a> {
             op: Op,
@@ -280,16 +281,16 @@ impl<'a> CommandContext<'a> {
             receipt: &'a Receipt,
         }
         self.out.committed = true;
-        self.say(&ReceiptJson { op, receipt }, said)
+        self.print_value(&ReceiptJson { op, receipt }, text)
     }
 
-    /// Says a line, or prints a value.
-    pub(crate) fn say(&mut self, value: &impl Serialize, said: impl FnOnce() -> String) -> Result<()> {
+    /// Prints `text`, or `value` as JSON.
+    pub(crate) fn print_value(&mut self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<()> {
         use std::io::Write as _;
         if self.out.json {
             self.out.json(value)?;
         } else {
-            writeln!(self.out, "{}", said())?;
+            writeln!(self.out, "{}", text())?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
-//! The configuration: a YAML file, every field of it optional. A mistake in it is one sentence with file and line.
+//! The configuration: a YAML file in which every field is optional. An error in it is reported as one sentence with
+//! file and line.
 //!
-//! It holds no keys: it names the variable or the file that does.
+//! The file holds no API keys. It names the environment variable or file that does.
 
 use std::path::{Path, PathBuf};
 
@@ -17,100 +18,100 @@ use super::{
     error::{CliError, Result},
 };
 
-/// What stands in the file.
+/// The fields of the configuration file.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
-    /// The model that continues: a name from `models`, or a reference such as `ollama:llama3.2`.
+    /// The default model: a name from `models`, or a reference such as `ollama:llama3.2`.
     pub(crate) model: Option<String>,
-    /// The small model that sums up what is long.
+    /// The model that summarizes long texts.
     pub(crate) summaries: Option<String>,
-    /// The model whose vectors recall goes by too.
+    /// The embedding model for semantic recall.
     pub(crate) embeddings: Option<String>,
-    /// Models by name.
+    /// The configured models by name.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) models: Names,
-    /// What models cost, for a million tokens.
+    /// Prices of models per million tokens.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) prices: Prices,
-    /// How many continuations `loom continue` asks for.
+    /// The number of continuations that `loom continue` requests.
     pub(crate) continuations: Option<usize>,
-    /// Sampling temperature.
+    /// The default sampling temperature, 0 to 10.
     pub(crate) temperature: Option<f32>,
-    /// The longest continuation, in tokens.
+    /// The default limit of a reply, in tokens.
     pub(crate) max_tokens: Option<u32>,
-    /// The model's context window, in tokens.
+    /// The context window of models, in tokens.
     pub(crate) window: Option<u32>,
-    /// What happens when a window is full.
+    /// The strategy for a full context window.
     pub(crate) strategy: Option<Strategy>,
-    /// Whether prompts begin like the last one, or say everything as it is now.
+    /// The prompt rendering: byte-stable for provider caches, or live.
     pub(crate) rendering: Option<Rendering>,
-    /// What searches the web.
+    /// The web search service.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) search: SearchConfig,
-    /// The colours of the screen: `dark`, `light` or `none`.
+    /// The theme of the TUI: `dark`, `light` or `none`.
     pub(crate) theme: Option<String>,
-    /// What agents may do unasked in the workspace, where they have tools for it.
+    /// Actions that agents may take in the workspace without approval.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) workspace: WorkspaceConfig,
-    /// Who does delegated work.
+    /// The models and limits of delegated work.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) delegate: DelegateConfig,
-    /// How long to wait for other processes that write to the database.
+    /// The wait for other processes that write to the database, in seconds.
     pub(crate) wait_seconds: Option<u32>,
 }
 
-/// Who does delegated work.
+/// The configuration of delegated work.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct DelegateConfig {
-    /// The model that plans; that of those who work if there is none.
+    /// The planner's model. Default: the workers' model.
     pub(crate) planner: Option<String>,
-    /// The model that verifies; that of those who work, which then is not told what it did.
+    /// The judge's model. Default: the workers' model, without their conversation.
     pub(crate) judge: Option<String>,
-    /// The model that tries where the usual one failed.
+    /// The fallback model for subtasks that failed with the workers' model.
     pub(crate) stronger: Option<String>,
-    /// Subtasks at once.
+    /// The maximum number of concurrent subtasks.
     pub(crate) parallel: Option<usize>,
-    /// How often the usual model tries a subtask.
+    /// The number of attempts at a subtask with the workers' model.
     pub(crate) attempts: Option<u32>,
 }
 
-/// What agents may do unasked in the workspace.
+/// The configuration of the workspace tools.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // read all the same: one file is for every build
 pub(crate) struct WorkspaceConfig {
-    /// Commands that are run.
+    /// Patterns of commands that run without approval.
     pub(crate) allow: Vec<String>,
-    /// Files that are changed, as globs.
+    /// Globs of files that may be changed without approval.
     pub(crate) write: Vec<String>,
-    /// Variables that commands get though their names look like keys'.
+    /// Environment variables passed to commands although their names look like secrets.
     pub(crate) pass: Vec<String>,
-    /// How long a command may take that asks for no time of its own.
+    /// The default time limit of a command, in seconds.
     pub(crate) seconds: Option<u32>,
 }
 
-/// A `models:` with nothing but comments under it is an empty list.
+/// Deserializes null as the default: a `models:` with only comments under it is an empty map.
 fn none_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// What `loom config init` writes.
-pub(crate) const STARTER: &str = "\
+/// The file that `loom config init` writes.
+pub(crate) const CONFIG_TEMPLATE: &str = "\
 # loomtree's configuration. Every line is optional; remove the # in front of those you want.
 
-# The model that continues: a name from the list below, or provider:model, or a URL.
-# Without it: LOOM_MODEL, then keys in the environment, then servers on this machine.
+# The default model: a name from the list below, or provider:model, or a URL.
+# Default: LOOM_MODEL, then keys in the environment, then servers on this machine.
 # model: ollama:llama3.2
 
-# A small model that sums up what is long when somebody looks at it; without it, first sentences serve.
+# A small model that summarizes long texts. Without it, summaries are first sentences.
 # summaries: ollama:llama3.2:1b
 
-# A model of embeddings, so that recall goes by meaning too and not by words alone.
+# An embedding model: recall then also finds texts of similar meaning.
 # embeddings: ollama:nomic-embed-text
 
-# Models by name. Keys do not stand here: key_env names a variable, key_file a file.
+# Models by name. API keys are not written here: key_env names a variable, key_file a file.
 # models:
 #   fast:
 #     provider: openai
@@ -120,58 +121,58 @@ pub(crate) const STARTER: &str = "\
 #     base_url: http://192.168.1.4:8080/v1
 #     key_env: HOME_KEY
 
-# What models cost for a million tokens, so that `loom stats` can sum it; a * stands for the rest of a name.
+# Prices per million tokens, for `loom stats`. A * matches the rest of a model's name.
 # prices:
 #   gpt-4o-mini*: { input: 0.15, cached: 0.075, output: 0.6, currency: USD }
 
-# How many continuations `loom continue` asks for.
+# The number of continuations that `loom continue` requests.
 # continuations: 3
 
-# How to draw from models that do not say otherwise.
+# Sampling, for models that do not set it.
 # temperature: 1.0
 # max_tokens: 500
 
-# The context window of models, in tokens: what does not fit is left out.
+# The context window of models, in tokens. Nodes that do not fit are omitted.
 # window: 32768
 
-# What happens when it is full: rolling_window, middle or stop.
+# The strategy for a full window: rolling_window, middle or stop.
 # strategy: rolling_window
 
-# Whether prompts begin like the last one, as providers' caches like it (stable), or say all as it is now (live).
+# Prompt rendering: stable repeats the last prompt's prefix, for providers' caches; live shows the present state.
 # rendering: stable
 
-# What searches the web for agents that may: tavily, brave, or a searxng server of your own.
-# Without it a key in TAVILY_API_KEY or BRAVE_API_KEY, or an address in SEARXNG_URL, sets it up.
+# The web search service for agents with that permission: tavily, brave, or a searxng server of your own.
+# Default: a key in TAVILY_API_KEY or BRAVE_API_KEY, or an address in SEARXNG_URL.
 # search: { service: searxng, base_url: 'http://127.0.0.1:8888' }
 
-# The colours of the screen: dark, light or none. Without it the terminal is asked. Keys are changed in keys.yaml beside this.
+# The theme of the screen: dark, light or none. Default: detected. Key bindings are in keys.yaml in this folder.
 # theme: dark
 
-# What agents may do without asking in the workspace, with `loom chat --tools`: commands, and changes of files.
+# Commands and file changes that agents may make in the workspace without approval, with `loom chat --tools`.
 # workspace:
 #   allow: ['cargo test*', 'git status']
 #   write: ['docs/**']
 #   pass: [GITHUB_TOKEN]
 #   seconds: 120
 
-# Who does delegated work: models that plan, verify, and try again where the usual one failed; how much is done at once.
+# Delegated work: models that plan, verify and retry failed subtasks; concurrent subtasks; attempts a subtask.
 # delegate:
 #   judge: anthropic:claude-sonnet-4-5
 #   stronger: anthropic:claude-opus-4-1
 #   parallel: 4
 #   attempts: 2
 
-# How long to wait for other programs that write to the database.
+# The wait for other programs that write to the database, in seconds.
 # wait_seconds: 10
 ";
 
 impl Config {
-    /// How many continuations to ask for.
+    /// Returns the number of continuations to request.
     pub(crate) fn continuations(&self) -> usize {
         self.continuations.unwrap_or(3)
     }
 
-    /// How much models are shown; `window` comes from the command line.
+    /// Returns the context options. `window` is the value of the command line, in tokens.
     pub(crate) fn context(&self, window: Option<u32>) -> ContextOptions {
         let usual = ContextOptions::default();
         ContextOptions {
@@ -182,25 +183,25 @@ impl Config {
         }
     }
 
-    /// The variables that are said to hold keys.
+    /// Returns the environment variables that the configuration names as API keys.
     #[cfg(feature = "workspace")]
     pub(crate) fn key_variables(&self) -> Vec<String> {
         let models = self.models.values().filter_map(|model| model.key_env.clone());
         models.chain(self.search.key_env.clone()).collect()
     }
 
-    /// How long to wait for other writers, in seconds.
+    /// Returns the wait for other writers, in seconds.
     pub(crate) fn wait_seconds(&self) -> u32 {
         self.wait_seconds.unwrap_or(10)
     }
 }
 
-/// The file that is read, whether it is there or not.
+/// Returns the path of the configuration file, whether or not the file exists.
 pub(crate) fn path(globals: &Globals) -> Result<PathBuf> {
     globals.config.clone().map_or_else(env::default_config, Ok)
 }
 
-/// Reads the configuration; no file is an empty one, unless somebody named it.
+/// Reads the configuration. A missing file is an empty configuration, unless `--config` names it.
 pub(crate) fn load(globals: &Globals) -> Result<Config> {
     let path = path(globals)?;
     let text = match env::read_settings(&path) {
@@ -215,7 +216,7 @@ pub(crate) fn load(globals: &Globals) -> Result<Config> {
 
 fn parse(path: &Path, text: &str) -> Result<Config> {
     let wrong = |what: String| CliError::Config(format!("{}: {what}", path.display()));
-    // A file of comments is no value at all.
+    // YAML reads a file of comments only as null.
     let config = serde_yaml::from_str::<Option<Config>>(text).map_err(|error| match error.location() {
         Some(at) => {
             let said = error.to_string();
@@ -226,10 +227,10 @@ fn parse(path: &Path, text: &str) -> Result<Config> {
     })?;
     let config = config.unwrap_or_default();
     if config.continuations == Some(0) {
-        return Err(wrong("continuations is at least 1".to_owned()));
+        return Err(wrong("continuations must be at least 1".to_owned()));
     }
     if config.temperature.is_some_and(|t| !(0.0..=10.0).contains(&t)) {
-        return Err(wrong("temperature is between 0 and 10".to_owned()));
+        return Err(wrong("temperature must be between 0 and 10".to_owned()));
     }
     Ok(config)
 }
@@ -244,9 +245,9 @@ mod tests {
 
     #[test]
     fn the_starter_is_valid_with_and_without_its_comment_signs() {
-        assert!(read(STARTER).is_ok());
+        assert!(read(CONFIG_TEMPLATE).is_ok());
         let prose = |line: &str| line.starts_with("# ") && (line.ends_with('.') || line.ends_with("want."));
-        let on: String = STARTER
+        let on: String = CONFIG_TEMPLATE
             .lines()
             .filter(|l| !prose(l))
             .map(|l| l.strip_prefix("# ").unwrap_or(l).to_owned() + "\n")
@@ -261,7 +262,7 @@ mod tests {
             ("model: a\ncolour: red\n", "config.yaml:2: "),
             ("models:\n  a:\n    colour: red\n", "config.yaml:3: "),
             ("continuations: many\n", "config.yaml:1: "),
-            ("continuations: 0\n", "config.yaml: continuations is at least 1"),
+            ("continuations: 0\n", "config.yaml: continuations must be at least 1"),
             ("- a\n", "config.yaml:1: "),
             ("a: [\n", "config.yaml:"),
         ] {

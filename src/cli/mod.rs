@@ -1,9 +1,8 @@
-//! The command line: reads arguments, calls the library, prints.
+//! The command-line front end: parses arguments, calls the library, prints results.
 //!
-//! Each command is a file in [`command`] of one shape: what clap reads, and `run`. Everything printed goes through
-//! [`out`], every text of others through [`sanitize`], every error through [`error`]. What only a rim may touch
-//! (folders, the environment, the log) is in [`host`]. Left out here: anything that another face would
-//! need too; that belongs in the library.
+//! Each command is a file in [`command`] with the same two parts: `Args`, parsed by clap, and `run`. All output goes
+//! through [`output`], all stored text through [`sanitize`], all errors through [`error`]. Folders, environment
+//! variables and logging are in [`env`]. Logic that another front end would need belongs in the library.
 
 #[cfg(feature = "workspace")]
 mod approval_prompt;
@@ -29,36 +28,39 @@ use std::{io::Write as _, process::ExitCode};
 
 use self::{error::CliError, output::CliOutput};
 
-/// Runs the program.
 pub(crate) fn main() -> ExitCode {
     let cli = match help::read() {
         Ok(cli) => cli,
         Err(error) => {
-            // Nobody is left to tell if this cannot be printed.
+            // If standard error is closed, there is nowhere left to report to.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
     let globals = cli.globals;
     #[cfg(feature = "local")]
-    env::calculate_alone();
+    env::limit_local_threads();
     env::log(globals.verbose);
+    env::handle_file_size_limit();
     env::hide_environment();
     let mut out = CliOutput::new(globals.color, globals.json);
     let done = command::run(cli.command, &globals, &mut out);
-    // What cannot be written any more is the first error only if there was none before.
+    // A failed flush is reported only if the command itself succeeded.
     match done.and(out.flush().map_err(CliError::from)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
-        // A script would repeat a change that is saved.
+        // The change is committed. A failing exit code would make a script repeat it.
         Err(error) if out.committed && error.is_output() => {
-            let _ =
-                writeln!(std::io::stderr(), "loom: it is done and saved; only the answer is lost: {}", error.message());
+            let _ = writeln!(
+                std::io::stderr(),
+                "loom: the change was saved, but its output could not be written: {}",
+                error.message()
+            );
             ExitCode::SUCCESS
         }
         Err(error) => {
             let _ = out.flush();
-            error::tell(&error, &globals)
+            error::print(&error, &globals)
         }
     }
 }

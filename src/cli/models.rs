@@ -1,4 +1,4 @@
-//! Models for commands: opened by name, by the configuration, or found; and Ctrl-C, which stops what they write.
+//! Opens models for commands, and cancels their requests on Ctrl-C.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -26,7 +26,7 @@ use super::{
     error::{CliError, Result},
 };
 
-/// The model that a reference means; without one, a model that is found.
+/// Opens the model that `reference` names, or the first model that is found.
 pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc<dyn Model>> {
     let mut target = match reference {
         Some(reference) => resolve(reference, &config.models, &env::env)?,
@@ -40,13 +40,13 @@ pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc
     Ok(target.connect().await?)
 }
 
-/// Opens agents' models as the configuration says.
+/// Resolves agents' models by the configuration.
 pub(crate) struct ConfigModels(pub(crate) Config);
 
 impl ModelResolver for ConfigModels {
     fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>> {
         let own = agent.profile.model.as_deref().or(self.0.model.as_deref());
-        Box::pin(async move { open(own, &self.0).await.map_err(|error| failure(&error)) })
+        Box::pin(async move { open(own, &self.0).await.map_err(|error| tool_error(&error)) })
     }
 
     fn embeddings(&self) -> Promise<'_, Option<Embeddings>> {
@@ -59,46 +59,48 @@ impl ModelResolver for ConfigModels {
             let reference = self.0.summaries.as_deref()?;
             open(Some(reference), &self.0)
                 .await
-                .inspect_err(|error| tracing::warn!(error = error.message(), "there are no summaries"))
+                .inspect_err(|error| tracing::warn!(error = error.message(), "no summarizer"))
                 .ok()
         })
     }
 }
 
-/// The model whose vectors recall goes by too, if one is set up.
+/// Returns the client of the embedding model, if one is configured.
 pub(crate) fn embeddings(config: &Config) -> Result<Option<Embeddings>> {
     let Some(reference) = config.embeddings.as_deref() else { return Ok(None) };
     match resolve(reference, &config.models, &env::env)? {
         Target::Endpoint(endpoint) => Ok(Some(Embeddings::new(endpoint)?)),
-        _ => Err(CliError::usage(format!("embeddings: {reference} is no server's model"))),
+        _ => Err(CliError::usage(format!("embeddings: {reference} is not a model of a server"))),
     }
 }
 
-/// What a question means, after the vectors were made that are missing; `None` where no model is set up for that.
-pub(crate) fn meaning(desk: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
-    let Some(client) = embeddings(&desk.config)? else { return Ok(None) };
+/// Returns the embedding of a question, after it embedded all nodes that lack a vector. `None` if no embedding model is
+/// configured.
+pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
+    let Some(client) = embeddings(&cx.config)? else { return Ok(None) };
     let runtime = env::runtime()?;
     let embedder = Embedding { runtime: runtime.handle().clone(), client };
-    let actor = desk.loom.actor(&desk.agent);
-    let made = recall::embed(&actor, &embedder, usize::MAX).and_then(|_| QueryEmbedding::of(&embedder, question));
-    Ok(Some(made.map_err(|error| CliError::failed(error.to_string()))?))
+    let actor = cx.loom.actor(&cx.agent);
+    let embedded = recall::embed(&actor, &embedder, usize::MAX).and_then(|_| QueryEmbedding::of(&embedder, question));
+    Ok(Some(embedded.map_err(|error| CliError::failed(error.to_string()))?))
 }
 
-pub(crate) fn failure(error: &CliError) -> ToolError {
+pub(crate) fn tool_error(error: &CliError) -> ToolError {
     match error {
-        CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is attached")
-            .hint("a key in the environment, a server on this machine, or a model in the configuration attaches one"),
+        CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is set up")
+            .hint("set a key in the environment, start a server on this machine, or name a model in the configuration"),
         CliError::Provider(error) => of_provider(error),
         other => ToolError::new(ErrorCode::NotConfigured, other.message()),
     }
 }
 
-/// What agents may do by commands here.
-pub(crate) fn commands(config: &Config) -> ToolAccess {
+/// Returns the services for agents' commands.
+pub(crate) fn tool_access(config: &Config) -> ToolAccess {
     ToolAccess { search: searcher(config), ..ToolAccess::new(Arc::new(ConfigModels(config.clone()))) }
 }
 
-/// What searches the web here. A mistake in its configuration is told to who searches: nothing else needs it.
+/// Returns the configured web search. An error in its configuration is reported when an agent searches, because no
+/// other command needs it.
 fn searcher(config: &Config) -> Option<Arc<dyn Searcher>> {
     match web::open(&config.search, &env::env) {
         Ok(None) => None,
@@ -107,7 +109,7 @@ fn searcher(config: &Config) -> Option<Arc<dyn Searcher>> {
     }
 }
 
-/// A search service that is set up wrongly.
+/// A search service whose configuration is invalid.
 struct MisconfiguredSearch(String);
 
 impl Searcher for MisconfiguredSearch {
@@ -116,61 +118,62 @@ impl Searcher for MisconfiguredSearch {
     }
 }
 
-/// What is done for arrow lines of an agent here.
-pub(crate) fn hosting(
-    desk: &CommandContext<'_>,
+/// Returns the host that runs an agent's arrow lines.
+pub(crate) fn session_host(
+    cx: &CommandContext<'_>,
     agent: AgentId,
     runtime: &Runtime,
     cancel: CancellationToken,
 ) -> SessionHost {
-    let mut commands = commands(&desk.config);
-    commands.orchestrator = delegation::usual(desk, Arc::clone(&desk.asked), None);
+    let mut commands = tool_access(&cx.config);
+    commands.orchestrator = delegation::default_orchestrator(cx, Arc::clone(&cx.approval), None);
     SessionHost {
         runtime: runtime.handle().clone(),
         agent,
         commands,
-        context: desk.config.context(None),
-        drafts: Some(desk.drafts.clone()),
-        prices: desk.config.prices.clone(),
+        context: cx.config.context(None),
+        drafts: Some(cx.partials_dir.clone()),
+        prices: cx.config.prices.clone(),
         cancel,
-        tell: told(desk),
+        tell: update_printer(cx),
         hear: Arc::new(|_| {}),
     }
 }
 
-/// Shows a person what happens in work that they delegated by a line of theirs.
-fn told(desk: &CommandContext<'_>) -> delegate::UpdateSink {
-    let (width, shown) = (desk.out.width, !desk.out.json && io::stderr().is_terminal());
-    Arc::new(move |told| {
-        if let Some(line) = delegation::line(&told, width).filter(|_| shown) {
-            // Who cannot see it has the report.
+/// Returns a sink that prints updates of delegated work to a terminal.
+fn update_printer(cx: &CommandContext<'_>) -> delegate::UpdateSink {
+    let (width, shown) = (cx.out.width, !cx.out.json && io::stderr().is_terminal());
+    Arc::new(move |update| {
+        if let Some(line) = delegation::update_line(&update, width).filter(|_| shown) {
+            // A closed standard error is ignored: the report has the same facts.
             let _ = writeln!(anstream::stderr(), "{}", line.trim_end());
         }
     })
 }
 
-/// Who had another one act goes where that one is now, if it is in the same tree.
-pub(crate) fn follow(one: &Actor, other: &Actor) -> Result<()> {
-    let (Some(own), Some(theirs)) = (one.session(), other.session()) else { return Ok(()) };
-    let (session, theirs) = (one.loom().session(own)?, one.loom().session(theirs)?);
+/// Moves `follower` to the position of `agent`, if both are in the same tree.
+pub(crate) fn follow_agent(follower: &Actor, agent: &Actor) -> Result<()> {
+    let (Some(own), Some(theirs)) = (follower.session(), agent.session()) else { return Ok(()) };
+    let (session, theirs) = (follower.loom().session(own)?, follower.loom().session(theirs)?);
     if theirs.tree == session.tree
         && let Some(position) = theirs.position
         && Some(position) != session.position
     {
-        one.set_position(&session, &one.loom().node(position)?)?;
+        follower.set_position(&session, &follower.loom().node(position)?)?;
     }
     Ok(())
 }
 
-/// Waits for delegated work that nobody waited for so far. Ctrl-C stops it; it can be carried on later.
-pub(crate) fn wait(background: &Background, runtime: &Runtime, stop: &CtrlC) -> Result<()> {
+/// Waits for delegations that run in the background. Ctrl-C stops them; they can be resumed later.
+pub(crate) fn wait_for_background(background: &Background, runtime: &Runtime, ctrl_c: &CtrlC) -> Result<()> {
     let running = background.running();
     if running == 0 {
         return Ok(());
     }
-    let said = format!("waiting for what was delegated ({running}); Ctrl-C stops it, loom delegate --resume goes on");
-    writeln!(io::stderr(), "{said}").map_err(|e| CliError::io("writing", e))?;
-    let cancel = stop.begin();
+    let notice =
+        format!("waiting for delegated work ({running} running); Ctrl-C stops it, loom delegate --resume continues it");
+    writeln!(io::stderr(), "{notice}").map_err(|e| CliError::io("writing", e))?;
+    let cancel = ctrl_c.arm();
     runtime.block_on(async {
         tokio::select! {
             () = background.idle() => {}
@@ -180,39 +183,40 @@ pub(crate) fn wait(background: &Background, runtime: &Runtime, stop: &CtrlC) -> 
             }
         }
     });
-    stop.end();
+    ctrl_c.disarm();
     Ok(())
 }
 
-/// What Ctrl-C stops: the first one what runs, which saves what came; the second one, or where nothing runs, the program.
+/// The action of Ctrl-C. The first press cancels the armed request, which saves its partial reply. A second press, or a
+/// press when nothing is armed, exits with code 130.
 #[derive(Clone, Default)]
 pub(crate) struct CtrlC(Arc<Mutex<Option<CancellationToken>>>);
 
 impl CtrlC {
-    /// Listens from now on.
+    /// Starts to listen for Ctrl-C.
     pub(crate) fn listen(runtime: &Runtime) -> Self {
-        let stop = Self::default();
-        let heard = stop.clone();
+        let ctrl_c = Self::default();
+        let handle = ctrl_c.clone();
         runtime.spawn(async move {
             while tokio::signal::ctrl_c().await.is_ok() {
-                match heard.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                match handle.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
                     Some(running) => running.cancel(),
                     None => std::process::exit(130),
                 }
             }
         });
-        stop
+        ctrl_c
     }
 
-    /// The token of what runs from now on.
-    pub(crate) fn begin(&self) -> CancellationToken {
+    /// Returns a new token that the next Ctrl-C cancels.
+    pub(crate) fn arm(&self) -> CancellationToken {
         let cancel = CancellationToken::new();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cancel.clone());
         cancel
     }
 
-    /// Nothing runs any more.
-    pub(crate) fn end(&self) {
+    /// Forgets the armed token.
+    pub(crate) fn disarm(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

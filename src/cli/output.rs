@@ -1,6 +1,6 @@
-//! Standard output: locked once, buffered, without colours where no terminal reads it.
+//! Standard output: locked once, buffered, without colours unless a terminal reads it.
 //!
-//! Writing to a pipe that the reader closed is an error that [`super::main`] takes for the end of the program's work.
+//! Writing to a closed pipe is an error that [`super::main`] treats as the end of the program.
 
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
 
@@ -11,35 +11,34 @@ use serde::Serialize;
 
 use super::{args::ColorChoice, sanitize::escape_json};
 
-/// Columns of a line that no terminal limits.
-const WIDTH_WITHOUT_TERMINAL: usize = 100;
-/// Columns below which a terminal is taken for one that does not know its width.
-const NARROWEST: usize = 20;
+/// Line width without a terminal, in columns.
+const DEFAULT_COLUMNS: usize = 100;
+/// Minimum plausible width of a terminal, in columns. Smaller values mean that it does not know its width.
+const MIN_TERMINAL_COLUMNS: usize = 20;
 
-/// How ids look.
+/// The style of ids.
 pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
-/// How what is said about content looks.
+/// The style of secondary text.
 pub(crate) const DIM: Style = Style::new().dimmed();
-/// How marks look: bookmarks, notes, versions.
+/// The style of marks: bookmarks, notes, versions.
 pub(crate) const MARK: Style = AnsiColor::Yellow.on_default();
-/// How titles and the position look.
+/// The style of titles and of the position.
 pub(crate) const BOLD: Style = Style::new().bold();
 
-/// Standard output.
+/// The locked, buffered standard output.
 pub(crate) struct CliOutput {
     stream: BufWriter<AutoStream<StdoutLock<'static>>>,
-    /// Whether data is printed as JSON.
+    /// True if data is printed as JSON.
     pub(crate) json: bool,
-    /// Columns of a line.
+    /// The line width, in columns.
     pub(crate) width: usize,
-    /// Whether a change was committed: output that fails after it is no failure of the command.
+    /// True once a change was committed. A later output error then does not fail the command.
     pub(crate) committed: bool,
-    /// Whether a person watches.
+    /// True if standard output is a terminal.
     pub(crate) terminal: bool,
 }
 
 impl CliOutput {
-    /// Takes standard output.
     pub(crate) fn new(color: ColorChoice, json: bool) -> Self {
         let stdout = io::stdout();
         let choice = match color {
@@ -50,23 +49,23 @@ impl CliOutput {
         let terminal = stdout.is_terminal();
         let width = terminal_size::terminal_size_of(&stdout)
             .map(|(width, _)| usize::from(width.0))
-            .filter(|width| *width >= NARROWEST)
-            .unwrap_or(WIDTH_WITHOUT_TERMINAL);
+            .filter(|width| *width >= MIN_TERMINAL_COLUMNS)
+            .unwrap_or(DEFAULT_COLUMNS);
         Self { stream: BufWriter::new(AutoStream::new(stdout.lock(), choice)), json, width, terminal, committed: false }
     }
 
-    /// Prints a value on a line of its own.
+    /// Prints a value as one line of JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         let json = serde_json::to_string(value)?;
         writeln!(self, "{}", escape_json(&json))
     }
 
-    /// The columns at which words are wrapped: those of the terminal, if a person watches.
+    /// Returns the wrap width in columns, or `None` if output is not a terminal.
     pub(crate) fn wrap(&self) -> Option<usize> {
         self.terminal.then_some(self.width)
     }
 
-    /// Standard output without a filter, for data that must arrive as it is.
+    /// Returns the unfiltered standard output, for data that must not be changed.
     pub(crate) fn raw(&mut self) -> io::Result<StdoutLock<'static>> {
         self.flush()?;
         Ok(io::stdout().lock())
@@ -83,7 +82,7 @@ impl Write for CliOutput {
     }
 }
 
-/// `text` in a style; where there are no colours the codes are taken out again.
+/// Returns `text` in a style. The output stream removes the codes when colours are off.
 pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }

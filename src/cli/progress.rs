@@ -1,10 +1,10 @@
-//! Bars for long work, on standard error and only if that is a terminal.
+//! Progress bars on standard error; invisible unless that is a terminal.
 
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-/// A bar towards `total`, in bytes or things.
+/// Returns a bar with `total` steps, in bytes or items.
 pub(crate) fn bar(what: &'static str, total: u64, bytes: bool) -> ProgressBar {
     let shape = if bytes {
         "{msg} {wide_bar:.dim} {bytes}/{total_bytes} {eta}"
@@ -14,14 +14,14 @@ pub(crate) fn bar(what: &'static str, total: u64, bytes: bool) -> ProgressBar {
     styled(ProgressBar::new(total), shape, what)
 }
 
-/// A line that says that something goes on and how far it is, where the end is not known.
+/// Returns a spinner with a count, for work of unknown length.
 pub(crate) fn line(what: &'static str) -> ProgressBar {
     let line = styled(ProgressBar::no_length(), "{spinner:.dim} {msg} {human_pos}", what);
     line.enable_steady_tick(Duration::from_millis(120));
     line
 }
 
-/// A line of text that streams in, among others. `name` says from where.
+/// Returns a line that shows the end of a streaming text, prefixed with `name`.
 pub(crate) fn streaming(area: &MultiProgress, name: String) -> ProgressBar {
     let line = area.add(ProgressBar::no_length());
     let style = ProgressStyle::with_template("{spinner:.dim} {prefix:20!.dim} {msg}");
@@ -32,7 +32,7 @@ pub(crate) fn streaming(area: &MultiProgress, name: String) -> ProgressBar {
 }
 
 fn styled(bar: ProgressBar, shape: &str, what: &'static str) -> ProgressBar {
-    // A template that does not parse would be this file's mistake; the bar then looks as bars do.
+    // The templates are constants; an invalid one falls back to the default style.
     let style = ProgressStyle::with_template(shape).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style);
     bar.set_message(what);

@@ -1,16 +1,16 @@
-//! What others wrote, made fit for a terminal.
+//! Removes terminal control sequences from stored text.
 //!
-//! Content can hold anything, and a terminal obeys much of it: escape sequences repaint lines, retitle the window,
-//! put words into the clipboard; bidirectional overrides make text read as what it is not. So every text that is not
-//! this program's own passes through here on its way out: control characters are shown as pictures instead of
-//! being sent. Line feeds and tabs stay. JSON output keeps every character, written as an escape.
+//! Content may contain any character, and terminals act on many: escape sequences repaint lines, retitle the window or
+//! write the clipboard; bidirectional overrides disguise text. All text that this program did not create passes through
+//! this module: control characters become visible symbols. Line feeds and tabs are kept. JSON output keeps every
+//! character, as an escape.
 
 use std::borrow::Cow;
 
 use loomtree::types::{is_harmful, strip_control};
 use unicode_width::UnicodeWidthChar as _;
 
-/// `text` without what a terminal would obey, over as many lines as it has.
+/// Returns `text` with control characters replaced by visible symbols. Line feeds are kept.
 pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
@@ -18,7 +18,7 @@ pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").chars().map(strip_control).collect())
 }
 
-/// The beginning of `text` on one line, at most `width` columns wide, with `…` where something is left out.
+/// Returns the beginning of `text` on one line, at most `width` columns wide. `…` marks omitted text.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     let mut line = String::new();
     let (mut used, mut gap) = (0, false);
@@ -28,7 +28,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
             continue;
         }
         let wide = c.width().unwrap_or(1) + usize::from(gap);
-        // Characters without width are not counted above, and a text may be made of nothing else.
+        // Zero-width characters do not count as columns, so the byte length is bounded too.
         if used + wide > width || line.len() > 16 * width {
             while used >= width
                 && let Some(last) = line.pop()
@@ -49,7 +49,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     line
 }
 
-/// The end of `text` on one line, about `width` columns wide: what a text that grows is up to.
+/// Returns the end of `text` on one line, about `width` columns wide.
 pub(crate) fn tail(text: &str, width: usize) -> String {
     match text.char_indices().rev().nth(width.saturating_sub(2)) {
         Some((from, _)) if from > 0 => format!("…{}", cut(&text[from..], width.saturating_sub(1))),
@@ -57,20 +57,20 @@ pub(crate) fn tail(text: &str, width: usize) -> String {
     }
 }
 
-/// `text` on one line, as long as it is.
+/// Returns `text` on one line, of any length.
 pub(crate) fn one_line(text: &str) -> String {
     sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
-/// JSON with the characters escaped that JSON allows in strings and terminals do not take well.
+/// Escapes characters that JSON allows in strings and that terminals act on.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
-    let keeps = |c: char| c == '\n' || !is_harmful(c);
-    if json.chars().all(keeps) {
+    let is_printable = |c: char| c == '\n' || !is_harmful(c);
+    if json.chars().all(is_printable) {
         return Cow::Borrowed(json);
     }
     let mut escaped = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        if keeps(c) {
+        if is_printable(c) {
             escaped.push(c);
         } else {
             escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
@@ -83,8 +83,8 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    /// Real sequences: colour, clear screen, window title, clipboard, 8-bit CSI and OSC, a hyperlink, a reset.
-    const HOSTILE: [&str; 9] = [
+    /// Sequences in use: colour, clear screen, window title, clipboard, 8-bit CSI and OSC, a hyperlink, a reset.
+    const CONTROL_SEQUENCES: [&str; 9] = [
         "\x1b[31mred\x1b[0m",
         "\x1b[2J\x1b[H",
         "\x1b]0;title\x07",
@@ -97,8 +97,8 @@ mod tests {
     ];
 
     #[test]
-    fn nothing_that_a_terminal_obeys_gets_through() {
-        for text in HOSTILE {
+    fn control_characters_are_replaced() {
+        for text in CONTROL_SEQUENCES {
             for shown in [sanitize(text).into_owned(), cut(text, 60), one_line(text)] {
                 assert!(!shown.chars().any(is_harmful), "{text:?} gave {shown:?}");
             }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn harmless_text_stays() {
+    fn safe_text_is_unchanged() {
         let text = "a line\n\ta tab — naïve 漢字 👩‍👩‍👧 עברית\r\n";
         assert_eq!(sanitize("plain\n\ttext"), "plain\n\ttext");
         assert_eq!(sanitize(text), text.replace("\r\n", "\n"));

@@ -1,45 +1,44 @@
-//! Who has the terminal: a prompt at which a person writes, or a question that is put to them. Work that goes on beside the
-//! conversation may ask at any moment; two that read the same keys would each get some of them. So a question waits for the
-//! line that is being written, and says that it does.
+//! Mutual exclusion between the line editor and approval prompts. Background work may prompt at any time, and two
+//! readers would split the keys between them. A prompt waits until the user submits the line, and a notice says so.
 
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::MutexGuard;
 
-/// Says that a question waits.
-type Bell = Box<dyn FnMut() + Send>;
+/// Notifies the user that a question waits.
+type QuestionNotifier = Box<dyn FnMut() + Send>;
 
-/// The terminal, which one has at a time. Who asked first gets it first.
+/// A fair lock on the terminal.
 #[derive(Default)]
 pub(crate) struct TerminalLock {
-    turn: tokio::sync::Mutex<()>,
-    /// There while somebody writes at the prompt.
-    bell: Mutex<Option<Bell>>,
+    lock: tokio::sync::Mutex<()>,
+    /// Set while the line editor reads.
+    notifier: Mutex<Option<QuestionNotifier>>,
 }
 
 impl TerminalLock {
-    /// Reads at the prompt by `read`, when no question is open; `bell` tells who writes that one waits. Blocks.
-    pub(crate) fn prompt<T>(&self, bell: Option<Bell>, read: impl FnOnce() -> T) -> T {
-        let _turn = self.turn.blocking_lock();
-        *self.bell() = bell;
+    /// Runs `read` with the terminal locked. `notifier` is called when a question starts to wait. Blocks.
+    pub(crate) fn lock_prompt<T>(&self, notifier: Option<QuestionNotifier>, read: impl FnOnce() -> T) -> T {
+        let _turn = self.lock.blocking_lock();
+        *self.notifier() = notifier;
         let read = read();
-        *self.bell() = None;
+        *self.notifier() = None;
         read
     }
 
-    /// Waits until nobody writes and no other question is open; then it is this one's.
-    #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // nothing asks there
-    pub(crate) async fn question(&self) -> MutexGuard<'_, ()> {
-        if let Ok(turn) = self.turn.try_lock() {
-            return turn;
+    /// Locks the terminal for a question. Waits for the line editor and for earlier questions.
+    #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // no prompts without it
+    pub(crate) async fn lock_question(&self) -> MutexGuard<'_, ()> {
+        if let Ok(lock) = self.lock.try_lock() {
+            return lock;
         }
-        if let Some(ring) = &mut *self.bell() {
-            ring();
+        if let Some(notify) = &mut *self.notifier() {
+            notify();
         }
-        self.turn.lock().await
+        self.lock.lock().await
     }
 
-    fn bell(&self) -> std::sync::MutexGuard<'_, Option<Bell>> {
-        self.bell.lock().unwrap_or_else(PoisonError::into_inner)
+    fn notifier(&self) -> std::sync::MutexGuard<'_, Option<QuestionNotifier>> {
+        self.notifier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What `chat` and `continue` share: how a reply is drawn, and what an agent may do in its turn.
+//! Options that `chat` and `continue` share: sampling, context and the agent's tools.
 
 use std::sync::{Arc, atomic::AtomicBool};
 
@@ -17,80 +17,89 @@ use super::{
     models,
 };
 
-/// Options of a turn.
+/// The options of an agent's turn.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TurnArgs {
-    /// The longest reply, in tokens
+    /// Limit of a reply, in tokens [default: the model's]
     #[arg(long, value_name = "COUNT")]
     max_tokens: Option<u32>,
-    /// Sampling temperature
+    /// Sampling temperature, 0 to 10 [default: the model's]
     #[arg(long, value_name = "NUMBER")]
     temperature: Option<f32>,
-    /// The model's context window, in tokens [default: 128000, or what the configuration says]
+    /// The model's context window, in tokens [default: 128000, or the configured window]
     #[arg(long, value_name = "TOKENS")]
     window: Option<u32>,
-    /// Rounds of commands that a reply may have
+    /// Maximum rounds of commands in a reply
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
     rounds: u32,
-    /// Offers the commands as the provider's own tools too
+    /// Also offer the commands as the provider's native tools
     #[arg(long)]
     native: bool,
-    /// Lets the agent read and change files of the workspace and run commands there; changes and commands are asked about
+    /// Let the agent read and change files of the workspace and run commands there; changes and commands need approval
     #[arg(long)]
     tools: bool,
-    /// Commands that are run without asking, such as 'cargo test*'; may be repeated
+    /// Run matching commands without asking, such as 'cargo test*'; may be repeated
     #[arg(long, value_name = "PATTERN", requires = "tools")]
     allow: Vec<String>,
-    /// Files that are changed without asking, such as 'src/**'; may be repeated
+    /// Change matching files without asking, such as 'src/**'; may be repeated
     #[arg(long, value_name = "GLOB", requires = "tools")]
     allow_write: Vec<String>,
 }
 
 impl TurnArgs {
-    /// How to draw.
+    /// Returns the sampling parameters.
     pub(crate) fn sampling(&self) -> Sampling {
         Sampling { temperature: self.temperature, max_tokens: self.max_tokens, ..Sampling::default() }
     }
 
-    /// How much the model is shown.
+    /// Returns the context options.
     pub(crate) fn context(&self, config: &Config) -> loomtree::context::ContextOptions {
         config.context(self.window)
     }
 
-    /// Whether the agent is to have tools for the workspace.
-    pub(crate) fn wants_tools(&self) -> bool {
+    /// True if the agent gets tools for the workspace.
+    pub(crate) fn has_workspace_tools(&self) -> bool {
         self.tools
     }
 
-    /// What an agent may do by commands in its turn.
-    pub(crate) fn commands(&self, desk: &CommandContext<'_>, agent: &Agent, model: Option<&str>) -> Result<ToolAccess> {
-        let usual = models::commands(&desk.config);
-        let mut commands = ToolAccess { rounds: self.rounds, native: self.native, ..usual };
+    /// Returns the services for the agent's commands.
+    pub(crate) fn tool_access(
+        &self,
+        cx: &CommandContext<'_>,
+        agent: &Agent,
+        model: Option<&str>,
+    ) -> Result<ToolAccess> {
+        let defaults = models::tool_access(&cx.config);
+        let mut commands = ToolAccess { rounds: self.rounds, native: self.native, ..defaults };
         if agent.profile.permissions.has(Permission::Delegate) {
-            commands.orchestrator = self.orchestrator(desk, agent, model)?;
+            commands.orchestrator = self.orchestrator(cx, agent, model)?;
         }
         if !self.tools {
             return Ok(commands);
         }
-        Ok(ToolAccess { tools: self.toolbox(desk, agent.name(), Arc::clone(&desk.asked))?, inline: ANSWER, ..commands })
+        Ok(ToolAccess {
+            tools: self.host_tools(cx, agent.name(), Arc::clone(&cx.approval))?,
+            inline: MAX_INLINE_ANSWER_TOKENS,
+            ..commands
+        })
     }
 
-    /// Who does what is delegated in a conversation with an agent, by its model; nobody if no agent here could work.
+    /// Returns the orchestrator of delegations in a conversation with `agent`. Returns `None` if no agent can work.
     pub(crate) fn orchestrator(
         &self,
-        desk: &CommandContext<'_>,
+        cx: &CommandContext<'_>,
         agent: &Agent,
         model: Option<&str>,
     ) -> Result<Option<Arc<dyn Orchestrator>>> {
-        let Ok(agents) = delegation::agents(&desk.loom, agent) else { return Ok(None) };
-        let (config, model) = (desk.config.clone(), model.map(str::to_owned));
-        Ok(Some(delegation::lazy(self.hiring(desk, config, agents, model, Arc::clone(&desk.asked))?)))
+        let Ok(agents) = delegation::select_agents(&cx.loom, agent) else { return Ok(None) };
+        let (config, model) = (cx.config.clone(), model.map(str::to_owned));
+        Ok(Some(delegation::lazy(self.builder(cx, config, agents, model, Arc::clone(&cx.approval))?)))
     }
 
-    /// Who does delegated work, and with what; `approval` is asked about plans, the terminal about everything else.
-    pub(crate) fn hiring(
+    /// Returns the builder of an orchestrator. `approval` decides on plans, the terminal on all other actions.
+    pub(crate) fn builder(
         &self,
-        desk: &CommandContext<'_>,
+        cx: &CommandContext<'_>,
         config: Config,
         (worker, judge): (Agent, Agent),
         model: Option<String>,
@@ -101,92 +110,98 @@ impl TurnArgs {
             worker,
             judge,
             model,
-            kit: if self.tools { Some(self.kit(desk, Arc::clone(&desk.asked))?) } else { None },
+            worker_tools: if self.tools { Some(self.worker_tools(cx, Arc::clone(&cx.approval))?) } else { None },
             approval,
             rounds: self.rounds,
             native: self.native,
-            context: self.context(&desk.config),
-            drafts: desk.drafts.clone(),
+            context: self.context(&cx.config),
+            drafts: cx.partials_dir.clone(),
         })
     }
 
     #[cfg(feature = "workspace")]
-    fn kit(&self, desk: &CommandContext<'_>, approval: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
-        Ok(Arc::new(workspace(desk, approval, &self.allow, &self.allow_write)?))
+    fn worker_tools(&self, cx: &CommandContext<'_>, approval: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
+        Ok(Arc::new(workspace(cx, approval, &self.allow, &self.allow_write)?))
     }
 
     #[cfg(not(feature = "workspace"))]
-    fn kit(&self, _: &CommandContext<'_>, _: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
-        Err(CliError::usage(WITHOUT))
+    fn worker_tools(&self, _: &CommandContext<'_>, _: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
+        Err(CliError::usage(NO_WORKSPACE_FEATURE))
     }
 
-    /// The tools for the person's own lines; none if they are not wanted.
-    pub(crate) fn own_tools(&self, desk: &CommandContext<'_>) -> Result<OwnTools> {
+    /// Returns the workspace tools for the user's own arrow lines; empty without `--tools`.
+    pub(crate) fn own_tools(&self, cx: &CommandContext<'_>) -> Result<OwnTools> {
         let mut own = OwnTools::default();
         if self.tools {
-            let approval = OwnLine { typed: Arc::clone(&own.typed), asked: Arc::clone(&desk.asked) };
-            own.tools = self.toolbox(desk, desk.agent.name(), Arc::new(approval))?;
+            let approval = OwnLineApproval { typed: Arc::clone(&own.typed), fallback: Arc::clone(&cx.approval) };
+            own.tools = self.host_tools(cx, cx.agent.name(), Arc::new(approval))?;
         }
         Ok(own)
     }
 
     #[cfg(feature = "workspace")]
-    fn toolbox(&self, desk: &CommandContext<'_>, who: &str, approval: Arc<dyn Approval>) -> Result<Arc<HostTools>> {
-        toolbox(desk, who, approval, &self.allow, &self.allow_write)
+    fn host_tools(
+        &self,
+        cx: &CommandContext<'_>,
+        agent_name: &str,
+        approval: Arc<dyn Approval>,
+    ) -> Result<Arc<HostTools>> {
+        host_tools(cx, agent_name, approval, &self.allow, &self.allow_write)
     }
 
     #[cfg(not(feature = "workspace"))]
-    fn toolbox(&self, _: &CommandContext<'_>, _: &str, _: Arc<dyn Approval>) -> Result<Arc<HostTools>> {
-        Err(CliError::usage(WITHOUT))
+    fn host_tools(&self, _: &CommandContext<'_>, _: &str, _: Arc<dyn Approval>) -> Result<Arc<HostTools>> {
+        Err(CliError::usage(NO_WORKSPACE_FEATURE))
     }
 }
 
 #[cfg(not(feature = "workspace"))]
-const WITHOUT: &str = "--tools: this program was built without them; the cargo feature workspace has them";
+const NO_WORKSPACE_FEATURE: &str = "--tools: this program was built without the cargo feature workspace";
 
-/// Tokens of an answer that are shown at once where files are read: what these tools give at most.
-pub(crate) const ANSWER: u32 = 4_000;
+/// Tokens of an answer that are shown at once. This is the maximum that the workspace tools return.
+pub(crate) const MAX_INLINE_ANSWER_TOKENS: u32 = 4_000;
 
-/// The tools for a person's own lines.
+/// The workspace tools for the user's own arrow lines.
 #[derive(Default)]
 pub(crate) struct OwnTools {
     pub(crate) tools: Arc<HostTools>,
-    /// True while the line that runs is a single one, typed at the prompt: that is consent to what it says.
+    /// True while a single line typed at the prompt runs. Typing it is consent to what it does.
     pub(crate) typed: Arc<AtomicBool>,
 }
 
-/// Consent to a person's own line: given by typing it; what was pasted, piped or passed as an argument is asked about.
-struct OwnLine {
+/// The approval of the user's own line. A typed line is approved; pasted, piped or argument text is passed to
+/// `fallback`.
+struct OwnLineApproval {
     typed: Arc<AtomicBool>,
-    asked: Arc<dyn Approval>,
+    fallback: Arc<dyn Approval>,
 }
 
-impl Approval for OwnLine {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+impl Approval for OwnLineApproval {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Promise<'a, Decision> {
         if self.typed.load(std::sync::atomic::Ordering::Relaxed) {
             Box::pin(async { Decision::Yes })
         } else {
-            self.asked.ask(asking)
+            self.fallback.ask(request)
         }
     }
 }
 
-/// The tools for the folder, by which an agent of this name works in it.
+/// Returns the workspace tools of an agent.
 #[cfg(feature = "workspace")]
-fn toolbox(
-    desk: &CommandContext<'_>,
-    who: &str,
+fn host_tools(
+    cx: &CommandContext<'_>,
+    agent_name: &str,
     approval: Arc<dyn Approval>,
     allow: &[String],
     allow_write: &[String],
 ) -> Result<Arc<HostTools>> {
-    Ok(Arc::new(workspace(desk, approval, allow, allow_write)?.toolbox(who).map_err(CliError::failed)?))
+    Ok(Arc::new(workspace(cx, approval, allow, allow_write)?.toolbox(agent_name).map_err(CliError::failed)?))
 }
 
-/// The folder, with what is done there unasked.
+/// Opens the workspace with the actions that need no approval.
 #[cfg(feature = "workspace")]
 pub(crate) fn workspace(
-    desk: &CommandContext<'_>,
+    cx: &CommandContext<'_>,
     approval: Arc<dyn Approval>,
     allow: &[String],
     allow_write: &[String],
@@ -195,15 +210,15 @@ pub(crate) fn workspace(
 
     use loomtree::workspace::{Allowlist, Environment, Workspace, WorkspaceSettings};
 
-    let config = &desk.config.workspace;
+    let config = &cx.config.workspace;
     let commands = [config.allow.as_slice(), allow].concat();
     let files = [config.write.as_slice(), allow_write].concat();
     let allowed = Allowlist::new(&commands, &files).map_err(CliError::usage)?;
-    let environment = Environment::of(super::env::variables(), &desk.config.key_variables(), &config.pass);
+    let environment = Environment::of(super::env::variables(), &cx.config.key_variables(), &config.pass);
     let mut settings = WorkspaceSettings { allowed, environment, ..WorkspaceSettings::new(approval) };
     if let Some(seconds) = config.seconds {
         settings.time = Duration::from_secs(seconds.into());
     }
-    Workspace::open(&desk.workspace, settings)
-        .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))
+    Workspace::open(&cx.workspace, settings)
+        .map_err(|error| CliError::io(format!("opening the workspace {}", cx.workspace), error))
 }

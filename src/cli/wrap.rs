@@ -1,4 +1,4 @@
-//! Text wrapped between words for a terminal, which itself would break a line in the middle of a word.
+//! Word wrapping for terminals, which otherwise break lines within words.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -10,7 +10,7 @@ pub(crate) struct WordWrap {
 }
 
 impl WordWrap {
-    /// Returns `text` and the word kept before it, without the last word, in lines of at most `width` columns.
+    /// Returns the pending word and `text` without its last word, in lines of at most `width` columns.
     pub(crate) fn push(&mut self, text: &str, width: usize) -> String {
         let mut wrapped = String::new();
         for c in text.chars() {
@@ -30,7 +30,7 @@ impl WordWrap {
         wrapped
     }
 
-    /// Returns the word that is kept. A word that alone is longer than a line is not divided.
+    /// Returns the pending word. A word longer than a line is not divided.
     pub(crate) fn end(&mut self, width: usize) -> String {
         let word = std::mem::take(&mut self.word);
         let columns = word.width();

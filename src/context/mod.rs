@@ -123,6 +123,13 @@ impl ContextOptions {
         Ok(Self { vocabulary: TokenizerFamily::of(reference), correction, ..self })
     }
 
+    /// Returns these options with a window of at most `model_window` tokens.
+    #[must_use]
+    pub fn limit_window(self, model_window: Option<usize>) -> Self {
+        let limit = model_window.and_then(|window| u32::try_from(window).ok()).unwrap_or(u32::MAX);
+        Self { window: self.window.min(limit), ..self }
+    }
+
     /// Tokens that the prompt may have by the estimate: so many that the model counts no more than [`Options::budget`].
     #[must_use]
     pub fn room(&self) -> u32 {

@@ -1,8 +1,11 @@
 //! Generating: drives turns ([`crate::agent`]), one for each continuation, streaming side by side.
 //!
-//! Each reply is saved when it ends, whatever the others do. One that is cut off or cancelled is saved as far as it came,
+//! Each reply is saved when it and all replies requested before it have ended, so siblings are stored in the order of
+//! the request. One that is cut off or cancelled is saved as far as it came,
 //! marked as interrupted; one that fails before a word came leaves nothing. How many run at once is up to the model:
 //! some servers break one stream off when the next request comes.
+
+mod save_in_order;
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -14,16 +17,16 @@ use super::{
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, prompt},
     request::{GenerateError, GenerateRequest, Progress},
-    save_reply::{SaveOptions, note_open, save, speaks_by},
+    save_reply::{note_open, speaks_by},
     stream::{ModelRequestTask, ReportSender, mind},
 };
 use crate::{
-    agent::{ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
+    agent::{RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
     context::CommandRound,
     delegate::DelegationUpdate,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
-    provider::{FinishReason, Model, ProviderError, Request, ToolDefinition},
+    provider::{Model, ProviderError, Request, ToolDefinition},
     tools::{self, CommandReply},
     types::{Node, Todo, TodoScope},
 };
@@ -65,6 +68,8 @@ struct Slot {
     estimated: u32,
     /// Stops its stream.
     stop: CancellationToken,
+    /// The finished reply that waits until earlier continuations are saved.
+    unsaved: Option<RoundOutput>,
     /// What was saved of the reply that broke off.
     cut: Option<Box<Node>>,
     /// Why what the turn needed could not be done.
@@ -72,7 +77,8 @@ struct Slot {
 }
 
 /// Carries a plan out; `on` hears of everything as it happens. Returns the nodes that were saved, in the order in which
-/// they ended. With one continuation the session's position moves to it; with several it stays.
+/// they were requested; siblings are stored in that order too. A reply that ends early waits for those before it, and is
+/// in its partial reply file until then. With one continuation the session's position moves to it; with several it stays.
 ///
 /// With [`Plan::commands`] it is a whole turn: each round's words are a node where the agent stands, and what it was
 /// answered hangs beside that as nodes of kind `tool`.
@@ -118,6 +124,7 @@ pub async fn generate(
                 }
             }
         }
+        driver.save_finished().await;
     }
     driver.release().await;
     match (driver.saved.is_empty(), driver.first_error) {
@@ -163,6 +170,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
                     file: None,
                     estimated: 0,
                     stop: CancellationToken::new(),
+                    unsaved: None,
                     cut: None,
                     error: None,
                 });
@@ -285,30 +293,11 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             TurnEffect::Stop => self.seats[index].stop.cancel(),
             TurnEffect::Show(text) => (self.on)(Progress::Text { index, text }),
             TurnEffect::Save(said) => {
-                let (interrupted, usage) = (said.interrupted, said.finish.as_ref().and_then(|finish| finish.usage));
-                let reason = said.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
-                // Others still write at a position that several continue.
-                let free = self.leased.take_if(|_| self.seats.len() == 1);
-                let saving = SaveOptions {
-                    free,
-                    estimated: self.seats[index].estimated,
-                    meant: &self.seats[index].meant,
-                    prices: &self.plan.prices,
-                    stay: self.plan.stay || self.seats.len() > 1,
-                    turn: self.plan.commands.is_some(),
-                };
-                let node = save(&self.actor, said, &saving).await?;
-                let seat = &mut self.seats[index];
-                if let Some(file) = seat.file.take() {
-                    file.done();
+                if self.seats[..index].iter().any(|seat| !seat.turn.is_over()) {
+                    self.seats[index].unsaved = Some(said);
+                    return Ok(None);
                 }
-                self.saved.push(node.clone());
-                if interrupted {
-                    seat.cut = Some(Box::new(node));
-                } else {
-                    (self.on)(Progress::Saved { index, node: Box::new(node), usage, reason });
-                }
-                return Ok(Some(TurnInput::Saved));
+                return self.save(index, said).await.map(Some);
             }
             TurnEffect::Run(asked) => return Ok(self.run(index, asked)),
             TurnEffect::End(ending) => {

@@ -1,5 +1,5 @@
-//! Child processes: the test binary runs itself again, with a job in the environment. The test named `child` of that
-//! binary does the job; without one it returns at once.
+//! Child processes: the test binary starts itself with a job in an environment variable. The test `child` of that
+//! binary runs the job; without a job it returns at once.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -9,20 +9,21 @@ use std::{
 
 const JOB: &str = "LOOM_TEST_JOB";
 
-/// The job that this process was started for: words.
+/// Returns the words of the job that this process was started for.
 pub(crate) fn job() -> Option<Vec<String>> {
     let job = std::env::var(JOB).ok()?;
     Some(job.split('\n').map(str::to_owned).collect())
 }
 
-/// Says a line to the parent, past the test harness, in one write.
+/// Writes a line to the parent in one write, bypassing the test harness.
 pub(crate) fn say(line: &str) {
     let mut out = std::io::stdout().lock();
-    // A parent that is gone listens no more.
+    // The parent may have ended.
     let _ = out.write_all(format!("> {line}\n").as_bytes()).and_then(|()| out.flush());
 }
 
-/// A command that does `job` in a process of its own. `wrapper` is put before it: a shell that sets a limit.
+/// Returns a command that runs `job` in a new process. `wrapper` is a command prefix, such as a shell that sets a
+/// limit.
 pub(crate) fn command(wrapper: &[&str], job: &[&str]) -> Command {
     let this = std::env::current_exe().expect("this binary has a path");
     let mut command = match wrapper {
@@ -38,7 +39,7 @@ pub(crate) fn command(wrapper: &[&str], job: &[&str]) -> Command {
     command
 }
 
-/// Starts a command; its lines come through the channel, which closes when it ends. A line without an end is none.
+/// Starts a command. Its complete lines are sent through the channel, which closes when it ends.
 pub(crate) fn start(mut command: Command) -> (Child, Receiver<String>) {
     let mut child = command.spawn().expect("the child starts");
     let out = child.stdout.take().expect("it is piped");
@@ -47,7 +48,7 @@ pub(crate) fn start(mut command: Command) -> (Child, Receiver<String>) {
         let mut out = BufReader::new(out);
         let mut line = String::new();
         while out.read_line(&mut line).is_ok_and(|n| n > 0) {
-            // The harness may have begun a line of its own before ours.
+            // The harness may have written a partial line before this one.
             if let Some((_, text)) = line.strip_suffix('\n').and_then(|l| l.split_once("> ")) {
                 let _ = lines.send(text.to_owned());
             }

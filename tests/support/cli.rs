@@ -1,6 +1,6 @@
-//! Runs the real program in a folder of its own.
+//! Runs the built program in a temporary home folder.
 
-// What fails here fails the test, and no file of tests needs all of it.
+// A failure here fails the test. No test file uses every helper.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 use std::{
@@ -14,7 +14,7 @@ pub(crate) struct Home {
     folder: tempfile::TempDir,
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// The exit code.
@@ -26,22 +26,22 @@ pub(crate) struct Ran {
 }
 
 impl Home {
-    /// An empty home.
+    /// Creates an empty home.
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A file in it.
+    /// Returns the path of a file in the home.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The program, with nothing of this machine's settings.
+    /// Returns a command for the program without this machine's settings.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loom"));
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.env_clear().env("PATH", path).env("HOME", self.folder.path()).current_dir(self.folder.path());
-        // Nothing listens there, whatever runs on this machine.
+        // No server listens on this port.
         for server in ["OLLAMA_HOST", "LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL"] {
             command.env(server, "http://127.0.0.1:9/v1");
         }
@@ -49,12 +49,12 @@ impl Home {
         command
     }
 
-    /// Runs the program to its end.
+    /// Runs the program and returns its result.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         Ran::of(&mut self.command(args))
     }
 
-    /// Runs it with a text on standard input.
+    /// Runs the program with `input` on standard input.
     pub(crate) fn pipe(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -64,7 +64,7 @@ impl Home {
         Ran::from(child.wait_with_output().unwrap())
     }
 
-    /// Runs it; it has to succeed. Returns what it printed.
+    /// Runs the program, which must succeed. Returns its standard output.
     #[track_caller]
     pub(crate) fn ok(&self, args: &[&str]) -> String {
         let ran = self.run(args);
@@ -72,7 +72,7 @@ impl Home {
         ran.out
     }
 
-    /// Runs it; it has to fail with this code. Returns what it said.
+    /// Runs the program, which must fail with this code. Returns its standard error.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, args: &[&str]) -> String {
         let ran = self.run(args);
@@ -80,14 +80,14 @@ impl Home {
         ran.err
     }
 
-    /// Runs it with `--json`; every line has to be JSON.
+    /// Runs the program with `--json`, and parses every line as JSON.
     #[track_caller]
     pub(crate) fn json(&self, args: &[&str]) -> Vec<serde_json::Value> {
         let out = self.ok(&[args, &["--json"]].concat());
         out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
     }
 
-    /// Adds a node, perhaps by another agent; returns its short id.
+    /// Appends a node; returns its short id.
     #[track_caller]
     pub(crate) fn say(&self, by: &str, at: Option<&str>, text: &str) -> String {
         let mut args = vec!["say", "--by", by, text];
@@ -95,7 +95,7 @@ impl Home {
         self.json(&args)[0]["nodes"][0]["local_id"].as_str().unwrap().to_owned()
     }
 
-    /// Starts a tree; returns its root's short id.
+    /// Creates a tree; returns its root's short id.
     #[track_caller]
     pub(crate) fn start(&self, text: &str) -> String {
         self.json(&["new", text])[0]["root"]["local_id"].as_str().unwrap().to_owned()
@@ -103,7 +103,7 @@ impl Home {
 }
 
 impl Ran {
-    /// Runs a command to its end.
+    /// Runs a command and returns its result.
     pub(crate) fn of(command: &mut Command) -> Self {
         Self::from(command.output().unwrap())
     }

@@ -1,3 +1,3 @@
-//! What the test files share. Each is a file of its own; a test that needs another one includes it by `#[path]`.
+//! Helpers that test files share. A test includes the files it needs by `#[path]`.
 
 pub(crate) mod store;

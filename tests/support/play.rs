@@ -1,4 +1,4 @@
-//! A study with a few branches, and agents at work in it by arrow lines.
+//! A tree with a few branches, and agents that work in it by arrow lines.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -12,7 +12,7 @@ use loomtree::{
 
 use crate::support::store::Scene;
 
-/// A scene with a tree in it:
+/// A scene with this tree:
 ///
 /// ```text
 /// root ─ marie ─┬ trauma ─ go on ─ nine
@@ -73,52 +73,52 @@ impl Play {
         play
     }
 
-    /// Lets the clock go on.
+    /// Advances the clock.
     pub(crate) fn later(&self, seconds: i64) {
         let millis = self.clock.fetch_add(seconds * 1_000, Ordering::SeqCst) + seconds * 1_000;
         self.scene.clock.set(Timestamp::from_millis(1_700_000_000_000 + millis));
     }
 
-    /// A node's short id.
+    /// Returns a node's short id.
     pub(crate) fn id(&self, node: NodeId) -> String {
         self.loom.node(node).unwrap().local.to_string()
     }
 
-    /// A session of an agent at a node, begun by whoever asks first.
+    /// Returns a session of an agent at a node; the first call starts it.
     pub(crate) fn session(&self, agent: &str, at: NodeId) -> SessionId {
         let actor = self.loom.actor(&self.loom.agent(agent).unwrap());
         actor.start_session("/work", self.tree, Some(at)).unwrap()
     }
 
-    /// Makes a model agent with these permissions.
+    /// Creates a model agent with these permissions.
     pub(crate) fn agent(&self, name: &str, permissions: Permissions) {
         let subject = self.loom.agent("subject").unwrap().profile;
         let agent = NewAgent { id: self.loom.agent_id(), name: name.to_owned(), permissions, ..subject };
         self.owner.create_agent(agent).unwrap();
     }
 
-    /// An agent at work in a session, without a model to ask.
+    /// Returns an executor for an agent in a session without a host.
     pub(crate) fn runner(&self, agent: &str, session: SessionId) -> Executor<'static> {
         self.runner_with(agent, session, &NoHost)
     }
 
-    /// An agent at work in a session, in a program that does this for it.
+    /// Returns an executor for an agent in a session with a host.
     pub(crate) fn runner_with<'h>(&self, agent: &str, session: SessionId, host: &'h dyn Host) -> Executor<'h> {
         Executor::new(self.loom.clone(), self.loom.agent(agent).unwrap(), session, host)
     }
 
-    /// The owner at work at a node.
+    /// Returns an executor for the owner at a node.
     pub(crate) fn at(&self, node: NodeId) -> Executor<'static> {
         self.runner("owner", self.session("owner", node))
     }
 }
 
-/// Lines as one batch; the answers as a model gets them.
+/// Runs lines as one batch; returns the replies as a model gets them.
 pub(crate) fn lines(runner: &mut Executor<'_>, lines: &[&str]) -> String {
     batch(runner, lines).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Lines as one batch.
+/// Parses lines as one batch.
 pub(crate) fn batch(runner: &mut Executor<'_>, lines: &[&str]) -> Vec<CommandReply> {
     runner.run_batch(lines.iter().map(|line| read(line)).collect())
 }

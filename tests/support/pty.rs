@@ -1,4 +1,4 @@
-//! The real program at a real pseudo-terminal.
+//! Runs the built program in a pseudo-terminal.
 
 #![allow(clippy::unwrap_used, dead_code)] // what fails here fails the test
 
@@ -13,12 +13,12 @@ use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem as _};
 
 use crate::support::Home;
 
-/// The program at a pseudo-terminal.
+/// The program in a pseudo-terminal.
 pub(crate) struct Terminal {
     child: Box<dyn portable_pty::Child + Send + Sync>,
     keys: Box<dyn std::io::Write + Send>,
     shown: Arc<Mutex<Vec<u8>>>,
-    // The terminal goes when its master does.
+    // Dropping the master closes the terminal.
     _master: Box<dyn portable_pty::MasterPty + Send>,
 }
 
@@ -51,12 +51,12 @@ impl Terminal {
         Self { child, keys, shown, _master: pair.master }
     }
 
-    /// Everything that was shown so far.
+    /// Returns all output so far.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned()
     }
 
-    /// Waits until something is shown for the `count`th time.
+    /// Waits until a text was printed `count` times.
     #[track_caller]
     pub(crate) fn wait(&self, wanted: &str, count: usize) {
         let begun = Instant::now();
@@ -66,7 +66,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until the screen, as a terminal draws it, has something on it.
+    /// Waits until the emulated screen contains a text.
     #[track_caller]
     pub(crate) fn sees(&self, wanted: &str) {
         let (begun, [rows, columns]) = (Instant::now(), [24, 80].map(|size| NonZero::new(size).unwrap()));
@@ -88,7 +88,7 @@ impl Terminal {
         self.keys.flush().unwrap();
     }
 
-    /// Waits until the program ends; its exit code.
+    /// Waits until the program ends; returns its exit code.
     #[track_caller]
     pub(crate) fn ends(&mut self) -> u32 {
         let begun = Instant::now();
@@ -104,7 +104,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A test that failed leaves nothing running.
+        // A failed test leaves no process.
         let _ = self.child.kill();
     }
 }

@@ -1,7 +1,7 @@
 //! A loopback model server whose every answer is a script, down to how the connection ends.
 //!
-//! It speaks just enough HTTP/1.1: requests with `Content-Length`, answers written as the bytes the test
-//! gives. Requests are answered by the scripts in the order they come in, and recorded.
+//! It implements the needed part of HTTP/1.1: requests with `Content-Length`, answers as the bytes of the script.
+//! Requests are recorded, and answered by the scripts in order of arrival.
 
 #![allow(dead_code)] // each test program uses what it needs
 
@@ -26,11 +26,11 @@ pub(crate) enum Step {
     Stall,
     /// Closes with a reset instead of an orderly end.
     Reset,
-    /// Takes the next request on the same connection.
+    /// Reads the next request on the same connection.
     KeepAlive,
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorded {
     /// `POST /v1/completions`.
@@ -115,7 +115,7 @@ async fn serve(mut stream: TcpStream, connection: usize, shared: &Shared, closed
         let script = shared.scripts.lock().unwrap().pop_front();
         for step in script.unwrap_or_else(|| status(599, "", "the test has no script for this request")) {
             match step {
-                // A client that is gone is for the next step to find.
+                // The next step detects a closed client.
                 Step::Send(bytes) => _ = stream.write_all(&bytes).await,
                 Step::Wait(time) => tokio::time::sleep(time).await,
                 Step::Stall => {
@@ -160,7 +160,7 @@ async fn read_request(stream: &mut TcpStream, connection: usize) -> Option<Recor
     Some(Recorded { line, headers, body, at: Instant::now(), connection })
 }
 
-/// The head of a stream whose end is the end of the connection.
+/// The head of a stream that ends with the connection.
 pub(crate) fn head() -> Step {
     Step::Send(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-request-id: req-1\r\nconnection: close\r\n\r\n"
@@ -235,7 +235,7 @@ pub(crate) fn models(models: &[(&str, &str)]) -> Vec<Step> {
 /// A key that must not show up anywhere.
 pub(crate) const KEY: &str = "sk-very-secret";
 
-/// Reads to the end: the text, and the one terminal item.
+/// Reads a stream to its end: the text, and the final item.
 pub(crate) async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
     let mut text = String::new();
     loop {

@@ -1,4 +1,4 @@
-//! A store to test with, cut off from the machine: a folder of its own, a clock that stands still, seeded ids.
+//! A store for tests, isolated from the machine: a temporary folder, a fixed clock, seeded ids.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,49 +13,49 @@ use loomtree::{
 };
 use tempfile::TempDir;
 
-/// 2023-11-14, 22:13:20 UTC: what the clock of every scene shows at first.
+/// 2023-11-14, 22:13:20 UTC: the initial time of every scene.
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-/// Where a test plays. The folder goes when the scene does.
+/// The environment of a test. The folder is removed when the scene is dropped.
 pub(crate) struct Scene {
-    /// The database's path; the file is made by the first [`Scene::store`].
+    /// The database's path. The first [`Scene::store`] creates the file.
     pub(crate) path: PathBuf,
-    /// Shows [`START`] until it is set.
+    /// The clock, at [`START`] until it is set.
     pub(crate) clock: Arc<FixedClock>,
     ids: Arc<RandomIds>,
     _folder: Option<TempDir>,
 }
 
 impl Scene {
-    /// A fresh folder. The same seed gives the same ids.
+    /// Creates a scene in a new folder. The same seed gives the same ids.
     pub(crate) fn new(seed: u64) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let scene = Self::at(&folder.path().join("loom.db"), seed);
         Self { _folder: Some(folder), ..scene }
     }
 
-    /// A database that something else looks after: a child process's.
+    /// Creates a scene for a database that another process writes.
     pub(crate) fn at(path: &Path, seed: u64) -> Self {
         let clock = Arc::new(FixedClock::at(START));
         Self { path: path.to_owned(), clock, ids: Arc::new(RandomIds::seeded(seed)), _folder: None }
     }
 
-    /// How the scene's database is opened.
+    /// Returns the options that open the scene's database.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions::new(self.clock.clone(), self.ids.clone())
     }
 
-    /// The scene's database, opened anew.
+    /// Opens the scene's database.
     pub(crate) fn store(&self) -> SqliteStore {
         self.options().open(&self.path).expect("the store opens")
     }
 
-    /// `store` with the scene's clock and ids.
+    /// Returns a handle of `store` with the scene's clock and ids.
     pub(crate) fn over(&self, store: SqliteStore) -> Loom {
         Loom::new(Arc::new(store), self.clock.clone(), self.ids.clone())
     }
 
-    /// The person whom every database knows, at work in the scene's database, opened anew.
+    /// Opens the scene's database; returns an actor for the owner.
     pub(crate) fn owner(&self) -> Actor {
         let loom = self.over(self.store());
         let owner = loom.agent("owner").expect("every database has an owner");

@@ -1,4 +1,4 @@
-//! `loom agents`: people and models that write.
+//! `loom agents`: lists, adds, changes and removes agents.
 
 use std::{io::Write as _, str::FromStr as _};
 
@@ -12,62 +12,61 @@ use crate::cli::{
     sanitize::{cut, one_line},
 };
 
-/// What `agents` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<AgentsCommand>,
 }
 
-/// What can be done with agents; listing them needs no word.
+/// Changes of agents. Without a subcommand the agents are listed.
 #[derive(Debug, Subcommand)]
 enum AgentsCommand {
-    /// Make an agent
+    /// Add an agent
     Add {
-        /// What it is called
+        /// The agent's name
         name: String,
-        /// What it is, for ever
+        /// Human or model; this cannot be changed later
         #[arg(long, value_parser = ["human", "model"], default_value = "model")]
         kind: String,
         #[command(flatten)]
         profile: AgentProfile,
     },
-    /// Change an agent; what is not named stays
+    /// Change an agent; options that are not given stay unchanged
     Set {
-        /// Which
+        /// The agent's name
         name: String,
-        /// A new name
+        /// The new name
         #[arg(long, value_name = "NAME")]
         rename: Option<String>,
         #[command(flatten)]
         profile: AgentProfile,
     },
-    /// Take an agent out of use; what it wrote stays
+    /// Remove an agent; the nodes it wrote stay
     Remove {
-        /// Which
+        /// The agent's name
         name: String,
     },
 }
 
-/// What an agent is made of; an empty text takes a value away.
+/// The options of an agent. An empty text clears a value.
 #[derive(Debug, clap::Args)]
 struct AgentProfile {
-    /// Its model, such as ollama:llama3.2 or a name of the configuration
+    /// The agent's model, such as ollama:llama3.2 or a name of the configuration; '' clears it
     #[arg(long, value_name = "REF")]
     model: Option<String>,
-    /// What it is told before everything else
+    /// The system prompt; '' clears it
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
-    /// Sampling temperature
+    /// Sampling temperature, 0 to 10
     #[arg(long, value_name = "NUMBER")]
     temperature: Option<f64>,
-    /// The longest reply, in tokens
+    /// Limit of a reply, in tokens
     #[arg(long, value_name = "COUNT")]
     max_tokens: Option<u32>,
-    /// A text that ends a reply; may be repeated
+    /// A stop sequence, which ends a reply; may be repeated; '' clears all
     #[arg(long, value_name = "TEXT")]
     stop: Vec<String>,
-    /// What it may do, joined by commas, or `all` or `none`
+    /// The permissions, separated by commas, or `all` or `none`
     #[arg(long, value_name = "LIST")]
     permissions: Option<String>,
 }
@@ -83,7 +82,7 @@ impl AgentProfile {
         }
         if let Some(temperature) = self.temperature {
             if !(0.0..=10.0).contains(&temperature) {
-                return Err(CliError::usage("a temperature is between 0 and 10"));
+                return Err(CliError::usage("the temperature must be between 0 and 10"));
             }
             agent.temperature = Some(temperature);
         }
@@ -109,14 +108,14 @@ fn permissions(list: &str) -> Result<Permissions> {
     }
 }
 
-/// Does what was asked with agents.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
+/// Lists or changes agents.
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
-        None => list(desk),
+        None => list(cx),
         Some(AgentsCommand::Add { name, kind, profile }) => {
             let kind = AgentKind::from_str(&kind).unwrap_or(AgentKind::Model);
             let mut agent = NewAgent {
-                id: desk.loom.agent_id(),
+                id: cx.loom.agent_id(),
                 name: name.clone(),
                 kind,
                 model: None,
@@ -127,45 +126,45 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
                 permissions: Permissions::default(),
             };
             profile.apply(&mut agent)?;
-            let receipt = desk.actor().create_agent(agent)?;
-            desk.done(Op::Agent, &receipt, || format!("{}  a new agent ({kind})", one_line(&name)))
+            let receipt = cx.actor().create_agent(agent)?;
+            cx.print_receipt(Op::Agent, &receipt, || format!("{}  a new agent ({kind})", one_line(&name)))
         }
         Some(AgentsCommand::Set { name, rename, profile }) => {
-            let before = desk.loom.agent(&name)?.profile;
+            let before = cx.loom.agent(&name)?.profile;
             let mut agent = before.clone();
             agent.name = rename.unwrap_or(agent.name);
             profile.apply(&mut agent)?;
             if agent == before {
-                return Err(CliError::usage("nothing would change; `loom agents set --help` lists what can"));
+                return Err(CliError::usage("nothing would change; `loom agents set --help` lists the options"));
             }
-            let receipt = desk.actor().update_agent(agent)?;
-            desk.done(Op::Agent, &receipt, || format!("{}  changed", one_line(&name)))
+            let receipt = cx.actor().update_agent(agent)?;
+            cx.print_receipt(Op::Agent, &receipt, || format!("{}  changed", one_line(&name)))
         }
         Some(AgentsCommand::Remove { name }) => {
-            let agent = desk.loom.agent(&name)?;
-            let receipt = desk.actor().remove_agent(agent.id())?;
-            desk.done(Op::Agent, &receipt, || format!("{}  removed; what it wrote stays", one_line(&name)))
+            let agent = cx.loom.agent(&name)?;
+            let receipt = cx.actor().remove_agent(agent.id())?;
+            cx.print_receipt(Op::Agent, &receipt, || format!("{}  removed; the nodes it wrote stay", one_line(&name)))
         }
     }
 }
 
-fn list(desk: &mut CommandContext<'_>) -> Result<()> {
-    let agents: Vec<_> = desk.agents().iter().filter(|agent| !agent.removed).cloned().collect();
+fn list(cx: &mut CommandContext<'_>) -> Result<()> {
+    let agents: Vec<_> = cx.agents().iter().filter(|agent| !agent.removed).cloned().collect();
     for agent in agents {
-        if desk.out.json {
-            desk.out.json(&agent)?;
+        if cx.out.json {
+            cx.out.json(&agent)?;
             continue;
         }
         let profile = &agent.profile;
         let may: Vec<&str> = profile.permissions.iter().map(Permission::as_str).collect();
         let may = match may.len() {
             0 => "can only write when asked".to_owned(),
-            all if all == Permission::ALL.len() => "may everything".to_owned(),
+            all if all == Permission::ALL.len() => "has all permissions".to_owned(),
             _ => format!("may {}", may.join(", ")),
         };
         let name = format!("{:<14}", cut(agent.name(), 14));
         let model = profile.model.as_deref().map(|m| format!("  {}", one_line(m))).unwrap_or_default();
-        writeln!(desk.out, "{}  {:<5}{model}  {}", paint(BOLD, name), profile.kind, paint(DIM, may))?;
+        writeln!(cx.out, "{}  {:<5}{model}  {}", paint(BOLD, name), profile.kind, paint(DIM, may))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `loom annotate`: a note on a node.
+//! `loom annotate`: adds a note to a node.
 
 use loomtree::types::Op;
 
@@ -9,21 +9,19 @@ use crate::cli::{
     output::{ID, paint},
 };
 
-/// What `annotate` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node
+    /// The node's id
     id: String,
     /// The note; `-` or nothing: standard input, or your editor
     text: Option<String>,
 }
 
-/// Writes the note.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let node = desk.node(&here, &args.id)?;
-    let text = input::text(args.text, "")?;
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let node = cx.node(&current, &args.id)?;
+    let text = input::read_text(args.text, "")?;
     let receipt = actor.annotate(node.id, &text)?;
     let local = receipt.nodes.first().map(|note| paint(ID, &note.local)).unwrap_or_default();
-    desk.done(Op::Annotate, &receipt, || format!("{local}  a note on {}", paint(ID, &node.local)))
+    cx.print_receipt(Op::Annotate, &receipt, || format!("{local}  a note on {}", paint(ID, &node.local)))
 }

@@ -1,4 +1,4 @@
-//! `loom backup`: a copy of the whole database, made while others write.
+//! `loom backup`: copies the whole database while other processes may write.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,9 @@ use crate::cli::{
     progress,
 };
 
-/// What `backup` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The file to write; it must not be there yet
+    /// The file to write; it must not exist
     file: PathBuf,
 }
 
@@ -23,13 +22,12 @@ struct BackupJson {
     bytes: u64,
 }
 
-/// Copies the database.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if args.file.exists() {
-        return Err(CliError::failed(format!("{} is there already; nothing was written", args.file.display())));
+        return Err(CliError::failed(format!("{} already exists; nothing was written", args.file.display())));
     }
     let bar = progress::bar("copying", 0, false);
-    let done = desk.loom.store().backup(&args.file, &mut |pages, all| {
+    let done = cx.loom.store().backup(&args.file, &mut |pages, all| {
         bar.set_length(all);
         bar.set_position(pages);
     });
@@ -37,5 +35,5 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     done?;
     let bytes = std::fs::metadata(&args.file).map_err(|e| CliError::io("reading the copy", e))?.len();
     let written = BackupJson { file: args.file.clone(), bytes };
-    desk.say(&written, || format!("{}  {} KiB", written.file.display(), bytes.div_ceil(1024)))
+    cx.print_value(&written, || format!("{}  {} KiB", written.file.display(), bytes.div_ceil(1024)))
 }

@@ -9,67 +9,66 @@ use crate::cli::{
     error::Result,
     output::{ID, paint},
     sanitize::{cut, one_line},
-    show::{NodeJson, author, marks},
+    show::{NodeJson, author, marks, text_or_calls},
 };
 
-/// What `bookmark` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node [default: where you are]
+    /// The node [default: your position]
     id: Option<String>,
-    /// What the bookmark says
+    /// The bookmark's label
     #[arg(default_value = "")]
     label: String,
-    /// Take the bookmark away
+    /// Remove the bookmark
     #[arg(long, conflicts_with_all = ["label", "list"])]
     remove: bool,
-    /// List the tree's bookmarks
+    /// List the bookmarks of the tree
     #[arg(long, short, conflicts_with_all = ["id", "label"])]
     list: bool,
 }
 
 impl Args {
-    /// Whether it does more than look.
+    /// True if the command changes the tree.
     pub(crate) const fn changes(&self) -> bool {
         !self.list
     }
 }
 
-/// Sets, removes or lists.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+/// Sets, removes or lists bookmarks.
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if args.list {
-        return list(desk);
+        return list(cx);
     }
-    let (here, _, actor) = desk.work()?;
-    let node = desk.node_or_here(&here, args.id.as_deref())?;
+    let (current, _, actor) = cx.ensure_session()?;
+    let node = cx.node_or_here(&current, args.id.as_deref())?;
     let local = paint(ID, &node.local);
     if args.remove {
         let receipt = actor.unbookmark(node.id)?;
         let had = node.state.bookmark.is_some();
-        return desk.done(Op::Bookmark, &receipt, || {
+        return cx.print_receipt(Op::Bookmark, &receipt, || {
             format!("{local}  {}", if had { "bookmark removed" } else { "had no bookmark" })
         });
     }
     let receipt = actor.bookmark(node.id, &args.label)?;
-    desk.done(Op::Bookmark, &receipt, || format!("{local}  ★ {}", one_line(&args.label)))
+    cx.print_receipt(Op::Bookmark, &receipt, || format!("{local}  ★ {}", one_line(&args.label)))
 }
 
-fn list(desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
-    let nodes = desk.loom.snapshot()?.bookmarks(here.tree.id)?;
+fn list(cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
+    let nodes = cx.loom.snapshot()?.bookmarks(current.tree.id)?;
     for node in &nodes {
-        let name = desk.name(node.author).to_owned();
-        if desk.out.json {
-            desk.out.json(&NodeJson { node, author: &name, position: node.id == here.position.id })?;
+        let name = cx.name(node.author).to_owned();
+        if cx.out.json {
+            cx.out.json(&NodeJson { node, author: &name, position: node.id == current.position.id })?;
             continue;
         }
         let mark = marks(node).first().map(|(mark, style)| paint(*style, mark)).unwrap_or_default();
         let (name, style) = author(&name, node.author_type);
-        let words = cut(&node.content, desk.out.width.saturating_sub(50).max(20));
-        writeln!(desk.out, "{}  {mark}  {}  {words}", paint(ID, &node.local), paint(style, name))?;
+        let words = cut(&text_or_calls(node), cx.out.width.saturating_sub(50).max(20));
+        writeln!(cx.out, "{}  {mark}  {}  {words}", paint(ID, &node.local), paint(style, name))?;
     }
-    if nodes.is_empty() && !desk.out.json {
-        writeln!(desk.out, "no bookmarks; `loom bookmark ID LABEL` sets one")?;
+    if nodes.is_empty() && !cx.out.json {
+        writeln!(cx.out, "no bookmarks; `loom bookmark ID LABEL` sets one")?;
     }
     Ok(())
 }

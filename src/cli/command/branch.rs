@@ -1,4 +1,4 @@
-//! `loom copy` and `loom move`: a branch under another node, of this or another tree.
+//! `loom copy` and `loom move`: copy or move a branch under another node, of this tree or another.
 
 use loomtree::{store::Receipt, types::Op};
 
@@ -8,16 +8,16 @@ use crate::cli::{
     output::{ID, count, paint},
 };
 
-/// What `copy` reads.
+/// The arguments of `copy`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CopyArgs {
     /// The branch's first node
     id: String,
-    /// The node to put it under; of another tree if it is a full ULID
+    /// The new parent; for a node of another tree, its full ULID
     to: String,
 }
 
-/// What `move` reads.
+/// The arguments of `move`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MoveArgs {
     /// The branch's first node
@@ -26,20 +26,18 @@ pub(crate) struct MoveArgs {
     to: String,
 }
 
-/// Copies the branch.
-pub(crate) fn copy(args: &CopyArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let (node, to) = (desk.node(&here, &args.id)?, desk.node(&here, &args.to)?);
+pub(crate) fn copy(args: &CopyArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let (node, to) = (cx.node(&current, &args.id)?, cx.node(&current, &args.to)?);
     let receipt = actor.copy_branch(node.id, to.id)?;
-    desk.done(Op::Copy, &receipt, || said(&receipt, "copied"))
+    cx.print_receipt(Op::Copy, &receipt, || said(&receipt, "copied"))
 }
 
-/// Moves the branch.
-pub(crate) fn move_(args: &MoveArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let (node, to) = (desk.node(&here, &args.id)?, desk.node(&here, &args.to)?);
+pub(crate) fn move_(args: &MoveArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let (node, to) = (cx.node(&current, &args.id)?, cx.node(&current, &args.to)?);
     let receipt = actor.move_branch(node.id, to.id)?;
-    desk.done(Op::Move, &receipt, || format!("{}; the original is pruned", said(&receipt, "moved")))
+    cx.print_receipt(Op::Move, &receipt, || format!("{}; the original is pruned", said(&receipt, "moved")))
 }
 
 fn said(receipt: &Receipt, what: &str) -> String {

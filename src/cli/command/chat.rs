@@ -1,7 +1,6 @@
-//! `loom chat`: a conversation with an agent, line by line. What the agent asks for by commands is done and shown as it
-//! happens; arrow lines that the person types are run in the same way. Text with arrow lines in it is said, not run, and only
-//! a single typed line runs tools for the folder unasked. Ctrl-C stops a reply and keeps what came; the end
-//! of the input (Ctrl-D) ends the conversation, which stays where it is for the next time.
+//! `loom chat`: a conversation with an agent, line by line. The agent's commands and the user's arrow lines run and are
+//! printed as they happen. Only a single typed line runs workspace tools without approval. Ctrl-C saves a partial reply;
+//! Ctrl-D ends the program, and the session stays.
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
@@ -36,107 +35,122 @@ use crate::cli::{
     turn_args::{OwnTools, TurnArgs},
 };
 
-/// What `chat` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to say; without it the conversation goes on line by line
+    /// The message; without it the conversation is interactive
     message: Option<String>,
-    /// With whom
+    /// The agent to talk with
     #[arg(long, value_name = "AGENT", default_value = "collaborator")]
     with: String,
     #[command(flatten)]
-    how: ChatOptions,
+    options: ChatOptions,
 }
 
-/// How the other one speaks.
+/// The model and the turn options of the agent.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ChatOptions {
-    /// A model: provider:model, a URL, or a name of the configuration
+    /// The model: provider:model, a URL, or a name of the configuration
     #[arg(long, short, value_name = "REF")]
     model: Option<String>,
     #[command(flatten)]
     turn: TurnArgs,
 }
 
-/// Talks.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let with = desk.loom.agent(&args.with)?;
-    if with.id() == desk.agent.id() {
-        return Err(CliError::usage(format!("{} cannot talk with itself; --with names another agent", args.with)));
+/// Starts or continues the conversation.
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let with = cx.loom.agent(&args.with)?;
+    if with.id() == cx.agent.id() {
+        return Err(CliError::usage(format!("{} cannot talk with itself; name another agent with --with", args.with)));
     }
-    let (_, session, _) = desk.work()?;
-    let how = args.how;
-    talk(desk, with, (session, None), how, args.message)
+    let (_, session, _) = cx.ensure_session()?;
+    let options = args.options;
+    run_session(cx, with, (session, None), options, args.message)
 }
 
-/// A conversation of the person, in a session of theirs, with an agent; in this session of the agent's, if one is named.
-pub(crate) fn talk(
-    desk: &mut CommandContext<'_>,
+/// Runs a conversation between the user's `session` and an agent, in the agent's session if one is named.
+pub(crate) fn run_session(
+    cx: &mut CommandContext<'_>,
     with: Agent,
-    (session, other): (SessionId, Option<SessionId>),
-    how: ChatOptions,
+    (session, agent_session): (SessionId, Option<SessionId>),
+    options: ChatOptions,
     message: Option<String>,
 ) -> Result<()> {
-    let actor = desk.actor().in_session(session);
+    let actor = cx.actor().in_session(session);
     let runtime = env::runtime()?;
-    let stop = CtrlC::listen(&runtime);
-    let last = other.map(|id| desk.loom.session(id)).transpose()?.and_then(|session| session.model);
-    let own = with.profile.model.clone().or(last);
-    let reference = how.model.clone().or(own).or_else(|| desk.config.model.clone());
-    let model = runtime.block_on(models::open(reference.as_deref(), &desk.config))?;
+    let ctrl_c = CtrlC::listen(&runtime);
+    let last_model = agent_session.map(|id| cx.loom.session(id)).transpose()?.and_then(|session| session.model);
+    let own_model = with.profile.model.clone().or(last_model);
+    let reference = options.model.clone().or(own_model).or_else(|| cx.config.model.clone());
+    let model = runtime.block_on(models::open(reference.as_deref(), &cx.config))?;
     let aware = with.profile.permissions.has(Permission::LoomAware);
-    if how.turn.wants_tools() && !aware {
-        return Err(CliError::usage(format!("--tools: {} does not act by commands", with.name())));
+    if options.turn.has_workspace_tools() && !aware {
+        return Err(CliError::usage(format!("--tools: {} does not run commands", with.name())));
     }
-    let commands = if aware { Some(how.turn.commands(desk, &with, reference.as_deref())?) } else { None };
-    let own_tools = how.turn.own_tools(desk)?;
-    let orchestrator = how.turn.orchestrator(desk, &with, reference.as_deref())?;
+    let commands = if aware { Some(options.turn.tool_access(cx, &with, reference.as_deref())?) } else { None };
+    let own_tools = options.turn.own_tools(cx)?;
+    let orchestrator = options.turn.orchestrator(cx, &with, reference.as_deref())?;
     let single = message.is_some();
     let mut lines: Box<dyn LineSource> = match message {
         Some(message) => Box::new(SingleLine(Some(message))),
-        None if io::stdin().is_terminal() && !desk.out.json => Box::new(ReadlineLines::new(Arc::clone(&desk.floor))?),
+        None if io::stdin().is_terminal() && !cx.out.json => {
+            Box::new(ReadlineLines::new(Arc::clone(&cx.terminal_lock))?)
+        }
         None => Box::new(PipedLines),
     };
     let background = commands.as_ref().map(|commands| Arc::clone(&commands.background)).unwrap_or_default();
-    let mut chat =
-        Chat { with, model, commands, background, own_tools, orchestrator, session, other, actor, runtime, stop, how };
-    lines.greet(&chat, desk)?;
-    while let Some(text) = whole(&mut *lines, desk)? {
-        match Word::of(&text).filter(|_| !single) {
-            Some(Word::Quit) => break,
-            Some(Word::Help) => {
+    let mut chat = Chat {
+        with,
+        model,
+        commands,
+        background,
+        own_tools,
+        orchestrator,
+        session,
+        agent_session,
+        actor,
+        runtime,
+        ctrl_c,
+        options,
+    };
+    lines.greet(&chat, cx)?;
+    while let Some(text) = read_message(&mut *lines, cx)? {
+        match ChatKeyword::parse(&text).filter(|_| !single) {
+            Some(ChatKeyword::Quit) => break,
+            Some(ChatKeyword::Help) => {
                 writeln!(io::stderr(), "{HELP}").map_err(|e| CliError::io("writing", e))?;
                 continue;
             }
             None => {}
         }
-        let done =
-            if arrow::is_command(&text) { chat.command(&text, lines.goes_on(), desk) } else { chat.say(&text, desk) };
+        let done = if arrow::is_command(&text) {
+            chat.run_command(&text, lines.is_interactive(), cx)
+        } else {
+            chat.send_message(&text, cx)
+        };
         match done {
-            // Somebody who types goes on after a failure; a script does not.
-            Err(error) if lines.goes_on() && !error.is_closed_pipe() => {
-                writeln!(desk.out, "{}", paint(MARK, one_line(&error.message())))?;
+            // An interactive user continues after an error; a script stops.
+            Err(error) if lines.is_interactive() && !error.is_closed_pipe() => {
+                writeln!(cx.out, "{}", paint(MARK, one_line(&error.message())))?;
             }
             done => done?,
         }
     }
-    models::wait(&chat.background, &chat.runtime, &chat.stop)
+    models::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)
 }
 
-/// How the conversation is used, for those who ask.
 const HELP: &str = "\
 A line is sent to the model; a backslash at its end adds the next line.
-A line that begins with → (or ->) is a command: → help lists all.
+A line that begins with → (or ->) is a command; → help lists all commands.
 Ctrl-C stops a reply; /quit or Ctrl-D ends the conversation.";
 
-/// A line that is for the program, not for the model.
-enum Word {
+/// A line for the program instead of the model.
+enum ChatKeyword {
     Help,
     Quit,
 }
 
-impl Word {
-    fn of(text: &str) -> Option<Self> {
+impl ChatKeyword {
+    fn parse(text: &str) -> Option<Self> {
         match text.trim() {
             "help" | "/help" | ":help" | ":h" | "/?" => Some(Self::Help),
             "/quit" | "/exit" | "/q" | ":quit" | ":q" | ":q!" => Some(Self::Quit),
@@ -145,8 +159,8 @@ impl Word {
     }
 }
 
-/// Whether a text goes on in the next line: a backslash at its end, or an arrow line's open quote or block.
-fn goes_on(text: &str) -> bool {
+/// True if the text needs another line: it ends with a backslash, or an arrow line has an open quote or block.
+fn is_incomplete(text: &str) -> bool {
     let open = |event: &Event<'_>| match event {
         Event::Call(call) => !call.closed,
         Event::Thought(thought) => !thought.closed,
@@ -155,12 +169,12 @@ fn goes_on(text: &str) -> bool {
     text.ends_with('\\') || arrow::is_command(text) && arrow::scan(text).iter().any(open)
 }
 
-/// The next thing that is said, with the lines that it goes on in; `None` at the end.
-fn whole(lines: &mut dyn LineSource, desk: &mut CommandContext<'_>) -> Result<Option<String>> {
+/// Reads the next message with its continuation lines. Returns `None` at the end of input.
+fn read_message(lines: &mut dyn LineSource, cx: &mut CommandContext<'_>) -> Result<Option<String>> {
     loop {
-        desk.out.flush()?;
+        cx.out.flush()?;
         let Some(mut text) = lines.next(false)? else { return Ok(None) };
-        while goes_on(&text) {
+        while is_incomplete(&text) {
             let Some(more) = lines.next(true)? else { break };
             if text.ends_with('\\') {
                 text.pop();
@@ -174,23 +188,20 @@ fn whole(lines: &mut dyn LineSource, desk: &mut CommandContext<'_>) -> Result<Op
     }
 }
 
-/// Where lines come from.
 trait LineSource {
-    /// The next line, without its end; `more`: the one before goes on in it. `None` at the end.
+    /// Returns the next line without its line feed, or `None` at the end. `more` is true for a continuation line.
     fn next(&mut self, more: bool) -> Result<Option<String>>;
 
-    /// Whether there is a next line after a failure.
-    fn goes_on(&self) -> bool {
+    /// True if the user can continue after an error.
+    fn is_interactive(&self) -> bool {
         false
     }
 
-    /// Says how this works.
     fn greet(&self, _: &Chat, _: &mut CommandContext<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// The one thing that was said on the command line.
 struct SingleLine(Option<String>);
 
 impl LineSource for SingleLine {
@@ -199,7 +210,7 @@ impl LineSource for SingleLine {
     }
 }
 
-/// Standard input that is no terminal.
+/// Lines of standard input that is not a terminal.
 struct PipedLines;
 
 impl LineSource for PipedLines {
@@ -214,83 +225,82 @@ impl LineSource for PipedLines {
     }
 }
 
-/// A person at a terminal, with the line editing that people expect.
+/// Lines of a terminal, with line editing and history.
 struct ReadlineLines {
     editor: DefaultEditor,
-    floor: Arc<TerminalLock>,
+    terminal_lock: Arc<TerminalLock>,
 }
 
 impl ReadlineLines {
-    fn new(floor: Arc<TerminalLock>) -> Result<Self> {
-        let editor = DefaultEditor::new().map_err(|error| unreadable(&error))?;
-        Ok(Self { editor, floor })
+    fn new(terminal_lock: Arc<TerminalLock>) -> Result<Self> {
+        let editor = DefaultEditor::new().map_err(|error| terminal_error(&error))?;
+        Ok(Self { editor, terminal_lock })
     }
 
-    /// Says above the line that is being written that an agent asks something.
-    fn bell(&mut self) -> Option<Box<dyn FnMut() + Send>> {
+    /// Returns a callback that prints a notice above the edited line when an agent asks a question.
+    fn question_notifier(&mut self) -> Option<Box<dyn FnMut() + Send>> {
         let mut printer = self.editor.create_external_printer().ok()?;
-        Some(Box::new(move || _ = printer.print("An agent asks something: enter shows the question.\n".to_owned())))
+        Some(Box::new(move || _ = printer.print("An agent asks a question: press Enter to show it.\n".to_owned())))
     }
 }
 
 impl LineSource for ReadlineLines {
     fn next(&mut self, more: bool) -> Result<Option<String>> {
         loop {
-            let bell = self.bell();
-            match self.floor.prompt(bell, || self.editor.readline(if more { "…  " } else { ">  " })) {
+            let question_notifier = self.question_notifier();
+            match self
+                .terminal_lock
+                .lock_prompt(question_notifier, || self.editor.readline(if more { "…  " } else { ">  " }))
+            {
                 Ok(line) => {
-                    // The history of lines is a comfort; a line that is not in it is said all the same.
+                    // The history is a convenience; the line is sent even if it cannot be added.
                     let _ = self.editor.add_history_entry(&line);
                     return Ok(Some(line));
                 }
-                // The line is let go of, and the next one read.
+                // Ctrl-C discards the line.
                 Err(ReadlineError::Interrupted) => {}
                 Err(ReadlineError::Eof) => return Ok(None),
-                Err(error) => return Err(unreadable(&error)),
+                Err(error) => return Err(terminal_error(&error)),
             }
         }
     }
 
-    fn goes_on(&self) -> bool {
+    fn is_interactive(&self) -> bool {
         true
     }
 
-    fn greet(&self, chat: &Chat, desk: &mut CommandContext<'_>) -> Result<()> {
-        let here = desk.here()?;
-        let (title, name) = (cut(&here.tree.title, 60), one_line(chat.with.name()));
+    fn greet(&self, chat: &Chat, cx: &mut CommandContext<'_>) -> Result<()> {
+        let current = cx.position()?;
+        let (title, name) = (cut(&current.tree.title, 60), one_line(chat.with.name()));
         let model = one_line(chat.model.reference());
-        writeln!(desk.out, "{}  {}", paint(BOLD, title), paint(ID, &here.position.local))?;
-        let how = format!("{name} by {model} · → begins a command · Ctrl-C stops a reply · Ctrl-D ends");
-        writeln!(desk.out, "{}", paint(DIM, how))?;
+        writeln!(cx.out, "{}  {}", paint(BOLD, title), paint(ID, &current.position.local))?;
+        let options = format!("{name} by {model} · → begins a command · Ctrl-C stops a reply · Ctrl-D ends");
+        writeln!(cx.out, "{}", paint(DIM, options))?;
         Ok(())
     }
 }
 
-fn unreadable(error: &ReadlineError) -> CliError {
+fn terminal_error(error: &ReadlineError) -> CliError {
     CliError::io("reading the terminal", io::Error::other(error.to_string()))
 }
 
-/// A conversation.
 struct Chat {
     with: Agent,
     model: Arc<dyn Model>,
     commands: Option<ToolAccess>,
-    /// What the person's own lines may use beside the engine's tools.
+    /// Workspace tools for the user's own arrow lines.
     own_tools: OwnTools,
-    /// Who does what they delegate.
     orchestrator: Option<Arc<dyn Orchestrator>>,
-    /// Delegated work that nobody waits for.
     background: Arc<Background>,
     session: SessionId,
-    /// The other one's session, once it is known.
-    other: Option<SessionId>,
+    agent_session: Option<SessionId>,
     actor: Actor,
     runtime: Runtime,
-    stop: CtrlC,
-    how: ChatOptions,
+    ctrl_c: CtrlC,
+    options: ChatOptions,
 }
 
-/// What the person did, as JSON.
+/// A JSON event of the user's own actions.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum ChatEvent<'a> {
@@ -299,86 +309,92 @@ enum ChatEvent<'a> {
 }
 
 impl Chat {
-    /// Runs an arrow line of the person's.
-    fn command(&mut self, text: &str, typed: bool, desk: &mut CommandContext<'_>) -> Result<()> {
-        let mut hosting = models::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
+    fn run_command(&mut self, text: &str, typed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
+        let mut host = models::session_host(cx, cx.agent.id(), &self.runtime, self.ctrl_c.arm());
         self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
-        hosting.commands.tools = Arc::clone(&self.own_tools.tools);
-        hosting.commands.orchestrator.clone_from(&self.orchestrator);
-        hosting.commands.background = Arc::clone(&self.background);
-        let mut runner = Executor::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);
-        let lines = super::do_::batches(text, &|line| runner.read(line));
+        host.commands.tools = Arc::clone(&self.own_tools.tools);
+        host.commands.orchestrator.clone_from(&self.orchestrator);
+        host.commands.background = Arc::clone(&self.background);
+        let mut executor = Executor::new(cx.loom.clone(), cx.agent.clone(), self.session, &host);
+        let lines = super::do_::batches(text, &|line| executor.read(line));
         for line in lines.into_iter().flatten() {
-            for reply in runner.run_batch(vec![line.wanted]) {
-                if desk.out.json {
-                    desk.out.json(&ChatEvent::Ran { line: &line.text, reply: &reply })?;
+            for reply in executor.run_batch(vec![line.request]) {
+                if cx.out.json {
+                    cx.out.json(&ChatEvent::Ran { line: &line.text, reply: &reply })?;
                 } else {
-                    writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
+                    writeln!(cx.out, "{}", sanitize(&reply.to_string()))?;
                 }
             }
         }
-        self.stop.end();
-        self.session = runner.session();
-        self.actor = desk.actor().in_session(self.session);
+        self.ctrl_c.disarm();
+        self.session = executor.session();
+        self.actor = cx.actor().in_session(self.session);
         Ok(())
     }
 
-    /// The other one, where the person is: in the session that goes on, as long as the person stays in its tree.
-    fn seat(&mut self, desk: &CommandContext<'_>) -> Result<Actor> {
-        let session = desk.loom.session(self.session)?;
-        let tree = desk.loom.tree(session.tree)?;
-        let at = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
-        let known = self.other.map(|id| desk.loom.session(id)).transpose()?;
-        let known = known.filter(|other| other.tree == tree.id && other.can_resume(desk.now()));
-        let other = match known {
-            Some(other) => seat_in(&desk.loom, &self.with, other.id, at)?,
-            None => seat(&desk.loom, &self.with, &desk.workspace, at)?,
+    /// Returns an actor for the agent at the user's position. Its session is kept while the user stays in the tree.
+    fn agent_actor(&mut self, cx: &CommandContext<'_>) -> Result<Actor> {
+        let session = cx.loom.session(self.session)?;
+        let tree = cx.loom.tree(session.tree)?;
+        let leaf = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
+        let existing = self.agent_session.map(|id| cx.loom.session(id)).transpose()?;
+        let existing =
+            existing.filter(|agent_session| agent_session.tree == tree.id && agent_session.can_resume(cx.now()));
+        let agent_session = match existing {
+            Some(agent_session) => seat_in(&cx.loom, &self.with, agent_session.id, leaf)?,
+            None => seat(&cx.loom, &self.with, &cx.workspace, leaf)?,
         };
-        self.other = other.session();
-        Ok(other)
+        self.agent_session = agent_session.session();
+        Ok(agent_session)
     }
 
-    /// Says something, and has the other one answer.
-    fn say(&mut self, text: &str, desk: &mut CommandContext<'_>) -> Result<()> {
-        // One who acts hears it in its own session, so that the whole conversation is turns of that.
-        let other = if self.commands.is_some() { Some(self.seat(desk)?) } else { None };
-        let receipt = match other.as_ref().and_then(Actor::session) {
+    /// Appends the user's message and generates the reply.
+    fn send_message(&mut self, text: &str, cx: &mut CommandContext<'_>) -> Result<()> {
+        // An agent that runs commands gets the message in its own session, so that its session holds the whole
+        // conversation.
+        let agent_session = if self.commands.is_some() { Some(self.agent_actor(cx)?) } else { None };
+        let receipt = match agent_session.as_ref().and_then(Actor::session) {
             Some(session) => self.actor.send_to(session, NodeDraft::text(text))?,
             None => self.actor.append(Parent::Position(self.session), NodeDraft::text(text))?,
         };
-        let said = receipt.nodes.first().map(|node| node.id).ok_or_else(|| CliError::failed("nothing was said"))?;
-        if desk.out.json {
-            desk.out.json(&ChatEvent::Said { node: &desk.loom.node(said)? })?;
+        let message_node =
+            receipt.nodes.first().map(|node| node.id).ok_or_else(|| CliError::failed("no message was saved"))?;
+        if cx.out.json {
+            cx.out.json(&ChatEvent::Said { node: &cx.loom.node(message_node)? })?;
         }
-        let actor = other.clone().unwrap_or_else(|| self.actor.clone());
-        let plan = GenerateRequest {
-            versions: desk.loom.session(self.session)?.versions,
-            sampling: self.how.turn.sampling(),
-            context: self.how.turn.context(&desk.config),
-            cancel: self.stop.begin(),
-            drafts: Some(desk.drafts.clone()),
-            prices: desk.config.prices.clone(),
+        let actor = agent_session.clone().unwrap_or_else(|| self.actor.clone());
+        let request = GenerateRequest {
+            versions: cx.loom.session(self.session)?.versions,
+            sampling: self.options.turn.sampling(),
+            context: self.options.turn.context(&cx.config),
+            cancel: self.ctrl_c.arm(),
+            drafts: Some(cx.partials_dir.clone()),
+            prices: cx.config.prices.clone(),
             commands: self.commands.clone(),
-            ..GenerateRequest::new(said, self.with.clone(), Arc::clone(&self.model), 1)
+            ..GenerateRequest::new(message_node, self.with.clone(), Arc::clone(&self.model), 1)
         };
-        let mut watch =
-            ChatPrinter { live: StreamPrinter::default(), lost: None, failure: None, cancel: plan.cancel.clone() };
-        let done = self.runtime.block_on(generate(&actor, plan, |progress| watch.hear(progress, desk)));
-        self.stop.end();
-        watch.live.end_line(desk.out)?;
-        if let Some(lost) = watch.lost {
-            return Err(lost);
+        let mut printer = ChatPrinter {
+            stream: StreamPrinter::default(),
+            output_error: None,
+            failure: None,
+            cancel: request.cancel.clone(),
+        };
+        let done = self.runtime.block_on(generate(&actor, request, |progress| printer.on_progress(progress, cx)));
+        self.ctrl_c.disarm();
+        printer.stream.end_line(cx.out)?;
+        if let Some(output_error) = printer.output_error {
+            return Err(output_error);
         }
-        if let Some(other) = &other {
-            models::follow(&self.actor, other)?;
+        if let Some(agent_session) = &agent_session {
+            models::follow_agent(&self.actor, agent_session)?;
         }
-        match (done, watch.failure) {
+        match (done, printer.failure) {
             (Ok(nodes), failure) => {
-                if let Some(last) = nodes.last().filter(|_| !desk.out.json && desk.out.terminal) {
+                if let Some(last) = nodes.last().filter(|_| !cx.out.json && cx.out.terminal) {
                     let commands = nodes.len() - 1;
                     let rounds =
                         if commands > 0 { format!("  {}", count(nodes.len() as u64, "round")) } else { String::new() };
-                    writeln!(desk.out, "{}{}", paint(ID, &last.local), paint(DIM, rounds))?;
+                    writeln!(cx.out, "{}{}", paint(ID, &last.local), paint(DIM, rounds))?;
                 }
                 failure.map_or(Ok(()), Err)
             }
@@ -387,26 +403,24 @@ impl Chat {
     }
 }
 
-/// Shows what happens in a turn.
 struct ChatPrinter {
-    live: StreamPrinter,
-    /// Standard output is gone.
-    lost: Option<CliError>,
+    stream: StreamPrinter,
+    output_error: Option<CliError>,
     failure: Option<CliError>,
     cancel: CancellationToken,
 }
 
 impl ChatPrinter {
-    fn hear(&mut self, progress: Progress, desk: &mut CommandContext<'_>) {
-        let told = if desk.out.json {
-            desk.out.json(&progress).and_then(|()| desk.out.flush())
+    fn on_progress(&mut self, progress: Progress, cx: &mut CommandContext<'_>) {
+        let printed = if cx.out.json {
+            cx.out.json(&progress).and_then(|()| cx.out.flush())
         } else {
-            self.live.hear(&progress, desk.out)
+            self.stream.on_progress(&progress, cx.out)
         };
-        if let Err(error) = told {
-            // Nobody reads any more, so nobody needs the rest.
+        if let Err(error) = printed {
+            // Without a reader the rest of the turn is not needed.
             self.cancel.cancel();
-            self.lost.get_or_insert(error.into());
+            self.output_error.get_or_insert(error.into());
         }
         if let Progress::Failed { error, .. } = progress {
             self.failure = Some(error.into());

@@ -1,20 +1,18 @@
-//! `loom completions`: a script for the shell.
+//! `loom completions`: prints a completion script for a shell.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::cli::{args::Cli, error::Result, output::CliOutput};
 
-/// What `completions` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The shell
+    /// The shell to complete commands in
     shell: Shell,
 }
 
-/// Prints the script.
 pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
-    // Written at once: the generator does not take a broken pipe well.
+    // The generator panics on a broken pipe, so it writes to memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "loom", &mut script);
     std::io::Write::write_all(&mut out.raw()?, &script)?;

@@ -1,4 +1,4 @@
-//! `loom config`: which configuration counts, where it is, and a first one to start from.
+//! `loom config`: shows the effective configuration, its path, or writes a first file.
 
 use std::{io::Write as _, path::PathBuf};
 
@@ -8,26 +8,25 @@ use serde::Serialize;
 use crate::cli::{
     args::Globals,
     command_context,
-    config::{self, STARTER},
+    config::{self, CONFIG_TEMPLATE},
     env,
     error::{CliError, Result},
     output::{CliOutput, DIM, paint},
     sanitize::one_line,
 };
 
-/// What `config` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<ConfigCommand>,
 }
 
-/// What else can be done with it.
+/// Other actions on the configuration.
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    /// Print where the file is, or would be
+    /// Print the path of the configuration file, whether or not it exists
     Path,
-    /// Write a first file, with everything in it commented out
+    /// Write a first configuration file with every field commented out
     Init,
 }
 
@@ -46,7 +45,7 @@ struct EffectiveConfig {
     wait_seconds: u32,
 }
 
-/// Shows, locates or begins the configuration.
+/// Shows, locates or creates the configuration.
 pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let path = config::path(globals)?;
     match args.command {
@@ -77,14 +76,14 @@ fn show(path: PathBuf, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     }
     let e = &effective;
     let unset = || paint(DIM, "not set");
-    let there = if e.exists { "" } else { "  (not there; `loom config init` writes it)" };
+    let there = if e.exists { "" } else { "  (does not exist; `loom config init` creates it)" };
     let number = |value: Option<String>| value.unwrap_or_else(unset);
     let lines = [
         ("config", format!("{}{}", one_line(&e.config.display().to_string()), paint(DIM, there))),
         ("db", one_line(&e.db.display().to_string())),
         ("workspace", one_line(&e.workspace)),
         ("agent", one_line(&e.agent)),
-        ("model", e.model.as_deref().map_or_else(|| paint(DIM, "not set; looked for"), one_line)),
+        ("model", e.model.as_deref().map_or_else(|| paint(DIM, "not set; discovered"), one_line)),
         ("models", if e.models.is_empty() { unset() } else { one_line(&e.models.join(", ")) }),
         ("continuations", e.continuations.to_string()),
         ("temperature", number(e.temperature.map(|t| t.to_string()))),
@@ -99,16 +98,16 @@ fn show(path: PathBuf, globals: &Globals, out: &mut CliOutput) -> Result<()> {
 
 fn init(path: PathBuf, out: &mut CliOutput) -> Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        env::make_folder(folder)?;
+        env::create_private_dir(folder)?;
     }
     let file = std::fs::File::options().write(true).create_new(true).open(&path);
     let mut file = file.map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            CliError::failed(format!("{} is there already; nothing was written", path.display()))
+            CliError::failed(format!("{} already exists; nothing was written", path.display()))
         }
         _ => CliError::io(format!("writing {}", path.display()), e),
     })?;
-    file.write_all(STARTER.as_bytes()).map_err(|e| CliError::io(format!("writing {}", path.display()), e))?;
+    file.write_all(CONFIG_TEMPLATE.as_bytes()).map_err(|e| CliError::io(format!("writing {}", path.display()), e))?;
     if out.json {
         out.json(&path)?
     } else {

@@ -1,4 +1,4 @@
-//! `loom context`: what a model would be sent from here, and what of the path is in it.
+//! `loom context`: prints the prompt that a model would get at a node, or a report of its contents.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use loomtree::{
         AssembledPrompt, ContextOptions, ContextReport, Inclusion, InclusionReason, RenderedPrompt, Rendering, Strategy,
     },
     ops::OpsError,
-    provider::{Target, resolve},
+    provider::{MODEL_VARIABLE, Target, resolve},
     session::context_of,
     types::{Agent, PinTarget},
 };
@@ -21,139 +21,144 @@ use crate::cli::{
     sanitize::{cut, sanitize},
 };
 
-/// What `context` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node to go on from [default: where you are]
+    /// The node to continue from [default: your position]
     id: Option<String>,
-    /// Who would write
+    /// The agent that would continue
     #[arg(long, value_name = "AGENT", default_value = "subject")]
     agent: String,
-    /// The model's context window, in tokens [default: 128000, or what the configuration says]
+    /// The model's context window, in tokens [default: the configured window or 128000, at most the model's own]
     #[arg(long, value_name = "TOKENS")]
     window: Option<u32>,
-    /// What is done when not everything fits [default: rolling_window, or what the configuration says]
+    /// The strategy for a full context window [default: rolling_window, or the configured strategy]
     #[arg(long, value_enum)]
-    strategy: Option<ContextFormat>,
-    /// Everything as it is now, or what was shown as it was shown [default: stable, or what the configuration says]
+    strategy: Option<StrategyArg>,
+    /// The rendering of the prompt [default: stable, or the configured rendering]
     #[arg(long, value_enum)]
-    rendering: Option<AsOf>,
-    /// What is in it and what is not, with tokens, instead of the words
+    rendering: Option<RenderingArg>,
+    /// Print a report of what is included and omitted, with tokens, instead of the prompt
     #[arg(long)]
     report: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum ContextFormat {
-    /// The newest nodes that fit
+enum StrategyArg {
+    /// Keep the newest nodes that fit
     RollingWindow,
-    /// The first nodes and the newest
+    /// Keep the first nodes and the newest
     Middle,
-    /// An error
+    /// Fail if the nodes do not fit
     Stop,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum AsOf {
-    /// Everything as it is now
+enum RenderingArg {
+    /// Show the present state
     Live,
-    /// What was shown stays as it was shown
+    /// Repeat what was sent before byte for byte, for providers' caches
     Stable,
 }
 
 /// Prints the prompt or the report.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
-    let from = desk.node_or_here(&here, args.id.as_deref())?;
-    let author = desk.loom.agent(&args.agent)?;
-    let usual = desk.config.context(args.window);
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
+    let from = cx.node_or_here(&current, args.id.as_deref())?;
+    let author = cx.loom.agent(&args.agent)?;
+    let defaults = cx.config.context(args.window);
     let options = ContextOptions {
-        strategy: args.strategy.map_or(usual.strategy, |how| match how {
-            ContextFormat::RollingWindow => Strategy::RollingWindow,
-            ContextFormat::Middle => Strategy::Middle,
-            ContextFormat::Stop => Strategy::Stop,
+        strategy: args.strategy.map_or(defaults.strategy, |strategy| match strategy {
+            StrategyArg::RollingWindow => Strategy::RollingWindow,
+            StrategyArg::Middle => Strategy::Middle,
+            StrategyArg::Stop => Strategy::Stop,
         }),
-        rendering: args.rendering.map_or(usual.rendering, |when| match when {
-            AsOf::Live => Rendering::Live,
-            AsOf::Stable => Rendering::Stable,
+        rendering: args.rendering.map_or(defaults.rendering, |rendering| match rendering {
+            RenderingArg::Live => Rendering::Live,
+            RenderingArg::Stable => Rendering::Stable,
         }),
-        ..usual
+        ..defaults
     };
-    let options = match reference(&author, desk) {
-        Some(reference) => options.counted_by(&reference, &*desk.loom.snapshot()?).map_err(OpsError::from)?,
-        None => options,
+    let options = for_model(options, &author, cx)?;
+    let actor = match &current.session {
+        Some(session) => cx.actor().in_session(session.id),
+        None => cx.actor(),
     };
-    let actor = match &here.session {
-        Some(session) => desk.actor().in_session(session.id),
-        None => desk.actor(),
-    };
-    let assembled = context_of(&actor, &author, from.id, here.versions(), options)?;
-    match (desk.out.json, args.report) {
-        (true, true) => Ok(desk.out.json(&assembled.report)?),
-        (true, false) => Ok(desk.out.json(&assembled)?),
-        (false, true) => report(&assembled.report, desk),
-        (false, false) => prompt(&assembled, desk),
+    let assembled = context_of(&actor, &author, from.id, current.versions(), options)?;
+    match (cx.out.json, args.report) {
+        (true, true) => Ok(cx.out.json(&assembled.report)?),
+        (true, false) => Ok(cx.out.json(&assembled)?),
+        (false, true) => report(&assembled.report, cx),
+        (false, false) => prompt(&assembled, cx),
     }
 }
 
-/// The model that the author would use, if one is named; none is asked.
-fn reference(author: &Agent, desk: &CommandContext<'_>) -> Option<String> {
-    let written = author.profile.model.as_deref().or(desk.config.model.as_deref())?;
-    Some(match resolve(written, &desk.config.models, &env::env) {
-        Ok(Target::Endpoint(endpoint)) => endpoint.reference,
-        _ => written.to_owned(),
-    })
+/// Adapts options to the author's model, if one is named: its token counts and, for a local model, its window.
+/// Connects to no server.
+fn for_model(options: ContextOptions, author: &Agent, cx: &CommandContext<'_>) -> Result<ContextOptions> {
+    let named = author.profile.model.clone().or_else(|| cx.config.model.clone());
+    let Some(named) = named.or_else(|| env::env(MODEL_VARIABLE)) else { return Ok(options) };
+    let (reference, window) = match resolve(&named, &cx.config.models, &env::env) {
+        Ok(Target::Endpoint(endpoint)) => (endpoint.reference, None),
+        // The window is a fact of the weights. Without them the configured window is reported.
+        Ok(target @ Target::Local(_)) => {
+            let reference = target.reference();
+            (reference, env::runtime()?.block_on(target.connect()).ok().and_then(|model| model.window()))
+        }
+        _ => (named, None),
+    };
+    let options = options.counted_by(&reference, &*cx.loom.snapshot()?).map_err(OpsError::from)?;
+    Ok(options.limit_window(window))
 }
 
-fn prompt(assembled: &AssembledPrompt, desk: &mut CommandContext<'_>) -> Result<()> {
+fn prompt(assembled: &AssembledPrompt, cx: &mut CommandContext<'_>) -> Result<()> {
     match &assembled.prompt {
-        RenderedPrompt::Text(text) => writeln!(desk.out, "{}", sanitize(text))?,
+        RenderedPrompt::Text(text) => writeln!(cx.out, "{}", sanitize(text))?,
         RenderedPrompt::Messages(messages) => {
             for (at, message) in messages.iter().enumerate() {
                 let gap = if at == 0 { "" } else { "\n" };
                 let role = serde_json::to_value(message.voice).unwrap_or_default();
-                writeln!(desk.out, "{gap}{}", paint(DIM, format!("── {} ──", role.as_str().unwrap_or("?"))))?;
-                writeln!(desk.out, "{}", sanitize(&message.content))?;
+                writeln!(cx.out, "{gap}{}", paint(DIM, format!("── {} ──", role.as_str().unwrap_or("?"))))?;
+                writeln!(cx.out, "{}", sanitize(&message.content))?;
             }
         }
     }
     Ok(())
 }
 
-fn report(report: &ContextReport, desk: &mut CommandContext<'_>) -> Result<()> {
+fn report(report: &ContextReport, cx: &mut CommandContext<'_>) -> Result<()> {
     for (part, tokens) in &report.parts {
-        writeln!(desk.out, "{tokens:>9}  {}", part.as_str())?;
+        writeln!(cx.out, "{tokens:>9}  {}", part.as_str())?;
     }
     let free = report.budget.saturating_sub(report.total);
-    writeln!(desk.out, "{}  in all", paint(BOLD, format!("{:>9}", report.total)))?;
-    writeln!(desk.out, "{free:>9}  free of {}, in a window of {}", report.budget, report.window)?;
+    writeln!(cx.out, "{}  total", paint(BOLD, format!("{:>9}", report.total)))?;
+    writeln!(cx.out, "{free:>9}  free of {}, in a window of {} tokens", report.budget, report.window)?;
     if !report.correction.is_none() {
         let by = f64::from(report.correction.permille()) / 1_000.0;
-        writeln!(desk.out, "{by:>9.2}  of its own tokens this model counts for one of these, which are estimated")?;
+        writeln!(cx.out, "{by:>9.2}  tokens of this model for each estimated token")?;
     }
-    writeln!(desk.out)?;
+    writeln!(cx.out)?;
     if report.earlier > 0 {
-        let above = format!("⋮ {} above, not looked at: no room", count(report.earlier, "node"));
-        writeln!(desk.out, "{}", paint(DIM, above))?;
+        let above = format!("⋮ {} above, omitted: the window is full", count(report.earlier, "node"));
+        writeln!(cx.out, "{}", paint(DIM, above))?;
     }
     for node in &report.path {
         let id = paint(ID, &node.local);
         let edited =
             if node.role == node.author_type { String::new() } else { format!(", edited by {}", node.author_type) };
-        writeln!(desk.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), fate(node.fate))?;
+        writeln!(cx.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), inclusion(node.fate))?;
     }
     for pin in &report.pins {
-        let kind = if matches!(pin.target, PinTarget::Node(_)) { "pin" } else { "pin of a document" };
-        let name = cut(&pin.name, desk.out.width.saturating_sub(40));
-        writeln!(desk.out, "{:>9}  {kind}  {name}  {}", pin.tokens, fate(pin.fate))?;
+        let kind = if matches!(pin.target, PinTarget::Node(_)) { "pin" } else { "document pin" };
+        let name = cut(&pin.name, cx.out.width.saturating_sub(40));
+        writeln!(cx.out, "{:>9}  {kind}  {name}  {}", pin.tokens, inclusion(pin.fate))?;
     }
     Ok(())
 }
 
-fn fate(fate: Inclusion) -> String {
+fn inclusion(inclusion: Inclusion) -> String {
     let said = |what: &str, why: InclusionReason| format!("{what}: {}", why.as_str());
-    match fate {
+    match inclusion {
         Inclusion::In => "in".to_owned(),
         Inclusion::Cut(why) => said("cut", why),
         Inclusion::Out(why) => said("out", why),

@@ -1,5 +1,5 @@
-//! `loom continue`: a model, or several, go on from a node. One continuation streams to standard output; several are
-//! printed as they end, and the person chooses by `loom switch`.
+//! `loom continue`: generates continuations of a node by one or several models. A single continuation streams to
+//! standard output. Several are printed as they end, and the user selects one with `loom switch`.
 
 use std::{io::Write as _, sync::Arc};
 
@@ -24,12 +24,11 @@ use crate::cli::{
     turn_args::TurnArgs,
 };
 
-/// What `continue` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node to go on from [default: where you are]
+    /// The node to continue [default: your position]
     id: Option<String>,
-    /// How many continuations, of each model [default: 3, or what the configuration says]
+    /// Continuations of each model [default: 3, or the configured number]
     #[arg(short = 'n', long = "count", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     count: Option<u16>,
     /// A model: provider:model, a URL, or a name of the configuration; may be repeated
@@ -37,97 +36,102 @@ pub(crate) struct Args {
     model: Vec<String>,
     #[command(flatten)]
     turn: TurnArgs,
-    /// Makes draws repeatable where the server can
+    /// Seed for repeatable sampling, where the server supports it
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Keeps how probable each token was, with so many others in its place, where the server can say
+    /// Store the log probability of each token and of so many alternatives, where the server supports it
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(..=20))]
     logprobs: Option<u8>,
-    /// Which agent the continuations are by
+    /// The agent that is the author of the continuations
     #[arg(long, value_name = "AGENT", default_value = "subject")]
     by: String,
 }
 
-/// Generates.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let author = desk.loom.agent(&args.by)?;
-    let (here, _, actor) = desk.work()?;
-    let from = desk.node_or_here(&here, args.id.as_deref())?;
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let author = cx.loom.agent(&args.by)?;
+    let (current, _, actor) = cx.ensure_session()?;
+    let from = cx.node_or_here(&current, args.id.as_deref())?;
     let runtime = env::runtime()?;
-    let own = author.profile.model.as_deref().or(desk.config.model.as_deref());
-    let models = runtime.block_on(open_all(&args.model, own, &desk.config))?;
-    let n = args.count.map_or_else(|| desk.config.continuations(), usize::from);
-    let stop = CtrlC::listen(&runtime);
-    let cancel = stop.begin();
-    // One who sees the tree acts in it, in a session of its own; of several drafts none does.
-    let acts = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
-    if args.turn.wants_tools() && !acts {
-        let hint = "-n 1 --by collaborator is one continuation by an agent that does";
-        return Err(CliError::usage(format!(
-            "--tools is for one continuation of an agent that acts by commands: {hint}"
-        )));
+    let own = author.profile.model.as_deref().or(cx.config.model.as_deref());
+    let models = runtime.block_on(open_all(&args.model, own, &cx.config))?;
+    let n = args.count.map_or_else(|| cx.config.continuations(), usize::from);
+    let ctrl_c = CtrlC::listen(&runtime);
+    let cancel = ctrl_c.arm();
+    // A single continuation by an agent with tree access runs commands in a session of its own.
+    let runs_commands = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
+    if args.turn.has_workspace_tools() && !runs_commands {
+        let hint = "add -n 1 --by collaborator";
+        return Err(CliError::usage(format!("--tools needs one continuation by an agent that runs commands: {hint}")));
     }
-    let commands =
-        if acts { Some(args.turn.commands(desk, &author, args.model.first().map(String::as_str))?) } else { None };
+    let commands = if runs_commands {
+        Some(args.turn.tool_access(cx, &author, args.model.first().map(String::as_str))?)
+    } else {
+        None
+    };
     let own = actor.clone();
-    let actor = if acts { seat(&desk.loom, &author, &desk.workspace, from.id)? } else { actor };
-    let plan = GenerateRequest {
+    let actor = if runs_commands { seat(&cx.loom, &author, &cx.workspace, from.id)? } else { actor };
+    let request = GenerateRequest {
         from: from.id,
         since: None,
-        versions: here.versions().to_vec(),
+        versions: current.versions().to_vec(),
         author,
         n,
         stay: false,
         commands,
         sampling: Sampling { seed: args.seed, logprobs: args.logprobs, ..args.turn.sampling() },
-        context: args.turn.context(&desk.config),
+        context: args.turn.context(&cx.config),
         cancel: cancel.clone(),
         stops: Vec::new(),
-        drafts: Some(desk.drafts.clone()),
-        prices: desk.config.prices.clone(),
+        drafts: Some(cx.partials_dir.clone()),
+        prices: cx.config.prices.clone(),
         models,
     };
-    let mut watch =
-        ContinuePrinter::new(plan.models.len() * n, &plan.models, n, &plan.author.profile.name, cancel.clone());
-    let done = runtime.block_on(generate(&actor, plan, |progress| watch.hear(progress, desk)));
-    if acts {
-        models::follow(&own, &actor)?;
+    let mut printer = ContinuePrinter::new(
+        request.models.len() * n,
+        &request.models,
+        n,
+        &request.author.profile.name,
+        cancel.clone(),
+    );
+    let done = runtime.block_on(generate(&actor, request, |progress| printer.on_progress(progress, cx)));
+    if runs_commands {
+        models::follow_agent(&own, &actor)?;
     }
-    watch.end(done, desk)
+    printer.finish(done, cx)
 }
 
-/// The models that were named; else the agent's or the configured one; else one that is found.
-async fn open_all(named: &[String], own: Option<&str>, config: &Config) -> Result<Vec<Arc<dyn Model>>> {
-    if named.is_empty() {
+/// Opens the named models; else the agent's or configured model; else a discovered one.
+async fn open_all(references: &[String], own: Option<&str>, config: &Config) -> Result<Vec<Arc<dyn Model>>> {
+    if references.is_empty() {
         return Ok(vec![open(own, config).await?]);
     }
-    let mut models = Vec::with_capacity(named.len());
-    for reference in named {
+    let mut models = Vec::with_capacity(references.len());
+    for reference in references {
         models.push(open(Some(reference), config).await?);
     }
     Ok(models)
 }
 
-/// Shows what streams in.
+/// Prints continuations while they stream.
 struct ContinuePrinter {
-    all: usize,
+    total: usize,
     author: String,
-    /// One line a continuation; empty if there is but one, which streams.
+    /// One progress line for each continuation; empty for a single one, which streams.
     lines: Vec<ProgressBar>,
     area: MultiProgress,
     texts: Vec<String>,
     failures: Vec<String>,
     cancel: CancellationToken,
-    /// What streams where there is but one.
-    live: StreamPrinter,
-    /// Standard output is gone.
-    lost: Option<CliError>,
+    /// The printer of a single continuation.
+    stream: StreamPrinter,
+    /// The error of standard output, once it failed.
+    output_error: Option<CliError>,
 }
 
 impl ContinuePrinter {
-    fn new(all: usize, models: &[Arc<dyn Model>], n: usize, author: &str, cancel: CancellationToken) -> Self {
+    fn new(total: usize, models: &[Arc<dyn Model>], n: usize, author: &str, cancel: CancellationToken) -> Self {
         let area = MultiProgress::new();
-        let lines = if all > 1 {
+        let lines = if total > 1 {
             models
                 .iter()
                 .flat_map(|model| std::iter::repeat_n(one_line(model.reference()), n))
@@ -136,36 +140,36 @@ impl ContinuePrinter {
         } else {
             Vec::new()
         };
-        let texts = vec![String::new(); all];
+        let texts = vec![String::new(); total];
         Self {
-            all,
+            total,
             author: author.to_owned(),
             lines,
             area,
             texts,
             failures: Vec::new(),
-            live: StreamPrinter::default(),
+            stream: StreamPrinter::default(),
             cancel,
-            lost: None,
+            output_error: None,
         }
     }
 
-    fn hear(&mut self, progress: Progress, desk: &mut CommandContext<'_>) {
-        let told = match progress {
-            Progress::Text { index, text } if !self.lines.is_empty() => self.text(index, &text, desk.out.width),
-            Progress::Saved { index, node, reason, .. } => self.saved(index, &node, &reason, desk),
-            Progress::Failed { index, error, saved } => self.failed(index, &error, saved.as_deref(), desk),
-            other if !desk.out.json => self.live.hear(&other, desk.out).map_err(Into::into),
+    fn on_progress(&mut self, progress: Progress, cx: &mut CommandContext<'_>) {
+        let printed = match progress {
+            Progress::Text { index, text } if !self.lines.is_empty() => self.on_text(index, &text, cx.out.width),
+            Progress::Saved { index, node, reason, .. } => self.on_saved(index, &node, &reason, cx),
+            Progress::Failed { index, error, saved } => self.on_failed(index, &error, saved.as_deref(), cx),
+            other if !cx.out.json => self.stream.on_progress(&other, cx.out).map_err(Into::into),
             _ => Ok(()),
         };
-        if let Err(error) = told {
-            // Nobody reads any more, so nobody needs the rest.
+        if let Err(error) = printed {
+            // Without a reader the rest is not needed.
             self.cancel.cancel();
-            self.lost.get_or_insert(error);
+            self.output_error.get_or_insert(error);
         }
     }
 
-    fn text(&mut self, index: usize, text: &str, width: usize) -> Result<()> {
+    fn on_text(&mut self, index: usize, text: &str, width: usize) -> Result<()> {
         if let Some(line) = self.lines.get(index) {
             self.texts[index].push_str(text);
             line.set_message(tail(&self.texts[index], width.saturating_sub(30)));
@@ -174,43 +178,49 @@ impl ContinuePrinter {
         Ok(())
     }
 
-    fn saved(&mut self, index: usize, node: &Node, reason: &FinishReason, desk: &mut CommandContext<'_>) -> Result<()> {
+    fn on_saved(
+        &mut self,
+        index: usize,
+        node: &Node,
+        reason: &FinishReason,
+        cx: &mut CommandContext<'_>,
+    ) -> Result<()> {
         if let Some(line) = self.lines.get(index) {
             line.finish_and_clear();
         }
         let note = match reason {
-            FinishReason::Length => "  cut at the limit of tokens",
+            FinishReason::Length => "  cut off at the token limit",
             FinishReason::Refused => "  refused",
             _ => "",
         };
         let streamed = self.lines.is_empty();
-        let (author, now) = (&self.author, desk.now());
+        let (author, now) = (&self.author, cx.now());
         self.area.suspend(|| {
-            if desk.out.json {
-                desk.out.json(&NodeJson { node, author, position: streamed })?;
+            if cx.out.json {
+                cx.out.json(&NodeJson { node, author, position: streamed })?;
             } else if streamed {
-                self.live.end_line(desk.out)?;
-                if desk.out.terminal {
-                    writeln!(desk.out, "{}  {}", paint(ID, &node.local), paint(DIM, format!("you are here{note}")))?;
+                self.stream.end_line(cx.out)?;
+                if cx.out.terminal {
+                    writeln!(cx.out, "{}  {}", paint(ID, &node.local), paint(DIM, format!("you are here{note}")))?;
                 }
             } else {
-                writeln!(desk.out, "{}", turn(node, author, now, false, desk.out.wrap()))?;
+                writeln!(cx.out, "{}", turn(node, author, now, false, cx.out.wrap()))?;
             }
-            Ok(desk.out.flush()?)
+            Ok(cx.out.flush()?)
         })
     }
 
-    fn failed(
+    fn on_failed(
         &mut self,
         index: usize,
         error: &GenerateError,
         saved: Option<&Node>,
-        desk: &mut CommandContext<'_>,
+        cx: &mut CommandContext<'_>,
     ) -> Result<()> {
         match saved {
             Some(node) => {
-                self.saved(index, node, &FinishReason::Interrupted, desk)?;
-                self.failures.push(format!("{error}; what came is saved as {}", node.local));
+                self.on_saved(index, node, &FinishReason::Interrupted, cx)?;
+                self.failures.push(format!("{error}; the partial reply is saved as {}", node.local));
             }
             None => {
                 if let Some(line) = self.lines.get(index) {
@@ -222,24 +232,24 @@ impl ContinuePrinter {
         Ok(())
     }
 
-    fn end(mut self, done: Result<Vec<Node>, GenerateError>, desk: &mut CommandContext<'_>) -> Result<()> {
-        if let Some(lost) = self.lost.take() {
-            return Err(lost);
+    fn finish(mut self, done: Result<Vec<Node>, GenerateError>, cx: &mut CommandContext<'_>) -> Result<()> {
+        if let Some(output_error) = self.output_error.take() {
+            return Err(output_error);
         }
         let nodes = done?;
-        if self.all > 1 && !desk.out.json {
+        if self.total > 1 && !cx.out.json {
             let hints: Vec<String> = nodes.iter().map(|node| format!("loom switch {}", node.local)).collect();
-            writeln!(desk.out, "{}", paint(DIM, hints.join("\n")))?;
+            writeln!(cx.out, "{}", paint(DIM, hints.join("\n")))?;
         }
         if self.cancel.is_cancelled() {
             return Err(CliError::Cancelled);
         }
         match self.failures.first() {
             None => Ok(()),
-            Some(failure) if self.all == 1 => Err(CliError::Generation(failure.clone())),
+            Some(failure) if self.total == 1 => Err(CliError::Generation(failure.clone())),
             Some(failure) => {
                 let count = self.failures.len();
-                Err(CliError::Generation(format!("{count} of {} failed: {failure}", self.all)))
+                Err(CliError::Generation(format!("{count} of {} failed: {failure}", self.total)))
             }
         }
     }

@@ -1,5 +1,5 @@
-//! `loom` alone: the screen, in a terminal. Where there is none, the tree of this folder, or what the program is and how to
-//! begin.
+//! `loom` without a command: opens the screen in a terminal. Elsewhere it prints the tree of this folder, or an
+//! introduction.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -14,14 +14,15 @@ use crate::cli::{
     output::{BOLD, CliOutput, DIM, paint},
 };
 
-const FIRST: [(&str, &str); 4] = [
-    ("loom demo", "walks and grows a sample tree"),
+const FIRST_STEPS: [(&str, &str); 4] = [
+    ("loom demo", "shows the commands on a sample tree"),
     ("loom new \"Once upon a time\"", "starts a tree with its first words"),
-    ("loom continue", "has a model write three ways to go on"),
-    ("loom tree", "draws what there is; `loom switch ID` goes there"),
+    ("loom continue", "generates three continuations with a model"),
+    ("loom tree", "draws the tree; `loom switch ID` moves to a node"),
 ];
 
-/// Opens the screen. Without a terminal it shows the tree if there is one, else how to begin, and makes no database.
+/// Opens the screen. Without a terminal it prints the tree if there is one, else the introduction, and creates no
+/// database.
 pub(crate) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let dumb = env::env("TERM").is_none_or(|terminal| terminal == "dumb");
     let drawable = out.terminal && std::io::stdin().is_terminal() && !dumb && !out.json;
@@ -34,30 +35,25 @@ pub(crate) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
         writeln!(out, "{}\n", paint(DIM, "This build has no screen; the feature `tui` adds it."))?;
     }
     if command_context::db_path(globals)?.exists() {
-        let mut desk = CommandContext::open(globals, out, false)?;
-        if desk.find_here()?.is_some() {
-            tree::run(&tree::Args::default(), &mut desk)?;
-            return instead(out);
+        let mut cx = CommandContext::open(globals, out, false)?;
+        if cx.try_position()?.is_some() {
+            tree::run(&tree::Args::default(), &mut cx)?;
+            return print_hint(out);
         }
     }
-    writeln!(
-        out,
-        "{} keeps conversations that branch: nothing said is lost, every way on stays.\n",
-        paint(BOLD, "loom")
-    )?;
-    for (command, what) in FIRST {
+    writeln!(out, "{} stores and runs branching LLM conversations: every branch is kept.\n", paint(BOLD, "loom"))?;
+    for (command, what) in FIRST_STEPS {
         writeln!(out, "  {command:<30}  {}", paint(DIM, what))?;
     }
     writeln!(out, "\n`loom --help` lists all commands.")?;
-    instead(out)
+    print_hint(out)
 }
 
-/// Says what to use where nothing can be drawn, on standard error: what reads the output is not in need of it.
-fn instead(out: &mut CliOutput) -> Result<()> {
+/// Prints a hint for use without a terminal to standard error, so that it does not mix with data.
+fn print_hint(out: &mut CliOutput) -> Result<()> {
     out.flush()?;
     if !out.json && cfg!(feature = "tui") {
-        let said =
-            "hint: in a terminal, `loom` opens the tree to walk in; here use `loom tree`, `loom view` and `loom chat`";
+        let said = "hint: in a terminal, `loom` opens the tree on the screen; here use `loom tree`, `loom view` and `loom chat`";
         writeln!(std::io::stderr(), "{said}").map_err(|error| CliError::io("writing", error))?;
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! `loom delegate`: hands a goal to an orchestrator, which plans, asks, has the work done beside each other and verified,
-//! and reports. Ctrl-C stops it; what was done stays, and `--resume` goes on with the rest.
+//! `loom delegate`: gives a goal to an orchestrator, which plans, asks for approval, runs subtasks in parallel,
+//! verifies them and reports. Ctrl-C stops it; finished subtasks stay, and `--resume` continues with the rest.
 
 use std::{
     io::Write as _,
@@ -27,73 +27,75 @@ use crate::cli::{
     turn_args::TurnArgs,
 };
 
-/// What `delegate` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What is to be done
+    /// The goal
     #[arg(required_unless_present_any = ["resume", "list"], conflicts_with_all = ["resume", "list"])]
     goal: Option<String>,
-    /// What has to be known for it
+    /// Facts that the workers need
     #[arg(long, value_name = "TEXT", requires = "goal")]
     context: Option<String>,
-    /// Goes on with a delegation; what was verified is not done again
+    /// Continue a delegation; verified subtasks are not repeated
     #[arg(long, value_name = "ID", conflicts_with = "list")]
     resume: Option<String>,
-    /// Lists what was delegated, and how it stands
+    /// List delegations with their state
     #[arg(long)]
     list: bool,
-    /// Agrees to whatever plan is made, and to nothing that is done for it: see --allow and --allow-write
+    /// Approve the plan without asking; commands and file changes still need --allow and --allow-write
     #[arg(long, short)]
     yes: bool,
-    /// Subtasks at once [default: 4, or what the configuration says]
+    /// Maximum concurrent subtasks, 1 to 64 [default: 4, or the configured number]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=64))]
     parallel: Option<u8>,
-    /// The model of those who work: provider:model, a URL, or a name of the configuration
+    /// The workers' model: provider:model, a URL, or a name of the configuration
     #[arg(long, short, value_name = "REF")]
     model: Option<String>,
-    /// The model that plans [default: that of those who work]
+    /// The planner's model [default: the workers' model]
     #[arg(long, value_name = "REF")]
     planner: Option<String>,
-    /// The model that verifies [default: that of those who work, without their conversation]
+    /// The judge's model [default: the workers' model, without their conversation]
     #[arg(long, value_name = "REF")]
     judge: Option<String>,
-    /// The model that tries where the usual one failed
+    /// The model that retries subtasks that failed with the workers' model
     #[arg(long, value_name = "REF")]
     stronger: Option<String>,
     #[command(flatten)]
     turn: TurnArgs,
 }
 
-/// Delegates.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    desk.allow(Tool::Delegate)?;
+/// Starts, resumes or lists delegations.
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    cx.allow(Tool::Delegate)?;
     if args.list {
-        return list(desk);
+        return list(cx);
     }
-    let (here, _, actor) = desk.work()?;
-    let hiring = hiring(&args, desk)?;
+    let (current, _, actor) = cx.ensure_session()?;
+    let builder = orchestrator_builder(&args, cx)?;
     let delegation = match (&args.goal, &args.resume) {
         (Some(goal), _) => {
             let context = args.context.as_deref().unwrap_or("");
-            delegate::begin(&actor, here.position.id, goal, context).map_err(failed)?
+            delegate::begin(&actor, current.position.id, goal, context).map_err(tool_failure)?
         }
-        (None, Some(id)) => desk.node(&here, id)?.id,
-        (None, None) => return Err(CliError::usage("there is no goal")),
+        (None, Some(id)) => cx.node(&current, id)?.id,
+        (None, None) => return Err(CliError::usage("no goal given")),
     };
-    let report = carry_on(desk, hiring, (actor, delegation))?;
-    if desk.out.json {
-        desk.out.json(&DelegationJson { event: "ended", report: &report })?;
+    let report = run_delegation(cx, builder, (actor, delegation))?;
+    if cx.out.json {
+        cx.out.json(&DelegationJson { event: "ended", report: &report })?;
     } else {
-        writeln!(desk.out, "{}", sanitize(&report.to_string()))?;
+        writeln!(cx.out, "{}", sanitize(&report.to_string()))?;
     }
     match report.state {
         DelegationStatus::Completed => Ok(()),
         state => Err(CliError::Failed {
             message: match state {
-                DelegationStatus::Stopped => "stopped; what was done stays".to_owned(),
-                _ => "not everything could be done".to_owned(),
+                DelegationStatus::Stopped => "stopped; finished subtasks stay".to_owned(),
+                _ => "not all subtasks could be completed".to_owned(),
             },
-            hint: Some(format!("loom delegate --resume {} goes on with what is not verified", report.local)),
+            hint: Some(format!(
+                "loom delegate --resume {} continues with the subtasks that are not verified",
+                report.local
+            )),
         }),
     }
 }
@@ -105,78 +107,80 @@ struct DelegationJson<'a> {
     report: &'a DelegationReport,
 }
 
-fn hiring(args: &Args, desk: &CommandContext<'_>) -> Result<OrchestratorBuilder> {
-    let (worker, judge) = delegation::agents(&desk.loom, &desk.agent)?;
-    let mut config = desk.config.clone();
+fn orchestrator_builder(args: &Args, cx: &CommandContext<'_>) -> Result<OrchestratorBuilder> {
+    let (worker, judge) = delegation::select_agents(&cx.loom, &cx.agent)?;
+    let mut config = cx.config.clone();
     let roles = &mut config.delegate;
-    for (role, said) in
+    for (role, argument) in
         [(&mut roles.planner, &args.planner), (&mut roles.judge, &args.judge), (&mut roles.stronger, &args.stronger)]
     {
-        if said.is_some() {
-            role.clone_from(said);
+        if argument.is_some() {
+            role.clone_from(argument);
         }
     }
     roles.parallel = args.parallel.map(usize::from).or(roles.parallel);
-    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Decision::Yes) } else { Arc::clone(&desk.asked) };
-    args.turn.hiring(desk, config, (worker, judge), args.model.clone(), approval)
+    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Decision::Yes) } else { Arc::clone(&cx.approval) };
+    args.turn.builder(cx, config, (worker, judge), args.model.clone(), approval)
 }
 
-/// Carries a delegation on while this thread prints what is heard of it.
-fn carry_on(
-    desk: &mut CommandContext<'_>,
-    hiring: OrchestratorBuilder,
+/// Runs a delegation while this thread prints its updates.
+fn run_delegation(
+    cx: &mut CommandContext<'_>,
+    builder: OrchestratorBuilder,
     (actor, delegation): (Actor, NodeId),
 ) -> Result<DelegationReport> {
     let runtime = env::runtime()?;
-    let stop = CtrlC::listen(&runtime);
-    let cancel = stop.begin();
-    let (sender, heard) = mpsc::channel();
-    let tell: delegate::UpdateSink = Arc::new(move |told| _ = sender.send(told));
-    let work = RunContext { actor: actor.clone(), delegation, cancel: cancel.clone(), tell };
-    let orchestrator = delegation::lazy(hiring);
+    let ctrl_c = CtrlC::listen(&runtime);
+    let cancel = ctrl_c.arm();
+    let (sender, updates) = mpsc::channel();
+    let sink: delegate::UpdateSink = Arc::new(move |update| _ = sender.send(update));
+    let work = RunContext { actor: actor.clone(), delegation, cancel: cancel.clone(), tell: sink };
+    let orchestrator = delegation::lazy(builder);
     let done = runtime.spawn(async move { orchestrator.carry_on(work).await });
-    // The channel closes when the work is done, for nobody else tells.
-    let (mut lost, mut worked) = (None, false);
-    for told in heard {
-        worked |= !matches!(told, DelegationUpdate::Planning { .. } | DelegationUpdate::Planned { .. });
-        if let Err(error) = show(desk, &told) {
-            // Nobody reads any more, so nobody needs the rest now.
+    // The orchestrator holds the only sender, so the channel closes when it ends.
+    let (mut output_error, mut has_worked) = (None, false);
+    for update in updates {
+        has_worked |= !matches!(update, DelegationUpdate::Planning { .. } | DelegationUpdate::Planned { .. });
+        if let Err(error) = show(cx, &update) {
+            // Without a reader the rest is not needed now.
             cancel.cancel();
-            lost.get_or_insert(error);
+            output_error.get_or_insert(error);
         }
     }
-    let done = runtime.block_on(done).map_err(|error| CliError::failed(format!("it broke off: {error}")))?;
-    stop.end();
-    if let Some(lost) = lost {
-        return Err(lost);
+    let done = runtime.block_on(done).map_err(|error| CliError::failed(format!("the orchestrator failed: {error}")))?;
+    ctrl_c.disarm();
+    if let Some(output_error) = output_error {
+        return Err(output_error);
     }
-    if worked && done.is_ok() {
-        // The conversation finds it where it was delegated, as it would have if it had waited.
+    if has_worked && done.is_ok() {
+        // Appends the report to the conversation where the goal was delegated.
         runtime.block_on(keep_report(&actor, delegation, &done))?;
     }
-    done.map_err(|failure| refused(failure, &actor, delegation))
+    done.map_err(|failure| with_resume_hint(failure, &actor, delegation))
 }
 
-/// What can be done where nobody agreed.
-fn refused(failure: ToolError, actor: &Actor, delegation: NodeId) -> CliError {
+/// Adds a hint about `--resume` to a failure without approval.
+fn with_resume_hint(failure: ToolError, actor: &Actor, delegation: NodeId) -> CliError {
     let head = actor.loom().node(delegation).ok().filter(|_| failure.code == ErrorCode::Cancelled);
-    failed(match head {
-        Some(head) => failure.hint(format!("loom delegate --resume {} asks again; --yes agrees to it", head.local)),
+    tool_failure(match head {
+        Some(head) => {
+            failure.hint(format!("loom delegate --resume {} asks again; --yes approves the plan", head.local))
+        }
         None => failure,
     })
 }
 
-fn show(desk: &mut CommandContext<'_>, told: &DelegationUpdate) -> Result<()> {
-    if desk.out.json {
-        desk.out.json(told)?;
-    } else if let Some(line) = delegation::line(told, desk.out.width) {
-        writeln!(desk.out, "{}", line.trim_end())?;
+fn show(cx: &mut CommandContext<'_>, update: &DelegationUpdate) -> Result<()> {
+    if cx.out.json {
+        cx.out.json(update)?;
+    } else if let Some(line) = delegation::update_line(update, cx.out.width) {
+        writeln!(cx.out, "{}", line.trim_end())?;
     }
-    desk.out.flush()?;
+    cx.out.flush()?;
     Ok(())
 }
 
-fn failed(failure: ToolError) -> CliError {
+fn tool_failure(failure: ToolError) -> CliError {
     CliError::Failed { message: failure.to_string(), hint: failure.hint }
 }
 
@@ -191,30 +195,30 @@ struct DelegationRow<'a> {
     carried_on_by: Option<String>,
 }
 
-/// Lists the delegations of the file.
-fn list(desk: &mut CommandContext<'_>) -> Result<()> {
-    let all = delegate::all(&desk.loom).map_err(failed)?;
-    let now = desk.now();
-    for one in &all {
-        let carried_on_by = delegate::carried_on_by(&desk.drafts, one.head.id);
-        let state = match one.last {
+/// Lists the delegations of the database.
+fn list(cx: &mut CommandContext<'_>) -> Result<()> {
+    let all = delegate::all(&cx.loom).map_err(tool_failure)?;
+    let now = cx.now();
+    for entry in &all {
+        let carried_on_by = delegate::carried_on_by(&cx.partials_dir, entry.head.id);
+        let state = match entry.last {
             _ if carried_on_by.is_some() => "running",
             delegate::DelegationEvent::Ended => "ended",
             delegate::DelegationEvent::Stopped => "stopped",
             delegate::DelegationEvent::Refused => "refused",
             _ => "open",
         };
-        if desk.out.json {
-            let (goal, open) = (&*one.goal, one.is_open());
-            desk.out.json(&DelegationRow { head: &one.head, goal, last: &one.last, open, carried_on_by })?;
+        if cx.out.json {
+            let (goal, open) = (&*entry.goal, entry.is_open());
+            cx.out.json(&DelegationRow { head: &entry.head, goal, last: &entry.last, open, carried_on_by })?;
             continue;
         }
-        let age = one.head.created_at.age(now).to_string();
-        let goal = cut(&crate::cli::sanitize::one_line(&one.goal), desk.out.width.saturating_sub(32));
-        writeln!(desk.out, "{}  {state:<8} {}  {goal}", paint(ID, &one.head.local), paint(DIM, format!("{age:<10}")))?;
+        let age = entry.head.created_at.age(now).to_string();
+        let goal = cut(&crate::cli::sanitize::one_line(&entry.goal), cx.out.width.saturating_sub(32));
+        writeln!(cx.out, "{}  {state:<8} {}  {goal}", paint(ID, &entry.head.local), paint(DIM, format!("{age:<10}")))?;
     }
-    if all.is_empty() && !desk.out.json {
-        writeln!(desk.out, "nothing was delegated here")?;
+    if all.is_empty() && !cx.out.json {
+        writeln!(cx.out, "there are no delegations")?;
     }
     Ok(())
 }

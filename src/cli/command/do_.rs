@@ -1,7 +1,7 @@
-//! `loom do`: arrow lines, run as an agent with its permissions, answered as a model would be.
+//! `loom do`: runs arrow lines as an agent with its permissions, and prints the replies that a model would get.
 //!
-//! An argument is one line, with its arrow or without. Standard input is read as a model's output is: only arrow lines
-//! are run, and prose, quotes and fenced code are passed over.
+//! An argument is one line, with or without its arrow. Standard input is read like a model's output: only arrow lines
+//! run; prose, quotes and fenced code are ignored.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -24,22 +24,21 @@ use crate::cli::{
     sanitize::{one_line, sanitize},
 };
 
-/// What `do` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Lines to run, such as 'view a7x2', one an argument [default: standard input, where only arrow lines are run]
+    /// Arrow lines to run, such as 'view a7x2', one for each argument [default: the arrow lines of standard input]
     lines: Vec<String>,
 }
 
-/// A line and what it came to.
+/// An arrow line and its parsed request.
 pub(super) struct InputLine {
-    /// Its number in the text that it was read from.
+    /// The line number in standard input, from 1; `None` for an argument.
     number: Option<usize>,
     pub(super) text: String,
-    pub(super) wanted: ExecRequest,
+    pub(super) request: ExecRequest,
 }
 
-/// The answer to a line, as it is printed.
+/// The JSON form of a reply.
 #[derive(Serialize)]
 struct DoAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,48 +49,47 @@ struct DoAnswer<'a> {
     reply: &'a CommandReply,
 }
 
-/// Runs the lines.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let read = |line: &str| loomtree::exec::read(line).into();
-    let typed = |lines: Vec<String>| {
-        lines.into_iter().map(|text| InputLine { number: None, wanted: read(&text), text }).collect()
+    let from_args = |lines: Vec<String>| {
+        lines.into_iter().map(|text| InputLine { number: None, request: read(&text), text }).collect()
     };
     let batches: Vec<Vec<InputLine>> =
-        if args.lines.is_empty() { batches(&stdin()?, &read) } else { vec![typed(args.lines)] };
+        if args.lines.is_empty() { batches(&stdin()?, &read) } else { vec![from_args(args.lines)] };
     if batches.is_empty() {
-        return Err(CliError::usage("there is no arrow line; write one, such as loom do 'view a7x2'"));
+        return Err(CliError::usage("no arrow line given; pass one, such as loom do 'view a7x2'"));
     }
-    let (_, session, _) = desk.work()?;
+    let (_, session, _) = cx.ensure_session()?;
     let runtime = env::runtime()?;
-    let stop = CtrlC::listen(&runtime);
-    let hosting = models::hosting(desk, desk.agent.id(), &runtime, stop.begin());
-    let mut runner = Executor::new(desk.loom.clone(), desk.agent.clone(), session, &hosting);
+    let ctrl_c = CtrlC::listen(&runtime);
+    let host = models::session_host(cx, cx.agent.id(), &runtime, ctrl_c.arm());
+    let mut executor = Executor::new(cx.loom.clone(), cx.agent.clone(), session, &host);
     let (mut failed, mut all) = (0u64, 0u64);
     for batch in batches {
-        let replies = runner.run_batch(batch.iter().map(|line| line.wanted.clone()).collect());
+        let replies = executor.run_batch(batch.iter().map(|line| line.request.clone()).collect());
         for (at, reply) in replies.iter().enumerate() {
             all += 1;
             failed += u64::from(!reply.is_ok());
-            if desk.out.json {
+            if cx.out.json {
                 let line = batch.get(at).filter(|_| at < loomtree::tools::MAX_BATCH_LINES);
-                let command = line.and_then(|line| match &line.wanted {
+                let command = line.and_then(|line| match &line.request {
                     ExecRequest::Command(command) => Some(command),
                     ExecRequest::HostTool { .. } | ExecRequest::Refused(_) => None,
                 });
-                desk.out.json(&DoAnswer { line: line.map(|line| line.text.as_str()), command, reply })?;
+                cx.out.json(&DoAnswer { line: line.map(|line| line.text.as_str()), command, reply })?;
             } else {
                 let failed = batch.get(at).filter(|_| !reply.is_ok());
                 if let Some((number, line)) = failed.and_then(|line| Some((line.number?, line))) {
-                    writeln!(desk.out, "{}", paint(DIM, format!("line {number}: {}", one_line(&line.text))))?;
+                    writeln!(cx.out, "{}", paint(DIM, format!("line {number}: {}", one_line(&line.text))))?;
                 }
-                writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
+                writeln!(cx.out, "{}", sanitize(&reply.to_string()))?;
             }
         }
     }
-    models::wait(&hosting.commands.background, &runtime, &stop)?;
+    models::wait_for_background(&host.commands.background, &runtime, &ctrl_c)?;
     match failed {
         0 => Ok(()),
-        _ => Err(CliError::failed(format!("{failed} of {} not done", count(all, "line")))),
+        _ => Err(CliError::failed(format!("{failed} of {} failed", count(all, "line")))),
     }
 }
 
@@ -101,7 +99,7 @@ fn stdin() -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The batches of arrow lines in a text, each line read by `read`.
+/// Returns the batches of arrow lines in a text. `read` parses a line.
 pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> ExecRequest) -> Vec<Vec<InputLine>> {
     let (mut batches, mut batch) = (Vec::new(), Vec::new());
     let number = |span: &Range<usize>| {
@@ -112,16 +110,16 @@ pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> ExecRequest) -> Vec<Vec
         match event {
             Event::Prose(_) => {}
             Event::Call(call) => {
-                let wanted = if call.closed {
+                let request = if call.closed {
                     read(call.text)
                 } else {
-                    ExecRequest::Refused(ToolError::new(ErrorCode::InvalidSyntax, "its quote or block is never closed"))
+                    ExecRequest::Refused(ToolError::new(ErrorCode::InvalidSyntax, "the quote or block is not closed"))
                 };
-                batch.push(InputLine { number: number(&call.span), text: call.text.to_owned(), wanted });
+                batch.push(InputLine { number: number(&call.span), text: call.text.to_owned(), request });
             }
             Event::Thought(thought) => {
-                let wanted = ExecRequest::Command(Command::Think { content: Some(thought.text.to_owned()) });
-                batch.push(InputLine { number: number(&thought.span), text: "→ think".to_owned(), wanted });
+                let request = ExecRequest::Command(Command::Think { content: Some(thought.text.to_owned()) });
+                batch.push(InputLine { number: number(&thought.span), text: "→ think".to_owned(), request });
             }
             Event::BatchEnd => batches.push(std::mem::take(&mut batch)),
         }

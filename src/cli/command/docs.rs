@@ -1,4 +1,4 @@
-//! `loom docs`: markdown documents with versions, shared by all trees.
+//! `loom docs`: versioned Markdown documents, shared by all trees.
 
 use std::io::Write as _;
 
@@ -17,7 +17,6 @@ use crate::cli::{
     sanitize::{cut, one_line, sanitize},
 };
 
-/// What `docs` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,132 +24,132 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Whether it does more than look.
+    /// True if the command changes a document.
     pub(crate) const fn changes(&self) -> bool {
         !matches!(self.command, None | Some(DocsCommand::Read { .. } | DocsCommand::Versions { .. }))
     }
 }
 
-/// What can be done with documents; listing them needs no word.
+/// Actions on documents. Without a subcommand the documents are listed.
 #[derive(Debug, Subcommand)]
 enum DocsCommand {
-    /// Make a document
+    /// Create a document
     New {
-        /// What it is called
+        /// The document's name
         name: String,
-        /// Its text; `-`: standard input
+        /// The text; `-`: standard input [default: empty]
         text: Option<String>,
     },
-    /// Print a document, a section or some lines of it
+    /// Print a document, or a section or lines of it
     Read {
-        /// Which
+        /// The document's name
         name: String,
-        /// Only this section, by its heading
+        /// Print only the section with this heading
         #[arg(long, value_name = "HEADING")]
         section: Option<String>,
-        /// Only these lines, such as 1-20, 7 or 30-
+        /// Print only these lines, such as 1-20, 7 or 30-
         #[arg(long, value_name = "FROM-TO", conflicts_with = "section")]
         lines: Option<String>,
-        /// An earlier version
+        /// Print this version [default: the newest]
         #[arg(long, value_name = "NUMBER")]
         version: Option<u64>,
     },
-    /// Write a document's next version
+    /// Write the next version of a document
     Write(WriteArgs),
-    /// List a document's versions
+    /// List the versions of a document
     Versions {
-        /// Which
+        /// The document's name
         name: String,
     },
-    /// Bring an earlier version's text back, as the next version
+    /// Restore the text of an earlier version as a new version
     Revert {
-        /// Which
+        /// The document's name
         name: String,
-        /// The version
+        /// The version to restore, from 1
         version: u64,
     },
-    /// Take a document out of use; its versions stay
+    /// Remove a document; its versions stay, and undo restores it
     Remove {
-        /// Which
+        /// The document's name
         name: String,
     },
 }
 
-/// How to write.
+/// The arguments of `docs write`.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(group = clap::ArgGroup::new("where").required(true).args(["append", "start", "replace", "whole"]))]
 struct WriteArgs {
-    /// Which
+    /// The document's name
     name: String,
-    /// As a paragraph at the end
+    /// Append the text as a paragraph
     #[arg(long)]
     append: bool,
-    /// As a paragraph at the start
+    /// Insert the text as the first paragraph
     #[arg(long)]
     start: bool,
-    /// Under this heading, instead of what stands there
+    /// Replace the body of the section with this heading
     #[arg(long, value_name = "HEADING")]
     replace: Option<String>,
-    /// Instead of the whole text
+    /// Replace the whole text
     #[arg(long)]
     whole: bool,
     /// The text; `-` or nothing: standard input, or your editor
     text: Option<String>,
 }
 
-/// Does what was asked with documents.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
+/// Lists, prints or changes documents.
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
-        None => list(desk),
-        Some(DocsCommand::New { name, text }) => new(&name, text, desk),
+        None => list(cx),
+        Some(DocsCommand::New { name, text }) => new(&name, text, cx),
         Some(DocsCommand::Read { name, section, lines, version }) => {
-            read(&name, section.as_deref(), lines.as_deref(), version, desk)
+            read(&name, section.as_deref(), lines.as_deref(), version, cx)
         }
-        Some(DocsCommand::Write(args)) => write(args, desk),
-        Some(DocsCommand::Versions { name }) => versions(&name, desk),
+        Some(DocsCommand::Write(args)) => write(args, cx),
+        Some(DocsCommand::Versions { name }) => versions(&name, cx),
         Some(DocsCommand::Revert { name, version }) => {
-            let document = desk.loom.document(&name)?;
-            let receipt = desk.actor().revert_document(document.id, version)?;
-            let newest = desk.loom.document(&name)?.version;
-            desk.done(Op::WriteDocument, &receipt, || {
+            let document = cx.loom.document(&name)?;
+            let receipt = cx.actor().revert_document(document.id, version)?;
+            let newest = cx.loom.document(&name)?.version;
+            cx.print_receipt(Op::WriteDocument, &receipt, || {
                 format!("{}  version {newest}, with the text of version {version}", one_line(&name))
             })
         }
         Some(DocsCommand::Remove { name }) => {
-            let document = desk.loom.document(&name)?;
-            let receipt = desk.actor().remove_document(document.id)?;
-            desk.done(Op::WriteDocument, &receipt, || format!("{}  removed; undo brings it back", one_line(&name)))
+            let document = cx.loom.document(&name)?;
+            let receipt = cx.actor().remove_document(document.id)?;
+            cx.print_receipt(Op::WriteDocument, &receipt, || format!("{}  removed; undo restores it", one_line(&name)))
         }
     }
 }
 
-fn list(desk: &mut CommandContext<'_>) -> Result<()> {
-    let documents = desk.loom.snapshot()?.documents()?;
-    let now = desk.now();
+fn list(cx: &mut CommandContext<'_>) -> Result<()> {
+    let documents = cx.loom.snapshot()?.documents()?;
+    let now = cx.now();
     let mut listed = documents.iter().filter(|document| !document.removed).peekable();
-    if listed.peek().is_none() && !desk.out.json {
-        writeln!(desk.out, "no documents; `loom docs new NAME` makes one")?;
+    if listed.peek().is_none() && !cx.out.json {
+        writeln!(cx.out, "no documents; `loom docs new NAME` creates one")?;
     }
     for document in listed {
-        if desk.out.json {
-            desk.out.json(document)?;
+        if cx.out.json {
+            cx.out.json(document)?;
             continue;
         }
         let facts = format!("{}, {}", count(document.version, "version"), document.updated_at.age(now));
         let summary = document.summary.as_deref().map(|s| cut(s, 60)).unwrap_or_default();
         let line = format!("{}  {}  {summary}", paint(BOLD, one_line(&document.name)), paint(DIM, facts));
-        writeln!(desk.out, "{}", line.trim_end())?;
+        writeln!(cx.out, "{}", line.trim_end())?;
     }
     Ok(())
 }
 
-fn new(name: &str, text: Option<String>, desk: &mut CommandContext<'_>) -> Result<()> {
-    // A document may begin empty, so nobody is asked for its text.
-    let text = text.map(|text| input::text(Some(text), "")).transpose()?.unwrap_or_default();
-    desk.actor().create_document(name, &text)?;
-    let document = desk.loom.document(name)?;
-    desk.say(&document, || format!("{}  a new document", one_line(name)))
+fn new(name: &str, text: Option<String>, cx: &mut CommandContext<'_>) -> Result<()> {
+    // A document may be empty, so a missing text is not requested.
+    let text = text.map(|text| input::read_text(Some(text), "")).transpose()?.unwrap_or_default();
+    cx.actor().create_document(name, &text)?;
+    let document = cx.loom.document(name)?;
+    cx.print_value(&document, || format!("{}  a new document", one_line(name)))
 }
 
 #[derive(Serialize)]
@@ -160,10 +159,10 @@ struct DocumentText<'a> {
     content: &'a str,
 }
 
-fn version_of(document: &Document, version: u64, desk: &CommandContext<'_>) -> Result<DocumentVersion> {
-    desk.loom.snapshot()?.document_version(document.id, version)?.ok_or_else(|| CliError::Failed {
+fn version_of(document: &Document, version: u64, cx: &CommandContext<'_>) -> Result<DocumentVersion> {
+    cx.loom.snapshot()?.document_version(document.id, version)?.ok_or_else(|| CliError::Failed {
         message: format!("{} has no version {version}", document.name),
-        hint: Some(format!("its newest is {}", document.version)),
+        hint: Some(format!("the newest version is {}", document.version)),
     })
 }
 
@@ -172,25 +171,25 @@ fn read(
     heading: Option<&str>,
     lines: Option<&str>,
     version: Option<u64>,
-    desk: &mut CommandContext<'_>,
+    cx: &mut CommandContext<'_>,
 ) -> Result<()> {
-    let document = desk.loom.document(name)?;
+    let document = cx.loom.document(name)?;
     if version == Some(0) {
-        return Err(CliError::usage("versions are counted from 1"));
+        return Err(CliError::usage("versions start at 1"));
     }
-    let found = version_of(&document, version.unwrap_or(0), desk)?;
+    let found = version_of(&document, version.unwrap_or(0), cx)?;
     let content = match (heading, lines) {
         (Some(heading), _) => found.content[section(&found.content, heading).map_err(OpsError::from)?.span].to_owned(),
         (None, Some(lines)) => some_lines(&found.content, lines)?,
         (None, None) => found.content,
     };
     let text = DocumentText { name: &document.name, version: found.version, content: &content };
-    desk.say(&text, || sanitize(content.trim_end_matches('\n')).into_owned())
+    cx.print_value(&text, || sanitize(content.trim_end_matches('\n')).into_owned())
 }
 
-/// The lines `3-7`, `3-`, `-7` or `3` of a text, counted from 1, ends included.
+/// Returns the lines `3-7`, `3-`, `-7` or `3` of a text, counted from 1, inclusive.
 fn some_lines(text: &str, range: &str) -> Result<String> {
-    let wrong = || CliError::usage(format!("{range:?} is no range of lines; write 1-20, 7 or 30-"));
+    let wrong = || CliError::usage(format!("{range:?} is not a line range; write 1-20, 7 or 30-"));
     let number = |text: &str, default| match text.trim() {
         "" => Ok(default),
         text => text.parse::<usize>().map_err(|_| wrong()),
@@ -205,39 +204,39 @@ fn some_lines(text: &str, range: &str) -> Result<String> {
     Ok(text.split_inclusive('\n').skip(from - 1).take(to - from + 1).collect())
 }
 
-fn write(args: WriteArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let document = desk.loom.document(&args.name)?;
-    let newest = version_of(&document, 0, desk)?.content;
+fn write(args: WriteArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let document = cx.loom.document(&args.name)?;
+    let newest = version_of(&document, 0, cx)?.content;
     let initial = match &args.replace {
         Some(heading) => newest[section(&newest, heading).map_err(OpsError::from)?.body].trim_matches('\n').to_owned(),
         None if args.whole => newest,
         None => String::new(),
     };
-    let text = input::text(args.text, &initial)?;
+    let text = input::read_text(args.text, &initial)?;
     let edit = match args.replace {
         Some(section) => DocumentEdit::Replace { section, body: text },
         None if args.append => DocumentEdit::Append(text),
         None if args.start => DocumentEdit::AtStart(text),
         None => DocumentEdit::Whole(text),
     };
-    let receipt = desk.actor().write_document(document.id, &edit)?;
-    let newest = desk.loom.document(&args.name)?.version;
-    desk.done(Op::WriteDocument, &receipt, || format!("{}  version {newest}", one_line(&args.name)))
+    let receipt = cx.actor().write_document(document.id, &edit)?;
+    let newest = cx.loom.document(&args.name)?.version;
+    cx.print_receipt(Op::WriteDocument, &receipt, || format!("{}  version {newest}", one_line(&args.name)))
 }
 
-fn versions(name: &str, desk: &mut CommandContext<'_>) -> Result<()> {
-    let document = desk.loom.document(name)?;
-    let now = desk.now();
+fn versions(name: &str, cx: &mut CommandContext<'_>) -> Result<()> {
+    let document = cx.loom.document(name)?;
+    let now = cx.now();
     for number in (1..=document.version).rev() {
-        let version = version_of(&document, number, desk)?;
-        let author = desk.name(version.author).to_owned();
-        if desk.out.json {
-            desk.out.json(&version)?;
+        let version = version_of(&document, number, cx)?;
+        let author = cx.name(version.author).to_owned();
+        if cx.out.json {
+            cx.out.json(&version)?;
             continue;
         }
         let size = version.content.len();
         let about = format!("{}, {size} bytes", version.created_at.age(now));
-        writeln!(desk.out, "{number:>5}  {:<14}  {}", cut(&author, 14), paint(DIM, about))?;
+        writeln!(cx.out, "{number:>5}  {:<14}  {}", cut(&author, 14), paint(DIM, about))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
-//! `loom doctor`: the state of the program, its files, its models and the terminal, with what to do about each problem.
+//! `loom doctor`: checks the program, its files, its models and the terminal, with advice for each problem.
 //!
-//! It changes nothing: the database is read without being opened as a store. Keys appear by the names of their variables.
+//! It changes nothing: the database is inspected without being opened as a store. API keys appear only by the names of
+//! their variables.
 
 mod database;
 mod finding;
@@ -21,10 +22,9 @@ use crate::cli::{
     sanitize::one_line,
 };
 
-/// What `doctor` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Also compute every hash and count of the database again, as `loom verify` does
+    /// Also recompute every hash and count of the database, as `loom verify` does
     #[arg(long)]
     full: bool,
 }
@@ -38,7 +38,7 @@ const FEATURES: [(&str, bool); 5] = [
     ("tiktoken", cfg!(feature = "tiktoken")),
 ];
 
-/// What is printed with `--json`.
+/// The result of all checks, as printed with `--json`.
 #[derive(Serialize)]
 struct Checkup {
     version: &'static str,
@@ -50,7 +50,7 @@ struct Checkup {
     findings: Vec<Finding>,
 }
 
-/// Checks everything and prints the findings; a problem is exit code 1.
+/// Runs all checks and prints the findings. A problem exits with code 1.
 pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let checkup = check(args, globals, out)?;
     if out.json {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result
         0 => Ok(()),
         problems => Err(CliError::Failed {
             message: format!("{} found", count(problems as u64, "problem")),
-            hint: Some("each problem above says what to do".to_owned()),
+            hint: Some("each problem above has advice".to_owned()),
         }),
     }
 }

@@ -1,4 +1,5 @@
-//! `loom exclude` and `loom include`: nodes that models do not read, though people see them.
+//! `loom exclude` and `loom include`: exclude a node from models' context, or include it again. Users see it either
+//! way.
 
 use loomtree::types::Op;
 
@@ -8,32 +9,31 @@ use crate::cli::{
     output::{ID, paint},
 };
 
-/// What `exclude` reads.
+/// The arguments of `exclude`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node
+    /// The node's id
     id: String,
 }
 
-/// What `include` reads.
+/// The arguments of `include`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct IncludeArgs {
     /// The node
     id: String,
 }
 
-/// Keeps the node out.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let node = desk.node(&here, &args.id)?;
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let node = cx.node(&current, &args.id)?;
     let receipt = actor.exclude(node.id)?;
-    desk.done(Op::Exclude, &receipt, || format!("{}  models do not read it now", paint(ID, &node.local)))
+    cx.print_receipt(Op::Exclude, &receipt, || format!("{}  excluded from models' context", paint(ID, &node.local)))
 }
 
-/// Lets it back in.
-pub(crate) fn include(args: &IncludeArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let node = desk.node(&here, &args.id)?;
+/// Includes the node again.
+pub(crate) fn include(args: &IncludeArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let node = cx.node(&current, &args.id)?;
     let receipt = actor.include(node.id)?;
-    desk.done(Op::Include, &receipt, || format!("{}  models read it again", paint(ID, &node.local)))
+    cx.print_receipt(Op::Include, &receipt, || format!("{}  included in models' context", paint(ID, &node.local)))
 }

@@ -1,4 +1,4 @@
-//! `loom export`: trees as JSONL, from which `import` makes them again exactly; a path as Markdown, for people.
+//! `loom export`: writes trees as JSONL, which `import` restores exactly, or a path as Markdown.
 
 use std::{
     fs::File,
@@ -19,126 +19,128 @@ use crate::cli::{
     sanitize::{escape_json, one_line, sanitize},
 };
 
-/// What `export` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The tree [default: the current one]
     #[arg(conflicts_with_all = ["all", "path"])]
     which: Option<String>,
-    /// Every tree
+    /// Export every tree
     #[arg(long, conflicts_with = "path")]
     all: bool,
-    /// The path to a node, or to where you are
+    /// Export the path to this node [default: your position]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".")]
     path: Option<String>,
-    /// How [default: jsonl for trees, markdown for a path]
+    /// The format [default: jsonl for trees, markdown for a path]
     #[arg(long, value_parser = ["jsonl", "markdown", "prose"])]
     format: Option<String>,
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long, requires = "output")]
     force: bool,
 }
 
 /// Exports trees or a path.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let markdown = match (args.format.as_deref(), &args.path) {
-        (Some("jsonl"), Some(_)) => return Err(CliError::usage("a path is written as markdown, a tree as jsonl")),
+        (Some("jsonl"), Some(_)) => {
+            return Err(CliError::usage("a path is exported as markdown or prose, a tree as jsonl"));
+        }
         (Some("markdown" | "prose"), None) if args.all || args.which.is_some() => {
             return Err(CliError::usage("markdown and prose are for a path: --path ID"));
         }
         (Some("markdown" | "prose"), _) | (None, Some(_)) => true,
         _ => false,
     };
-    if markdown { path(args, desk) } else { trees(args, desk) }
+    if markdown { path(args, cx) } else { trees(args, cx) }
 }
 
-fn path(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
-    let node = desk.node_or_here(&here, args.path.as_deref())?;
-    let nodes = desk.loom.snapshot()?.path_back(node.id, here.versions(), 0)?;
+fn path(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
+    let node = cx.node_or_here(&current, args.path.as_deref())?;
+    let nodes = cx.loom.snapshot()?.path_back(node.id, current.versions(), 0)?;
     let text = match args.format.as_deref() {
-        Some("prose") => markdown::prose(&nodes, here.tree.mode),
-        _ => markdown::path(&nodes, desk.agents()),
+        Some("prose") => markdown::prose(&nodes, current.tree.mode),
+        _ => markdown::path(&nodes, cx.agents()),
     };
     match &args.output {
         Some(file) => {
             to_file(file, args.force, |out| Ok(out.write_all(text.as_bytes())?))?;
-            desk.say(&serde_json::json!({ "file": file, "nodes": nodes.len() }), || {
+            cx.print_value(&serde_json::json!({ "file": file, "nodes": nodes.len() }), || {
                 format!("{}  {}", one_line(&file.display().to_string()), count(nodes.len() as u64, "node"))
             })
         }
-        None if desk.out.terminal => Ok(desk.out.write_all(sanitize(&text).as_bytes())?),
-        None => Ok(desk.out.raw()?.write_all(text.as_bytes())?),
+        None if cx.out.terminal => Ok(cx.out.write_all(sanitize(&text).as_bytes())?),
+        None => Ok(cx.out.raw()?.write_all(text.as_bytes())?),
     }
 }
 
-fn trees(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+fn trees(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let trees: Vec<TreeId> = if args.all {
-        let all = desk.loom.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
+        let all = cx.loom.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
         all.iter().map(|tree| tree.id).collect()
     } else {
         vec![match &args.which {
-            Some(text) => desk.loom.find_tree(text)?.id,
-            None => desk.here()?.tree.id,
+            Some(text) => cx.loom.find_tree(text)?.id,
+            None => cx.position()?.tree.id,
         }]
     };
-    let loom = desk.loom.clone();
+    let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
     let write = |out: &mut dyn Write| Ok(jsonl::export(&*snapshot, &trees, out)?);
     match &args.output {
         Some(file) => {
             let exported = to_file(file, args.force, write)?;
-            desk.say(&exported, || {
+            cx.print_value(&exported, || {
                 let (trees, nodes) = (count(exported.trees, "tree"), count(exported.nodes, "node"));
                 format!("{}  {trees}, {nodes}", one_line(&file.display().to_string()))
             })
         }
-        None if desk.out.terminal => {
-            write(&mut ExportJson { out: desk.out, line: Vec::new() })?;
+        None if cx.out.terminal => {
+            write(&mut ExportJson { out: cx.out, line: Vec::new() })?;
             Ok(())
         }
         None => {
-            let mut out = BufWriter::new(desk.out.raw()?);
+            let mut out = BufWriter::new(cx.out.raw()?);
             write(&mut out)?;
             Ok(out.flush()?)
         }
     }
 }
 
-/// Writes a file whole or not at all: a file that could not be finished is taken away again.
+/// Writes a file completely or not at all: a partial file is removed.
 fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     if path.exists() && !force {
         return Err(CliError::Failed {
-            message: format!("{} is there already; nothing was written", path.display()),
-            hint: Some("--force writes over it".to_owned()),
+            message: format!("{} already exists; nothing was written", path.display()),
+            hint: Some("--force overwrites it".to_owned()),
         });
     }
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
-    let cannot = |e| CliError::io(format!("writing {}", path.display()), e);
+    let write_error = |e| CliError::io(format!("writing {}", path.display()), e);
     let unnamed = unnamed_file(path);
     let is_unnamed = unnamed.is_some();
     let file = unnamed.map_or_else(|| File::create(&part), Ok);
-    let mut file = BufWriter::new(file.map_err(cannot)?);
+    let mut file = BufWriter::new(file.map_err(write_error)?);
     let written = write(&mut file).and_then(|written| {
-        file.flush().and_then(|()| file.get_ref().sync_all()).map_err(cannot)?;
+        file.flush().and_then(|()| file.get_ref().sync_all()).map_err(write_error)?;
         if is_unnamed {
-            name_file(file.get_ref(), Path::new(&part)).map_err(cannot)?;
+            name_file(file.get_ref(), Path::new(&part)).map_err(write_error)?;
         }
-        std::fs::rename(&part, path).map_err(cannot)?;
+        std::fs::rename(&part, path).map_err(write_error)?;
         Ok(written)
     });
     if written.is_err() {
-        // The first error counts; this file is only litter.
+        // The first error is reported, not one of this cleanup.
         let _ = std::fs::remove_file(&part);
     }
     written
 }
 
-/// A file without a name in the folder of `path`: of a killed process nothing is left. `None` where the system has none.
+/// Creates an unnamed file in the folder of `path`, which disappears if the process is killed. Returns `None` where the
+/// system has none.
 #[cfg(target_os = "linux")]
 fn unnamed_file(path: &Path) -> Option<File> {
     use rustix::fs::{Mode, OFlags};
@@ -147,7 +149,7 @@ fn unnamed_file(path: &Path) -> Option<File> {
     rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok().map(File::from)
 }
 
-/// Gives a file without a name this one; a file that a killed process left under it goes.
+/// Links an unnamed file to `name`, and replaces a file that a killed process left there.
 #[cfg(target_os = "linux")]
 fn name_file(file: &File, name: &Path) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;
@@ -170,7 +172,7 @@ fn name_file(_: &File, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// JSON lines on their way to a terminal, with everything escaped that it would obey.
+/// A writer that escapes JSON lines for a terminal.
 struct ExportJson<'a> {
     out: &'a mut CliOutput,
     line: Vec<u8>,

@@ -1,4 +1,4 @@
-//! `loom import`: conversations from files. What is there already is skipped, so an import can be repeated.
+//! `loom import`: imports conversations from files. Known nodes are skipped, so an import can be repeated.
 
 use std::{
     fs::File,
@@ -18,13 +18,12 @@ use crate::cli::{
     show::short,
 };
 
-/// What `import` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The files; `-`: standard input
+    /// The files to import; `-`: standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What they are; `auto` looks at each
+    /// The format; `auto` detects it for each file
     #[arg(long, default_value = "auto", value_parser = ["auto", "loomtree", "pi"])]
     format: String,
 }
@@ -36,57 +35,56 @@ struct ImportJson<'a> {
     imported: &'a Imported,
 }
 
-/// Imports each file.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let format = match args.format.as_str() {
         "loomtree" => Some(Format::Loomtree),
         "pi" => Some(Format::Pi),
         _ => None,
     };
     for file in &args.files {
-        let imported = import(file, format, desk)?;
-        tell(file, &imported, desk)?;
+        let imported = import(file, format, cx)?;
+        print_summary(file, &imported, cx)?;
     }
     Ok(())
 }
 
-/// Whether a file is a device; a pipe is none.
-fn is_device(found: &std::fs::Metadata) -> bool {
+/// True if a file is a device. A pipe is not one.
+fn is_device(metadata: &std::fs::Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt as _;
-        found.file_type().is_char_device() || found.file_type().is_block_device()
+        metadata.file_type().is_char_device() || metadata.file_type().is_block_device()
     }
     #[cfg(not(unix))]
-    !found.is_file()
+    !metadata.is_file()
 }
 
-fn import(path: &Path, format: Option<Format>, desk: &CommandContext<'_>) -> Result<Imported> {
+fn import(path: &Path, format: Option<Format>, cx: &CommandContext<'_>) -> Result<Imported> {
     let name = path.display().to_string();
-    let cannot = |e| CliError::io(format!("reading {name}"), e);
+    let read_error = |e| CliError::io(format!("reading {name}"), e);
     let (mut input, size): (Box<dyn BufRead>, u64) = if path == Path::new("-") {
         (Box::new(io::stdin().lock()), 0)
     } else {
-        let file = File::open(path).map_err(cannot)?;
-        let found = file.metadata().map_err(cannot)?;
-        if !found.is_file() && is_device(&found) {
-            return Err(CliError::failed(format!("{name} is a device, which has no end")));
+        let file = File::open(path).map_err(read_error)?;
+        let metadata = file.metadata().map_err(read_error)?;
+        if !metadata.is_file() && is_device(&metadata) {
+            return Err(CliError::failed(format!("{name} is a device, not a file")));
         }
-        let size = found.len();
+        let size = metadata.len();
         (Box::new(BufReader::with_capacity(1 << 16, file)), size)
     };
     let bar = progress::bar("importing", size, true);
-    let imported = archive::import(&desk.actor(), format, &name, &mut *input, &mut |bytes| bar.set_position(bytes));
+    let imported = archive::import(&cx.actor(), format, &name, &mut *input, &mut |bytes| bar.set_position(bytes));
     bar.finish_and_clear();
     imported.map_err(|error| match error {
-        ArchiveError::Io(error) => cannot(error),
+        ArchiveError::Io(error) => read_error(error),
         other => other.into(),
     })
 }
 
-fn tell(file: &Path, imported: &Imported, desk: &mut CommandContext<'_>) -> Result<()> {
-    if desk.out.json {
-        return Ok(desk.out.json(&ImportJson { file, imported })?);
+fn print_summary(file: &Path, imported: &Imported, cx: &mut CommandContext<'_>) -> Result<()> {
+    if cx.out.json {
+        return Ok(cx.out.json(&ImportJson { file, imported })?);
     }
     let mut facts = vec![
         count(imported.trees.len() as u64, "tree"),
@@ -94,15 +92,15 @@ fn tell(file: &Path, imported: &Imported, desk: &mut CommandContext<'_>) -> Resu
         count(imported.nodes, "new node"),
     ];
     if imported.skipped > 0 {
-        facts.push(format!("{} there already", imported.skipped));
+        facts.push(format!("{} known already", imported.skipped));
     }
     let name = one_line(&file.display().to_string());
-    writeln!(desk.out, "{}  {}: {}", paint(BOLD, name), imported.format, facts.join(", "))?;
+    writeln!(cx.out, "{}  {}: {}", paint(BOLD, name), imported.format, facts.join(", "))?;
     for problem in &imported.problems {
-        writeln!(desk.out, "  {}", one_line(problem))?;
+        writeln!(cx.out, "  {}", one_line(problem))?;
     }
     for tree in imported.trees.iter().take(3) {
-        writeln!(desk.out, "  loom trees --use {}", short(*tree))?;
+        writeln!(cx.out, "  loom trees --use {}", short(*tree))?;
     }
     Ok(())
 }

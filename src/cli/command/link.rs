@@ -1,4 +1,4 @@
-//! `loom link` and `loom unlink`: links from a node to a node, a tree or a document.
+//! `loom link` and `loom unlink`: link a node to a node, a tree or a document, or remove links.
 
 use loomtree::types::{LinkTarget, Op};
 
@@ -8,60 +8,59 @@ use crate::cli::{
     output::{ID, count, paint},
 };
 
-/// What `link` reads.
+/// The arguments of `link`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The node that the link starts from
+    /// The source node's id
     id: String,
-    /// A node, `tree:TREE`, or `doc:NAME` with `#Section` if one is meant
+    /// The target: a node, `tree:TREE`, `doc:NAME` or `doc:NAME#Section`
     target: String,
-    /// Why they are linked
+    /// A note on the link
     #[arg(long)]
     note: Option<String>,
 }
 
-/// What `unlink` reads.
+/// The arguments of `unlink`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct UnlinkArgs {
-    /// The node
+    /// The node's id
     id: String,
-    /// What it is linked with: a node, `tree:TREE`, or `doc:NAME`
+    /// The other end: a node, `tree:TREE`, or `doc:NAME`
     target: String,
 }
 
-/// Makes the link.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let node = desk.node(&here, &args.id)?;
-    let target = target(&args.target, &here, desk)?;
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let node = cx.node(&current, &args.id)?;
+    let target = target(&args.target, &current, cx)?;
     let receipt = actor.link(node.id, target, args.note)?;
-    desk.done(Op::Link, &receipt, || format!("{}  linked", paint(ID, &node.local)))
+    cx.print_receipt(Op::Link, &receipt, || format!("{}  linked", paint(ID, &node.local)))
 }
 
-/// Takes the links away.
-pub(crate) fn unlink(args: &UnlinkArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let node = desk.node(&here, &args.id)?;
-    let receipt = actor.unlink(node.id, &target(&args.target, &here, desk)?)?;
+/// Removes the links between the node and the target.
+pub(crate) fn unlink(args: &UnlinkArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let node = cx.node(&current, &args.id)?;
+    let receipt = actor.unlink(node.id, &target(&args.target, &current, cx)?)?;
     let taken = receipt.seq + 1 - receipt.group;
-    desk.done(Op::Unlink, &receipt, || format!("{}  {} taken away", paint(ID, &node.local), count(taken, "link")))
+    cx.print_receipt(Op::Unlink, &receipt, || format!("{}  {} removed", paint(ID, &node.local), count(taken, "link")))
 }
 
-fn target(text: &str, here: &CommandPosition, desk: &CommandContext<'_>) -> Result<LinkTarget> {
+fn target(text: &str, current: &CommandPosition, cx: &CommandContext<'_>) -> Result<LinkTarget> {
     if let Some(tree) = text.strip_prefix("tree:") {
-        return Ok(LinkTarget::Tree(desk.loom.find_tree(tree)?.id));
+        return Ok(LinkTarget::Tree(cx.loom.find_tree(tree)?.id));
     }
     if let Some(name) = text.strip_prefix("doc:") {
-        // A document may have a # in its name; the whole is tried first.
-        let whole = desk.loom.document(name);
+        // A document's name may contain `#`, so the whole text is tried first.
+        let whole = cx.loom.document(name);
         return match (whole, name.split_once('#')) {
             (Ok(document), _) => Ok(LinkTarget::Document { id: document.id, section: None }),
             (Err(_), Some((name, section))) => {
-                let id = desk.loom.document(name.trim())?.id;
+                let id = cx.loom.document(name.trim())?.id;
                 Ok(LinkTarget::Document { id, section: Some(section.trim().to_owned()) })
             }
             (Err(error), None) => Err(error.into()),
         };
     }
-    Ok(LinkTarget::Node(desk.node(here, text)?.id))
+    Ok(LinkTarget::Node(cx.node(current, text)?.id))
 }

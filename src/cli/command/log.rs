@@ -1,4 +1,4 @@
-//! `loom log`: the journal, the newest entry first.
+//! `loom log`: prints the journal, the newest entry first.
 
 use std::io::Write as _;
 
@@ -12,54 +12,54 @@ use crate::cli::{
     sanitize::{cut, sanitize},
 };
 
-/// What `log` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// At most so many entries; 0: all
+    /// Maximum number of entries; 0: all
     #[arg(long, short = 'n', default_value_t = 30, value_name = "COUNT")]
     limit: u32,
-    /// Only entries before this number
+    /// Show only entries before this number
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "NUMBER")]
     before: u64,
-    /// Of all trees, documents and agents
+    /// Show entries of all trees, documents and agents
     #[arg(long, conflicts_with = "tree")]
     all: bool,
 }
 
-/// Entries that are read at once.
-const PAGE: u32 = 500;
+/// Entries read in one query.
+const JOURNAL_PAGE_ENTRIES: u32 = 500;
 
 #[derive(Serialize)]
 struct LogEntryJson<'a> {
     #[serde(flatten)]
     entry: &'a JournalEntry,
     agent: &'a str,
-    told: String,
+    #[serde(rename = "told")]
+    description: String,
 }
 
-/// Prints the journal of the tree, or of everything.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let tree = if args.all { None } else { desk.find_here()?.map(|here| here.tree.id) };
+/// Prints the journal of the tree, or of the whole database.
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let tree = if args.all { None } else { cx.try_position()?.map(|current| current.tree.id) };
     let mut before = args.before;
     let mut left = if args.limit == 0 { u32::MAX } else { args.limit };
-    let now = desk.now();
+    let now = cx.now();
     while left > 0 {
-        let limit = left.min(PAGE);
-        let entries = desk.loom.snapshot()?.journal(JournalFilter { tree, before, limit })?;
+        let limit = left.min(JOURNAL_PAGE_ENTRIES);
+        let entries = cx.loom.snapshot()?.journal(JournalFilter { tree, before, limit })?;
         for entry in &entries {
-            let name = desk.name(entry.agent).to_owned();
-            let told = describe_entry(&*desk.loom.snapshot()?, entry)?;
-            if desk.out.json {
-                let told = told.words(&|id| id.to_string(), &quoted);
-                desk.out.json(&LogEntryJson { entry, agent: &name, told })?;
+            let name = cx.name(entry.agent).to_owned();
+            let description = describe_entry(&*cx.loom.snapshot()?, entry)?;
+            if cx.out.json {
+                let description = description.words(&|id| id.to_string(), &quoted);
+                cx.out.json(&LogEntryJson { entry, agent: &name, description })?;
                 continue;
             }
-            let what = told.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
-            // The further changes of an operation stand below it.
+            let text = description.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
+            // Further changes of one operation are indented.
             let within = if entry.seq == entry.group { "" } else { "  " };
             let age = paint(DIM, format!("{:>8}", entry.at.age(now)));
-            let line = format!("{:>6}  {age}  {:<14}  {within}{what}", entry.seq, cut(&name, 14));
-            writeln!(desk.out, "{line}")?;
+            let line = format!("{:>6}  {age}  {:<14}  {within}{text}", entry.seq, cut(&name, 14));
+            writeln!(cx.out, "{line}")?;
         }
         let Some(last) = entries.last().filter(|last| last.seq > 1) else { return Ok(()) };
         before = last.seq;

@@ -1,4 +1,4 @@
-//! `loom man`: the manual page, or a page for each command.
+//! `loom man`: prints the manual page, or writes a page for each command.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,9 @@ use crate::cli::{
     output::CliOutput,
 };
 
-/// What `man` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write a page for every command into this folder
+    /// Write one page for each command into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `loom merge`: a node that draws on several.
+//! `loom merge`: writes a node that is linked to several others.
 
 use loomtree::types::Op;
 
@@ -9,25 +9,24 @@ use crate::cli::{
     output::{ID, count, paint},
 };
 
-/// What `merge` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The nodes; the new one continues the first and is linked to each
+    /// The nodes to merge; the new node continues the first and is linked to each
     #[arg(required = true, num_args = 2.., value_name = "ID")]
     ids: Vec<String>,
-    /// What the new node says; `-` or nothing: standard input, or your editor
+    /// The text of the new node; `-` or nothing: standard input, or your editor
     #[arg(long, short = 'm', value_name = "TEXT")]
     text: Option<String>,
 }
 
-/// Writes the node.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let nodes = args.ids.iter().map(|id| desk.node(&here, id)).collect::<Result<Vec<_>>>()?;
+/// Writes the merged node.
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let nodes = args.ids.iter().map(|id| cx.node(&current, id)).collect::<Result<Vec<_>>>()?;
     let parts: Vec<&str> = nodes.iter().map(|node| node.content.as_str()).collect();
-    let text = input::text(args.text, &parts.join("\n\n"))?;
+    let text = input::read_text(args.text, &parts.join("\n\n"))?;
     let ids: Vec<_> = nodes.iter().map(|node| node.id).collect();
     let receipt = actor.merge(&ids, &text)?;
     let local = receipt.nodes.first().map(|node| paint(ID, &node.local)).unwrap_or_default();
-    desk.done(Op::Merge, &receipt, || format!("{local}  draws on {}", count(ids.len() as u64, "node")))
+    cx.print_receipt(Op::Merge, &receipt, || format!("{local}  draws on {}", count(ids.len() as u64, "node")))
 }

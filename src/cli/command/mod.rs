@@ -1,4 +1,4 @@
-//! The commands, one a file of one shape: `Args` is what clap reads, `run` does it.
+//! The commands, one for each file: `Args` is parsed by clap, `run` executes the command.
 
 mod agents;
 mod annotate;
@@ -57,44 +57,44 @@ use loomtree::tools::Tool;
 
 use super::{args::Globals, command_context::CommandContext, error::Result, output::CliOutput};
 
-/// What can be done.
+/// The subcommands of `loom`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// Start a tree with its first words
+    /// Create a tree with its first node
     New(new::Args),
-    /// List trees, or take one up
+    /// List trees, or select one
     Trees(trees::Args),
-    /// Draw the tree
+    /// Draw the tree as an outline
     Tree(tree::Args),
-    /// Read the conversation up to here, or one node with all that belongs to it
+    /// Print the path to your position, or one node with its children, notes and links
     View(view::Args),
-    /// Find again what was said, by words, turn or tool
+    /// Search the archive by words, turns or tool
     Recall(recall::Args),
-    /// Add a node after the one where you are
+    /// Append a node after your position
     Say(say::Args),
-    /// Have a model continue
+    /// Generate continuations with a model
     Continue(continue_::Args),
-    /// Talk with an agent that acts by commands
+    /// Talk with an agent, which may run commands
     Chat(chat::Args),
-    /// Hand a goal to agents that plan, work beside each other, and verify
+    /// Give a goal to agents that plan, work in parallel and verify
     Delegate(delegate::Args),
-    /// List resumable sessions
+    /// List sessions that can be resumed
     Sessions(sessions::Args),
-    /// Go on with a session: the conversation stands where it stood
+    /// Resume a session at its last position
     Resume(resume::Args),
-    /// Show what a model would be sent from here
+    /// Print the prompt that a model would get
     Context(context::Args),
-    /// Run arrow lines as a model would, and print the answers
+    /// Run arrow lines as a model would, and print the replies
     Do(do_::Args),
-    /// Go to another node
+    /// Move to another node
     Switch(switch::Args),
-    /// Edit a node; the original stays
+    /// Edit a node; the original is kept
     Edit(edit::Args),
-    /// Write a note on a node
+    /// Add a note to a node
     Annotate(annotate::Args),
     /// Link a node to a node, a tree or a document
     Link(link::Args),
-    /// Take links away
+    /// Remove links
     Unlink(link::UnlinkArgs),
     /// Bookmark a node, or list bookmarks
     Bookmark(bookmark::Args),
@@ -102,70 +102,70 @@ pub(crate) enum CliCommand {
     Prune(prune::Args),
     /// Show a hidden branch again
     Restore(prune::RestoreArgs),
-    /// Keep a node out of what models read
+    /// Exclude a node from models' context
     Exclude(exclude::Args),
-    /// Let models read a node again
+    /// Include an excluded node again
     Include(exclude::IncludeArgs),
-    /// Write a node that draws on several
+    /// Write a node that merges several
     Merge(merge::Args),
-    /// Cut a node in two
+    /// Split a node in two
     Split(split::Args),
     /// Copy a branch under another node
     Copy(branch::CopyArgs),
     /// Move a branch under another node
     Move(branch::MoveArgs),
-    /// Take your last change back
+    /// Revert your last change
     Undo(undo::Args),
-    /// Do again what undo took back
+    /// Repeat a reverted change
     Redo(undo::RedoArgs),
-    /// Show who did what and when
+    /// Print the journal of changes
     Log(log::Args),
-    /// Sum tokens and money, and say whose branches were taken up
+    /// Print tokens, costs and how often continuations were used
     Stats(stats::Args),
     /// Change the title, description or system prompt of the tree
     Rename(rename::Args),
-    /// Put the tree away, or take it out again
+    /// Hide the tree from lists, or show it again
     Archive(archive::Args),
     /// Read and write documents
     Docs(docs::Args),
-    /// List, make and change agents
+    /// List, add and change agents
     Agents(agents::Args),
-    /// Show which models there are, or fetch one
+    /// List models, or download one
     Models(models::Args),
-    /// Bring in conversations from files
+    /// Import conversations from files
     Import(import::Args),
-    /// Write trees or a path out
+    /// Export trees or a path
     Export(export::Args),
-    /// Check everything in the database
+    /// Check all hashes and counts of the database
     Verify(verify::Args),
-    /// Recalculate counts
+    /// Recompute counts and the search index
     Rebuild(rebuild::Args),
-    /// Copy the database, also while others write
+    /// Copy the database while others may write
     Backup(backup::Args),
-    /// Remove content for good
+    /// Remove content permanently
     Purge(purge::Args),
-    /// Walk and grow a sample tree
+    /// Show the commands on a sample tree
     Demo(demo::Args),
-    /// Check the program, its files and its models, and say what to do
+    /// Check the program, its files and its models
     Doctor(doctor::Args),
-    /// Show the configuration, or begin one
+    /// Show the configuration, or create a file
     Config(config::Args),
-    /// Tell what arrow lines on standard input come to, as JSON
+    /// Parse arrow lines of standard input, and print them as JSON
     Parse(parse::Args),
-    /// Print a script that completes commands in your shell
+    /// Print a completion script for your shell
     Completions(completions::Args),
     /// Print the manual page
     Man(man::Args),
 }
 
 impl CliCommand {
-    /// Whether it makes the database if that is not there: where something is put in.
+    /// True if the command creates a missing database, because it adds content.
     fn makes_database(&self) -> bool {
         matches!(self, Self::New(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
     }
 
-    /// The tool whose permission the acting agent needs. Looking is the person's at the terminal, whoever acts; arrow
-    /// lines are checked one by one.
+    /// Returns the tool whose permission the acting agent needs. Reading needs none at the terminal; arrow lines are
+    /// checked one by one.
     fn tool(&self) -> Option<Tool> {
         Some(match self {
             Self::New(_)
@@ -197,7 +197,6 @@ impl CliCommand {
     }
 }
 
-/// Runs a command.
 pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let Some(command) = command else { return default::run(globals, out) };
     match command {
@@ -209,60 +208,60 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
         CliCommand::Man(args) => man::run(args, out),
         command => {
             let create = command.makes_database();
-            let mut desk = CommandContext::open(globals, out, create)?;
+            let mut cx = CommandContext::open(globals, out, create)?;
             if let Some(tool) = command.tool() {
-                desk.allow(tool)?;
+                cx.allow(tool)?;
             }
-            run_at(command, &mut desk)
+            run_at(command, &mut cx)
         }
     }
 }
 
-fn run_at(command: CliCommand, desk: &mut CommandContext<'_>) -> Result<()> {
+fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
     match command {
-        CliCommand::New(args) => new::run(args, desk),
-        CliCommand::Trees(args) => trees::run(&args, desk),
-        CliCommand::Tree(args) => tree::run(&args, desk),
-        CliCommand::View(args) => view::run(&args, desk),
-        CliCommand::Recall(args) => recall::run(&args, desk),
-        CliCommand::Say(args) => say::run(args, desk),
-        CliCommand::Continue(args) => continue_::run(&args, desk),
-        CliCommand::Chat(args) => chat::run(args, desk),
-        CliCommand::Delegate(args) => delegate::run(args, desk),
-        CliCommand::Sessions(args) => sessions::run(&args, desk),
-        CliCommand::Resume(args) => resume::run(args, desk),
-        CliCommand::Context(args) => context::run(&args, desk),
-        CliCommand::Do(args) => do_::run(args, desk),
-        CliCommand::Switch(args) => switch::run(&args, desk),
-        CliCommand::Edit(args) => edit::run(args, desk),
-        CliCommand::Annotate(args) => annotate::run(args, desk),
-        CliCommand::Link(args) => link::run(args, desk),
-        CliCommand::Unlink(args) => link::unlink(&args, desk),
-        CliCommand::Bookmark(args) => bookmark::run(&args, desk),
-        CliCommand::Prune(args) => prune::run(&args, desk),
-        CliCommand::Restore(args) => prune::restore(&args, desk),
-        CliCommand::Exclude(args) => exclude::run(&args, desk),
-        CliCommand::Include(args) => exclude::include(&args, desk),
-        CliCommand::Merge(args) => merge::run(args, desk),
-        CliCommand::Split(args) => split::run(args, desk),
-        CliCommand::Copy(args) => branch::copy(&args, desk),
-        CliCommand::Move(args) => branch::move_(&args, desk),
-        CliCommand::Undo(args) => undo::run(&args, desk),
-        CliCommand::Redo(args) => undo::redo(&args, desk),
-        CliCommand::Log(args) => log::run(&args, desk),
-        CliCommand::Stats(args) => stats::run(&args, desk),
-        CliCommand::Rename(args) => rename::run(args, desk),
-        CliCommand::Archive(args) => archive::run(&args, desk),
-        CliCommand::Demo(args) => demo::run(&args, desk),
-        CliCommand::Docs(args) => docs::run(args, desk),
-        CliCommand::Agents(args) => agents::run(args, desk),
-        CliCommand::Import(args) => import::run(&args, desk),
-        CliCommand::Export(args) => export::run(&args, desk),
-        CliCommand::Verify(args) => verify::run(&args, desk),
-        CliCommand::Rebuild(args) => rebuild::run(&args, desk),
-        CliCommand::Backup(args) => backup::run(&args, desk),
-        CliCommand::Purge(args) => purge::run(&args, desk),
-        // These need no database and were run before.
+        CliCommand::New(args) => new::run(args, cx),
+        CliCommand::Trees(args) => trees::run(&args, cx),
+        CliCommand::Tree(args) => tree::run(&args, cx),
+        CliCommand::View(args) => view::run(&args, cx),
+        CliCommand::Recall(args) => recall::run(&args, cx),
+        CliCommand::Say(args) => say::run(args, cx),
+        CliCommand::Continue(args) => continue_::run(&args, cx),
+        CliCommand::Chat(args) => chat::run(args, cx),
+        CliCommand::Delegate(args) => delegate::run(args, cx),
+        CliCommand::Sessions(args) => sessions::run(&args, cx),
+        CliCommand::Resume(args) => resume::run(args, cx),
+        CliCommand::Context(args) => context::run(&args, cx),
+        CliCommand::Do(args) => do_::run(args, cx),
+        CliCommand::Switch(args) => switch::run(&args, cx),
+        CliCommand::Edit(args) => edit::run(args, cx),
+        CliCommand::Annotate(args) => annotate::run(args, cx),
+        CliCommand::Link(args) => link::run(args, cx),
+        CliCommand::Unlink(args) => link::unlink(&args, cx),
+        CliCommand::Bookmark(args) => bookmark::run(&args, cx),
+        CliCommand::Prune(args) => prune::run(&args, cx),
+        CliCommand::Restore(args) => prune::restore(&args, cx),
+        CliCommand::Exclude(args) => exclude::run(&args, cx),
+        CliCommand::Include(args) => exclude::include(&args, cx),
+        CliCommand::Merge(args) => merge::run(args, cx),
+        CliCommand::Split(args) => split::run(args, cx),
+        CliCommand::Copy(args) => branch::copy(&args, cx),
+        CliCommand::Move(args) => branch::move_(&args, cx),
+        CliCommand::Undo(args) => undo::run(&args, cx),
+        CliCommand::Redo(args) => undo::redo(&args, cx),
+        CliCommand::Log(args) => log::run(&args, cx),
+        CliCommand::Stats(args) => stats::run(&args, cx),
+        CliCommand::Rename(args) => rename::run(args, cx),
+        CliCommand::Archive(args) => archive::run(&args, cx),
+        CliCommand::Demo(args) => demo::run(&args, cx),
+        CliCommand::Docs(args) => docs::run(args, cx),
+        CliCommand::Agents(args) => agents::run(args, cx),
+        CliCommand::Import(args) => import::run(&args, cx),
+        CliCommand::Export(args) => export::run(&args, cx),
+        CliCommand::Verify(args) => verify::run(&args, cx),
+        CliCommand::Rebuild(args) => rebuild::run(&args, cx),
+        CliCommand::Backup(args) => backup::run(&args, cx),
+        CliCommand::Purge(args) => purge::run(&args, cx),
+        // `run` executes these commands without a database.
         CliCommand::Config(_)
         | CliCommand::Doctor(_)
         | CliCommand::Models(_)

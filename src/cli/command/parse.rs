@@ -1,4 +1,5 @@
-//! `loom parse`: what arrow lines come to, as one JSON object a line. For checks and editors; it needs no database.
+//! `loom parse`: prints the parsed form of arrow lines, one JSON object a line. For tests and editors; it needs no
+//! database.
 
 use std::io::{self, BufRead as _};
 
@@ -10,15 +11,14 @@ use crate::cli::{
     output::CliOutput,
 };
 
-/// What `parse` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Explain for each line how it was understood; fenced code is passed over, as `loom do` does
+    /// Print how each line was interpreted; fenced code is skipped, as in `loom do`
     #[arg(long)]
     explain: bool,
 }
 
-/// A line that is not run, as it is printed.
+/// The JSON form of a refused line.
 #[derive(Serialize)]
 struct RefusedLine<'a> {
     error: ParseErrorCode,
@@ -27,7 +27,7 @@ struct RefusedLine<'a> {
     probable: &'a [String],
 }
 
-/// Reads lines on standard input and prints what each asks for.
+/// Parses lines of standard input and prints the results.
 pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
     let mut input = io::stdin().lock();
     let (mut bytes, mut fenced) = (Vec::new(), false);

@@ -1,4 +1,4 @@
-//! `loom purge`: content removed for good, and what is left of it elsewhere named. The only command that asks.
+//! `loom purge`: removes content permanently after confirmation, and lists where copies may remain.
 
 use std::{io::Write as _, path::PathBuf};
 
@@ -19,115 +19,117 @@ use crate::cli::{
     show::short,
 };
 
-/// What `purge` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to empty
+    /// The kind of content to purge
     #[arg(value_enum, required_unless_present = "check")]
     what: Option<PurgeKind>,
-    /// Its id; a tree also by its title
+    /// The id; for a tree also its title
     #[arg(required_unless_present = "check")]
     id: Option<String>,
-    /// Count the places where the database's files still hold this text, and purge nothing
+    /// Count occurrences of this text in the database's files, and purge nothing
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["what", "id", "yes"])]
     check: Option<String>,
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long, short)]
     yes: bool,
 }
 
-/// What can be purged.
+/// The kind of content to purge.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PurgeKind {
-    /// One node.
+    /// One node
     Node,
-    /// Every node that a session wrote.
+    /// Every node that a session wrote
     Session,
-    /// A whole tree.
+    /// A whole tree
     Tree,
 }
 
-/// Asks, and purges.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+/// Asks for confirmation and purges.
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let Some(text) = &args.check {
-        return check(text, desk);
+        return check(text, cx);
     }
     let (Some(kind), Some(id)) = (args.what, args.id.as_deref()) else {
-        return Err(CliError::usage("say what to purge, and its id"));
+        return Err(CliError::usage("name the kind of content and its id"));
     };
     let (target, word, what) = match kind {
         PurgeKind::Node => {
-            let here = desk.here()?;
-            let node = desk.node(&here, id)?;
+            let current = cx.position()?;
+            let node = cx.node(&current, id)?;
             (PurgeTarget::Node(node.id), node.local.to_string(), format!("the node \"{}\"", cut(&node.content, 50)))
         }
         PurgeKind::Session => {
-            let id: SessionId = id.parse().map_err(|_| CliError::usage("a session is named by its whole ULID"))?;
-            let session = desk.loom.session(id)?;
-            let what = format!("what {} wrote in {} turns of a session", desk.name(session.agent), session.turns);
+            let id: SessionId = id.parse().map_err(|_| CliError::usage("name the session by its full ULID"))?;
+            let session = cx.loom.session(id)?;
+            let what = format!("what {} wrote in {} turns of a session", cx.name(session.agent), session.turns);
             (PurgeTarget::Session(id), id.to_string(), what)
         }
         PurgeKind::Tree => {
-            let tree = desk.loom.find_tree(id)?;
+            let tree = cx.loom.find_tree(id)?;
             let what = format!("the tree \"{}\" with {}", cut(&tree.title, 50), count(tree.counts.nodes, "node"));
             (PurgeTarget::Tree(tree.id), short(tree.id), what)
         }
     };
-    let question = format!("This removes {what} for good; undo cannot bring it back. Backups and exports keep it.");
+    let question = format!("This removes {what} permanently; undo cannot restore it. Backups and exports keep it.");
     input::confirm(&question, &[&word, id], args.yes)?;
-    let copies = desk.loom.snapshot()?.copies(target)?;
-    let receipt = desk.actor().purge(target)?;
-    desk.done(Op::Purge, &receipt, || format!("{} purged", count(receipt.affected, "node")))?;
-    name_leftovers(&copies, desk)
+    let copies = cx.loom.snapshot()?.copies(target)?;
+    let receipt = cx.actor().purge(target)?;
+    cx.print_receipt(Op::Purge, &receipt, || format!("{} purged", count(receipt.affected, "node")))?;
+    name_leftovers(&copies, cx)
 }
 
-/// Names what may hold the same words and was not purged: nodes on standard output, files on standard error.
-fn name_leftovers(copies: &[Node], desk: &mut CommandContext<'_>) -> Result<()> {
+/// Lists where copies of purged text may remain: nodes and files.
+fn name_leftovers(copies: &[Node], cx: &mut CommandContext<'_>) -> Result<()> {
     let mut err = std::io::stderr().lock();
-    let mut say = |line: String| writeln!(err, "{line}").map_err(|e| CliError::io("writing", e));
+    let mut print_leftover = |line: String| writeln!(err, "{line}").map_err(|e| CliError::io("writing", e));
     for node in copies {
-        say(format!("left: [{}], a copy, edit or half of the same words: `loom purge node {}`", node.local, node.id))?;
+        print_leftover(format!(
+            "left: [{}], a copy, edit or half of the same words: `loom purge node {}`",
+            node.local, node.id
+        ))?;
     }
-    for file in sidecar_files(&desk.db).unwrap_or_default().into_iter().filter(|file| !is_database(file, desk)) {
-        say(format!("left: {}, which may hold the same words", one_line(&file.display().to_string())))?;
+    for file in sidecar_files(&cx.db).unwrap_or_default().into_iter().filter(|file| !is_database(file, cx)) {
+        print_leftover(format!("left: {}, which may hold the same words", one_line(&file.display().to_string())))?;
     }
     Ok(())
 }
 
-/// Whether a file is the database or one that SQLite keeps beside it.
-fn is_database(file: &std::path::Path, desk: &CommandContext<'_>) -> bool {
+/// True if a file is the database, its write-ahead log or its shared memory file.
+fn is_database(file: &std::path::Path, cx: &CommandContext<'_>) -> bool {
     ["", "-wal", "-shm"].iter().any(|ending| {
-        let mut name = desk.db.clone().into_os_string();
+        let mut name = cx.db.clone().into_os_string();
         name.push(ending);
         file.file_name() == PathBuf::from(name).file_name()
     })
 }
 
-/// A file and the places where it holds a text.
+/// A file with the number of occurrences of a text.
 #[derive(Serialize)]
-struct Holds {
+struct TextMatches {
     file: PathBuf,
     count: u64,
 }
 
-/// Looks for a text in the database's files; finding it is an error.
-fn check(text: &str, desk: &mut CommandContext<'_>) -> Result<()> {
+/// Searches the database's files for a text. Finding it is an error.
+fn check(text: &str, cx: &mut CommandContext<'_>) -> Result<()> {
     let cannot = |e| CliError::io("reading the database's files", e);
     if text.is_empty() {
-        return Err(CliError::usage("there is no text to look for"));
+        return Err(CliError::usage("no text given"));
     }
     let mut files = Vec::new();
-    for file in sidecar_files(&desk.db).map_err(cannot)? {
+    for file in sidecar_files(&cx.db).map_err(cannot)? {
         let count = count_bytes(&file, text.as_bytes()).map_err(cannot)?;
-        files.push(Holds { file, count });
+        files.push(TextMatches { file, count });
     }
-    let found: Vec<&Holds> = files.iter().filter(|file| file.count > 0).collect();
-    for Holds { file, count: times } in found.iter().copied() {
+    let found: Vec<&TextMatches> = files.iter().filter(|file| file.count > 0).collect();
+    for TextMatches { file, count: times } in found.iter().copied() {
         let line = || format!("{}  {}", one_line(&file.display().to_string()), count(*times, "place"));
-        desk.say(&Holds { file: file.clone(), count: *times }, line)?;
+        cx.print_value(&TextMatches { file: file.clone(), count: *times }, line)?;
     }
     match found.len() as u64 {
-        0 => desk.say(&files, || format!("none of {} holds it", count(files.len() as u64, "file"))),
-        left => Err(CliError::failed(format!("{} of the database still hold it", count(left, "file")))),
+        0 => cx.print_value(&files, || format!("not found in {}", count(files.len() as u64, "file"))),
+        left => Err(CliError::failed(format!("{} of the database still contain it", count(left, "file")))),
     }
 }

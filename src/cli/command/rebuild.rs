@@ -1,22 +1,20 @@
-//! `loom rebuild`: everything that is derived, computed anew.
+//! `loom rebuild`: recomputes derived data: counts, the search index and session state.
 
 use crate::cli::{command_context::CommandContext, error::Result, output::count, progress};
 
-/// What `rebuild` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-/// Computes counts and the index anew.
-pub(crate) fn run(_: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(_: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let line = progress::line("counting");
-    let rebuilt = desk.loom.store().rebuild();
+    let rebuilt = cx.loom.store().rebuild();
     line.finish_and_clear();
     let rebuilt = rebuilt?;
     let mut indexed = format!("the words of {} are indexed anew", count(rebuilt.indexed, "node"));
     if rebuilt.registers > 0 {
         indexed.push_str(&format!("; {} made again from the archive", count(rebuilt.registers, "state register")));
     }
-    desk.say(&rebuilt, || match (rebuilt.nodes, rebuilt.trees) {
+    cx.print_value(&rebuilt, || match (rebuilt.nodes, rebuilt.trees) {
         (0, 0) => format!("every count was right; {indexed}"),
         (nodes, trees) => format!("set right: {} and {}; {indexed}", count(nodes, "node"), count(trees, "tree")),
     })

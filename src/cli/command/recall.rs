@@ -1,4 +1,4 @@
-//! `loom recall`: what was said, found again by words, by turn or by tool.
+//! `loom recall`: searches the archive by words, turns, tool or position.
 
 use std::{
     collections::HashSet,
@@ -22,81 +22,93 @@ use crate::cli::{
     models,
     output::{BOLD, DIM, ID, MARK, paint},
     sanitize::{cut, one_line, sanitize},
-    show::{NodeJson, author},
+    show::{NodeJson, author, text_or_calls},
 };
 
-/// Turns that are shown at the most.
-const TURNS: u32 = 10_000;
+/// Default limit of turns.
+const MAX_TURNS: u32 = 10_000;
 
-/// Hits and results that are shown, if no other number is asked for.
-const HITS: u32 = 20;
+/// Default limit of hits and tool results.
+const DEFAULT_HITS: u32 = 20;
 
-/// Words that are named where nothing was found.
-const WORDS: usize = 12;
+/// Maximum number of hits and tool results.
+const MAX_HITS: u32 = 200;
 
-/// What `recall` reads.
+/// Default number of nodes on each side of `--around`.
+const DEFAULT_NEIGHBORS: u32 = 5;
+
+/// Search words listed when there are no hits.
+const MAX_LISTED_WORDS: usize = 12;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A question or words; what is in double quotes comes first where it stands so
-    #[arg(required_unless_present_any = ["turns", "of_tool", "summary"])]
+    /// A question or words to search for; text in double quotes is searched for literally
+    #[arg(required_unless_present_any = ["turns", "tool", "summary", "around"])]
     words: Vec<String>,
-    /// Turns of a session, such as 5-10
-    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool", "place"])]
+    /// Print these turns of a session, such as 5-10
+    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "tool", "scope"])]
     turns: Option<String>,
-    /// Results of a tool, the newest first
+    /// Print results of this tool, the newest first
     #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
-    of_tool: Option<String>,
-    /// What a session has come to: counts, files, decisions
-    #[arg(long, conflicts_with_all = ["words", "turns", "of_tool", "place", "by", "path", "below", "from", "to", "kind", "limit"])]
+    tool: Option<String>,
+    /// Print a summary of a session: counts, files, decisions
+    #[arg(long, conflicts_with_all = ["words", "turns", "tool", "scope", "by", "path", "below", "from", "to", "kind", "limit"])]
     summary: bool,
-    /// Which session, by its id or a part of it [default: the one that spoke last in this tree]
-    #[arg(long, value_name = "ID", conflicts_with = "place")]
+    /// Print the nodes before and after this node, at most so many on each side as -n says [default: 5]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["words", "turns", "tool", "summary", "session", "scope", "by", "path", "below", "from", "to", "kind", "failed", "exact", "count", "sort"])]
+    around: Option<String>,
+    /// The session, by its id or a part of it [default: the most recent session with a turn in this tree]
+    #[arg(long, value_name = "ID", conflicts_with = "scope")]
     session: Option<String>,
-    /// Where to look
+    /// The scope of the search
     #[arg(long = "in", visible_alias = "scope", value_name = "WHERE", default_value = "tree")]
-    place: PlaceJson,
-    /// Only by this author: human, model, tool, system, or an agent's name
+    scope: RecallScopeArg,
+    /// Match only this author: human, model, tool, system, or an agent's name
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
-    /// Only on the path to a node
+    /// Match only the path to this node
     #[arg(long, value_name = "ID", conflicts_with = "below")]
     path: Option<String>,
-    /// Only a node and what hangs below it
+    /// Match only this node and its descendants
     #[arg(long, value_name = "ID")]
     below: Option<String>,
-    /// Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00, by UTC) or an age (2h, 3d, 11mo)
+    /// Match only nodes since then: a day (2026-11-22, yesterday), a time in UTC (2026-11-22T14:00) or an age (2h, 3d,
+    /// 11mo)
     #[arg(long, value_name = "WHEN")]
     from: Option<TimeSpec>,
-    /// Only until then
+    /// Match only nodes until then
     #[arg(long, value_name = "WHEN")]
     to: Option<TimeSpec>,
-    /// Only nodes of this kind: continuation, annotation, tool …
+    /// Match only this kind of node: continuation, annotation, tool …
     #[arg(long, value_name = "KIND")]
     kind: Option<EdgeKind>,
-    /// Only what holds the words as they stand
-    #[arg(long, conflicts_with_all = ["turns", "of_tool", "summary"])]
+    /// Match only results of failed tool calls
+    #[arg(long, conflicts_with = "summary")]
+    failed: bool,
+    /// Match the text literally
+    #[arg(long, conflicts_with_all = ["turns", "tool", "summary"])]
     exact: bool,
-    /// Figures alone, by author and tool
-    #[arg(long, conflicts_with_all = ["turns", "of_tool", "summary"])]
+    /// Print only the number of matches, by author and tool
+    #[arg(long, conflicts_with_all = ["turns", "tool", "summary"])]
     count: bool,
-    /// The order [default: the best first]
-    #[arg(long, value_name = "ORDER", value_parser = ["time"], conflicts_with_all = ["turns", "of_tool", "summary"])]
+    /// Sort the hits by time, the newest first [default: by score]
+    #[arg(long, value_name = "ORDER", value_parser = ["time"], conflicts_with_all = ["turns", "tool", "summary"])]
     sort: Option<String>,
-    /// At most so many [default: 20; of turns all]
+    /// Maximum number of results, 1 to 200 [default: 20; all turns; 5 nodes on each side]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: Option<u32>,
 }
 
-/// Where to look.
+/// The scope of a search.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum PlaceJson {
-    /// What the session caused
+enum RecallScopeArg {
+    /// Nodes of the session
     Session,
-    /// The tree
+    /// Nodes of the tree
     Tree,
-    /// What sessions in this workspace caused
+    /// Nodes of sessions in this workspace
     Workspace,
-    /// The whole database
+    /// All nodes of the database
     All,
 }
 
@@ -107,7 +119,7 @@ struct HitJson<'a> {
     passage: u32,
     score: f64,
     exact: bool,
-    /// Whether it holds what was searched for, or is only near.
+    /// True for a match, false for a similar node.
     matched: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a Node>,
@@ -115,125 +127,154 @@ struct HitJson<'a> {
     after: Option<&'a Node>,
 }
 
-/// Searches, or shows turns or results.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+/// Searches, or prints turns, tool results, neighbors or a summary.
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
-        let (from, to) = numbers(turns)?;
-        let session = session(args, desk)?;
-        let (only, limit) = (only(args, desk)?, args.limit.unwrap_or(TURNS));
-        let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from..=to, &only, limit)?;
-        let of = fitting(&only);
-        return list(&nodes, &format!("no turns {from} to {to}{of}: this session has 1 to {}", session.turns), desk);
+        let (from, to) = parse_turns(turns)?;
+        let session = session(args, cx)?;
+        let (filter, limit) = (filter(args, cx)?, args.limit.unwrap_or(MAX_TURNS));
+        let mut nodes = recall::turns(&*cx.loom.snapshot()?, session.id, from..=to, &filter, limit)?;
+        nodes.retain(|node| fits(args, node));
+        let of = filter_suffix(args, &filter);
+        return print_nodes(
+            &nodes,
+            &format!("no turns {from} to {to}{of}: this session has 1 to {}", session.turns),
+            cx,
+        );
+    }
+    if let Some(id) = &args.around {
+        let current = cx.position()?;
+        let node = cx.node(&current, id)?;
+        let each = args.limit.unwrap_or(DEFAULT_NEIGHBORS);
+        let nodes = recall::around(&*cx.loom.snapshot()?, node.id, current.versions(), each)?;
+        return print_nodes(&nodes, "", cx);
     }
     if args.summary {
-        return summary(args, desk);
+        return summary(args, cx);
     }
-    let scope = scope(args, desk)?;
-    if let Some(tool) = &args.of_tool {
-        let only = only(args, desk)?;
-        let found = recall::tool_results(&*desk.loom.snapshot()?, &scope, tool, &only, args.limit.unwrap_or(HITS))?;
+    let scope = scope(args, cx)?;
+    if let Some(tool) = &args.tool {
+        let filter = filter(args, cx)?;
+        let limit = args.limit.unwrap_or(DEFAULT_HITS);
+        let limit_read = if args.failed { MAX_HITS } else { limit };
+        let mut found = recall::tool_results(&*cx.loom.snapshot()?, &scope, tool, &filter, limit_read)?;
+        found.retain(|(node, _)| fits(args, node));
+        found.truncate(limit as usize);
         let nodes: Vec<Node> = found.into_iter().map(|(node, _)| node).collect();
-        let names = recall::tool_names(&*desk.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
+        let names = recall::tool_names(&*cx.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
         let known =
             if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };
-        return list(&nodes, &format!("no results of {tool}{}; {known}", fitting(&only)), desk);
+        return print_nodes(&nodes, &format!("no results of {tool}{}; {known}", filter_suffix(args, &filter)), cx);
     }
-    search(args, scope, desk)
+    search(args, scope, cx)
 }
 
-/// The same that an agent is told by `→ recall summary`.
-fn summary(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let reply = CommandReply { tool: Some(Tool::Recall), result: session_summary(&desk.loom, &session(args, desk)?) };
-    desk.say(&reply, || sanitize(&reply.to_string()).into_owned())
+/// Prints the session summary of `→ recall summary`.
+fn summary(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let reply = CommandReply { tool: Some(Tool::Recall), result: session_summary(&cx.loom, &session(args, cx)?) };
+    cx.print_value(&reply, || sanitize(&reply.to_string()).into_owned())
 }
 
-/// What narrows it down.
-fn only(args: &Args, desk: &CommandContext<'_>) -> Result<Filter> {
-    let node = |id: &String| Ok::<_, CliError>(desk.node(&desk.here()?, id)?.id);
+/// Returns the filter that the options describe.
+fn filter(args: &Args, cx: &CommandContext<'_>) -> Result<Filter> {
+    let node = |id: &String| Ok::<_, CliError>(cx.node(&cx.position()?, id)?.id);
     let branch = match (&args.path, &args.below) {
         (Some(id), _) => Some(Branch::To(node(id)?)),
         (None, Some(id)) => Some(Branch::Below(node(id)?)),
         (None, None) => None,
     };
-    let (from, to) = (args.from.map(|when| when.start(desk.now())), args.to.map(|when| when.end(desk.now())));
+    let (from, to) = (args.from.map(|when| when.start(cx.now())), args.to.map(|when| when.end(cx.now())));
     if from.zip(to).is_some_and(|(from, to)| from > to) {
-        return Err(CliError::usage("--from is after --to: nothing was said in between"));
+        return Err(CliError::usage("--from is after --to: the range is empty"));
     }
-    let author = args.by.as_deref().map(|name| Author::named(&*desk.loom.snapshot()?, name)).transpose()?;
+    let author = args.by.as_deref().map(|name| Author::named(&*cx.loom.snapshot()?, name)).transpose()?;
     Ok(Filter { author, branch, from, to, kind: args.kind, seen_by: None, before: None })
 }
 
-fn search(args: &Args, scope: Scope, desk: &mut CommandContext<'_>) -> Result<()> {
+fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> {
+    let limit = args.limit.unwrap_or(DEFAULT_HITS) as usize;
     let query = Query {
-        only: only(args, desk)?,
-        asker: Some(match desk.agent.profile.kind {
+        only: filter(args, cx)?,
+        asker: Some(match cx.agent.profile.kind {
             AgentKind::Human => AuthorType::Human,
             AgentKind::Model => AuthorType::Model,
         }),
-        limit: args.limit.unwrap_or(HITS) as usize,
+        // Failures are selected from the hits.
+        limit: if args.failed { MAX_HITS as usize } else { limit },
         exact: args.exact,
         by_time: args.sort.is_some(),
         ..Query::new(args.words.join(" "), scope)
     };
     if args.count {
-        return figures(&query, desk);
+        return print_counts(args, &query, cx);
     }
-    let meaning = match models::meaning(desk, &query.text) {
-        Ok(meaning) => meaning,
+    let embedding = match models::embed_query(cx, &query.text) {
+        Ok(embedding) => embedding,
         Err(error) => {
-            let said = format!("recall goes by words alone: {}", one_line(&error.message()));
-            writeln!(io::stderr(), "{said}").map_err(|e| CliError::io("writing", e))?;
+            let notice = format!("recall uses words only: {}", one_line(&error.message()));
+            writeln!(io::stderr(), "{notice}").map_err(|e| CliError::io("writing", e))?;
             None
         }
     };
-    let mut found = recall::search_with(&*desk.loom.snapshot()?, &query, meaning.as_ref())?;
-    found.near.truncate(query.limit.saturating_sub(found.hits.len()));
-    let shown: HashSet<u64> = found.hits.iter().flat_map(with_neighbours).collect();
-    // Beside matches, what holds none of the words is their context.
+    let mut found = recall::search_with(&*cx.loom.snapshot()?, &query, embedding.as_ref())?;
+    found.hits.retain(|hit| fits(args, &hit.node));
+    found.near.retain(|hit| fits(args, &hit.node));
+    found.hits.truncate(limit);
+    found.near.truncate(limit.saturating_sub(found.hits.len()));
+    let shown: HashSet<u64> = found.hits.iter().flat_map(hit_and_neighbours).collect();
+    // Next to matches, nodes without any of the words are only context.
     found.near.retain(|hit| !shown.contains(&hit.node.seq) && (shown.is_empty() || hit.own_words > 0));
-    if found.is_empty() && !desk.out.json {
-        let mut words = found.words.iter().take(WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
-        if found.words.len() > WORDS {
-            words.push_str(" …");
-        }
-        let looked =
-            if words.is_empty() { "looked for as it stands".to_owned() } else { format!("looked for {words}") };
-        let filtered = query.only != Filter::default();
-        let wider = match (filtered, &query.scope) {
-            (false, Scope::Everything) => "",
-            (false, _) => "; `--in all` looks everywhere",
-            (true, _) => "; there may be more without the filters",
-        };
-        writeln!(desk.out, "nothing found{} ({}){wider}", if filtered { " that fits" } else { "" }, one_line(&looked))?;
-        return Ok(());
+    if found.is_empty() && !cx.out.json {
+        return print_no_hits(&found, &query, args.failed, cx);
     }
-    if !found.absent.is_empty() && !desk.out.json {
+    if !found.absent.is_empty() && !cx.out.json {
         let words: Vec<String> = found.absent.iter().map(|word| format!("{word:?}")).collect();
-        writeln!(desk.out, "{}", paint(DIM, one_line(&format!("nowhere: {}", words.join(", ")))))?;
+        writeln!(cx.out, "{}", paint(DIM, one_line(&format!("not found: {}", words.join(", ")))))?;
     }
     for hit in &found.hits {
-        show(hit, true, &found, &query.text, desk)?;
+        print_hit(hit, true, &found, &query.text, cx)?;
     }
-    if !found.near.is_empty() && !desk.out.json {
-        writeln!(desk.out, "{}", paint(DIM, "only near, without all of the words:"))?;
+    if !found.near.is_empty() && !cx.out.json {
+        writeln!(cx.out, "{}", paint(DIM, "similar, without all of the words:"))?;
     }
     for hit in &found.near {
-        show(hit, false, &found, &query.text, desk)?;
+        print_hit(hit, false, &found, &query.text, cx)?;
     }
     Ok(())
 }
 
-/// The sequence numbers of a hit and of what stands beside it.
-fn with_neighbours(hit: &Hit) -> impl Iterator<Item = u64> {
+/// True unless `--failed` is given and the node is not the result of a failed call.
+fn fits(args: &Args, node: &Node) -> bool {
+    !args.failed || recall::is_failure(node)
+}
+
+/// Prints the words that were searched for without a hit, with a suggestion.
+fn print_no_hits(found: &SearchResults, query: &Query, failed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
+    let mut words = found.words.iter().take(MAX_LISTED_WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if found.words.len() > MAX_LISTED_WORDS {
+        words.push_str(" …");
+    }
+    let searched = if words.is_empty() { "searched literally".to_owned() } else { format!("searched for {words}") };
+    let (filtered, suggestion) = match (failed || query.only != Filter::default(), &query.scope) {
+        (false, Scope::Everything) => ("", ""),
+        (false, _) => ("", "; `--in all` searches everywhere"),
+        (true, _) => (" that fits", "; without the filters there may be matches"),
+    };
+    writeln!(cx.out, "nothing found{filtered} ({}){suggestion}", one_line(&searched))?;
+    Ok(())
+}
+
+/// Returns the sequence numbers of a hit and its neighbors.
+fn hit_and_neighbours(hit: &Hit) -> impl Iterator<Item = u64> {
     [Some(&hit.node), hit.before.as_ref(), hit.after.as_ref()].into_iter().flatten().map(|node| node.seq)
 }
 
-/// A hit with the part that has the words, and what stands before and after it, marked so.
-fn show(hit: &Hit, matched: bool, found: &SearchResults, text: &str, desk: &mut CommandContext<'_>) -> Result<()> {
+/// Prints a hit: an excerpt with its matches, and the neighbors before and after it.
+fn print_hit(hit: &Hit, matched: bool, found: &SearchResults, text: &str, cx: &mut CommandContext<'_>) -> Result<()> {
     let node = &hit.node;
-    let name = desk.name(node.author).to_owned();
-    if desk.out.json {
-        return Ok(desk.out.json(&HitJson {
+    let name = cx.name(node.author).to_owned();
+    if cx.out.json {
+        return Ok(cx.out.json(&HitJson {
             node: NodeJson { node, author: &name, position: false },
             passage: hit.passage,
             score: hit.score,
@@ -244,25 +285,25 @@ fn show(hit: &Hit, matched: bool, found: &SearchResults, text: &str, desk: &mut 
         })?);
     }
     let pruned = |node: &Node| if node.state.pruned_by.is_some() { " pruned" } else { "" };
-    let room = desk.out.width.saturating_sub(30).max(30);
-    let content = if node.content.trim().is_empty() { recall::calls(node).join(" · ") } else { node.content.clone() };
+    let room = cx.out.width.saturating_sub(30).max(30);
+    let content = text_or_calls(node);
     let words = cut(&recall::excerpt(&content, &found.words, room * 2), room * 3);
-    let words = highlighted(&words, &recall::highlights(&words, &found.words, text));
+    let words = bold_ranges(&words, &recall::highlights(&words, &found.words, text));
     let (name, style) = author(&name, node.author_type);
-    let age = paint(DIM, node.created_at.age(desk.now()));
+    let age = paint(DIM, node.created_at.age(cx.now()));
     let (id, author, hidden) = (paint(ID, &node.local), paint(style, name), paint(MARK, pruned(node)));
-    writeln!(desk.out, "{id}  {author}{hidden}  {age}  {words}")?;
-    for (place, near) in [("before", &hit.before), ("after", &hit.after)] {
-        let Some(near) = near.as_ref().filter(|near| !near.content.trim().is_empty()) else { continue };
-        let name = one_line(desk.name(near.author));
-        let line = format!("  {place:<6}  {}  {name}{}  {}", near.local, pruned(near), cut(&near.content, room));
-        writeln!(desk.out, "{}", paint(DIM, line))?;
+    writeln!(cx.out, "{id}  {author}{hidden}  {age}  {words}")?;
+    for (side, near) in [("before", &hit.before), ("after", &hit.after)] {
+        let Some(near) = near.as_ref().filter(|near| !text_or_calls(near).is_empty()) else { continue };
+        let name = one_line(cx.name(near.author));
+        let line = format!("  {side:<6}  {}  {name}{}  {}", near.local, pruned(near), cut(&text_or_calls(near), room));
+        writeln!(cx.out, "{}", paint(DIM, line))?;
     }
     Ok(())
 }
 
-/// A line with these bytes of it in bold.
-fn highlighted(line: &str, ranges: &[Range<usize>]) -> String {
+/// Returns a line with these byte ranges in bold.
+fn bold_ranges(line: &str, ranges: &[Range<usize>]) -> String {
     let (mut shown, mut end) = (String::new(), 0);
     for range in ranges {
         shown.push_str(&line[end..range.start]);
@@ -272,70 +313,71 @@ fn highlighted(line: &str, ranges: &[Range<usize>]) -> String {
     shown + &line[end..]
 }
 
-/// How many nodes hold what was searched for.
-fn figures(query: &Query, desk: &mut CommandContext<'_>) -> Result<()> {
-    let counts = recall::count(&*desk.loom.snapshot()?, query, &|_| true)?;
-    desk.say(&counts, || {
+/// Prints the number of matches.
+fn print_counts(args: &Args, query: &Query, cx: &mut CommandContext<'_>) -> Result<()> {
+    let counts = recall::count(&*cx.loom.snapshot()?, query, &|node| fits(args, node))?;
+    cx.print_value(&counts, || {
         let authors = counts.authors.iter().map(|(author, n)| format!("\n{n:>8}  {author}"));
         let tools = counts.tools.iter().map(|(tool, n)| format!("\n{n:>8}  tool {}", one_line(tool)));
-        format!("{:>8}  in all{}", counts.total, authors.chain(tools).collect::<String>())
+        format!("{:>8}  total{}", counts.total, authors.chain(tools).collect::<String>())
     })
 }
 
-/// Nodes, each whole.
-fn list(nodes: &[Node], none: &str, desk: &mut CommandContext<'_>) -> Result<()> {
+/// Prints complete nodes, or `none` if there are none.
+fn print_nodes(nodes: &[Node], none: &str, cx: &mut CommandContext<'_>) -> Result<()> {
     for node in nodes {
-        let name = desk.name(node.author).to_owned();
-        if desk.out.json {
-            desk.out.json(&NodeJson { node, author: &name, position: false })?;
+        let name = cx.name(node.author).to_owned();
+        if cx.out.json {
+            cx.out.json(&NodeJson { node, author: &name, position: false })?;
             continue;
         }
         let turn = node.turn.map(|turn| format!("turn {turn}  ")).unwrap_or_default();
         let (name, style) = author(&name, node.author_type);
-        let call = recall::tool_call_summary(&*desk.loom.snapshot()?, node)?;
+        let call = recall::tool_call_summary(&*cx.loom.snapshot()?, node)?;
         let call = call.map(|call| format!("({})", one_line(&call))).unwrap_or_default();
         let tool = node.tool.name.as_deref().map(|tool| format!("  {}{call}", one_line(tool))).unwrap_or_default();
         let calls: String = recall::calls(node).iter().map(|call| format!("\ncalls {call}")).collect();
-        let said = sanitize(&format!("{}{calls}", node.content)).trim_start_matches('\n').to_owned();
-        writeln!(desk.out, "{}  {turn}{}{tool}\n{said}", paint(ID, &node.local), paint(style, name))?;
+        let notice = sanitize(&format!("{}{calls}", node.content)).trim_start_matches('\n').to_owned();
+        writeln!(cx.out, "{}  {turn}{}{tool}\n{notice}", paint(ID, &node.local), paint(style, name))?;
     }
-    if nodes.is_empty() && !desk.out.json {
-        writeln!(desk.out, "{}", one_line(none))?;
+    if nodes.is_empty() && !cx.out.json {
+        writeln!(cx.out, "{}", one_line(none))?;
     }
     Ok(())
 }
 
-fn scope(args: &Args, desk: &CommandContext<'_>) -> Result<Scope> {
-    Ok(match args.place {
-        _ if args.session.is_some() => Scope::Session(session(args, desk)?.id),
-        PlaceJson::Session => Scope::Session(session(args, desk)?.id),
-        PlaceJson::Tree => Scope::Tree(desk.here()?.tree.id),
-        PlaceJson::Workspace => Scope::Workspace(desk.workspace.clone()),
-        PlaceJson::All => Scope::Everything,
+fn scope(args: &Args, cx: &CommandContext<'_>) -> Result<Scope> {
+    Ok(match args.scope {
+        _ if args.session.is_some() => Scope::Session(session(args, cx)?.id),
+        RecallScopeArg::Session => Scope::Session(session(args, cx)?.id),
+        RecallScopeArg::Tree => Scope::Tree(cx.position()?.tree.id),
+        RecallScopeArg::Workspace => Scope::Workspace(cx.workspace.clone()),
+        RecallScopeArg::All => Scope::Everything,
     })
 }
 
-/// The session that is meant. Whom a person talks with in `loom chat` has the session, and the person's words are its turns.
-fn session(args: &Args, desk: &CommandContext<'_>) -> Result<Session> {
+/// Returns the session to read. In `loom chat` the agent's session holds the conversation, so the default is the most
+/// recent session of any agent.
+fn session(args: &Args, cx: &CommandContext<'_>) -> Result<Session> {
     if let Some(text) = &args.session {
-        return sessions::find(desk, text);
+        return sessions::find(cx, text);
     }
-    let (workspace, tree) = (Some(desk.workspace.clone()), Some(desk.here()?.tree.id));
+    let (workspace, tree) = (Some(cx.workspace.clone()), Some(cx.position()?.tree.id));
     let filter = SessionFilter { workspace, tree, spoken: true, limit: 1, ..SessionFilter::default() };
-    desk.loom.sessions(&filter)?.pop().ok_or_else(|| CliError::Failed {
-        message: "no session has said anything in this tree yet".to_owned(),
-        hint: Some("what came in with an import is of no session: it is found by its words".to_owned()),
+    cx.loom.sessions(&filter)?.pop().ok_or_else(|| CliError::Failed {
+        message: "no session has a turn in this tree yet".to_owned(),
+        hint: Some("imported nodes belong to no session; search for their words".to_owned()),
     })
 }
 
-/// What is said where there is nothing, of a filter.
-fn fitting(only: &Filter) -> &'static str {
-    if *only == Filter::default() { "" } else { " that fit" }
+/// Returns the words that mention a filter in messages about empty results.
+fn filter_suffix(args: &Args, filter: &Filter) -> &'static str {
+    if !args.failed && *filter == Filter::default() { "" } else { " that fit" }
 }
 
-/// `5-10`, or `5` alone.
-fn numbers(text: &str) -> Result<(u64, u64)> {
+/// Parses `5-10` or `5`.
+fn parse_turns(text: &str) -> Result<(u64, u64)> {
     let (from, to) = text.split_once('-').unwrap_or((text, text));
-    let number = |text: &str| text.trim().parse().map_err(|_| CliError::failed("turns are written 5-10"));
+    let number = |text: &str| text.trim().parse().map_err(|_| CliError::failed("write turns as 5-10"));
     Ok((number(from)?, number(to)?))
 }

@@ -1,4 +1,4 @@
-//! `loom rename`: a tree's title, description and system prompt.
+//! `loom rename`: changes a tree's title, description and system prompt.
 
 use loomtree::types::{Op, TreePatch};
 
@@ -8,22 +8,20 @@ use crate::cli::{
     show::tree_line,
 };
 
-/// What `rename` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The new title; an empty one: the first words of the root
+    /// The new title; '': the first words of the root
     title: Option<String>,
-    /// What the tree is for; an empty text takes it away
+    /// The description; '' clears it
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// A system prompt for everything models write in this tree; an empty text takes it away
+    /// The system prompt for all models in this tree; '' clears it
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
 }
 
-/// Changes the tree's words.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
     let words = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.trim().is_empty()));
     let patch = TreePatch {
         title: words(args.title),
@@ -31,10 +29,10 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
         system_context: words(args.system),
     };
     if patch == TreePatch::default() {
-        return Err(CliError::usage("what is to change? give a title, --description or --system"));
+        return Err(CliError::usage("nothing to change; give a title, --description or --system"));
     }
-    let receipt = desk.actor().rename(here.tree.id, patch)?;
-    let tree = desk.loom.tree(here.tree.id)?;
-    let width = desk.out.width;
-    desk.done(Op::Rename, &receipt, || tree_line(&tree, width))
+    let receipt = cx.actor().rename(current.tree.id, patch)?;
+    let tree = cx.loom.tree(current.tree.id)?;
+    let width = cx.out.width;
+    cx.print_receipt(Op::Rename, &receipt, || tree_line(&tree, width))
 }

@@ -1,6 +1,5 @@
-//! `loom resume`: a session goes on where it stood. On a terminal the person picks one; a script names one, or gets the
-//! newest. A session of an agent is a conversation with it; one of the person's own is where `say`, `continue` and the
-//! others go on.
+//! `loom resume`: continues a session at its position. On a terminal the user picks one; a script names one or gets the
+//! newest. An agent's session opens as a conversation with it. A session of the user becomes the current one.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
@@ -17,103 +16,101 @@ use crate::cli::{
     output::{BOLD, DIM, ID, paint},
 };
 
-/// What `resume` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session, by its id or a part of it [default: you pick one, or the newest]
+    /// The session, by its id or a part of it [default: pick one, or the newest]
     id: Option<String>,
-    /// What to say; without it the conversation goes on line by line
+    /// The message; without it the conversation is interactive
     message: Option<String>,
-    /// The newest, without asking; what is given is what to say then
+    /// Resume the newest session without asking; the argument then is the message
     #[arg(long, conflicts_with = "message")]
     newest: bool,
     #[command(flatten)]
-    how: chat::ChatOptions,
+    options: chat::ChatOptions,
 }
 
-/// Sessions that are there to pick from.
-const SHOWN: u32 = 12;
+/// Maximum number of sessions to pick from.
+const MAX_PICK_ROWS: u32 = 12;
 
-/// Goes on with a session.
-pub(crate) fn run(mut args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if args.newest {
         args.message = args.id.take();
     }
     let session = match args.id.as_deref() {
-        Some(text) => sessions::find(desk, text)?,
-        None => match pick(desk, args.newest)? {
+        Some(text) => sessions::find(cx, text)?,
+        None => match pick(cx, args.newest)? {
             Some(session) => session,
             None => return Ok(()),
         },
     };
-    let resumed = resume(&desk.actor(), session.id, Some(&desk.drafts))?;
+    let resumed = resume(&cx.actor(), session.id, Some(&cx.partials_dir))?;
     let session = resumed.session;
-    let with = desk.loom.snapshot()?.agents()?.into_iter().find(|agent| agent.id() == session.agent);
-    let with = with.ok_or_else(|| CliError::failed("the agent of this session is not there"))?;
-    let own = stand(desk, &session)?;
+    let with = cx.loom.snapshot()?.agents()?.into_iter().find(|agent| agent.id() == session.agent);
+    let with = with.ok_or_else(|| CliError::failed("the agent of this session does not exist"))?;
+    let own = own_session_at(cx, &session)?;
     if let Some(cut) = &resumed.cut
-        && !desk.out.json
+        && !cx.out.json
     {
-        let (id, said) = match cut {
-            Interruption::Unanswered(id) => (id, "was not answered: the process ended before a word came"),
-            Interruption::Within(id) => (id, "was cut off within the reply: the process ended"),
-            Interruption::Between(id) => (id, "was cut off between two rounds of commands: the process ended"),
+        let (id, reason) = match cut {
+            Interruption::Unanswered(id) => (id, "has no reply: the process ended before it began"),
+            Interruption::Within(id) => (id, "is a partial reply: the process ended"),
+            Interruption::Between(id) => (id, "is not the end of the turn: the process ended between two rounds"),
         };
-        writeln!(desk.out, "{}  {}", paint(ID, &desk.loom.node(*id)?.local), paint(DIM, said))?;
+        writeln!(cx.out, "{}  {}", paint(ID, &cx.loom.node(*id)?.local), paint(DIM, reason))?;
     }
     if with.profile.kind == AgentKind::Human {
-        let node = session.position.map(|id| desk.loom.node(id)).transpose()?;
+        let node = session.position.map(|id| cx.loom.node(id)).transpose()?;
         let local = node.map(|node| node.local.to_string()).unwrap_or_default();
-        return desk.say(&session, || format!("{}  you are here", paint(ID, local)));
+        return cx.print_value(&session, || format!("{}  you are here", paint(ID, local)));
     }
-    chat::talk(desk, with, (own, Some(session.id)), args.how, args.message)
+    chat::run_session(cx, with, (own, Some(session.id)), args.options, args.message)
 }
 
-/// The person's own session where another one stands: that one itself if it is theirs.
-fn stand(desk: &CommandContext<'_>, session: &Session) -> Result<loomtree::id::SessionId> {
-    let actor = desk.actor();
-    let own = if session.agent == desk.agent.id() { Some(session.clone()) } else { desk.session(Some(session.tree))? };
-    let position = session.position.or(desk.loom.tree(session.tree)?.root);
+/// Returns the user's session at the position of `session`: that session itself if it is the user's.
+fn own_session_at(cx: &CommandContext<'_>, session: &Session) -> Result<loomtree::id::SessionId> {
+    let actor = cx.actor();
+    let own = if session.agent == cx.agent.id() { Some(session.clone()) } else { cx.session(Some(session.tree))? };
+    let position = session.position.or(cx.loom.tree(session.tree)?.root);
     let position = position.ok_or_else(|| CliError::failed("this tree has no root"))?;
     match own {
-        // Standing where it stood makes it the one that was last active.
+        // Setting the position makes it the most recently active session.
         Some(own) => {
-            actor.set_position(&own, &desk.loom.node(position)?)?;
+            actor.set_position(&own, &cx.loom.node(position)?)?;
             Ok(own.id)
         }
-        None => Ok(actor.start_session(&desk.workspace, session.tree, Some(position))?),
+        None => Ok(actor.start_session(&cx.workspace, session.tree, Some(position))?),
     }
 }
 
-/// The session that the person picks; without a terminal the newest.
-fn pick(desk: &mut CommandContext<'_>, newest: bool) -> Result<Option<Session>> {
-    let asks = !newest && io::stdin().is_terminal() && !desk.out.json;
-    let mut found = sessions::listed(desk, false, if asks { SHOWN } else { 1 })?;
+/// Returns the session that the user picks; without a terminal the newest.
+fn pick(cx: &mut CommandContext<'_>, newest: bool) -> Result<Option<Session>> {
+    let is_interactive = !newest && io::stdin().is_terminal() && !cx.out.json;
+    let mut found = sessions::list(cx, false, if is_interactive { MAX_PICK_ROWS } else { 1 })?;
     if found.is_empty() {
         let filter = SessionFilter { spoken: true, limit: 1, ..SessionFilter::default() };
-        let elsewhere = !desk.loom.sessions(&filter)?.is_empty();
+        let elsewhere = !cx.loom.sessions(&filter)?.is_empty();
         return Err(CliError::Failed {
-            message: "no session in this workspace has said anything yet".to_owned(),
+            message: "no session in this workspace has a turn yet".to_owned(),
             hint: Some(
                 if elsewhere {
                     "`loom sessions --all` lists those of other workspaces"
                 } else {
-                    "`loom chat` begins one"
+                    "`loom chat` starts one"
                 }
                 .to_owned(),
             ),
         });
     }
-    if !asks || found.len() == 1 {
-        return Ok(found.into_iter().next().map(|one| one.session));
+    if !is_interactive || found.len() == 1 {
+        return Ok(found.into_iter().next().map(|listed| listed.session));
     }
-    writeln!(desk.out, "{}", paint(BOLD, "Sessions of this workspace"))?;
-    for (number, one) in (1..).zip(&found) {
-        writeln!(desk.out, "{number:>3}  {}", sessions::line(one, desk))?;
+    writeln!(cx.out, "{}", paint(BOLD, "Sessions of this workspace"))?;
+    for (number, listed) in (1..).zip(&found) {
+        writeln!(cx.out, "{number:>3}  {}", sessions::line(listed, cx))?;
     }
     loop {
-        write!(desk.out, "{}", paint(DIM, format!("which? 1-{}, Enter for 1, q to leave it: ", found.len())))?;
-        desk.out.flush()?;
+        write!(cx.out, "{}", paint(DIM, format!("Session 1-{} (Enter: 1, q: quit): ", found.len())))?;
+        cx.out.flush()?;
         let mut line = String::new();
         let read = io::stdin().lock().read_line(&mut line).map_err(|e| CliError::io("reading the terminal", e))?;
         match line.trim() {

@@ -1,4 +1,4 @@
-//! `loom say`: a node after the position, or after another node.
+//! `loom say`: appends a node after the position, or after another node.
 
 use std::str::FromStr as _;
 
@@ -15,35 +15,33 @@ use crate::cli::{
     output::{ID, paint},
 };
 
-/// What `say` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The words; `-` or nothing: standard input, or your editor
+    /// The text; `-` or nothing: standard input, or your editor
     text: Option<String>,
-    /// Add it under this node
+    /// Append to this node [default: your position]
     #[arg(long, value_name = "ID")]
     at: Option<String>,
-    /// What it is to the node it goes under
+    /// The kind of the new node
     #[arg(long, default_value = "continuation", value_parser = ["continuation", "annotation", "context", "instruction"])]
     kind: String,
-    /// Whose words they are, if not yours
+    /// The author, if not you
     #[arg(long, value_name = "AGENT")]
     by: Option<String>,
 }
 
-/// Adds the node.
-pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, session, actor) = desk.work()?;
-    // A position is read when the change is made, so that several processes that talk at once make one chain.
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, session, actor) = cx.ensure_session()?;
+    // The commit resolves the position, so that concurrent processes append to one chain.
     let parent = match args.at.as_deref() {
-        Some(id) => Parent::Node(desk.node(&here, id)?.id),
+        Some(id) => Parent::Node(cx.node(&current, id)?.id),
         None => Parent::Position(session),
     };
-    let text = input::text(args.text, "")?;
+    let text = input::read_text(args.text, "")?;
     let kind = EdgeKind::from_str(&args.kind).unwrap_or(EdgeKind::Continuation);
     let mut node = actor.draft(parent, NodeDraft { kind: Some(kind), ..NodeDraft::text(text) });
     if let Some(name) = &args.by {
-        let by = desk.loom.agent(name)?;
+        let by = cx.loom.agent(name)?;
         node.author = by.id();
         node.author_type = match by.profile.kind {
             AgentKind::Human => AuthorType::Human,
@@ -52,7 +50,7 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     }
     let receipt = actor.commit(Op::Append, vec![Mutation::Append(Box::new(node))])?;
     let local = receipt.nodes.first().map(|node| paint(ID, &node.local)).unwrap_or_default();
-    desk.done(Op::Append, &receipt, || match kind {
+    cx.print_receipt(Op::Append, &receipt, || match kind {
         EdgeKind::Continuation => format!("{local}  you are here"),
         kind => format!("{local}  {kind} added"),
     })

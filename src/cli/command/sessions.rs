@@ -1,4 +1,4 @@
-//! `loom sessions`: what was worked on here, to be gone on with by `loom resume`.
+//! `loom sessions`: lists the sessions that `loom resume` can continue.
 
 use std::io::Write as _;
 
@@ -12,18 +12,17 @@ use crate::cli::{
     sanitize::{cut, one_line},
 };
 
-/// What `sessions` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Those of every workspace
+    /// List the sessions of every workspace
     #[arg(long)]
     all: bool,
-    /// At most so many, the last active first
+    /// Maximum number of sessions, the most recently active first
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 20)]
     limit: u32,
 }
 
-/// A session in the list.
+/// A listed session.
 #[derive(Serialize)]
 pub(crate) struct SessionJson {
     #[serde(flatten)]
@@ -34,35 +33,34 @@ pub(crate) struct SessionJson {
     continues: bool,
 }
 
-/// Lists sessions.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let found = listed(desk, args.all, args.limit)?;
-    if desk.out.json {
-        return desk.out.json(&found).map_err(Into::into);
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let found = list(cx, args.all, args.limit)?;
+    if cx.out.json {
+        return cx.out.json(&found).map_err(Into::into);
     }
     if found.is_empty() {
         let hint = if args.all { "" } else { " in this workspace; --all lists those of others" };
-        writeln!(desk.out, "{}", paint(DIM, format!("no session has said anything yet{hint}")))?;
+        writeln!(cx.out, "{}", paint(DIM, format!("no session has a turn yet{hint}")))?;
     }
-    for one in &found {
-        let workspace = if args.all { format!("  {}", one_line(&one.session.workspace)) } else { String::new() };
-        writeln!(desk.out, "{}{}", line(one, desk), paint(DIM, workspace))?;
+    for listed in &found {
+        let workspace = if args.all { format!("  {}", one_line(&listed.session.workspace)) } else { String::new() };
+        writeln!(cx.out, "{}{}", line(listed, cx), paint(DIM, workspace))?;
     }
     Ok(())
 }
 
-/// The sessions in which something was said, the last active first.
-pub(crate) fn listed(desk: &CommandContext<'_>, all: bool, limit: u32) -> Result<Vec<SessionJson>> {
-    let workspace = (!all).then(|| desk.workspace.clone());
+/// Returns sessions with turns, the most recently active first.
+pub(crate) fn list(cx: &CommandContext<'_>, all: bool, limit: u32) -> Result<Vec<SessionJson>> {
+    let workspace = (!all).then(|| cx.workspace.clone());
     let filter = SessionFilter { workspace, spoken: true, limit, ..SessionFilter::default() };
-    let (sessions, now) = (desk.loom.sessions(&filter)?, desk.now());
+    let (sessions, now) = (cx.loom.sessions(&filter)?, cx.now());
     sessions
         .into_iter()
         .map(|session| {
             Ok(SessionJson {
-                agent: desk.name(session.agent).to_owned(),
-                title: desk.loom.tree(session.tree)?.title,
-                first_words: cut(&one_line(&opening(&desk.loom, session.id)?), 100),
+                agent: cx.name(session.agent).to_owned(),
+                title: cx.loom.tree(session.tree)?.title,
+                first_words: cut(&one_line(&opening(&cx.loom, session.id)?), 100),
                 continues: session.can_resume(now),
                 session,
             })
@@ -70,32 +68,32 @@ pub(crate) fn listed(desk: &CommandContext<'_>, all: bool, limit: u32) -> Result
         .collect()
 }
 
-/// The end of an id is what differs: its beginning is a clock.
+/// Returns the last 8 characters of a session id. The first ones are a timestamp.
 pub(crate) fn short(session: &Session) -> String {
     let id = session.id.to_string();
     id[id.len() - 8..].to_lowercase()
 }
 
-/// A session on a line.
-pub(crate) fn line(one: &SessionJson, desk: &CommandContext<'_>) -> String {
-    let session = &one.session;
+/// Returns a session as one line.
+pub(crate) fn line(listed: &SessionJson, cx: &CommandContext<'_>) -> String {
+    let session = &listed.session;
     let model = session.model.as_deref().map(|model| format!(" by {}", one_line(model))).unwrap_or_default();
-    let over = if one.continues { "" } else { " · over" };
+    let ended = if listed.continues { "" } else { " · over" };
     let facts = format!(
-        "{} · {} · {}{model}{over}",
-        session.last_active_at.age(desk.now()),
+        "{} · {} · {}{model}{ended}",
+        session.last_active_at.age(cx.now()),
         count(session.turns, "turn"),
-        one_line(&one.agent),
+        one_line(&listed.agent),
     );
     let used = 8 + 2 + facts.chars().count() + 2;
-    let words = cut(&one.first_words, desk.out.width.saturating_sub(used).max(24));
+    let words = cut(&listed.first_words, cx.out.width.saturating_sub(used).max(24));
     format!("{}  {}  {words}", paint(ID, short(session)), paint(DIM, facts))
 }
 
-/// The session that a person means: by its id, or the beginning or end (4 letters or more) of it.
-pub(crate) fn find(desk: &CommandContext<'_>, text: &str) -> Result<Session> {
+/// Finds a session by its id, or by 4 or more characters of its beginning or end.
+pub(crate) fn find(cx: &CommandContext<'_>, text: &str) -> Result<Session> {
     let lower = text.trim().to_lowercase();
-    let sessions = desk.loom.sessions(&SessionFilter::default())?;
+    let sessions = cx.loom.sessions(&SessionFilter::default())?;
     let fits = |session: &&Session| {
         let id = session.id.to_string().to_lowercase();
         id == lower || lower.len() >= 4 && (id.starts_with(&lower) || id.ends_with(&lower))
@@ -103,7 +101,9 @@ pub(crate) fn find(desk: &CommandContext<'_>, text: &str) -> Result<Session> {
     let mut found: Vec<Session> = sessions.iter().filter(fits).cloned().collect();
     match (found.pop(), found.len()) {
         (Some(session), 0) => Ok(session),
-        (Some(_), more) => Err(CliError::usage(format!("{text:?} names {} sessions; write more of the id", more + 1))),
+        (Some(_), more) => {
+            Err(CliError::usage(format!("{text:?} matches {} sessions; write more characters of the id", more + 1)))
+        }
         (None, _) => Err(CliError::Failed {
             message: format!("no session {text:?}"),
             hint: Some("`loom sessions` lists those of this workspace".to_owned()),

@@ -1,4 +1,4 @@
-//! `loom stats`: what generations took in tokens and money, the shape of the tree, and whose branches were taken up.
+//! `loom stats`: prints tokens and costs of generations, the shape of the tree, and how often continuations were used.
 
 use std::io::Write as _;
 
@@ -20,24 +20,23 @@ use crate::cli::{
     show::tree_line,
 };
 
-/// Columns of a name.
-const NAME: usize = 16;
-/// Columns of a model's name.
-const MODEL: usize = 32;
+/// Width of the column of names.
+const NAME_COLUMNS: usize = 16;
+/// Width of the column of models.
+const MODEL_COLUMNS: usize = 32;
 
-/// What `stats` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only the path to a node [default: where you are]
+    /// Count only the path to this node [default: your position]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".", conflicts_with_all = ["session", "agent", "all"])]
     path: Option<String>,
-    /// Only what was made in a session, by its ULID [default: yours here]
+    /// Count only this session, by its ULID [default: yours in this tree]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     session: Option<String>,
-    /// Only what this agent wrote
+    /// Count only this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// Of all trees
+    /// Count all trees
     #[arg(long, conflicts_with = "tree")]
     all: bool,
 }
@@ -72,103 +71,107 @@ impl<'a> From<&'a UsageTotals> for SumsJson<'a> {
     }
 }
 
-/// Sums generations and prints the sums.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = if args.all { None } else { Some(desk.here()?) };
-    let found = match (&args.path, &here) {
-        (Some(path), Some(here)) => {
-            let node = desk.node(here, path)?;
-            path_stats(&*desk.loom.snapshot()?, node.id, here.versions())?
+/// Prints sums of generations.
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = if args.all { None } else { Some(cx.position()?) };
+    let found = match (&args.path, &current) {
+        (Some(path), Some(current)) => {
+            let node = cx.node(current, path)?;
+            path_stats(&*cx.loom.snapshot()?, node.id, current.versions())?
         }
         _ => {
-            let filter = filter(args, here.as_ref(), desk)?;
-            stats(&*desk.loom.snapshot()?, &filter)?
+            let filter = filter(args, current.as_ref(), cx)?;
+            stats(&*cx.loom.snapshot()?, &filter)?
         }
     };
-    let names: Vec<String> = found.shares.iter().map(|share| desk.name(share.agent).to_owned()).collect();
-    let tree = here.as_ref().map(|here| &here.tree);
-    if desk.out.json {
+    let names: Vec<String> = found.shares.iter().map(|share| cx.name(share.agent).to_owned()).collect();
+    let tree = current.as_ref().map(|current| &current.tree);
+    if cx.out.json {
         let shares = found.shares.iter().zip(&names).map(|(share, agent)| ShareJson {
             agent,
             model: share.model.as_deref(),
             sums: (&share.sums).into(),
         });
-        let told = StatsJson { tree, all: (&found.all).into(), shares: shares.collect() };
-        return Ok(desk.out.json(&told)?);
+        let json = StatsJson { tree, all: (&found.all).into(), shares: shares.collect() };
+        return Ok(cx.out.json(&json)?);
     }
     if let Some(tree) = tree {
-        let width = desk.out.width;
-        writeln!(desk.out, "{}", tree_line(tree, width))?;
+        let width = cx.out.width;
+        writeln!(cx.out, "{}", tree_line(tree, width))?;
         let counts = &tree.counts;
         let points = count(counts.branch_points, "branch point");
         let leaves = if counts.leaves == 1 { "1 leaf".to_owned() } else { format!("{} leaves", counts.leaves) };
         let shape = format!("depth {} · {leaves} · {points}", counts.max_depth);
-        writeln!(desk.out, "{}", paint(DIM, shape))?;
+        writeln!(cx.out, "{}", paint(DIM, shape))?;
     }
     if found.shares.is_empty() {
-        writeln!(desk.out, "no model wrote anything here")?;
+        writeln!(cx.out, "no model wrote a node here")?;
         return Ok(());
     }
-    let mut rows = vec![HEAD.map(str::to_owned)];
+    let mut rows = vec![COLUMN_TITLES.map(str::to_owned)];
     for (share, name) in found.shares.iter().zip(&names) {
-        rows.push(row(&cut(name, NAME), &cut(share.model.as_deref().unwrap_or("?"), MODEL), &share.sums));
+        rows.push(row(
+            &cut(name, NAME_COLUMNS),
+            &cut(share.model.as_deref().unwrap_or("?"), MODEL_COLUMNS),
+            &share.sums,
+        ));
     }
     if found.shares.len() > 1 {
         rows.push(row("all", "", &found.all));
     }
-    table(&rows, desk)?;
-    for note in notes(&found.all) {
-        writeln!(desk.out, "{}", paint(DIM, note))?;
+    table(&rows, cx)?;
+    for note in missing_data_notes(&found.all) {
+        writeln!(cx.out, "{}", paint(DIM, note))?;
     }
     Ok(())
 }
 
-/// The generations that are meant.
-fn filter(args: &Args, here: Option<&CommandPosition>, desk: &CommandContext<'_>) -> Result<GenerationFilter> {
-    let agent = args.agent.as_deref().map(|name| desk.loom.agent(name)).transpose()?.map(|agent| agent.id());
+/// Returns the filter of generations.
+fn filter(args: &Args, current: Option<&CommandPosition>, cx: &CommandContext<'_>) -> Result<GenerationFilter> {
+    let agent = args.agent.as_deref().map(|name| cx.loom.agent(name)).transpose()?.map(|agent| agent.id());
     let session = match args.session.as_deref() {
         None => None,
-        Some("") => match here.and_then(|here| here.session.as_ref()) {
+        Some("") => match current.and_then(|current| current.session.as_ref()) {
             Some(session) => Some(session.id),
-            None => return Err(CliError::failed("you have no session here; name one by its ULID")),
+            None => return Err(CliError::failed("you have no session in this tree; name one by its ULID")),
         },
         Some(text) => {
-            let id = text.parse::<SessionId>().map_err(|_| CliError::failed("a session is named by its ULID"))?;
-            Some(desk.loom.session(id)?.id)
+            let id = text.parse::<SessionId>().map_err(|_| CliError::failed("name the session by its ULID"))?;
+            Some(cx.loom.session(id)?.id)
         }
     };
-    // A session is in one tree, whichever it is.
-    let tree = if session.is_some() { None } else { here.map(|here| here.tree.id) };
+    // A session names its tree.
+    let tree = if session.is_some() { None } else { current.map(|current| current.tree.id) };
     Ok(GenerationFilter { tree, session, agent })
 }
 
-const HEAD: [&str; 8] = ["agent", "model", "replies", "taken up", "prompt", "cached", "output", "cost"];
+const COLUMN_TITLES: [&str; 8] = ["agent", "model", "replies", "taken up", "prompt", "cached", "output", "cost"];
 
 fn row(agent: &str, model: &str, sums: &UsageTotals) -> [String; 8] {
     let share = (sums.taken_up * 100).checked_div(sums.generations).unwrap_or_default();
-    let cost: Vec<String> = sums.cost().iter().map(money).collect();
+    let cost: Vec<String> = sums.cost().iter().map(format_money).collect();
     [
         agent.to_owned(),
         model.to_owned(),
-        grouped(sums.generations),
-        format!("{} ({share}%)", grouped(sums.taken_up)),
-        grouped(sums.prompt),
-        grouped(sums.cached),
-        grouped(sums.output),
+        group_thousands(sums.generations),
+        format!("{} ({share}%)", group_thousands(sums.taken_up)),
+        group_thousands(sums.prompt),
+        group_thousands(sums.cached),
+        group_thousands(sums.output),
         if cost.is_empty() { "–".to_owned() } else { cost.join(" + ") },
     ]
 }
 
-/// An amount with the digits that say something: at least two after the point, and two that are not 0.
-fn money(money: &Money) -> String {
+/// Formats an amount with at least two decimals and two significant digits.
+fn format_money(money: &Money) -> String {
     let digits = (2..9).find(|digits| money.amount * 10_f64.powi(*digits) >= 10.0).unwrap_or(9);
     let digits = usize::try_from(digits).unwrap_or(2);
     let digits = if money.amount == 0.0 { 2 } else { digits };
     format!("{:.digits$} {}", money.amount, one_line(&money.currency))
 }
 
-/// A number with its thousands apart.
-fn grouped(number: u64) -> String {
+/// Formats a number with a comma between thousands.
+fn group_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -180,10 +183,10 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Prints rows in columns: names to the left, numbers to the right.
-fn table(rows: &[[String; 8]], desk: &mut CommandContext<'_>) -> Result<()> {
+/// Prints rows as columns: names left-aligned, numbers right-aligned.
+fn table(rows: &[[String; 8]], cx: &mut CommandContext<'_>) -> Result<()> {
     let widths: Vec<usize> =
-        (0..HEAD.len()).map(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default()).collect();
+        (0..COLUMN_TITLES.len()).map(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default()).collect();
     for (at, row) in rows.iter().enumerate() {
         let cells: Vec<String> = row
             .iter()
@@ -196,24 +199,24 @@ fn table(rows: &[[String; 8]], desk: &mut CommandContext<'_>) -> Result<()> {
             .collect();
         let line = cells.join("  ");
         let line = if at == 0 { paint(DIM, line.trim_end()) } else { line.trim_end().to_owned() };
-        writeln!(desk.out, "{line}")?;
+        writeln!(cx.out, "{line}")?;
     }
     Ok(())
 }
 
 fn replies(number: u64) -> String {
-    if number == 1 { "1 reply".to_owned() } else { format!("{} replies", grouped(number)) }
+    if number == 1 { "1 reply".to_owned() } else { format!("{} replies", group_thousands(number)) }
 }
 
-/// What the sums lack.
-fn notes(all: &UsageTotals) -> Vec<String> {
+/// Returns notes about replies without token counts or prices.
+fn missing_data_notes(all: &UsageTotals) -> Vec<String> {
     let mut notes = Vec::new();
     if all.uncounted > 0 {
-        notes.push(format!("of {} no tokens are known", replies(all.uncounted)));
+        notes.push(format!("{} without token counts", replies(all.uncounted)));
     }
     let unpriced = all.generations - all.priced;
     if all.priced > 0 && unpriced > 0 {
-        notes.push(format!("of {} no price was known", replies(unpriced)));
+        notes.push(format!("{} without a price", replies(unpriced)));
     }
     notes
 }
@@ -224,8 +227,8 @@ mod tests {
 
     #[test]
     fn numbers_are_written_for_people() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-        let written = |amount| money(&Money { amount, currency: "USD".into() });
+        assert_eq!([0, 999, 1_000, 1_234_567].map(group_thousands), ["0", "999", "1,000", "1,234,567"]);
+        let written = |amount| format_money(&Money { amount, currency: "USD".into() });
         assert_eq!(written(0.0), "0.00 USD");
         assert_eq!(written(12.3456), "12.35 USD");
         assert_eq!(written(0.001_234), "0.0012 USD");

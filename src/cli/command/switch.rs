@@ -1,4 +1,4 @@
-//! `loom switch`: the position moves to another node, named by id or by where it lies.
+//! `loom switch`: moves the position to another node.
 
 use loomtree::types::Node;
 
@@ -9,23 +9,22 @@ use crate::cli::{
     show::{NodeJson, turn},
 };
 
-/// What `switch` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// An id, or: parent, root, next or previous (sibling), leaf (the newest end below), back (where you were)
+    /// A node id, or: parent, root, next or previous (sibling), leaf (the newest leaf below), back (the previous
+    /// position)
     to: Option<String>,
 }
 
-/// Moves the position.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let Some(to) = &args.to else {
-        let tree = desk.named_tree()?;
-        let tree = tree.ok_or_else(|| CliError::usage("where to? name a node, or a tree with --tree"))?;
-        return trees::take(&tree, desk);
+        let tree = cx.named_tree()?;
+        let tree = tree.ok_or_else(|| CliError::usage("no target given; name a node, or a tree with --tree"))?;
+        return trees::use_tree(&tree, cx);
     };
-    let (here, session, actor) = desk.work()?;
-    let node = target(to, &here, desk)?;
-    if node.tree != here.tree.id {
+    let (current, session, actor) = cx.ensure_session()?;
+    let node = target(to, &current, cx)?;
+    if node.tree != current.tree.id {
         return Err(CliError::Failed {
             message: format!("[{}] is in another tree", node.local),
             hint: Some(format!("loom switch --tree {} {}", super::super::show::short(node.tree), node.local)),
@@ -37,28 +36,28 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
             hint: Some("`loom restore` shows it again; `loom view ID` reads it".to_owned()),
         });
     }
-    actor.switch(&desk.loom.session(session)?, &node)?;
-    let (name, now, width) = (desk.name(node.author).to_owned(), desk.now(), desk.out.wrap());
-    desk.say(&NodeJson { node: &node, author: &name, position: true }, || {
+    actor.switch(&cx.loom.session(session)?, &node)?;
+    let (name, now, width) = (cx.name(node.author).to_owned(), cx.now(), cx.out.wrap());
+    cx.print_value(&NodeJson { node: &node, author: &name, position: true }, || {
         turn(&node, &name, now, true, width).trim_end().to_owned()
     })
 }
 
-fn target(to: &str, here: &CommandPosition, desk: &CommandContext<'_>) -> Result<Node> {
-    let (at, loom) = (&here.position, &desk.loom);
-    let alone = || CliError::failed(format!("[{}] has no siblings", at.local));
+fn target(to: &str, current: &CommandPosition, cx: &CommandContext<'_>) -> Result<Node> {
+    let (at, loom) = (&current.position, &cx.loom);
+    let non_interactive = || CliError::failed(format!("[{}] has no siblings", at.local));
     match to {
-        "parent" => desk.node(here, ".."),
-        "root" => desk.node(here, "/"),
-        "next" => loom.sibling(at, true)?.ok_or_else(alone),
-        "previous" => loom.sibling(at, false)?.ok_or_else(alone),
+        "parent" => cx.node(current, ".."),
+        "root" => cx.node(current, "/"),
+        "next" => loom.sibling(at, true)?.ok_or_else(non_interactive),
+        "previous" => loom.sibling(at, false)?.ok_or_else(non_interactive),
         "leaf" => Some(loom.leaf(at)?)
             .filter(|leaf| leaf.id != at.id)
             .ok_or_else(|| CliError::failed(format!("[{}] is a leaf", at.local))),
         "back" => {
-            let back = here.session.as_ref().map(|session| loom.previous_position(session)).transpose()?.flatten();
-            back.ok_or_else(|| CliError::failed("you have not been anywhere else yet"))
+            let back = current.session.as_ref().map(|session| loom.previous_position(session)).transpose()?.flatten();
+            back.ok_or_else(|| CliError::failed("there is no previous position"))
         }
-        id => desk.node(here, id),
+        id => cx.node(current, id),
     }
 }

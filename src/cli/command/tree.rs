@@ -1,4 +1,4 @@
-//! `loom tree`: the tree as an outline.
+//! `loom tree`: draws the tree as an outline.
 
 use std::{collections::HashSet, io::Write as _};
 
@@ -11,41 +11,40 @@ use crate::cli::{
     show::{NodeJson, Outline, OutlineOptions, tree_line},
 };
 
-/// What `tree` reads.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// Begin at this node
+    /// Draw the branch of this node [default: the part around your position]
     id: Option<String>,
-    /// Only so many steps down
+    /// Maximum depth below the first node
     #[arg(long, value_name = "STEPS")]
     depth: Option<u32>,
-    /// Do not fold long runs
+    /// Show all nodes of long runs
     #[arg(long)]
     full: bool,
-    /// Also pruned branches
+    /// Include pruned branches
     #[arg(long)]
     pruned: bool,
-    /// Also notes, sources, thoughts and tool results
+    /// Include notes, sources, thoughts and tool results
     #[arg(long)]
     notes: bool,
-    /// At most about so many lines; 0: all [default: 100]
+    /// Approximate maximum of lines; 0: all [default: 100]
     #[arg(long, short = 'n', value_name = "LINES")]
     limit: Option<usize>,
 }
 
-/// Nodes that are read at once for JSON.
-const PAGE: u32 = 1_000;
+/// Nodes read in one query for JSON.
+const JSON_PAGE_NODES: u32 = 1_000;
 
 /// Draws the tree, or prints its nodes.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
-    let start = args.id.as_deref().map(|id| desk.node(&here, id)).transpose()?;
-    if desk.out.json { as_json(args, &here, start, desk) } else { draw(args, &here, start, desk) }
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
+    let start = args.id.as_deref().map(|id| cx.node(&current, id)).transpose()?;
+    if cx.out.json { as_json(args, &current, start, cx) } else { draw(args, &current, start, cx) }
 }
 
-fn draw(args: &Args, here: &CommandPosition, start: Option<Node>, desk: &mut CommandContext<'_>) -> Result<()> {
-    let width = desk.out.width;
-    let look = OutlineOptions {
+fn draw(args: &Args, current: &CommandPosition, start: Option<Node>, cx: &mut CommandContext<'_>) -> Result<()> {
+    let width = cx.out.width;
+    let options = OutlineOptions {
         pruned: args.pruned,
         notes: args.notes,
         full: args.full,
@@ -53,42 +52,43 @@ fn draw(args: &Args, here: &CommandPosition, start: Option<Node>, desk: &mut Com
         lines: args.limit.unwrap_or(100),
         width,
     };
-    let loom = desk.loom.clone();
+    let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
-    let outline = Outline::of(&*snapshot, start, here.tree.root, &here.position, here.versions(), &look)?;
+    let outline =
+        Outline::build(&*snapshot, start, current.tree.root, &current.position, current.versions(), &options)?;
     drop(snapshot);
-    let now = desk.now();
-    writeln!(desk.out, "{}", tree_line(&here.tree, width))?;
+    let now = cx.now();
+    writeln!(cx.out, "{}", tree_line(&current.tree, width))?;
     if outline.above > 0 {
-        let above = format!("  ⋮ {} above; `loom tree /` begins at the root", outline.above);
-        writeln!(desk.out, "{}", paint(DIM, above))?;
+        let above = format!("  ⋮ {} above; `loom tree /` starts at the root", outline.above);
+        writeln!(cx.out, "{}", paint(DIM, above))?;
     }
     let mut cut = None;
     for line in &outline.lines {
         let node = line.node();
-        let name = node.map_or("", |node| desk.name(node.author));
-        let text = line.draw(name, node.is_some_and(|n| n.id == here.position.id), now, width);
-        writeln!(desk.out, "{text}")?;
+        let name = node.map_or("", |node| cx.name(node.author));
+        let text = line.draw(name, node.is_some_and(|n| n.id == current.position.id), now, width);
+        writeln!(cx.out, "{text}")?;
         if let (true, Some(node)) = (line.is_cut(), node) {
             cut = Some(node.local.clone());
         }
     }
     if let Some(local) = cut {
-        writeln!(desk.out, "{}", paint(DIM, format!("  ▸ goes on: `loom tree {local}`")))?;
+        writeln!(cx.out, "{}", paint(DIM, format!("  ▸ more: `loom tree {local}`")))?;
     }
     Ok(())
 }
 
-/// Every node, or those of a branch, in the order in which they were added.
-fn as_json(args: &Args, here: &CommandPosition, start: Option<Node>, desk: &mut CommandContext<'_>) -> Result<()> {
-    let loom = desk.loom.clone();
+/// Prints every node, or those of a branch, in order of creation.
+fn as_json(args: &Args, current: &CommandPosition, start: Option<Node>, cx: &mut CommandContext<'_>) -> Result<()> {
+    let loom = cx.loom.clone();
     let top = start.as_ref().map_or(0, |node| node.depth);
-    let tree = start.as_ref().map_or(here.tree.id, |node| node.tree);
+    let tree = start.as_ref().map_or(current.tree.id, |node| node.tree);
     let mut after = start.as_ref().map_or(0, |node| node.seq - 1);
     let mut branch: Option<HashSet<NodeId>> = start.map(|node| HashSet::from([node.id]));
     let mut left = args.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     loop {
-        let nodes = loom.snapshot()?.nodes_after(tree, after, PAGE)?;
+        let nodes = loom.snapshot()?.nodes_after(tree, after, JSON_PAGE_NODES)?;
         let Some(last) = nodes.last() else { return Ok(()) };
         after = last.seq;
         for node in &nodes {
@@ -103,8 +103,8 @@ fn as_json(args: &Args, here: &CommandPosition, start: Option<Node>, desk: &mut 
                 return Ok(());
             }
             left -= 1;
-            let (author, position) = (desk.name(node.author).to_owned(), node.id == here.position.id);
-            desk.out.json(&NodeJson { node, author: &author, position })?;
+            let (author, position) = (cx.name(node.author).to_owned(), node.id == current.position.id);
+            cx.out.json(&NodeJson { node, author: &author, position })?;
         }
     }
 }

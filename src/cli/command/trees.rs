@@ -1,4 +1,4 @@
-//! `loom trees`: every tree, the last changed first; `--use` takes one up.
+//! `loom trees`: lists trees, the last changed first; `--use` selects one.
 
 use std::io::Write as _;
 
@@ -15,16 +15,15 @@ use crate::cli::{
     show::tree_line,
 };
 
-/// What `trees` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Take this tree up in this folder
+    /// Make this tree the current one in this folder
     #[arg(long = "use", value_name = "TREE")]
-    take: Option<String>,
-    /// Also trees that were put away
+    use_tree: Option<String>,
+    /// Include archived trees
     #[arg(long)]
     archived: bool,
-    /// At most so many; 0: all
+    /// Maximum number of trees; 0: all
     #[arg(long, short = 'n', default_value_t = 50, value_name = "COUNT")]
     limit: u32,
 }
@@ -36,54 +35,54 @@ struct TreeJson<'a> {
     current: bool,
 }
 
-/// Lists trees, or takes one up.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    if let Some(text) = &args.take {
-        let tree = desk.loom.find_tree(text)?;
-        return take(&tree, desk);
+/// Lists trees, or selects one.
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    if let Some(text) = &args.use_tree {
+        let tree = cx.loom.find_tree(text)?;
+        return use_tree(&tree, cx);
     }
-    let most = if args.limit == 0 { 0 } else { args.limit.saturating_add(1) };
-    let filter = TreeFilter { archived: args.archived, limit: most };
-    let mut trees = desk.loom.snapshot()?.trees(filter)?;
-    let more = most > 0 && trees.len() > args.limit as usize;
+    let limit = if args.limit == 0 { 0 } else { args.limit.saturating_add(1) };
+    let filter = TreeFilter { archived: args.archived, limit: limit };
+    let mut trees = cx.loom.snapshot()?.trees(filter)?;
+    let more = limit > 0 && trees.len() > args.limit as usize;
     if more {
         trees.pop();
     }
-    let current = desk.session(None)?.map(|session| session.tree);
-    let now = desk.now();
+    let current = cx.session(None)?.map(|session| session.tree);
+    let now = cx.now();
     for tree in &trees {
         let current = current == Some(tree.id);
-        if desk.out.json {
-            desk.out.json(&TreeJson { tree, current })?;
+        if cx.out.json {
+            cx.out.json(&TreeJson { tree, current })?;
             continue;
         }
         let marker = if current { paint(BOLD, "* ") } else { "  ".to_owned() };
         let age = tree.updated_at.age(now);
-        let line = tree_line(tree, desk.out.width.saturating_sub(age.len() + 4));
-        writeln!(desk.out, "{marker}{line}  {}", paint(DIM, age))?;
+        let line = tree_line(tree, cx.out.width.saturating_sub(age.len() + 4));
+        writeln!(cx.out, "{marker}{line}  {}", paint(DIM, age))?;
     }
-    if !desk.out.json && more {
-        writeln!(desk.out, "  {}", paint(DIM, "… more; `loom trees -n 0` lists all"))?;
+    if !cx.out.json && more {
+        writeln!(cx.out, "  {}", paint(DIM, "… more; `loom trees -n 0` lists all"))?;
     }
-    if !desk.out.json && trees.is_empty() {
-        writeln!(desk.out, "no trees yet; `loom new \"First words\"` makes one")?;
+    if !cx.out.json && trees.is_empty() {
+        writeln!(cx.out, "no trees yet; `loom new \"First words\"` creates one")?;
     }
     Ok(())
 }
 
-/// Makes a tree the current one: its session becomes the one last active here.
-pub(crate) fn take(tree: &Tree, desk: &mut CommandContext<'_>) -> Result<()> {
-    match desk.session(Some(tree.id))? {
+/// Makes a tree the current one: its session becomes the most recently active.
+pub(crate) fn use_tree(tree: &Tree, cx: &mut CommandContext<'_>) -> Result<()> {
+    match cx.session(Some(tree.id))? {
         Some(session) => {
-            desk.actor().update_session(session.id, SessionPatch::default())?;
+            cx.actor().update_session(session.id, SessionPatch::default())?;
         }
         None => {
-            // Who comes to a conversation for the first time comes to its end, where it goes on.
-            let root = tree.root.map(|root| desk.loom.node(root)).transpose()?;
-            let end = root.map(|root| desk.loom.leaf(&root)).transpose()?;
-            desk.actor().start_session(&desk.workspace, tree.id, end.map(|end| end.id))?;
+            // A first session starts at the end of the conversation.
+            let root = tree.root.map(|root| cx.loom.node(root)).transpose()?;
+            let end = root.map(|root| cx.loom.leaf(&root)).transpose()?;
+            cx.actor().start_session(&cx.workspace, tree.id, end.map(|end| end.id))?;
         }
     }
-    let width = desk.out.width.saturating_sub(6);
-    desk.say(&TreeJson { tree, current: true }, || format!("now in  {}", tree_line(tree, width)))
+    let width = cx.out.width.saturating_sub(6);
+    cx.print_value(&TreeJson { tree, current: true }, || format!("now in  {}", tree_line(tree, width)))
 }

@@ -1,5 +1,5 @@
-//! `loom` alone in a terminal: opens the screen on the newest tree of this folder. The only place where one face starts
-//! another. A person who has no tree yet gets the sample tree, and a tour.
+//! `loom` without a command in a terminal: opens the screen on the current tree. This is the only place where one front
+//! end starts another. A user without a tree gets the sample tree and a tour.
 
 use std::sync::Arc;
 
@@ -23,36 +23,36 @@ use crate::cli::{
     output::CliOutput,
 };
 
-/// Where keys are changed: beside the configuration.
-const KEYS: &str = "keys.yaml";
+/// The file of key bindings, in the folder of the configuration.
+const KEYS_FILE: &str = "keys.yaml";
 
-/// Shows the screen until the person leaves.
+/// Runs the screen until the user quits.
 pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let palette = palette(globals, &config::load(globals)?)?;
     let keys = keys(globals)?;
-    let mut desk = CommandContext::open(globals, out, true)?;
-    let (here, tour) = begin(&mut desk)?;
-    let consent = ApprovalQueue::default();
-    let mut commands: ToolAccess = models::commands(&desk.config);
-    commands.orchestrator = delegation::usual(&desk, Arc::new(consent.clone()), None);
-    let tools = tools(&desk, &consent, &commands)?;
+    let mut cx = CommandContext::open(globals, out, true)?;
+    let (current, tour) = starting_position(&mut cx)?;
+    let approvals = ApprovalQueue::default();
+    let mut commands: ToolAccess = models::tool_access(&cx.config);
+    commands.orchestrator = delegation::default_orchestrator(&cx, Arc::new(approvals.clone()), None);
+    let tools = tools(&cx, &approvals, &commands)?;
     let setup = ScreenSetup {
-        loom: desk.loom.clone(),
-        agent: desk.agent.clone(),
-        workspace: desk.workspace.clone(),
-        tree: here.tree.id,
-        position: here.position.id,
-        session: here.session.as_ref().map(|session| session.id),
-        versions: here.versions().to_vec(),
+        loom: cx.loom.clone(),
+        agent: cx.agent.clone(),
+        workspace: cx.workspace.clone(),
+        tree: current.tree.id,
+        position: current.position.id,
+        session: current.session.as_ref().map(|session| session.id),
+        versions: current.versions().to_vec(),
         commands,
-        model: desk.config.model.clone().or_else(|| env::env(MODEL_VARIABLE)),
+        model: cx.config.model.clone().or_else(|| env::env(MODEL_VARIABLE)),
         tools,
-        consent,
-        models: desk.config.models.keys().cloned().collect(),
-        context: desk.config.context(None),
-        drafts: Some(desk.drafts.clone()),
-        prices: desk.config.prices.clone(),
-        count: desk.config.continuations(),
+        consent: approvals,
+        models: cx.config.models.keys().cloned().collect(),
+        context: cx.config.context(None),
+        drafts: Some(cx.partials_dir.clone()),
+        prices: cx.config.prices.clone(),
+        count: cx.config.continuations(),
         palette,
         keys,
         editor: env::env("VISUAL").or_else(|| env::env("EDITOR")).unwrap_or_else(|| "vi".to_owned()),
@@ -65,37 +65,37 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
     })
 }
 
-/// What is done with the tools for the folder, which ask on the screen; nothing in a build without them.
+/// Returns the services with workspace tools, which ask for approval on the screen; `None` in a build without them.
 #[cfg(feature = "workspace")]
-fn tools(desk: &CommandContext<'_>, consent: &ApprovalQueue, usual: &ToolAccess) -> Result<Option<ToolAccess>> {
-    let folder = turn_args::workspace(desk, Arc::new(consent.clone()), &[], &[])?;
+fn tools(cx: &CommandContext<'_>, approvals: &ApprovalQueue, defaults: &ToolAccess) -> Result<Option<ToolAccess>> {
+    let folder = turn_args::workspace(cx, Arc::new(approvals.clone()), &[], &[])?;
     let tools = Arc::new(folder.toolbox(tui::COLLABORATOR).map_err(CliError::failed)?);
-    let orchestrator = delegation::usual(desk, Arc::new(consent.clone()), Some(Arc::new(folder)));
-    Ok(Some(ToolAccess { tools, inline: turn_args::ANSWER, orchestrator, ..usual.clone() }))
+    let orchestrator = delegation::default_orchestrator(cx, Arc::new(approvals.clone()), Some(Arc::new(folder)));
+    Ok(Some(ToolAccess { tools, inline: turn_args::MAX_INLINE_ANSWER_TOKENS, orchestrator, ..defaults.clone() }))
 }
 
-/// A build without them has none.
+/// Returns `None`: this build has no workspace tools.
 #[cfg(not(feature = "workspace"))]
 fn tools(_: &CommandContext<'_>, _: &ApprovalQueue, _: &ToolAccess) -> Result<Option<ToolAccess>> {
     Ok(None)
 }
 
-/// The tree to begin with, and whether it is somebody's first.
-fn begin(desk: &mut CommandContext<'_>) -> Result<(CommandPosition, bool)> {
-    if let Some(here) = desk.find_here()? {
-        return Ok((here, false));
+/// Returns the start position, and whether the user gets the tour.
+fn starting_position(cx: &mut CommandContext<'_>) -> Result<(CommandPosition, bool)> {
+    if let Some(current) = cx.try_position()? {
+        return Ok((current, false));
     }
-    let newest = desk.loom.snapshot()?.trees(TreeFilter { archived: false, limit: 1 })?.pop();
+    let newest = cx.loom.snapshot()?.trees(TreeFilter { archived: false, limit: 1 })?.pop();
     let (tree, tour): (Tree, bool) = match newest {
         Some(tree) => (tree, false),
-        None => (demo::sample(desk)?.0, true),
+        None => (demo::import_sample(cx)?.0, true),
     };
     let root = tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
-    let position = desk.loom.node(root)?;
+    let position = cx.loom.node(root)?;
     Ok((CommandPosition { tree, session: None, position }, tour))
 }
 
-/// Colours as the person wants them: what was asked for, what the configuration says, what the terminal says of its ground.
+/// Returns the palette: from the options, else the configuration, else the terminal's background.
 fn palette(globals: &Globals, config: &config::Config) -> Result<Palette> {
     let none =
         globals.color == ColorChoice::Never || globals.color == ColorChoice::Auto && env::env("NO_COLOR").is_some();
@@ -106,14 +106,20 @@ fn palette(globals: &Globals, config: &config::Config) -> Result<Palette> {
         return Palette::named(theme)
             .ok_or_else(|| CliError::Config(format!("theme is dark, light or none, not {theme:?}")));
     }
-    // Terminals that tell their colours give the ground last: 7 and what is above 8 is light.
-    let ground = env::env("COLORFGBG").and_then(|value| value.rsplit(';').next()?.parse::<u8>().ok());
-    Ok(if ground.is_some_and(|ground| ground == 7 || ground > 8) { Palette::Light } else { Palette::Dark })
+    // Terminals that set COLORFGBG name the background last: 7 and values above 8 are light.
+    let background = env::env("COLORFGBG").and_then(|value| value.rsplit(';').next()?.parse::<u8>().ok());
+    Ok(if background.is_some_and(|background| background == 7 || background > 8) {
+        Palette::Light
+    } else {
+        Palette::Dark
+    })
 }
 
-/// The person's keys; the usual ones where there is no file.
+/// Returns the user's key bindings, or the defaults if there is no file.
 pub(super) fn keys(globals: &Globals) -> Result<KeyMap> {
-    let Ok(path) = config::path(globals).map(|path| path.with_file_name(KEYS)) else { return Ok(KeyMap::default()) };
+    let Ok(path) = config::path(globals).map(|path| path.with_file_name(KEYS_FILE)) else {
+        return Ok(KeyMap::default());
+    };
     match env::read_settings(&path) {
         Ok(text) => KeyMap::read(&text).map_err(|what| CliError::Config(format!("{}: {what}", path.display()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(KeyMap::default()),

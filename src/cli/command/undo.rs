@@ -1,4 +1,4 @@
-//! `loom undo` and `loom redo`: your own changes to this tree, the newest first.
+//! `loom undo` and `loom redo`: revert changes to this tree, the newest first, and repeat them.
 
 use loomtree::{exec::escape::quoted, ops::UndoResult, types::Op};
 use serde::Serialize;
@@ -10,15 +10,14 @@ use crate::cli::{
     sanitize::sanitize,
 };
 
-/// What `undo` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What this agent did last here, not you
+    /// Revert the last change of this agent instead of yours
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 }
 
-/// What `redo` reads.
+/// The arguments of `redo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RedoArgs {}
 
@@ -29,40 +28,41 @@ struct UndoJson {
     target_op: Op,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<String>,
-    told: String,
+    #[serde(rename = "told")]
+    description: String,
     seq: u64,
 }
 
-/// Takes the newest change back.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
+/// Reverts the newest change.
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
     let agent = match &args.agent {
-        Some(name) => desk.loom.agent(name)?.id(),
+        Some(name) => cx.loom.agent(name)?.id(),
         None => actor.agent(),
     };
-    let undone = actor.undo_of(agent, Some(here.tree.id))?;
-    tell(&undone, Op::Undo, desk)
+    let undone = actor.undo_of(agent, Some(current.tree.id))?;
+    print_result(&undone, Op::Undo, cx)
 }
 
-/// Does it again.
-pub(crate) fn redo(_: &RedoArgs, desk: &mut CommandContext<'_>) -> Result<()> {
-    let (here, _, actor) = desk.work()?;
-    let undone = actor.redo(Some(here.tree.id))?;
-    tell(&undone, Op::Redo, desk)
+/// Repeats the last reverted change.
+pub(crate) fn redo(_: &RedoArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let (current, _, actor) = cx.ensure_session()?;
+    let undone = actor.redo(Some(current.tree.id))?;
+    print_result(&undone, Op::Redo, cx)
 }
 
-fn tell(undone: &UndoResult, op: Op, desk: &mut CommandContext<'_>) -> Result<()> {
+fn print_result(undone: &UndoResult, op: Op, cx: &mut CommandContext<'_>) -> Result<()> {
     let entry = &undone.target.entry;
-    let told = UndoJson {
+    let json = UndoJson {
         op,
         target: undone.target.group,
         target_op: entry.op,
         node: entry.local.as_ref().map(ToString::to_string),
-        told: undone.description.words(&|id| id.to_string(), &quoted),
+        description: undone.description.words(&|id| id.to_string(), &quoted),
         seq: undone.receipt.seq,
     };
-    desk.say(&told, || {
+    cx.print_value(&json, || {
         let what = undone.description.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
-        format!("{}: {what}", if op == Op::Undo { "taken back" } else { "done again" })
+        format!("{}: {what}", if op == Op::Undo { "reverted" } else { "repeated" })
     })
 }

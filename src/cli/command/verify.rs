@@ -1,4 +1,4 @@
-//! `loom verify`: every hash and count computed again.
+//! `loom verify`: recomputes every hash and count.
 
 use std::io::Write as _;
 
@@ -12,27 +12,26 @@ use crate::cli::{
     sanitize::one_line,
 };
 
-/// What `verify` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-/// Checks the database; damage is exit code 4.
-pub(crate) fn run(_: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let trees = desk.loom.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
-    // Pruned nodes are checked too but not counted, so the bar may go a little past its end.
+/// Checks the database. Damage exits with code 4.
+pub(crate) fn run(_: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let trees = cx.loom.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
+    // Pruned nodes are checked but not counted, so the bar may pass its end.
     let bar = progress::bar("checking", trees.iter().map(|tree| tree.counts.nodes).sum(), false);
-    let report = desk.loom.store().verify(&mut |nodes| bar.set_position(nodes))?;
+    let report = cx.loom.store().verify(&mut |nodes| bar.set_position(nodes))?;
     bar.finish_and_clear();
-    if desk.out.json {
-        desk.out.json(&report)?;
+    if cx.out.json {
+        cx.out.json(&report)?;
     } else {
         for problem in &report.problems {
-            writeln!(desk.out, "{}", one_line(problem))?;
+            writeln!(cx.out, "{}", one_line(problem))?;
         }
         let checked =
             [count(report.trees, "tree"), count(report.nodes, "node"), format!("{} journal entries", report.entries)];
-        let verdict = if report.problems.is_empty() { ": all is well" } else { "" };
-        writeln!(desk.out, "checked {}{verdict}", checked.join(", "))?;
+        let verdict = if report.problems.is_empty() { ": no problems" } else { "" };
+        writeln!(cx.out, "checked {}{verdict}", checked.join(", "))?;
     }
     match report.problems.len() {
         0 => Ok(()),

@@ -1,4 +1,4 @@
-//! `loom view`: the conversation up to the position, or one node with all that belongs to it.
+//! `loom view`: prints the path to the position, or one node with its properties.
 
 use std::io::Write as _;
 
@@ -14,81 +14,80 @@ use crate::cli::{
     error::Result,
     output::{DIM, ID, paint},
     sanitize::{cut, one_line},
-    show::{NodeJson, author, short, tree_line, turn},
+    show::{NodeJson, author, short, text_or_calls, tree_line, turn},
 };
 
-/// What `view` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show this node in full, with its children, notes and links
+    /// Print this node with its children, notes and links
     id: Option<String>,
-    /// Show the path to that node instead
+    /// Print the path to that node instead
     #[arg(long)]
     path: bool,
-    /// The whole path
+    /// Print the whole path
     #[arg(long)]
     all: bool,
-    /// The last so many nodes of the path
+    /// Number of nodes at the end of the path
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", conflicts_with = "all")]
     last: u32,
 }
 
-/// Nodes of a whole path that are held at once: a path of a million nodes takes no more memory than a short one.
-const PAGE: u32 = 1_000;
+/// Nodes of a path in memory at once, which bounds memory for long paths.
+const PATH_PAGE_NODES: u32 = 1_000;
 
-/// Children that are listed below a node.
-const CHILDREN: u32 = 50;
+/// Maximum number of listed children.
+const MAX_CHILDREN: u32 = 50;
 
-/// Shows the path or the node.
-pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let here = desk.here()?;
+/// Prints the path or the node.
+pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let current = cx.position()?;
     match &args.id {
         Some(id) if !args.path => {
-            let node = desk.node(&here, id)?;
-            show_node(&node, desk)
+            let node = cx.node(&current, id)?;
+            show_node(&node, cx)
         }
         id => {
-            let node = desk.node_or_here(&here, id.as_deref())?;
-            show_path(args, &here, &node, desk)
+            let node = cx.node_or_here(&current, id.as_deref())?;
+            show_path(args, &current, &node, cx)
         }
     }
 }
 
-fn show_path(args: &Args, here: &CommandPosition, to: &Node, desk: &mut CommandContext<'_>) -> Result<()> {
-    if !desk.out.json {
-        writeln!(desk.out, "{}", tree_line(&here.tree, desk.out.width))?;
+fn show_path(args: &Args, current: &CommandPosition, to: &Node, cx: &mut CommandContext<'_>) -> Result<()> {
+    if !cx.out.json {
+        writeln!(cx.out, "{}", tree_line(&current.tree, cx.out.width))?;
     }
-    let limit = if args.all { PAGE } else { args.last };
-    let loom = desk.loom.clone();
+    let limit = if args.all { PATH_PAGE_NODES } else { args.last };
+    let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
-    let (mut ends, mut page) = (vec![to.id], snapshot.path_back(to.id, here.versions(), limit)?);
+    let (mut ends, mut page) = (vec![to.id], snapshot.path_back(to.id, current.versions(), limit)?);
     while args.all && page.len() == limit as usize {
-        // The first node of a page ends the page above it, so each is read as the same version again.
+        // The first node of a page is the last of the page above, read as the same version.
         ends.push(page[0].id);
-        page = snapshot.path_back(page[0].id, here.versions(), limit)?;
+        page = snapshot.path_back(page[0].id, current.versions(), limit)?;
     }
     let above = page.first().map(|node| node.depth).filter(|above| *above > 0 && page.len() == limit as usize);
-    if let (Some(above), false, false) = (above, args.all, desk.out.json) {
+    if let (Some(above), false, false) = (above, args.all, cx.out.json) {
         let hint = format!("⋮ {above} above; `loom view --all` shows them");
-        writeln!(desk.out, "{}", paint(DIM, hint))?;
+        writeln!(cx.out, "{}", paint(DIM, hint))?;
     }
-    show_page(&page, here, desk)?;
+    show_page(&page, current, cx)?;
     ends.pop();
     while let Some(end) = ends.pop() {
-        show_page(&snapshot.path_back(end, here.versions(), limit)?[1..], here, desk)?;
+        show_page(&snapshot.path_back(end, current.versions(), limit)?[1..], current, cx)?;
     }
     Ok(())
 }
 
-/// Shows nodes of a path.
-fn show_page(nodes: &[Node], here: &CommandPosition, desk: &mut CommandContext<'_>) -> Result<()> {
-    let now = desk.now();
+/// Prints nodes of a path.
+fn show_page(nodes: &[Node], current: &CommandPosition, cx: &mut CommandContext<'_>) -> Result<()> {
+    let now = cx.now();
     for node in nodes {
-        let (name, position) = (desk.name(node.author).to_owned(), node.id == here.position.id);
-        if desk.out.json {
-            desk.out.json(&NodeJson { node, author: &name, position })?;
+        let (name, position) = (cx.name(node.author).to_owned(), node.id == current.position.id);
+        if cx.out.json {
+            cx.out.json(&NodeJson { node, author: &name, position })?;
         } else {
-            write!(desk.out, "\n{}", turn(node, &name, now, position, desk.out.wrap()))?;
+            write!(cx.out, "\n{}", turn(node, &name, now, position, cx.out.wrap()))?;
         }
     }
     Ok(())
@@ -107,53 +106,53 @@ struct ViewJson<'a> {
     sources: &'a [String],
 }
 
-fn show_node(node: &Node, desk: &mut CommandContext<'_>) -> Result<()> {
-    let loom = desk.loom.clone();
+fn show_node(node: &Node, cx: &mut CommandContext<'_>) -> Result<()> {
+    let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
-    let children = snapshot.children(node.id, &ChildFilter { kind: None, pruned: false, limit: CHILDREN })?;
+    let children = snapshot.children(node.id, &ChildFilter { kind: None, pruned: false, limit: MAX_CHILDREN })?;
     let wordings = if node.state.versions > 0 { snapshot.versions(node.id)? } else { Vec::new() };
     let links = snapshot.links(node.id)?;
     let (provenance, sources) = (snapshot.provenance(node.id)?, snapshot.sources_of(node.id)?);
     drop(snapshot);
-    let name = desk.name(node.author).to_owned();
-    if desk.out.json {
+    let name = cx.name(node.author).to_owned();
+    if cx.out.json {
         let node = NodeJson { node, author: &name, position: false };
         let whole =
             ViewJson { node, children: &children, wordings: &wordings, links: &links, provenance, sources: &sources };
-        desk.out.json(&whole)?;
+        cx.out.json(&whole)?;
         return Ok(());
     }
-    write!(desk.out, "{}", turn(node, &name, desk.now(), false, desk.out.wrap()))?;
-    writeln!(desk.out)?;
-    for (label, value) in facts(node, &sources, &loom)? {
-        writeln!(desk.out, "{}  {value}", paint(DIM, format!("{label:>12}")))?;
+    write!(cx.out, "{}", turn(node, &name, cx.now(), false, cx.out.wrap()))?;
+    writeln!(cx.out)?;
+    for (label, value) in properties(node, &sources, &loom)? {
+        writeln!(cx.out, "{}  {value}", paint(DIM, format!("{label:>12}")))?;
     }
-    let (mut after, mut beside) = (Vec::new(), Vec::new());
+    let (mut after, mut attached) = (Vec::new(), Vec::new());
     for child in &children {
-        if child.kind == EdgeKind::Continuation { after.push(child) } else { beside.push(child) }
+        if child.kind == EdgeKind::Continuation { after.push(child) } else { attached.push(child) }
     }
-    list("continued by", &after, desk)?;
-    list("beside", &beside, desk)?;
-    list("versions", &wordings.iter().collect::<Vec<_>>(), desk)?;
+    list("continued by", &after, cx)?;
+    list("beside", &attached, cx)?;
+    list("versions", &wordings.iter().collect::<Vec<_>>(), cx)?;
     for link in &links {
-        let line = link_line(node, link, desk)?;
-        writeln!(desk.out, "{}  {line}", paint(DIM, format!("{:>12}", "linked")))?;
+        let line = link_line(node, link, cx)?;
+        writeln!(cx.out, "{}  {line}", paint(DIM, format!("{:>12}", "linked")))?;
     }
     Ok(())
 }
 
-fn facts(node: &Node, sources: &[String], loom: &Loom) -> Result<Vec<(&'static str, String)>> {
+fn properties(node: &Node, sources: &[String], loom: &Loom) -> Result<Vec<(&'static str, String)>> {
     let local = |id| loom.node(id).map(|node| paint(ID, node.local));
-    let mut facts =
+    let mut properties =
         vec![("id", node.id.to_string()), ("kind", node.kind.to_string()), ("depth", node.depth.to_string())];
     if let Some(parent) = node.parent {
-        facts.push(("after", local(parent)?));
+        properties.push(("after", local(parent)?));
     }
     if let Some(from) = node.edited_from {
-        facts.push(("edited from", local(from)?));
+        properties.push(("edited from", local(from)?));
     }
     if let Some(by) = node.state.pruned_by {
-        facts.push(("pruned with", local(by)?));
+        properties.push(("pruned with", local(by)?));
     }
     let optional = [
         ("tokens", node.tokens.map(|n| n.to_string())),
@@ -162,41 +161,41 @@ fn facts(node: &Node, sources: &[String], loom: &Loom) -> Result<Vec<(&'static s
         ("raw", node.raw.as_deref().map(|raw| format!("{} bytes; --json shows them", raw.len()))),
         ("metadata", node.metadata.as_ref().map(|json| cut(json.as_str(), 70))),
     ];
-    facts.extend(optional.into_iter().filter_map(|(label, value)| Some((label, value?))));
-    facts.push(("hash", node.hash.to_string()));
-    facts.extend(sources.iter().map(|source| ("imported", one_line(source))));
-    Ok(facts)
+    properties.extend(optional.into_iter().filter_map(|(label, value)| Some((label, value?))));
+    properties.push(("hash", node.hash.to_string()));
+    properties.extend(sources.iter().map(|source| ("imported", one_line(source))));
+    Ok(properties)
 }
 
-fn list(label: &str, nodes: &[&Node], desk: &mut CommandContext<'_>) -> Result<()> {
+fn list(label: &str, nodes: &[&Node], cx: &mut CommandContext<'_>) -> Result<()> {
     for (index, node) in nodes.iter().enumerate() {
         let label = if index == 0 { label } else { "" };
-        let (name, style) = author(desk.name(node.author), node.author_type);
+        let (name, style) = author(cx.name(node.author), node.author_type);
         let kind = match node.kind {
             EdgeKind::Continuation | EdgeKind::Version => String::new(),
             kind => format!("{kind}  "),
         };
-        let words = cut(&node.content, desk.out.width.saturating_sub(46).max(20));
+        let words = cut(&text_or_calls(node), cx.out.width.saturating_sub(46).max(20));
         let (label, local) = (paint(DIM, format!("{label:>12}")), paint(ID, &node.local));
-        writeln!(desk.out, "{label}  {local}  {}  {kind}{words}", paint(style, name))?;
+        writeln!(cx.out, "{label}  {local}  {}  {kind}{words}", paint(style, name))?;
     }
     Ok(())
 }
 
-fn link_line(node: &Node, link: &Link, desk: &CommandContext<'_>) -> Result<String> {
+fn link_line(node: &Node, link: &Link, cx: &CommandContext<'_>) -> Result<String> {
     let other = |id, way| -> Result<String> {
-        let other = desk.loom.node(id)?;
-        Ok(format!("{way} {}  {}", paint(ID, &other.local), cut(&other.content, 40)))
+        let other = cx.loom.node(id)?;
+        Ok(format!("{way} {}  {}", paint(ID, &other.local), cut(&text_or_calls(&other), 40)))
     };
     let mut line = match &link.target {
         LinkTarget::Node(target) if *target == node.id => other(link.source, "from")?,
         LinkTarget::Node(target) => other(*target, "to")?,
         LinkTarget::Tree(id) => {
-            let tree = desk.loom.tree(*id)?;
+            let tree = cx.loom.tree(*id)?;
             format!("to the tree {}  {}", paint(ID, short(*id)), cut(&tree.title, 40))
         }
         LinkTarget::Document { id, section } => {
-            let documents = desk.loom.snapshot()?.documents()?;
+            let documents = cx.loom.snapshot()?.documents()?;
             let name = documents.iter().find(|d| d.id == *id).map_or("?", |d| d.name.as_str());
             let section = section.as_deref().map(|s| format!(" # {}", one_line(s))).unwrap_or_default();
             format!("to the document {}{section}", one_line(name))

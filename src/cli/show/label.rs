@@ -1,19 +1,24 @@
-//! What is said about a node beside its text: who wrote it, and its marks.
+//! Labels of a node: its author and its marks.
+
+use std::borrow::Cow;
 
 use anstyle::{AnsiColor, Style};
-use loomtree::types::{AuthorType, EdgeKind, Node};
+use loomtree::{
+    recall,
+    types::{AuthorType, EdgeKind, Node},
+};
 
 use crate::cli::{
     output::{DIM, MARK, count},
     sanitize::cut,
 };
 
-/// Columns of a bookmark's label.
-const LABEL: usize = 24;
-/// Columns of a name.
-const NAME: usize = 20;
+/// Width of a bookmark's label.
+const LABEL_COLUMNS: usize = 24;
+/// Width of an author's name.
+const NAME_COLUMNS: usize = 20;
 
-/// A name, fit to show, and how it looks.
+/// Returns an author's sanitized name and its style.
 pub(crate) fn author(name: &str, kind: AuthorType) -> (String, Style) {
     let style = match kind {
         AuthorType::Human => AnsiColor::Green.on_default(),
@@ -21,15 +26,23 @@ pub(crate) fn author(name: &str, kind: AuthorType) -> (String, Style) {
         AuthorType::Tool => AnsiColor::Blue.on_default(),
         AuthorType::System => DIM,
     };
-    (cut(name, NAME), style)
+    (cut(name, NAME_COLUMNS), style)
 }
 
-/// A node's marks, each with its look: bookmark, kind, notes, links, wordings, what hides it or cut it off.
+/// Returns a node's text, or its tool calls if it has no text.
+pub(crate) fn text_or_calls(node: &Node) -> Cow<'_, str> {
+    if !node.content.trim().is_empty() {
+        return Cow::Borrowed(&node.content);
+    }
+    Cow::Owned(recall::calls(node).iter().map(|call| format!("calls {call}")).collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns a node's marks with their styles: bookmark, kind, notes, links, versions, and states such as pruned.
 pub(crate) fn marks(node: &Node) -> Vec<(String, Style)> {
     let state = &node.state;
     let mut marks = Vec::new();
     if let Some(label) = &state.bookmark {
-        marks.push((format!("★ {}", cut(label, LABEL)).trim_end().to_owned(), MARK));
+        marks.push((format!("★ {}", cut(label, LABEL_COLUMNS)).trim_end().to_owned(), MARK));
     }
     if node.kind != EdgeKind::Continuation && state.versions == 0 {
         marks.push((node.kind.to_string(), MARK));

@@ -1,4 +1,4 @@
-//! How things look: trees as outlines, paths as conversations, nodes with their marks.
+//! Formatting for terminals: trees as outlines, paths as transcripts, nodes with their marks.
 
 mod label;
 mod outline;
@@ -11,7 +11,7 @@ use loomtree::{
 };
 use serde::Serialize;
 
-pub(crate) use label::{author, marks};
+pub(crate) use label::{author, marks, text_or_calls};
 pub(crate) use outline::{Outline, OutlineOptions};
 pub(crate) use stream::StreamPrinter;
 pub(crate) use transcript::turn;
@@ -21,25 +21,25 @@ use super::{
     sanitize::cut,
 };
 
-/// The end of a tree's id: enough to name it, and unlike its beginning no clock.
+/// Returns the last characters of a tree id. The first ones are a timestamp.
 pub(crate) fn short(tree: TreeId) -> String {
     let mut text = tree.to_string().to_lowercase();
     text.split_off(20)
 }
 
-/// A node as JSON, with what a reader would have to look up.
+/// The JSON form of a node, with its author's name.
 #[derive(Debug, Serialize)]
 pub(crate) struct NodeJson<'a> {
     #[serde(flatten)]
     pub(crate) node: &'a Node,
     /// The author's name.
     pub(crate) author: &'a str,
-    /// Whether the session stands here.
+    /// True if the session's position is this node.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) position: bool,
 }
 
-/// A tree in one line: title, id, mode, counts.
+/// Returns a tree as one line: title, id, counts and state.
 pub(crate) fn tree_line(tree: &Tree, width: usize) -> String {
     let counts = &tree.counts;
     let mut facts = vec![count(counts.nodes, "node")];

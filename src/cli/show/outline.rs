@@ -1,6 +1,6 @@
-//! A tree as an outline. It indents at branch points only: what follows without a choice stands in one column, and
-//! long runs of it are folded. Nothing is read but what is shown or folded, and both are bounded, so a tree of a
-//! million nodes is drawn as fast as a small one; where something is left out, a `▸` says so.
+//! A tree as an outline. Only branch points indent, and long runs without a branch are folded. Only nodes that are
+//! shown or folded are read, and both are bounded, so a tree of a million nodes is drawn as fast as a small one. `▸`
+//! marks omitted nodes.
 
 use std::collections::HashMap;
 
@@ -10,85 +10,88 @@ use loomtree::{
     types::{EdgeKind, Node},
 };
 
-/// How much of a tree to show.
+/// The size and contents of an outline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OutlineOptions {
-    /// Also pruned branches.
+    /// True to include pruned branches.
     pub(crate) pruned: bool,
-    /// Also notes, sources, thoughts and tool results.
+    /// True to include notes, sources, thoughts and tool results.
     pub(crate) notes: bool,
-    /// Without folding.
+    /// True to show all nodes of long runs.
     pub(crate) full: bool,
-    /// Only so many steps down.
+    /// Maximum depth below the first node.
     pub(crate) depth: Option<u32>,
-    /// At most about so many lines; 0: all.
+    /// Approximate maximum of lines; 0: all.
     pub(crate) lines: usize,
-    /// Columns there are.
+    /// Line width, in columns.
     pub(crate) width: usize,
 }
 
 /// One line of an outline.
 #[derive(Debug)]
 pub(crate) struct OutlineLine {
-    /// The guides before it.
+    /// The branch guides before the text.
     pub(crate) guides: String,
     pub(crate) what: LineKind,
 }
 
-/// What a line is about.
+/// The content of a line.
 #[derive(Debug)]
 pub(crate) enum LineKind {
-    /// A node, and whether what follows it is left out.
+    /// A node; true if its continuations are omitted.
     Node(Box<Node>, bool),
-    /// Nodes of a run that are folded.
+    /// The number of folded nodes of a run.
     Folded(usize),
-    /// Siblings that are left out; the number is known unless pruned ones are among them.
+    /// The number of omitted siblings; `None` if pruned ones may be among them.
     Siblings(Option<usize>),
 }
 
-/// An outline, ready to be printed.
+/// The lines of an outline.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    /// How many nodes stand above it.
+    /// The number of nodes above the first line.
     pub(crate) above: u32,
     pub(crate) lines: Vec<OutlineLine>,
 }
 
-/// A run longer than this is folded.
-const RUN: usize = 7;
-/// Nodes that are shown at each end of a folded run.
-const ENDS: usize = 2;
-/// Branches shown at one branch point.
-const BRANCHES: usize = 24;
-/// Nodes that are read at most for an outline whose length is limited.
-const READS: usize = 5_000;
-/// Nodes of the path to the position that an outline may begin above it.
-const ABOVE: u32 = 40;
-/// Columns that guides leave to the text.
-const TEXT: usize = 52;
-/// Levels of branches at which even an unlimited outline stops.
-const DEEPEST: usize = 200;
+/// Nodes of a run above which it is folded.
+const MAX_UNFOLDED_RUN: usize = 7;
+/// Nodes shown at each end of a folded run.
+const FOLD_END_NODES: usize = 2;
+/// Branches shown at a branch point.
+const MAX_BRANCHES: usize = 24;
+/// Nodes read at most for an outline with limited length.
+const MAX_NODES_READ: usize = 5_000;
+/// Nodes of the path above the position at which an outline may start.
+const MAX_PATH_ABOVE: u32 = 40;
+/// Columns that guides leave for the text.
+const MIN_TEXT_COLUMNS: usize = 52;
+/// Maximum levels of branches, even in an unlimited outline.
+const MAX_LEVELS: usize = 200;
 
 impl Outline {
-    /// The outline of the branch at `start`; without it, of the tree, or of what is around the position if that is
-    /// far down.
-    pub(crate) fn of(
+    /// Builds the outline of the branch at `start`; without it, of the tree, or of the part around a deep position.
+    pub(crate) fn build(
         snapshot: &dyn Snapshot,
         start: Option<Node>,
         root: Option<NodeId>,
         position: &Node,
         versions: &[NodeId],
-        look: &OutlineOptions,
+        options: &OutlineOptions,
     ) -> Result<Self> {
-        let path = snapshot.path_back(position.id, versions, ABOVE)?;
-        let levels = if look.lines == 0 { DEEPEST } else { (look.width.saturating_sub(TEXT) / 3).clamp(4, 30) };
+        let path = snapshot.path_back(position.id, versions, MAX_PATH_ABOVE)?;
+        let levels = if options.lines == 0 {
+            MAX_LEVELS
+        } else {
+            (options.width.saturating_sub(MIN_TEXT_COLUMNS) / 3).clamp(4, 30)
+        };
         let start = match start {
             Some(node) => Some(node),
-            None if look.lines == 0 => root.map(|id| snapshot.node(id)).transpose()?.flatten(),
-            None => near(&path, levels).cloned().or_else(|| Some(position.clone())),
+            None if options.lines == 0 => root.map(|id| snapshot.node(id)).transpose()?.flatten(),
+            None => outline_start(&path, levels).cloned().or_else(|| Some(position.clone())),
         };
         let Some(start) = start else { return Ok(Self { above: 0, lines: Vec::new() }) };
-        // Counts and children are those of the original wording; which one is read is chosen again on the way.
+        // Counts and children belong to the original version; the walk selects the version to show.
         let mut versions = versions.to_vec();
         let original = start.version_of.filter(|_| start.kind == EdgeKind::Version);
         let start = match original.map(|id| snapshot.node(id)).transpose()?.flatten() {
@@ -100,10 +103,10 @@ impl Outline {
         };
         let above = start.depth;
         let path = path.into_iter().map(|node| (node.id, node)).collect();
-        let lines = if look.lines == 0 { usize::MAX } else { look.lines };
+        let lines = if options.lines == 0 { usize::MAX } else { options.lines };
         let mut walk = OutlineWalker {
             snapshot,
-            look,
+            options,
             versions: &versions,
             path,
             position: position.id,
@@ -117,8 +120,8 @@ impl Outline {
     }
 }
 
-/// The first node of the path from which the position is not too many levels down.
-fn near(path: &[Node], levels: usize) -> Option<&Node> {
+/// Returns the first node of the path from which the position is few enough levels down.
+fn outline_start(path: &[Node], levels: usize) -> Option<&Node> {
     let mut branch_points = 0;
     let mut from = path.len().checked_sub(1)?;
     for (index, node) in path.iter().enumerate().rev().skip(1) {
@@ -133,9 +136,9 @@ fn near(path: &[Node], levels: usize) -> Option<&Node> {
 
 struct OutlineWalker<'a> {
     snapshot: &'a dyn Snapshot,
-    look: &'a OutlineOptions,
+    options: &'a OutlineOptions,
     versions: &'a [NodeId],
-    /// The end of the path to the position: these branches are shown whatever else is left out.
+    /// The end of the path to the position. These branches are always shown.
     path: HashMap<NodeId, Node>,
     position: NodeId,
     levels: usize,
@@ -144,15 +147,16 @@ struct OutlineWalker<'a> {
     lines: Vec<OutlineLine>,
 }
 
-/// What follows a node.
+/// The continuations of a node.
 struct OutlineNext {
     nodes: Vec<Node>,
-    /// How many more there are; `None` if there are, but nobody counted.
+    /// The number of omitted continuations; `None` if it is unknown.
     more: Option<usize>,
 }
 
 impl OutlineWalker<'_> {
-    /// Draws a node and what follows it in about `room` lines. `first` are the guides of the first line, `guides` those of the others.
+    /// Draws a node and its continuations in about `room` lines. `first` are the guides of the first line, `guides`
+    /// those of the others.
     fn branch(&mut self, node: Node, first: String, guides: &str, room: usize, level: usize) -> Result<()> {
         let begin = self.lines.len();
         let (run, next) = self.run(node)?;
@@ -171,13 +175,13 @@ impl OutlineWalker<'_> {
     }
 
     fn draw_branches(&mut self, mut next: OutlineNext, guides: &str, mut room: usize, level: usize) -> Result<()> {
-        let most = room.min(if self.look.lines == 0 { usize::MAX } else { BRANCHES });
+        let most = room.min(if self.options.lines == 0 { usize::MAX } else { MAX_BRANCHES });
         if next.nodes.len() > most {
-            let beyond = next.nodes.split_off(most);
-            next.more = next.more.map(|more| more + beyond.len());
-            // The branch that leads to the position is not left out.
+            let hidden = next.nodes.split_off(most);
+            next.more = next.more.map(|more| more + hidden.len());
+            // The branch of the position is always shown.
             if let (Some(node), Some(last)) =
-                (beyond.into_iter().find(|n| self.path.contains_key(&n.id)), next.nodes.last_mut())
+                (hidden.into_iter().find(|n| self.path.contains_key(&n.id)), next.nodes.last_mut())
             {
                 *last = node;
             }
@@ -200,7 +204,7 @@ impl OutlineWalker<'_> {
         Ok(())
     }
 
-    /// The nodes that follow each other without a choice, and what follows the last of them.
+    /// Returns the nodes up to the next branch point or leaf, and its continuations.
     fn run(&mut self, node: Node) -> Result<(Vec<Node>, OutlineNext)> {
         let mut run = self.read(node)?;
         loop {
@@ -215,20 +219,20 @@ impl OutlineWalker<'_> {
         }
     }
 
-    /// What is read at a node's place: the node, or the wording of it that counts, with the first half if it was split.
+    /// Returns the version of a node to show, preceded by the first half if the version was split.
     fn read(&mut self, node: Node) -> Result<Vec<Node>> {
         if node.state.versions == 0 {
             return Ok(vec![node]);
         }
-        let mut wordings = self.snapshot.versions(node.id)?;
-        self.reads += wordings.len();
-        let wanted = self.versions.iter().find_map(|id| wordings.iter().position(|n| n.id == *id));
-        let Some(chosen) = wanted.or(wordings.len().checked_sub(1)) else { return Ok(vec![node]) };
-        let mut chosen = wordings.swap_remove(chosen);
+        let mut versions_read = self.snapshot.versions(node.id)?;
+        self.reads += versions_read.len();
+        let wanted = self.versions.iter().find_map(|id| versions_read.iter().position(|n| n.id == *id));
+        let Some(chosen) = wanted.or(versions_read.len().checked_sub(1)) else { return Ok(vec![node]) };
+        let mut chosen = versions_read.swap_remove(chosen);
         chosen.state.versions = node.state.versions;
         chosen.state.continuations = node.state.continuations;
         let mut read = vec![chosen];
-        // A version hangs where its original does; the second half of a split hangs on the first.
+        // A version has its original's parent; the second half of a split has the first as parent.
         while let Some(parent) =
             read.first().and_then(|n| n.parent).filter(|p| Some(*p) != node.parent && *p != node.id)
             && let Some(half) = self.snapshot.node(parent)?
@@ -242,49 +246,49 @@ impl OutlineWalker<'_> {
     fn next(&mut self, node: &Node) -> Result<OutlineNext> {
         let none = OutlineNext { nodes: Vec::new(), more: Some(0) };
         let total = node.state.continuations as usize;
-        if total == 0 && !self.look.pruned {
+        if total == 0 && !self.options.pruned {
             return Ok(none);
         }
-        let too_deep = self.look.depth.is_some_and(|depth| node.depth.saturating_sub(self.top) >= depth);
-        if too_deep || self.look.lines > 0 && self.reads > READS {
+        let too_deep = self.options.depth.is_some_and(|depth| node.depth.saturating_sub(self.top) >= depth);
+        if too_deep || self.options.lines > 0 && self.reads > MAX_NODES_READ {
             return Ok(OutlineNext { more: Some(total), ..none });
         }
-        let limited = self.look.lines > 0;
-        let limit = if limited { BRANCHES + 1 } else { 0 };
+        let limited = self.options.lines > 0;
+        let limit = if limited { MAX_BRANCHES + 1 } else { 0 };
         let filter = ChildFilter {
             kind: Some(EdgeKind::Continuation),
-            pruned: self.look.pruned,
+            pruned: self.options.pruned,
             limit: u32::try_from(limit).unwrap_or(0),
         };
         let mut nodes = self.snapshot.children(node.id, &filter)?;
         self.reads += nodes.len();
         let all = limit == 0 || nodes.len() < limit;
-        // The position's branch may be one that was not read.
+        // The branch of the position may be beyond the limit.
         let on_path = self.path.values().find(|n| n.parent == Some(node.id) && n.kind == EdgeKind::Continuation);
         if let Some(on_path) = on_path.filter(|on| !all && nodes.iter().all(|n| n.id != on.id)) {
             nodes.push(on_path.clone());
         }
         let more = match all {
             true => Some(0),
-            false if self.look.pruned => None,
+            false if self.options.pruned => None,
             false => Some(total.saturating_sub(nodes.len())),
         };
         Ok(OutlineNext { nodes, more })
     }
 
-    /// Draws a run, folded if it is long; returns whether the room was too small for it.
+    /// Draws a run, folded if it is long. Returns true if the room was too small for it.
     fn draw_run(&mut self, run: Vec<Node>, first: String, guides: &str, room: usize) -> Result<bool> {
         let begin = self.lines.len();
         let length = run.len();
-        let fold = !self.look.full && length > RUN;
+        let fold = !self.options.full && length > MAX_UNFOLDED_RUN;
         let mut folded: Vec<Node> = Vec::new();
         let mut first = Some(first);
         for (index, node) in run.into_iter().enumerate() {
-            if fold && index >= ENDS && index + ENDS < length && self.foldable(&node) {
+            if fold && index >= FOLD_END_NODES && index + FOLD_END_NODES < length && self.foldable(&node) {
                 folded.push(node);
                 continue;
             }
-            // A line that says that one line is left out saves nothing.
+            // Folding a single node would save no line.
             let mut drawn = Vec::with_capacity(2);
             if folded.len() > 1 {
                 let what = LineKind::Folded(folded.len());
@@ -305,7 +309,7 @@ impl OutlineWalker<'_> {
     }
 
     fn draw_node(&mut self, node: Node, own: String, guides: &str) -> Result<()> {
-        let notes = if self.look.notes { self.notes(&node)? } else { Vec::new() };
+        let notes = if self.options.notes { self.notes(&node)? } else { Vec::new() };
         self.lines.push(OutlineLine { guides: own, what: LineKind::Node(Box::new(node), false) });
         let beside =
             |note| OutlineLine { guides: format!("{guides}┊ "), what: LineKind::Node(Box::new(note), false) };
@@ -326,7 +330,7 @@ impl OutlineWalker<'_> {
     fn notes(&mut self, node: &Node) -> Result<Vec<Node>> {
         let mut notes = Vec::new();
         for kind in EdgeKind::ALL.iter().filter(|k| !matches!(k, EdgeKind::Continuation | EdgeKind::Version)) {
-            let filter = ChildFilter { kind: Some(*kind), pruned: self.look.pruned, limit: 20 };
+            let filter = ChildFilter { kind: Some(*kind), pruned: self.options.pruned, limit: 20 };
             notes.extend(self.snapshot.children(node.id, &filter)?);
         }
         self.reads += notes.len();

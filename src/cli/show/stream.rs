@@ -1,4 +1,4 @@
-//! A turn while it happens: words as they stream, each command and its answer as lines of their own.
+//! Prints a turn while it runs: text as it streams, each command and its reply on lines of their own.
 
 use std::io::{self, Write};
 
@@ -11,25 +11,25 @@ use crate::cli::{
     wrap::WordWrap,
 };
 
-/// Lines of an answer that are shown; the agent gets all of them.
-const LINES: usize = 6;
+/// Lines of a reply that are printed; the agent gets all.
+const MAX_ANSWER_LINES: usize = 6;
 
-/// Prints a turn.
+/// The printer of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct StreamPrinter {
-    /// Whether the last line of words has no end yet.
+    /// True if the last line of text has no line feed yet.
     open: bool,
-    /// Whether anything was printed.
+    /// True once text or a command was printed.
     begun: bool,
     words: WordWrap,
 }
 
 impl StreamPrinter {
-    /// Prints what is to be seen of an event.
-    pub(crate) fn hear(&mut self, progress: &Progress, out: &mut CliOutput) -> io::Result<()> {
+    /// Prints a progress event.
+    pub(crate) fn on_progress(&mut self, progress: &Progress, out: &mut CliOutput) -> io::Result<()> {
         match progress {
             Progress::Text { text, .. } => {
-                // The blank lines between words and commands are the commands' own.
+                // Commands print their own separation from text.
                 let text = if self.begun && !self.open { text.trim_start_matches('\n') } else { text };
                 match out.wrap() {
                     Some(width) => write!(out, "{}", self.words.push(&sanitize(text), width))?,
@@ -44,10 +44,10 @@ impl StreamPrinter {
                 writeln!(out, "  {}", paint(DIM, cut(line, out.width.saturating_sub(2))))?;
                 let style = if reply.is_ok() { DIM } else { MARK };
                 let answer = reply.to_string();
-                for shown in answer.lines().take(LINES) {
+                for shown in answer.lines().take(MAX_ANSWER_LINES) {
                     writeln!(out, "    {}", paint(style, cut(shown, out.width.saturating_sub(4))))?;
                 }
-                let more = answer.lines().count().saturating_sub(LINES);
+                let more = answer.lines().count().saturating_sub(MAX_ANSWER_LINES);
                 if more > 0 {
                     writeln!(out, "    {}", paint(DIM, format!("… {} more", count(more as u64, "line"))))?;
                 }
@@ -55,30 +55,30 @@ impl StreamPrinter {
             }
             Progress::OutOfRounds { .. } => {
                 self.end_line(out)?;
-                writeln!(out, "{}", paint(MARK, "the turn ends here: it had all of its rounds"))?;
+                writeln!(out, "{}", paint(MARK, "the turn ended: it reached its limit of rounds"))?;
             }
-            Progress::Delegated { told, .. } => {
+            Progress::Delegated { told: update, .. } => {
                 self.end_line(out)?;
-                if let Some(line) = delegation::line(told, out.width.saturating_sub(4)) {
+                if let Some(line) = delegation::update_line(update, out.width.saturating_sub(4)) {
                     writeln!(out, "    {}", line.trim_end())?;
                 }
             }
             Progress::LeftOpen { todos, .. } => {
                 self.end_line(out)?;
                 let open = count(todos.len() as u64, "item");
-                writeln!(out, "{}", paint(MARK, format!("{open} of the plan stayed open:")))?;
+                writeln!(out, "{}", paint(MARK, format!("{open} of the plan left open:")))?;
                 for todo in todos {
                     let line = cut(&format!("{} {}", todo.number, todo.title), out.width.saturating_sub(2));
                     writeln!(out, "  {}", paint(DIM, line))?;
                 }
-                writeln!(out, "{}", paint(DIM, "a later turn takes them up by → todo resume"))?;
+                writeln!(out, "{}", paint(DIM, "a later turn continues them with → todo resume"))?;
             }
             _ => {}
         }
         out.flush()
     }
 
-    /// Ends a line of words that has no end.
+    /// Ends an open line of text.
     pub(crate) fn end_line(&mut self, out: &mut CliOutput) -> io::Result<()> {
         let last = self.words.end(out.width);
         self.words = WordWrap::default();

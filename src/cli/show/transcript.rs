@@ -1,4 +1,4 @@
-//! Nodes in words: one line of an outline, one turn of a conversation.
+//! Nodes as text: one line of an outline, or one turn of a transcript.
 
 use std::fmt::Write as _;
 
@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{
     author, marks,
     outline::{LineKind, OutlineLine},
+    text_or_calls,
 };
 use crate::cli::{
     output::{BOLD, DIM, ID, count, paint},
@@ -15,10 +16,10 @@ use crate::cli::{
     wrap::wrap,
 };
 
-/// Columns that a text gets in any case.
-const SHORTEST: usize = 12;
+/// Minimum columns of a node's text.
+const MIN_TEXT_COLUMNS: usize = 12;
 
-/// Collects pieces of a line and counts their columns.
+/// A line under construction, with its width in columns.
 struct TranscriptParts {
     text: String,
     columns: usize,
@@ -40,10 +41,10 @@ impl TranscriptParts {
 }
 
 impl OutlineLine {
-    /// The line as it is printed, at most `width` columns if the guides leave room for that.
-    pub(crate) fn draw(&self, name: &str, here: bool, now: Timestamp, width: usize) -> String {
+    /// Returns the printed line, at most `width` columns if the guides leave room for that.
+    pub(crate) fn draw(&self, name: &str, is_current: bool, now: Timestamp, width: usize) -> String {
         let mut line = TranscriptParts { text: String::new(), columns: 0 };
-        line.push(BOLD, if here { "* " } else { "  " });
+        line.push(BOLD, if is_current { "* " } else { "  " });
         line.push(DIM, &self.guides);
         match &self.what {
             LineKind::Folded(folded) => line.push(DIM, &format!("⋮ {folded} more")),
@@ -52,14 +53,14 @@ impl OutlineLine {
             LineKind::Node(node, more) => {
                 node_line(&mut line, node, name, now);
                 line.gap();
-                let tail = match (here, *more) {
+                let tail = match (is_current, *more) {
                     (true, true) => "  ← you are here ▸",
                     (true, false) => "  ← you are here",
                     (false, true) => " ▸",
                     (false, false) => "",
                 };
-                let room = width.saturating_sub(line.columns + tail.width()).max(SHORTEST);
-                let words = cut(&node.content, room);
+                let room = width.saturating_sub(line.columns + tail.width()).max(MIN_TEXT_COLUMNS);
+                let words = cut(&text_or_calls(node), room);
                 let style = if node.state.pruned_by.is_some() { DIM } else { anstyle::Style::new() };
                 line.push(style, &words);
                 line.push(BOLD, tail);
@@ -68,7 +69,7 @@ impl OutlineLine {
         line.text
     }
 
-    /// The node of the line, if it is about one.
+    /// Returns the node of the line, if it shows one.
     pub(crate) fn node(&self) -> Option<&Node> {
         match &self.what {
             LineKind::Node(node, _) => Some(node),
@@ -76,7 +77,7 @@ impl OutlineLine {
         }
     }
 
-    /// Whether something after the line is left out.
+    /// True if nodes after the line are omitted.
     pub(crate) fn is_cut(&self) -> bool {
         matches!(self.what, LineKind::Node(_, true) | LineKind::Siblings(_))
     }
@@ -94,7 +95,7 @@ fn node_line(line: &mut TranscriptParts, node: &Node, name: &str, now: Timestamp
     }
 }
 
-/// The line above a turn: author, id, age, what follows it, marks.
+/// Returns the header of a turn: author, id, age, number of continuations, marks.
 fn header(node: &Node, name: &str, now: Timestamp) -> String {
     let (name, style) = author(name, node.author_type);
     let name = if node.role.is_some() { format!("{}, edited by {name}", node.role()) } else { name };
@@ -113,10 +114,11 @@ fn header(node: &Node, name: &str, now: Timestamp) -> String {
     text
 }
 
-/// A turn of a conversation: its header and its whole content, whose words are wrapped at a width if one is given.
-pub(crate) fn turn(node: &Node, name: &str, now: Timestamp, here: bool, width: Option<usize>) -> String {
-    let marker = if here { paint(BOLD, "* ") } else { String::new() };
-    let content = sanitize(node.content.trim_end_matches('\n'));
+/// Returns a turn: its header and its content, wrapped at `width` columns if given.
+pub(crate) fn turn(node: &Node, name: &str, now: Timestamp, is_current: bool, width: Option<usize>) -> String {
+    let marker = if is_current { paint(BOLD, "* ") } else { String::new() };
+    let content = text_or_calls(node);
+    let content = sanitize(content.trim_end_matches('\n'));
     let content = width.map_or_else(|| content.to_string(), |width| wrap(&content, width));
     let content = if node.purged_at.is_some() { paint(DIM, "(purged)") } else { content };
     format!("{marker}{}\n{content}\n", header(node, name, now))

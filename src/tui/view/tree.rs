@@ -8,13 +8,16 @@ use ratatui::{
 };
 
 use super::{put, row};
-use crate::tui::{
-    model::ScreenModel,
-    outline::{OutlineRow, RowKind},
-    path_layout::sign,
-    screen_query::ScreenData,
-    text,
-    theme::ColorRole,
+use crate::{
+    recall,
+    tui::{
+        model::ScreenModel,
+        outline::{OutlineRow, RowKind},
+        path_layout::sign,
+        screen_query::ScreenData,
+        text,
+        theme::ColorRole,
+    },
 };
 
 /// Columns of a branch level.
@@ -111,6 +114,7 @@ fn row_line(
     } else {
         text::truncate(strip_markers(&node.content), max_columns)
     };
+    let words = if words.is_empty() { text::cut(&recall::calls(node).join(" · "), room) } else { words };
     let words = if words.is_empty() { "(empty)".to_owned() } else { words };
     spans.push(Span::styled(words, words_style));
     spans.extend(tail);

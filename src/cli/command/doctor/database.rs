@@ -1,4 +1,4 @@
-//! The database: its file, its schema, its integrity, the disk, and files that were left beside it.
+//! Checks of the database: file, schema, integrity, disk space and leftover files.
 
 use std::{
     fs::{self, File, Metadata},
@@ -18,12 +18,12 @@ use crate::cli::{args::Globals, command_context, config::Config, output::count};
 
 const AREA: &str = "Database";
 
-/// The longest wait for a lock of another process, in seconds.
-const LONGEST_WAIT: u32 = 2;
-/// Bytes of the write-ahead log above which something hinders its checkpoint.
-const LARGE_WAL: u64 = 64 << 20;
-/// Bytes of free disk space below which commits may fail soon.
-const LITTLE_SPACE: u64 = 64 << 20;
+/// Maximum wait for another process's lock, in seconds.
+const MAX_LOCK_WAIT_SECONDS: u32 = 2;
+/// Size of the write-ahead log above which a reader probably blocks its checkpoint, in bytes.
+const LARGE_WAL_BYTES: u64 = 64 << 20;
+/// Free disk space below which commits may soon fail, in bytes.
+const LOW_DISK_BYTES: u64 = 64 << 20;
 
 pub(super) fn check(globals: &Globals, config: &Config, full: bool) -> Vec<Finding> {
     let path = match command_context::db_path(globals) {
@@ -85,21 +85,21 @@ fn others_write(_: &Metadata) -> bool {
 }
 
 fn wal(path: &Path) -> Option<Finding> {
-    let bytes = fs::metadata(beside(path, "-wal")).ok()?.len();
+    let bytes = fs::metadata(sidecar_path(path, "-wal")).ok()?.len();
     let message = format!("write-ahead log: {}", size(bytes));
-    Some(if bytes > LARGE_WAL {
+    Some(if bytes > LARGE_WAL_BYTES {
         Finding::note(AREA, message, "a program that has the file open keeps the log; end it, then run any command")
     } else {
         Finding::ok(AREA, message)
     })
 }
 
-/// The free space of the disk that the file is on, or will be on.
+/// Checks the free space of the disk of the database file.
 fn space(path: &Path, file: u64) -> Option<Finding> {
     let full = std::path::absolute(path).ok()?;
     let free = free_bytes(full.ancestors().find(|folder| folder.exists())?)?;
     let message = format!("free disk space: {}", size(free));
-    Some(if free < LITTLE_SPACE {
+    Some(if free < LOW_DISK_BYTES {
         Finding::problem(AREA, message, "make room: commits fail when the disk is full")
     } else if free < file {
         Finding::note(AREA, message, "make room: a backup or a migration needs as much as the file")
@@ -119,13 +119,13 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// The schema, the integrity and the journal.
+/// Checks schema, integrity and journal.
 fn content(path: &Path, config: &Config, full: bool) -> Vec<Finding> {
     let ids = match os_ids() {
         Ok(ids) => ids,
         Err(error) => return vec![Finding::problem(AREA, error.to_string(), "the system gives no random numbers")],
     };
-    let wait = Duration::from_secs(config.wait_seconds().min(LONGEST_WAIT).into());
+    let wait = Duration::from_secs(config.wait_seconds().min(MAX_LOCK_WAIT_SECONDS).into());
     let options = OpenOptions::new(Arc::new(SystemClock), ids).wait(wait).create(false);
     let inspection = match options.inspect(path) {
         Ok(inspection) => inspection,
@@ -185,13 +185,13 @@ fn advice(error: &StoreError) -> &'static str {
     }
 }
 
-/// Drafts of replies that a kill cut off, cut-off copies and copies of older schemas.
+/// Checks for abandoned partial replies, interrupted migrations and copies of older schemas.
 fn leftovers(path: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let drafts = files(&beside(path, ".drafts"), |name| name.ends_with(".draft"));
-    let left = drafts.iter().filter(|draft| is_left(draft)).count() as u64;
-    if left > 0 {
-        let message = format!("{} of interrupted replies", count(left, "draft"));
+    let partials = files(&sidecar_path(path, ".drafts"), |name| name.ends_with(".draft"));
+    let abandoned = partials.iter().filter(|partial| is_abandoned(partial)).count() as u64;
+    if abandoned > 0 {
+        let message = format!("{} of interrupted replies", count(abandoned, "draft"));
         findings.push(Finding::note(AREA, message, "the next command that opens the database saves them as nodes"));
     }
     let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
@@ -211,12 +211,12 @@ fn leftovers(path: &Path) -> Vec<Finding> {
     findings
 }
 
-/// True if no process writes the draft: its lock is free.
-fn is_left(draft: &Path) -> bool {
-    File::open(draft).is_ok_and(|file| file.try_lock_shared().is_ok())
+/// True if no process writes the partial reply: its lock is free.
+fn is_abandoned(partial: &Path) -> bool {
+    File::open(partial).is_ok_and(|file| file.try_lock_shared().is_ok())
 }
 
-/// The files of a folder whose names match; none if the folder cannot be read.
+/// Returns the files of a folder whose names match, sorted; empty if the folder cannot be read.
 fn files(folder: &Path, matches: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> =
@@ -225,7 +225,7 @@ fn files(folder: &Path, matches: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     files
 }
 
-fn beside(path: &Path, end: &str) -> PathBuf {
+fn sidecar_path(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-/// The weight of a finding.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Severity {
-    /// Nothing is to be done.
+    /// No action is needed.
     Ok,
-    /// Something may be improved.
+    /// An improvement is possible.
     Note,
-    /// Something does not work.
+    /// A part does not work.
     Problem,
 }
 

@@ -1,4 +1,4 @@
-//! The models that this machine can use.
+//! Checks of the models that this machine can use.
 
 use loomtree::provider::{
     Target, discover,
@@ -22,7 +22,7 @@ pub(super) fn check(config: &Config) -> Result<Vec<Finding>> {
     })
 }
 
-/// The model that is used if none is named.
+/// Checks the default model.
 async fn in_use(config: &Config) -> Finding {
     let found = match &config.model {
         Some(model) => resolve(model, &config.models, &env::env).map(Some),

@@ -1,4 +1,4 @@
-//! The configuration, the search service and the tools for the workspace.
+//! Checks of the configuration, the search service and the workspace tools.
 
 use loomtree::{provider::MODELS_VARIABLE, web};
 
@@ -15,7 +15,7 @@ const CONFIGURATION: &str = "Configuration";
 const SEARCH: &str = "Search";
 const WORKSPACE: &str = "Workspace";
 
-/// Variables of the environment that configure the program.
+/// Environment variables that configure the program.
 const VARIABLES: [&str; 6] = ["LOOM_DB", "LOOM_AGENT", "LOOM_WORKSPACE", "LOOM_CONFIG", "LOOM_MODEL", MODELS_VARIABLE];
 
 pub(super) fn configuration(globals: &Globals, error: Option<&CliError>) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! The terminal: its size, its colours and its characters.
+//! Checks of the terminal: size, colours and characters.
 
 use std::io::{self, IsTerminal as _};
 
@@ -7,8 +7,8 @@ use crate::cli::{env, output::CliOutput};
 
 const AREA: &str = "Terminal";
 
-/// The smallest terminal in which the screen shows text beside the outline.
-const SMALLEST: (u16, u16) = (60, 15);
+/// The smallest terminal in which the screen shows text next to the outline, in columns and lines.
+const MIN_SCREEN_SIZE: (u16, u16) = (60, 15);
 
 pub(super) fn check(out: &CliOutput) -> Vec<Finding> {
     if !out.terminal {
@@ -23,11 +23,11 @@ pub(super) fn check(out: &CliOutput) -> Vec<Finding> {
 
 fn size() -> Finding {
     let Some((width, height)) = terminal_size::terminal_size().map(|(width, height)| (width.0, height.0)) else {
-        return Finding::note(AREA, "the terminal does not tell its size", "use another terminal for the screen");
+        return Finding::note(AREA, "the terminal does not report its size", "use another terminal for the screen");
     };
     let size = format!("{width} columns, {height} lines");
-    if width < SMALLEST.0 || height < SMALLEST.1 {
-        let (width, height) = SMALLEST;
+    if width < MIN_SCREEN_SIZE.0 || height < MIN_SCREEN_SIZE.1 {
+        let (width, height) = MIN_SCREEN_SIZE;
         return Finding::note(AREA, size, format!("make the window at least {width} columns and {height} lines"));
     }
     Finding::ok(AREA, size)
