@@ -12,8 +12,8 @@ use super::{Executor, escape::gist};
 use crate::{
     id::NodeId,
     store::{ChangeKind, JournalFilter, Snapshot},
-    tools::{SummaryRequest, ToolError},
     tokens::estimated_tokens,
+    tools::{SummaryRequest, ToolError},
     types::{Document, EdgeKind, Node, SummarySubject, Tree, first_sentence, first_words, one_line, sentences},
 };
 

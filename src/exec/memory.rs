@@ -11,8 +11,8 @@ use crate::{
     id::{AgentId, TreeId},
     ops::{Loom, OpsError},
     store::Snapshot,
-    tools::{ErrorCode, ToolError},
     tokens::estimated_tokens,
+    tools::{ErrorCode, ToolError},
     types::{Memory, Node, PinTarget, StashContent, StashKind, first_words, one_line, section},
 };
 

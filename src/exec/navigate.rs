@@ -101,7 +101,7 @@ impl Executor<'_> {
             NodeRef::Id(id) => self.resolve_id(here, id),
             NodeRef::Place { place } => self.relative(here, *place),
             NodeRef::Bookmark { bookmark } => self.bookmarked(&here.tree, bookmark),
-            NodeRef::Agent { at } => self.parent_on_path(here, at),
+            NodeRef::Agent { at } => self.position_of(here, at),
         }
     }
 
@@ -190,7 +190,7 @@ impl Executor<'_> {
         let alone = || none(format!("{} has no siblings", id(at)));
         Ok(match relative {
             Relative::Parent => loom
-                .before(at, &here.session.versions)?
+                .parent_on_path(at, &here.session.versions)?
                 .ok_or_else(|| none(format!("{} is the root; nothing is before it", id(at))))?,
             Relative::Here => at.clone(),
             Relative::BranchPoint => self.branch_point(here)?,

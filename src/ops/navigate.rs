@@ -38,7 +38,7 @@ impl Loom {
     /// # Errors
     /// If the store cannot be read.
     pub fn has_branches(&self, node: &Node) -> Result<bool> {
-        Ok(self.snapshot()?.children(node.id, &ways_on())?.len() > 1)
+        Ok(self.snapshot()?.children(node.id, &visible_continuations())?.len() > 1)
     }
 
     /// Returns the leaf that the newest continuations lead to, which is `at` if it has no continuation.

@@ -12,9 +12,11 @@ use super::{
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
+    session_state::{SessionRecord, SessionState},
+    tokens::TokenCalibration,
     types::{
-        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, SessionRecord,
-        SessionState, StashContent, Summary, SummarySubject, Todo, TokenCalibration, Tree,
+        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, StashContent,
+        Summary, SummarySubject, Todo, Tree,
     },
 };
 

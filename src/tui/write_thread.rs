@@ -259,8 +259,9 @@ impl WriteThread {
         apply: fn(&Actor, Option<TreeId>) -> Result<UndoResult>,
     ) -> Result<WriteResult> {
         let undone = apply(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
-        let what =
-            undone.description.words(&|id| id.to_string(), &|name| format!("“{}”", text::truncate(&one_line(name), 24)));
+        let what = undone
+            .description
+            .words(&|id| id.to_string(), &|name| format!("“{}”", text::truncate(&one_line(name), 24)));
         let mut node = undone.target.entry.node.map(|id| self.setup.loom.node(id)).transpose()?;
         // Attached nodes are shown at their parent.
         if let Some(adjacent) =

@@ -11,8 +11,8 @@ use crate::{
     },
     recall::{self, Hit, SearchResults, cut_at, excerpt},
     store::Snapshot,
-    tools::ToolError,
     tokens::estimated_tokens,
+    tools::ToolError,
     types::{AuthorType, EdgeKind, Node, first_words, one_line},
 };
 

@@ -114,7 +114,7 @@ fn row_line(
     } else {
         text::truncate(strip_markers(&node.content), max_columns)
     };
-    let words = if words.is_empty() { text::cut(&recall::calls(node).join(" · "), room) } else { words };
+    let words = if words.is_empty() { text::truncate(&recall::calls(node).join(" · "), max_columns) } else { words };
     let words = if words.is_empty() { "(empty)".to_owned() } else { words };
     spans.push(Span::styled(words, words_style));
     spans.extend(tail);
