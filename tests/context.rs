@@ -27,22 +27,22 @@ const LIVE: ContextOptions = ContextOptions {
     reserve: None,
     strategy: Strategy::RollingWindow,
     rendering: Rendering::Live,
-    vocabulary: TokenizerFamily::Cl100k,
-    correction: TokenCalibration::NONE,
+    tokenizer: TokenizerFamily::Cl100k,
+    calibration: TokenCalibration::NONE,
 };
 const STABLE: ContextOptions = ContextOptions { rendering: Rendering::Stable, ..LIVE };
 
 fn ask<'a>(agent: &'a Agent, to: NodeId, options: ContextOptions, loom: &Loom) -> ContextRequest<'a> {
     ContextRequest {
         agent,
-        to,
+        leaf: to,
         versions: &[],
-        since: None,
+        first_node: None,
         session: None,
-        exchanges: &[],
+        rounds: &[],
         scope: None,
         input: None,
-        extras: &[],
+        host_tools: &[],
         options,
         now: loom.now(),
     }
@@ -58,16 +58,16 @@ fn assembled(loom: &Loom, agent: &str, to: NodeId, options: ContextOptions) -> R
 /// What holds for every prompt.
 fn adds_up(made: &AssembledPrompt, options: ContextOptions) {
     let report = &made.report;
-    assert_eq!(report.total, report.parts.iter().map(|(_, tokens)| tokens).sum::<u32>());
-    assert_eq!((report.budget, report.correction), (options.room(), options.correction));
-    let permille = u64::from(options.correction.permille());
+    assert_eq!(report.total, report.sections.iter().map(|(_, tokens)| tokens).sum::<u32>());
+    assert_eq!((report.budget, report.calibration), (options.prompt_tokens(), options.calibration));
+    let permille = u64::from(options.calibration.permille());
     assert!(
         u64::from(report.budget) * permille <= u64::from(options.budget()) * 1_000,
         "it holds by the model's count"
     );
     assert!(report.total <= report.budget, "{} of {}", report.total, report.budget);
     let spoken: u32 = report
-        .parts
+        .sections
         .iter()
         .filter(|(p, _)| matches!(p, ContextSection::Conversation | ContextSection::Input))
         .map(|(_, t)| t)
@@ -75,7 +75,7 @@ fn adds_up(made: &AssembledPrompt, options: ContextOptions) {
     let nodes: u32 = report.path.iter().map(|node| node.tokens).sum();
     assert!(spoken >= nodes && spoken - nodes <= 40, "{spoken} and {nodes}: the rest is the note");
     if let RenderedPrompt::Messages(messages) = &made.prompt {
-        assert!(messages.windows(2).all(|pair| pair[0].voice != pair[1].voice));
+        assert!(messages.windows(2).all(|pair| pair[0].role != pair[1].role));
         assert!(messages.iter().all(|message| !message.content.is_empty()));
     }
 }
@@ -85,7 +85,7 @@ fn shown(made: &AssembledPrompt) -> String {
         RenderedPrompt::Text(text) => format!("(text)\n{text}"),
         RenderedPrompt::Messages(messages) => messages
             .iter()
-            .map(|m| format!("({:?}{})\n{}", m.voice, if m.kept { ", kept" } else { "" }, m.content))
+            .map(|m| format!("({:?}{})\n{}", m.role, if m.kept { ", kept" } else { "" }, m.content))
             .collect::<Vec<_>>()
             .join("\n\n"),
     }
@@ -136,10 +136,10 @@ fn of_session(play: &Play, options: ContextOptions) -> AssembledPrompt {
     let snapshot = play.loom.snapshot().unwrap();
     let session = snapshot.sessions(&filter).unwrap().pop().unwrap();
     let viewed = CommandResult { call: None, line: "→ view".into(), answer: "✓ viewed".into(), failed: false };
-    let exchanges = [CommandRound { after: play.nine, outcomes: vec![viewed] }];
+    let exchanges = [CommandRound { after: play.nine, results: vec![viewed] }];
     let ask = ContextRequest {
         session: Some(&session),
-        exchanges: &exchanges,
+        rounds: &exchanges,
         ..ask(&agent, question(play), options, &play.loom)
     };
     let made = assemble(&*snapshot, &ask).unwrap();
@@ -279,7 +279,7 @@ fn a_buffer_is_one_document() {
     assert!(text.contains("Marie's reluctance") && !text.contains("afraid of water"));
     let aware = assembled(&play.loom, "collaborator", play.trauma, STABLE).unwrap();
     let RenderedPrompt::Messages(messages) = &aware.prompt else { panic!("a chat") };
-    assert_eq!(messages.iter().map(|m| m.voice).collect::<Vec<_>>(), [MessageRole::System, MessageRole::User]);
+    assert_eq!(messages.iter().map(|m| m.role).collect::<Vec<_>>(), [MessageRole::System, MessageRole::User]);
     assert!(messages[1].content.ends_with("==="), "there is no turn to answer");
     drop(edited);
 }
@@ -298,10 +298,10 @@ fn line(play: &Play, from: NodeId, count: usize, words: &str) -> Vec<NodeId> {
 }
 
 fn depths(made: &AssembledPrompt, fate: Inclusion) -> Vec<u32> {
-    made.report.path.iter().filter(|node| node.fate == fate).map(|node| node.depth).collect()
+    made.report.path.iter().filter(|node| node.inclusion == fate).map(|node| node.depth).collect()
 }
 
-const OUT: Inclusion = Inclusion::Out(InclusionReason::Budget);
+const OUT: Inclusion = Inclusion::Omitted(InclusionReason::Budget);
 
 #[test]
 fn what_a_message_refers_to_is_hinted_at_where_it_is_not_shown() {
@@ -349,7 +349,7 @@ fn a_rolling_window_holds_the_newest_and_says_what_is_missing() {
     let options = ContextOptions { window: 5_000, ..LIVE };
     for (agent, options) in [("collaborator", options), ("subject", ContextOptions { window: 3_000, ..LIVE })] {
         let made = assembled(&play.loom, agent, last, options).unwrap();
-        let inside = depths(&made, Inclusion::In);
+        let inside = depths(&made, Inclusion::Full);
         let first = inside[0];
         assert_eq!(inside, (first..=304).collect::<Vec<_>>());
         assert!(
@@ -363,13 +363,13 @@ fn a_rolling_window_holds_the_newest_and_says_what_is_missing() {
         );
         assert_eq!(shown(&made).contains(&note), agent == "collaborator");
         let RenderedPrompt::Messages(messages) = &made.prompt else { panic!("a chat") };
-        let opens = messages.iter().find(|message| message.voice != MessageRole::System).unwrap();
-        assert_eq!(opens.voice, MessageRole::User, "some providers take no other");
+        let opens = messages.iter().find(|message| message.role != MessageRole::System).unwrap();
+        assert_eq!(opens.role, MessageRole::User, "some providers take no other");
         let missing = u32::try_from(depths(&made, OUT).len()).unwrap() + made.report.earlier;
         assert_eq!(missing, first);
         // Everything that fits exactly is shown without a note.
         let all = assembled(&play.loom, agent, last, ContextOptions { window: 100_000, ..options }).unwrap();
-        assert_eq!((depths(&all, Inclusion::In).len(), shown(&all).contains("[Note:")), (305, false));
+        assert_eq!((depths(&all, Inclusion::Full).len(), shown(&all).contains("[Note:")), (305, false));
     }
 }
 
@@ -383,7 +383,7 @@ fn the_middle_is_left_out_if_somebody_wants_that() {
     let options = ContextOptions { window: 5_000, strategy: Strategy::Middle, ..LIVE };
     for rendering in [Rendering::Live, Rendering::Stable] {
         let made = assembled(&play.loom, "collaborator", last, ContextOptions { rendering, ..options }).unwrap();
-        let inside = depths(&made, Inclusion::In);
+        let inside = depths(&made, Inclusion::Full);
         let gap = inside.windows(2).position(|pair| pair[1] != pair[0] + 1).unwrap();
         assert_eq!(inside[..=gap], (0..=u32::try_from(gap).unwrap()).collect::<Vec<_>>());
         assert!(gap > 4, "a tenth of the budget is more than the root");
@@ -399,13 +399,13 @@ fn the_middle_is_left_out_if_somebody_wants_that() {
     let branch =
         *line(&play, play.root, 300, "The lighthouse was dark that summer, and nobody went there.").last().unwrap();
     let made = assembled(&play.loom, "collaborator", branch, options).unwrap();
-    assert_eq!(depths(&made, Inclusion::In)[..2].iter().filter(|depth| **depth == 0).count(), 1);
+    assert_eq!(depths(&made, Inclusion::Full)[..2].iter().filter(|depth| **depth == 0).count(), 1);
     // A root that is too long for its share is shown in part.
     let long = "A very long beginning. ".repeat(2_000);
     let (_, root) = play.owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text(long)).unwrap();
     let last = *line(&play, root.id, 300, "The lighthouse was dark that summer.").last().unwrap();
     let made = assembled(&play.loom, "collaborator", last, options).unwrap();
-    assert_eq!(depths(&made, Inclusion::Cut(InclusionReason::Budget)), [0]);
+    assert_eq!(depths(&made, Inclusion::Truncated(InclusionReason::Budget)), [0]);
 }
 
 #[test]
@@ -429,7 +429,7 @@ fn a_node_longer_than_the_window_is_cut_in_its_middle() {
     let id = play.owner.append(Parent::Node(play.nine), NodeDraft::text(long)).unwrap().nodes[0].id;
     let options = ContextOptions { window: 5_000, ..LIVE };
     let made = assembled(&play.loom, "collaborator", id, options).unwrap();
-    assert_eq!(depths(&made, Inclusion::Cut(InclusionReason::Budget)), [5]);
+    assert_eq!(depths(&made, Inclusion::Truncated(InclusionReason::Budget)), [5]);
     let text = shown(&made);
     assert!(text.contains("\\→ prune line 0 of"), "the beginning");
     assert!(text.contains("\\→ prune line 2999 of"), "the end");
@@ -473,26 +473,26 @@ fn what_is_not_part_of_the_conversation_is_left_out_and_said_why() {
         let made = assembled(&play.loom, agent, end, LIVE).unwrap();
         let text = shown(&made);
         assert!(!text.contains("trauma angle") && !text.contains("an aside"), "{text}");
-        (made.report.path.iter().map(|node| node.fate).collect::<Vec<_>>(), text.contains("a secret thought"))
+        (made.report.path.iter().map(|node| node.inclusion).collect::<Vec<_>>(), text.contains("a secret thought"))
     };
     let (own, shown_own) = fates("collaborator");
-    assert_eq!(own[2], Inclusion::Out(InclusionReason::Excluded));
+    assert_eq!(own[2], Inclusion::Omitted(InclusionReason::Excluded));
     assert_eq!(
         own[8..],
         [
-            Inclusion::In,
-            Inclusion::Out(InclusionReason::Annotation),
-            Inclusion::Out(InclusionReason::Empty),
-            Inclusion::In
+            Inclusion::Full,
+            Inclusion::Omitted(InclusionReason::Annotation),
+            Inclusion::Omitted(InclusionReason::Empty),
+            Inclusion::Full
         ]
     );
     assert!(shown_own, "its own thought");
     let (bare, shown_bare) = fates("subject");
-    assert_eq!(bare[8], Inclusion::Out(InclusionReason::Thought));
+    assert_eq!(bare[8], Inclusion::Omitted(InclusionReason::Thought));
     assert!(!shown_bare);
     play.owner.prune(last).unwrap();
     let made = assembled(&play.loom, "collaborator", last, LIVE).unwrap();
-    assert_eq!(made.report.path.last().unwrap().fate, Inclusion::Out(InclusionReason::Pruned));
+    assert_eq!(made.report.path.last().unwrap().inclusion, Inclusion::Omitted(InclusionReason::Pruned));
     assert!(!shown(&made).contains("2: words"));
 }
 
@@ -505,7 +505,7 @@ fn what_is_left_out_is_not_looked_at_without_end() {
     }
     let made = assembled(&play.loom, "subject", nodes[299], ContextOptions { window: 400, ..LIVE }).unwrap();
     assert!(made.report.earlier > 150, "{}", made.report.earlier);
-    assert_eq!(depths(&made, Inclusion::In), [304]);
+    assert_eq!(depths(&made, Inclusion::Full), [304]);
 }
 
 #[test]
@@ -520,12 +520,12 @@ fn pins_carry_their_words_as_far_as_there_is_room() {
     collaborator.pin(play.tree, PinTarget::Document { id: document, section: Some("Motivation".into()) }).unwrap();
     collaborator.pin(play.tree, PinTarget::Node(play.marie)).unwrap();
     let made = assembled(&play.loom, "collaborator", play.tired, ContextOptions { window: 6_000, ..LIVE }).unwrap();
-    let fates: Vec<Inclusion> = made.report.pins.iter().map(|pin| pin.fate).collect();
-    assert_eq!(fates[..2], [Inclusion::In, Inclusion::Cut(InclusionReason::Budget)], "{:?}", made.report.pins);
+    let fates: Vec<Inclusion> = made.report.pins.iter().map(|pin| pin.inclusion).collect();
+    assert_eq!(fates[..2], [Inclusion::Full, Inclusion::Truncated(InclusionReason::Budget)], "{:?}", made.report.pins);
     let text = shown(&made);
     assert!(text.contains("    The lighthouse was dark."), "{text}");
     assert!(text.contains("tokens more · → read doc:\"notes\" section:\"Motivation\"]"), "{text}");
-    let memory = made.report.parts.iter().find(|(part, _)| *part == ContextSection::Memory).unwrap().1;
+    let memory = made.report.sections.iter().find(|(part, _)| *part == ContextSection::Memory).unwrap().1;
     assert!(memory < 6_000 * 7 / 8 / 4 + 200, "{memory}");
 }
 
@@ -698,7 +698,7 @@ fn a_stable_window_moves_forward_seldom_and_never_back() {
     let options = ContextOptions { window: 6_000, ..STABLE };
     let starts: Vec<u32> = nodes
         .iter()
-        .map(|node| depths(&assembled(&play.loom, "collaborator", *node, options).unwrap(), Inclusion::In)[0])
+        .map(|node| depths(&assembled(&play.loom, "collaborator", *node, options).unwrap(), Inclusion::Full)[0])
         .collect();
     assert!(starts.is_sorted(), "{starts:?}");
     let moves = starts.windows(2).filter(|pair| pair[0] != pair[1]).count();
@@ -726,7 +726,7 @@ proptest::proptest! {
         let options = ContextOptions { window, strategy, rendering, ..LIVE };
         // `assembled` checks the sums.
         match assembled(&play.loom, ["subject", "collaborator"][agent], at, options) {
-            Ok(made) => proptest::prop_assert!(made.report.path.iter().all(|node| node.fate != OUT || node.tokens == 0)),
+            Ok(made) => proptest::prop_assert!(made.report.path.iter().all(|node| node.inclusion != OUT || node.tokens == 0)),
             Err(error) => proptest::prop_assert!(matches!(error, ContextError::Fixed { .. }), "{}", error),
         }
     }
@@ -748,7 +748,7 @@ fn a_corrected_budget_holds_by_the_models_count() {
         let plain = ContextOptions { window, ..LIVE };
         let mut before = 0;
         for permille in [2_000, 1_500, 1_000, 700, 500] {
-            let options = ContextOptions { correction: of(permille), ..plain };
+            let options = ContextOptions { calibration: of(permille), ..plain };
             let made = assembled(&play.loom, "subject", to, options).unwrap();
             let report = &made.report;
             let counted: u64 = report
@@ -762,7 +762,7 @@ fn a_corrected_budget_holds_by_the_models_count() {
                 .sum();
             assert!(counted <= u64::from(options.budget()), "{permille}: {counted} of {}", options.budget());
             assert!(u64::from(report.total) * permille / 1_000 >= counted);
-            let inside = depths(&made, Inclusion::In).len();
+            let inside = depths(&made, Inclusion::Full).len();
             assert!(inside >= before && inside > 10, "{permille}: {inside} nodes, {before} with a larger one");
             before = inside;
             let json = serde_json::to_value(report).unwrap();

@@ -25,8 +25,8 @@ use loomtree::{
     ops::{Actor, NodeDraft},
     provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Scripted, ScriptedReply, ToolCall, Usage},
     session::{
-        Approval, ApprovalRequest, Decision, GenerateRequest, Progress, Promise, ToolAccess, ToolHandler, generate,
-        seat, stats,
+        Approval, ApprovalRequest, BoxFuture, Decision, GenerateRequest, Progress, ToolAccess, ToolHandler, actor_at,
+        generate, stats,
     },
     store::{GenerationFilter, SessionFilter},
     types::{Agent, Mode, Permission, Permissions},
@@ -36,7 +36,7 @@ use support::store::Scene;
 use tokio_util::sync::CancellationToken;
 
 /// What is said to what was asked.
-type Answer = Box<dyn Fn(&str) -> Promise<'static, String> + Send + Sync>;
+type Answer = Box<dyn Fn(&str) -> BoxFuture<'static, String> + Send + Sync>;
 
 /// A model that answers by what it is asked.
 struct Player {
@@ -53,7 +53,10 @@ impl Player {
         })
     }
 
-    fn later(reference: &str, answer: impl Fn(&str) -> Promise<'static, String> + Send + Sync + 'static) -> Arc<Self> {
+    fn later(
+        reference: &str,
+        answer: impl Fn(&str) -> BoxFuture<'static, String> + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self { reference: reference.to_owned(), answer: Box::new(answer), asked: Mutex::default() })
     }
 
@@ -133,7 +136,7 @@ impl Team {
     }
 
     fn begin(&self, goal: &str) -> NodeId {
-        delegate::begin(&self.owner, self.at, goal, "").unwrap()
+        delegate::create(&self.owner, self.at, goal, "").unwrap()
     }
 
     async fn carry_on(&self, crew: OrchestratorConfig, delegation: NodeId) -> Result<DelegationReport, ToolError> {
@@ -180,8 +183,8 @@ async fn carry_on(
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&heard);
     let tell: delegate::UpdateSink = Arc::new(move |event| told.lock().unwrap().push(event));
-    let work = RunContext { actor: owner.clone(), delegation, cancel: cancel.clone(), tell };
-    let report = LocalOrchestrator::new(crew).carry_on(work).await;
+    let work = RunContext { actor: owner.clone(), delegation, cancel: cancel.clone(), on_update: tell };
+    let report = LocalOrchestrator::new(crew).run(work).await;
     let heard = heard.lock().unwrap().clone();
     (report, heard)
 }
@@ -203,8 +206,11 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
         let bad = asked.contains("Do d\n") || asked.contains("Do b\n") && !asked.contains("thoroughly");
         if bad { r#"{"passed": false, "why": "half of it is missing"}"#.to_owned() } else { PASSED.to_owned() }
     });
-    let crew =
-        OrchestratorConfig { stronger: Some(stronger.clone()), parallel: 1, ..team.crew(&planner, &worker, &judge) };
+    let crew = OrchestratorConfig {
+        fallback_model: Some(stronger.clone()),
+        parallel: 1,
+        ..team.crew(&planner, &worker, &judge)
+    };
     let delegation = team.begin("Write the whole thing");
     let (report, heard) = carry_on(&team.owner, crew, delegation, &CancellationToken::new()).await;
     let report = report.unwrap();
@@ -284,7 +290,7 @@ async fn what_can_be_done_at_once_is_and_no_more() {
 struct Person(Mutex<Vec<ApprovalRequest>>, Decision);
 
 impl Approval for Person {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         self.0.lock().unwrap().push(asking.clone());
         Box::pin(async { self.1.clone() })
     }
@@ -301,8 +307,8 @@ async fn a_person_who_refuses_is_shown_goal_and_plan_and_nothing_is_begun() {
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused: not today"));
     let asked = person.0.lock().unwrap()[0].clone();
     assert_eq!((asked.tool.as_str(), asked.subject.as_str()), ("delegate", ""), "no plan is agreed to for good");
-    assert!(asked.what.ends_with("Paint it black"));
-    assert!(asked.detail.contains("Delegated: Paint it black") && asked.detail.contains("4. Do d (after 2, 3)"));
+    assert!(asked.summary.ends_with("Paint it black"));
+    assert!(asked.details.contains("Delegated: Paint it black") && asked.details.contains("4. Do d (after 2, 3)"));
     assert!(worker.asked().is_empty());
     // Asked again later, they may agree; the plan is still there.
     let report =
@@ -368,7 +374,7 @@ async fn a_judge_that_answers_in_prose_is_understood_or_asked_again_or_not_belie
     let before = worker.asked().len();
     let report = team.carry_on(team.crew(&planner, &worker, &vague), delegation).await.unwrap();
     assert_eq!(report.state, DelegationStatus::Incomplete);
-    let SubtaskStatus::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
+    let SubtaskStatus::Failed { why } = &report.subtasks[0].status else { panic!("it failed") };
     assert_eq!(why, "what the judge says cannot be read as a verdict");
     // Taken up, it is looked at again, and not done again.
     let report = team.carry_on(team.crew(&planner, &worker, &clear), delegation).await.unwrap();
@@ -383,10 +389,10 @@ async fn a_worker_that_says_nothing_or_loops_is_a_failed_try() {
     let worker = words("→ tree\n");
     let crew = OrchestratorConfig { rounds: 3, ..team.crew(&planner, &worker, &words(PASSED)) };
     let report = team.carry_on(crew, team.begin("It")).await.unwrap();
-    let SubtaskStatus::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
+    let SubtaskStatus::Failed { why } = &report.subtasks[0].status else { panic!("it failed") };
     assert_eq!(why, "it ended without a word about what was done");
     assert_eq!(
-        (report.subtasks[1].mark.clone(), worker.asked().len()),
+        (report.subtasks[1].status.clone(), worker.asked().len()),
         (SubtaskStatus::Skipped { needs: "Do a".into() }, 6)
     );
     // One that says it is all done is not believed either: somebody else looks.
@@ -423,9 +429,9 @@ async fn stopped_it_leaves_a_true_state_and_is_taken_up() {
     let delegation = team.begin("It");
     let (report, _) = carry_on(&team.owner, crew.clone(), delegation, &cancel).await;
     let report = report.unwrap();
-    let marks: Vec<bool> = report.subtasks.iter().map(|line| line.mark == SubtaskStatus::Verified).collect();
+    let marks: Vec<bool> = report.subtasks.iter().map(|line| line.status == SubtaskStatus::Verified).collect();
     assert_eq!((report.state, marks), (DelegationStatus::Stopped, vec![true, true, false, false, false]));
-    assert!(delegate::all(team.owner.loom()).unwrap().iter().all(|one| one.last == DelegationEvent::Stopped));
+    assert!(delegate::list(team.owner.loom()).unwrap().iter().all(|one| one.last == DelegationEvent::Stopped));
     let report = team.carry_on(crew, delegation).await.unwrap();
     assert_eq!(report.state, DelegationStatus::Completed);
     assert_eq!(["a", "b", "c", "d"].map(|id| worker.times(&format!("5: Do {id}"))), [1, 1, 2, 1]);
@@ -459,7 +465,7 @@ async fn work_until_killed(path: &Path) {
     let delegation = team.begin("Survive");
     child::say(&delegation.to_string());
     let crew = team.crew(&planner, &worker, &words(PASSED));
-    team.carry_on(OrchestratorConfig { drafts: Some(drafts(path)), ..crew }, delegation).await.unwrap();
+    team.carry_on(OrchestratorConfig { partials_dir: Some(drafts(path)), ..crew }, delegation).await.unwrap();
 }
 
 fn drafts(path: &Path) -> PathBuf {
@@ -478,7 +484,8 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
     let owner = scene.owner();
     // As long as that process runs, it is its own.
     let nobody = words("nobody");
-    let crew_of = |owner: &Actor, players| OrchestratorConfig { drafts: Some(drafts(&path)), ..crew(owner, players) };
+    let crew_of =
+        |owner: &Actor, players| OrchestratorConfig { partials_dir: Some(drafts(&path)), ..crew(owner, players) };
     let (early, _) =
         carry_on(&owner, crew_of(&owner, [&nobody, &nobody, &nobody]), delegation, &CancellationToken::new()).await;
     let early = early.unwrap_err();
@@ -489,7 +496,7 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
     child.kill().unwrap();
     child.wait().unwrap();
 
-    let open = delegate::all(owner.loom()).unwrap().remove(0);
+    let open = delegate::list(owner.loom()).unwrap().remove(0);
     assert!(open.is_open() && open.head.id == delegation && open.goal == "Survive");
     let own = owner.loom().snapshot().unwrap().sessions(&SessionFilter::default()).unwrap().remove(0);
     let owner = owner.in_session(own.id);
@@ -529,15 +536,15 @@ async fn what_somebody_carries_on_is_refused_to_others_by_their_name() {
     let (worker, gate, begun) = at_the_gate();
     let delegation = team.begin("It");
     let crew = OrchestratorConfig {
-        drafts: Some(folder.path().join("drafts")),
+        partials_dir: Some(folder.path().join("drafts")),
         ..team.crew(&planner, &worker, &words(PASSED))
     };
-    let drafts = crew.drafts.clone().unwrap();
+    let drafts = crew.partials_dir.clone().unwrap();
     let second = async {
         begun.notified().await;
         let refused = team.carry_on(crew.clone(), delegation).await.unwrap_err();
         let named = format!("owner (process {})", std::process::id());
-        assert_eq!(delegate::carried_on_by(&drafts, delegation), Some(named.clone()));
+        assert_eq!(delegate::lock_holder(&drafts, delegation), Some(named.clone()));
         assert_eq!(
             (refused.code, refused.message.ends_with(&format!("is being carried on by {named}"))),
             (ErrorCode::Conflict, true)
@@ -551,7 +558,7 @@ async fn what_somebody_carries_on_is_refused_to_others_by_their_name() {
         "who was first is not disturbed"
     );
     // It is let go of at its end, and no file is left.
-    assert_eq!(delegate::carried_on_by(&drafts, delegation), None);
+    assert_eq!(delegate::lock_holder(&drafts, delegation), None);
     assert_eq!(team.carry_on(crew, delegation).await.unwrap().state, DelegationStatus::Completed);
     assert_eq!(std::fs::read_dir(&drafts).map_or(0, Iterator::count), 0);
 }
@@ -630,7 +637,7 @@ impl WorkerTools for Shed {
         true
     }
 
-    fn check<'a>(&'a self, command: &'a str, _: CancellationToken) -> Promise<'a, Result<CheckResult, ToolError>> {
+    fn check<'a>(&'a self, command: &'a str, _: CancellationToken) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
         let mut ran = self.0.lock().unwrap();
         ran.push(command.to_owned());
         let passed = ran.len() > 1;
@@ -653,7 +660,7 @@ async fn a_subtask_has_the_tools_of_the_plan_and_a_check_says_whether_it_is_done
     });
     let shed = Arc::new(Shed::default());
     let judge = words(PASSED);
-    let crew = OrchestratorConfig { kit: shed.clone(), ..team.crew(&planner, &worker, &judge) };
+    let crew = OrchestratorConfig { worker_tools: shed.clone(), ..team.crew(&planner, &worker, &judge) };
     let report = team.carry_on(crew, team.begin("It")).await.unwrap();
     assert_eq!(
         (report.state, report.subtasks[0].attempts, report.subtasks[0].checked),
@@ -691,7 +698,7 @@ async fn turn_of(
     let permissions: Permissions = profile.permissions.iter().chain([Permission::Delegate]).collect();
     team.owner.update_agent(loomtree::types::NewAgent { permissions, ..profile }).unwrap();
     let agent = team.agent("collaborator");
-    let actor = seat(team.owner.loom(), &agent, "/work", team.at).unwrap();
+    let actor = actor_at(team.owner.loom(), &agent, "/work", team.at).unwrap();
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
     let commands =
         ToolAccess { orchestrator: Some(orchestrator), native, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
@@ -735,7 +742,7 @@ async fn an_agent_delegates_in_its_turn_and_its_decisions_go_along() {
     }
     assert!(heard.iter().any(|progress| matches!(
         progress,
-        Progress::Delegated { told: DelegationUpdate::Verdict { passed: true, .. }, .. }
+        Progress::Delegated { update: DelegationUpdate::Verdict { passed: true, .. }, .. }
     )));
     // The cost is the session's, and the report is found again.
     let filter = GenerationFilter { session: actor.session(), ..GenerationFilter::default() };
@@ -809,9 +816,9 @@ async fn what_cannot_be_delegated_is_said() {
     let call =
         runner("owner").read_call("delegate_task", r#"{"goal": "x", "context": {"files": ["a.rs"]}, "wait": false}"#);
     assert_eq!(call.to_string(), "delegate \"x\" context:\"files:\\n- a.rs\" wait:no");
-    assert_eq!(delegate::begin(&team.owner, team.at, " ", "").unwrap_err().code, ErrorCode::InvalidSyntax);
+    assert_eq!(delegate::create(&team.owner, team.at, " ", "").unwrap_err().code, ErrorCode::InvalidSyntax);
     assert_eq!(
-        delegate::begin(&team.owner, team.at, &"x".repeat(1 << 21), "").unwrap_err().code,
+        delegate::create(&team.owner, team.at, &"x".repeat(1 << 21), "").unwrap_err().code,
         ErrorCode::LimitExceeded
     );
     let none =

@@ -159,7 +159,7 @@ async fn several_models_and_nothing_said() {
     let failed = generate(&actor, plan(&actor, root.id, vec![silent], 1), |_| {}).await.unwrap_err();
     assert!(matches!(failed, GenerateError::Empty), "{failed}");
     let failed = generate(&actor, plan(&actor, root.id, Vec::new(), 1), |_| {}).await.unwrap_err();
-    assert!(matches!(failed, GenerateError::Nothing), "{failed}");
+    assert!(matches!(failed, GenerateError::NoContinuations), "{failed}");
     assert_eq!(actor.loom().tree(root.tree).unwrap().counts.leaves, 4);
 }
 
@@ -170,7 +170,7 @@ async fn words_that_streamed_when_the_process_was_killed_are_found_again() {
     let drafts = scene.path.with_extension("drafts");
     let model =
         Arc::new(Scripted::new([ScriptedReply::chunks(["half ", "a word \u{1f98a}"]).ending(ScriptedEnd::Hang)]));
-    let plan = GenerateRequest { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    let plan = GenerateRequest { partials_dir: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
     let while_it_runs = actor.clone();
     let folder = drafts.clone();
     let hung = generate(&actor, plan, |_| assert_eq!(recover(&while_it_runs, &folder).unwrap(), []));
@@ -193,7 +193,7 @@ async fn what_ended_well_leaves_no_draft() {
     let (scene, actor, root) = scene(Mode::Dialogue);
     let drafts = scene.path.with_extension("drafts");
     let model = Arc::new(Scripted::new([ScriptedReply::words("a fox")]));
-    let plan = GenerateRequest { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    let plan = GenerateRequest { partials_dir: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
     generate(&actor, plan, |_| {}).await.unwrap();
     assert_eq!(std::fs::read_dir(&drafts).unwrap().count(), 0);
     // Rubbish in the folder is no node, and no error.

@@ -18,7 +18,8 @@ use loomtree::{
     ops::{Actor, NodeDraft},
     provider::{Generation, Model, Prompt, Request, Role, Scripted, ScriptedEnd, ScriptedReply, ToolCall},
     session::{
-        GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Promise, ToolAccess, generate, seat, start,
+        BoxFuture, GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, ToolAccess, actor_at, generate,
+        spawn,
     },
     store::ChildFilter,
     types::{Agent, EdgeKind, Node, Parent, Permission, Permissions},
@@ -30,7 +31,7 @@ use serde_json::{Value, json};
 struct Cast(Vec<(&'static str, Arc<Scripted>)>);
 
 impl ModelResolver for Cast {
-    fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>> {
+    fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
         let found = self.0.iter().find(|(name, _)| *name == agent.name()).map(|(_, model)| Arc::clone(model));
         Box::pin(async move {
             let none = || ToolError::new(ErrorCode::NotConfigured, "no model is attached");
@@ -48,7 +49,7 @@ fn script(replies: &[String]) -> Arc<Scripted> {
 fn say(play: &Play, at: NodeId, words: &str, agent: &str) -> (Actor, NodeId) {
     let said = play.owner.append(Parent::Node(at), NodeDraft::text(words)).unwrap().nodes[0].id;
     let agent = play.loom.agent(agent).unwrap();
-    (seat(&play.loom, &agent, "/work", said).unwrap(), said)
+    (actor_at(&play.loom, &agent, "/work", said).unwrap(), said)
 }
 
 fn plan(play: &Play, from: NodeId, agent: &str, model: &Arc<Scripted>, others: Cast) -> GenerateRequest {
@@ -133,9 +134,13 @@ async fn a_model_that_counts_is_asked_no_more_than_it_holds_from_the_first_turn_
     }
     let asked = async |model: Arc<dyn Model>, script: &Scripted| {
         let agent = play.loom.agent("subject").unwrap();
-        generate(&play.owner, GenerateRequest { stay: true, ..GenerateRequest::new(at, agent, model, 1) }, |_| {})
-            .await
-            .unwrap();
+        generate(
+            &play.owner,
+            GenerateRequest { keep_position: true, ..GenerateRequest::new(at, agent, model, 1) },
+            |_| {},
+        )
+        .await
+        .unwrap();
         asked(script, 0).iter().map(|(_, text)| text.chars().count()).sum::<usize>()
     };
     let guessed = script(&["Yes.".to_owned()]);
@@ -347,7 +352,7 @@ fn weather() -> HostTool {
 }
 
 fn toolbox() -> Arc<HostTools> {
-    let handler = |arguments: Value| -> Promise<'static, Result<String, ToolError>> {
+    let handler = |arguments: Value| -> BoxFuture<'static, Result<String, ToolError>> {
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(1)).await;
             match arguments["city"].as_str() {
@@ -420,7 +425,7 @@ async fn a_turn_is_a_stream_of_events() {
     let play = Play::new();
     let (actor, said) = say(&play, play.nine, "Hm.", "collaborator");
     let model = script(&["→ tree".to_owned(), "So.".to_owned()]);
-    let mut running = start(actor, plan(&play, said, "collaborator", &model, Cast(Vec::new())));
+    let mut running = spawn(actor, plan(&play, said, "collaborator", &model, Cast(Vec::new())));
     let mut events = Vec::new();
     while let Some(progress) = running.next().await {
         events.push(serde_json::to_value(progress).unwrap()["event"].as_str().unwrap().to_owned());
@@ -436,7 +441,7 @@ async fn commands_are_for_the_one_who_runs_the_plan() {
     let model = script(&["never".to_owned()]);
     let plan = || plan(&play, said, "collaborator", &model, Cast(Vec::new()));
     for (who, plan) in [(&play.owner, plan()), (&actor, GenerateRequest { n: 2, ..plan() })] {
-        assert!(matches!(run(&play, who, plan).await.0, Err(GenerateError::NotItself)));
+        assert!(matches!(run(&play, who, plan).await.0, Err(GenerateError::NotOwnSession)));
     }
 }
 

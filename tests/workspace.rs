@@ -22,8 +22,8 @@ use loomtree::{
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
     session::{
-        Approval, ApprovalRequest, Decision, GenerateRequest, Progress, Promise, ToolAccess, ToolHandler, generate,
-        seat,
+        Approval, ApprovalRequest, BoxFuture, Decision, GenerateRequest, Progress, ToolAccess, ToolHandler, actor_at,
+        generate,
     },
     types::Parent,
     workspace::{Allowlist, Environment, Workspace, WorkspaceSettings},
@@ -46,7 +46,7 @@ struct Asked {
 }
 
 impl Approval for Asked {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         self.heard.lock().unwrap().push(asking.clone());
         Box::pin(async { self.answer.clone() })
     }
@@ -68,7 +68,7 @@ impl Folder {
         let variables = [("PATH".into(), path), ("MY_API_KEY".into(), "sk-1".into()), ("PLAIN".into(), "seen".into())];
         let environment = Environment::of(variables, &[], &[]);
         let approval = Arc::clone(&asked) as Arc<dyn Approval>;
-        let settings = WorkspaceSettings { allowed, environment, ..WorkspaceSettings::new(approval) };
+        let settings = WorkspaceSettings { allowlist: allowed, environment, ..WorkspaceSettings::new(approval) };
         let workspace = Workspace::open(home.path().join("work"), settings).unwrap();
         Self { home, workspace, asked }
     }
@@ -190,8 +190,8 @@ async fn a_file_is_written_whole_after_a_person_said_so() {
     assert_eq!(left, ["deep.rs"], "no draft is left");
     let asked = folder.asked();
     assert_eq!(asked.len(), 2);
-    assert_eq!((asked[0].tool.as_str(), asked[0].what.as_str()), ("write_file", "create src/new/deep.rs (2 lines)"));
-    assert!(asked[1].detail.contains("-two"), "{}", asked[1].detail);
+    assert_eq!((asked[0].tool.as_str(), asked[0].summary.as_str()), ("write_file", "create src/new/deep.rs (2 lines)"));
+    assert!(asked[1].details.contains("-two"), "{}", asked[1].details);
     let changed = folder.workspace.changed();
     assert_eq!((changed[0].path.as_path(), changed[0].created), (Path::new("src/new/deep.rs"), true));
 }
@@ -318,7 +318,7 @@ async fn a_folder_that_becomes_a_link_below_the_root_is_not_written_through() {
     /// Puts a link in the folder's place while the person thinks.
     struct Swaps(PathBuf);
     impl Approval for Swaps {
-        fn ask<'a>(&'a self, _: &'a Asking) -> Promise<'a, Verdict> {
+        fn ask<'a>(&'a self, _: &'a Asking) -> BoxFuture<'a, Verdict> {
             fs::rename(self.0.join("src/deep"), self.0.join("src/old")).unwrap();
             symlink("../.git/hooks", self.0.join("src/deep")).unwrap();
             Box::pin(async { Verdict::Yes })
@@ -381,7 +381,7 @@ async fn hands_beside_each_other_do_not_overwrite_what_they_did_not_see() {
 struct Slow(PathBuf);
 
 impl Approval for Slow {
-    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         fs::write(&self.0, "in between\n").unwrap();
         Box::pin(async { Decision::Yes })
     }
@@ -460,7 +460,7 @@ async fn a_command_says_how_it_ended_and_what_it_printed() {
     assert!(long.len() < 10_000 && long.contains("bytes are left out") && long.ends_with("\n1000000"), "{long}");
     let asked = folder.asked();
     assert_eq!(
-        (asked[0].subject.as_str(), asked[0].detail.as_str()),
+        (asked[0].subject.as_str(), asked[0].details.as_str()),
         ("echo one >&2; echo two; echo three >&2; exit 3", "")
     );
     for empty in ["", " \n", "a\0b"] {
@@ -476,7 +476,7 @@ async fn a_command_that_is_refused_is_not_run() {
     let hand = folder.hand("a");
     let refused = hand.fails("run_command", json!({ "command": "touch ab; touch c\ntouch d" })).await;
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused"));
-    assert_eq!(folder.asked()[0].what, "a command of 2 lines");
+    assert_eq!(folder.asked()[0].summary, "a command of 2 lines");
     hand.ok("run_command", json!({ "command": "touch ab" })).await;
     let mut there: Vec<_> = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     there.sort();
@@ -550,7 +550,7 @@ async fn a_check_that_is_stopped_is_killed_and_one_that_ends_is_told_by_its_stat
     let none = tokio_util::sync::CancellationToken::new();
     let failure = refused.workspace.check("touch PWN", none).await.unwrap_err();
     assert_eq!(
-        (failure.code, refused.asked()[0].what.as_str()),
+        (failure.code, refused.asked()[0].summary.as_str()),
         (Code::Cancelled, "touch PWN"),
         "a check is asked about"
     );
@@ -662,10 +662,10 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
         "It ends with a mark now, and a test says so.",
     ];
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(ScriptedReply::words)));
-    let tools = Arc::new(folder.workspace.toolbox("collaborator").unwrap());
-    let commands = ToolAccess { tools, inline: 4_000, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
+    let tools = Arc::new(folder.workspace.host_tools("collaborator").unwrap());
+    let commands = ToolAccess { tools, max_inline_tokens: 4_000, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
     let collaborator = play.loom.agent("collaborator").unwrap();
-    let actor = seat(&play.loom, &collaborator, "/work", said).unwrap();
+    let actor = actor_at(&play.loom, &collaborator, "/work", said).unwrap();
     let mut lines = Vec::new();
     let plan = GenerateRequest::turn(said, collaborator, model, commands);
     let nodes = generate(&actor, plan, |progress| {
@@ -709,10 +709,10 @@ async fn a_file_that_was_not_written_was_not_touched() {
         ScriptedReply::words("It cannot be done."),
     ];
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
-    let tools = Arc::new(folder.workspace.toolbox("collaborator").unwrap());
+    let tools = Arc::new(folder.workspace.host_tools("collaborator").unwrap());
     let commands = ToolAccess { tools, native: true, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
     let collaborator = play.loom.agent("collaborator").unwrap();
-    let actor = seat(&play.loom, &collaborator, "/work", said).unwrap();
+    let actor = actor_at(&play.loom, &collaborator, "/work", said).unwrap();
     generate(&actor, GenerateRequest::turn(said, collaborator, model, commands), |_| {}).await.unwrap();
     let register = play.loom.snapshot().unwrap().register(actor.session().unwrap()).unwrap();
     assert_eq!(register.files_touched, []);

@@ -73,7 +73,7 @@ impl ParsedItem {
     }
 
     fn calls(&self) -> bool {
-        self.asked.iter().any(ToolRequest::wants_answer)
+        self.asked.iter().any(ToolRequest::expects_result)
     }
 }
 
@@ -114,7 +114,7 @@ impl ReplyParser {
         }
         match finish {
             Some(finish) if !complete => found.asked.extend(finish.calls.iter().cloned().map(ToolRequest::Call)),
-            None if !complete => found.asked.retain(|asked| !asked.wants_answer()),
+            None if !complete => found.asked.retain(|asked| !asked.expects_result()),
             _ => {}
         }
         let mut words = found.prose;

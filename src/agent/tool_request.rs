@@ -21,7 +21,7 @@ pub enum ToolRequest {
 impl ToolRequest {
     /// Whether the model waits for an answer to it.
     #[must_use]
-    pub const fn wants_answer(&self) -> bool {
+    pub const fn expects_result(&self) -> bool {
         !matches!(self, Self::Thought(_))
     }
 }

@@ -17,19 +17,19 @@ pub struct TurnConfig {
 
 impl TurnConfig {
     /// Rounds of a turn unless somebody says otherwise.
-    pub const ROUNDS: u32 = 10;
+    pub const DEFAULT_ROUNDS: u32 = 10;
     /// Rounds of a turn at most, whatever is planned.
-    pub const MOST: u32 = 50;
+    pub const MAX_ROUNDS: u32 = 50;
 
     /// A turn with commands.
     #[must_use]
-    pub const fn commands() -> Self {
-        Self { commands: true, rounds: Self::ROUNDS }
+    pub const fn with_commands() -> Self {
+        Self { commands: true, rounds: Self::DEFAULT_ROUNDS }
     }
 
     /// One reply in words, in which nothing is a command.
     #[must_use]
-    pub const fn words() -> Self {
+    pub const fn text_only() -> Self {
         Self { commands: false, rounds: 1 }
     }
 }
@@ -40,15 +40,15 @@ pub enum TurnInput {
     /// More of the reply came.
     Text(String),
     /// The reply ended: as the provider says, or because it was stopped.
-    Ended(Finish),
+    StreamEnded(Finish),
     /// The reply broke off.
-    Broke(ProviderError),
+    StreamFailed(ProviderError),
     /// What was said is in the store.
     Saved,
     /// What was to be done cannot be; whoever drives the turn knows why.
-    Failed,
+    EffectFailed,
     /// What was asked for was run, and every answer is in the store.
-    Answered {
+    CommandsDone {
         /// Whether items of the turn's plan are open.
         open: bool,
     },
@@ -61,18 +61,18 @@ pub enum TurnInput {
 pub enum TurnEffect {
     /// Ask the model, with what the agent is shown where it stands now. Answered by [`Input::Text`] and one of
     /// [`Input::Ended`] and [`Input::Broke`].
-    Ask {
+    RequestModel {
         /// Which round this begins, from 1.
         round: u32,
     },
     /// Stop the stream: nothing more of it is wanted. It still ends as any stream.
-    Stop,
+    StopStream,
     /// Show words to whoever watches.
-    Show(String),
+    Emit(String),
     /// Keep what was said. Answered by [`Input::Saved`].
     Save(RoundOutput),
     /// Run what was asked for, in order, and keep the answers. Answered by [`Input::Answered`].
-    Run(Vec<ToolRequest>),
+    RunCommands(Vec<ToolRequest>),
     /// The turn is over.
     End(TurnEnd),
 }
@@ -81,7 +81,7 @@ pub enum TurnEffect {
 #[derive(Debug)]
 pub struct RoundOutput {
     /// The words, without commands.
-    pub words: String,
+    pub text: String,
     /// All that the model produced, where that is more than the words.
     pub raw: Option<String>,
     /// Tools called in the provider's way.
@@ -98,7 +98,7 @@ pub enum TurnEnd {
     /// With a reply that asks for nothing.
     Done,
     /// With its last round, in which the model still asked for something; that was done.
-    Rounds,
+    RoundLimit,
     /// It was stopped.
     Cancelled,
     /// It failed.
@@ -113,13 +113,13 @@ pub enum TurnFailure {
     /// The reply held nothing.
     Empty,
     /// What it needed could not be done; whoever drives it knows why.
-    Failed,
+    EffectFailed,
 }
 
 /// A turn.
 #[derive(Debug)]
 pub struct Turn {
-    rules: TurnConfig,
+    config: TurnConfig,
     round: u32,
     /// The last round, as things stand.
     last: u32,
@@ -153,8 +153,8 @@ impl Turn {
     pub fn begin(rules: TurnConfig) -> (Self, Vec<TurnEffect>) {
         let reply = ReplyParser::new(rules.commands);
         let state = TurnState::Streaming { reply, stopped: false };
-        let turn = Self { rules, round: 1, last: rules.rounds, state, cancelled: false };
-        (turn, vec![TurnEffect::Ask { round: 1 }])
+        let turn = Self { config: rules, round: 1, last: rules.rounds, state, cancelled: false };
+        (turn, vec![TurnEffect::RequestModel { round: 1 }])
     }
 
     /// Whether it is over.
@@ -170,8 +170,8 @@ impl Turn {
         let (state, effects) = match state {
             TurnState::Ended => (TurnState::Ended, Vec::new()),
             state if matches!(input, TurnInput::Cancelled) => self.cancel(state),
-            _ if matches!(input, TurnInput::Failed) => {
-                (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Failed(TurnFailure::Failed))])
+            _ if matches!(input, TurnInput::EffectFailed) => {
+                (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Failed(TurnFailure::EffectFailed))])
             }
             TurnState::Streaming { reply, stopped } => self.streaming(reply, stopped, input),
             TurnState::Saving { asked, ending } => self.saving(asked, ending, input),
@@ -185,7 +185,7 @@ impl Turn {
         self.cancelled = true;
         match state {
             TurnState::Streaming { reply, stopped: false } => {
-                (TurnState::Streaming { reply, stopped: true }, vec![TurnEffect::Stop])
+                (TurnState::Streaming { reply, stopped: true }, vec![TurnEffect::StopStream])
             }
             other => (other, Vec::new()),
         }
@@ -197,14 +197,14 @@ impl Turn {
                 let (shown, batch) = reply.push(text);
                 let mut effects = show(shown);
                 if batch && !stopped {
-                    effects.push(TurnEffect::Stop);
+                    effects.push(TurnEffect::StopStream);
                 }
                 (TurnState::Streaming { reply, stopped: stopped || batch }, effects)
             }
             // A stream that was stopped for its batch has come to its end, as far as anybody wants it.
-            TurnInput::Broke(_) if stopped && !self.cancelled => self.ended(reply, None, None),
-            TurnInput::Broke(error) => self.broke(reply, error),
-            TurnInput::Ended(finish) => self.ended(reply, Some(finish), None),
+            TurnInput::StreamFailed(_) if stopped && !self.cancelled => self.ended(reply, None, None),
+            TurnInput::StreamFailed(error) => self.broke(reply, error),
+            TurnInput::StreamEnded(finish) => self.ended(reply, Some(finish), None),
             _ => (TurnState::Streaming { reply, stopped }, Vec::new()),
         }
     }
@@ -231,7 +231,7 @@ impl Turn {
         let mut effects = show(shown);
         let ParsedReply { words, raw, mut asked } = whole;
         if interrupted {
-            asked.retain(|asked| !asked.wants_answer());
+            asked.retain(|asked| !asked.expects_result());
         }
         let nothing = words.is_empty() && raw.is_none() && asked.is_empty();
         let ending = match broken {
@@ -247,8 +247,8 @@ impl Turn {
         let calls = asked
             .iter()
             .filter_map(|asked| if let ToolRequest::Call(call) = asked { Some(call.clone()) } else { None });
-        let said = RoundOutput { words, raw, calls: calls.collect(), finish, interrupted };
-        if !self.rules.commands {
+        let said = RoundOutput { text: words, raw, calls: calls.collect(), finish, interrupted };
+        if !self.config.commands {
             // No tool was offered: the calls are kept with the node, and there is nobody to run them.
             asked.clear();
         }
@@ -264,16 +264,16 @@ impl Turn {
     ) -> (TurnState, Vec<TurnEffect>) {
         match input {
             TurnInput::Saved => {
-                let mut goes_on = asked.iter().any(ToolRequest::wants_answer);
+                let mut goes_on = asked.iter().any(ToolRequest::expects_result);
                 let mut ending = ending;
                 if goes_on && self.cancelled {
-                    asked.retain(|asked| !asked.wants_answer());
+                    asked.retain(|asked| !asked.expects_result());
                     (goes_on, ending) = (false, TurnEnd::Cancelled);
                 }
                 if asked.is_empty() {
                     return (TurnState::Ended, vec![TurnEffect::End(ending)]);
                 }
-                (TurnState::Running { goes_on, ending }, vec![TurnEffect::Run(asked)])
+                (TurnState::Running { goes_on, ending }, vec![TurnEffect::RunCommands(asked)])
             }
             _ => (TurnState::Saving { asked, ending }, Vec::new()),
         }
@@ -281,21 +281,21 @@ impl Turn {
 
     fn running(&mut self, goes_on: bool, ending: TurnEnd, input: TurnInput) -> (TurnState, Vec<TurnEffect>) {
         match input {
-            TurnInput::Answered { .. } if !goes_on => (TurnState::Ended, vec![TurnEffect::End(ending)]),
-            TurnInput::Answered { .. } if self.cancelled => {
+            TurnInput::CommandsDone { .. } if !goes_on => (TurnState::Ended, vec![TurnEffect::End(ending)]),
+            TurnInput::CommandsDone { .. } if self.cancelled => {
                 (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Cancelled)])
             }
-            TurnInput::Answered { open } => {
+            TurnInput::CommandsDone { open } => {
                 if open {
                     // One to do the next item in, and one to say what came of it.
-                    self.last = self.last.max((self.round + 2).min(TurnConfig::MOST));
+                    self.last = self.last.max((self.round + 2).min(TurnConfig::MAX_ROUNDS));
                 }
                 if self.round >= self.last {
-                    return (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Rounds)]);
+                    return (TurnState::Ended, vec![TurnEffect::End(TurnEnd::RoundLimit)]);
                 }
                 self.round += 1;
-                let reply = ReplyParser::new(self.rules.commands);
-                (TurnState::Streaming { reply, stopped: false }, vec![TurnEffect::Ask { round: self.round }])
+                let reply = ReplyParser::new(self.config.commands);
+                (TurnState::Streaming { reply, stopped: false }, vec![TurnEffect::RequestModel { round: self.round }])
             }
             _ => (TurnState::Running { goes_on, ending }, Vec::new()),
         }
@@ -303,5 +303,5 @@ impl Turn {
 }
 
 fn show(text: String) -> Vec<TurnEffect> {
-    if text.is_empty() { Vec::new() } else { vec![TurnEffect::Show(text)] }
+    if text.is_empty() { Vec::new() } else { vec![TurnEffect::Emit(text)] }
 }

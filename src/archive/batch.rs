@@ -21,7 +21,7 @@ const IN_FLIGHT: usize = 2;
 /// A mutation and where in the file it came from.
 struct ImportItem {
     mutation: Mutation,
-    place: u64,
+    line: u64,
 }
 
 /// Batches for one import.
@@ -46,7 +46,7 @@ impl<'a> ImportBatch<'a> {
         if let Mutation::Append(node) = &mutation {
             self.bytes += node.content.len() + node.raw.as_ref().map_or(0, String::len);
         }
-        self.items.push(ImportItem { mutation, place });
+        self.items.push(ImportItem { mutation, line: place });
         if self.items.len() >= MOST || self.bytes >= BYTES { self.send() } else { Ok(()) }
     }
 
@@ -105,7 +105,7 @@ impl<'a> ImportBatch<'a> {
             Ok(receipt) => self.done.nodes += receipt.nodes.len() as u64,
             Err(OpsError::Store(error)) if is_about_an_item(&error) => match items.as_slice() {
                 [] => {}
-                [item] => self.problem(item.place, error),
+                [item] => self.problem(item.line, error),
                 _ => {
                     let rest = items.split_off(items.len() / 2);
                     for half in [items, rest] {

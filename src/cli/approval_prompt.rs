@@ -8,7 +8,7 @@ use std::{
 };
 
 use loomtree::{
-    session::{Approval, ApprovalRequest, Decision, Promise},
+    session::{Approval, ApprovalRequest, BoxFuture, Decision},
     types::{literal, literal_line},
 };
 use unicode_width::UnicodeWidthChar as _;
@@ -36,7 +36,7 @@ impl TerminalApproval {
 }
 
 impl Approval for TerminalApproval {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
             if self.alone {
                 let option = match asking.tool.as_str() {
@@ -123,7 +123,7 @@ fn ask(asking: &ApprovalRequest, waiting: &Weak<()>) -> io::Result<ApprovalAnswe
 
 /// What a yes for good covers: the very same, or the same tool for the file.
 fn always(asking: &ApprovalRequest) -> String {
-    if asking.subject == asking.what || asking.subject == asking.detail {
+    if asking.subject == asking.summary || asking.subject == asking.details {
         return format!("{} of exactly this", literal_line(&asking.tool));
     }
     format!("{} for {}", literal_line(&asking.tool), literal_line(&asking.subject))
@@ -132,8 +132,8 @@ fn always(asking: &ApprovalRequest) -> String {
 /// What a question covers as rows of a screen: all of it literally, with a bar where a line begins and a broken one where it
 /// only goes on.
 fn rows(asking: &ApprovalRequest, columns: usize) -> Vec<String> {
-    let mut rows: Vec<String> = wrapped(&literal_line(&asking.what), columns).map(|row| paint(BOLD, row)).collect();
-    let detail = literal(&asking.detail);
+    let mut rows: Vec<String> = wrapped(&literal_line(&asking.summary), columns).map(|row| paint(BOLD, row)).collect();
+    let detail = literal(&asking.details);
     for line in detail.trim_end_matches('\n').lines() {
         let expanded = line.replace('\t', "    ");
         rows.extend(wrapped(&expanded, columns - 4).enumerate().map(|(at, row)| {
@@ -211,8 +211,8 @@ mod tests {
         let asking = |what: &str, detail: &str| ApprovalRequest {
             tool: "run_command".to_owned(),
             subject: String::new(),
-            what: what.to_owned(),
-            detail: detail.to_owned(),
+            summary: what.to_owned(),
+            details: detail.to_owned(),
         };
         let shown = rows(&asking("a\nb\u{202e}", "one\u{200b}\r\n\u{1b}[2Jtwo"), 60).join("\n");
         assert!(shown.contains("a\\nb\\u{202e}"), "{shown}");

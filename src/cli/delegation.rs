@@ -81,7 +81,7 @@ pub(crate) fn usual(
         model: None,
         approval,
         kit,
-        rounds: loomtree::agent::TurnConfig::ROUNDS,
+        rounds: loomtree::agent::TurnConfig::DEFAULT_ROUNDS,
         native: false,
         context: desk.config.context(None),
         drafts: desk.drafts.clone(),
@@ -118,14 +118,14 @@ async fn hire(hiring: OrchestratorBuilder) -> std::result::Result<OrchestratorCo
     let models = Arc::new(ConfigModels(config.clone()));
     let usual = OrchestratorConfig::new(planner, worker, judge, models, approval);
     Ok(OrchestratorConfig {
-        stronger,
-        kit: kit.unwrap_or_else(|| Arc::clone(&usual.kit)),
-        parallel: roles.parallel.unwrap_or(OrchestratorConfig::PARALLEL),
-        attempts: roles.attempts.unwrap_or(OrchestratorConfig::ATTEMPTS),
+        fallback_model: stronger,
+        worker_tools: kit.unwrap_or_else(|| Arc::clone(&usual.worker_tools)),
+        parallel: roles.parallel.unwrap_or(OrchestratorConfig::DEFAULT_PARALLEL),
+        attempts: roles.attempts.unwrap_or(OrchestratorConfig::DEFAULT_ATTEMPTS),
         rounds,
         native,
         context,
-        drafts: Some(drafts),
+        partials_dir: Some(drafts),
         prices: config.prices.clone(),
         ..usual
     })

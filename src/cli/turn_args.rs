@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use loomtree::{
     delegate::{Orchestrator, WorkerTools},
     provider::Sampling,
-    session::{Approval, ApprovalRequest, Decision, HostTools, Promise, ToolAccess},
+    session::{Approval, ApprovalRequest, BoxFuture, Decision, HostTools, ToolAccess},
     types::{Agent, Permission},
 };
 
@@ -72,7 +72,11 @@ impl TurnArgs {
         if !self.tools {
             return Ok(commands);
         }
-        Ok(ToolAccess { tools: self.toolbox(desk, agent.name(), Arc::clone(&desk.asked))?, inline: ANSWER, ..commands })
+        Ok(ToolAccess {
+            tools: self.toolbox(desk, agent.name(), Arc::clone(&desk.asked))?,
+            max_inline_tokens: ANSWER,
+            ..commands
+        })
     }
 
     /// Who does what is delegated in a conversation with an agent, by its model; nobody if no agent here could work.
@@ -162,7 +166,7 @@ struct OwnLine {
 }
 
 impl Approval for OwnLine {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         if self.typed.load(std::sync::atomic::Ordering::Relaxed) {
             Box::pin(async { Decision::Yes })
         } else {
@@ -180,7 +184,7 @@ fn toolbox(
     allow: &[String],
     allow_write: &[String],
 ) -> Result<Arc<HostTools>> {
-    Ok(Arc::new(workspace(desk, approval, allow, allow_write)?.toolbox(who).map_err(CliError::failed)?))
+    Ok(Arc::new(workspace(desk, approval, allow, allow_write)?.host_tools(who).map_err(CliError::failed)?))
 }
 
 /// The folder, with what is done there unasked.
@@ -200,9 +204,9 @@ pub(crate) fn workspace(
     let files = [config.write.as_slice(), allow_write].concat();
     let allowed = Allowlist::new(&commands, &files).map_err(CliError::usage)?;
     let environment = Environment::of(super::env::variables(), &desk.config.key_variables(), &config.pass);
-    let mut settings = WorkspaceSettings { allowed, environment, ..WorkspaceSettings::new(approval) };
+    let mut settings = WorkspaceSettings { allowlist: allowed, environment, ..WorkspaceSettings::new(approval) };
     if let Some(seconds) = config.seconds {
-        settings.time = Duration::from_secs(seconds.into());
+        settings.timeout = Duration::from_secs(seconds.into());
     }
     Workspace::open(&desk.workspace, settings)
         .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))

@@ -67,7 +67,7 @@ fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -
 
 /// The lines of the block, but for the one on what changed.
 pub(super) fn lines(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>, tree: &Tree) -> Result<Vec<String>> {
-    let trail = snapshot.path_back(ask.to, ask.versions, TRACE)?;
+    let trail = snapshot.path_back(ask.leaf, ask.versions, TRACE)?;
     let depth = trail.last().map_or(0, |node| node.depth);
     let (nodes, branches) = (count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"));
     let held: Vec<&str> = ask.agent.profile.permissions.iter().map(|permission| permission.as_str()).collect();

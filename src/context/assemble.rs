@@ -12,10 +12,10 @@ use crate::{
 use super::{
     CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, MessageRole, PinReport, RenderedPrompt,
     ambient, command_rounds, memory,
-    message::{MESSAGE, PromptPiece, merged},
-    node::{NodeRenderer, escaped},
+    message::{MESSAGE_OVERHEAD_TOKENS, PromptPiece, merge_pieces},
+    node::{NodeRenderer, escape_headers},
     rendered::RenderedNodes,
-    window::{LEAST, WindowParams, cut},
+    window::{MIN_WINDOW_TOKENS, WindowParams, truncate_node},
 };
 
 /// What an aware agent has to know, before the list of what it may use.
@@ -36,22 +36,22 @@ pub struct ContextRequest<'a> {
     /// Who is to write.
     pub agent: &'a Agent,
     /// The node to continue.
-    pub to: NodeId,
+    pub leaf: NodeId,
     /// The versions to read on the way to it.
     pub versions: &'a [NodeId],
     /// The node with which what is shown of the path begins: work that was delegated sees nothing of what was said before.
     /// `None`: its root.
-    pub since: Option<NodeId>,
+    pub first_node: Option<NodeId>,
     /// The session that the agent works in, if it works in one: its state is shown.
     pub session: Option<&'a Session>,
     /// What this turn's commands were answered, the oldest first.
-    pub exchanges: &'a [CommandRound],
+    pub rounds: &'a [CommandRound],
     /// Whose plan the turn's commands work on; `None`: none are run.
     pub scope: Option<TodoScope>,
     /// What this turn answers: shown last where the agent has gone elsewhere since.
     pub input: Option<NodeId>,
     /// Tools of the program around the engine.
-    pub extras: &'a [HostTool],
+    pub host_tools: &'a [HostTool],
     /// Window, strategy, rendering.
     pub options: ContextOptions,
     /// The time now.
@@ -74,7 +74,7 @@ pub struct AssembledPrompt {
 /// If there is no such node, the fixed parts alone are too long, or the strategy is `stop` and the conversation is; or
 /// if the store fails.
 pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<AssembledPrompt, ContextError> {
-    let to = snapshot.node(ask.to)?.ok_or(ContextError::NoNode(ask.to))?;
+    let to = snapshot.node(ask.leaf)?.ok_or(ContextError::NoNode(ask.leaf))?;
     let tree = snapshot.tree(to.tree)?.ok_or(ContextError::NoTree(to.tree))?;
     let view = NodeRenderer {
         agent: ask.agent.id(),
@@ -82,24 +82,24 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Ass
         mode: tree.mode,
         rendering: ask.options.rendering,
         now: ask.now,
-        vocabulary: ask.options.vocabulary,
-        correction: ask.options.correction,
+        tokenizer: ask.options.tokenizer,
+        calibration: ask.options.calibration,
     };
     let document = tree.mode == Mode::Buffer && !view.aware;
     let mut around =
         if document { FixedSections::default() } else { FixedSections::read(snapshot, ask, &view, (&tree, &to))? };
-    let tokens = around.room(&view, ask.options.room())?;
+    let tokens = around.room(&view, ask.options.prompt_tokens())?;
     let room = WindowParams {
         view: &view,
         options: &ask.options,
         tree: &tree,
         versions: ask.versions,
-        since: ask.since,
+        first_node: ask.first_node,
         tokens,
     };
-    let window = room.choose(snapshot, ask.to)?;
-    let shown = RenderedNodes::of(&view, &window, std::mem::take(&mut around.exchanges));
-    if shown.has(around.input.as_ref().map_or(ask.to, |(id, _)| *id)) {
+    let window = room.choose(snapshot, ask.leaf)?;
+    let shown = RenderedNodes::new(&view, &window, std::mem::take(&mut around.exchanges));
+    if shown.contains(around.input.as_ref().map_or(ask.leaf, |(id, _)| *id)) {
         around.input = None;
     }
     if view.aware && view.keeps() {
@@ -113,17 +113,20 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Ass
     let prompt = if document {
         RenderedPrompt::Text(pieces.into_iter().map(|piece| piece.text).collect())
     } else {
-        let messages = merged(pieces);
-        parts.push((ContextSection::Messages, MESSAGE * u32::try_from(messages.len()).unwrap_or(u32::MAX)));
+        let messages = merge_pieces(pieces);
+        parts.push((
+            ContextSection::Messages,
+            MESSAGE_OVERHEAD_TOKENS * u32::try_from(messages.len()).unwrap_or(u32::MAX),
+        ));
         RenderedPrompt::Messages(messages)
     };
     let total = parts.iter().map(|(_, tokens)| tokens).sum();
     let report = ContextReport {
         window: ask.options.window,
-        budget: ask.options.room(),
-        correction: ask.options.correction,
+        budget: ask.options.prompt_tokens(),
+        calibration: ask.options.calibration,
         total,
-        parts,
+        sections: parts,
         earlier,
         path,
         pins,
@@ -168,15 +171,15 @@ impl FixedSections {
             return Ok(bare);
         }
         let (memory, pins) =
-            memory::block(snapshot, (ask.agent.id(), tree.id), view.vocabulary, ask.options.room() / PINS)?;
+            memory::block(snapshot, (ask.agent.id(), tree.id), view.tokenizer, ask.options.prompt_tokens() / PINS)?;
         let (state, settled) = ask.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
         Ok(Self {
             addendum: addendum(ask),
-            state: block("Session State", &escaped(&state)),
+            state: block("Session State", &escape_headers(&state)),
             settled,
             memory,
             pins,
-            exchanges: command_rounds::worded(ask.exchanges, view, ask.options.room()),
+            exchanges: command_rounds::render_rounds(ask.rounds, view, ask.options.prompt_tokens()),
             input: input(snapshot, ask, view)?,
             ambient: ambient::lines(snapshot, ask, tree)?,
             references: references(ask, to),
@@ -186,24 +189,24 @@ impl FixedSections {
 
     /// Tokens that are left for the conversation.
     fn room(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
-        let sum = |texts: &[&str]| texts.iter().map(|text| view.estimated(text)).sum::<u32>();
-        let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.addendum]) + MESSAGE;
+        let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
+        let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.addendum]) + MESSAGE_OVERHEAD_TOKENS;
         let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient)]);
         let answers =
             self.exchanges.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
-        changing += answers.map(|piece| piece.tokens + MESSAGE).sum::<u32>();
+        changing += answers.map(|piece| piece.tokens + MESSAGE_OVERHEAD_TOKENS).sum::<u32>();
         if view.aware && view.keeps() {
             changing += ambient::CHANGED;
         }
         changing += self.references.as_ref().map_or(0, |_| ambient::HINT);
         let fixed = lasting + changing;
-        if fixed + LEAST > budget {
-            return Err(ContextError::Fixed { fixed, over: fixed + LEAST - budget, budget });
+        if fixed + MIN_WINDOW_TOKENS > budget {
+            return Err(ContextError::Fixed { fixed, over: fixed + MIN_WINDOW_TOKENS - budget, budget });
         }
         if view.aware && view.keeps() {
             changing = changing.max(budget / CHANGING);
         }
-        Ok(budget.saturating_sub(lasting + changing).max(LEAST))
+        Ok(budget.saturating_sub(lasting + changing).max(MIN_WINDOW_TOKENS))
     }
 
     /// A line on what the message refers to, if that is not shown. Nobody waits for a hint: where it cannot be had, there
@@ -226,7 +229,7 @@ impl FixedSections {
         let system = [
             (ContextSection::AgentPrompt, self.agent_prompt),
             (ContextSection::TreePrompt, self.tree_prompt),
-            (ContextSection::Addendum, self.addendum),
+            (ContextSection::Instructions, self.addendum),
         ];
         let own = [(ContextSection::State, self.state), (ContextSection::Memory, self.memory)];
         let now = [(ContextSection::Ambient, ambient::block(&self.ambient))];
@@ -234,9 +237,10 @@ impl FixedSections {
         let mut pieces: Vec<PromptPiece> = Vec::new();
         let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (ContextSection, String)>| {
             let texts = texts.filter(|(_, text)| !text.is_empty());
-            pieces.extend(
-                texts.map(|(part, text)| PromptPiece::new(part, voice, text.clone(), view.estimated(&text), kept)),
-            );
+            pieces
+                .extend(texts.map(|(part, text)| {
+                    PromptPiece::new(part, voice, text.clone(), view.estimate_tokens(&text), kept)
+                }));
         };
         push(MessageRole::System, stable, &mut system.into_iter());
         let (first, last) = if stable { (None, Some(own)) } else { (Some(own), None) };
@@ -244,7 +248,7 @@ impl FixedSections {
         pieces.extend(shown.pieces(view));
         let mut push = |part, text: String| {
             if !text.is_empty() {
-                let tokens = view.estimated(&text);
+                let tokens = view.estimate_tokens(&text);
                 pieces.push(PromptPiece::new(part, MessageRole::User, text, tokens, false));
             }
         };
@@ -256,7 +260,7 @@ impl FixedSections {
 
 /// What the newest message refers to, if a person wrote it and nothing was done about it yet.
 fn references(ask: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)> {
-    let message = Some(to).filter(|node| node.role() == AuthorType::Human && ask.exchanges.is_empty())?;
+    let message = Some(to).filter(|node| node.role() == AuthorType::Human && ask.rounds.is_empty())?;
     Some((message.clone(), References::of(&message.content)?))
 }
 
@@ -264,7 +268,7 @@ fn references(ask: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)>
 /// wanted.
 fn addendum(ask: &ContextRequest<'_>) -> String {
     let held = ask.agent.profile.permissions;
-    let mut text = format!("{ADDENDUM}\n{}", tools::overview(held, ask.extras));
+    let mut text = format!("{ADDENDUM}\n{}", tools::overview(held, ask.host_tools));
     if ask.scope.is_some() && tools::lacking(Tool::Todo, held).is_none() {
         text.push_str(PLANNING);
     }
@@ -281,15 +285,15 @@ fn input(
     view: &NodeRenderer,
 ) -> Result<Option<(NodeId, PromptPiece)>, ContextError> {
     let Some(node) = ask.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
-    if node.id == ask.to || view.left_out(&node).is_some() {
+    if node.id == ask.leaf || view.omission_reason(&node).is_some() {
         return Ok(None);
     }
-    let (share, header) = (ask.options.room() / PINS, view.header(&node, None));
+    let (share, header) = (ask.options.prompt_tokens() / PINS, view.header(&node, None));
     let text = match view.tokens(&node) {
-        tokens if tokens <= share => format!("{header}{}", view.words(&node)),
-        _ => format!("{header}{}", cut(view, &node, share)),
+        tokens if tokens <= share => format!("{header}{}", view.content(&node)),
+        _ => format!("{header}{}", truncate_node(view, &node, share)),
     };
-    let tokens = view.estimated(&text);
+    let tokens = view.estimate_tokens(&text);
     Ok(Some((node.id, PromptPiece::new(ContextSection::Input, MessageRole::User, text, tokens, false))))
 }
 

@@ -59,18 +59,22 @@ pub struct CommandRound {
     /// The node whose words asked.
     pub after: NodeId,
     /// Its commands, in order.
-    pub outcomes: Vec<CommandResult>,
+    pub results: Vec<CommandResult>,
 }
 
 /// Exchanges as they are shown, each with the node that it comes after; within the share of a budget that they have.
-pub(super) fn worded(exchanges: &[CommandRound], view: &NodeRenderer, budget: u32) -> Vec<(NodeId, Vec<PromptPiece>)> {
+pub(super) fn render_rounds(
+    exchanges: &[CommandRound],
+    view: &NodeRenderer,
+    budget: u32,
+) -> Vec<(NodeId, Vec<PromptPiece>)> {
     let mut left = budget / SHARE;
     let mut worded: Vec<(NodeId, Vec<PromptPiece>)> = exchanges
         .iter()
         .rev()
         .map(|exchange| {
             let mut answers: Vec<String> =
-                exchange.outcomes.iter().rev().map(|o| fitting(&o.answer, view, &mut left)).collect();
+                exchange.results.iter().rev().map(|o| fitting(&o.answer, view, &mut left)).collect();
             answers.reverse();
             (exchange.after, pieces(exchange, answers, view))
         })
@@ -81,7 +85,7 @@ pub(super) fn worded(exchanges: &[CommandRound], view: &NodeRenderer, budget: u3
 
 /// An answer, if there is room for it.
 fn fitting(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
-    let tokens = view.estimated(answer);
+    let tokens = view.estimate_tokens(answer);
     if tokens <= *left {
         *left -= tokens;
         return answer.to_owned();
@@ -91,7 +95,7 @@ fn fitting(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
 
 fn pieces(exchange: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Vec<PromptPiece> {
     let (mut calls, mut native, mut lines) = (Vec::new(), Vec::new(), Vec::new());
-    for (outcome, text) in exchange.outcomes.iter().zip(answers) {
+    for (outcome, text) in exchange.results.iter().zip(answers) {
         match &outcome.call {
             Some(call) => {
                 native.push(RoundAnswer { call: call.id.clone(), text, failed: outcome.failed });
@@ -102,9 +106,9 @@ fn pieces(exchange: &CommandRound, answers: Vec<String>, view: &NodeRenderer) ->
     }
     let mut pieces = Vec::new();
     let piece = |voice, text: String, calls: Vec<RoundCall>, answers: Vec<RoundAnswer>| {
-        let of_calls: u32 = calls.iter().map(|call| CALL + view.estimated(&call.arguments)).sum();
-        let of_answers: u32 = answers.iter().map(|answer| CALL + view.estimated(&answer.text)).sum();
-        let tokens = view.estimated(&text) + of_calls + of_answers;
+        let of_calls: u32 = calls.iter().map(|call| CALL + view.estimate_tokens(&call.arguments)).sum();
+        let of_answers: u32 = answers.iter().map(|answer| CALL + view.estimate_tokens(&answer.text)).sum();
+        let tokens = view.estimate_tokens(&text) + of_calls + of_answers;
         PromptPiece { calls, answers, ..PromptPiece::new(ContextSection::Results, voice, text, tokens, view.keeps()) }
     };
     if !calls.is_empty() {

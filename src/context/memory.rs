@@ -10,7 +10,7 @@ use crate::{
     types::{PinTarget, TokenizerFamily, section},
 };
 
-use super::{Inclusion, InclusionReason, PinReport, node::escaped, window::floor};
+use super::{Inclusion, InclusionReason, PinReport, node::escape_headers, window::floor_char_boundary};
 
 /// Tokens of a pin of which not even the beginning is shown any more.
 const LEAST: u32 = 24;
@@ -34,12 +34,12 @@ pub(super) fn block(
         left = left.saturating_sub(vocabulary.tokens(&text));
         let mut line = format!("  {name}");
         // What the line says in full is not said again.
-        let said = text.is_empty() || fate == Inclusion::In && name.contains(&format!("\"{text}\""));
+        let said = text.is_empty() || fate == Inclusion::Full && name.contains(&format!("\"{text}\""));
         if !said {
             line.push_str("\n    ");
             line.push_str(&text.replace('\n', "\n    "));
         }
-        pins.push(PinReport { target: pin.target, name, tokens: vocabulary.tokens(&line), fate });
+        pins.push(PinReport { target: pin.target, name, tokens: vocabulary.tokens(&line), inclusion: fate });
         lines.push(line);
     }
     let done = recent_actions(snapshot, agent, tree)?;
@@ -114,25 +114,25 @@ impl Pinned {
     fn within(&self, tokens: u32, vocabulary: TokenizerFamily) -> (String, Inclusion) {
         let text = self.text.trim_matches('\n');
         if let Some(reason) = self.out {
-            return (String::new(), Inclusion::Out(reason));
+            return (String::new(), Inclusion::Omitted(reason));
         }
         let all = vocabulary.tokens(text);
         if all <= tokens {
-            return (escaped(text).into_owned(), Inclusion::In);
+            return (escape_headers(text).into_owned(), Inclusion::Full);
         }
         if tokens < LEAST {
-            return (format!("[about {all} tokens · {}]", self.command), Inclusion::Out(InclusionReason::Budget));
+            return (format!("[about {all} tokens · {}]", self.command), Inclusion::Omitted(InclusionReason::Budget));
         }
         let mut share = text.len() as u64 * u64::from(tokens) / u64::from(all);
-        let mut begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
+        let mut begun = &text[..floor_char_boundary(text, usize::try_from(share).unwrap_or(usize::MAX))];
         while vocabulary.tokens(begun) > tokens {
             share -= (share / 16).max(1);
-            begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
+            begun = &text[..floor_char_boundary(text, usize::try_from(share).unwrap_or(usize::MAX))];
         }
         let rest = all.saturating_sub(vocabulary.tokens(begun));
         (
-            format!("{}\n[about {rest} tokens more · {}]", escaped(begun), self.command),
-            Inclusion::Cut(InclusionReason::Budget),
+            format!("{}\n[about {rest} tokens more · {}]", escape_headers(begun), self.command),
+            Inclusion::Truncated(InclusionReason::Budget),
         )
     }
 }

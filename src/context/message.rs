@@ -20,8 +20,7 @@ pub enum MessageRole {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PromptMessage {
     /// Who speaks.
-    #[serde(rename = "role")]
-    pub voice: MessageRole,
+    pub role: MessageRole,
     /// What is said.
     pub content: String,
     /// Tools that the model called after that, in the provider's way.
@@ -49,7 +48,7 @@ pub enum RenderedPrompt {
 /// A piece of a chat, before pieces of one voice are put together.
 pub(super) struct PromptPiece {
     pub(super) part: ContextSection,
-    pub(super) voice: MessageRole,
+    pub(super) role: MessageRole,
     pub(super) text: String,
     pub(super) tokens: u32,
     /// Whether it will stand at the same place in the next prompt.
@@ -63,21 +62,21 @@ pub(super) struct PromptPiece {
 impl PromptPiece {
     /// A piece of words.
     pub(super) const fn new(part: ContextSection, voice: MessageRole, text: String, tokens: u32, kept: bool) -> Self {
-        Self { part, voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new(), continues: false }
+        Self { part, role: voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new(), continues: false }
     }
 }
 
 /// Tokens that a message costs beside its words.
-pub(super) const MESSAGE: u32 = 4;
+pub(super) const MESSAGE_OVERHEAD_TOKENS: u32 = 4;
 
 /// Pieces as messages: consecutive pieces of one voice become one message (many providers require that voices
 /// alternate), with a blank line between them. Cache marks go to the first message and to the last that is wholly kept.
-pub(super) fn merged(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
+pub(super) fn merge_pieces(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
     let mut messages: Vec<PromptMessage> = Vec::new();
     for piece in pieces {
         match messages.last_mut() {
             // What calls gave begins a message: words before it belong to one of their own.
-            Some(last) if last.voice == piece.voice && (piece.answers.is_empty() || last.content.is_empty()) => {
+            Some(last) if last.role == piece.role && (piece.answers.is_empty() || last.content.is_empty()) => {
                 if !last.content.is_empty() && !piece.text.is_empty() && !piece.continues {
                     last.content.push_str("\n\n");
                 }
@@ -87,7 +86,7 @@ pub(super) fn merged(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
                 last.kept &= piece.kept;
             }
             _ => messages.push(PromptMessage {
-                voice: piece.voice,
+                role: piece.role,
                 content: piece.text,
                 calls: piece.calls,
                 answers: piece.answers,
@@ -97,7 +96,7 @@ pub(super) fn merged(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
     }
     let kept = messages.iter().take_while(|message| message.kept).count();
     for (at, message) in messages.iter_mut().enumerate() {
-        message.kept = at < kept && (at + 1 == kept || at == 0 && message.voice == MessageRole::System);
+        message.kept = at < kept && (at + 1 == kept || at == 0 && message.role == MessageRole::System);
     }
     messages
 }

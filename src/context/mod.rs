@@ -88,27 +88,29 @@ pub struct ContextOptions {
     /// Live or stable.
     pub rendering: Rendering,
     /// By which vocabulary tokens are estimated.
-    pub vocabulary: TokenizerFamily,
+    #[serde(rename = "vocabulary")]
+    pub tokenizer: TokenizerFamily,
     /// What the model counts of what is estimated here.
     #[serde(skip_serializing_if = "TokenCalibration::is_none")]
-    pub correction: TokenCalibration,
+    #[serde(rename = "correction")]
+    pub calibration: TokenCalibration,
 }
 
 /// The window where nobody says how large it is: what most models that are served today have.
-pub const WINDOW: u32 = 128_000;
+pub const DEFAULT_WINDOW_TOKENS: u32 = 128_000;
 
 /// The most that is kept for a reply unless somebody says otherwise.
-const RESERVE: u32 = 8_192;
+const DEFAULT_RESERVE_TOKENS: u32 = 8_192;
 
 impl Default for ContextOptions {
     fn default() -> Self {
         Self {
-            window: WINDOW,
+            window: DEFAULT_WINDOW_TOKENS,
             reserve: None,
             strategy: Strategy::default(),
             rendering: Rendering::default(),
-            vocabulary: TokenizerFamily::default(),
-            correction: TokenCalibration::default(),
+            tokenizer: TokenizerFamily::default(),
+            calibration: TokenCalibration::default(),
         }
     }
 }
@@ -118,20 +120,20 @@ impl ContextOptions {
     ///
     /// # Errors
     /// If the store fails.
-    pub fn counted_by(self, reference: &str, snapshot: &dyn Snapshot) -> Result<Self, StoreError> {
-        let correction = snapshot.correction(reference)?.unwrap_or(self.correction);
-        Ok(Self { vocabulary: TokenizerFamily::of(reference), correction, ..self })
+    pub fn calibrated_for(self, reference: &str, snapshot: &dyn Snapshot) -> Result<Self, StoreError> {
+        let correction = snapshot.correction(reference)?.unwrap_or(self.calibration);
+        Ok(Self { tokenizer: TokenizerFamily::of(reference), calibration: correction, ..self })
     }
 
     /// Tokens that the prompt may have by the estimate: so many that the model counts no more than [`Options::budget`].
     #[must_use]
-    pub fn room(&self) -> u32 {
-        self.correction.room_in(self.budget())
+    pub fn prompt_tokens(&self) -> u32 {
+        self.calibration.room_in(self.budget())
     }
 
     /// Tokens that the prompt may have by the model's count.
     #[must_use]
     pub fn budget(&self) -> u32 {
-        self.window.saturating_sub(self.reserve.unwrap_or_else(|| RESERVE.min(self.window / 8)))
+        self.window.saturating_sub(self.reserve.unwrap_or_else(|| DEFAULT_RESERVE_TOKENS.min(self.window / 8)))
     }
 }

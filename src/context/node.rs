@@ -19,8 +19,8 @@ pub(super) struct NodeRenderer {
     pub(super) mode: Mode,
     pub(super) rendering: Rendering,
     pub(super) now: Timestamp,
-    pub(super) vocabulary: TokenizerFamily,
-    pub(super) correction: TokenCalibration,
+    pub(super) tokenizer: TokenizerFamily,
+    pub(super) calibration: TokenCalibration,
 }
 
 impl NodeRenderer {
@@ -30,7 +30,7 @@ impl NodeRenderer {
     }
 
     /// Why a node is not shown, whatever room there is.
-    pub(super) fn left_out(&self, node: &Node) -> Option<InclusionReason> {
+    pub(super) fn omission_reason(&self, node: &Node) -> Option<InclusionReason> {
         if node.state.pruned_by.is_some() {
             Some(InclusionReason::Pruned)
         } else if node.state.excluded {
@@ -49,7 +49,7 @@ impl NodeRenderer {
     }
 
     /// In whose voice a node is given. In a buffer tree there are no turns: the text is what the agent works on.
-    pub(super) fn voice(&self, node: &Node) -> MessageRole {
+    pub(super) fn role(&self, node: &Node) -> MessageRole {
         match node.role() {
             _ if self.mode == Mode::Buffer => MessageRole::User,
             AuthorType::System => MessageRole::System,
@@ -78,35 +78,35 @@ impl NodeRenderer {
     }
 
     /// A node's words as they may stand in the prompt.
-    pub(super) fn words<'n>(&self, node: &'n Node) -> Cow<'n, str> {
+    pub(super) fn content<'n>(&self, node: &'n Node) -> Cow<'n, str> {
         if !self.aware {
             return Cow::Borrowed(&node.content);
         }
-        escaped(node.content.trim_end_matches('\n'))
+        escape_headers(node.content.trim_end_matches('\n'))
     }
 
     /// Tokens of what else is shown.
-    pub(super) fn estimated(&self, text: &str) -> u32 {
-        self.vocabulary.tokens(text)
+    pub(super) fn estimate_tokens(&self, text: &str) -> u32 {
+        self.tokenizer.tokens(text)
     }
 
     /// Tokens of a node's words, as they were counted or as they are estimated. All else is estimated, so a count is
     /// brought to what the estimate would be.
     pub(super) fn tokens(&self, node: &Node) -> u32 {
-        let counted = node.tokens.map(|counted| self.correction.estimate_of(counted));
-        counted.unwrap_or_else(|| self.estimated(&node.content))
+        let counted = node.tokens.map(|counted| self.calibration.estimate_of(counted));
+        counted.unwrap_or_else(|| self.estimate_tokens(&node.content))
     }
 }
 
 /// `text` with what could forge the frame escaped. Most texts hold nothing that could begin it, and are told by a look
 /// at their bytes.
-pub(super) fn escaped(text: &str) -> Cow<'_, str> {
-    if may_forge(text.as_bytes()) { escape::escape(text) } else { Cow::Borrowed(text) }
+pub(super) fn escape_headers(text: &str) -> Cow<'_, str> {
+    if looks_like_frame(text.as_bytes()) { escape::escape(text) } else { Cow::Borrowed(text) }
 }
 
 /// Whether a text holds any of what a line of the frame begins with or is told by: `[`, `=`, `hint:`, `->`, or a
 /// character of the blocks with arrows and marks, which in UTF-8 begins with `E2` and is no typographic mark (`E2 80`).
-fn may_forge(bytes: &[u8]) -> bool {
+fn looks_like_frame(bytes: &[u8]) -> bool {
     memchr::memchr3_iter(b'[', b'=', 0xe2, bytes).any(|at| bytes[at] != 0xe2 || bytes.get(at + 1) != Some(&0x80))
         || memchr::memchr_iter(b'>', bytes).any(|at| at > 0 && bytes[at - 1] == b'-')
         || memchr::memmem::find(bytes, b"hint:").is_some()

@@ -7,9 +7,9 @@ use crate::{
 
 use super::{
     ContextSection, Inclusion, InclusionReason, MessageRole, NodeReport,
-    message::{MESSAGE, PromptPiece},
+    message::{MESSAGE_OVERHEAD_TOKENS, PromptPiece},
     node::NodeRenderer,
-    window::{Window, WindowCandidate, cut},
+    window::{Window, WindowCandidate, truncate_node},
 };
 
 /// The nodes that are shown, the oldest first.
@@ -33,10 +33,10 @@ struct RenderedText<'w> {
 
 impl<'w> RenderedNodes<'w> {
     /// Words the nodes of a window.
-    pub(super) fn of(view: &NodeRenderer, window: &'w Window, exchanges: Vec<(NodeId, Vec<PromptPiece>)>) -> Self {
-        let shown = |seen: &&'w WindowCandidate| seen.out.is_none();
+    pub(super) fn new(view: &NodeRenderer, window: &'w Window, exchanges: Vec<(NodeId, Vec<PromptPiece>)>) -> Self {
+        let shown = |seen: &&'w WindowCandidate| seen.excluded_by.is_none();
         let head: Vec<&WindowCandidate> = window.head.iter().filter(shown).collect();
-        let tail: Vec<&WindowCandidate> = window.seen[window.start..].iter().filter(shown).collect();
+        let tail: Vec<&WindowCandidate> = window.candidates[window.start..].iter().filter(shown).collect();
         let gone = tail.first().map_or(0, |first| first.node.depth);
         let gone = gone.saturating_sub(u32::try_from(window.head.len()).unwrap_or(u32::MAX));
         let note = (window.full && view.aware && gone > 0).then(|| (head.len(), note(gone)));
@@ -56,7 +56,7 @@ impl<'w> RenderedNodes<'w> {
     }
 
     /// Whether a node is shown.
-    pub(super) fn has(&self, id: NodeId) -> bool {
+    pub(super) fn contains(&self, id: NodeId) -> bool {
         self.nodes.iter().any(|worded| worded.node.id == id)
     }
 
@@ -64,7 +64,7 @@ impl<'w> RenderedNodes<'w> {
     /// is, before what was done about it.
     pub(super) fn take_input(&mut self, view: &NodeRenderer) -> Option<PromptPiece> {
         let answers = view.aware && view.mode == Mode::Dialogue && self.answered.is_empty();
-        let input = self.nodes.pop_if(|last| answers && view.voice(last.node) == MessageRole::User)?;
+        let input = self.nodes.pop_if(|last| answers && view.role(last.node) == MessageRole::User)?;
         Some(PromptPiece::new(ContextSection::Input, MessageRole::User, input.text, input.tokens, false))
     }
 
@@ -78,11 +78,11 @@ impl<'w> RenderedNodes<'w> {
                 pieces.extend(answers);
             }
             if let Some((_, text)) = note.take_if(|(before, _)| *before == at) {
-                let tokens = view.estimated(&text);
+                let tokens = view.estimate_tokens(&text);
                 pieces.push(PromptPiece::new(ContextSection::Conversation, MessageRole::User, text, tokens, kept));
             }
             let piece =
-                PromptPiece::new(ContextSection::Conversation, view.voice(shown.node), shown.text, shown.tokens, kept);
+                PromptPiece::new(ContextSection::Conversation, view.role(shown.node), shown.text, shown.tokens, kept);
             pieces.push(PromptPiece { continues: shown.continues, ..piece });
         }
         pieces.extend(answered.flat_map(|(_, answers)| answers));
@@ -92,15 +92,15 @@ impl<'w> RenderedNodes<'w> {
     /// What became of each node that was looked at, the oldest first.
     pub(super) fn report(&self, window: &Window) -> Vec<NodeReport> {
         let mut worded = self.nodes.iter().peekable();
-        let looked = window.head.iter().chain(&window.seen);
+        let looked = window.head.iter().chain(&window.candidates);
         looked
             .map(|seen| {
                 let shown = worded.next_if(|worded| worded.node.id == seen.node.id);
-                let fate = match (seen.out, shown) {
-                    (Some(reason), _) => Inclusion::Out(reason),
-                    (None, Some(shown)) if shown.cut => Inclusion::Cut(InclusionReason::Budget),
-                    (None, Some(_)) => Inclusion::In,
-                    (None, None) => Inclusion::Out(InclusionReason::Budget),
+                let fate = match (seen.excluded_by, shown) {
+                    (Some(reason), _) => Inclusion::Omitted(reason),
+                    (None, Some(shown)) if shown.cut => Inclusion::Truncated(InclusionReason::Budget),
+                    (None, Some(_)) => Inclusion::Full,
+                    (None, None) => Inclusion::Omitted(InclusionReason::Budget),
                 };
                 let node = &seen.node;
                 NodeReport {
@@ -110,7 +110,7 @@ impl<'w> RenderedNodes<'w> {
                     role: node.role(),
                     depth: node.depth,
                     tokens: shown.map_or(0, |shown| shown.tokens),
-                    fate,
+                    inclusion: fate,
                 }
             })
             .collect()
@@ -119,27 +119,27 @@ impl<'w> RenderedNodes<'w> {
 
 /// Before which shown node that stands which comes after a node of the window; at the end where that is not in it.
 fn slot(nodes: &[RenderedText<'_>], window: &Window, after: NodeId) -> usize {
-    let tail = &window.seen[window.start..];
+    let tail = &window.candidates[window.start..];
     let Some(at) = tail.iter().position(|seen| seen.node.id == after) else { return nodes.len() };
-    let later = tail[at + 1..].iter().filter(|seen| seen.out.is_none()).count();
+    let later = tail[at + 1..].iter().filter(|seen| seen.excluded_by.is_none()).count();
     nodes.len() - later
 }
 
 fn worded<'w>(view: &NodeRenderer, seen: &'w WindowCandidate, before: Option<&Node>) -> RenderedText<'w> {
     let node = &seen.node;
     let mut text = view.header(node, before);
-    let mut tokens = view.estimated(&text);
-    if seen.cut {
-        let words = cut(view, node, seen.tokens.saturating_sub(tokens + MESSAGE));
-        tokens += view.estimated(&words);
+    let mut tokens = view.estimate_tokens(&text);
+    if seen.truncated {
+        let words = truncate_node(view, node, seen.tokens.saturating_sub(tokens + MESSAGE_OVERHEAD_TOKENS));
+        tokens += view.estimate_tokens(&words);
         text.push_str(&words);
     } else {
         tokens += view.tokens(node);
-        text.push_str(&view.words(node));
+        text.push_str(&view.content(node));
     }
     // An agent that sees the tree is shown a header for each half.
     let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
-    RenderedText { node, text, tokens, cut: seen.cut, continues }
+    RenderedText { node, text, tokens, cut: seen.truncated, continues }
 }
 
 fn note(earlier: u32) -> String {

@@ -16,7 +16,8 @@ pub enum ContextSection {
     /// The tree's system prompt.
     TreePrompt,
     /// What an aware agent has to know.
-    Addendum,
+    #[serde(rename = "addendum")]
+    Instructions,
     /// The session's state.
     State,
     /// Operational memory, with what is pinned.
@@ -40,7 +41,7 @@ impl ContextSection {
         match self {
             Self::AgentPrompt => "the agent's system prompt",
             Self::TreePrompt => "the tree's system prompt",
-            Self::Addendum => "how to act in the tree",
+            Self::Instructions => "how to act in the tree",
             Self::State => "the session's state",
             Self::Memory => "operational memory",
             Self::Conversation => "the conversation",
@@ -57,11 +58,14 @@ impl ContextSection {
 #[serde(rename_all = "snake_case")]
 pub enum Inclusion {
     /// It is in the prompt, whole.
-    In,
+    #[serde(rename = "in")]
+    Full,
     /// A part of it is.
-    Cut(InclusionReason),
+    #[serde(rename = "cut")]
+    Truncated(InclusionReason),
     /// It is not.
-    Out(InclusionReason),
+    #[serde(rename = "out")]
+    Omitted(InclusionReason),
 }
 
 /// Why something is not in a prompt, or not whole.
@@ -117,7 +121,8 @@ pub struct NodeReport {
     /// Tokens that it has in the prompt, its header included; 0 if it is out.
     pub tokens: u32,
     /// What became of it.
-    pub fate: Inclusion,
+    #[serde(rename = "fate")]
+    pub inclusion: Inclusion,
 }
 
 /// What became of a pin.
@@ -131,7 +136,8 @@ pub struct PinReport {
     /// Tokens that it has in the prompt.
     pub tokens: u32,
     /// What became of it.
-    pub fate: Inclusion,
+    #[serde(rename = "fate")]
+    pub inclusion: Inclusion,
 }
 
 /// What is in a prompt, what is not, and why.
@@ -144,11 +150,13 @@ pub struct ContextReport {
     pub budget: u32,
     /// What the model counts of what is estimated.
     #[serde(skip_serializing_if = "TokenCalibration::is_none")]
-    pub correction: TokenCalibration,
+    #[serde(rename = "correction")]
+    pub calibration: TokenCalibration,
     /// Tokens of the prompt: the sum of its parts.
     pub total: u32,
     /// Its parts, in their order, with their tokens; what is empty is left out.
-    pub parts: Vec<(ContextSection, u32)>,
+    #[serde(rename = "parts")]
+    pub sections: Vec<(ContextSection, u32)>,
     /// Nodes further up the path that are out because there was no room and were not looked at one by one.
     pub earlier: u32,
     /// Nodes of the path that were looked at, the oldest first.

@@ -14,8 +14,8 @@ use crate::{
 
 use super::{
     ContextError, ContextOptions, InclusionReason, MessageRole, Rendering, Strategy,
-    message::MESSAGE,
-    node::{NodeRenderer, escaped},
+    message::MESSAGE_OVERHEAD_TOKENS,
+    node::{NodeRenderer, escape_headers},
     path::ContextPath,
 };
 
@@ -25,7 +25,7 @@ const NOTE: u32 = 40;
 const MARKER: u32 = 40;
 /// Tokens for the conversation below which there is none: the note, the newest node's header, the marker in it, and a few
 /// words.
-pub(super) const LEAST: u32 = 160;
+pub(super) const MIN_WINDOW_TOKENS: u32 = 160;
 /// The most nodes that are shown of a path's beginning.
 const FIRST: usize = 64;
 
@@ -35,9 +35,9 @@ pub(super) struct WindowCandidate {
     /// At most so many tokens, its header included.
     pub(super) tokens: u32,
     /// Why it is not shown, whatever room there is.
-    pub(super) out: Option<InclusionReason>,
+    pub(super) excluded_by: Option<InclusionReason>,
     /// Whether it alone is too long, and `tokens` is what it may have.
-    pub(super) cut: bool,
+    pub(super) truncated: bool,
 }
 
 /// What is shown of a path.
@@ -45,7 +45,7 @@ pub(super) struct Window {
     /// The first nodes of the path, where the strategy shows them.
     pub(super) head: Vec<WindowCandidate>,
     /// What was looked at from the newest node back, the oldest first.
-    pub(super) seen: Vec<WindowCandidate>,
+    pub(super) candidates: Vec<WindowCandidate>,
     /// What is shown of `seen`: from this one on.
     pub(super) start: usize,
     /// Whether nodes before that one are left out for want of room.
@@ -57,7 +57,7 @@ pub(super) struct Window {
 impl Window {
     /// Nodes further up than what was looked at.
     pub(super) fn earlier(&self) -> u32 {
-        let above = self.seen.first().map_or(0, |seen| seen.node.depth);
+        let above = self.candidates.first().map_or(0, |seen| seen.node.depth);
         above.saturating_sub(self.base + u32::try_from(self.head.len()).unwrap_or(u32::MAX))
     }
 }
@@ -69,7 +69,7 @@ pub(super) struct WindowParams<'a> {
     pub(super) tree: &'a Tree,
     pub(super) versions: &'a [NodeId],
     /// The node with which it begins, if not the root.
-    pub(super) since: Option<NodeId>,
+    pub(super) first_node: Option<NodeId>,
     /// Tokens for the conversation.
     pub(super) tokens: u32,
 }
@@ -77,7 +77,7 @@ pub(super) struct WindowParams<'a> {
 impl WindowParams<'_> {
     /// Reads a path backwards until the room is full, and chooses what is shown.
     pub(super) fn choose(&self, snapshot: &dyn Snapshot, to: NodeId) -> Result<Window, ContextError> {
-        let since = self.since.map(|since| snapshot.node(since)).transpose()?.flatten();
+        let since = self.first_node.map(|since| snapshot.node(since)).transpose()?.flatten();
         let base = since.as_ref().map_or(0, |since| since.depth);
         let mut path = ContextPath::new(snapshot, to, self.versions);
         let (mut seen, mut used, mut passed) = (Vec::<WindowCandidate>::new(), 0u32, 0u32);
@@ -86,23 +86,23 @@ impl WindowParams<'_> {
             let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
             let want = if seen.is_empty() { 0 } else { (self.tokens - used) / mean + 8 };
             // A way that leads past it, after a move to another branch, is shown whole.
-            let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.since);
+            let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.first_node);
             let Some(node) = path.next(want)?.filter(|_| !begins) else { break };
             let next = self.look(node);
             used = used.saturating_add(next.tokens);
-            passed += if next.out.is_some() { MESSAGE } else { 0 };
+            passed += if next.excluded_by.is_some() { MESSAGE_OVERHEAD_TOKENS } else { 0 };
             seen.push(next);
         }
         if used <= self.tokens {
             let full = passed > self.tokens && seen.last().is_some_and(|last| last.node.depth > base);
             seen.reverse();
-            return Ok(Window { head: Vec::new(), seen, start: 0, full, base });
+            return Ok(Window { head: Vec::new(), candidates: seen, start: 0, full, base });
         }
         let above = seen.last().map_or(0, |last| last.node.depth);
         if self.options.strategy == Strategy::Stop {
             let mean = used / u32::try_from(seen.len()).unwrap_or(u32::MAX);
             let over = (used - self.tokens).saturating_add(mean.saturating_mul(above));
-            return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.room() });
+            return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.prompt_tokens() });
         }
         let middle = self.options.strategy == Strategy::Middle;
         let head = if middle { self.head(snapshot, since, above)? } else { Vec::new() };
@@ -111,28 +111,32 @@ impl WindowParams<'_> {
         let room = self.tokens.saturating_sub(taken + note);
         let start = self.opening(&seen, self.start(&seen, room));
         if seen[start].tokens > room {
-            (seen[start].tokens, seen[start].cut) = (room, true);
+            (seen[start].tokens, seen[start].truncated) = (room, true);
         }
         seen.reverse();
         let start = seen.len() - 1 - start;
-        Ok(Window { head, full: seen[start].node.depth > base, seen, start, base })
+        Ok(Window { head, full: seen[start].node.depth > base, candidates: seen, start, base })
     }
 
     fn look(&self, node: Node) -> WindowCandidate {
-        let out = self.view.left_out(&node);
+        let out = self.view.omission_reason(&node);
         let tokens = match out {
             Some(_) => 0,
-            None => self.view.estimated(&self.view.header(&node, None)) + self.view.tokens(&node) + MESSAGE,
+            None => {
+                self.view.estimate_tokens(&self.view.header(&node, None))
+                    + self.view.tokens(&node)
+                    + MESSAGE_OVERHEAD_TOKENS
+            }
         };
-        WindowCandidate { node, tokens, out, cut: false }
+        WindowCandidate { node, tokens, excluded_by: out, truncated: false }
     }
 
     /// Where the window begins among nodes of which the newest is the first; that one it holds in any case.
     fn start(&self, seen: &[WindowCandidate], room: u32) -> usize {
-        let newest = seen.iter().position(|seen| seen.out.is_none()).unwrap_or(0);
+        let newest = seen.iter().position(|seen| seen.excluded_by.is_none()).unwrap_or(0);
         let quarter = if self.options.rendering == Rendering::Stable { room - room / 4 } else { room };
         let (mut used, mut start) = (0u32, newest);
-        for (at, next) in seen.iter().enumerate().filter(|(_, next)| next.out.is_none()) {
+        for (at, next) in seen.iter().enumerate().filter(|(_, next)| next.excluded_by.is_none()) {
             used = used.saturating_add(next.tokens);
             if used > room {
                 break;
@@ -151,7 +155,8 @@ impl WindowParams<'_> {
         if self.view.aware {
             return start;
         }
-        let opens = |at: &usize| seen[*at].out.is_none() && self.view.voice(&seen[*at].node) == MessageRole::User;
+        let opens =
+            |at: &usize| seen[*at].excluded_by.is_none() && self.view.role(&seen[*at].node) == MessageRole::User;
         (0..=start).rev().find(opens).unwrap_or(start)
     }
 
@@ -160,7 +165,7 @@ impl WindowParams<'_> {
     /// A path is known from its end. From its beginning it can be told only as far as nothing branches, and so far it is
     /// shown: reading all of a path for its first nodes would cost as much as the path is long.
     fn head(&self, snapshot: &dyn Snapshot, since: Option<Node>, above: u32) -> StoreResult<Vec<WindowCandidate>> {
-        let most = self.options.room() / 10;
+        let most = self.options.prompt_tokens() / 10;
         let root = match since {
             Some(since) => Some(since),
             None => self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten(),
@@ -176,8 +181,8 @@ impl WindowParams<'_> {
             used = used.saturating_add(seen.tokens);
             if used > most {
                 // The root is always shown, if need be in part.
-                if head.is_empty() && most >= LEAST {
-                    head.push(WindowCandidate { tokens: most, cut: true, ..seen });
+                if head.is_empty() && most >= MIN_WINDOW_TOKENS {
+                    head.push(WindowCandidate { tokens: most, truncated: true, ..seen });
                 }
                 break;
             }
@@ -200,22 +205,22 @@ impl WindowParams<'_> {
 
 /// A node's words in at most `most` tokens: its beginning and its end, with a marker between them that says how to see
 /// the rest.
-pub(super) fn cut(view: &NodeRenderer, node: &Node, most: u32) -> String {
+pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> String {
     let text = node.content.trim_end_matches('\n');
-    let all = view.estimated(text);
+    let all = view.estimate_tokens(text);
     let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER)) / u64::from(all.max(1)) / 2;
     loop {
         let bytes = usize::try_from(half).unwrap_or(usize::MAX).min(text.len() / 2);
-        let (left, right) = (&text[..floor(text, bytes)], &text[ceil(text, text.len() - bytes)..]);
-        let gone = all.saturating_sub(view.estimated(left) + view.estimated(right));
+        let (left, right) = (&text[..floor_char_boundary(text, bytes)], &text[ceil(text, text.len() - bytes)..]);
+        let gone = all.saturating_sub(view.estimate_tokens(left) + view.estimate_tokens(right));
         let shown = if view.aware {
             // A half may begin within a line, so each is looked at by itself.
-            let (left, right, id) = (escaped(left), escaped(right), &node.local);
+            let (left, right, id) = (escape_headers(left), escape_headers(right), &node.local);
             format!("{left}\n[about {gone} tokens of this node are not shown here · → view {id} full]\n{right}")
         } else {
             format!("{left}\n[…]\n{right}")
         };
-        if half == 0 || view.estimated(&shown) <= most {
+        if half == 0 || view.estimate_tokens(&shown) <= most {
             return shown;
         }
         half -= half.div_ceil(16);
@@ -223,7 +228,7 @@ pub(super) fn cut(view: &NodeRenderer, node: &Node, most: u32) -> String {
 }
 
 /// The last boundary of a character up to `at`.
-pub(super) fn floor(text: &str, at: usize) -> usize {
+pub(super) fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 

@@ -8,7 +8,7 @@ use crate::{
     arrow::run::{HostTool, ToolError},
     context,
     provider::{Model, Prices},
-    session::{Approval, ModelResolver, Promise, ToolHandler},
+    session::{Approval, BoxFuture, ModelResolver, ToolHandler},
     types::Agent,
 };
 
@@ -31,13 +31,13 @@ pub struct OrchestratorConfig {
     /// Who verifies where no command can.
     pub judge: AgentModel,
     /// What works where the usual model failed.
-    pub stronger: Option<Arc<dyn Model>>,
+    pub fallback_model: Option<Arc<dyn Model>>,
     /// The models of agents that those who work have continue nodes.
     pub models: Arc<dyn ModelResolver>,
     /// Who agrees to plans.
     pub approval: Arc<dyn Approval>,
     /// What they work with.
-    pub kit: Arc<dyn WorkerTools>,
+    pub worker_tools: Arc<dyn WorkerTools>,
     /// Subtasks at once.
     pub parallel: usize,
     /// How often the usual model tries a subtask.
@@ -52,18 +52,18 @@ pub struct OrchestratorConfig {
     pub context: context::ContextOptions,
     /// Where words are kept while they stream, and where it is seen that somebody carries a delegation on; without one,
     /// who does so as a second one is not refused at once, and the first is told at the next thing that happens.
-    pub drafts: Option<PathBuf>,
+    pub partials_dir: Option<PathBuf>,
     /// What tokens cost.
     pub prices: Prices,
 }
 
 impl OrchestratorConfig {
     /// Subtasks at once, unless somebody says otherwise.
-    pub const PARALLEL: usize = 4;
+    pub const DEFAULT_PARALLEL: usize = 4;
     /// Tries of a subtask, unless somebody says otherwise: one, and one with the verdict.
-    pub const ATTEMPTS: u32 = 2;
+    pub const DEFAULT_ATTEMPTS: u32 = 2;
     /// Subtasks of a plan, unless somebody says otherwise.
-    pub const SUBTASKS: usize = 100;
+    pub const DEFAULT_SUBTASKS: usize = 100;
 
     /// The usual: no tools, no stronger model.
     #[must_use]
@@ -78,24 +78,24 @@ impl OrchestratorConfig {
             planner,
             worker,
             judge,
-            stronger: None,
+            fallback_model: None,
             models,
             approval,
-            kit: Arc::new(NoTools),
-            parallel: Self::PARALLEL,
-            attempts: Self::ATTEMPTS,
-            subtasks: Self::SUBTASKS,
-            rounds: crate::agent::TurnConfig::ROUNDS,
+            worker_tools: Arc::new(NoTools),
+            parallel: Self::DEFAULT_PARALLEL,
+            attempts: Self::DEFAULT_ATTEMPTS,
+            subtasks: Self::DEFAULT_SUBTASKS,
+            rounds: crate::agent::TurnConfig::DEFAULT_ROUNDS,
             native: false,
             context: context::ContextOptions::default(),
-            drafts: None,
+            partials_dir: None,
             prices: Prices::default(),
         }
     }
 
     /// The model that looks at what `worker` did: the judge's, unless that is the same and there is another one.
     pub(super) fn judge_of(&self, worker: &dyn Model) -> Arc<dyn Model> {
-        let others = [Some(&self.judge.model), self.stronger.as_ref(), Some(&self.worker.model)];
+        let others = [Some(&self.judge.model), self.fallback_model.as_ref(), Some(&self.worker.model)];
         let other = others.into_iter().flatten().find(|model| model.reference() != worker.reference());
         Arc::clone(other.unwrap_or(&self.judge.model))
     }
@@ -124,7 +124,11 @@ pub trait WorkerTools: Send + Sync {
     ///
     /// # Errors
     /// If it cannot be run; a command that fails is no error.
-    fn check<'a>(&'a self, command: &'a str, cancel: CancellationToken) -> Promise<'a, Result<CheckResult, ToolError>> {
+    fn check<'a>(
+        &'a self,
+        command: &'a str,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
         let _ = (command, cancel);
         Box::pin(async { Err(ToolError::new(crate::arrow::run::ErrorCode::NotConfigured, "no commands are run here")) })
     }

@@ -17,7 +17,7 @@ use crate::{
     id::{NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::Model,
-    session::{GenerateRequest as Turn, HostTools, Progress, Promise, ToolAccess, generate},
+    session::{BoxFuture, GenerateRequest as Turn, HostTools, Progress, ToolAccess, generate},
     store::{Mutation, StoreError},
     types::{AuthorType, NewSession, Node, Op, Parent, SessionPatch},
 };
@@ -37,7 +37,7 @@ impl LocalOrchestrator {
 }
 
 impl Orchestrator for LocalOrchestrator {
-    fn carry_on(&self, work: RunContext) -> Promise<'_, Result<DelegationReport, ToolError>> {
+    fn run(&self, work: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>> {
         let crew = Arc::clone(&self.0);
         Box::pin(async move {
             let mut driver = DelegationDriver::open(crew, work)?;
@@ -82,7 +82,7 @@ impl DelegationDriver {
         };
         let gone = || ToolError::new(ErrorCode::NotFound, format!("what was delegated at [{}] was purged", head.local));
         let task = events::task_of(&head).ok_or_else(gone)?;
-        let tools = crew.kit.tools("planner").into_iter().map(|(tool, _)| tool).collect();
+        let tools = crew.worker_tools.tools("planner").into_iter().map(|(tool, _)| tool).collect();
         Ok(Self {
             actor: work.actor.clone().in_session(session),
             crew,
@@ -106,7 +106,7 @@ impl DelegationDriver {
             Some(plan) => plan,
             None => {
                 let model = self.crew.planner.model.reference().to_owned();
-                (self.work.tell)(DelegationUpdate::Planning { delegation: self.head.local.clone(), model });
+                (self.work.on_update)(DelegationUpdate::Planning { delegation: self.head.local.clone(), model });
                 match self.plan().await {
                     Err(_) if self.work.cancel.is_cancelled() => return self.report(),
                     planned => planned?,
@@ -114,12 +114,12 @@ impl DelegationDriver {
             }
         };
         let titles = plan.subtasks().iter().map(|subtask| subtask.title.clone()).collect();
-        (self.work.tell)(DelegationUpdate::Planned { delegation: self.head.local.clone(), subtasks: titles });
+        (self.work.on_update)(DelegationUpdate::Planned { delegation: self.head.local.clone(), subtasks: titles });
         self.shared = self.shared_files(&plan)?;
         let limits = DelegationLimits {
             parallel: self.crew.parallel,
             attempts: self.crew.attempts.max(1),
-            stronger: self.crew.stronger.is_some(),
+            stronger: self.crew.fallback_model.is_some(),
         };
         let mut machine = DelegationState::new(plan, limits);
         for event in &self.events {
@@ -182,10 +182,10 @@ impl DelegationDriver {
         let effects = self.happened(seen.event.clone()).await?;
         let (task, passed) = match seen.event {
             DelegationEvent::Verified { task, passed, .. } => (task, passed),
-            DelegationEvent::Broke { task, .. } | DelegationEvent::Unverified { task, .. } => (task, false),
+            DelegationEvent::WorkFailed { task, .. } | DelegationEvent::VerifyFailed { task, .. } => (task, false),
             _ => return Ok(effects),
         };
-        (self.work.tell)(DelegationUpdate::Verdict { task, title: self.title(task), passed, why: seen.why });
+        (self.work.on_update)(DelegationUpdate::Verdict { task, title: self.title(task), passed, why: seen.why });
         Ok(effects)
     }
 
@@ -201,7 +201,7 @@ impl DelegationDriver {
         mut with: Vec<Mutation>,
     ) -> Result<Vec<DelegationEffect>, ToolError> {
         let number = u32::try_from(self.events.len() + 1).unwrap_or(u32::MAX);
-        with.push(events::kept(self.head.id, number, &event)?);
+        with.push(events::event_mutation(self.head.id, number, &event)?);
         self.actor.submit(Op::Delegate, with).await.map_err(|error| match error {
             StoreError::Conflict(message) => {
                 let hint = format!("loom delegate --resume {} shows how it stands", self.head.local);
@@ -221,7 +221,7 @@ impl DelegationDriver {
             DelegationEffect::Verify { task, node } => self.verify(task, node),
             DelegationEffect::Skip { task, because } => {
                 let (title, needs) = (self.title(task), self.title(because));
-                (self.work.tell)(DelegationUpdate::Skipped { task, title, needs });
+                (self.work.on_update)(DelegationUpdate::Skipped { task, title, needs });
             }
             DelegationEffect::End => return Ok(true),
         }
@@ -234,7 +234,7 @@ impl DelegationDriver {
     }
 
     fn model(&self, stronger: bool) -> Arc<dyn Model> {
-        let model = self.crew.stronger.as_ref().filter(|_| stronger).unwrap_or(&self.crew.worker.model);
+        let model = self.crew.fallback_model.as_ref().filter(|_| stronger).unwrap_or(&self.crew.worker.model);
         Arc::clone(model)
     }
 
@@ -275,16 +275,16 @@ impl DelegationDriver {
         // Nothing follows from a beginning.
         self.keep(started, mutations).await?;
         let model = self.model(stronger);
-        (self.work.tell)(DelegationUpdate::Started {
+        (self.work.on_update)(DelegationUpdate::Started {
             task,
             title: subtask.title.clone(),
-            attempt: state.begun + 1,
+            attempt: state.attempts + 1,
             branch: self.loom.node(brief)?.local,
             model: model.reference().to_owned(),
         });
         let turn = self.turn((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
         let actor = self.loom.actor(&self.crew.worker.agent).in_session(session);
-        self.running.spawn(work(actor, turn, task, Arc::clone(&self.work.tell)));
+        self.running.spawn(work(actor, turn, task, Arc::clone(&self.work.on_update)));
         Ok(())
     }
 
@@ -308,12 +308,12 @@ impl DelegationDriver {
 
     /// What somebody is told who is to try again.
     fn again(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
-        let why = match (state.verdict, &state.trouble) {
+        let why = match (state.verdict, &state.last_error) {
             (Some(verdict), _) => judge::reason(&self.loom.node(verdict)?),
             (None, Some(trouble)) => trouble.clone(),
             (None, None) => "It was cut off. What was done so far stands above.".to_owned(),
         };
-        Ok(prompts::again(&why, stronger && !state.stronger))
+        Ok(prompts::again(&why, stronger && !state.use_fallback))
     }
 
     /// The turn in which somebody works, from what it is asked on. `from`: that, and what its branch begins with.
@@ -325,7 +325,7 @@ impl DelegationDriver {
     ) -> Result<Turn, ToolError> {
         let crew = &self.crew;
         let who = self.who(task);
-        let wanted = crew.kit.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
+        let wanted = crew.worker_tools.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
         let tools = wanted.into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler));
         let commands = ToolAccess {
             rounds: crew.rounds,
@@ -334,10 +334,10 @@ impl DelegationDriver {
             ..ToolAccess::new(Arc::clone(&crew.models))
         };
         Ok(Turn {
-            since: Some(since),
+            context_start: Some(since),
             context: crew.context,
             cancel: self.work.cancel.child_token(),
-            drafts: crew.drafts.clone(),
+            partials_dir: crew.partials_dir.clone(),
             prices: crew.prices.clone(),
             ..Turn::turn(from, crew.worker.agent.clone(), model, commands)
         })
@@ -353,23 +353,23 @@ impl DelegationDriver {
         let Some(machine) = &self.machine else { return };
         let state = &machine.tasks()[task];
         let looking = Verification {
-            crew: Arc::clone(&self.crew),
+            config: Arc::clone(&self.crew),
             actor: self.actor.clone(),
             task: self.task.clone(),
             at: task,
             subtask: machine.plan().subtasks()[task].clone(),
             node,
             session: state.session.unwrap_or(self.session),
-            worker: self.model(state.stronger),
+            worker: self.model(state.use_fallback),
             cancel: self.work.cancel.child_token(),
         };
-        self.running.spawn(looking.look());
+        self.running.spawn(looking.run());
     }
 }
 
 /// Keeps others from carrying it on, where it can be seen that somebody does.
 fn hold(crew: &OrchestratorConfig, work: &RunContext, head: &Node) -> Result<Option<DelegationLock>, ToolError> {
-    let Some(folder) = &crew.drafts else { return Ok(None) };
+    let Some(folder) = &crew.partials_dir else { return Ok(None) };
     let agents = work.actor.loom().snapshot()?.agents().map_err(OpsError::from)?;
     let who = agents.iter().find(|agent| agent.id() == work.actor.agent()).map_or("somebody", |agent| agent.name());
     DelegationLock::take(folder, head, who)
@@ -389,7 +389,7 @@ async fn work(actor: Actor, turn: Turn, task: usize, tell: super::UpdateSink) ->
         return None;
     }
     let broke =
-        |why: String| Some(VerificationOutcome { event: DelegationEvent::Broke { task, why: why.clone() }, why });
+        |why: String| Some(VerificationOutcome { event: DelegationEvent::WorkFailed { task, why: why.clone() }, why });
     match (done, failed) {
         (Err(error), _) => broke(error.to_string()),
         (Ok(_), Some(why)) => broke(why),

@@ -33,7 +33,7 @@ impl DelegationSummary {
 ///
 /// # Errors
 /// If there is no goal or it is too long, the actor has no session, or the store fails.
-pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
+pub fn create(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
     if goal.trim().is_empty() {
         return Err(ToolError::new(ErrorCode::InvalidSyntax, "what is delegated needs a goal"));
     }
@@ -74,14 +74,14 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
         Mutation::CreateSession(planning),
         Mutation::Append(Box::new(head)),
         Mutation::UpdateSession { session: plans, patch: stand },
-        kept(node, 1, &DelegationEvent::Begun { session: plans })?,
+        event_mutation(node, 1, &DelegationEvent::Begun { session: plans })?,
     ];
     actor.commit(Op::Delegate, begun)?;
     Ok(node)
 }
 
 /// The mutation that keeps an event.
-pub(super) fn kept(delegation: NodeId, number: u32, event: &DelegationEvent) -> Result<Mutation, ToolError> {
+pub(super) fn event_mutation(delegation: NodeId, number: u32, event: &DelegationEvent) -> Result<Mutation, ToolError> {
     let text = serde_json::to_string(event).map_err(|error| ToolError::new(ErrorCode::Conflict, error.to_string()))?;
     let event = Json::parse(text).map_err(|error| ToolError::new(ErrorCode::Conflict, error.to_string()))?;
     Ok(Mutation::Delegation { node: delegation, number, event })
@@ -91,7 +91,7 @@ pub(super) fn kept(delegation: NodeId, number: u32, event: &DelegationEvent) -> 
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn all(loom: &Loom) -> Result<Vec<DelegationSummary>, ToolError> {
+pub fn list(loom: &Loom) -> Result<Vec<DelegationSummary>, ToolError> {
     let snapshot = loom.snapshot()?;
     let mut found = Vec::new();
     for (head, last) in snapshot.delegations()? {

@@ -21,7 +21,7 @@ const OUTPUT: usize = 20_000;
 
 /// A result that is to be looked at.
 pub(super) struct Verification {
-    pub(super) crew: Arc<OrchestratorConfig>,
+    pub(super) config: Arc<OrchestratorConfig>,
     /// Who delegated, in the session that verifies.
     pub(super) actor: Actor,
     pub(super) task: prompts::DelegationGoal,
@@ -44,8 +44,8 @@ pub(super) struct VerificationOutcome {
 
 impl Verification {
     /// Looks; `None` if somebody stopped it.
-    pub(super) async fn look(self) -> Option<VerificationOutcome> {
-        let looked = match self.subtask.check.clone().filter(|_| self.crew.kit.checks()) {
+    pub(super) async fn run(self) -> Option<VerificationOutcome> {
+        let looked = match self.subtask.check.clone().filter(|_| self.config.worker_tools.checks()) {
             Some(command) => self.check(&command).await,
             None => self.judge().await,
         };
@@ -54,13 +54,18 @@ impl Verification {
         }
         let task = self.at;
         Some(looked.unwrap_or_else(|why| VerificationOutcome {
-            event: DelegationEvent::Unverified { task, why: why.clone() },
+            event: DelegationEvent::VerifyFailed { task, why: why.clone() },
             why,
         }))
     }
 
     async fn check(&self, command: &str) -> Result<VerificationOutcome, String> {
-        let ran = self.crew.kit.check(command, self.cancel.clone()).await.map_err(|failure| failure.to_string())?;
+        let ran = self
+            .config
+            .worker_tools
+            .check(command, self.cancel.clone())
+            .await
+            .map_err(|failure| failure.to_string())?;
         let output: String = ran.output.chars().take(OUTPUT).collect();
         let (passed, why) = (ran.passed, format!("{command}\n{output}"));
         let draft = NodeDraft {
@@ -81,8 +86,8 @@ impl Verification {
         let result = loom.node(self.node).map_err(|error| error.to_string())?;
         let done = done(loom, self.session).map_err(|error| error.to_string())?;
         let asked = prompts::judging(&self.task, &self.subtask, &done, &result.content);
-        let judge = (self.crew.judge.agent.clone(), self.crew.judge_of(&*self.worker));
-        let prices = self.crew.prices.clone();
+        let judge = (self.config.judge.agent.clone(), self.config.judge_of(&*self.worker));
+        let prices = self.config.prices.clone();
         let mut interview = SideConversation::new(self.actor.clone(), judge, prices, self.node, prompts::JUDGE);
         let mut answer = self.ask(&mut interview, &asked).await?;
         let verdict = match verdict::read(&answer.content) {

@@ -57,7 +57,7 @@ impl Drop for DelegationLock {
 /// Who carries a delegation on at this moment, if somebody does: an agent, and the number of its process. `folder` is
 /// where crews keep their drafts ([`super::OrchestratorConfig::drafts`]).
 #[must_use]
-pub fn carried_on_by(folder: &Path, delegation: NodeId) -> Option<String> {
+pub fn lock_holder(folder: &Path, delegation: NodeId) -> Option<String> {
     let path = path(folder, delegation);
     let file = File::open(&path).ok()?;
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| named(&path))

@@ -32,8 +32,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use config::{AgentModel, CheckResult, OrchestratorConfig, WorkerTools};
 pub use driver::LocalOrchestrator;
-pub use events::{DelegationSummary, all, begin};
-pub use lock::carried_on_by;
+pub use events::{DelegationSummary, create, list};
+pub use lock::lock_holder;
 pub use plan::{Plan, PlanError, PlanRules, Subtask};
 pub use report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
 pub use state::{DelegationEffect, DelegationEvent, DelegationLimits, DelegationState, SubtaskState, TaskStatus};
@@ -43,7 +43,7 @@ use crate::{
     arrow::run::ToolError,
     id::{LocalId, NodeId},
     ops::Actor,
-    session::Promise,
+    session::BoxFuture,
 };
 
 /// A delegation to be carried on.
@@ -56,7 +56,7 @@ pub struct RunContext {
     /// Stops it. What was done stays, and it can be carried on later.
     pub cancel: CancellationToken,
     /// Hears of what happens.
-    pub tell: UpdateSink,
+    pub on_update: UpdateSink,
 }
 
 /// Hears of what happens in a delegation. It must not block.
@@ -134,11 +134,11 @@ pub trait Orchestrator: Send + Sync {
     ///
     /// # Errors
     /// If there is no plan that holds, the person does not agree to it, somebody else carries it on, or the store fails.
-    fn carry_on(&self, work: RunContext) -> Promise<'_, Result<DelegationReport, ToolError>>;
+    fn run(&self, work: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>>;
 }
 
 /// Makes an orchestrator.
-type Make = Box<dyn Fn() -> Promise<'static, Result<Arc<dyn Orchestrator>, ToolError>> + Send + Sync>;
+type Make = Box<dyn Fn() -> BoxFuture<'static, Result<Arc<dyn Orchestrator>, ToolError>> + Send + Sync>;
 
 /// An orchestrator that is made when it is first needed.
 pub struct LazyOrchestrator {
@@ -155,7 +155,7 @@ impl LazyOrchestrator {
 }
 
 impl Orchestrator for LazyOrchestrator {
-    fn carry_on(&self, work: RunContext) -> Promise<'_, Result<DelegationReport, ToolError>> {
-        Box::pin(async move { self.made.get_or_try_init(|| (self.make)()).await?.carry_on(work).await })
+    fn run(&self, work: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>> {
+        Box::pin(async move { self.made.get_or_try_init(|| (self.make)()).await?.run(work).await })
     }
 }

@@ -111,7 +111,7 @@ impl Plan {
     }
 
     /// A plan that somebody else made, for what it says; `None` if it cannot be read.
-    pub(super) fn loosely(text: &str) -> Option<Self> {
+    pub(super) fn parse_lenient(text: &str) -> Option<Self> {
         let written = serde_json::from_value(json_in(text)?).ok()?;
         let (PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) = written;
         let tools: Vec<String> = subtasks.iter().flat_map(|subtask| subtask.tools.clone()).collect();
@@ -136,7 +136,7 @@ impl Plan {
             if known.insert(&subtask.id, at).is_some() {
                 problems.push(format!("the id {:?} is there twice", subtask.id));
             }
-            problems.extend(lacks(subtask, rules));
+            problems.extend(missing_fields(subtask, rules));
         }
         let mut graph = DiGraph::<usize, ()>::with_capacity(subtasks.len(), subtasks.len());
         let nodes: Vec<NodeIndex> = (0..subtasks.len()).map(|at| graph.add_node(at)).collect();
@@ -255,7 +255,7 @@ fn is_line(text: &str) -> bool {
 }
 
 /// What a subtask lacks, or has too much.
-fn lacks(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
+fn missing_fields(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
     let id = &subtask.id;
     let mut problems = Vec::new();
     if id.trim().is_empty() || id.len() > 64 {

@@ -53,7 +53,7 @@ pub struct SubtaskReport {
     pub title: String,
     /// How it stands.
     #[serde(flatten)]
-    pub mark: SubtaskStatus,
+    pub status: SubtaskStatus,
     /// How often it was tried.
     pub attempts: u32,
     /// Where its branch begins.
@@ -94,13 +94,14 @@ pub struct DelegationReport {
 
 impl DelegationReport {
     fn count(&self, fits: impl Fn(&SubtaskStatus) -> bool) -> usize {
-        self.subtasks.iter().filter(|line| fits(&line.mark)).count()
+        self.subtasks.iter().filter(|line| fits(&line.status)).count()
     }
 
     /// How much of it was verified, and how.
     fn verification(&self) -> String {
         let verified = self.count(|mark| *mark == SubtaskStatus::Verified);
-        let checked = self.subtasks.iter().filter(|line| line.mark == SubtaskStatus::Verified && line.checked).count();
+        let checked =
+            self.subtasks.iter().filter(|line| line.status == SubtaskStatus::Verified && line.checked).count();
         let by = match (checked, verified - checked) {
             (0, 0) => String::new(),
             (checked, 0) => format!(" ({checked} by a check)"),
@@ -126,7 +127,7 @@ impl fmt::Display for DelegationReport {
             f.write_str("\nSubtasks:")?;
         }
         for line in &self.subtasks {
-            let (mark, why) = match &line.mark {
+            let (mark, why) = match &line.status {
                 SubtaskStatus::Verified => ("[x]", String::new()),
                 SubtaskStatus::Failed { why } => ("[!]", format!(" — failed: {}", one_line(why))),
                 SubtaskStatus::Skipped { needs } => ("[-]", format!(" — skipped: it needs \"{}\"", one_line(needs))),

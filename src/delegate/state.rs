@@ -58,7 +58,8 @@ pub enum DelegationEvent {
         node: NodeId,
     },
     /// The work could not be done.
-    Broke {
+    #[serde(rename = "broke")]
+    WorkFailed {
         /// Which.
         task: usize,
         /// Why.
@@ -74,7 +75,8 @@ pub enum DelegationEvent {
         passed: bool,
     },
     /// Nobody could look at it.
-    Unverified {
+    #[serde(rename = "unverified")]
+    VerifyFailed {
         /// Which.
         task: usize,
         /// Why.
@@ -141,7 +143,7 @@ pub struct SubtaskState {
     /// How often it was tried in vain since it was begun or taken up again.
     pub failures: u32,
     /// How often it was begun.
-    pub begun: u32,
+    pub attempts: u32,
     /// The session that works on it.
     pub session: Option<SessionId>,
     /// Where its branch begins.
@@ -151,9 +153,9 @@ pub struct SubtaskState {
     /// What was said of that, if somebody looked.
     pub verdict: Option<NodeId>,
     /// Why it was not done the last time, where no verdict says it.
-    pub trouble: Option<String>,
+    pub last_error: Option<String>,
     /// Whether the stronger model had it last.
-    pub stronger: bool,
+    pub use_fallback: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,13 +182,13 @@ impl DelegationState {
         let task = SubtaskState {
             standing: TaskStatus::Waiting,
             failures: 0,
-            begun: 0,
+            attempts: 0,
             session: None,
             brief: None,
             result: None,
             verdict: None,
-            trouble: None,
-            stronger: false,
+            last_error: None,
+            use_fallback: false,
         };
         let tasks = vec![task; plan.subtasks().len()];
         Self { plan, limits, tasks, phase: DelegationPhase::Proposed }
@@ -235,19 +237,19 @@ impl DelegationState {
             DelegationEvent::Started { task, session, brief, stronger } => {
                 if let Some(task) = self.tasks.get_mut(*task) {
                     task.standing = TaskStatus::Working;
-                    (task.session, task.stronger) = (Some(*session), *stronger);
+                    (task.session, task.use_fallback) = (Some(*session), *stronger);
                     task.brief.get_or_insert(*brief);
-                    task.begun += 1;
+                    task.attempts += 1;
                 }
             }
             DelegationEvent::Finished { task, node } => {
                 if let Some(state) = self.tasks.get_mut(*task) {
                     state.standing = TaskStatus::Verifying(*node);
-                    (state.result, state.verdict, state.trouble) = (Some(*node), None, None);
+                    (state.result, state.verdict, state.last_error) = (Some(*node), None, None);
                     effects.push(DelegationEffect::Verify { task: *task, node: *node });
                 }
             }
-            DelegationEvent::Broke { task, why } => self.failed(*task, None, Some(why)),
+            DelegationEvent::WorkFailed { task, why } => self.failed(*task, None, Some(why)),
             DelegationEvent::Verified { task, node, passed: false } => self.failed(*task, Some(*node), None),
             DelegationEvent::Verified { task, node, passed: true } => {
                 if let Some(state) = self.tasks.get_mut(*task)
@@ -257,14 +259,14 @@ impl DelegationState {
                     state.verdict = Some(*node);
                 }
             }
-            DelegationEvent::Unverified { task, why } => {
+            DelegationEvent::VerifyFailed { task, why } => {
                 if let Some(state) = self.tasks.get_mut(*task) {
                     state.standing = TaskStatus::Failed(Some(why.clone()));
                 }
             }
         }
         if self.phase == DelegationPhase::Running {
-            effects.extend(self.due());
+            effects.extend(self.ready_effects());
         }
         effects
     }
@@ -273,7 +275,7 @@ impl DelegationState {
     fn failed(&mut self, task: usize, verdict: Option<NodeId>, why: Option<&String>) {
         let most = self.limits.attempts + u32::from(self.limits.stronger);
         let Some(state) = self.tasks.get_mut(task) else { return };
-        (state.verdict, state.trouble) = (verdict, why.cloned());
+        (state.verdict, state.last_error) = (verdict, why.cloned());
         state.failures += 1;
         state.standing = if state.failures < most { TaskStatus::Waiting } else { TaskStatus::Failed(why.cloned()) };
     }
@@ -285,7 +287,7 @@ impl DelegationState {
         }
         let mut effects = Vec::new();
         for (at, task) in self.tasks.iter_mut().enumerate() {
-            let unseen = task.verdict.is_none() && task.trouble.is_none();
+            let unseen = task.verdict.is_none() && task.last_error.is_none();
             match (&task.standing, task.result) {
                 (TaskStatus::Verified(_), _) => {}
                 (TaskStatus::Verifying(_) | TaskStatus::Failed(_), Some(node)) if unseen => {
@@ -300,7 +302,7 @@ impl DelegationState {
     }
 
     /// What can be begun now.
-    fn due(&mut self) -> Vec<DelegationEffect> {
+    fn ready_effects(&mut self) -> Vec<DelegationEffect> {
         let mut effects = Vec::new();
         let busy = |task: &&SubtaskState| matches!(task.standing, TaskStatus::Working | TaskStatus::Verifying(_));
         let mut active = self.tasks.iter().filter(busy).count();

@@ -1,6 +1,7 @@
 //! A person's consent to what an agent is about to do.
 
-use super::request::Promise;
+use futures_util::future::BoxFuture;
+
 use crate::arrow::run::{ErrorCode, ToolError};
 
 /// What an agent is about to do.
@@ -11,9 +12,9 @@ pub struct ApprovalRequest {
     /// What a person may allow for good, for this tool alone: a file or a command; empty if every call is asked about.
     pub subject: String,
     /// What it would do, on one line. Content: a face shows it sanitised.
-    pub what: String,
+    pub summary: String,
     /// All of it: the command, the change of a file, the plan. Content as well; may be empty.
-    pub detail: String,
+    pub details: String,
 }
 
 /// What a person says to it.
@@ -30,7 +31,7 @@ impl Decision {
     ///
     /// # Errors
     /// If it is one: `CANCELLED`, with the reason.
-    pub fn granted(self) -> Result<(), ToolError> {
+    pub fn into_result(self) -> Result<(), ToolError> {
         match self {
             Self::Yes => Ok(()),
             Self::No(None) => Err(ToolError::new(ErrorCode::Cancelled, "it was refused")),
@@ -42,12 +43,12 @@ impl Decision {
 /// Who is asked. Several may be asked at once, by agents that work beside each other.
 pub trait Approval: Send + Sync {
     /// Asks. The future is dropped if the answer is of no use any more.
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision>;
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> BoxFuture<'a, Decision>;
 }
 
 /// One answer to everything.
 impl Approval for Decision {
-    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         Box::pin(async { self.clone() })
     }
 }

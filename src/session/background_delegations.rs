@@ -52,8 +52,8 @@ impl Background {
 
     pub(super) fn run(&self, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, work: RunContext) {
         let running = runtime.spawn(async move {
-            let done = orchestrator.carry_on(work.clone()).await;
-            if let Err(error) = keep_report(&work.actor, work.delegation, &done).await {
+            let done = orchestrator.run(work.clone()).await;
+            if let Err(error) = save_report(&work.actor, work.delegation, &done).await {
                 tracing::warn!(%error, "the report of delegated work is not kept");
             }
         });
@@ -66,7 +66,7 @@ impl Background {
 ///
 /// # Errors
 /// If the store fails.
-pub async fn keep_report(
+pub async fn save_report(
     actor: &Actor,
     delegation: NodeId,
     done: &Result<DelegationReport, ToolError>,

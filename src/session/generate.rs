@@ -14,8 +14,8 @@ use super::{
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, prompt},
     request::{GenerateError, GenerateRequest, Progress},
-    save_reply::{SaveOptions, note_open, save, speaks_by},
-    stream::{ModelRequestTask, ReportSender, mind},
+    save_reply::{SaveOptions, append_open_todos_note, record_session_model, save},
+    stream::{ModelRequestTask, ReportSender, forward_cancellation},
 };
 use crate::{
     agent::{ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
@@ -39,13 +39,13 @@ pub(super) enum TaskReport {
     /// What happened, for the turn.
     Input(TurnInput),
     /// A command was run.
-    Ran { line: String, reply: CommandReply },
+    CommandRan { line: String, reply: CommandReply },
     /// Something happened in work that a command delegated.
-    Told(DelegationUpdate),
+    Delegation(DelegationUpdate),
     /// A batch was, in this session at its end; its answers are kept.
-    Answered { exchange: CommandRound, session: SessionId },
+    BatchDone { exchange: CommandRound, session: SessionId },
     /// It could not be.
-    Broken(OpsError),
+    BatchFailed(OpsError),
 }
 
 impl From<TurnInput> for TaskReport {
@@ -59,15 +59,15 @@ struct Slot {
     turn: Turn,
     model: Arc<dyn Model>,
     /// The model's requests at once.
-    lanes: Arc<Semaphore>,
-    meant: PartialReplyHeader,
+    request_permits: Arc<Semaphore>,
+    partial_header: PartialReplyHeader,
     file: Option<PartialReplyFile>,
     /// Tokens of its prompt, by the estimate.
     estimated: u32,
     /// Stops its stream.
     stop: CancellationToken,
     /// What was saved of the reply that broke off.
-    cut: Option<Box<Node>>,
+    interrupted_node: Option<Box<Node>>,
     /// Why what the turn needed could not be done.
     error: Option<GenerateError>,
 }
@@ -87,12 +87,12 @@ pub async fn generate(
 ) -> Result<Vec<Node>, GenerateError> {
     let itself = actor.agent() == plan.author.id() && actor.session().is_some();
     if plan.commands.is_some() && !(itself && plan.models.len() * plan.n == 1) {
-        return Err(GenerateError::NotItself);
+        return Err(GenerateError::NotOwnSession);
     }
     let (tell, mut inbox) = mpsc::channel(64);
     let mut driver = GenerationDriver {
         actor: actor.clone(),
-        seats: Vec::new(),
+        slots: Vec::new(),
         scope: None,
         exchanges: Vec::new(),
         saved: Vec::new(),
@@ -102,20 +102,20 @@ pub async fn generate(
         plan,
         on,
     };
-    driver.sit().await?;
+    driver.start_slots().await?;
     let cancel = driver.plan.cancel.clone();
     let mut cancelled = false;
     let mut renewal = tokio::time::interval(RENEWAL);
     renewal.reset();
-    while driver.seats.iter().any(|seat| !seat.turn.is_over()) {
+    while driver.slots.iter().any(|seat| !seat.turn.is_over()) {
         tokio::select! {
             // The driver holds a sender itself.
-            Some((index, report)) = inbox.recv() => driver.hear(index, report).await,
+            Some((index, report)) = inbox.recv() => driver.on_report(index, report).await,
             _ = renewal.tick() => driver.renew().await,
             () = cancel.cancelled(), if !cancelled => {
                 cancelled = true;
-                for index in 0..driver.seats.len() {
-                    driver.happened(index, TurnInput::Cancelled).await;
+                for index in 0..driver.slots.len() {
+                    driver.step(index, TurnInput::Cancelled).await;
                 }
             }
         }
@@ -132,7 +132,7 @@ struct GenerationDriver<F> {
     actor: Actor,
     plan: GenerateRequest,
     on: F,
-    seats: Vec<Slot>,
+    slots: Vec<Slot>,
     /// Whose plan this turn's commands work on.
     scope: Option<TodoScope>,
     /// What this turn's commands were answered.
@@ -146,7 +146,7 @@ struct GenerationDriver<F> {
 
 impl<F: FnMut(Progress)> GenerationDriver<F> {
     /// Takes a seat for each continuation, and asks the models.
-    async fn sit(&mut self) -> Result<(), GenerateError> {
+    async fn start_slots(&mut self) -> Result<(), GenerateError> {
         if let (Some(_), Some(session)) = (&self.plan.commands, self.actor.session()) {
             let turn = self.actor.loom().session(session)?.turns + 1;
             self.scope = Some(TodoScope { session, turn });
@@ -155,26 +155,26 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
             for _ in 0..self.plan.n {
                 // Every turn begins by asking, and that is done for all at once below.
-                let (turn, _) = Turn::begin(self.plan.rules());
-                self.seats.push(Slot {
+                let (turn, _) = Turn::begin(self.plan.turn_config());
+                self.slots.push(Slot {
                     turn,
                     model: Arc::clone(model),
-                    lanes: Arc::clone(&lanes),
-                    meant: self.meant(self.plan.from, model.reference()),
+                    request_permits: Arc::clone(&lanes),
+                    partial_header: self.partial_header(self.plan.from, model.reference()),
                     file: None,
                     estimated: 0,
                     stop: CancellationToken::new(),
-                    cut: None,
+                    interrupted_node: None,
                     error: None,
                 });
             }
         }
-        if self.seats.is_empty() {
-            return Err(GenerateError::Nothing);
+        if self.slots.is_empty() {
+            return Err(GenerateError::NoContinuations);
         }
-        speaks_by(&self.actor, &self.plan.models).await?;
-        mind(&self.plan.stops, self.seats.len(), &self.tell);
-        self.ask(0..self.seats.len(), 1).await
+        record_session_model(&self.actor, &self.plan.models).await?;
+        forward_cancellation(&self.plan.cancel_each, self.slots.len(), &self.tell);
+        self.ask(0..self.slots.len(), 1).await
     }
 
     /// Takes a position for the author.
@@ -200,7 +200,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         }
     }
 
-    fn meant(&self, parent: NodeId, reference: &str) -> PartialReplyHeader {
+    fn partial_header(&self, parent: NodeId, reference: &str) -> PartialReplyHeader {
         let node = self.actor.loom().node_id();
         PartialReplyHeader {
             node,
@@ -208,28 +208,28 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             author: self.plan.author.id(),
             reference: reference.to_owned(),
             session: self.actor.session(),
-            stay: self.plan.stay || self.plan.models.len() * self.plan.n > 1,
+            keep_position: self.plan.keep_position || self.plan.models.len() * self.plan.n > 1,
         }
     }
 
     /// Takes in what a task reports.
-    async fn hear(&mut self, index: usize, report: TaskReport) {
+    async fn on_report(&mut self, index: usize, report: TaskReport) {
         match report {
             TaskReport::Input(input) => {
                 if let TurnInput::Text(text) = &input {
                     self.keep(index, text);
                 }
-                self.happened(index, input).await;
+                self.step(index, input).await;
             }
-            TaskReport::Told(told) => (self.on)(Progress::Delegated { index, told }),
-            TaskReport::Ran { line, reply } => (self.on)(Progress::Ran { index, line, reply }),
-            TaskReport::Answered { exchange, session } => {
+            TaskReport::Delegation(told) => (self.on)(Progress::Delegated { index, update: told }),
+            TaskReport::CommandRan { line, reply } => (self.on)(Progress::Ran { index, line, reply }),
+            TaskReport::BatchDone { exchange, session } => {
                 self.exchanges.push(exchange);
                 self.actor = self.actor.clone().in_session(session);
                 let open = !self.open().is_empty();
-                self.happened(index, TurnInput::Answered { open }).await;
+                self.step(index, TurnInput::CommandsDone { open }).await;
             }
-            TaskReport::Broken(error) => self.failed(index, error.into()).await,
+            TaskReport::BatchFailed(error) => self.failed(index, error.into()).await,
         }
     }
 
@@ -244,10 +244,10 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
 
     /// Keeps words where a kill leaves them.
     fn keep(&mut self, index: usize, text: &str) {
-        let Some(folder) = self.plan.drafts.as_deref() else { return };
-        let seat = &mut self.seats[index];
+        let Some(folder) = self.plan.partials_dir.as_deref() else { return };
+        let seat = &mut self.slots[index];
         if seat.file.is_none() {
-            seat.file = PartialReplyFile::create(folder, &seat.meant)
+            seat.file = PartialReplyFile::create(folder, &seat.partial_header)
                 .inspect_err(|error| tracing::warn!(%error, "words are not kept while they stream"))
                 .ok();
         }
@@ -257,20 +257,20 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     }
 
     async fn failed(&mut self, index: usize, error: GenerateError) {
-        self.seats[index].error = Some(error);
-        self.happened(index, TurnInput::Failed).await;
+        self.slots[index].error = Some(error);
+        self.step(index, TurnInput::EffectFailed).await;
     }
 
     /// Tells a turn what happened, and does what it says, which may have it told more.
-    async fn happened(&mut self, index: usize, input: TurnInput) {
+    async fn step(&mut self, index: usize, input: TurnInput) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
-            for effect in self.seats[index].turn.step(input) {
+            for effect in self.slots[index].turn.step(input) {
                 match self.perform(index, effect).await {
                     Ok(more) => inputs.extend(more),
                     Err(error) => {
-                        self.seats[index].error = Some(error);
-                        inputs.push(TurnInput::Failed);
+                        self.slots[index].error = Some(error);
+                        inputs.push(TurnInput::EffectFailed);
                     }
                 }
             }
@@ -279,39 +279,39 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
 
     async fn perform(&mut self, index: usize, effect: TurnEffect) -> Result<Option<TurnInput>, GenerateError> {
         match effect {
-            TurnEffect::Ask { round } => {
+            TurnEffect::RequestModel { round } => {
                 (self.on)(Progress::Round { index, round });
                 self.ask(index..index + 1, round).await?;
             }
-            TurnEffect::Stop => self.seats[index].stop.cancel(),
-            TurnEffect::Show(text) => (self.on)(Progress::Text { index, text }),
+            TurnEffect::StopStream => self.slots[index].stop.cancel(),
+            TurnEffect::Emit(text) => (self.on)(Progress::Text { index, text }),
             TurnEffect::Save(said) => {
                 let (interrupted, usage) = (said.interrupted, said.finish.as_ref().and_then(|finish| finish.usage));
                 let reason = said.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
                 // Others still write at a position that several continue.
-                let free = self.leased.take_if(|_| self.seats.len() == 1);
+                let free = self.leased.take_if(|_| self.slots.len() == 1);
                 let saving = SaveOptions {
-                    free,
-                    estimated: self.seats[index].estimated,
-                    meant: &self.seats[index].meant,
+                    release: free,
+                    estimated: self.slots[index].estimated,
+                    header: &self.slots[index].partial_header,
                     prices: &self.plan.prices,
-                    stay: self.plan.stay || self.seats.len() > 1,
-                    turn: self.plan.commands.is_some(),
+                    keep_position: self.plan.keep_position || self.slots.len() > 1,
+                    is_turn: self.plan.commands.is_some(),
                 };
                 let node = save(&self.actor, said, &saving).await?;
-                let seat = &mut self.seats[index];
+                let seat = &mut self.slots[index];
                 if let Some(file) = seat.file.take() {
-                    file.done();
+                    file.delete();
                 }
                 self.saved.push(node.clone());
                 if interrupted {
-                    seat.cut = Some(Box::new(node));
+                    seat.interrupted_node = Some(Box::new(node));
                 } else {
                     (self.on)(Progress::Saved { index, node: Box::new(node), usage, reason });
                 }
                 return Ok(Some(TurnInput::Saved));
             }
-            TurnEffect::Run(asked) => return Ok(self.run(index, asked)),
+            TurnEffect::RunCommands(asked) => return Ok(self.run(index, asked)),
             TurnEffect::End(ending) => {
                 self.left_open(index);
                 self.ended(index, ending);
@@ -330,31 +330,31 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             Some(session) => (session.position.unwrap_or(self.plan.from), session.versions.as_slice()),
             None => (self.plan.from, self.plan.versions.as_slice()),
         };
-        let first = Arc::clone(&self.seats[wanted.start].model);
-        let so_far = TurnProgress { exchanges: &self.exchanges, scope: self.scope };
+        let first = Arc::clone(&self.slots[wanted.start].model);
+        let so_far = TurnProgress { rounds: &self.exchanges, scope: self.scope };
         let (prompt, estimated) = prompt(&self.actor, &self.plan, &*first, (from, versions), &so_far)?;
         self.lease(from).await?;
         let sampling = self.plan.sampling.clone().or(&self.plan.own_sampling());
         let request = Request { sampling, tools: self.native(), ..Request::new(prompt) };
         let mut first = wanted.start;
         while first < wanted.end {
-            let model = Arc::clone(&self.seats[first].model);
+            let model = Arc::clone(&self.slots[first].model);
             let of_model = (first / self.plan.n + 1) * self.plan.n;
             let together = model.together().clamp(1, of_model.min(wanted.end) - first);
             let mut stops = Vec::with_capacity(together);
             for index in first..first + together {
-                let meant = self.meant(from, model.reference());
-                let seat = &mut self.seats[index];
-                (seat.meant, seat.stop, seat.estimated) = (meant, self.plan.cancel.child_token(), estimated);
+                let meant = self.partial_header(from, model.reference());
+                let seat = &mut self.slots[index];
+                (seat.partial_header, seat.stop, seat.estimated) = (meant, self.plan.cancel.child_token(), estimated);
                 stops.push(seat.stop.clone());
             }
             let mut request = request.clone();
             // Requests of one seed would all draw the same.
             let own = (first % self.plan.n) as u64;
             request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add(own));
-            let lanes = Arc::clone(&self.seats[first].lanes);
+            let lanes = Arc::clone(&self.slots[first].request_permits);
             let (wanted, cancel) = (first..first + together, self.plan.cancel.clone());
-            let asking = ModelRequestTask { model, lanes, request, wanted, stops, cancel };
+            let asking = ModelRequestTask { model, request_permits: lanes, request, slots: wanted, stops, cancel };
             tokio::spawn(asking.ask(self.tell.clone()));
             first += together;
         }
@@ -376,27 +376,27 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     /// Has a batch run where waiting does no harm; a turn that has nothing to run it by is told that this failed.
     fn run(&mut self, index: usize, asked: Vec<ToolRequest>) -> Option<TurnInput> {
         let Some((commands, session)) = self.plan.commands.clone().zip(self.actor.session()) else {
-            return Some(TurnInput::Failed);
+            return Some(TurnInput::EffectFailed);
         };
         let heard = self.tell.clone();
         let batch = CommandBatch {
             loom: self.actor.loom().clone(),
             agent: self.plan.author.clone(),
             session,
-            after: self.seats[index].meant.node,
+            after: self.slots[index].partial_header.node,
             scope: self.scope.unwrap_or(TodoScope { session, turn: 0 }),
-            before: self.exchanges.iter().flat_map(|exchange| exchange.outcomes.iter().cloned()).collect(),
-            hosting: super::SessionHost {
+            before: self.exchanges.iter().flat_map(|exchange| exchange.results.iter().cloned()).collect(),
+            host: super::SessionHost {
                 runtime: tokio::runtime::Handle::current(),
                 agent: self.plan.author.id(),
-                commands,
+                tool_access: commands,
                 context: self.plan.context,
-                drafts: self.plan.drafts.clone(),
+                partials_dir: self.plan.partials_dir.clone(),
                 prices: self.plan.prices.clone(),
                 cancel: self.plan.cancel.clone(),
                 // If nobody listens any more, the work goes on all the same.
-                tell: Arc::new(move |told| _ = heard.blocking_send((index, TaskReport::Told(told)))),
-                hear: Arc::new(|_| {}),
+                on_delegation: Arc::new(move |told| _ = heard.blocking_send((index, TaskReport::Delegation(told)))),
+                on_progress: Arc::new(|_| {}),
             },
         };
         let tell = self.tell.clone();
@@ -408,22 +408,22 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     fn left_open(&mut self, index: usize) {
         let (todos, last) = (self.open(), self.saved.last());
         let (Some(last), false) = (last, todos.is_empty()) else { return };
-        if let Err(error) = note_open(&self.actor, last.id, &todos) {
+        if let Err(error) = append_open_todos_note(&self.actor, last.id, &todos) {
             tracing::warn!(%error, "what stayed open is not noted");
         }
-        (self.on)(Progress::LeftOpen { index, todos });
+        (self.on)(Progress::TodosLeftOpen { index, todos });
     }
 
     fn ended(&mut self, index: usize, ending: TurnEnd) {
-        let seat = &mut self.seats[index];
-        let (cut, own) = (seat.cut.take(), seat.error.take());
+        let seat = &mut self.slots[index];
+        let (cut, own) = (seat.interrupted_node.take(), seat.error.take());
         let error = match ending {
             TurnEnd::Done => return,
-            TurnEnd::Rounds => return (self.on)(Progress::OutOfRounds { index }),
+            TurnEnd::RoundLimit => return (self.on)(Progress::OutOfRounds { index }),
             TurnEnd::Cancelled => ProviderError::Cancelled.into(),
             TurnEnd::Failed(TurnFailure::Model(error)) => error.into(),
             TurnEnd::Failed(TurnFailure::Empty) => GenerateError::Empty,
-            TurnEnd::Failed(TurnFailure::Failed) => own.unwrap_or(GenerateError::Empty),
+            TurnEnd::Failed(TurnFailure::EffectFailed) => own.unwrap_or(GenerateError::Empty),
         };
         let told = match &error {
             GenerateError::Provider(error) => error.clone().into(),

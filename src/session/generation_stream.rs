@@ -31,7 +31,7 @@ pub struct GenerationStream {
 /// # Panics
 /// Outside of a tokio runtime.
 #[must_use]
-pub fn start(actor: Actor, plan: GenerateRequest) -> GenerationStream {
+pub fn spawn(actor: Actor, plan: GenerateRequest) -> GenerationStream {
     let (sender, events) = mpsc::unbounded_channel();
     let cancel = plan.cancel.clone();
     // A reader that is gone does not want the rest; the plan goes on all the same.

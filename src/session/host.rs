@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Embedding,
-    background_delegations::keep_report,
+    background_delegations::save_report,
     generate::{TaskReport, generate},
     request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
     stream::ReportSender,
@@ -45,95 +45,95 @@ pub struct SessionHost {
     /// Whose commands these are.
     pub agent: AgentId,
     /// What there is.
-    pub commands: ToolAccess,
+    pub tool_access: ToolAccess,
     /// How much models are shown.
     pub context: context::ContextOptions,
     /// Where words are kept while they stream.
-    pub drafts: Option<PathBuf>,
+    pub partials_dir: Option<PathBuf>,
     /// What tokens cost.
     pub prices: Prices,
     /// Stops what runs, and lets nothing more be begun.
     pub cancel: CancellationToken,
     /// Hears of what happens in delegated work.
-    pub tell: delegate::UpdateSink,
+    pub on_delegation: delegate::UpdateSink,
     /// Hears what comes of models that a command has continue, while it comes.
-    pub hear: Hear,
+    pub on_progress: ProgressSink,
 }
 
 /// Hears of a generation; see [`SessionHost::hear`].
-pub type Hear = Arc<dyn Fn(Progress) + Send + Sync>;
+pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl Host for SessionHost {
     fn generate(&self, actor: &Actor, asked: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError> {
         let author = asked.author;
-        if author.id() == self.agent || self.commands.callers.contains(&author.id()) {
+        if author.id() == self.agent || self.tool_access.callers.contains(&author.id()) {
             let name = author.name();
             return Err(ToolError::new(ErrorCode::PermissionDenied, format!("{name} is acting already, further up")));
         }
         self.runtime.block_on(async {
-            let model = self.commands.models.open(author).await?;
+            let model = self.tool_access.models.open(author).await?;
             let n = usize::try_from(asked.n).unwrap_or(usize::MAX);
             let mut plan = GenerateRequest {
                 versions: asked.versions.to_vec(),
                 sampling: Sampling { max_tokens: asked.tokens, ..Sampling::default() },
                 context: self.context,
                 cancel: self.cancel.clone(),
-                drafts: self.drafts.clone(),
+                partials_dir: self.partials_dir.clone(),
                 prices: self.prices.clone(),
                 // Who has another one write stays where it is, and goes there if it wants to.
-                stay: true,
+                keep_position: true,
                 ..GenerateRequest::new(asked.from.id, author.clone(), model, n)
             };
             let mut actor = actor.clone();
             if n == 1 && author.profile.permissions.has(Permission::LoomAware) {
-                actor = self.seat(&actor, asked)?;
-                let mut callers = self.commands.callers.clone();
+                actor = self.author_actor(&actor, asked)?;
+                let mut callers = self.tool_access.callers.clone();
                 callers.push(self.agent);
-                (plan.stay, plan.commands) = (false, Some(ToolAccess { callers, ..self.commands.clone() }));
+                (plan.keep_position, plan.commands) = (false, Some(ToolAccess { callers, ..self.tool_access.clone() }));
             }
-            let saved = generate(&actor, plan, |progress| (self.hear)(progress)).await.map_err(failure)?;
+            let saved = generate(&actor, plan, |progress| (self.on_progress)(progress)).await.map_err(failure)?;
             let words: Vec<NodeId> = saved.iter().filter(|n| !n.content.is_empty()).map(|n| n.id).collect();
             Ok(if words.is_empty() { saved.last().map(|node| node.id).into_iter().collect() } else { words })
         })
     }
 
     fn delegate(&self, actor: &Actor, asked: &DelegateRequest<'_>) -> Result<String, ToolError> {
-        let Some(orchestrator) = self.commands.orchestrator.clone() else {
+        let Some(orchestrator) = self.tool_access.orchestrator.clone() else {
             return Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"));
         };
-        let delegation = delegate::begin(actor, asked.at, asked.goal, asked.context)?;
+        let delegation = delegate::create(actor, asked.at, asked.goal, asked.context)?;
         let local = actor.loom().node(delegation)?.local;
         if !asked.wait {
-            let cancel = self.commands.background.cancel();
-            let work = RunContext { actor: actor.clone(), delegation, cancel, tell: Arc::new(|_| {}) };
-            self.commands.background.run(&self.runtime, orchestrator, work);
+            let cancel = self.tool_access.background.cancel();
+            let work = RunContext { actor: actor.clone(), delegation, cancel, on_update: Arc::new(|_| {}) };
+            self.tool_access.background.run(&self.runtime, orchestrator, work);
             let hint = "its report comes later: → recall tool:delegate";
             return Ok(format!("✓ delegated [{local}] · {hint}"));
         }
         // Whoever hears of it may wait for a slow reader, and a task of the runtime may not.
         let (sender, mut heard) = mpsc::unbounded_channel();
         let tell: delegate::UpdateSink = Arc::new(move |told| _ = sender.send(told));
-        let work = RunContext { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), tell };
-        let done = self.runtime.spawn(async move { orchestrator.carry_on(work).await });
+        let work = RunContext { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), on_update: tell };
+        let done = self.runtime.spawn(async move { orchestrator.run(work).await });
         while let Some(told) = heard.blocking_recv() {
-            (self.tell)(told);
+            (self.on_delegation)(told);
         }
         let broken =
             |error: tokio::task::JoinError| Err(ToolError::new(ErrorCode::Conflict, format!("it broke off: {error}")));
         let done = self.runtime.block_on(done).unwrap_or_else(broken);
         // A person's line is no node with answers beside it, so the report is kept as if nobody had waited.
         if done.is_ok() && self.is_person(actor)? {
-            self.runtime.block_on(keep_report(actor, delegation, &done))?;
+            self.runtime.block_on(save_report(actor, delegation, &done))?;
         }
         Ok(done?.to_string())
     }
 
     fn tools(&self) -> &[HostTool] {
-        self.commands.tools.tools()
+        self.tool_access.tools.tools()
     }
 
     fn call(&self, name: &str, arguments: &Value) -> Result<String, ToolError> {
-        let toolbox = &self.commands.tools;
+        let toolbox = &self.tool_access.tools;
         let found = toolbox.tools.iter().zip(&toolbox.handlers).find(|(tool, _)| tool.name == name);
         let Some((_, handler)) = found else {
             return Err(ToolError::new(ErrorCode::NotFound, format!("no tool {name}")));
@@ -148,7 +148,7 @@ impl Host for SessionHost {
     }
 
     fn search(&self, asked: &WebSearch<'_>) -> Result<Vec<WebHit>, ToolError> {
-        let Some(searcher) = &self.commands.search else { return NoHost.search(asked) };
+        let Some(searcher) = &self.tool_access.search else { return NoHost.search(asked) };
         self.runtime.block_on(async {
             tokio::select! {
                 hits = searcher.search(asked) => hits,
@@ -162,7 +162,7 @@ impl Host for SessionHost {
     }
 
     fn meaning(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
-        let client = self.runtime.block_on(self.commands.models.embeddings())?;
+        let client = self.runtime.block_on(self.tool_access.models.embeddings())?;
         let embedder = Embedding { runtime: self.runtime.clone(), client };
         let made = recall::embed(actor, &embedder, MISSING).and_then(|_| QueryEmbedding::of(&embedder, question));
         made.inspect_err(|error| tracing::warn!(%error, "recall goes by words alone")).ok()
@@ -171,7 +171,7 @@ impl Host for SessionHost {
     fn summarize(&self, asked: &SummaryRequest<'_>) -> Option<SummaryResponse> {
         self.runtime.block_on(async {
             tokio::select! {
-                summary = summary(&*self.commands.models, asked) => summary,
+                summary = summary(&*self.tool_access.models, asked) => summary,
                 () = tokio::time::sleep(PATIENCE) => None,
                 () = self.cancel.cancelled() => None,
             }
@@ -214,13 +214,13 @@ impl SessionHost {
     }
 
     /// The agent that is to act, in a session of its own at the node.
-    fn seat(&self, caller: &Actor, asked: &ContinueRequest<'_>) -> Result<Actor, OpsError> {
+    fn author_actor(&self, caller: &Actor, asked: &ContinueRequest<'_>) -> Result<Actor, OpsError> {
         let loom = caller.loom();
         let workspace = match caller.session() {
             Some(session) => loom.session(session)?.workspace,
             None => String::new(),
         };
-        seat(loom, asked.author, &workspace, asked.from.id)
+        actor_at(loom, asked.author, &workspace, asked.from.id)
     }
 }
 
@@ -228,7 +228,7 @@ impl SessionHost {
 ///
 /// # Errors
 /// If there is no such node, or the store fails.
-pub fn seat(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<Actor, OpsError> {
+pub fn actor_at(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<Actor, OpsError> {
     let (node, actor) = (loom.node(at)?, loom.actor(agent));
     let filter = SessionFilter {
         workspace: Some(workspace.to_owned()),
@@ -241,7 +241,7 @@ pub fn seat(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<A
     };
     let known = loom.snapshot()?.sessions(&filter)?.pop();
     let session = match known {
-        Some(session) => return seat_in(loom, agent, session.id, at),
+        Some(session) => return actor_in_session(loom, agent, session.id, at),
         None => actor.start_session(workspace, node.tree, Some(at))?,
     };
     Ok(actor.in_session(session))
@@ -251,7 +251,7 @@ pub fn seat(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<A
 ///
 /// # Errors
 /// If there is no such session, the node is in another tree, or the store fails.
-pub fn seat_in(loom: &Loom, agent: &Agent, session: SessionId, at: NodeId) -> Result<Actor, OpsError> {
+pub fn actor_in_session(loom: &Loom, agent: &Agent, session: SessionId, at: NodeId) -> Result<Actor, OpsError> {
     let (session, actor) = (loom.session(session)?, loom.actor(agent));
     if session.position != Some(at) {
         actor.stand(&session, &loom.node(at)?)?;
@@ -270,17 +270,17 @@ pub(super) struct CommandBatch {
     pub(super) scope: TodoScope,
     /// What was answered before in this turn.
     pub(super) before: Vec<CommandResult>,
-    pub(super) hosting: SessionHost,
+    pub(super) host: SessionHost,
 }
 
 impl CommandBatch {
     /// Runs what was asked for, keeps the answers, and tells of both.
     pub(super) fn run(self, index: usize, asked: Vec<ToolRequest>, tell: &ReportSender) {
-        let runner = Executor::new(self.loom.clone(), self.agent.clone(), self.session, &self.hosting);
+        let runner = Executor::new(self.loom.clone(), self.agent.clone(), self.session, &self.host);
         let before = self.before.iter().filter(|outcome| !outcome.failed);
         let before = before.filter_map(|outcome| Some((outcome.line.strip_prefix("→ ")?, outcome.answer.as_str())));
         let runner = runner.in_turn(self.scope).answered(before);
-        let mut runner = runner.inline(self.hosting.commands.inline);
+        let mut runner = runner.inline(self.host.tool_access.max_inline_tokens);
         let wanted: Vec<ExecRequest> = asked.iter().map(|asked| wanted(&runner, asked)).collect();
         let lines: Vec<String> = asked.iter().zip(&wanted).map(|(asked, wanted)| line(asked, wanted)).collect();
         let meant = wanted.clone();
@@ -288,19 +288,19 @@ impl CommandBatch {
         runner.run_each(wanted, &mut |at, reply| {
             // A line over the limit of a batch has no place in it.
             let line = lines.get(at).cloned().unwrap_or_default();
-            if asked.get(at).is_none_or(ToolRequest::wants_answer) {
+            if asked.get(at).is_none_or(ToolRequest::expects_result) {
                 outcomes.push((at, outcome(asked.get(at), &line, reply)));
             }
             // If nobody listens any more, the commands are run all the same: they were asked for.
-            let _ = tell.blocking_send((index, TaskReport::Ran { line, reply: reply.clone() }));
+            let _ = tell.blocking_send((index, TaskReport::CommandRan { line, reply: reply.clone() }));
         });
         let session = runner.session();
         let report = match self.keep(&outcomes, &meant) {
             Ok(()) => {
                 let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
-                TaskReport::Answered { exchange: CommandRound { after: self.after, outcomes }, session }
+                TaskReport::BatchDone { exchange: CommandRound { after: self.after, results: outcomes }, session }
             }
-            Err(error) => TaskReport::Broken(error),
+            Err(error) => TaskReport::BatchFailed(error),
         };
         let _ = tell.blocking_send((index, report));
     }
@@ -382,14 +382,14 @@ fn outcome(asked: Option<&ToolRequest>, line: &str, reply: &CommandReply) -> Com
 fn failure(error: GenerateError) -> ToolError {
     match error {
         GenerateError::Ops(error) => error.into(),
-        GenerateError::Provider(error) => of_provider(&error),
+        GenerateError::Provider(error) => provider_error(&error),
         other => ToolError::new(ErrorCode::ModelError, other.to_string()),
     }
 }
 
 /// A model's failure as a command's answer.
 #[must_use]
-pub fn of_provider(error: &ProviderError) -> ToolError {
+pub fn provider_error(error: &ProviderError) -> ToolError {
     let code = match error.class() {
         ErrorClass::Configuration => ErrorCode::NotConfigured,
         ErrorClass::Cancelled => ErrorCode::Cancelled,

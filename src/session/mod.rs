@@ -18,18 +18,19 @@ mod stream;
 pub mod system;
 
 pub use approval::{Approval, ApprovalRequest, Decision};
-pub use background_delegations::{Background, keep_report};
+pub use background_delegations::{Background, save_report};
 pub use embedding::Embedding;
+pub use futures_util::future::BoxFuture;
 pub use generate::generate;
 pub use generation_metadata::GenerationMetadata;
-pub use generation_stream::{GenerationStream, start};
-pub use host::{Hear, SessionHost, of_provider, seat, seat_in};
+pub use generation_stream::{GenerationStream, spawn};
+pub use host::{ProgressSink, SessionHost, actor_at, actor_in_session, provider_error};
 pub use partial_replies::recover;
 pub use prompt::context_of;
 pub use request::{
-    GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Promise, Searcher, ToolAccess, ToolHandler,
+    GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Searcher, ToolAccess, ToolHandler,
 };
-pub use resume::{Interruption, Resumed, opening, resume};
+pub use resume::{Interruption, ResumedSession, opening, resume};
 pub(crate) use side_conversation::SideConversation;
 pub use stats::{Stats, UsageByKey, UsageTotals, path_stats, stats};
 pub use system::open;

@@ -33,7 +33,8 @@ pub(super) struct PartialReplyHeader {
     pub(super) session: Option<SessionId>,
     /// Whether that stays where it is.
     #[serde(default)]
-    pub(super) stay: bool,
+    #[serde(rename = "stay")]
+    pub(super) keep_position: bool,
 }
 
 /// One stream's file.
@@ -67,7 +68,7 @@ impl PartialReplyFile {
     }
 
     /// Removes the file: its text is a node now, or there is none.
-    pub(super) fn done(self) {
+    pub(super) fn delete(self) {
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(%error, "a draft is left behind; the next start finds its node there");
         }
@@ -75,7 +76,7 @@ impl PartialReplyFile {
 }
 
 /// Whether a process that still runs streams into a session.
-pub(super) fn streams(folder: &Path, session: SessionId) -> bool {
+pub(super) fn is_streaming(folder: &Path, session: SessionId) -> bool {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files.filter_map(|file| File::open(file.path()).ok()).any(|mut file| {
         let busy = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
@@ -137,7 +138,7 @@ fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
     let session = meant.session.map(|id| snapshot.session(id)).transpose()?.flatten();
     drop(snapshot);
     // As if it had been saved when it was cut off; a session that went on elsewhere stays there.
-    let stay = meant.stay || session.as_ref().is_none_or(|session| session.position != Some(meant.parent));
+    let stay = meant.keep_position || session.as_ref().is_none_or(|session| session.position != Some(meant.parent));
     let actor = session.iter().fold(actor.clone(), |actor, session| actor.in_session(session.id));
     let draft = NodeDraft {
         author_type: Some(AuthorType::Model),

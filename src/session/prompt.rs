@@ -14,7 +14,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct TurnProgress<'a> {
     /// What its commands were answered.
-    pub(super) exchanges: &'a [CommandRound],
+    pub(super) rounds: &'a [CommandRound],
     /// Whose plan they work on.
     pub(super) scope: Option<TodoScope>,
 }
@@ -31,16 +31,24 @@ pub(super) fn prompt(
         from,
         versions,
         so_far,
-        since: plan.since,
+        context_start: plan.context_start,
         input: plan.commands.as_ref().map(|_| plan.from),
-        extras: plan.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
+        host_tools: plan.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
     };
-    let options = plan.shown().counted_by(model.reference(), &*actor.loom().snapshot()?).map_err(OpsError::from)?;
+    let options =
+        plan.context_options().calibrated_for(model.reference(), &*actor.loom().snapshot()?).map_err(OpsError::from)?;
     let mut assembled = assembled(actor, &plan.author, &place, options)?;
     // Only what is too long is chosen anew, so that a window that fits stays as it is.
-    if let Some(counted) = counted(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget())) {
+    if let Some(counted) =
+        count_tokens(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget()))
+    {
         let correction = TokenCalibration::counted(assembled.report.total.into(), counted);
-        assembled = self::assembled(actor, &plan.author, &place, context::ContextOptions { correction, ..options })?;
+        assembled = self::assembled(
+            actor,
+            &plan.author,
+            &place,
+            context::ContextOptions { calibration: correction, ..options },
+        )?;
     }
     let prompt = match assembled.prompt {
         context::RenderedPrompt::Text(text) => Prompt::Raw(text),
@@ -50,7 +58,7 @@ pub(super) fn prompt(
 }
 
 /// How many tokens a prompt is by the model's own count, if it counts; what it puts between messages not counted.
-fn counted(model: &dyn Model, prompt: &context::RenderedPrompt) -> Option<u64> {
+fn count_tokens(model: &dyn Model, prompt: &context::RenderedPrompt) -> Option<u64> {
     let texts: Vec<&str> = match prompt {
         context::RenderedPrompt::Text(text) => vec![text],
         context::RenderedPrompt::Messages(messages) => {
@@ -61,7 +69,7 @@ fn counted(model: &dyn Model, prompt: &context::RenderedPrompt) -> Option<u64> {
 }
 
 fn message(message: context::PromptMessage) -> Message {
-    let role = match message.voice {
+    let role = match message.role {
         MessageRole::System => Role::System,
         MessageRole::User => Role::User,
         MessageRole::Assistant => Role::Assistant,
@@ -84,9 +92,9 @@ struct PromptPosition<'a> {
     from: NodeId,
     versions: &'a [NodeId],
     so_far: &'a TurnProgress<'a>,
-    since: Option<NodeId>,
+    context_start: Option<NodeId>,
     input: Option<NodeId>,
-    extras: &'a [crate::arrow::run::HostTool],
+    host_tools: &'a [crate::arrow::run::HostTool],
 }
 
 /// What `author` is shown when `actor` has it continue a node. The session whose state it sees is the actor's own if they
@@ -101,8 +109,14 @@ pub fn context_of(
     versions: &[NodeId],
     options: context::ContextOptions,
 ) -> Result<context::AssembledPrompt, GenerateError> {
-    let place =
-        PromptPosition { from, versions, so_far: &TurnProgress::default(), since: None, input: None, extras: &[] };
+    let place = PromptPosition {
+        from,
+        versions,
+        so_far: &TurnProgress::default(),
+        context_start: None,
+        input: None,
+        host_tools: &[],
+    };
     assembled(actor, author, &place, options)
 }
 
@@ -123,14 +137,14 @@ fn assembled(
     };
     let ask = context::ContextRequest {
         agent: author,
-        to: place.from,
+        leaf: place.from,
         versions: place.versions,
-        since: place.since,
+        first_node: place.context_start,
         session: session.as_ref(),
-        exchanges: place.so_far.exchanges,
+        rounds: place.so_far.rounds,
         scope: place.so_far.scope,
         input: place.input,
-        extras: place.extras,
+        host_tools: place.host_tools,
         options,
         now: loom.now(),
     };

@@ -1,7 +1,8 @@
 //! What to generate, and what is heard of it.
 
-use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +28,7 @@ pub struct GenerateRequest {
     /// Who writes: its system prompt, settings and name are used.
     pub author: Agent,
     /// The node with which what is shown of the path begins; `None`: its root.
-    pub since: Option<NodeId>,
+    pub context_start: Option<NodeId>,
     /// The models; each makes `n` continuations.
     pub models: Vec<Arc<dyn Model>>,
     /// Continuations a model.
@@ -39,13 +40,13 @@ pub struct GenerateRequest {
     /// Ends everything early; what came is saved.
     pub cancel: CancellationToken,
     /// Ends single continuations early, each by the token at its number; what came is saved.
-    pub stops: Vec<CancellationToken>,
+    pub cancel_each: Vec<CancellationToken>,
     /// Where words are kept while they stream, so that [`super::recover`] finds them after a kill; `None`: nowhere.
-    pub drafts: Option<PathBuf>,
+    pub partials_dir: Option<PathBuf>,
     /// What tokens cost, to be kept with each generation.
     pub prices: Prices,
     /// Whether the session's position stays where it is, also with one continuation.
-    pub stay: bool,
+    pub keep_position: bool,
     /// What the author may do by commands; `None`: it only writes words.
     pub commands: Option<ToolAccess>,
 }
@@ -57,17 +58,17 @@ impl GenerateRequest {
         Self {
             from,
             versions: Vec::new(),
-            since: None,
+            context_start: None,
             author,
             models: vec![model],
             n,
             sampling: Sampling::default(),
             context: context::ContextOptions::default(),
             cancel: CancellationToken::new(),
-            stops: Vec::new(),
-            drafts: None,
+            cancel_each: Vec::new(),
+            partials_dir: None,
             prices: Prices::default(),
-            stay: false,
+            keep_position: false,
             commands: None,
         }
     }
@@ -80,7 +81,7 @@ impl GenerateRequest {
     }
 
     /// How much the author is shown: no more than the smallest of the models can read.
-    pub(super) fn shown(&self) -> context::ContextOptions {
+    pub(super) fn context_options(&self) -> context::ContextOptions {
         let windows = self.models.iter().filter_map(|model| u32::try_from(model.window()?).ok());
         let mut options =
             context::ContextOptions { window: windows.fold(self.context.window, u32::min), ..self.context };
@@ -100,10 +101,11 @@ impl GenerateRequest {
         Sampling { temperature, max_tokens: profile.max_tokens, stop, ..Sampling::default() }
     }
 
-    pub(super) fn rules(&self) -> TurnConfig {
-        self.commands
-            .as_ref()
-            .map_or(TurnConfig::words(), |commands| TurnConfig { rounds: commands.rounds, ..TurnConfig::commands() })
+    pub(super) fn turn_config(&self) -> TurnConfig {
+        self.commands.as_ref().map_or(TurnConfig::text_only(), |commands| TurnConfig {
+            rounds: commands.rounds,
+            ..TurnConfig::with_commands()
+        })
     }
 }
 
@@ -121,7 +123,7 @@ pub struct ToolAccess {
     /// What searches the web; `None`: nothing does.
     pub search: Option<Arc<dyn Searcher>>,
     /// Tokens of a command's answer that are shown at once; see [`crate::arrow::run::INLINE`].
-    pub inline: u32,
+    pub max_inline_tokens: u32,
     /// The agents that had this one act, the first one first: none of them may be asked again.
     pub callers: Vec<AgentId>,
     /// What carries delegated work on; `None`: nothing can be delegated.
@@ -135,12 +137,12 @@ impl ToolAccess {
     #[must_use]
     pub fn new(models: Arc<dyn ModelResolver>) -> Self {
         Self {
-            rounds: TurnConfig::ROUNDS,
+            rounds: TurnConfig::DEFAULT_ROUNDS,
             native: false,
             models,
             tools: Arc::default(),
             search: None,
-            inline: INLINE,
+            max_inline_tokens: INLINE,
             callers: Vec::new(),
             orchestrator: None,
             background: Arc::default(),
@@ -148,31 +150,28 @@ impl ToolAccess {
     }
 }
 
-/// A future that can be kept.
-pub type Promise<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
 /// Opens the models of agents.
 pub trait ModelResolver: Send + Sync {
     /// The model of an agent: its own, or the one for those that name none.
     ///
     /// # Errors
     /// If there is none, or it cannot be used; `NOT_CONFIGURED` then, with a hint.
-    fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>>;
+    fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>>;
 
     /// The model whose vectors recall goes by too; `None`: there is none, and it goes by words alone.
-    fn embeddings(&self) -> Promise<'_, Option<Embeddings>> {
+    fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
         Box::pin(async { None })
     }
 
     /// The small model that sums up what is long; `None`: there is none, and first sentences serve.
-    fn summarizer(&self) -> Promise<'_, Option<Arc<dyn Model>>> {
+    fn summarizer(&self) -> BoxFuture<'_, Option<Arc<dyn Model>>> {
         Box::pin(async { None })
     }
 }
 
 /// One model for everybody.
 impl ModelResolver for Arc<dyn Model> {
-    fn open<'a>(&'a self, _: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>> {
+    fn open<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
         Box::pin(async { Ok(Self::clone(self)) })
     }
 }
@@ -183,11 +182,11 @@ pub trait Searcher: Send + Sync {
     ///
     /// # Errors
     /// If the service fails; its key is in no error.
-    fn search<'a>(&'a self, asked: &'a WebSearch<'a>) -> Promise<'a, Result<Vec<WebHit>, ToolError>>;
+    fn search<'a>(&'a self, asked: &'a WebSearch<'a>) -> BoxFuture<'a, Result<Vec<WebHit>, ToolError>>;
 }
 
 /// Runs a tool: arguments that fit its schema in, text or a failure out.
-pub type ToolHandler = Box<dyn Fn(Value) -> Promise<'static, Result<String, ToolError>> + Send + Sync>;
+pub type ToolHandler = Box<dyn Fn(Value) -> BoxFuture<'static, Result<String, ToolError>> + Send + Sync>;
 
 /// Tools of the program around the engine: agents use them by arrow lines and, where that is on, in the provider's way.
 #[derive(Default)]
@@ -254,7 +253,8 @@ pub enum Progress {
         /// Which continuation.
         index: usize,
         /// What.
-        told: DelegationUpdate,
+        #[serde(rename = "told")]
+        update: DelegationUpdate,
     },
     /// The answers of a round are on disk, and the model is asked again.
     Round {
@@ -269,7 +269,8 @@ pub enum Progress {
         index: usize,
     },
     /// The turn ended while items of its plan were open. A note at its last node says so too.
-    LeftOpen {
+    #[serde(rename = "left_open")]
+    TodosLeftOpen {
         /// Which continuation.
         index: usize,
         /// The items.
@@ -309,8 +310,8 @@ pub enum GenerateError {
     Empty,
     /// The plan names no model or no continuation.
     #[error("there is nothing to generate: no model, or none of it")]
-    Nothing,
+    NoContinuations,
     /// Commands are for one continuation of an agent that runs the plan itself, in a session.
     #[error("commands need one continuation, by the agent that runs the plan, in a session")]
-    NotItself,
+    NotOwnSession,
 }

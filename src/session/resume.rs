@@ -18,20 +18,20 @@ const CUT: &str = "This turn was cut off here: its process ended before the repl
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interruption {
     /// Before a word of the reply came: this message has none.
-    Unanswered(NodeId),
+    NoReply(NodeId),
     /// Within the reply: this is it, as far as it came.
-    Within(NodeId),
+    MidReply(NodeId),
     /// After commands of the reply were answered, before it went on from here.
-    Between(NodeId),
+    BetweenRounds(NodeId),
 }
 
 /// A session that goes on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resumed {
+pub struct ResumedSession {
     /// The session: another one than was asked for where that was ended or has run out.
     pub session: Session,
     /// The turn that was open when its process ended.
-    pub cut: Option<Interruption>,
+    pub interruption: Option<Interruption>,
 }
 
 /// Goes on with a session. A turn that was cut off is marked: the note hangs on the last node that was saved, and what
@@ -39,9 +39,9 @@ pub struct Resumed {
 ///
 /// # Errors
 /// [`StoreError::Conflict`] if a process that still runs writes in it; if there is no such session, or the store fails.
-pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<Resumed, OpsError> {
+pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<ResumedSession, OpsError> {
     let loom = actor.loom();
-    if folder.is_some_and(|folder| partial_replies::streams(folder, id)) {
+    if folder.is_some_and(|folder| partial_replies::is_streaming(folder, id)) {
         return Err(StoreError::Conflict("a process that still runs writes in this session".to_owned()).into());
     }
     let old = loom.session(id)?;
@@ -50,7 +50,7 @@ pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<Res
     if let Some((cut, last)) = &cut {
         mark(&actor.clone().in_session(old.id), &old, last, cut)?;
     }
-    Ok(Resumed { session: loom.session(id)?, cut: cut.map(|(cut, _)| cut) })
+    Ok(ResumedSession { session: loom.session(id)?, interruption: cut.map(|(cut, _)| cut) })
 }
 
 /// Turns in which the first words of a person are looked for.
@@ -81,11 +81,13 @@ fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>,
         return Ok(None);
     };
     let cut = match (last.role(), last.kind) {
-        (AuthorType::Human, EdgeKind::Continuation) => Interruption::Unanswered(last.id),
-        (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Interruption::Within(last.id),
-        (AuthorType::Tool, EdgeKind::Tool) => Interruption::Between(position.id),
+        (AuthorType::Human, EdgeKind::Continuation) => Interruption::NoReply(last.id),
+        (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Interruption::MidReply(last.id),
+        (AuthorType::Tool, EdgeKind::Tool) => Interruption::BetweenRounds(position.id),
         // It was asked to do something, and nothing was answered any more.
-        (AuthorType::Model, EdgeKind::Continuation) if last.tool.calls.is_some() => Interruption::Between(last.id),
+        (AuthorType::Model, EdgeKind::Continuation) if last.tool.calls.is_some() => {
+            Interruption::BetweenRounds(last.id)
+        }
         _ => return Ok(None),
     };
     Ok(Some((cut, position)))
@@ -100,7 +102,7 @@ fn mark(actor: &Actor, session: &Session, last: &Node, cut: &Interruption) -> Re
     let mut mutations: Vec<Mutation> =
         held.map(|lease| Mutation::Release { node: lease.node, agent: lease.agent }).collect();
     // A reply that broke off says so itself.
-    if !matches!(cut, Interruption::Within(_)) {
+    if !matches!(cut, Interruption::MidReply(_)) {
         mutations.push(Mutation::Append(Box::new(actor.draft(Parent::Node(last.id), note))));
     }
     if !mutations.is_empty() {

@@ -16,19 +16,19 @@ use crate::{
 /// Where words go, and how.
 pub(super) struct SaveOptions<'a> {
     /// The position that is free for others from now on.
-    pub(super) free: Option<NodeId>,
+    pub(super) release: Option<NodeId>,
     /// Tokens of the prompt, by the estimate.
     pub(super) estimated: u32,
-    pub(super) meant: &'a PartialReplyHeader,
+    pub(super) header: &'a PartialReplyHeader,
     pub(super) prices: &'a Prices,
     /// Whether the session stays where it is.
-    pub(super) stay: bool,
+    pub(super) keep_position: bool,
     /// Whether it is an agent's own turn, which its `undo` does not mean.
-    pub(super) turn: bool,
+    pub(super) is_turn: bool,
 }
 
 /// Keeps with a session which model speaks in it, where that is another one than before; of several none does.
-pub(super) async fn speaks_by(actor: &Actor, models: &[Arc<dyn Model>]) -> Result<(), GenerateError> {
+pub(super) async fn record_session_model(actor: &Actor, models: &[Arc<dyn Model>]) -> Result<(), GenerateError> {
     let (Some(id), [model]) = (actor.session(), models) else { return Ok(()) };
     let reference = model.reference();
     if actor.loom().session(id)?.model.as_deref() != Some(reference) {
@@ -41,7 +41,7 @@ pub(super) async fn speaks_by(actor: &Actor, models: &[Arc<dyn Model>]) -> Resul
 
 /// Saves what was said; returns its node when it is on disk.
 pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<'_>) -> Result<Node, GenerateError> {
-    let SaveOptions { meant, prices, .. } = saving;
+    let SaveOptions { header: meant, prices, .. } = saving;
     let finish = said.finish.as_ref();
     let interrupted = said.interrupted || finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
     let usage = finish.and_then(|f| f.usage);
@@ -58,14 +58,14 @@ pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<
         tool: ToolCallFields { calls: calls.and_then(|calls| Json::parse(calls).ok()), ..ToolCallFields::default() },
         interrupted,
         provenance: envelope.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
-        stay: saving.stay,
-        ..NodeDraft::text(said.words)
+        stay: saving.keep_position,
+        ..NodeDraft::text(said.text)
     };
     let mut new = actor.draft(Parent::Node(meant.parent), draft);
     (new.id, new.author) = (meant.node, meant.author);
-    let op = if saving.turn { Op::Turn } else { Op::Generate };
+    let op = if saving.is_turn { Op::Turn } else { Op::Generate };
     let mut mutations = vec![Mutation::Append(Box::new(new))];
-    mutations.extend(saving.free.map(|node| Mutation::Release { node, agent: meant.author }));
+    mutations.extend(saving.release.map(|node| Mutation::Release { node, agent: meant.author }));
     mutations.extend(usage.map(|usage| Mutation::Reckon {
         model: reference.clone(),
         estimated: saving.estimated.into(),
@@ -77,7 +77,7 @@ pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<
 }
 
 /// Notes at a turn's last node what of its plan stayed open.
-pub(super) fn note_open(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
+pub(super) fn append_open_todos_note(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
     let named: Vec<String> = todos.iter().map(todo_name).collect();
     let draft = NodeDraft {
         kind: Some(EdgeKind::Annotation),

@@ -57,12 +57,18 @@ impl SideConversation {
             author: self.author.id(),
             reference: self.model.reference().to_owned(),
             session: self.actor.session(),
-            stay: true,
+            keep_position: true,
         };
         let estimated = self.said.iter().map(|message| estimated_tokens(&message.text())).sum();
-        let saving = SaveOptions { free: None, estimated, meant: &meant, prices: &self.prices, stay: true, turn: true };
-        let said =
-            RoundOutput { words: answer, raw: None, calls: Vec::new(), finish: Some(finish), interrupted: false };
+        let saving = SaveOptions {
+            release: None,
+            estimated,
+            header: &meant,
+            prices: &self.prices,
+            keep_position: true,
+            is_turn: true,
+        };
+        let said = RoundOutput { text: answer, raw: None, calls: Vec::new(), finish: Some(finish), interrupted: false };
         let node = save(&self.actor, said, &saving).await?;
         self.said.push(Message::assistant(&node.content));
         self.at = node.id;

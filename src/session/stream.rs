@@ -14,7 +14,7 @@ use crate::{
 pub(super) type ReportSender = mpsc::Sender<(usize, super::generate::TaskReport)>;
 
 /// Has single continuations of so many end when they are stopped.
-pub(super) fn mind(stops: &[CancellationToken], seats: usize, tell: &ReportSender) {
+pub(super) fn forward_cancellation(stops: &[CancellationToken], seats: usize, tell: &ReportSender) {
     for (index, stop) in stops.iter().take(seats).cloned().enumerate() {
         let tell = tell.clone();
         tokio::spawn(async move {
@@ -30,9 +30,9 @@ pub(super) fn mind(stops: &[CancellationToken], seats: usize, tell: &ReportSende
 /// One request to a model, for the seats in `wanted`, with what stops each of their streams.
 pub(super) struct ModelRequestTask {
     pub(super) model: Arc<dyn Model>,
-    pub(super) lanes: Arc<Semaphore>,
+    pub(super) request_permits: Arc<Semaphore>,
     pub(super) request: Request,
-    pub(super) wanted: Range<usize>,
+    pub(super) slots: Range<usize>,
     pub(super) stops: Vec<CancellationToken>,
     /// Stops all of it.
     pub(super) cancel: CancellationToken,
@@ -44,16 +44,16 @@ impl ModelRequestTask {
         let lane = tokio::select! {
             biased;
             // The semaphore is never closed; were it, the request would simply not wait.
-            lane = Arc::clone(&self.lanes).acquire_owned() => lane.ok().map(Arc::new),
+            lane = Arc::clone(&self.request_permits).acquire_owned() => lane.ok().map(Arc::new),
             () = self.cancel.cancelled() => {
-                for index in self.wanted {
-                    let _ = tell.send((index, TurnInput::Broke(ProviderError::Cancelled).into())).await;
+                for index in self.slots {
+                    let _ = tell.send((index, TurnInput::StreamFailed(ProviderError::Cancelled).into())).await;
                 }
                 return;
             }
         };
-        let replies = self.model.stream_several(self.request, self.wanted.len());
-        for ((index, generation), stop) in self.wanted.zip(replies).zip(self.stops) {
+        let replies = self.model.stream_several(self.request, self.slots.len());
+        for ((index, generation), stop) in self.slots.zip(replies).zip(self.stops) {
             tokio::spawn(run(index, generation, stop, tell.clone(), lane.clone()));
         }
     }
@@ -85,10 +85,13 @@ async fn run(
                     return;
                 }
             }
-            Some(Ok(StreamEvent::Done(finish))) => break TurnInput::Ended(finish),
-            Some(Err(error)) => break TurnInput::Broke(error),
+            Some(Ok(StreamEvent::Done(finish))) => break TurnInput::StreamEnded(finish),
+            Some(Err(error)) => break TurnInput::StreamFailed(error),
             None => {
-                break TurnInput::Ended(Finish { total: started.elapsed(), ..Finish::new(FinishReason::Interrupted) });
+                break TurnInput::StreamEnded(Finish {
+                    total: started.elapsed(),
+                    ..Finish::new(FinishReason::Interrupted)
+                });
             }
         }
     };

@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::message::{BackgroundEvent, BackgroundReport};
-use crate::session::{Approval, ApprovalRequest, Decision, Promise};
+use crate::session::{Approval, ApprovalRequest, BoxFuture, Decision};
 
 /// Asks on the screen that it was given to in a [`super::Setup`]. Before that, and after, everything is refused.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +62,7 @@ impl Drop for PendingApproval<'_> {
 }
 
 impl Approval for ApprovalQueue {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
             let answer = {
                 let mut desk = self.desk();

@@ -20,7 +20,7 @@ use crate::{
     arrow::{self, Event, run::Executor},
     id::SessionId,
     ops::OpsError,
-    session::{Progress, SessionHost, seat, seat_in},
+    session::{Progress, SessionHost, actor_at, actor_in_session},
 };
 
 /// What is told of an errand while it runs.
@@ -105,8 +105,8 @@ fn run(
     tell: UnboundedSender<BackgroundReport>,
 ) -> Result<WriteResult, OpsError> {
     let actor = match session {
-        Some(session) => seat_in(&setup.loom, &setup.agent, session, errand.from)?,
-        None => seat(&setup.loom, &setup.agent, &setup.workspace, errand.from)?,
+        Some(session) => actor_in_session(&setup.loom, &setup.agent, session, errand.from)?,
+        None => actor_at(&setup.loom, &setup.agent, &setup.workspace, errand.from)?,
     };
     let session = actor.session().ok_or_else(|| OpsError::Invalid("there is no session".to_owned()))?;
     let told = Arc::new(CommandProgress { number: errand.number, tell, columns: Mutex::default() });
@@ -115,13 +115,13 @@ fn run(
     let hosting = SessionHost {
         runtime,
         agent: setup.agent.id(),
-        commands,
+        tool_access: commands,
         context: setup.context,
-        drafts: setup.drafts.clone(),
+        partials_dir: setup.drafts.clone(),
         prices: setup.prices.clone(),
         cancel,
-        tell: Arc::new(move |told| delegated.hears(Progress::Delegated { index: 0, told })),
-        hear: Arc::new(move |progress| hears.hears(progress)),
+        on_delegation: Arc::new(move |told| delegated.hears(Progress::Delegated { index: 0, update: told })),
+        on_progress: Arc::new(move |progress| hears.hears(progress)),
     };
     let mut runner = Executor::new(setup.loom.clone(), setup.agent.clone(), session, &hosting);
     let mut lines: Vec<String> = arrow::scan(&errand.text)

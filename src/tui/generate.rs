@@ -13,7 +13,7 @@ use super::{
 use crate::{
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
-    session::{GenerateError, GenerateRequest, Progress, ToolAccess, seat, seat_in, start},
+    session::{GenerateError, GenerateRequest, Progress, ToolAccess, actor_at, actor_in_session, spawn},
     types::{Agent, Permission},
 };
 
@@ -132,21 +132,21 @@ async fn carry_out(
     ));
     let plan = GenerateRequest {
         from: job.from,
-        since: None,
+        context_start: None,
         versions: job.versions.clone(),
         author,
         n: job.n,
         context: setup.context,
         cancel: stops.all,
-        stops: stops.each,
-        drafts: setup.drafts.clone(),
+        cancel_each: stops.each,
+        partials_dir: setup.drafts.clone(),
         prices: setup.prices.clone(),
-        stay: !acts,
+        keep_position: !acts,
         commands: acts.then(|| commands(setup, job)),
         models,
         sampling: crate::provider::Sampling::default(),
     };
-    let mut running = start(actor.clone(), plan);
+    let mut running = spawn(actor.clone(), plan);
     while let Some(progress) = running.next().await {
         if let Some(growing) = heard(progress) {
             say(growing);
@@ -181,13 +181,13 @@ fn actor(
 ) -> Result<Actor, OpsError> {
     if acts {
         if let Some(with) = &job.with {
-            return seat_in(&setup.loom, author, with.session, job.from);
+            return actor_in_session(&setup.loom, author, with.session, job.from);
         }
-        return seat(&setup.loom, author, &setup.workspace, job.from);
+        return actor_at(&setup.loom, author, &setup.workspace, job.from);
     }
     match session {
         Some(session) => Ok(setup.loom.actor(&setup.agent).in_session(session)),
-        None => seat(&setup.loom, &setup.agent, &setup.workspace, job.from),
+        None => actor_at(&setup.loom, &setup.agent, &setup.workspace, job.from),
     }
 }
 
@@ -210,7 +210,7 @@ pub(super) fn heard(progress: Progress) -> Option<GenerationEvent> {
         Progress::OutOfRounds { index } => {
             GenerationEvent::Failed(index, "it asked for more rounds than it has".to_owned(), None)
         }
-        Progress::Delegated { index, told } => GenerationEvent::Noted(index, delegation_lines::line(&told)?),
-        Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
+        Progress::Delegated { index, update: told } => GenerationEvent::Noted(index, delegation_lines::line(&told)?),
+        Progress::Round { .. } | Progress::TodosLeftOpen { .. } => return None,
     })
 }

@@ -295,12 +295,10 @@ impl WriteThread {
         self.at(go)?;
         let answers = agent.profile.kind == AgentKind::Model;
         let with = answers.then(|| Responder { name: agent.name().to_owned(), session: session.id });
-        let said = match &resumed.cut {
-            Some(Interruption::Unanswered(_)) => {
-                "this was not answered: its process ended before a word came".to_owned()
-            }
-            Some(Interruption::Within(_)) => "this was cut off within the reply: its process ended".to_owned(),
-            Some(Interruption::Between(_)) => {
+        let said = match &resumed.interruption {
+            Some(Interruption::NoReply(_)) => "this was not answered: its process ended before a word came".to_owned(),
+            Some(Interruption::MidReply(_)) => "this was cut off within the reply: its process ended".to_owned(),
+            Some(Interruption::BetweenRounds(_)) => {
                 "this was cut off between two rounds of commands: its process ended".to_owned()
             }
             None if answers => format!("{} goes on from here", agent.name()),

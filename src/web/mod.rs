@@ -24,7 +24,7 @@ use self::page::PageFetcher;
 use crate::{
     arrow::run::{ErrorCode, ToolError, WebHit, WebSearch},
     provider::Secret,
-    session::{Promise, Searcher},
+    session::{BoxFuture, Searcher},
     types::first_words,
 };
 
@@ -143,7 +143,7 @@ impl Web {
 }
 
 impl Searcher for Web {
-    fn search<'a>(&'a self, asked: &'a WebSearch<'a>) -> Promise<'a, Result<Vec<WebHit>, ToolError>> {
+    fn search<'a>(&'a self, asked: &'a WebSearch<'a>) -> BoxFuture<'a, Result<Vec<WebHit>, ToolError>> {
         Box::pin(self.search(asked))
     }
 }

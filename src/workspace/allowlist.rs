@@ -22,7 +22,7 @@ pub struct Allowlist {
 impl Allowlist {
     /// Nothing: everything that changes something is asked about.
     #[must_use]
-    pub fn nothing() -> Self {
+    pub fn deny_all() -> Self {
         Self::default()
     }
 
@@ -42,7 +42,7 @@ impl Allowlist {
 
     /// Whether a command is run unasked.
     #[must_use]
-    pub fn command(&self, command: &str) -> bool {
+    pub fn allows_command(&self, command: &str) -> bool {
         let command = command.trim();
         self.commands.iter().any(|pattern| fits(pattern, command))
     }
@@ -50,7 +50,7 @@ impl Allowlist {
     /// Whether a file, named by its path from the folder, is changed unasked. What `.git` holds never is: it says which
     /// programs git runs.
     #[must_use]
-    pub fn file(&self, path: &Path) -> bool {
+    pub fn allows_file(&self, path: &Path) -> bool {
         let hidden = path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
         !hidden && self.files.is_match(path)
     }
@@ -142,16 +142,16 @@ fn fits(pattern: &str, command: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn allowed(commands: &[&str], files: &[&str]) -> Allowed {
+    fn allowed(commands: &[&str], files: &[&str]) -> Allowlist {
         let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
-        Allowed::new(&owned(commands), &owned(files)).unwrap()
+        Allowlist::new(&owned(commands), &owned(files)).unwrap()
     }
 
     #[test]
     fn a_star_is_any_words_and_no_other_command() {
         let allowed = allowed(&["cargo test*", "git status", "ls * src", "make *"], &[]);
         for command in ["cargo test", " cargo test --lib 'a b' ", "git status", "ls a src", "make all"] {
-            assert!(allowed.command(command), "{command}");
+            assert!(allowed.allows_command(command), "{command}");
         }
         for command in [
             "cargo build",
@@ -170,9 +170,9 @@ mod tests {
             "ls -l; rm src",
             "",
         ] {
-            assert!(!allowed.command(command), "{command}");
+            assert!(!allowed.allows_command(command), "{command}");
         }
-        assert!(!Allowlist::nothing().command("ls"));
+        assert!(!Allowlist::deny_all().allows_command("ls"));
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             "git diff --stat HEAD",
             "cp src/a.rs out",
         ] {
-            assert!(allowed.command(command), "{command}");
+            assert!(allowed.allows_command(command), "{command}");
         }
         for command in [
             "git log -1 --output=.git/hooks/post-checkout --format='#!/bin/sh'",
@@ -218,7 +218,7 @@ mod tests {
             "make CC=./wrap all",
             "x --output",
         ] {
-            assert!(!allowed.command(command), "{command}");
+            assert!(!allowed.allows_command(command), "{command}");
         }
     }
 
@@ -226,14 +226,16 @@ mod tests {
     fn files_are_allowed_by_globs_and_git_never() {
         let allowed = allowed(&[], &["src/**", "./docs/*.md"]);
         for path in ["src/a.rs", "src/deep/er/b.rs", "docs/a.md"] {
-            assert!(allowed.file(Path::new(path)), "{path}");
+            assert!(allowed.allows_file(Path::new(path)), "{path}");
         }
         for path in ["Cargo.toml", "docs/deep/a.md", "docs/a.txt", "srcs/a"] {
-            assert!(!allowed.file(Path::new(path)), "{path}");
+            assert!(!allowed.allows_file(Path::new(path)), "{path}");
         }
         let all = self::allowed(&[], &["**"]);
         assert!(
-            all.file(Path::new("a")) && !all.file(Path::new(".git/config")) && !all.file(Path::new("x/.Git/hooks/y"))
+            all.allows_file(Path::new("a"))
+                && !all.allows_file(Path::new(".git/config"))
+                && !all.allows_file(Path::new("x/.Git/hooks/y"))
         );
         assert!(Allowlist::new(&[], &["a[".to_owned()]).is_err());
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     arrow::run::{ErrorCode, ToolError},
-    session::Promise,
+    session::BoxFuture,
     types::Permission,
 };
 
@@ -54,7 +54,7 @@ pub struct ProcessResult {
     pub text: String,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let CommandParams { command, seconds } = arguments(given)?;
         Ok(hand.run(command, seconds.map(Duration::from_secs)).await?.text)
@@ -72,7 +72,7 @@ impl AgentFiles {
         if command.is_empty() || command.contains('\0') {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "there is no command"));
         }
-        if !self.shared.settings.allowed.command(&command) {
+        if !self.state.settings.allowlist.allows_command(&command) {
             let (what, detail) = match command.lines().count() {
                 1 => (command.clone(), String::new()),
                 count => (format!("a command of {}", lines(count)), command.clone()),
@@ -88,11 +88,11 @@ impl AgentFiles {
         command: String,
         time: Option<Duration>,
     ) -> Result<ProcessResult, ToolError> {
-        let time = time.unwrap_or(self.shared.settings.time).clamp(Duration::from_secs(1), LONGEST);
+        let time = time.unwrap_or(self.state.settings.timeout).clamp(Duration::from_secs(1), LONGEST);
         let waited = Arc::new(());
         let waiting = Arc::downgrade(&waited);
         let ended = blocking(move || {
-            let environment = &self.shared.settings.environment;
+            let environment = &self.state.settings.environment;
             process::run(&command, self.root().path(), environment, time, &waiting)
                 .map_err(|error| ToolError::new(ErrorCode::Conflict, format!("the command cannot be run: {error}")))
         });
@@ -104,16 +104,16 @@ impl AgentFiles {
 
 fn said(ended: CommandOutcome, time: Duration) -> ProcessResult {
     let (code, mut text) = match ended.end {
-        ExitReason::Itself { status, left } => {
+        ExitReason::Exited { status, left } => {
             let left = if left { " · what it left running was stopped" } else { "" };
             match status.code() {
                 Some(code) => (Some(code), format!("exit {code}{left}")),
                 None => (None, format!("exit none · {}{left}", signal(status))),
             }
         }
-        ExitReason::Late => (None, format!("exit none · stopped after {} s", time.as_secs())),
-        ExitReason::Flood => (None, "exit none · stopped, it printed too much".to_owned()),
-        ExitReason::Unwanted => (None, "exit none · stopped".to_owned()),
+        ExitReason::TimedOut => (None, format!("exit none · stopped after {} s", time.as_secs())),
+        ExitReason::OutputLimit => (None, "exit none · stopped, it printed too much".to_owned()),
+        ExitReason::Cancelled => (None, "exit none · stopped".to_owned()),
     };
     let output = ended.output.text();
     text.push_str(if output.is_empty() { " · no output" } else { "\n" });

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, root, write::diff};
+use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, reread_hint, root, write::diff};
 use crate::{
     arrow::run::{ErrorCode, ToolError},
-    session::Promise,
+    session::BoxFuture,
     types::Permission,
 };
 
@@ -43,36 +43,37 @@ struct EditParams {
     new: String,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let wanted: EditParams = arguments(given)?;
         let looker = Arc::clone(&hand);
         let edit = blocking(move || {
-            let path = looker.root().real(&looker.root().inside(&wanted.path)?)?;
+            let path = looker.root().canonical(&looker.root().resolve(&wanted.path)?)?;
             let before = looker.root().content(&path)?;
-            let note = match looker.last_seen(&path) {
+            let note = match looker.last_read_hash(&path) {
                 Some(seen) if seen != before.hash => {
-                    let by = looker.other(&path, &before);
+                    let by = looker.modified_by(&path, &before);
                     format!(" · {} had changed it since you saw it", by.as_deref().unwrap_or("somebody"))
                 }
                 _ => String::new(),
             };
-            let name = root::shown(&path);
+            let name = root::display_path(&path);
             let Ok(text) = String::from_utf8(before.bytes) else {
                 let message = format!("{name} is not UTF-8, so it cannot be edited as text");
                 return Err(ToolError::new(ErrorCode::Conflict, message));
             };
-            let (after, line) = replaced(&text, &wanted.old, &wanted.new)
-                .map_err(|why| ToolError::new(ErrorCode::Conflict, format!("{name}: {why}")).hint(again(&path)))?;
+            let (after, line) = replaced(&text, &wanted.old, &wanted.new).map_err(|why| {
+                ToolError::new(ErrorCode::Conflict, format!("{name}: {why}")).hint(reread_hint(&path))
+            })?;
             Ok(Edit { path, name, hash: before.hash, before: text, after, line, note })
         })
         .await?;
         let Edit { path, name, hash, before, after, line, note } = edit;
-        if !hand.shared.settings.allowed.file(&path) {
+        if !hand.state.settings.allowlist.allows_file(&path) {
             hand.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
         }
         let counts = (before.lines().count(), after.lines().count());
-        blocking(move || hand.put(&path, Some(hash), after.as_bytes())).await?;
+        blocking(move || hand.write_if_unchanged(&path, Some(hash), after.as_bytes())).await?;
         let length = match counts {
             (before, after) if before == after => String::new(),
             (before, after) => format!(" · {} now, before {before}", super::lines(after)),

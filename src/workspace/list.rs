@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, root,
+    AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, root,
     walk::{self, Deadline},
 };
-use crate::{arrow::run::escape::count, session::Promise, types::Permission};
+use crate::{arrow::run::escape::count, session::BoxFuture, types::Permission};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "list_files",
@@ -40,7 +40,7 @@ struct ListParams {
     files: Option<String>,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let wanted: ListParams = arguments(given)?;
         let (patience, _waiting) = Deadline::begin();
@@ -51,7 +51,7 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
 fn list(hand: &AgentFiles, wanted: &ListParams, patience: &Deadline) -> Answer {
     let start = walk::start(hand.root(), wanted.path.as_deref())?;
     let found = walk::files(hand.root(), &start, wanted.files.as_deref(), patience)?;
-    let place = walk::place(&start);
+    let place = walk::display_folder(&start);
     let more = if found.cut { " or more" } else { "" };
     let mut text = format!("{place} · {}{more}", count(found.files.len() as u64, "file"));
     let base = if start == Path::new(".") { 0 } else { start.components().count() };
@@ -60,7 +60,7 @@ fn list(hand: &AgentFiles, wanted: &ListParams, patience: &Deadline) -> Answer {
     let folded_away = lines.as_ref().is_some_and(|lines| lines.len() < found.files.len());
     let lines = lines.unwrap_or_else(|| folded(&found.files, base + 1));
     for (at, line) in lines.iter().enumerate() {
-        if text.len() > ANSWER {
+        if text.len() > MAX_ANSWER_BYTES {
             text.push_str(&format!("\n… {} more; name a path, or files by a glob", lines.len() - at));
             return Ok(text);
         }
@@ -74,7 +74,7 @@ fn list(hand: &AgentFiles, wanted: &ListParams, patience: &Deadline) -> Answer {
 }
 
 fn fits(lines: &[String]) -> bool {
-    lines.iter().map(|line| line.len() + 1).sum::<usize>() <= ANSWER
+    lines.iter().map(|line| line.len() + 1).sum::<usize>() <= MAX_ANSWER_BYTES
 }
 
 /// The paths, with what is deeper than `depth` as counts of its folders.
@@ -86,8 +86,8 @@ fn folded(files: &[PathBuf], depth: usize) -> Vec<String> {
         *folders.entry(kept).or_default() += u64::from(deep);
     }
     let line = |(path, inside): (PathBuf, u64)| match inside {
-        0 => root::shown(&path),
-        inside => format!("{}/ ({})", root::shown(&path), count(inside, "file")),
+        0 => root::display_path(&path),
+        inside => format!("{}/ ({})", root::display_path(&path), count(inside, "file")),
     };
     folders.into_iter().map(line).collect()
 }

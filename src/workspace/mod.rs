@@ -44,12 +44,12 @@ use self::root::{FileContent, SandboxDir};
 pub use self::{allowlist::Allowlist, command::ProcessResult, environment::Environment};
 use crate::{
     arrow::run::{ErrorCode, HostTool, ToolError},
-    session::{Approval, ApprovalRequest, HostTools, Promise, ToolHandler},
+    session::{Approval, ApprovalRequest, BoxFuture, HostTools, ToolHandler},
     types::Permission,
 };
 
 /// Bytes of an answer, about: what is longer is cut by the tool, which knows how the rest is asked for.
-const ANSWER: usize = 10_000;
+const MAX_ANSWER_BYTES: usize = 10_000;
 
 /// A tool as the table has it.
 struct WorkspaceTool {
@@ -57,7 +57,7 @@ struct WorkspaceTool {
     description: &'static str,
     permission: Permission,
     parameters: fn() -> Value,
-    run: fn(Arc<AgentFiles>, Value) -> Promise<'static, Answer>,
+    run: fn(Arc<AgentFiles>, Value) -> BoxFuture<'static, Answer>,
 }
 
 type Answer = Result<String, ToolError>;
@@ -73,21 +73,21 @@ pub struct Workspace(Arc<WorkspaceState>);
 #[derive(Clone)]
 pub struct WorkspaceSettings {
     /// What is done unasked.
-    pub allowed: Allowlist,
+    pub allowlist: Allowlist,
     /// Who is asked.
     pub approval: Arc<dyn Approval>,
     /// What commands find in their environment.
     pub environment: Environment,
     /// How long a command may take that asks for no time of its own.
-    pub time: Duration,
+    pub timeout: Duration,
 }
 
 impl WorkspaceSettings {
     /// The usual: everything that changes something is asked about; commands have two minutes and an empty environment.
     #[must_use]
     pub fn new(approval: Arc<dyn Approval>) -> Self {
-        let (allowed, environment) = (Allowlist::nothing(), Environment::default());
-        Self { allowed, approval, environment, time: Duration::from_secs(120) }
+        let (allowed, environment) = (Allowlist::deny_all(), Environment::default());
+        Self { allowlist: allowed, approval, environment, timeout: Duration::from_secs(120) }
     }
 }
 
@@ -128,7 +128,7 @@ impl Workspace {
     /// The tools for one agent at work, named for the others.
     #[must_use]
     pub fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)> {
-        let hand = self.hand(who);
+        let hand = self.agent_files(who);
         let made = TOOLS.iter().map(|tool| {
             let (run, hand) = (tool.run, Arc::clone(&hand));
             let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&hand), arguments));
@@ -143,8 +143,8 @@ impl Workspace {
         made.collect()
     }
 
-    fn hand(&self, who: &str) -> Arc<AgentFiles> {
-        Arc::new(AgentFiles { shared: Arc::clone(&self.0), who: who.to_owned(), seen: Mutex::default() })
+    fn agent_files(&self, who: &str) -> Arc<AgentFiles> {
+        Arc::new(AgentFiles { state: Arc::clone(&self.0), agent: who.to_owned(), seen: Mutex::default() })
     }
 
     /// Runs a command as the tool `run_command` does, asking like that.
@@ -152,14 +152,14 @@ impl Workspace {
     /// # Errors
     /// If it was refused, or cannot be started. How it ended is none.
     pub async fn run(&self, who: &str, command: &str, time: Option<Duration>) -> Result<ProcessResult, ToolError> {
-        self.hand(who).run(command.to_owned(), time).await
+        self.agent_files(who).run(command.to_owned(), time).await
     }
 
     /// A toolbox of nothing else.
     ///
     /// # Errors
     /// Never, as long as the table's names are names.
-    pub fn toolbox(&self, who: &str) -> Result<HostTools, String> {
+    pub fn host_tools(&self, who: &str) -> Result<HostTools, String> {
         self.tools(who).into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler))
     }
 
@@ -183,58 +183,59 @@ impl WorkspaceState {
 
 /// One agent's hands in the folder.
 struct AgentFiles {
-    shared: Arc<WorkspaceState>,
-    who: String,
+    state: Arc<WorkspaceState>,
+    agent: String,
     /// The files that it saw, as they were then.
     seen: Mutex<HashMap<PathBuf, blake3::Hash>>,
 }
 
 impl AgentFiles {
     fn root(&self) -> &SandboxDir {
-        &self.shared.root
+        &self.state.root
     }
 
-    fn saw(&self, path: &Path, hash: blake3::Hash) {
+    fn record_read(&self, path: &Path, hash: blake3::Hash) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), hash);
     }
 
-    fn last_seen(&self, path: &Path) -> Option<blake3::Hash> {
+    fn last_read_hash(&self, path: &Path) -> Option<blake3::Hash> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
     }
 
     /// Who else made a file what it is now, as far as that is known.
-    fn other(&self, path: &Path, now: &FileContent) -> Option<String> {
-        let files = self.shared.files();
-        files.get(path).filter(|known| known.hash == now.hash && known.by != self.who).map(|known| known.by.clone())
+    fn modified_by(&self, path: &Path, now: &FileContent) -> Option<String> {
+        let files = self.state.files();
+        files.get(path).filter(|known| known.hash == now.hash && known.by != self.agent).map(|known| known.by.clone())
     }
 
     /// Asks whether something may be done.
     async fn ask(&self, tool: &WorkspaceTool, subject: &str, what: String, detail: String) -> Result<(), ToolError> {
-        let asking = ApprovalRequest { tool: tool.name.to_owned(), subject: subject.to_owned(), what, detail };
-        self.shared.settings.approval.ask(&asking).await.granted()
+        let asking =
+            ApprovalRequest { tool: tool.name.to_owned(), subject: subject.to_owned(), summary: what, details: detail };
+        self.state.settings.approval.ask(&asking).await.into_result()
     }
 
     /// Puts bytes at a path that has `before` in it, whose change was agreed to; what came in between stays.
-    fn put(&self, path: &Path, before: Option<blake3::Hash>, bytes: &[u8]) -> Result<(), ToolError> {
+    fn write_if_unchanged(&self, path: &Path, before: Option<blake3::Hash>, bytes: &[u8]) -> Result<(), ToolError> {
         // Held from the last look to the change: of two hands, one sees what the other did.
-        let mut files = self.shared.files();
+        let mut files = self.state.files();
         let now = self.root().content_if_any(path)?.map(|content| content.hash);
         if now != before {
-            let message = format!("{} was changed at the same moment; nothing was written", root::shown(path));
-            return Err(ToolError::new(ErrorCode::Conflict, message).hint(again(path)));
+            let message = format!("{} was changed at the same moment; nothing was written", root::display_path(path));
+            return Err(ToolError::new(ErrorCode::Conflict, message).hint(reread_hint(path)));
         }
-        let hash = self.root().put(path, bytes)?;
+        let hash = self.root().replace_file(path, bytes)?;
         let created = before.is_none() || files.get(path).is_some_and(|known| known.created);
-        files.insert(path.to_owned(), KnownFile { hash, by: self.who.clone(), created });
+        files.insert(path.to_owned(), KnownFile { hash, by: self.agent.clone(), created });
         drop(files);
-        self.saw(path, hash);
+        self.record_read(path, hash);
         Ok(())
     }
 }
 
 /// How a file is seen as it is now.
-fn again(path: &Path) -> String {
-    format!("→ read_file path:\"{}\"", root::shown(path))
+fn reread_hint(path: &Path) -> String {
+    format!("→ read_file path:\"{}\"", root::display_path(path))
 }
 
 /// The arguments of a call. They fit the schema already.

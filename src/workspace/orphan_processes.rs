@@ -9,7 +9,7 @@ use std::{fs, io, time::Duration};
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
 
-use super::process::MARK;
+use super::process::MARKER_VARIABLE;
 
 /// How often is looked at the most, as something may fork while it is looked for, and how long is waited in between.
 const LOOKS: usize = 100;
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Kills what has this mark and is not in the group any more; whether there was something.
 pub(super) fn stop(mark: &str, group: Pid) -> bool {
-    let wanted = format!("{MARK}={mark}");
+    let wanted = format!("{MARKER_VARIABLE}={mark}");
     let mut stopped = false;
     for _ in 0..LOOKS {
         let seen = look(&wanted, group);

@@ -23,7 +23,7 @@ use super::environment::Environment;
 use super::orphan_processes::stop as strays;
 
 /// The variable that marks what a command begins: children have it wherever they go.
-pub(super) const MARK: &str = "LOOM_COMMAND";
+pub(super) const MARKER_VARIABLE: &str = "LOOM_COMMAND";
 
 /// Bytes of output that are kept of its beginning and of its end.
 const HEAD: usize = 3_000;
@@ -39,13 +39,13 @@ const GRACE: Duration = Duration::from_millis(300);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExitReason {
     /// By itself; whether it left something running that was stopped.
-    Itself { status: ExitStatus, left: bool },
+    Exited { status: ExitStatus, left: bool },
     /// It took longer than it may.
-    Late,
+    TimedOut,
     /// It printed more than it may.
-    Flood,
+    OutputLimit,
     /// Nobody waits for it any more.
-    Unwanted,
+    Cancelled,
 }
 
 /// What came of a command.
@@ -109,7 +109,7 @@ pub(super) fn run(
     let (mut reader, writer) = io::pipe()?;
     let mut child = {
         let mut shell = shell(command);
-        shell.current_dir(folder).env_clear().envs(environment.variables()).env(MARK, &mark);
+        shell.current_dir(folder).env_clear().envs(environment.variables()).env(MARKER_VARIABLE, &mark);
         shell.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         shell.spawn()?
         // The shell's own ends of the pipe go here; otherwise it would never be at its end.
@@ -131,16 +131,16 @@ pub(super) fn run(
     let (mut output, mut ended, mut open) = (CapturedOutput::default(), None, true);
     let stopped = loop {
         if waiting.strong_count() == 0 {
-            break Some(ExitReason::Unwanted);
+            break Some(ExitReason::Cancelled);
         }
         if Instant::now() >= until {
-            break Some(ExitReason::Late);
+            break Some(ExitReason::TimedOut);
         }
         match chunks.recv_timeout(TICK) {
             Ok(chunk) => {
                 output.push(&chunk);
                 if output.all > FLOOD {
-                    break Some(ExitReason::Flood);
+                    break Some(ExitReason::OutputLimit);
                 }
                 continue;
             }
@@ -157,7 +157,7 @@ pub(super) fn run(
     };
     let strays = stop(&mut child, &mark);
     let status = child.wait()?;
-    Ok(CommandOutcome { end: stopped.unwrap_or(ExitReason::Itself { status, left: open || strays }), output })
+    Ok(CommandOutcome { end: stopped.unwrap_or(ExitReason::Exited { status, left: open || strays }), output })
 }
 
 #[cfg(unix)]

@@ -11,10 +11,10 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines, root};
+use super::{AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, lines, root};
 use crate::{
     arrow::run::{ErrorCode, ToolError},
-    session::Promise,
+    session::BoxFuture,
     types::Permission,
 };
 
@@ -52,7 +52,7 @@ struct ReadParams {
     lines: Option<usize>,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let wanted: ReadParams = arguments(given)?;
         blocking(move || read(&hand, &wanted)).await
@@ -60,22 +60,22 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
 }
 
 fn read(hand: &AgentFiles, wanted: &ReadParams) -> Answer {
-    let path = hand.root().inside(&wanted.path)?;
+    let path = hand.root().resolve(&wanted.path)?;
     let file = hand.root().file(&path)?;
     let fail = |error: io::Error| hand.root().failure(&path, &error);
     let size = file.metadata().map_err(fail)?.len();
     let from = wanted.from.unwrap_or(1).max(1);
     let most = wanted.lines.unwrap_or(LINES).clamp(1, LINES);
-    let (page, by) = if size <= root::CHANGED {
+    let (page, by) = if size <= root::MAX_EDIT_BYTES {
         let content = hand.root().content(&path)?;
-        let real = hand.root().real(&path)?;
-        let by = hand.other(&real, &content);
-        hand.saw(&real, content.hash);
+        let real = hand.root().canonical(&path)?;
+        let by = hand.modified_by(&real, &content);
+        hand.record_read(&real, content.hash);
         (page(Cursor::new(content.bytes), from, most).map_err(fail)?, by)
     } else {
         (page(BufReader::with_capacity(64 * 1024, file.take(LOOKED_THROUGH)), from, most).map_err(fail)?, None)
     };
-    let name = root::shown(&path);
+    let name = root::display_path(&path);
     let Some(page) = page else {
         return Err(ToolError::new(
             ErrorCode::Conflict,
@@ -126,7 +126,7 @@ fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option
             return Ok(None);
         }
         page.all += 1;
-        if page.all < from || page.shown >= most || page.text.len() >= ANSWER {
+        if page.all < from || page.shown >= most || page.text.len() >= MAX_ANSWER_BYTES {
             continue;
         }
         let kept = line.strip_suffix(b"\r").unwrap_or(&line);

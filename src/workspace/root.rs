@@ -20,7 +20,7 @@ use cap_std::{
 use crate::arrow::run::{ErrorCode, ToolError, escape::quoted};
 
 /// Bytes of a file that is changed as a whole.
-pub(super) const CHANGED: u64 = 4 << 20;
+pub(super) const MAX_EDIT_BYTES: u64 = 4 << 20;
 
 /// A folder that nothing gets out of.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl SandboxDir {
     }
 
     /// A path as it was written, from the root; models also write it in full. Where it leads is not looked at yet.
-    pub(super) fn inside(&self, written: &str) -> Result<PathBuf, ToolError> {
+    pub(super) fn resolve(&self, written: &str) -> Result<PathBuf, ToolError> {
         let path = Path::new(written.trim());
         let path = if path.is_absolute() { path.strip_prefix(&self.path).map_err(|_| outside(written))? } else { path };
         // `.` is left out; `..` is not touched, for only the system knows what it means behind a link.
@@ -63,16 +63,18 @@ impl SandboxDir {
 
     /// The path without links and `..`: what two names of one file have in common. What is not there yet is where it
     /// would be.
-    pub(super) fn real(&self, path: &Path) -> Result<PathBuf, ToolError> {
+    pub(super) fn canonical(&self, path: &Path) -> Result<PathBuf, ToolError> {
         match self.dir.canonicalize(path) {
             Ok(real) => Ok(if real.as_os_str().is_empty() { PathBuf::from(".") } else { real }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if self.dir.symlink_metadata(path).is_ok() {
-                    let message = format!("{} is a symbolic link to nothing", shown(path));
+                    let message = format!("{} is a symbolic link to nothing", display_path(path));
                     return Err(ToolError::new(ErrorCode::Conflict, message));
                 }
                 match (path.parent(), path.file_name()) {
-                    (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => Ok(self.real(parent)?.join(name)),
+                    (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => {
+                        Ok(self.canonical(parent)?.join(name))
+                    }
                     (_, Some(name)) => Ok(PathBuf::from(name)),
                     _ => Err(self.failure(path, &error)),
                 }
@@ -82,7 +84,7 @@ impl SandboxDir {
     }
 
     /// What is known of a path; `None` if nothing is there.
-    pub(super) fn look(&self, path: &Path) -> Result<Option<Metadata>, ToolError> {
+    pub(super) fn metadata(&self, path: &Path) -> Result<Option<Metadata>, ToolError> {
         match self.dir.metadata(path) {
             Ok(metadata) => Ok(Some(metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -107,10 +109,11 @@ impl SandboxDir {
     /// All that stands in a file that is to be changed.
     pub(super) fn content(&self, path: &Path) -> Result<FileContent, ToolError> {
         let mut bytes = Vec::new();
-        let read = self.file(path)?.take(CHANGED + 1).read_to_end(&mut bytes);
+        let read = self.file(path)?.take(MAX_EDIT_BYTES + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.failure(path, &error))?;
-        if bytes.len() as u64 > CHANGED {
-            let message = format!("{} has more than {} MiB, too much for this tool", shown(path), CHANGED >> 20);
+        if bytes.len() as u64 > MAX_EDIT_BYTES {
+            let message =
+                format!("{} has more than {} MiB, too much for this tool", display_path(path), MAX_EDIT_BYTES >> 20);
             return Err(ToolError::new(ErrorCode::LimitExceeded, message));
         }
         Ok(FileContent::of(bytes))
@@ -118,7 +121,7 @@ impl SandboxDir {
 
     /// What is at a path: a file's content, or nothing.
     pub(super) fn content_if_any(&self, path: &Path) -> Result<Option<FileContent>, ToolError> {
-        match self.look(path)? {
+        match self.metadata(path)? {
             Some(_) => self.content(path).map(Some),
             None => Ok(None),
         }
@@ -126,7 +129,7 @@ impl SandboxDir {
 
     /// Puts `bytes` at a path: all of them, or nothing changes. The path must be a [`Root::real`] one, since a link in its
     /// place would be replaced.
-    pub(super) fn put(&self, path: &Path, bytes: &[u8]) -> Result<blake3::Hash, ToolError> {
+    pub(super) fn replace_file(&self, path: &Path, bytes: &[u8]) -> Result<blake3::Hash, ToolError> {
         let fail = |error: io::Error| self.failure(path, &error);
         let name = path.file_name().ok_or_else(|| outside(&path.to_string_lossy()))?;
         let folder = self.parent(path).map_err(fail)?;
@@ -134,7 +137,7 @@ impl SandboxDir {
         if let Some(known) = &known {
             is_file(path, known)?;
             if known.permissions().readonly() {
-                return Err(ToolError::new(ErrorCode::Conflict, format!("{} is write-protected", shown(path))));
+                return Err(ToolError::new(ErrorCode::Conflict, format!("{} is write-protected", display_path(path))));
             }
         }
         let draft = format!(".loom-{:016x}", rand::random::<u64>());
@@ -186,13 +189,13 @@ impl SandboxDir {
         let Ok(entries) = self.dir.read_dir(parent) else { return Vec::new() };
         let names = entries.take(10_000).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let near = nearest(&name.to_string_lossy(), names);
-        near.into_iter().map(|name| shown(&parent.join(name))).collect()
+        near.into_iter().map(|name| display_path(&parent.join(name))).collect()
     }
 
     /// What went wrong with a path, in words.
     pub(super) fn failure(&self, path: &Path, error: &io::Error) -> ToolError {
         use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
-        let name = shown(path);
+        let name = display_path(path);
         match error.kind() {
             NotFound => {
                 let failure = ToolError::new(ErrorCode::NotFound, format!("no file {name}"));
@@ -235,7 +238,7 @@ fn is_file(path: &Path, metadata: &Metadata) -> Result<(), ToolError> {
         return Ok(());
     }
     let what = if metadata.is_dir() { "a folder" } else { "no regular file (a pipe, a socket or a device)" };
-    Err(ToolError::new(ErrorCode::Conflict, format!("{} is {what}", shown(path))))
+    Err(ToolError::new(ErrorCode::Conflict, format!("{} is {what}", display_path(path))))
 }
 
 /// The names that differ least from what was written, at most three; none that differ in more than a third of it.
@@ -257,7 +260,7 @@ fn outside(written: &str) -> ToolError {
 }
 
 /// A path in a message: with `/` everywhere.
-pub(super) fn shown(path: &Path) -> String {
+pub(super) fn display_path(path: &Path) -> String {
     let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/")
 }

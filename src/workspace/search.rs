@@ -10,12 +10,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, root,
+    AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, root,
     walk::{self, Deadline},
 };
 use crate::{
     arrow::run::{ErrorCode, ToolError, escape::count},
-    session::Promise,
+    session::BoxFuture,
     types::Permission,
 };
 
@@ -54,7 +54,7 @@ struct SearchParams {
     files: Option<String>,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let wanted: SearchParams = arguments(given)?;
         let (patience, _waiting) = Deadline::begin();
@@ -85,7 +85,7 @@ fn search(hand: &AgentFiles, wanted: &SearchParams, patience: &Deadline) -> Answ
         passed_over += u64::from(one.is_err());
     }
     let mut text = format!("{} in {}", count(hits.lines, "line"), count(hits.files, "file"));
-    text.push_str(&format!(" of {} ({})", looked, walk::place(&start)));
+    text.push_str(&format!(" of {} ({})", looked, walk::display_folder(&start)));
     if literal {
         text.push_str(" · the pattern is no regular expression, so it was looked for as it stands");
     }
@@ -134,14 +134,14 @@ fn one_file(
     patience: &Deadline,
     hits: &mut FileMatches,
 ) -> io::Result<()> {
-    let name = root::shown(path);
+    let name = root::display_path(path);
     let before = hits.lines;
     let searched = searcher.search_file(
         matcher,
         &file,
         Lossy(|number, line| {
             hits.lines += 1;
-            if hits.shown < LINES as u64 && hits.text.len() < ANSWER {
+            if hits.shown < LINES as u64 && hits.text.len() < MAX_ANSWER_BYTES {
                 hits.shown += 1;
                 hits.text.push_str(&format!("\n{name}:{number}: {}", around(matcher, line.trim_end())));
             }

@@ -83,15 +83,15 @@ pub(super) fn files(
 
 /// The folder, or the file, where a search begins.
 pub(super) fn start(root: &SandboxDir, written: Option<&str>) -> Result<PathBuf, ToolError> {
-    let path = root.inside(written.unwrap_or("."))?;
-    let real = root.real(&path)?;
-    match root.look(&real)? {
+    let path = root.resolve(written.unwrap_or("."))?;
+    let real = root.canonical(&path)?;
+    match root.metadata(&real)? {
         Some(_) => Ok(real),
         None => Err(root.failure(&path, &std::io::ErrorKind::NotFound.into())),
     }
 }
 
 /// Where it begins, in words.
-pub(super) fn place(start: &Path) -> String {
-    if start == Path::new(".") { "the workspace".to_owned() } else { root::shown(start) }
+pub(super) fn display_folder(start: &Path) -> String {
+    if start == Path::new(".") { "the workspace".to_owned() } else { root::display_path(start) }
 }

@@ -6,7 +6,7 @@ use super::Workspace;
 use crate::{
     arrow::run::{ErrorCode, HostTool, ToolError},
     delegate::{CheckResult, WorkerTools},
-    session::{Promise, ToolHandler},
+    session::{BoxFuture, ToolHandler},
 };
 
 impl WorkerTools for Workspace {
@@ -18,8 +18,12 @@ impl WorkerTools for Workspace {
         true
     }
 
-    fn check<'a>(&'a self, command: &'a str, cancel: CancellationToken) -> Promise<'a, Result<CheckResult, ToolError>> {
-        let hand = self.hand("a check");
+    fn check<'a>(
+        &'a self,
+        command: &'a str,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
+        let hand = self.agent_files("a check");
         Box::pin(async move {
             let ran = tokio::select! {
                 // A command whose answer nobody waits for is stopped.

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, lines, root};
+use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines, reread_hint, root};
 use crate::{
     arrow::run::{ErrorCode, ToolError},
-    session::Promise,
+    session::BoxFuture,
     types::Permission,
 };
 
@@ -42,43 +42,43 @@ struct WriteParams {
     content: String,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let WriteParams { path, content } = arguments(given)?;
-        let written = hand.root().inside(&path)?;
+        let written = hand.root().resolve(&path)?;
         let (looker, content) = (Arc::clone(&hand), Arc::new(content));
         let (path, before) = blocking(move || {
-            let path = looker.root().real(&written)?;
+            let path = looker.root().canonical(&written)?;
             let before = looker.root().content_if_any(&path)?;
             match &before {
-                Some(now) if looker.last_seen(&path) != Some(now.hash) => {
-                    let name = root::shown(&path);
-                    let why = match (looker.last_seen(&path), looker.other(&path, now)) {
+                Some(now) if looker.last_read_hash(&path) != Some(now.hash) => {
+                    let name = root::display_path(&path);
+                    let why = match (looker.last_read_hash(&path), looker.modified_by(&path, now)) {
                         (None, None) => format!("{name} is there, and you have not read it"),
                         (None, Some(by)) => format!("{name} is there, written by {by}, and you have not read it"),
                         (Some(_), by) => {
                             format!("{name} was changed by {} since you saw it", by.as_deref().unwrap_or("somebody"))
                         }
                     };
-                    Err(ToolError::new(ErrorCode::Conflict, why).hint(again(&path)))
+                    Err(ToolError::new(ErrorCode::Conflict, why).hint(reread_hint(&path)))
                 }
                 _ => Ok((path, before)),
             }
         })
         .await?;
-        let name = root::shown(&path);
+        let name = root::display_path(&path);
         if before.as_ref().is_some_and(|now| now.bytes == content.as_bytes()) {
             return Ok(format!("{name} says that already; nothing was written"));
         }
         let old = before.as_ref().map(|now| String::from_utf8_lossy(&now.bytes).into_owned());
-        if !hand.shared.settings.allowed.file(&path) {
+        if !hand.state.settings.allowlist.allows_file(&path) {
             let verb = if old.is_some() { "overwrite" } else { "create" };
             let what = format!("{verb} {name} ({})", lines(content.lines().count()));
             hand.ask(&TOOL, &name, what, diff(old.as_deref().unwrap_or_default(), &content)).await?;
         }
         let count = lines(content.lines().count());
         let hash = before.map(|now| now.hash);
-        blocking(move || hand.put(&path, hash, content.as_bytes())).await?;
+        blocking(move || hand.write_if_unchanged(&path, hash, content.as_bytes())).await?;
         Ok(match old {
             None => format!("created {name} · {count}"),
             Some(old) => format!("overwrote {name} · {count}, before {}", old.lines().count()),

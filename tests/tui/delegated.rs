@@ -72,7 +72,7 @@ impl Yard {
     }
 
     fn last(&self) -> DelegationEvent {
-        delegate::all(&self.stage.play.loom).unwrap().remove(0).last
+        delegate::list(&self.stage.play.loom).unwrap().remove(0).last
     }
 
     /// What the collaborator was told in its last round.
@@ -201,7 +201,7 @@ fn work_that_nobody_waits_for_asks_when_nobody_writes_and_stops_with_the_screen(
     yard.stage.wait("Subtask 1 of");
     let Yard { stage, .. } = yard;
     stage.app.close(Duration::from_secs(20));
-    assert_eq!(delegate::all(&stage.play.loom).unwrap().remove(0).last, DelegationEvent::Stopped);
+    assert_eq!(delegate::list(&stage.play.loom).unwrap().remove(0).last, DelegationEvent::Stopped);
 }
 
 #[test]
@@ -242,7 +242,7 @@ mod folder {
         let path = folder.path().to_owned();
         let change = |setup: &mut ScreenSetup| {
             let settings = WorkspaceSettings::new(Arc::new(setup.consent.clone()));
-            let tools = Workspace::open(path, settings).unwrap().toolbox("collaborator").unwrap();
+            let tools = Workspace::open(path, settings).unwrap().host_tools("collaborator").unwrap();
             setup.tools = Some(ToolAccess { tools: Arc::new(tools), ..setup.commands.clone() });
         };
         let replies = replies.iter().map(|reply| ScriptedReply::words(reply));

@@ -17,7 +17,7 @@ use loomtree::{
     id::SessionId,
     ops::{Actor, NodeDraft},
     provider::Model,
-    session::{Background, GenerateRequest, Progress, ToolAccess, generate, seat, seat_in},
+    session::{Background, GenerateRequest, Progress, ToolAccess, actor_at, actor_in_session, generate},
     types::{Agent, Node, Parent, Permission},
 };
 use rustyline::{DefaultEditor, ExternalPrinter as _, error::ReadlineError};
@@ -304,9 +304,9 @@ impl Chat {
     fn command(&mut self, text: &str, typed: bool, desk: &mut CommandContext<'_>) -> Result<()> {
         let mut hosting = models::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
         self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
-        hosting.commands.tools = Arc::clone(&self.own_tools.tools);
-        hosting.commands.orchestrator.clone_from(&self.orchestrator);
-        hosting.commands.background = Arc::clone(&self.background);
+        hosting.tool_access.tools = Arc::clone(&self.own_tools.tools);
+        hosting.tool_access.orchestrator.clone_from(&self.orchestrator);
+        hosting.tool_access.background = Arc::clone(&self.background);
         let mut runner = Executor::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);
         let lines = super::do_::batches(text, &|line| runner.read(line));
         for line in lines.into_iter().flatten() {
@@ -332,8 +332,8 @@ impl Chat {
         let known = self.other.map(|id| desk.loom.session(id)).transpose()?;
         let known = known.filter(|other| other.tree == tree.id && other.goes_on(desk.now()));
         let other = match known {
-            Some(other) => seat_in(&desk.loom, &self.with, other.id, at)?,
-            None => seat(&desk.loom, &self.with, &desk.workspace, at)?,
+            Some(other) => actor_in_session(&desk.loom, &self.with, other.id, at)?,
+            None => actor_at(&desk.loom, &self.with, &desk.workspace, at)?,
         };
         self.other = other.session();
         Ok(other)
@@ -357,7 +357,7 @@ impl Chat {
             sampling: self.how.turn.sampling(),
             context: self.how.turn.context(&desk.config),
             cancel: self.stop.begin(),
-            drafts: Some(desk.drafts.clone()),
+            partials_dir: Some(desk.drafts.clone()),
             prices: desk.config.prices.clone(),
             commands: self.commands.clone(),
             ..GenerateRequest::new(said, self.with.clone(), Arc::clone(&self.model), 1)

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
         ..usual
     };
     let options = match reference(&author, desk) {
-        Some(reference) => options.counted_by(&reference, &*desk.loom.snapshot()?).map_err(OpsError::from)?,
+        Some(reference) => options.calibrated_for(&reference, &*desk.loom.snapshot()?).map_err(OpsError::from)?,
         None => options,
     };
     let actor = match &here.session {
@@ -112,7 +112,7 @@ fn prompt(assembled: &AssembledPrompt, desk: &mut CommandContext<'_>) -> Result<
         RenderedPrompt::Messages(messages) => {
             for (at, message) in messages.iter().enumerate() {
                 let gap = if at == 0 { "" } else { "\n" };
-                let role = serde_json::to_value(message.voice).unwrap_or_default();
+                let role = serde_json::to_value(message.role).unwrap_or_default();
                 writeln!(desk.out, "{gap}{}", paint(DIM, format!("── {} ──", role.as_str().unwrap_or("?"))))?;
                 writeln!(desk.out, "{}", sanitize(&message.content))?;
             }
@@ -122,14 +122,14 @@ fn prompt(assembled: &AssembledPrompt, desk: &mut CommandContext<'_>) -> Result<
 }
 
 fn report(report: &ContextReport, desk: &mut CommandContext<'_>) -> Result<()> {
-    for (part, tokens) in &report.parts {
+    for (part, tokens) in &report.sections {
         writeln!(desk.out, "{tokens:>9}  {}", part.as_str())?;
     }
     let free = report.budget.saturating_sub(report.total);
     writeln!(desk.out, "{}  in all", paint(BOLD, format!("{:>9}", report.total)))?;
     writeln!(desk.out, "{free:>9}  free of {}, in a window of {}", report.budget, report.window)?;
-    if !report.correction.is_none() {
-        let by = f64::from(report.correction.permille()) / 1_000.0;
+    if !report.calibration.is_none() {
+        let by = f64::from(report.calibration.permille()) / 1_000.0;
         writeln!(desk.out, "{by:>9.2}  of its own tokens this model counts for one of these, which are estimated")?;
     }
     writeln!(desk.out)?;
@@ -141,12 +141,12 @@ fn report(report: &ContextReport, desk: &mut CommandContext<'_>) -> Result<()> {
         let id = paint(ID, &node.local);
         let edited =
             if node.role == node.author_type { String::new() } else { format!(", edited by {}", node.author_type) };
-        writeln!(desk.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), fate(node.fate))?;
+        writeln!(desk.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), fate(node.inclusion))?;
     }
     for pin in &report.pins {
         let kind = if matches!(pin.target, PinTarget::Node(_)) { "pin" } else { "pin of a document" };
         let name = cut(&pin.name, desk.out.width.saturating_sub(40));
-        writeln!(desk.out, "{:>9}  {kind}  {name}  {}", pin.tokens, fate(pin.fate))?;
+        writeln!(desk.out, "{:>9}  {kind}  {name}  {}", pin.tokens, fate(pin.inclusion))?;
     }
     Ok(())
 }
@@ -154,8 +154,8 @@ fn report(report: &ContextReport, desk: &mut CommandContext<'_>) -> Result<()> {
 fn fate(fate: Inclusion) -> String {
     let said = |what: &str, why: InclusionReason| format!("{what}: {}", why.as_str());
     match fate {
-        Inclusion::In => "in".to_owned(),
-        Inclusion::Cut(why) => said("cut", why),
-        Inclusion::Out(why) => said("out", why),
+        Inclusion::Full => "in".to_owned(),
+        Inclusion::Truncated(why) => said("cut", why),
+        Inclusion::Omitted(why) => said("out", why),
     }
 }

@@ -6,7 +6,7 @@ use std::{io::Write as _, sync::Arc};
 use indicatif::{MultiProgress, ProgressBar};
 use loomtree::{
     provider::{FinishReason, Model, Sampling},
-    session::{GenerateError, GenerateRequest, Progress, generate, seat},
+    session::{GenerateError, GenerateRequest, Progress, actor_at, generate},
     types::{Node, Permission},
 };
 use tokio_util::sync::CancellationToken;
@@ -70,20 +70,20 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let commands =
         if acts { Some(args.turn.commands(desk, &author, args.model.first().map(String::as_str))?) } else { None };
     let own = actor.clone();
-    let actor = if acts { seat(&desk.loom, &author, &desk.workspace, from.id)? } else { actor };
+    let actor = if acts { actor_at(&desk.loom, &author, &desk.workspace, from.id)? } else { actor };
     let plan = GenerateRequest {
         from: from.id,
-        since: None,
+        context_start: None,
         versions: here.versions().to_vec(),
         author,
         n,
-        stay: false,
+        keep_position: false,
         commands,
         sampling: Sampling { seed: args.seed, logprobs: args.logprobs, ..args.turn.sampling() },
         context: args.turn.context(&desk.config),
         cancel: cancel.clone(),
-        stops: Vec::new(),
-        drafts: Some(desk.drafts.clone()),
+        cancel_each: Vec::new(),
+        partials_dir: Some(desk.drafts.clone()),
         prices: desk.config.prices.clone(),
         models,
     };

@@ -11,7 +11,7 @@ use loomtree::{
     delegate::{self, DelegationReport, DelegationStatus, DelegationUpdate, RunContext},
     id::NodeId,
     ops::Actor,
-    session::{Approval, Decision, keep_report},
+    session::{Approval, Decision, save_report},
     tools::Tool,
     types::Node,
 };
@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let delegation = match (&args.goal, &args.resume) {
         (Some(goal), _) => {
             let context = args.context.as_deref().unwrap_or("");
-            delegate::begin(&actor, here.position.id, goal, context).map_err(failed)?
+            delegate::create(&actor, here.position.id, goal, context).map_err(failed)?
         }
         (None, Some(id)) => desk.node(&here, id)?.id,
         (None, None) => return Err(CliError::usage("there is no goal")),
@@ -133,9 +133,9 @@ fn carry_on(
     let cancel = stop.begin();
     let (sender, heard) = mpsc::channel();
     let tell: delegate::UpdateSink = Arc::new(move |told| _ = sender.send(told));
-    let work = RunContext { actor: actor.clone(), delegation, cancel: cancel.clone(), tell };
+    let work = RunContext { actor: actor.clone(), delegation, cancel: cancel.clone(), on_update: tell };
     let orchestrator = delegation::lazy(hiring);
-    let done = runtime.spawn(async move { orchestrator.carry_on(work).await });
+    let done = runtime.spawn(async move { orchestrator.run(work).await });
     // The channel closes when the work is done, for nobody else tells.
     let (mut lost, mut worked) = (None, false);
     for told in heard {
@@ -153,7 +153,7 @@ fn carry_on(
     }
     if worked && done.is_ok() {
         // The conversation finds it where it was delegated, as it would have if it had waited.
-        runtime.block_on(keep_report(&actor, delegation, &done))?;
+        runtime.block_on(save_report(&actor, delegation, &done))?;
     }
     done.map_err(|failure| refused(failure, &actor, delegation))
 }
@@ -194,10 +194,10 @@ struct DelegationRow<'a> {
 
 /// Lists the delegations of the file.
 fn list(desk: &mut CommandContext<'_>) -> Result<()> {
-    let all = delegate::all(&desk.loom).map_err(failed)?;
+    let all = delegate::list(&desk.loom).map_err(failed)?;
     let now = desk.now();
     for one in &all {
-        let carried_on_by = delegate::carried_on_by(&desk.drafts, one.head.id);
+        let carried_on_by = delegate::lock_holder(&desk.drafts, one.head.id);
         let state = match one.last {
             _ if carried_on_by.is_some() => "running",
             delegate::DelegationEvent::Ended => "ended",

@@ -87,7 +87,7 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
             }
         }
     }
-    models::wait(&hosting.commands.background, &runtime, &stop)?;
+    models::wait(&hosting.tool_access.background, &runtime, &stop)?;
     match failed {
         0 => Ok(()),
         _ => Err(CliError::failed(format!("{failed} of {} not done", count(all, "line")))),

@@ -51,13 +51,13 @@ pub(crate) fn run(mut args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let with = desk.loom.snapshot()?.agents()?.into_iter().find(|agent| agent.id() == session.agent);
     let with = with.ok_or_else(|| CliError::failed("the agent of this session is not there"))?;
     let own = stand(desk, &session)?;
-    if let Some(cut) = &resumed.cut
+    if let Some(cut) = &resumed.interruption
         && !desk.out.json
     {
         let (id, said) = match cut {
-            Interruption::Unanswered(id) => (id, "was not answered: the process ended before a word came"),
-            Interruption::Within(id) => (id, "was cut off within the reply: the process ended"),
-            Interruption::Between(id) => (id, "was cut off between two rounds of commands: the process ended"),
+            Interruption::NoReply(id) => (id, "was not answered: the process ended before a word came"),
+            Interruption::MidReply(id) => (id, "was cut off within the reply: the process ended"),
+            Interruption::BetweenRounds(id) => (id, "was cut off between two rounds of commands: the process ended"),
         };
         writeln!(desk.out, "{}  {}", paint(ID, &desk.loom.node(*id)?.local), paint(DIM, said))?;
     }

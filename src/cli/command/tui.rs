@@ -69,9 +69,9 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
 #[cfg(feature = "workspace")]
 fn tools(desk: &CommandContext<'_>, consent: &ApprovalQueue, usual: &ToolAccess) -> Result<Option<ToolAccess>> {
     let folder = turn_args::workspace(desk, Arc::new(consent.clone()), &[], &[])?;
-    let tools = Arc::new(folder.toolbox(tui::COLLABORATOR).map_err(CliError::failed)?);
+    let tools = Arc::new(folder.host_tools(tui::COLLABORATOR).map_err(CliError::failed)?);
     let orchestrator = delegation::usual(desk, Arc::new(consent.clone()), Some(Arc::new(folder)));
-    Ok(Some(ToolAccess { tools, inline: turn_args::ANSWER, orchestrator, ..usual.clone() }))
+    Ok(Some(ToolAccess { tools, max_inline_tokens: turn_args::ANSWER, orchestrator, ..usual.clone() }))
 }
 
 /// A build without them has none.

@@ -57,13 +57,13 @@ impl StreamPrinter {
                 self.end_line(out)?;
                 writeln!(out, "{}", paint(MARK, "the turn ends here: it had all of its rounds"))?;
             }
-            Progress::Delegated { told, .. } => {
+            Progress::Delegated { update: told, .. } => {
                 self.end_line(out)?;
                 if let Some(line) = delegation::line(told, out.width.saturating_sub(4)) {
                     writeln!(out, "    {}", line.trim_end())?;
                 }
             }
-            Progress::LeftOpen { todos, .. } => {
+            Progress::TodosLeftOpen { todos, .. } => {
                 self.end_line(out)?;
                 let open = count(todos.len() as u64, "item");
                 writeln!(out, "{}", paint(MARK, format!("{open} of the plan stayed open:")))?;

@@ -26,13 +26,13 @@ impl DelegationDriver {
     }
 
     fn rules<'a>(&self, tools: &'a [String]) -> PlanRules<'a> {
-        PlanRules { tools, checks: self.crew.kit.checks(), most: self.crew.subtasks }
+        PlanRules { tools, checks: self.crew.worker_tools.checks(), most: self.crew.subtasks }
     }
 
     /// Has a plan made; one that does not hold is sent back once.
     pub(super) async fn plan(&mut self) -> Result<Plan, ToolError> {
         let names = self.names();
-        let (system, asked) = prompts::planning(&self.task, &self.tools, self.crew.kit.checks());
+        let (system, asked) = prompts::planning(&self.task, &self.tools, self.crew.worker_tools.checks());
         let planner = (self.crew.planner.agent.clone(), Arc::clone(&self.crew.planner.model));
         let prices = self.crew.prices.clone();
         let mut interview = SideConversation::new(self.actor.clone(), planner, prices, self.head.id, &system);
@@ -75,14 +75,14 @@ impl DelegationDriver {
             tool: "delegate".to_owned(),
             // Another plan for the same goal is another question.
             subject: String::new(),
-            what: format!("{} subtasks: {}", machine.plan().subtasks().len(), self.task.goal),
-            detail,
+            summary: format!("{} subtasks: {}", machine.plan().subtasks().len(), self.task.goal),
+            details: detail,
         };
         let verdict = tokio::select! {
             verdict = self.crew.approval.ask(&asking) => verdict,
             () = self.work.cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
         };
-        match verdict.granted() {
+        match verdict.into_result() {
             Ok(()) => self.happened(DelegationEvent::Approved).await,
             Err(refused) => {
                 self.happened(DelegationEvent::Refused).await?;

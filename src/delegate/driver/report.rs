@@ -43,7 +43,7 @@ impl DelegationDriver {
             goal: self.task.goal.clone(),
             state,
             subtasks,
-            files: self.crew.kit.changed(&who),
+            files: self.crew.worker_tools.changed(&who),
             shared,
             generations: took.generations,
             prompt: took.prompt,
@@ -66,15 +66,15 @@ impl DelegationDriver {
         Ok(SubtaskReport {
             id: subtask.id.clone(),
             title: subtask.title.clone(),
-            mark,
-            attempts: task.begun,
+            status: mark,
+            attempts: task.attempts,
             branch: task.brief.map(|brief| self.loom.node(brief)).transpose()?.map(|node| node.local),
             checked: verdict.is_some_and(|verdict| verdict.author_type == AuthorType::Tool),
         })
     }
 
     fn why(&self, task: &SubtaskState, said: Option<&str>) -> Result<String, ToolError> {
-        Ok(match (said.or(task.trouble.as_deref()), task.verdict) {
+        Ok(match (said.or(task.last_error.as_deref()), task.verdict) {
             (Some(said), _) => said.to_owned(),
             (None, Some(verdict)) => judge::reason(&self.loom.node(verdict)?),
             (None, None) => String::new(),
@@ -89,7 +89,7 @@ impl DelegationDriver {
             return Ok(shared);
         }
         let folder = self.loom.session(self.session)?.workspace;
-        for other in events::all(&self.loom)?.into_iter().filter(|other| other.is_open()) {
+        for other in events::list(&self.loom)?.into_iter().filter(|other| other.is_open()) {
             // Who came first is not told; who comes second is.
             if other.head.id == self.head.id || other.head.seq > self.head.seq {
                 continue;
@@ -119,7 +119,7 @@ impl DelegationDriver {
                 DelegationEvent::Planned { node } if here => {
                     let node = self.loom.node(*node)?;
                     // Its rules are its own business: what it names counts.
-                    let subtasks = Plan::loosely(&node.content);
+                    let subtasks = Plan::parse_lenient(&node.content);
                     files = subtasks.iter().flat_map(Plan::files).map(|(task, file)| (file, task)).collect();
                 }
                 _ => {}

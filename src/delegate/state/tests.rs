@@ -95,7 +95,10 @@ fn what_could_not_be_looked_at_is_looked_at_again_and_not_done_again() {
     machine.step(&DelegationEvent::Approved);
     machine.step(&started(0));
     machine.step(&finished(0));
-    assert_eq!(machine.step(&DelegationEvent::Unverified { task: 0, why: "no judge".into() }), [DelegationEffect::End]);
+    assert_eq!(
+        machine.step(&DelegationEvent::VerifyFailed { task: 0, why: "no judge".into() }),
+        [DelegationEffect::End]
+    );
     machine.step(&DelegationEvent::Ended);
     assert_eq!(machine.step(&DelegationEvent::Resumed), [DelegationEffect::Verify { task: 0, node: node(100) }]);
     assert_eq!(machine.step(&verified(0, true)), [DelegationEffect::End]);

@@ -131,11 +131,12 @@ pub(super) fn put(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     }
     let Some((number, asking)) = model.asked.pop_front() else { return Vec::new() };
     let width = usize::from(model.width).saturating_sub(10).clamp(20, 90);
-    let long = literal_line(&asking.what).chars().count() > 2 * width;
-    let all = if long { format!("{}\n{}", literal_line(&asking.what), asking.detail) } else { asking.detail.clone() };
+    let long = literal_line(&asking.summary).chars().count() > 2 * width;
+    let all =
+        if long { format!("{}\n{}", literal_line(&asking.summary), asking.details) } else { asking.details.clone() };
     let detail = crate::tui::markdown::plain(&literal(&all), width, ratatui::style::Style::new());
     model.mode = ScreenMode::Ask(Box::new(ConfirmPanel {
-        text: if long { asking.tool.clone() } else { format!("{}: {}", asking.tool, literal_line(&asking.what)) },
+        text: if long { asking.tool.clone() } else { format!("{}: {}", asking.tool, literal_line(&asking.summary)) },
         detail: if all.is_empty() { Vec::new() } else { detail },
         scroll: 0,
         yes: ScreenEffect::Consent(number, true, false),
