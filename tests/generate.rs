@@ -254,7 +254,7 @@ async fn replies_are_asked_for_together_and_no_two_requests_draw_the_same() {
 async fn a_tool_call_where_none_was_offered_ends_the_reply_and_is_kept_with_it() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let call = loomtree::provider::ToolCall { id: "1".into(), name: "x".into(), arguments: "{}".into() };
-    let model = Arc::new(Scripted::new([Reply::words("there was").calling([call])]));
+    let model = Arc::new(Scripted::new([ScriptedReply::words("there was").calling([call])]));
     let generating = generate(&actor, plan(&actor, root.id, vec![model], 1), |_| {});
     let nodes = tokio::time::timeout(Duration::from_secs(20), generating).await.expect("it ends").unwrap();
     assert_eq!((nodes.len(), nodes[0].content.as_str(), nodes[0].tool.calls.is_some()), (1, "there was", true));

@@ -101,6 +101,30 @@ fn imports_go_down_only() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Modules of the session layer may import each other, but not in a cycle.
+#[test]
+fn modules_of_the_session_layer_form_no_cycle() {
+    let layer = FLOORS[floor("session").unwrap()];
+    let mut edges: Vec<(String, String)> = Vec::new();
+    for (file, text) in sources() {
+        let own = file.split('/').next().unwrap_or("").trim_end_matches(".rs").to_owned();
+        let imports = named(&text).into_iter().filter(|module| *module != own && layer.contains(&module.as_str()));
+        edges.extend(imports.filter(|_| layer.contains(&own.as_str())).map(|module| (own.clone(), module)));
+    }
+    assert!(edges.contains(&("delegate".to_owned(), "session".to_owned())), "no imports were found");
+    // Removes modules that import no remaining module; what is left has a cycle.
+    let mut left = layer.to_vec();
+    loop {
+        let before = left.len();
+        let rest = left.clone();
+        left.retain(|module| edges.iter().any(|(own, used)| own == module && rest.contains(&used.as_str())));
+        if left.len() == before {
+            break;
+        }
+    }
+    assert!(left.is_empty(), "the modules {left:?} import each other in a cycle");
+}
+
 #[test]
 fn the_import_reader_reads() {
     let text = "use crate::{\n    id::{NodeId, X},\n    types::Y,\n    store,\n};\nfn f() { crate::ops::go(); }";

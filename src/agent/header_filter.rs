@@ -1,13 +1,13 @@
-//! The header of a node, echoed. A model that is shown each message under a header (`[a7x2kq] model · 14:05`, `---`) tends
-//! to begin its own reply with one. The engine writes that header itself, so an echo is taken off the words, and only
-//! kept with all else that was said.
+//! Filter for echoed node headers. The context shows each message under a header (`[a7x2kq] model · 14:05`, `---`), and
+//! models tend to start their replies with one. The engine writes headers itself, so the filter drops an echoed header
+//! from the text. The raw reply keeps it.
 
-/// Characters after which a first line is no header.
+/// Maximum bytes of a first line that can be a header.
 const LONGEST: usize = 160;
-/// Who speaks, as headers say it.
+/// Author types as headers name them.
 const WHO: [&str; 4] = ["human", "model", "tool", "system"];
 
-/// What a reply begins with, while it can still be an echo.
+/// Beginning of a reply, buffered while it can still be a header.
 #[derive(Debug, Default)]
 pub(super) struct HeaderFilter {
     held: String,
@@ -15,7 +15,7 @@ pub(super) struct HeaderFilter {
 }
 
 impl HeaderFilter {
-    /// Takes words in; returns those that are none of an echo.
+    /// Adds text and returns the part that is known not to be a header.
     pub(super) fn push(&mut self, text: &str) -> String {
         if self.passed {
             return text.to_owned();
@@ -24,7 +24,7 @@ impl HeaderFilter {
         self.decide(false)
     }
 
-    /// Gives out what was held back, now that nothing more comes before it.
+    /// Returns the rest of the buffer at the end of the reply.
     pub(super) fn end(&mut self) -> String {
         if self.passed { String::new() } else { self.decide(true) }
     }
@@ -49,7 +49,7 @@ impl HeaderFilter {
     }
 }
 
-/// Whether a line is a node's header.
+/// True if a line is a node header.
 fn is_header(line: &str) -> bool {
     let Some((id, rest)) = line.strip_prefix('[').and_then(|line| line.split_once("] ")) else { return false };
     let who = rest.split_once(" · ").map(|(who, _)| who);

@@ -1,4 +1,4 @@
-//! A reply while it comes: its words, what it asks for, and all that was really said.
+//! Incremental parser of a streaming reply: text, tool requests and the raw reply.
 
 use super::{ToolRequest, header_filter::HeaderFilter};
 use crate::{
@@ -6,46 +6,46 @@ use crate::{
     provider::{Finish, FinishReason},
 };
 
-/// A reply while it comes.
+/// Reply that is still streaming.
 #[derive(Debug)]
 pub(super) struct ReplyParser {
-    /// Reads the reply for arrow lines; `None` where they mean nothing.
+    /// Scanner for arrow lines; `None` if the turn has no commands.
     scanner: Option<Scanner>,
     found: ParsedItem,
-    /// Everything that came.
+    /// Complete reply as received.
     raw: String,
 }
 
-/// What was found in a reply so far.
+/// Items that were parsed so far.
 #[derive(Debug, Default)]
 struct ParsedItem {
-    /// The words before the batch.
+    /// Text before the batch.
     prose: String,
     echo: HeaderFilter,
     asked: Vec<ToolRequest>,
-    /// Where the last arrow line ends in what came.
+    /// Byte offset in the raw reply at which the last arrow line ends.
     last: usize,
-    /// Whether the batch is complete. What comes after it was said without its answers.
+    /// Set when the command batch is complete. Later text is discarded: the model wrote it before seeing the results.
     batch: bool,
 }
 
-/// A reply that ended.
+/// Parsed reply at its end.
 pub(super) struct ParsedReply {
-    /// The words before what it asks for.
+    /// Text before the tool requests.
     pub(super) words: String,
-    /// All that was said, where that is more.
+    /// Complete reply; `None` if it equals the text.
     pub(super) raw: Option<String>,
     pub(super) asked: Vec<ToolRequest>,
 }
 
 impl ParsedItem {
-    /// Takes in what the scanner found; words that are to be shown go to `shown`.
+    /// Processes a scanner event and appends visible text to `shown`.
     fn take(&mut self, event: &Event<'_>, shown: &mut String) {
         if self.batch {
             return;
         }
         match event {
-            // Blank lines between commands are nobody's words.
+            // Blank lines between commands are not part of the text.
             Event::Prose(text) if !self.calls() || !text.trim().is_empty() => {
                 let words = self.echo.push(text);
                 self.say(&words, shown);
@@ -61,7 +61,7 @@ impl ParsedItem {
         }
     }
 
-    /// Takes what could have been an echo for words, now that none can follow.
+    /// Releases the text that the header filter holds.
     fn settle(&mut self, shown: &mut String) {
         let words = self.echo.end();
         self.say(&words, shown);
@@ -78,12 +78,12 @@ impl ParsedItem {
 }
 
 impl ReplyParser {
-    /// A reply of which nothing came yet; `commands`: whether arrow lines mean something in it.
+    /// Creates a parser. If `commands` is true, arrow lines are tool requests.
     pub(super) fn new(commands: bool) -> Self {
         Self { scanner: commands.then(Scanner::new), found: ParsedItem::default(), raw: String::new() }
     }
 
-    /// Takes more of it in; returns the words in that, to be shown, and whether a batch is complete now.
+    /// Parses more text. Returns the visible text, and true if a batch is complete.
     pub(super) fn push(&mut self, text: String) -> (String, bool) {
         self.raw.push_str(&text);
         let Some(scanner) = &mut self.scanner else { return (text, false) };
@@ -92,8 +92,8 @@ impl ReplyParser {
         (shown, self.found.batch)
     }
 
-    /// Ends it; returns it whole, and the last words to be shown. A reply that did not come to its end asks for nothing:
-    /// nobody knows what its last line was to be.
+    /// Ends the parse and returns the reply with its last visible text. An interrupted reply requests no results,
+    /// because its last line may be incomplete.
     pub(super) fn end(mut self, finish: Option<&Finish>) -> (ParsedReply, String) {
         let mut shown = String::new();
         let Some(scanner) = self.scanner.take() else {
@@ -107,7 +107,7 @@ impl ReplyParser {
         found.settle(&mut shown);
         let cut = !complete && finish.is_some_and(|finish| finish.reason == FinishReason::Length);
         if cut && found.last == self.raw.len() && !self.raw.ends_with('\n') {
-            // The reply ended at its limit within the line, as far as anybody can tell.
+            // The reply hit its length limit, so the last line may be incomplete.
             if let Some(ToolRequest::Line { closed, .. }) = found.asked.last_mut() {
                 *closed = false;
             }

@@ -1,9 +1,9 @@
-//! Turns as lists of what happens and what is to be done: no store, no network, no runtime.
+//! Tests of turns as lists of inputs and effects.
 
 use super::*;
 use crate::provider::{Finish, FinishReason, ProviderError, StreamError, ToolCall};
 
-/// An effect as a line.
+/// Formats an effect as a line.
 fn worded(effect: &TurnEffect) -> String {
     match effect {
         TurnEffect::RequestModel { round } => format!("ask {round}"),
@@ -54,7 +54,7 @@ impl Played {
         self.then(TurnInput::StreamEnded(Finish::new(FinishReason::Stop)))
     }
 
-    /// What was done since the last look.
+    /// Asserts the effects since the last call.
     #[track_caller]
     fn did(mut self, expected: &[&str]) -> Self {
         assert_eq!(std::mem::take(&mut self.effects), expected);
@@ -88,7 +88,7 @@ fn a_batch_stops_the_stream_and_what_came_after_it_is_only_kept() {
 fn a_batch_at_the_end_of_a_reply_is_run_when_the_reply_is_over() {
     let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2").did(&["ask 1"]).ends();
     let turn = turn.did(&["save \"\" of \"→ view a7x2\""]).then(TurnInput::Saved).did(&["run → view a7x2"]);
-    // After answers a model may have nothing to add.
+    // A model may have nothing to add after command results.
     turn.then(TurnInput::CommandsDone { open: false }).ends().did(&["ask 2", "end Done"]);
 }
 
@@ -135,23 +135,23 @@ fn a_broken_stream_runs_nothing_and_keeps_what_came() {
 
 #[test]
 fn cancelling_anywhere_ends_the_turn_with_what_was_said_kept() {
-    // While words come.
+    // While text streams.
     let turn = Played::new(TurnConfig::with_commands()).text("One ").then(TurnInput::Cancelled);
     let turn = turn.then(TurnInput::StreamFailed(ProviderError::Cancelled)).then(TurnInput::Saved);
     turn.did(&["ask 1", "show \"One \"", "stop", "save \"One \" interrupted", "end Cancelled"]);
-    // Before any.
+    // Before any text.
     let turn = Played::new(TurnConfig::with_commands())
         .then(TurnInput::Cancelled)
         .then(TurnInput::StreamFailed(ProviderError::Cancelled));
     turn.did(&["ask 1", "stop", "end Cancelled"]);
-    // While what was said is saved: its commands are not run.
+    // While the reply is saved: its commands do not run.
     let turn = Played::new(TurnConfig::with_commands())
         .text("→ prune a7x2\n")
         .ends()
         .then(TurnInput::Cancelled)
         .then(TurnInput::Saved);
     turn.did(&["ask 1", "save \"\" of \"→ prune a7x2\\n\"", "end Cancelled"]);
-    // While commands run: the model is not asked again.
+    // While commands run: the model gets no further request.
     let turn = Played::new(TurnConfig::with_commands())
         .text("→ view a7x2\n")
         .ends()
@@ -163,7 +163,7 @@ fn cancelling_anywhere_ends_the_turn_with_what_was_said_kept() {
     let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2\nSo").then(TurnInput::Cancelled);
     let turn = turn.then(TurnInput::StreamFailed(ProviderError::Cancelled)).then(TurnInput::Saved);
     turn.did(&["ask 1", "stop", "save \"\" of \"→ view a7x2\\nSo\" interrupted", "end Cancelled"]);
-    // A reply that was over by then is a whole one.
+    // A reply that had already ended is complete.
     let turn =
         Played::new(TurnConfig::with_commands()).text("Yes.").then(TurnInput::Cancelled).ends().then(TurnInput::Saved);
     turn.did(&["ask 1", "show \"Yes.\"", "stop", "save \"Yes.\"", "end Done"]);
@@ -197,7 +197,7 @@ fn open_items_of_a_plan_extend_the_rounds_up_to_a_limit() {
         }
         round
     };
-    // When the last item is done there is one more round, in which to say so.
+    // After the last todo is done, one more round lets the model report.
     assert_eq!([rounds(0), rounds(3), rounds(8)], [3, 4, 9]);
     assert_eq!(rounds(u32::MAX), TurnConfig::MAX_ROUNDS);
 }

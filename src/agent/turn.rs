@@ -1,4 +1,4 @@
-//! The machine: states, and one function a state.
+//! States and transitions of a turn, with one function per state.
 
 use super::{
     ToolRequest,
@@ -6,122 +6,122 @@ use super::{
 };
 use crate::provider::{Finish, ProviderError, ToolCall};
 
-/// How a turn goes.
+/// Configuration of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnConfig {
-    /// Whether arrow lines in a reply are commands. Without, a turn is one round of words.
+    /// True if arrow lines in a reply are commands. Otherwise the turn is one round of text.
     pub commands: bool,
-    /// Rounds at most, at least 1; while items of the turn's plan are open more, up to [`Rules::MOST`].
+    /// Maximum rounds, at least 1. Open todos raise the limit, up to [`TurnConfig::MAX_ROUNDS`].
     pub rounds: u32,
 }
 
 impl TurnConfig {
-    /// Rounds of a turn unless somebody says otherwise.
+    /// Default of [`TurnConfig::rounds`].
     pub const DEFAULT_ROUNDS: u32 = 10;
-    /// Rounds of a turn at most, whatever is planned.
+    /// Upper bound of rounds, also with open todos.
     pub const MAX_ROUNDS: u32 = 50;
 
-    /// A turn with commands.
+    /// Configuration with commands and the default rounds.
     #[must_use]
     pub const fn with_commands() -> Self {
         Self { commands: true, rounds: Self::DEFAULT_ROUNDS }
     }
 
-    /// One reply in words, in which nothing is a command.
+    /// Configuration of one reply without commands.
     #[must_use]
     pub const fn text_only() -> Self {
         Self { commands: false, rounds: 1 }
     }
 }
 
-/// What happened.
+/// Event that the driver reports to a turn.
 #[derive(Debug)]
 pub enum TurnInput {
-    /// More of the reply came.
+    /// The stream delivered text.
     Text(String),
-    /// The reply ended: as the provider says, or because it was stopped.
+    /// The stream ended normally or was stopped.
     StreamEnded(Finish),
-    /// The reply broke off.
+    /// The stream failed.
     StreamFailed(ProviderError),
-    /// What was said is in the store.
+    /// The reply was committed.
     Saved,
-    /// What was to be done cannot be; whoever drives the turn knows why.
+    /// An effect could not be performed; the driver holds the error.
     EffectFailed,
-    /// What was asked for was run, and every answer is in the store.
+    /// The commands have run and their results were committed.
     CommandsDone {
-        /// Whether items of the turn's plan are open.
+        /// True if the turn has open todos.
         open: bool,
     },
-    /// Somebody stops the turn.
+    /// The user or caller cancelled the turn.
     Cancelled,
 }
 
-/// What is to be done, in order. Each may be answered by [`Input::Failed`].
+/// Effect that the driver must perform, in order. It may answer any effect with [`TurnInput::EffectFailed`].
 #[derive(Debug)]
 pub enum TurnEffect {
-    /// Ask the model, with what the agent is shown where it stands now. Answered by [`Input::Text`] and one of
-    /// [`Input::Ended`] and [`Input::Broke`].
+    /// Request the model with the context at the agent's current position. Answered by [`TurnInput::Text`] and then by
+    /// [`TurnInput::StreamEnded`] or [`TurnInput::StreamFailed`].
     RequestModel {
-        /// Which round this begins, from 1.
+        /// Number of the new round, from 1.
         round: u32,
     },
-    /// Stop the stream: nothing more of it is wanted. It still ends as any stream.
+    /// Stop the stream. The driver still reports its end.
     StopStream,
-    /// Show words to whoever watches.
+    /// Emit text to the client.
     Emit(String),
-    /// Keep what was said. Answered by [`Input::Saved`].
+    /// Save the reply. Answered by [`TurnInput::Saved`].
     Save(RoundOutput),
-    /// Run what was asked for, in order, and keep the answers. Answered by [`Input::Answered`].
+    /// Run the commands in order and save their results. Answered by [`TurnInput::CommandsDone`].
     RunCommands(Vec<ToolRequest>),
-    /// The turn is over.
+    /// The turn has ended.
     End(TurnEnd),
 }
 
-/// What was said in a round.
+/// Reply of one round.
 #[derive(Debug)]
 pub struct RoundOutput {
-    /// The words, without commands.
+    /// Text without commands.
     pub text: String,
-    /// All that the model produced, where that is more than the words.
+    /// Complete model output; `None` if it equals the text.
     pub raw: Option<String>,
-    /// Tools called in the provider's way.
+    /// Calls through the provider's tool-call API.
     pub calls: Vec<ToolCall>,
-    /// How the reply ended, as far as that is known.
+    /// End of the stream as reported by the provider, if known.
     pub finish: Option<Finish>,
-    /// Whether it was cut off.
+    /// True if the reply was interrupted.
     pub interrupted: bool,
 }
 
-/// How a turn ended.
+/// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEnd {
-    /// With a reply that asks for nothing.
+    /// The last reply requested nothing.
     Done,
-    /// With its last round, in which the model still asked for something; that was done.
+    /// The round limit was reached. The last round's commands have run, but the model did not see their results.
     RoundLimit,
-    /// It was stopped.
+    /// The turn was cancelled.
     Cancelled,
-    /// It failed.
+    /// The turn failed.
     Failed(TurnFailure),
 }
 
-/// Why a turn failed.
+/// Cause of a failed turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnFailure {
-    /// The model did; what came is saved.
+    /// The model request failed; the partial reply is saved.
     Model(ProviderError),
-    /// The reply held nothing.
+    /// The reply was empty.
     Empty,
-    /// What it needed could not be done; whoever drives it knows why.
+    /// An effect could not be performed; the driver holds the error.
     EffectFailed,
 }
 
-/// A turn.
+/// State machine of one turn.
 #[derive(Debug)]
 pub struct Turn {
     config: TurnConfig,
     round: u32,
-    /// The last round, as things stand.
+    /// Current round limit; raised while todos are open.
     last: u32,
     state: TurnState,
     cancelled: bool,
@@ -129,17 +129,17 @@ pub struct Turn {
 
 #[derive(Debug)]
 enum TurnState {
-    /// A reply comes; `stopped`: no more of it is wanted.
+    /// A reply streams; `stopped`: the stream was asked to end.
     Streaming {
         reply: ReplyParser,
         stopped: bool,
     },
-    /// What was said is being saved. Then this is run, or the turn ends so.
+    /// The reply is being saved. Then the requests run, or the turn ends with `ending`.
     Saving {
         asked: Vec<ToolRequest>,
         ending: TurnEnd,
     },
-    /// What was asked for is being run; `goes_on`: the model waits for answers.
+    /// Commands run; `needs_another_round`: the model expects their results.
     Running {
         goes_on: bool,
         ending: TurnEnd,
@@ -148,7 +148,7 @@ enum TurnState {
 }
 
 impl Turn {
-    /// A turn, and what is to be done first.
+    /// Creates a turn and its first effects.
     #[must_use]
     pub fn begin(rules: TurnConfig) -> (Self, Vec<TurnEffect>) {
         let reply = ReplyParser::new(rules.commands);
@@ -157,14 +157,14 @@ impl Turn {
         (turn, vec![TurnEffect::RequestModel { round: 1 }])
     }
 
-    /// Whether it is over.
+    /// Returns true after the turn has ended.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         matches!(self.state, TurnState::Ended)
     }
 
-    /// Takes in what happened; returns what is to be done. What does not fit the state (words of a stream that was given
-    /// up) changes nothing.
+    /// Processes an input and returns the effects. An input that does not fit the state, such as text of a stopped
+    /// stream, has no effect.
     pub fn step(&mut self, input: TurnInput) -> Vec<TurnEffect> {
         let state = std::mem::replace(&mut self.state, TurnState::Ended);
         let (state, effects) = match state {
@@ -201,7 +201,7 @@ impl Turn {
                 }
                 (TurnState::Streaming { reply, stopped: stopped || batch }, effects)
             }
-            // A stream that was stopped for its batch has come to its end, as far as anybody wants it.
+            // The stream was stopped after a complete batch, so its failure has no consequence.
             TurnInput::StreamFailed(_) if stopped && !self.cancelled => self.ended(reply, None, None),
             TurnInput::StreamFailed(error) => self.broke(reply, error),
             TurnInput::StreamEnded(finish) => self.ended(reply, Some(finish), None),
@@ -219,7 +219,7 @@ impl Turn {
         self.ended(reply, finish, Some(ending))
     }
 
-    /// The reply is over; `broken`: how the turn ends because of that.
+    /// Handles the end of a reply; `broken` is the outcome of the turn if the stream failed.
     fn ended(
         &mut self,
         reply: ReplyParser,
@@ -236,7 +236,7 @@ impl Turn {
         let nothing = words.is_empty() && raw.is_none() && asked.is_empty();
         let ending = match broken {
             Some(ending) => ending,
-            // After answers a model may have nothing to add.
+            // A model may have nothing to add after command results.
             None if nothing && self.round == 1 => TurnEnd::Failed(TurnFailure::Empty),
             None => TurnEnd::Done,
         };
@@ -249,7 +249,7 @@ impl Turn {
             .filter_map(|asked| if let ToolRequest::Call(call) = asked { Some(call.clone()) } else { None });
         let said = RoundOutput { text: words, raw, calls: calls.collect(), finish, interrupted };
         if !self.config.commands {
-            // No tool was offered: the calls are kept with the node, and there is nobody to run them.
+            // The turn offers no tools, so the calls are stored but not executed.
             asked.clear();
         }
         effects.push(TurnEffect::Save(said));
@@ -287,7 +287,7 @@ impl Turn {
             }
             TurnInput::CommandsDone { open } => {
                 if open {
-                    // One to do the next item in, and one to say what came of it.
+                    // One round for the next todo and one for the final report.
                     self.last = self.last.max((self.round + 2).min(TurnConfig::MAX_ROUNDS));
                 }
                 if self.round >= self.last {

@@ -161,16 +161,7 @@ impl<'a> CommandContext<'a> {
 
     /// The newest session here, of a tree or of any.
     pub(crate) fn session(&self, tree: Option<TreeId>) -> Result<Option<Session>> {
-        let filter = SessionFilter {
-            workspace: Some(self.workspace.clone()),
-            agent: Some(self.agent.id()),
-            tree,
-            active: true,
-            unexpired: Some(self.now()),
-            limit: 1,
-            ..SessionFilter::default()
-        };
-        Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
+        Ok(self.loom.find_session(&self.workspace, self.agent.id(), tree)?)
     }
 
     /// The tree that is worked on and the place in it; changes nothing.

@@ -1,4 +1,5 @@
-//! The ambient block: where in the tree the agent stands, and who else is there. Its cost is bounded.
+//! Ambient block of a prompt: the agent's position in the tree, other active agents, open todos and hints. Each part
+//! has a token or item limit.
 
 use crate::{
     arrow::run::{
@@ -13,24 +14,24 @@ use crate::{
 
 use super::{ContextRequest, Rendering, node::date};
 
-/// Nodes that the trace of the position names.
+/// Maximum nodes in the trace of the position.
 const TRACE: u32 = 3;
-/// For how long one who did something counts as active, in milliseconds.
+/// Milliseconds after its last action for which an agent counts as active.
 const ACTIVE: i64 = 120_000;
-/// Leases, and sessions, that are looked at for others who are active.
+/// Maximum leases, and sessions, that are read to find active agents.
 const LISTED: usize = 16;
-/// Tokens that the open items of a plan may have.
+/// Maximum tokens of the open todos.
 const PLAN: u32 = 512;
-/// Characters of the next item's title.
+/// Maximum characters of the next todo's title.
 const TITLE: usize = 100;
-/// Tokens that the line on changed nodes may have.
+/// Maximum tokens of the line on changed nodes.
 pub(super) const CHANGED: u32 = 256;
-/// Tokens that the line on what a message refers to may have.
+/// Maximum tokens of the line with the recall hint.
 pub(super) const HINT: u32 = 112;
-/// Characters of a reference, and of what to search for.
+/// Maximum characters of a reference and of its search terms.
 const SAID: usize = 40;
 
-/// Others who are active in a tree, a line each: who generates, and where; then who did or looked at something lately.
+/// Returns one line per active agent: generating agents with their positions, then recently active ones.
 fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -> Result<Vec<String>> {
     let mut found: Vec<(AgentId, NodeId, &str)> = Vec::new();
     for lease in snapshot.leases(tree.id)?.iter().filter(|lease| lease.holds(now)).take(LISTED) {
@@ -65,7 +66,7 @@ fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -
     Ok(lines)
 }
 
-/// The lines of the block, but for the one on what changed.
+/// Returns the lines of the block except the line on changed nodes.
 pub(super) fn lines(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>, tree: &Tree) -> Result<Vec<String>> {
     let trail = snapshot.path_back(ask.leaf, ask.versions, TRACE)?;
     let depth = trail.last().map_or(0, |node| node.depth);
@@ -85,7 +86,7 @@ pub(super) fn lines(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>, tree: &Tr
     Ok(lines)
 }
 
-/// The line on what a message refers to; it names as many nodes as it has room for.
+/// Formats the recall hint, with as many nodes as fit.
 pub(super) fn hint(hint: &Hint) -> Option<String> {
     let named = |node: &Node| {
         let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
@@ -103,7 +104,7 @@ pub(super) fn hint(hint: &Hint) -> Option<String> {
     (1..=hint.nodes.len()).rev().map(|count| line(&hint.nodes[..count])).find(|line| estimated_tokens(line) <= HINT)
 }
 
-/// The plan of the turn: how far it is, and what is open, so that it stays in view however long the turn grows.
+/// Returns the progress and the open todos of the turn, so that they stay visible in long turns.
 fn plan(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Vec<String>> {
     let Some(scope) = ask.scope else { return Ok(Vec::new()) };
     let (todos, others): (Vec<Todo>, Vec<Todo>) =
@@ -132,7 +133,7 @@ fn plan(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Vec<String>
     Ok(lines)
 }
 
-/// The block with these lines.
+/// Formats the block.
 pub(super) fn block(lines: &[String]) -> String {
     if lines.is_empty() { String::new() } else { format!("=== Loom Context ===\n{}\n===", lines.join("\n")) }
 }
@@ -142,8 +143,8 @@ fn trace(trail: &[Node]) -> String {
     above.into_iter().chain(trail.iter().map(escape::id)).collect::<Vec<_>>().join(" → ")
 }
 
-/// What there is to say of nodes that are shown without it; the newest come first to have room. That the conversation
-/// goes on after a node is seen.
+/// Returns a line on changed nodes whose headers do not show the change, newest first. Later continuations are not
+/// listed because they are visible.
 pub(super) fn changed<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
     let (mut told, mut tokens) = (Vec::new(), 0);
     for node in newest_first {

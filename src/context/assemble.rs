@@ -1,4 +1,4 @@
-//! Putting a prompt together: the fixed parts, then as much of the conversation as fits.
+//! Assembly of a prompt: the fixed sections, then as much of the conversation as fits.
 
 use crate::{
     arrow::run::HostTool,
@@ -18,61 +18,60 @@ use super::{
     window::{MIN_WINDOW_TOKENS, WindowParams, truncate_node},
 };
 
-/// What an aware agent has to know, before the list of what it may use.
+/// Instructions for agents with the `loom_aware` permission; the list of their tools follows.
 const ADDENDUM: &str = include_str!("loom_aware.md");
-/// When an agent that may plan is to plan.
+/// Instructions for agents that may edit todos.
 const PLANNING: &str = include_str!("planning.md");
-/// When an agent that may delegate is to.
+/// Instructions for agents that may delegate.
 const DELEGATING: &str = include_str!("delegating.md");
-/// The part of the budget that a stable prompt keeps for what changes, so that the room for the conversation does not
-/// change with it: an eighth.
+/// Reserves an eighth of a stable prompt's budget for changing sections, so that their size does not move the window.
 const CHANGING: u32 = 8;
-/// The part of the budget that pins may have: a quarter.
+/// Limits pins to a quarter of the budget.
 const PINS: u32 = 4;
 
-/// Who is shown what, and when.
+/// Input of [`assemble`].
 #[derive(Debug, Clone, Copy)]
 pub struct ContextRequest<'a> {
-    /// Who is to write.
+    /// Agent that will write.
     pub agent: &'a Agent,
-    /// The node to continue.
+    /// Node to continue.
     pub leaf: NodeId,
-    /// The versions to read on the way to it.
+    /// Versions to read on the path to it.
     pub versions: &'a [NodeId],
-    /// The node with which what is shown of the path begins: work that was delegated sees nothing of what was said before.
-    /// `None`: its root.
+    /// First node of the path to include; a worker of a delegation does not see the conversation above it. `None`: the
+    /// root.
     pub first_node: Option<NodeId>,
-    /// The session that the agent works in, if it works in one: its state is shown.
+    /// Session of the agent, whose state is included.
     pub session: Option<&'a Session>,
-    /// What this turn's commands were answered, the oldest first.
+    /// Finished command rounds of this turn, oldest first.
     pub rounds: &'a [CommandRound],
-    /// Whose plan the turn's commands work on; `None`: none are run.
+    /// Owner of the todos that the turn edits; `None` outside of a turn with commands.
     pub scope: Option<TodoScope>,
-    /// What this turn answers: shown last where the agent has gone elsewhere since.
+    /// Message that this turn answers. It comes last if the agent has moved away from it.
     pub input: Option<NodeId>,
-    /// Tools of the program around the engine.
+    /// Tools that the host program provides.
     pub host_tools: &'a [HostTool],
-    /// Window, strategy, rendering.
+    /// Window, strategy and rendering.
     pub options: ContextOptions,
-    /// The time now.
+    /// Current time.
     pub now: Timestamp,
 }
 
-/// A prompt, and what is in it.
+/// Prompt with its report.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct AssembledPrompt {
-    /// What the model is given.
+    /// Prompt for the model.
     #[serde(flatten)]
     pub prompt: RenderedPrompt,
-    /// What is in it, and what is not.
+    /// Included and omitted parts of the prompt.
     pub report: ContextReport,
 }
 
-/// Puts a prompt together.
+/// Assembles a prompt.
 ///
 /// # Errors
-/// If there is no such node, the fixed parts alone are too long, or the strategy is `stop` and the conversation is; or
-/// if the store fails.
+/// If the node does not exist, the fixed sections alone exceed the budget, or the strategy is `stop` and the
+/// conversation does not fit. Also if the store fails.
 pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<AssembledPrompt, ContextError> {
     let to = snapshot.node(ask.leaf)?.ok_or(ContextError::NoNode(ask.leaf))?;
     let tree = snapshot.tree(to.tree)?.ok_or(ContextError::NoTree(to.tree))?;
@@ -134,23 +133,23 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Ass
     Ok(AssembledPrompt { prompt, report })
 }
 
-/// What stands around the conversation; what is empty is not there.
+/// Sections around the conversation; empty ones are omitted.
 #[derive(Default)]
 struct FixedSections {
     agent_prompt: String,
     tree_prompt: String,
     addendum: String,
     state: String,
-    /// The state without the line on what is being worked on: that is the message itself.
+    /// State without the line on the current work, which is the message itself.
     settled: String,
     memory: String,
     pins: Vec<PinReport>,
     exchanges: Vec<(NodeId, Vec<PromptPiece>)>,
-    /// What the turn answers, in case it is not on the path.
+    /// Message that the turn answers, if it may be off the path.
     input: Option<(NodeId, PromptPiece)>,
-    /// The lines of the ambient block.
+    /// Lines of the ambient block.
     ambient: Vec<String>,
-    /// What the message that is answered may refer to, and the message.
+    /// Message that the turn answers, with the references found in it.
     references: Option<(Node, References)>,
 }
 
@@ -187,7 +186,7 @@ impl FixedSections {
         })
     }
 
-    /// Tokens that are left for the conversation.
+    /// Returns the tokens that remain for the conversation.
     fn room(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
         let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.addendum]) + MESSAGE_OVERHEAD_TOKENS;
@@ -209,8 +208,8 @@ impl FixedSections {
         Ok(budget.saturating_sub(lasting + changing).max(MIN_WINDOW_TOKENS))
     }
 
-    /// A line on what the message refers to, if that is not shown. Nobody waits for a hint: where it cannot be had, there
-    /// is none.
+    /// Returns a recall hint if the message refers to something that the prompt does not show. Errors are ignored,
+    /// because a hint is optional.
     fn hint(&mut self, snapshot: &dyn Snapshot, tree: &Tree, shown: &RenderedNodes<'_>) -> Option<String> {
         let (message, references) = self.references.take()?;
         if shown.newest_first().count() as u64 >= tree.counts.nodes {
@@ -223,7 +222,7 @@ impl FixedSections {
         hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()?.and_then(|hint| ambient::hint(&hint))
     }
 
-    /// The pieces in their order.
+    /// Returns the pieces of the prompt in order.
     fn pieces(self, view: &NodeRenderer, mut shown: RenderedNodes<'_>) -> Vec<PromptPiece> {
         let stable = view.keeps();
         let system = [
@@ -258,14 +257,13 @@ impl FixedSections {
     }
 }
 
-/// What the newest message refers to, if a person wrote it and nothing was done about it yet.
+/// Returns the references in the newest message if it is a user's message and has no continuation yet.
 fn references(ask: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)> {
     let message = Some(to).filter(|node| node.role() == AuthorType::Human && ask.rounds.is_empty())?;
     Some((message.clone(), References::of(&message.content)?))
 }
 
-/// What an aware agent has to know: how it works here, what it may use, and, where it may plan or delegate, when that is
-/// wanted.
+/// Builds the instructions: the basic ones, those for todos and delegation as permitted, and the list of tools.
 fn addendum(ask: &ContextRequest<'_>) -> String {
     let held = ask.agent.profile.permissions;
     let mut text = format!("{ADDENDUM}\n{}", tools::overview(held, ask.host_tools));
@@ -278,7 +276,7 @@ fn addendum(ask: &ContextRequest<'_>) -> String {
     text
 }
 
-/// What a turn answers, whole or in part, in case the agent has left its place.
+/// Returns the message that a turn answers, shortened if needed, in case the agent has moved away from it.
 fn input(
     snapshot: &dyn Snapshot,
     ask: &ContextRequest<'_>,
@@ -297,8 +295,8 @@ fn input(
     Ok(Some((node.id, PromptPiece::new(ContextSection::Input, MessageRole::User, text, tokens, false))))
 }
 
-/// What a session never forgets, and the same without the line on what is being worked on; nothing as long as it has no turns
-/// and nothing was recorded.
+/// Returns the session state, and the same without the line on the current work. Both are empty for a session without
+/// turns and records.
 fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String), ContextError> {
     let mut register = snapshot.register(session.id)?;
     if register.is_empty() && session.turns == 0 {
@@ -311,12 +309,12 @@ fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String),
     Ok((state, register.yaml(&about)))
 }
 
-/// A block of the engine's around a text; nothing around none.
+/// Wraps a text in a titled block; an empty text stays empty.
 fn block(title: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("=== {title} ===\n{text}\n===") }
 }
 
-/// Tokens of each part, in the order in which they come first.
+/// Sums tokens by section, in the order of first occurrence.
 fn parts(pieces: &[PromptPiece]) -> Vec<(ContextSection, u32)> {
     let mut parts: Vec<(ContextSection, u32)> = Vec::new();
     for piece in pieces {

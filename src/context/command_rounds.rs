@@ -1,7 +1,7 @@
-//! What an agent's commands were answered in this turn, as it is shown to it in the next round.
+//! Command results of the current turn, as the next round's prompt shows them.
 //!
-//! Each batch stands after the node that asked for it, so that a turn reads in its order and a prompt begins like the one
-//! of the round before. Together they may have half of the budget; beyond that only the newest keep their words.
+//! Each batch follows the node that requested it. The prompt of a round therefore starts with the prompt of the round
+//! before. Results get at most half of the budget; older results beyond that are omitted.
 
 use serde::Serialize;
 
@@ -11,58 +11,58 @@ use crate::{
     types::{first_words, one_line},
 };
 
-/// Characters of a command that are shown above its answer.
+/// Maximum characters of a command that are shown above its result.
 const LINE: usize = 160;
-/// Tokens that a call or an answer costs beside its words.
+/// Token overhead of a call or result.
 const CALL: u32 = 8;
-/// The part of the budget that answers may have: half.
+/// Limits results to half of the budget.
 const SHARE: u32 = 2;
 
-/// A tool called in the provider's way.
+/// Call through the provider's tool-call API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RoundCall {
-    /// What the answer refers to.
+    /// Id that the result refers to.
     pub id: String,
-    /// Which tool.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments as the model wrote them, mostly a JSON object.
+    /// Arguments as the model wrote them, usually a JSON object.
     pub arguments: String,
 }
 
-/// What such a call gave.
+/// Result of a [`RoundCall`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RoundAnswer {
-    /// The id of the call.
+    /// Id of the call.
     pub call: String,
-    /// What it gave.
+    /// Text of the result.
     pub text: String,
-    /// Whether it failed.
+    /// True if the call failed.
     pub failed: bool,
 }
 
-/// A command and its answer.
+/// Command with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandResult {
-    /// The call, if it was one of the provider's; else an arrow line asked for it.
+    /// Call through the provider's API; `None` for an arrow line.
     pub call: Option<RoundCall>,
-    /// The command as a line.
+    /// Command as an arrow line.
     pub line: String,
-    /// The answer, as the engine words it.
+    /// Result as text.
     pub answer: String,
-    /// Whether it was not done.
+    /// True if the command failed.
     pub failed: bool,
 }
 
-/// A batch of commands and its answers.
+/// Batch of commands with their results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRound {
-    /// The node whose words asked.
+    /// Node that requested the batch.
     pub after: NodeId,
-    /// Its commands, in order.
+    /// Results, in the order of the commands.
     pub results: Vec<CommandResult>,
 }
 
-/// Exchanges as they are shown, each with the node that it comes after; within the share of a budget that they have.
+/// Renders rounds as pieces, each with the node that they follow. Their tokens stay within their share of the budget.
 pub(super) fn render_rounds(
     exchanges: &[CommandRound],
     view: &NodeRenderer,
@@ -83,7 +83,7 @@ pub(super) fn render_rounds(
     worded
 }
 
-/// An answer, if there is room for it.
+/// Returns the result if it fits the rest of the budget, or else a note.
 fn fitting(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
     let tokens = view.estimate_tokens(answer);
     if tokens <= *left {

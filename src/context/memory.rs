@@ -1,6 +1,6 @@
-//! Operational memory as it stands in a prompt: what is pinned with its words, the last actions, labels of stashes.
+//! Operational memory in a prompt: pins with their content, the last actions, and the labels of stashes.
 //!
-//! `→ memory` shows the same without the words of pins, since who asks has them in the prompt.
+//! `→ memory` prints the same without the content of pins, because the prompt has it already.
 
 use crate::{
     arrow::run::{escape, pinned, recent_actions},
@@ -12,10 +12,10 @@ use crate::{
 
 use super::{Inclusion, InclusionReason, PinReport, node::escape_headers, window::floor_char_boundary};
 
-/// Tokens of a pin of which not even the beginning is shown any more.
+/// Minimum tokens of a truncated pin; a smaller one is omitted.
 const LEAST: u32 = 24;
 
-/// The block, empty if there is nothing in it, and what became of the pins. Their words have at most `share` tokens.
+/// Renders the block and reports each pin; the block is empty without content. Pins get at most `share` tokens.
 pub(super) fn block(
     snapshot: &dyn Snapshot,
     (agent, tree): (AgentId, TreeId),
@@ -33,7 +33,7 @@ pub(super) fn block(
         let (text, fate) = words.within(left, vocabulary);
         left = left.saturating_sub(vocabulary.tokens(&text));
         let mut line = format!("  {name}");
-        // What the line says in full is not said again.
+        // Content that the line shows in full is not repeated.
         let said = text.is_empty() || fate == Inclusion::Full && name.contains(&format!("\"{text}\""));
         if !said {
             line.push_str("\n    ");
@@ -56,7 +56,7 @@ pub(super) fn block(
     Ok((format!("=== Operational Memory ===\n{}\n===", lines.join("\n")), pins))
 }
 
-/// What is pinned cannot be deleted, so nothing but the store itself fails.
+/// Pinned objects cannot be deleted, so only store errors remain.
 fn store(error: OpsError) -> StoreError {
     match error {
         OpsError::Store(error) => error,
@@ -64,12 +64,12 @@ fn store(error: OpsError) -> StoreError {
     }
 }
 
-/// The words of a pin.
+/// Content of a pin.
 struct Pinned {
     text: String,
-    /// What shows all of them.
+    /// Command that prints the whole content.
     command: String,
-    /// Why they are not shown, whatever room there is.
+    /// Reason for omission regardless of the budget.
     out: Option<InclusionReason>,
 }
 
@@ -96,7 +96,7 @@ impl Pinned {
                         command.push_str(&format!(" section:{}", escape::quoted(heading)));
                         match section(&version.content, heading) {
                             Ok(found) => version.content[found.span].to_owned(),
-                            // A section may have gone since it was pinned.
+                            // The section may have been removed after it was pinned.
                             Err(_) => return Ok(Self::gone()),
                         }
                     }
@@ -110,7 +110,7 @@ impl Pinned {
         Self { text: String::new(), command: String::new(), out: Some(InclusionReason::Empty) }
     }
 
-    /// As much of the words as fits, with the command that shows the rest.
+    /// Returns the content up to a token limit, with the command that prints the rest.
     fn within(&self, tokens: u32, vocabulary: TokenizerFamily) -> (String, Inclusion) {
         let text = self.text.trim_matches('\n');
         if let Some(reason) = self.out {

@@ -1,4 +1,4 @@
-//! The nodes that are shown, worded, and what the report says of them and of the others.
+//! Rendered nodes of a window, and their report.
 
 use crate::{
     id::NodeId,
@@ -12,27 +12,27 @@ use super::{
     window::{Window, WindowCandidate, truncate_node},
 };
 
-/// The nodes that are shown, the oldest first.
+/// Rendered nodes, oldest first.
 pub(super) struct RenderedNodes<'w> {
     nodes: Vec<RenderedText<'w>>,
-    /// The note on what is not shown, and before which node it stands.
+    /// Note on omitted nodes, and the index of the node that it precedes.
     note: Option<(usize, String)>,
-    /// What commands were answered, and before which node it stands.
+    /// Command rounds, each with the index of the node that they precede.
     answered: Vec<(usize, Vec<PromptPiece>)>,
 }
 
-/// A node as it is shown.
+/// Rendered node.
 struct RenderedText<'w> {
     node: &'w Node,
     text: String,
     tokens: u32,
     cut: bool,
-    /// Whether it continues the node before it in the middle of a text.
+    /// True if the node continues the text of the node before it.
     continues: bool,
 }
 
 impl<'w> RenderedNodes<'w> {
-    /// Words the nodes of a window.
+    /// Renders the nodes of a window.
     pub(super) fn new(view: &NodeRenderer, window: &'w Window, exchanges: Vec<(NodeId, Vec<PromptPiece>)>) -> Self {
         let shown = |seen: &&'w WindowCandidate| seen.excluded_by.is_none();
         let head: Vec<&WindowCandidate> = window.head.iter().filter(shown).collect();
@@ -42,7 +42,7 @@ impl<'w> RenderedNodes<'w> {
         let note = (window.full && view.aware && gone > 0).then(|| (head.len(), note(gone)));
         let mut nodes: Vec<RenderedText<'w>> = Vec::with_capacity(head.len() + tail.len());
         for (at, seen) in head.iter().chain(&tail).enumerate() {
-            // What stands before a gap is not what stands before the node.
+            // After an omission the preceding rendered node is not the node's predecessor.
             let before = nodes.last().filter(|_| note.as_ref().is_none_or(|(gap, _)| *gap != at)).map(|last| last.node);
             nodes.push(worded(view, seen, before));
         }
@@ -50,25 +50,25 @@ impl<'w> RenderedNodes<'w> {
         Self { nodes, note, answered }
     }
 
-    /// The nodes, the newest first.
+    /// Returns the nodes, newest first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = &'w Node> {
         self.nodes.iter().rev().map(|worded| worded.node)
     }
 
-    /// Whether a node is shown.
+    /// Returns true if a node is rendered.
     pub(super) fn contains(&self, id: NodeId) -> bool {
         self.nodes.iter().any(|worded| worded.node.id == id)
     }
 
-    /// Takes the newest node out if it is what the model is to answer: it stands last. Within a turn it stays where it
-    /// is, before what was done about it.
+    /// Removes the newest node if the model must answer it: it moves to the end of the prompt. Within a turn it stays
+    /// before the turn's results.
     pub(super) fn take_input(&mut self, view: &NodeRenderer) -> Option<PromptPiece> {
         let answers = view.aware && view.mode == Mode::Dialogue && self.answered.is_empty();
         let input = self.nodes.pop_if(|last| answers && view.role(last.node) == MessageRole::User)?;
         Some(PromptPiece::new(ContextSection::Input, MessageRole::User, input.text, input.tokens, false))
     }
 
-    /// The conversation.
+    /// Returns the pieces of the conversation.
     pub(super) fn pieces(self, view: &NodeRenderer) -> Vec<PromptPiece> {
         let kept = view.keeps();
         let mut pieces: Vec<PromptPiece> = Vec::with_capacity(self.nodes.len() + 1);
@@ -89,7 +89,7 @@ impl<'w> RenderedNodes<'w> {
         pieces
     }
 
-    /// What became of each node that was looked at, the oldest first.
+    /// Returns a report entry for each node of the window, oldest first.
     pub(super) fn report(&self, window: &Window) -> Vec<NodeReport> {
         let mut worded = self.nodes.iter().peekable();
         let looked = window.head.iter().chain(&window.candidates);
@@ -117,7 +117,7 @@ impl<'w> RenderedNodes<'w> {
     }
 }
 
-/// Before which shown node that stands which comes after a node of the window; at the end where that is not in it.
+/// Returns the index of the rendered node that follows a node of the window; the end if the node is not in it.
 fn slot(nodes: &[RenderedText<'_>], window: &Window, after: NodeId) -> usize {
     let tail = &window.candidates[window.start..];
     let Some(at) = tail.iter().position(|seen| seen.node.id == after) else { return nodes.len() };
@@ -137,7 +137,7 @@ fn worded<'w>(view: &NodeRenderer, seen: &'w WindowCandidate, before: Option<&No
         tokens += view.tokens(node);
         text.push_str(&view.content(node));
     }
-    // An agent that sees the tree is shown a header for each half.
+    // For an aware agent each half has its own header.
     let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
     RenderedText { node, text, tokens, cut: seen.truncated, continues }
 }

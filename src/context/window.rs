@@ -1,10 +1,10 @@
-//! Which nodes of a path are shown when not all of them fit.
+//! Selection of the nodes of a path when not all of them fit.
 //!
-//! **Where a stable window begins.** A window that slides by a message a turn changes every prompt near its beginning.
-//! So a full stable window may begin at any node of its oldest quarter, and of these it takes the one whose depth is
-//! divisible by the highest power of two. Among consecutive numbers there is only one such; it stays the choice until
-//! it leaves the quarter, or a more divisible one enters at the quarter's other end. Both ends only ever move towards
-//! newer nodes, so the beginning does too, about a quarter at a time, and nobody has to remember where it was.
+//! **Start of a stable window.** A window that moves by one message per turn changes every prompt near its beginning. A
+//! full stable window may therefore start at any node of its oldest quarter. It starts at the node whose depth is
+//! divisible by the highest power of two; consecutive numbers contain only one such. That node stays the start until it
+//! leaves the quarter or a more divisible one enters. Both ends of the quarter only move towards newer nodes. So the
+//! start moves by about a quarter at a time, and no state has to be stored.
 
 use crate::{
     id::NodeId,
@@ -19,73 +19,72 @@ use super::{
     path::ContextPath,
 };
 
-/// Tokens kept for the note on what is not shown.
+/// Tokens reserved for the note on omitted nodes.
 const NOTE: u32 = 40;
-/// Tokens kept for the marker in a node that was cut.
+/// Tokens reserved for the marker in a truncated node.
 const MARKER: u32 = 40;
-/// Tokens for the conversation below which there is none: the note, the newest node's header, the marker in it, and a few
-/// words.
+/// Minimum tokens of a conversation: the note, the header and marker of the newest node, and some text.
 pub(super) const MIN_WINDOW_TOKENS: u32 = 160;
-/// The most nodes that are shown of a path's beginning.
+/// Maximum nodes of the beginning of a path.
 const FIRST: usize = 64;
 
-/// A node that was looked at.
+/// Node that was considered for the window.
 pub(super) struct WindowCandidate {
     pub(super) node: Node,
-    /// At most so many tokens, its header included.
+    /// Tokens of the node, including its header.
     pub(super) tokens: u32,
-    /// Why it is not shown, whatever room there is.
+    /// Reason for omission regardless of the budget.
     pub(super) excluded_by: Option<InclusionReason>,
-    /// Whether it alone is too long, and `tokens` is what it may have.
+    /// True if the node alone is too long; `tokens` is then its limit.
     pub(super) truncated: bool,
 }
 
-/// What is shown of a path.
+/// Selected part of a path.
 pub(super) struct Window {
-    /// The first nodes of the path, where the strategy shows them.
+    /// First nodes of the path, for the strategy `middle`.
     pub(super) head: Vec<WindowCandidate>,
-    /// What was looked at from the newest node back, the oldest first.
+    /// Considered nodes from the newest back, in path order.
     pub(super) candidates: Vec<WindowCandidate>,
-    /// What is shown of `seen`: from this one on.
+    /// Index of the first selected candidate.
     pub(super) start: usize,
-    /// Whether nodes before that one are left out for want of room.
+    /// True if nodes before the selection do not fit.
     pub(super) full: bool,
-    /// The depth of the first node that may be shown.
+    /// Depth of the first node that may be included.
     pub(super) base: u32,
 }
 
 impl Window {
-    /// Nodes further up than what was looked at.
+    /// Number of nodes above the first candidate.
     pub(super) fn earlier(&self) -> u32 {
         let above = self.candidates.first().map_or(0, |seen| seen.node.depth);
         above.saturating_sub(self.base + u32::try_from(self.head.len()).unwrap_or(u32::MAX))
     }
 }
 
-/// What the choice goes by.
+/// Parameters of the selection.
 pub(super) struct WindowParams<'a> {
     pub(super) view: &'a NodeRenderer,
     pub(super) options: &'a ContextOptions,
     pub(super) tree: &'a Tree,
     pub(super) versions: &'a [NodeId],
-    /// The node with which it begins, if not the root.
+    /// First node to include, if not the root.
     pub(super) first_node: Option<NodeId>,
     /// Tokens for the conversation.
     pub(super) tokens: u32,
 }
 
 impl WindowParams<'_> {
-    /// Reads a path backwards until the room is full, and chooses what is shown.
+    /// Reads a path backwards until the budget is used, and selects the window.
     pub(super) fn choose(&self, snapshot: &dyn Snapshot, to: NodeId) -> Result<Window, ContextError> {
         let since = self.first_node.map(|since| snapshot.node(since)).transpose()?.flatten();
         let base = since.as_ref().map_or(0, |since| since.depth);
         let mut path = ContextPath::new(snapshot, to, self.versions);
         let (mut seen, mut used, mut passed) = (Vec::<WindowCandidate>::new(), 0u32, 0u32);
-        // What is left out has no tokens, but looking at it has its price.
+        // Omitted nodes have no tokens, but reading them has a cost.
         while used <= self.tokens && passed <= self.tokens {
             let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
             let want = if seen.is_empty() { 0 } else { (self.tokens - used) / mean + 8 };
-            // A way that leads past it, after a move to another branch, is shown whole.
+            // After a move to another branch the path may not contain the first node; then it is read to the root.
             let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.first_node);
             let Some(node) = path.next(want)?.filter(|_| !begins) else { break };
             let next = self.look(node);
@@ -131,7 +130,7 @@ impl WindowParams<'_> {
         WindowCandidate { node, tokens, excluded_by: out, truncated: false }
     }
 
-    /// Where the window begins among nodes of which the newest is the first; that one it holds in any case.
+    /// Returns the index of the window's oldest node. `seen` is newest first; the newest node is always included.
     fn start(&self, seen: &[WindowCandidate], room: u32) -> usize {
         let newest = seen.iter().position(|seen| seen.excluded_by.is_none()).unwrap_or(0);
         let quarter = if self.options.rendering == Rendering::Stable { room - room / 4 } else { room };
@@ -149,8 +148,7 @@ impl WindowParams<'_> {
         start
     }
 
-    /// Where a bare conversation begins: some providers take none that the model itself opens. Others begin with the
-    /// note on what is not shown.
+    /// Returns the start of a conversation without headers. Some providers require that the user speaks first.
     fn opening(&self, seen: &[WindowCandidate], start: usize) -> usize {
         if self.view.aware {
             return start;
@@ -160,10 +158,10 @@ impl WindowParams<'_> {
         (0..=start).rev().find(opens).unwrap_or(start)
     }
 
-    /// The first nodes of the path, up to a tenth of the budget; none that is as deep as `above`.
+    /// Reads the first nodes of the path, up to a tenth of the budget and above the depth `above`.
     ///
-    /// A path is known from its end. From its beginning it can be told only as far as nothing branches, and so far it is
-    /// shown: reading all of a path for its first nodes would cost as much as the path is long.
+    /// A path is known from its end. From the root it can be followed only to the first branch point, so the selection
+    /// ends there. Reading the whole path would cost time proportional to its length.
     fn head(&self, snapshot: &dyn Snapshot, since: Option<Node>, above: u32) -> StoreResult<Vec<WindowCandidate>> {
         let most = self.options.prompt_tokens() / 10;
         let root = match since {
@@ -180,7 +178,7 @@ impl WindowParams<'_> {
             let seen = self.look(node);
             used = used.saturating_add(seen.tokens);
             if used > most {
-                // The root is always shown, if need be in part.
+                // The root is always included, truncated if needed.
                 if head.is_empty() && most >= MIN_WINDOW_TOKENS {
                     head.push(WindowCandidate { tokens: most, truncated: true, ..seen });
                 }
@@ -191,7 +189,7 @@ impl WindowParams<'_> {
         Ok(head)
     }
 
-    /// The version that is read in a place.
+    /// Returns the version that is read in place of a node.
     fn read_version(&self, snapshot: &dyn Snapshot, node: Node) -> StoreResult<Node> {
         if node.state.versions == 0 {
             return Ok(node);
@@ -203,8 +201,8 @@ impl WindowParams<'_> {
     }
 }
 
-/// A node's words in at most `most` tokens: its beginning and its end, with a marker between them that says how to see
-/// the rest.
+/// Truncates a node's content to `most` tokens: its beginning and end, with a marker that names the command for the
+/// rest.
 pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> String {
     let text = node.content.trim_end_matches('\n');
     let all = view.estimate_tokens(text);
@@ -214,7 +212,7 @@ pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> Stri
         let (left, right) = (&text[..floor_char_boundary(text, bytes)], &text[ceil(text, text.len() - bytes)..]);
         let gone = all.saturating_sub(view.estimate_tokens(left) + view.estimate_tokens(right));
         let shown = if view.aware {
-            // A half may begin within a line, so each is looked at by itself.
+            // A half may start within a line, so each is escaped separately.
             let (left, right, id) = (escape_headers(left), escape_headers(right), &node.local);
             format!("{left}\n[about {gone} tokens of this node are not shown here · → view {id} full]\n{right}")
         } else {
@@ -227,12 +225,12 @@ pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> Stri
     }
 }
 
-/// The last boundary of a character up to `at`.
+/// Returns the last character boundary at or before `at`.
 pub(super) fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The first boundary of a character from `at` on.
+/// Returns the first character boundary at or after `at`.
 fn ceil(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }

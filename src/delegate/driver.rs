@@ -1,4 +1,5 @@
-//! The orchestrator there is: carries out what the machine says, and keeps each event before the next thing is begun.
+//! Orchestrator within this process. The driver performs the effects of [`DelegationState`] and commits each event
+//! before the next effect.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -25,11 +26,11 @@ use crate::{
 mod planning;
 mod report;
 
-/// Plans, has worked, verifies, in this process.
+/// Orchestrator that plans, runs workers and verifies results in this process.
 pub struct LocalOrchestrator(Arc<OrchestratorConfig>);
 
 impl LocalOrchestrator {
-    /// An orchestrator with this crew.
+    /// Creates an orchestrator.
     #[must_use]
     pub fn new(crew: OrchestratorConfig) -> Self {
         Self(Arc::new(crew))
@@ -37,6 +38,10 @@ impl LocalOrchestrator {
 }
 
 impl Orchestrator for LocalOrchestrator {
+    fn create(&self, actor: &Actor, parent: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
+        events::create(actor, parent, goal, context)
+    }
+
     fn run(&self, work: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>> {
         let crew = Arc::clone(&self.0);
         Box::pin(async move {
@@ -46,7 +51,7 @@ impl Orchestrator for LocalOrchestrator {
     }
 }
 
-/// What a task of the runtime reports; `None` if it was stopped.
+/// Result of a spawned task; `None` if it was cancelled.
 type Done = Option<VerificationOutcome>;
 
 struct DelegationDriver {
@@ -55,18 +60,18 @@ struct DelegationDriver {
     work: RunContext,
     head: Node,
     task: prompts::DelegationGoal,
-    /// Who delegated, in the session that plans and verifies.
+    /// Actor of the delegation, in the session that plans and verifies.
     actor: Actor,
     session: SessionId,
-    /// Events that are kept.
+    /// Committed events.
     events: Vec<DelegationEvent>,
     machine: Option<DelegationState>,
     running: JoinSet<Done>,
-    /// The program's tools, as the planner is told of them.
+    /// Host tools that the planner can assign.
     tools: Vec<HostTool>,
-    /// What others do to the files of a subtask.
+    /// Warnings about files that other delegations change, by subtask.
     shared: HashMap<usize, Vec<String>>,
-    /// Nobody else carries it on as long as this is here.
+    /// Keeps other processes out while the driver exists.
     _hold: Option<DelegationLock>,
 }
 
@@ -75,7 +80,7 @@ impl DelegationDriver {
         let loom = work.actor.loom().clone();
         let head = loom.node(work.delegation)?;
         let hold = hold(&crew, &work, &head)?;
-        // Read when nobody else adds to them any more.
+        // The events are read under the lock, so that no other process appends more.
         let events = events::events(&loom, &head)?;
         let Some(&DelegationEvent::Begun { session }) = events.first() else {
             return Err(ToolError::new(ErrorCode::Conflict, "the delegation has no beginning"));
@@ -142,7 +147,7 @@ impl DelegationDriver {
         self.report()
     }
 
-    /// Carries effects out until nothing is left, or somebody stops it.
+    /// Performs effects until none is left or the delegation is cancelled.
     async fn run(&mut self, effects: Vec<DelegationEffect>) -> Result<(), ToolError> {
         let cancel = self.work.cancel.clone();
         let mut next = effects;
@@ -159,13 +164,13 @@ impl DelegationDriver {
             };
             next = match done {
                 Some(Ok(Some(seen))) => self.seen(seen).await?,
-                // A task that broke off has said so by its panic; what it was at is tried anew when this is carried on.
+                // A panicked task has reported itself; a resume repeats its subtask.
                 Some(Ok(None) | Err(_)) | None => return self.stopped().await,
             };
         }
     }
 
-    /// Lets what runs come to its end, which it does soon, and keeps what came.
+    /// Cancels the running tasks, waits for them and commits their results.
     async fn stopped(&mut self) -> Result<(), ToolError> {
         self.work.cancel.cancel();
         while let Some(done) = self.running.join_next().await {
@@ -177,7 +182,7 @@ impl DelegationDriver {
         Ok(())
     }
 
-    /// Keeps what came of a task of the runtime, and tells of it.
+    /// Commits the outcome of a task and reports it.
     async fn seen(&mut self, seen: VerificationOutcome) -> Result<Vec<DelegationEffect>, ToolError> {
         let effects = self.happened(seen.event.clone()).await?;
         let (task, passed) = match seen.event {
@@ -189,12 +194,12 @@ impl DelegationDriver {
         Ok(effects)
     }
 
-    /// Keeps an event, and tells the machine of it.
+    /// Commits an event and applies it to the state.
     async fn happened(&mut self, event: DelegationEvent) -> Result<Vec<DelegationEffect>, ToolError> {
         self.keep(event, Vec::new()).await
     }
 
-    /// The same, together with what else is kept.
+    /// Commits an event together with other mutations and applies it to the state.
     async fn keep(
         &mut self,
         event: DelegationEvent,
@@ -214,7 +219,7 @@ impl DelegationDriver {
         Ok(effects)
     }
 
-    /// Does what the machine says; `true` if nothing is left to be done.
+    /// Performs an effect. Returns true if no subtask is left to run.
     async fn perform(&mut self, effect: DelegationEffect) -> Result<bool, ToolError> {
         match effect {
             DelegationEffect::Work { task, stronger } => self.start(task, stronger).await?,
@@ -238,7 +243,7 @@ impl DelegationDriver {
         Arc::clone(model)
     }
 
-    /// Briefs somebody, and has them work.
+    /// Starts an attempt: saves the instructions and spawns the worker.
     async fn start(&mut self, task: usize, stronger: bool) -> Result<(), ToolError> {
         let Some(machine) = &self.machine else { return Ok(()) };
         let (state, plan) = (machine.tasks()[task].clone(), machine.plan());
@@ -247,7 +252,7 @@ impl DelegationDriver {
         let (session, parent, asked) = match state.session {
             Some(session) => {
                 let at = self.loom.session(session)?.position.or(state.brief).unwrap_or(self.head.id);
-                // A process that was killed while somebody worked there has not let go of the place.
+                // A killed process may still hold a lease at the worker's position.
                 let worker = &self.crew.worker.agent;
                 let held = self.loom.actor(worker).in_session(session);
                 held.release(at, worker.id()).await.map_err(OpsError::from)?;
@@ -272,7 +277,7 @@ impl DelegationDriver {
         let stand = SessionPatch { position: Some(brief), ..SessionPatch::default() };
         mutations.extend([Mutation::Append(Box::new(node)), Mutation::UpdateSession { session, patch: stand }]);
         let started = DelegationEvent::Started { task, session, brief, stronger };
-        // Nothing follows from a beginning.
+        // A started attempt has no further effects.
         self.keep(started, mutations).await?;
         let model = self.model(stronger);
         (self.work.on_update)(DelegationUpdate::Started {
@@ -288,7 +293,7 @@ impl DelegationDriver {
         Ok(())
     }
 
-    /// A session for somebody to work in.
+    /// Returns a new session for a worker.
     fn working(&self, id: SessionId) -> Result<NewSession, ToolError> {
         let own = self.loom.session(self.session)?;
         Ok(NewSession {
@@ -306,7 +311,7 @@ impl DelegationDriver {
         })
     }
 
-    /// What somebody is told who is to try again.
+    /// Returns the message for another attempt, with the reason of the last failure.
     fn again(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
         let why = match (state.verdict, &state.last_error) {
             (Some(verdict), _) => judge::reason(&self.loom.node(verdict)?),
@@ -316,7 +321,8 @@ impl DelegationDriver {
         Ok(prompts::again(&why, stronger && !state.use_fallback))
     }
 
-    /// The turn in which somebody works, from what it is asked on. `from`: that, and what its branch begins with.
+    /// Builds the worker's turn. `from` is the node with the instructions; `since` is the first node of the subtask's
+    /// branch.
     fn turn(
         &self,
         (task, subtask): (usize, &super::Subtask),
@@ -343,12 +349,12 @@ impl DelegationDriver {
         })
     }
 
-    /// How somebody who works is named to the others.
+    /// Returns the worker's name as other agents see it.
     fn who(&self, task: usize) -> String {
         format!("{}, subtask {} of [{}]", self.crew.worker.agent.name(), task + 1, self.head.local)
     }
 
-    /// Has somebody look at a result.
+    /// Spawns the verification of a result.
     fn verify(&mut self, task: usize, node: NodeId) {
         let Some(machine) = &self.machine else { return };
         let state = &machine.tasks()[task];
@@ -367,7 +373,7 @@ impl DelegationDriver {
     }
 }
 
-/// Keeps others from carrying it on, where it can be seen that somebody does.
+/// Takes the delegation's lock; `None` without a folder for lock files.
 fn hold(crew: &OrchestratorConfig, work: &RunContext, head: &Node) -> Result<Option<DelegationLock>, ToolError> {
     let Some(folder) = &crew.partials_dir else { return Ok(None) };
     let agents = work.actor.loom().snapshot()?.agents().map_err(OpsError::from)?;
@@ -375,7 +381,7 @@ fn hold(crew: &OrchestratorConfig, work: &RunContext, head: &Node) -> Result<Opt
     DelegationLock::take(folder, head, who)
 }
 
-/// One try: a whole turn. `None` if somebody stopped it.
+/// Runs one attempt as a whole turn; `None` if it was cancelled.
 async fn work(actor: Actor, turn: Turn, task: usize, tell: super::UpdateSink) -> Done {
     let cancel: CancellationToken = turn.cancel.clone();
     let mut failed = None;

@@ -1,4 +1,5 @@
-//! Looking at a result: a command's exit status, or somebody who did not do the work. Either way what was said is a node.
+//! Verification of a result, by the exit status of a command or by a model that did not do the work. Either verdict is
+//! saved as a node.
 
 use std::sync::Arc;
 
@@ -14,36 +15,36 @@ use crate::{
     types::{AuthorType, EdgeKind, Node, Op, Parent, ToolCallFields},
 };
 
-/// Nodes of a session that are looked through for what was done.
+/// Maximum nodes of the worker's session that the judge's prompt covers.
 const NODES: u32 = 400;
-/// Characters of what a check printed that are kept with its node.
+/// Maximum characters of check output in its node.
 const OUTPUT: usize = 20_000;
 
-/// A result that is to be looked at.
+/// Pending verification of one result.
 pub(super) struct Verification {
     pub(super) config: Arc<OrchestratorConfig>,
-    /// Who delegated, in the session that verifies.
+    /// Actor of the delegation, in the session that verifies.
     pub(super) actor: Actor,
     pub(super) task: prompts::DelegationGoal,
     pub(super) at: usize,
     pub(super) subtask: Subtask,
-    /// The result.
+    /// Node with the result.
     pub(super) node: NodeId,
-    /// The session that worked.
+    /// Session of the worker.
     pub(super) session: SessionId,
-    /// The model that did.
+    /// Model of the worker.
     pub(super) worker: Arc<dyn Model>,
     pub(super) cancel: CancellationToken,
 }
 
-/// What came of it, and why.
+/// Event of the verification and its reason.
 pub(super) struct VerificationOutcome {
     pub(super) event: DelegationEvent,
     pub(super) why: String,
 }
 
 impl Verification {
-    /// Looks; `None` if somebody stopped it.
+    /// Runs the verification; `None` if it was cancelled.
     pub(super) async fn run(self) -> Option<VerificationOutcome> {
         let looked = match self.subtask.check.clone().filter(|_| self.config.worker_tools.checks()) {
             Some(command) => self.check(&command).await,
@@ -106,7 +107,7 @@ impl Verification {
     }
 }
 
-/// What was done in a session: the commands and their answers.
+/// Returns the commands of a session with their results.
 fn done(loom: &Loom, session: SessionId) -> Result<Vec<(String, String)>, OpsError> {
     let nodes = loom.turns(session, 0, NODES)?;
     let answers = nodes.into_iter().filter(|node| node.kind == EdgeKind::Tool);
@@ -118,7 +119,7 @@ fn done(loom: &Loom, session: SessionId) -> Result<Vec<(String, String)>, OpsErr
     Ok(told.collect())
 }
 
-/// What a verdict's node says: the reason in it, or all of it.
+/// Returns the reason in a verdict's node, or its whole text.
 pub(super) fn reason(node: &Node) -> String {
     match verdict::read(&node.content).filter(|_| node.author_type == AuthorType::Model) {
         Some(verdict) if !verdict.why.is_empty() => verdict.why,

@@ -1,9 +1,9 @@
-//! Who carries a delegation on: one at a time. That is a file beside the drafts, which its process holds locked; the system
-//! takes the lock away when the process ends, however it ends. So one that still runs is left alone, and one that was killed
-//! is taken up at once, with no time to wait for and no sign of life to write.
+//! Lock file that lets one process at a time run a delegation. The file lies in the folder of partial replies. Its
+//! process holds it locked, and the operating system releases the lock when the process ends. A live delegation is
+//! therefore protected, and a crashed one can be resumed at once, without a timeout or heartbeat.
 //!
-//! It is a courtesy that keeps work from being done twice. What keeps the record true is the number of each event, of which
-//! there is one: who works where no folder is given is told by that, at the next event.
+//! The lock only avoids duplicate work. Correctness comes from the event numbers, which are unique per delegation.
+//! Without a folder, a second process fails when it appends its first event.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -17,18 +17,18 @@ use crate::{
     types::{Node, one_line},
 };
 
-/// A delegation that is being carried on, until this goes.
+/// Held lock of a delegation; released on drop.
 pub(super) struct DelegationLock {
-    /// Locked as long as it is open.
+    /// The lock lasts as long as the file is open.
     _file: File,
     path: PathBuf,
 }
 
 impl DelegationLock {
-    /// Takes a delegation for somebody, in a folder that is made if it is not there.
+    /// Locks a delegation for an agent, and creates the folder if missing.
     ///
     /// # Errors
-    /// If somebody has it: `CONFLICT`, naming them.
+    /// `CONFLICT` with the holder's name, if another process holds the lock.
     pub(super) fn take(folder: &Path, head: &Node, who: &str) -> Result<Option<Self>, ToolError> {
         let path = path(folder, head.id);
         match lock(&path, who) {
@@ -49,13 +49,14 @@ impl DelegationLock {
 
 impl Drop for DelegationLock {
     fn drop(&mut self) {
-        // Who opened it before it went holds a file that nobody finds; of two that come of that, one is told by the events.
+        // A process that opened the file before its removal locks a file that others do not see. The event numbers then
+        // stop one of the two processes.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Who carries a delegation on at this moment, if somebody does: an agent, and the number of its process. `folder` is
-/// where crews keep their drafts ([`super::OrchestratorConfig::drafts`]).
+/// Returns the current holder of a delegation's lock as agent and process number; `None` if it is free. `folder` is
+/// [`super::OrchestratorConfig::partials_dir`].
 #[must_use]
 pub fn lock_holder(folder: &Path, delegation: NodeId) -> Option<String> {
     let path = path(folder, delegation);

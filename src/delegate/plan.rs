@@ -1,7 +1,7 @@
-//! A plan: subtasks with what each builds on, read from what a planner wrote and checked as a whole.
+//! Plan of a delegation: subtasks and their dependencies, parsed from a planner's reply and validated as a whole.
 //!
-//! Planners are models: the JSON stands in prose or in a fence, or is none. What is wrong is said of all of it at once, in
-//! sentences that the planner can mend it by.
+//! Planners are models: the JSON may be embedded in prose or in a code fence. Validation reports all problems at once,
+//! so that the planner can correct them in one reply.
 
 use std::{collections::HashMap, fmt, path::Component, path::Path};
 
@@ -14,60 +14,60 @@ use serde_json::{Value, json};
 
 use crate::types::{literal, literal_line};
 
-/// Bytes of a plan's text at most.
+/// Maximum bytes of a plan's text.
 const LONGEST: usize = 1 << 20;
-/// Problems that are named; of more, how many there are.
+/// Maximum problems that an error lists; more are only counted.
 const NAMED: usize = 12;
 
-/// A part of the work.
+/// Subtask of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subtask {
-    /// What others name it by.
+    /// Id for dependencies, unique in the plan.
     pub id: String,
-    /// What it is, in a few words.
+    /// Short title.
     pub title: String,
-    /// What is to be done.
+    /// Instructions for the worker.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub details: String,
-    /// The subtasks whose results it needs.
+    /// Ids of the subtasks whose results it needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// By what it is seen to be done.
+    /// Criteria for the judge.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub criteria: String,
-    /// A command whose exit status says whether it is done.
+    /// Command that verifies the result by its exit status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// The program's tools that it may use.
+    /// Host tools that the worker may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// The files that it means to change.
+    /// Files that the worker plans to change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
 }
 
-/// What a plan is held against.
+/// Rules for the validation of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanRules<'a> {
-    /// The names of the program's tools.
+    /// Names of the available host tools.
     pub tools: &'a [String],
-    /// Whether commands can be run as checks.
+    /// True if commands can run as checks.
     pub checks: bool,
-    /// Subtasks at most.
+    /// Maximum number of subtasks.
     pub most: usize,
 }
 
-/// A plan that holds: every id is there once, and nothing waits for itself.
+/// Valid plan: ids are unique and dependencies have no cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     subtasks: Vec<Subtask>,
-    /// What each waits for.
+    /// Indices of the dependencies of each subtask.
     needs: Vec<Vec<usize>>,
-    /// An order in which each comes after what it waits for.
+    /// Indices of all subtasks in a topological order.
     order: Vec<usize>,
 }
 
-/// What is wrong with a plan.
+/// Problems of an invalid plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct PlanError(Vec<String>);
 
@@ -85,7 +85,7 @@ impl From<String> for PlanError {
     }
 }
 
-/// What a planner writes.
+/// JSON that a planner writes.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum PlanJson {
@@ -94,10 +94,10 @@ enum PlanJson {
 }
 
 impl Plan {
-    /// Reads a plan from what a planner wrote.
+    /// Parses and validates a planner's reply.
     ///
     /// # Errors
-    /// If it is none, or does not hold: everything that is wrong.
+    /// If the reply holds no valid plan; lists all problems.
     pub fn read(text: &str, rules: &PlanRules<'_>) -> Result<Self, PlanError> {
         if text.len() > LONGEST {
             return Err(format!("the plan has {} bytes, and {LONGEST} is the most", text.len()).into());
@@ -110,7 +110,7 @@ impl Plan {
         Self::new(subtasks, rules)
     }
 
-    /// A plan that somebody else made, for what it says; `None` if it cannot be read.
+    /// Parses the plan of another delegation without validating its tools; `None` if it cannot be parsed.
     pub(super) fn parse_lenient(text: &str) -> Option<Self> {
         let written = serde_json::from_value(json_in(text)?).ok()?;
         let (PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) = written;
@@ -118,10 +118,10 @@ impl Plan {
         Self::new(subtasks, &PlanRules { tools: &tools, checks: true, most: usize::MAX }).ok()
     }
 
-    /// A plan of these subtasks.
+    /// Validates subtasks and builds a plan.
     ///
     /// # Errors
-    /// If it does not hold: everything that is wrong.
+    /// If the plan is invalid; lists all problems.
     pub fn new(subtasks: Vec<Subtask>, rules: &PlanRules<'_>) -> Result<Self, PlanError> {
         match subtasks.len() {
             0 => return Err("the plan has no subtask".to_owned().into()),
@@ -158,7 +158,7 @@ impl Plan {
             return Err(PlanError(problems));
         }
         let order = toposort(&graph, None).map_err(|_| PlanError(cycles(&graph, &subtasks)))?;
-        // What can be done at the same time stays in the planner's order.
+        // Subtasks of one level keep the planner's order.
         let mut levels = vec![0usize; subtasks.len()];
         for at in order.into_iter().map(|node| graph[node]) {
             levels[at] = needs[at].iter().map(|need| levels[*need] + 1).max().unwrap_or(0);
@@ -168,25 +168,26 @@ impl Plan {
         Ok(Self { subtasks, needs, order })
     }
 
-    /// The subtasks, as the planner wrote them.
+    /// Returns the subtasks in the planner's order.
     #[must_use]
     pub fn subtasks(&self) -> &[Subtask] {
         &self.subtasks
     }
 
-    /// What a subtask waits for.
+    /// Returns the indices of a subtask's dependencies.
     #[must_use]
     pub fn needs(&self, task: usize) -> &[usize] {
         &self.needs[task]
     }
 
-    /// Every subtask, each after what it waits for.
+    /// Returns the indices of all subtasks in a topological order.
     #[must_use]
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// The files that it means to change, as paths from the workspace without `.` and `..`.
+    /// Returns the files of all subtasks with the subtask's index. Paths are relative to the workspace, without `.` and
+    /// `..`.
     pub fn files(&self) -> impl Iterator<Item = (usize, String)> {
         let all = self.subtasks.iter().enumerate();
         all.flat_map(|(at, subtask)| subtask.files.iter().map(move |file| (at, plain(file))))
@@ -194,7 +195,7 @@ impl Plan {
 }
 
 impl fmt::Display for Plan {
-    /// The plan for a person: who is asked, or reads what is going on.
+    /// Formats the plan for the user's approval.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, subtask) in self.subtasks.iter().enumerate() {
             if at > 0 {
@@ -214,7 +215,7 @@ impl fmt::Display for Plan {
                 ("files", &subtask.files.join(", ")),
             ] {
                 if !said.is_empty() {
-                    // The bar keeps a line of a text from reading as a line of the plan.
+                    // The bar marks continued lines, so that text cannot imitate a line of the plan.
                     let said = literal(said.trim_end()).replace('\n', "\n   │ ");
                     write!(f, "\n   {what}: {said}")?;
                 }
@@ -224,7 +225,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// What a planner is told that a plan is.
+/// Returns the JSON schema of a plan for the planner's prompt.
 pub(super) fn schema() -> Value {
     let text = |meaning: &str| json!({ "type": "string", "description": meaning });
     let texts = |meaning: &str| json!({ "type": "array", "items": { "type": "string" }, "description": meaning });
@@ -249,12 +250,12 @@ pub(super) fn schema() -> Value {
     })
 }
 
-/// True if a text is one line that shows all it holds.
+/// True if a text is one line without control or invisible characters.
 fn is_line(text: &str) -> bool {
     !text.trim().chars().any(|c| c.is_control() || crate::types::is_invisible(c))
 }
 
-/// What a subtask lacks, or has too much.
+/// Returns the problems of a subtask.
 fn missing_fields(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
     let id = &subtask.id;
     let mut problems = Vec::new();
@@ -284,7 +285,7 @@ fn missing_fields(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
     problems
 }
 
-/// The cycles of a graph, each as the ids in it.
+/// Returns the dependency cycles as messages that list their ids.
 fn cycles(graph: &DiGraph<usize, ()>, subtasks: &[Subtask]) -> Vec<String> {
     let circles =
         |part: &Vec<NodeIndex>| part.len() > 1 || part.first().is_some_and(|at| graph.contains_edge(*at, *at));
@@ -303,7 +304,7 @@ fn cycles(graph: &DiGraph<usize, ()>, subtasks: &[Subtask]) -> Vec<String> {
     named.collect()
 }
 
-/// The JSON in a text: all of it, what a fence holds, or what stands between the outermost braces or brackets.
+/// Extracts JSON from a text: the whole text, a code fence, or the part between the outermost braces or brackets.
 pub(super) fn json_in(text: &str) -> Option<Value> {
     let fenced = text.split("```").skip(1).step_by(2).map(|fence| fence.trim_start_matches("json"));
     let between = |open: char, close: char| {
@@ -315,7 +316,7 @@ pub(super) fn json_in(text: &str) -> Option<Value> {
     found.find(|value| value.is_object() || value.is_array())
 }
 
-/// Why JSON is no plan, as well as that can be said.
+/// Describes why JSON does not have the shape of a plan.
 fn shape(value: &Value) -> String {
     let Some(subtasks) = value.get("subtasks").unwrap_or(value).as_array() else {
         return "the JSON has no list \"subtasks\"".to_owned();
@@ -329,7 +330,7 @@ fn shape(value: &Value) -> String {
     }
 }
 
-/// A path from the workspace as others would write it.
+/// Normalizes a path relative to the workspace.
 fn plain(path: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in Path::new(path.trim()).components() {

@@ -1,4 +1,4 @@
-//! What the planner, those who work and those who verify are told.
+//! Prompts for the planner, the workers and the judge.
 
 use super::{Plan, PlanError, Subtask, plan::schema};
 use crate::{
@@ -6,37 +6,37 @@ use crate::{
     types::{Node, one_line},
 };
 
-/// What a planner is.
+/// System prompt of the planner.
 const PLANNER: &str = include_str!("planner.md");
-/// What a judge is.
+/// System prompt of the judge.
 pub(super) const JUDGE: &str = include_str!("judge.md");
-/// Asked of a judge whose answer could not be read.
+/// Repeated question to a judge whose answer could not be parsed.
 pub(super) const AGAIN: &str =
     "That could not be read. Answer with the JSON object alone: {\"passed\": true or false, \"why\": \"…\"}";
-/// Characters of a result that others build on, or that is judged.
+/// Maximum characters of a result in a prompt.
 const RESULT: usize = 16_000;
-/// Characters of all that was done on the way, and of one answer in it.
+/// Maximum characters of all steps of a worker, and of one command result in them.
 const DONE: usize = 8_000;
 const ANSWER: usize = 400;
 
-/// What is delegated, as it was said.
+/// Goal of a delegation with its context; stored as metadata of the head node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct DelegationGoal {
-    /// What is wanted.
+    /// Goal in the delegating agent's words.
     pub goal: String,
-    /// What is to be known for that.
+    /// Background information from the delegating agent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
-    /// What was decided in the conversation.
+    /// Key decisions of the delegating session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// What holds in the conversation.
+    /// Constraints of the delegating session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
 }
 
 impl DelegationGoal {
-    /// What is to be known, as a text; empty if there is nothing.
+    /// Formats context, constraints and decisions; empty if there are none.
     fn known(&self) -> String {
         let mut text = String::new();
         if !self.context.trim().is_empty() {
@@ -51,13 +51,13 @@ impl DelegationGoal {
         text
     }
 
-    /// What stands at the head of a delegation.
+    /// Returns the content of the delegation's head node.
     pub(super) fn head(&self) -> String {
         format!("Delegated: {}{}", self.goal.trim(), self.known())
     }
 }
 
-/// A text's beginning and end, if it is longer than that.
+/// Shortens a text to its beginning and end.
 fn cut(text: &str, most: usize) -> String {
     let all = text.chars().count();
     if all <= most {
@@ -69,7 +69,7 @@ fn cut(text: &str, most: usize) -> String {
     format!("{start}\n[… {} characters are left out here …]\n{end}", all - 2 * half)
 }
 
-/// What a planner is asked: what it is, and the task.
+/// Returns the planner's system prompt and its first message.
 pub(super) fn planning(task: &DelegationGoal, tools: &[HostTool], checks: bool) -> (String, String) {
     let mut asked = format!("Goal: {}{}", task.goal.trim(), task.known());
     asked.push_str(if tools.is_empty() {
@@ -86,12 +86,13 @@ pub(super) fn planning(task: &DelegationGoal, tools: &[HostTool], checks: bool) 
     (format!("{PLANNER}{}", schema()), asked)
 }
 
-/// What a planner is told whose plan does not hold.
+/// Returns the message that asks the planner to correct an invalid plan.
 pub(super) fn repair(error: &PlanError) -> String {
     format!("This plan does not hold: {error}. Answer with the whole plan, mended, as one JSON object.")
 }
 
-/// What an agent is asked to do. `results`: of what it builds on; `others`: files that somebody else works on.
+/// Returns the instructions of a worker. `results` are those of its dependencies; `others` are warnings about shared
+/// files.
 pub(super) fn brief(
     task: &DelegationGoal,
     plan: &Plan,
@@ -132,13 +133,13 @@ pub(super) fn brief(
     text
 }
 
-/// What an agent is told whose work did not do.
+/// Returns the message that asks a worker to try again.
 pub(super) fn again(why: &str, stronger: bool) -> String {
     let who = if stronger { "Somebody else tried this before you, and it did not do" } else { "That did not do" };
     format!("{who}:\n\n{}\n\nMend it, and end with what you did and found.", cut(why.trim(), RESULT))
 }
 
-/// What a judge is asked.
+/// Returns the judge's question.
 pub(super) fn judging(task: &DelegationGoal, subtask: &Subtask, done: &[(String, String)], result: &str) -> String {
     let mut text = format!("Subtask: {}\n\n{}", subtask.title.trim(), subtask.details.trim());
     text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.known()));

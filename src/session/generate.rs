@@ -1,8 +1,8 @@
-//! Generating: drives turns ([`crate::agent`]), one for each continuation, streaming side by side.
+//! Driver of generations: runs one turn ([`crate::agent`]) for each continuation; their streams run concurrently.
 //!
-//! Each reply is saved when it ends, whatever the others do. One that is cut off or cancelled is saved as far as it came,
-//! marked as interrupted; one that fails before a word came leaves nothing. How many run at once is up to the model:
-//! some servers break one stream off when the next request comes.
+//! Each reply is saved as soon as it ends. An interrupted or cancelled reply is saved with the text so far and marked
+//! as interrupted. A reply that fails before its first text leaves no node. The model limits its concurrent requests,
+//! because some servers abort a stream when the next request arrives.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    DelegationUpdate,
     host::CommandBatch,
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, prompt},
@@ -21,7 +22,6 @@ use crate::{
     agent::{ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
     arrow::run::CommandReply,
     context::CommandRound,
-    delegate::DelegationUpdate,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
     provider::{FinishReason, Model, ProviderError, Request, ToolDefinition},
@@ -29,22 +29,22 @@ use crate::{
     types::{Node, Todo, TodoScope},
 };
 
-/// For how long a position is taken; whoever crashes blocks it no longer than that.
+/// Duration of a lease on a position. A crashed process blocks the position no longer than this.
 const LEASE: Duration = Duration::from_secs(60);
-/// How often that is renewed while a model writes.
+/// Interval of lease renewals while a model streams.
 const RENEWAL: Duration = Duration::from_secs(20);
 
-/// What a task reports of a seat.
+/// Report of a task about one slot.
 pub(super) enum TaskReport {
-    /// What happened, for the turn.
+    /// Input for the turn's state machine.
     Input(TurnInput),
-    /// A command was run.
+    /// A command of the current batch has run.
     CommandRan { line: String, reply: CommandReply },
-    /// Something happened in work that a command delegated.
+    /// A delegation that a command started has made progress.
     Delegation(DelegationUpdate),
-    /// A batch was, in this session at its end; its answers are kept.
+    /// The batch has run and its results are saved. `session` is the session in which the batch ended.
     BatchDone { exchange: CommandRound, session: SessionId },
-    /// It could not be.
+    /// The results of the batch could not be saved.
     BatchFailed(OpsError),
 }
 
@@ -54,32 +54,32 @@ impl From<TurnInput> for TaskReport {
     }
 }
 
-/// One continuation while it comes.
+/// State of one continuation.
 struct Slot {
     turn: Turn,
     model: Arc<dyn Model>,
-    /// The model's requests at once.
+    /// Limits the concurrent requests to the model; shared by the slots of one model.
     request_permits: Arc<Semaphore>,
     partial_header: PartialReplyHeader,
     file: Option<PartialReplyFile>,
-    /// Tokens of its prompt, by the estimate.
+    /// Estimated tokens of the current prompt.
     estimated: u32,
-    /// Stops its stream.
+    /// Cancels the current stream.
     stop: CancellationToken,
-    /// What was saved of the reply that broke off.
+    /// Node with the interrupted reply.
     interrupted_node: Option<Box<Node>>,
-    /// Why what the turn needed could not be done.
+    /// Error of an effect that could not be performed.
     error: Option<GenerateError>,
 }
 
-/// Carries a plan out; `on` hears of everything as it happens. Returns the nodes that were saved, in the order in which
-/// they ended. With one continuation the session's position moves to it; with several it stays.
+/// Runs a generation request and passes each event to `on_progress`. Returns the saved nodes in the order of their
+/// completion. With one continuation the session's position moves to it; with several it stays.
 ///
-/// With [`Plan::commands`] it is a whole turn: each round's words are a node where the agent stands, and what it was
-/// answered hangs beside that as nodes of kind `tool`.
+/// With [`GenerateRequest::commands`] the request is a whole agent turn. Each round's text becomes a node at the
+/// agent's position. The command results become its children of kind `tool`.
 ///
 /// # Errors
-/// If the path cannot be read, or, where nothing at all was saved, the first failure.
+/// If the path cannot be read, or if no reply was saved: the first failure.
 pub async fn generate(
     actor: &Actor,
     plan: GenerateRequest,
@@ -109,7 +109,7 @@ pub async fn generate(
     renewal.reset();
     while driver.slots.iter().any(|seat| !seat.turn.is_over()) {
         tokio::select! {
-            // The driver holds a sender itself.
+            // `recv` never returns `None`: the driver owns a sender.
             Some((index, report)) = inbox.recv() => driver.on_report(index, report).await,
             _ = renewal.tick() => driver.renew().await,
             () = cancel.cancelled(), if !cancelled => {
@@ -133,19 +133,19 @@ struct GenerationDriver<F> {
     plan: GenerateRequest,
     on: F,
     slots: Vec<Slot>,
-    /// Whose plan this turn's commands work on.
+    /// Owner of the todos that this turn's commands edit.
     scope: Option<TodoScope>,
-    /// What this turn's commands were answered.
+    /// Finished command rounds of this turn.
     exchanges: Vec<CommandRound>,
     saved: Vec<Node>,
     first_error: Option<GenerateError>,
-    /// The position that is taken while models write there.
+    /// Position under lease while models stream there.
     leased: Option<NodeId>,
     tell: ReportSender,
 }
 
 impl<F: FnMut(Progress)> GenerationDriver<F> {
-    /// Takes a seat for each continuation, and asks the models.
+    /// Creates a slot for each continuation and sends the first requests.
     async fn start_slots(&mut self) -> Result<(), GenerateError> {
         if let (Some(_), Some(session)) = (&self.plan.commands, self.actor.session()) {
             let turn = self.actor.loom().session(session)?.turns + 1;
@@ -154,7 +154,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         for model in &self.plan.models {
             let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
             for _ in 0..self.plan.n {
-                // Every turn begins by asking, and that is done for all at once below.
+                // The first effect of every turn is a request; the requests of all slots are sent together below.
                 let (turn, _) = Turn::begin(self.plan.turn_config());
                 self.slots.push(Slot {
                     turn,
@@ -177,14 +177,14 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         self.ask(0..self.slots.len(), 1).await
     }
 
-    /// Takes a position for the author.
+    /// Leases a position for the author.
     async fn lease(&mut self, node: NodeId) -> Result<(), GenerateError> {
         self.actor.lease(node, self.plan.author.id(), LEASE).await.map_err(OpsError::from)?;
         self.leased = Some(node);
         Ok(())
     }
 
-    /// Holds the position for longer. If that fails, others may take it; what is written is saved all the same.
+    /// Renews the lease. If that fails, others may take the position; the replies are saved anyway.
     async fn renew(&mut self) {
         let Some(node) = self.leased else { return };
         if let Err(error) = self.actor.lease(node, self.plan.author.id(), LEASE).await {
@@ -192,7 +192,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         }
     }
 
-    /// Lets go of the position. If that fails, it is free when its time runs out.
+    /// Releases the lease. If that fails, the lease expires by itself.
     async fn release(&mut self) {
         let Some(node) = self.leased.take() else { return };
         if let Err(error) = self.actor.release(node, self.plan.author.id()).await {
@@ -212,7 +212,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         }
     }
 
-    /// Takes in what a task reports.
+    /// Processes the report of a task.
     async fn on_report(&mut self, index: usize, report: TaskReport) {
         match report {
             TaskReport::Input(input) => {
@@ -233,7 +233,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         }
     }
 
-    /// The open items of the turn's plan. Where they cannot be read, the turn goes on as if there were none.
+    /// Returns the open todos of the turn. A read error is logged and yields none.
     fn open(&self) -> Vec<Todo> {
         let Some(scope) = self.scope else { return Vec::new() };
         let read = self.actor.loom().todos(scope);
@@ -242,7 +242,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         todos
     }
 
-    /// Keeps words where a kill leaves them.
+    /// Appends text to the slot's partial-reply file.
     fn keep(&mut self, index: usize, text: &str) {
         let Some(folder) = self.plan.partials_dir.as_deref() else { return };
         let seat = &mut self.slots[index];
@@ -261,7 +261,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         self.step(index, TurnInput::EffectFailed).await;
     }
 
-    /// Tells a turn what happened, and does what it says, which may have it told more.
+    /// Feeds an input to the turn and performs the effects, including those of the inputs they produce.
     async fn step(&mut self, index: usize, input: TurnInput) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
@@ -288,7 +288,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             TurnEffect::Save(said) => {
                 let (interrupted, usage) = (said.interrupted, said.finish.as_ref().and_then(|finish| finish.usage));
                 let reason = said.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
-                // Others still write at a position that several continue.
+                // With several continuations the other streams still need the lease.
                 let free = self.leased.take_if(|_| self.slots.len() == 1);
                 let saving = SaveOptions {
                     release: free,
@@ -320,7 +320,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         Ok(None)
     }
 
-    /// Asks the models of these seats, which all want the same.
+    /// Sends the model requests of a range of slots that share one prompt.
     async fn ask(&mut self, wanted: Range<usize>, round: u32) -> Result<(), GenerateError> {
         let session = match (round, self.actor.session()) {
             (1, _) | (_, None) => None,
@@ -349,7 +349,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
                 stops.push(seat.stop.clone());
             }
             let mut request = request.clone();
-            // Requests of one seed would all draw the same.
+            // Requests with equal seeds would return equal replies.
             let own = (first % self.plan.n) as u64;
             request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add(own));
             let lanes = Arc::clone(&self.slots[first].request_permits);
@@ -361,7 +361,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         Ok(())
     }
 
-    /// The tools as a provider is told of them.
+    /// Returns the tool definitions for the provider's tool-call API; empty if native tools are off.
     fn native(&self) -> Vec<ToolDefinition> {
         let Some(commands) = self.plan.commands.as_ref().filter(|commands| commands.native) else { return Vec::new() };
         let tools = tools::native(self.plan.author.profile.permissions, commands.tools.tools());
@@ -373,7 +373,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         tools.into_iter().map(told).collect()
     }
 
-    /// Has a batch run where waiting does no harm; a turn that has nothing to run it by is told that this failed.
+    /// Runs a batch of commands on a blocking thread. A turn without tool access gets [`TurnInput::EffectFailed`].
     fn run(&mut self, index: usize, asked: Vec<ToolRequest>) -> Option<TurnInput> {
         let Some((commands, session)) = self.plan.commands.clone().zip(self.actor.session()) else {
             return Some(TurnInput::EffectFailed);
@@ -394,7 +394,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
                 partials_dir: self.plan.partials_dir.clone(),
                 prices: self.plan.prices.clone(),
                 cancel: self.plan.cancel.clone(),
-                // If nobody listens any more, the work goes on all the same.
+                // The delegation continues even if the driver was dropped.
                 on_delegation: Arc::new(move |told| _ = heard.blocking_send((index, TaskReport::Delegation(told)))),
                 on_progress: Arc::new(|_| {}),
             },
@@ -404,7 +404,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         None
     }
 
-    /// Says at the turn's last node, and to whoever watches, what of its plan stayed open.
+    /// Notes the open todos at the turn's last node and reports them.
     fn left_open(&mut self, index: usize) {
         let (todos, last) = (self.open(), self.saved.last());
         let (Some(last), false) = (last, todos.is_empty()) else { return };

@@ -1,4 +1,4 @@
-//! An agent's commands, run in its turn: the engine's door for them, with the models and tools that the program has.
+//! Host functions for commands: models, web search, host tools and delegation. Also runs the command batch of a reply.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Embedding,
+    Embedding, RunContext, UpdateSink,
     background_delegations::save_report,
     generate::{TaskReport, generate},
     request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
@@ -23,44 +23,42 @@ use crate::{
         },
     },
     context::{self, CommandResult, CommandRound, RoundCall},
-    delegate::{self, RunContext},
     id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent, ToolCall},
     recall::{self, QueryEmbedding},
-    store::{Mutation, SessionFilter},
+    store::Mutation,
     types::{Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolCallFields},
 };
 
-/// Bytes of an argument that is kept beside an answer.
+/// Maximum bytes of an argument that is stored in a result's metadata.
 const KEPT: usize = 2_000;
 
-/// What the program does for an agent's commands: has models continue nodes, and runs tools of its own.
+/// [`Host`] of a session. It gives commands access to models, host tools and delegation.
 ///
-/// It blocks while it waits, so it is used where that does no harm: in a program that is not asynchronous, or on a thread
-/// that may block.
+/// Its methods block, so they must run outside of async worker threads.
 pub struct SessionHost {
-    /// Where models and tools run.
+    /// Runtime of models and tools.
     pub runtime: Handle,
-    /// Whose commands these are.
+    /// Agent that runs the commands.
     pub agent: AgentId,
-    /// What there is.
+    /// Tools of the agent.
     pub tool_access: ToolAccess,
-    /// How much models are shown.
+    /// Context options of invoked models.
     pub context: context::ContextOptions,
-    /// Where words are kept while they stream.
+    /// Directory of partial replies.
     pub partials_dir: Option<PathBuf>,
-    /// What tokens cost.
+    /// Token prices.
     pub prices: Prices,
-    /// Stops what runs, and lets nothing more be begun.
+    /// Cancels running operations and prevents new ones.
     pub cancel: CancellationToken,
-    /// Hears of what happens in delegated work.
-    pub on_delegation: delegate::UpdateSink,
-    /// Hears what comes of models that a command has continue, while it comes.
+    /// Receives progress events of delegations.
+    pub on_delegation: UpdateSink,
+    /// Receives progress events of replies that `continue` requests.
     pub on_progress: ProgressSink,
 }
 
-/// Hears of a generation; see [`SessionHost::hear`].
+/// Callback for progress events; see [`SessionHost::on_progress`].
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl Host for SessionHost {
@@ -80,7 +78,7 @@ impl Host for SessionHost {
                 cancel: self.cancel.clone(),
                 partials_dir: self.partials_dir.clone(),
                 prices: self.prices.clone(),
-                // Who has another one write stays where it is, and goes there if it wants to.
+                // The caller stays at its position; it can move to the reply with a command.
                 keep_position: true,
                 ..GenerateRequest::new(asked.from.id, author.clone(), model, n)
             };
@@ -101,7 +99,7 @@ impl Host for SessionHost {
         let Some(orchestrator) = self.tool_access.orchestrator.clone() else {
             return Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"));
         };
-        let delegation = delegate::create(actor, asked.at, asked.goal, asked.context)?;
+        let delegation = orchestrator.create(actor, asked.at, asked.goal, asked.context)?;
         let local = actor.loom().node(delegation)?.local;
         if !asked.wait {
             let cancel = self.tool_access.background.cancel();
@@ -110,9 +108,9 @@ impl Host for SessionHost {
             let hint = "its report comes later: → recall tool:delegate";
             return Ok(format!("✓ delegated [{local}] · {hint}"));
         }
-        // Whoever hears of it may wait for a slow reader, and a task of the runtime may not.
+        // The callback may block on a slow reader, so it must not run in a runtime task.
         let (sender, mut heard) = mpsc::unbounded_channel();
-        let tell: delegate::UpdateSink = Arc::new(move |told| _ = sender.send(told));
+        let tell: UpdateSink = Arc::new(move |told| _ = sender.send(told));
         let work = RunContext { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), on_update: tell };
         let done = self.runtime.spawn(async move { orchestrator.run(work).await });
         while let Some(told) = heard.blocking_recv() {
@@ -121,7 +119,7 @@ impl Host for SessionHost {
         let broken =
             |error: tokio::task::JoinError| Err(ToolError::new(ErrorCode::Conflict, format!("it broke off: {error}")));
         let done = self.runtime.block_on(done).unwrap_or_else(broken);
-        // A person's line is no node with answers beside it, so the report is kept as if nobody had waited.
+        // A user's command has no result node, so the report is saved as for a background delegation.
         if done.is_ok() && self.is_person(actor)? {
             self.runtime.block_on(save_report(actor, delegation, &done))?;
         }
@@ -179,14 +177,14 @@ impl Host for SessionHost {
     }
 }
 
-/// Nodes whose vectors are made at the most before a recall goes on.
+/// Maximum number of nodes that one recall embeds first.
 const MISSING: usize = 256;
-/// How long somebody who looks waits for a summary before the first sentence serves.
+/// Maximum time for a summary; then its first sentences are used.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Tokens of a summary: thirty words, twice over in a language of long words.
+/// Maximum tokens of a summary: twice the tokens of thirty words, for languages with long words.
 const SUMMARY: u32 = 120;
 
-/// What a small model makes of something; `None` if there is none, or it does not.
+/// Requests a summary from the summary model; `None` if there is no such model or it fails.
 async fn summary(models: &dyn ModelResolver, asked: &SummaryRequest<'_>) -> Option<SummaryResponse> {
     let model = models.summarizer().await?;
     let prompt = Prompt::Chat(vec![Message::system(asked.system), Message::user(asked.user)]);
@@ -207,13 +205,13 @@ async fn summary(models: &dyn ModelResolver, asked: &SummaryRequest<'_>) -> Opti
 }
 
 impl SessionHost {
-    /// Whether these are a person's commands.
+    /// Returns true if the commands come from a human agent.
     fn is_person(&self, actor: &Actor) -> Result<bool, OpsError> {
         let agents = actor.loom().snapshot()?.agents()?;
         Ok(agents.iter().any(|agent| agent.id() == self.agent && agent.profile.kind == AgentKind::Human))
     }
 
-    /// The agent that is to act, in a session of its own at the node.
+    /// Returns an actor for the invoked agent, in its own session at the node.
     fn author_actor(&self, caller: &Actor, asked: &ContinueRequest<'_>) -> Result<Actor, OpsError> {
         let loom = caller.loom();
         let workspace = match caller.session() {
@@ -224,33 +222,20 @@ impl SessionHost {
     }
 }
 
-/// An agent at a node, in its newest session of that workspace and tree, or in a new one.
+/// Returns an actor for an agent at node `at`. Uses its newest session in that workspace and tree, or starts one.
 ///
 /// # Errors
-/// If there is no such node, or the store fails.
+/// If the node does not exist or the store fails.
 pub fn actor_at(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<Actor, OpsError> {
-    let (node, actor) = (loom.node(at)?, loom.actor(agent));
-    let filter = SessionFilter {
-        workspace: Some(workspace.to_owned()),
-        agent: Some(agent.id()),
-        tree: Some(node.tree),
-        active: true,
-        unexpired: Some(loom.now()),
-        limit: 1,
-        ..SessionFilter::default()
-    };
-    let known = loom.snapshot()?.sessions(&filter)?.pop();
-    let session = match known {
-        Some(session) => return actor_in_session(loom, agent, session.id, at),
-        None => actor.start_session(workspace, node.tree, Some(at))?,
-    };
-    Ok(actor.in_session(session))
+    let tree = loom.node(at)?.tree;
+    let session = loom.actor(agent).ensure_session(workspace, tree, at)?;
+    actor_in_session(loom, agent, session, at)
 }
 
-/// An agent at a node, in one of its sessions.
+/// Returns an actor for an agent in one of its sessions and moves that session to node `at`.
 ///
 /// # Errors
-/// If there is no such session, the node is in another tree, or the store fails.
+/// If the session does not exist, the node is in another tree, or the store fails.
 pub fn actor_in_session(loom: &Loom, agent: &Agent, session: SessionId, at: NodeId) -> Result<Actor, OpsError> {
     let (session, actor) = (loom.session(session)?, loom.actor(agent));
     if session.position != Some(at) {
@@ -264,17 +249,17 @@ pub(super) struct CommandBatch {
     pub(super) loom: Loom,
     pub(super) agent: Agent,
     pub(super) session: SessionId,
-    /// The node that asked.
+    /// Node with the reply.
     pub(super) after: NodeId,
-    /// Whose plan they work on.
+    /// Owner of the todos that the commands edit.
     pub(super) scope: TodoScope,
-    /// What was answered before in this turn.
+    /// Earlier results of this turn.
     pub(super) before: Vec<CommandResult>,
     pub(super) host: SessionHost,
 }
 
 impl CommandBatch {
-    /// Runs what was asked for, keeps the answers, and tells of both.
+    /// Runs the commands, saves their results as nodes and reports both.
     pub(super) fn run(self, index: usize, asked: Vec<ToolRequest>, tell: &ReportSender) {
         let runner = Executor::new(self.loom.clone(), self.agent.clone(), self.session, &self.host);
         let before = self.before.iter().filter(|outcome| !outcome.failed);
@@ -286,12 +271,12 @@ impl CommandBatch {
         let meant = wanted.clone();
         let mut outcomes = Vec::with_capacity(asked.len());
         runner.run_each(wanted, &mut |at, reply| {
-            // A line over the limit of a batch has no place in it.
+            // Lines above the batch limit have no entry.
             let line = lines.get(at).cloned().unwrap_or_default();
             if asked.get(at).is_none_or(ToolRequest::expects_result) {
                 outcomes.push((at, outcome(asked.get(at), &line, reply)));
             }
-            // If nobody listens any more, the commands are run all the same: they were asked for.
+            // The commands run even if the driver was dropped.
             let _ = tell.blocking_send((index, TaskReport::CommandRan { line, reply: reply.clone() }));
         });
         let session = runner.session();
@@ -305,7 +290,7 @@ impl CommandBatch {
         let _ = tell.blocking_send((index, report));
     }
 
-    /// Keeps answers as nodes beside the one that asked, each with what was done: the session's state learns from that.
+    /// Saves the results as children of the reply, with the executed command as metadata for the session state.
     fn keep(&self, outcomes: &[(usize, CommandResult)], meant: &[ExecRequest]) -> Result<(), OpsError> {
         let actor = self.loom.actor(&self.agent).in_session(self.session);
         let answers = outcomes.iter().map(|(at, outcome)| {
@@ -331,8 +316,8 @@ impl CommandBatch {
     }
 }
 
-/// What was done, as it is kept beside the answer: the same whether a line or a call asked for it. Long arguments are in the
-/// reply itself.
+/// Returns a result's metadata: the executed command and its arguments. Long arguments are omitted; the reply contains
+/// them.
 fn done(outcome: &CommandResult, wanted: Option<&ExecRequest>) -> Value {
     let mut done = json!({ "command": outcome.line });
     if let Some(ExecRequest::Extra { arguments: Value::Object(given), .. }) = wanted {
@@ -358,7 +343,7 @@ fn wanted(runner: &Executor<'_>, asked: &ToolRequest) -> ExecRequest {
     }
 }
 
-/// A command as it is shown: as it was understood, or as it was written.
+/// Formats a command in canonical form, or as written if it could not be parsed.
 fn line(asked: &ToolRequest, wanted: &ExecRequest) -> String {
     match (wanted, asked) {
         (ExecRequest::Refused(_), ToolRequest::Line { text, .. }) => text.clone(),
@@ -378,7 +363,7 @@ fn outcome(asked: Option<&ToolRequest>, line: &str, reply: &CommandReply) -> Com
     CommandResult { call, line: line.to_owned(), answer: reply.to_string(), failed: !reply.is_ok() }
 }
 
-/// A failed generation as a command's answer.
+/// Converts a generation error to a command error.
 fn failure(error: GenerateError) -> ToolError {
     match error {
         GenerateError::Ops(error) => error.into(),
@@ -387,7 +372,7 @@ fn failure(error: GenerateError) -> ToolError {
     }
 }
 
-/// A model's failure as a command's answer.
+/// Converts a model error to a command error.
 #[must_use]
 pub fn provider_error(error: &ProviderError) -> ToolError {
     let code = match error.class() {

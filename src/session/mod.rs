@@ -1,7 +1,10 @@
-//! Sessions at work: the async rim, where models stream and what they say is saved; and what a host brings along.
+//! Asynchronous driver of sessions: streams models, saves their replies, runs their commands, and defines the traits
+//! that a host implements.
 
 mod approval;
 mod background_delegations;
+mod delegation;
+mod delegation_report;
 mod embedding;
 mod generate;
 mod generation_metadata;
@@ -19,6 +22,8 @@ pub mod system;
 
 pub use approval::{Approval, ApprovalRequest, Decision};
 pub use background_delegations::{Background, save_report};
+pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
+pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
 pub use embedding::Embedding;
 pub use futures_util::future::BoxFuture;
 pub use generate::generate;

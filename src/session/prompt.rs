@@ -1,4 +1,4 @@
-//! What a model is asked when it continues a node: the assembled context, in the provider's words.
+//! Prompt of a model request: the assembled context, converted to the provider's message types.
 
 use super::{GenerateError, GenerateRequest};
 use crate::{
@@ -10,16 +10,16 @@ use crate::{
     types::{Agent, TodoScope, TokenCalibration},
 };
 
-/// What happened in a turn so far.
+/// Progress of the current turn.
 #[derive(Default)]
 pub(super) struct TurnProgress<'a> {
-    /// What its commands were answered.
+    /// Finished command rounds of this turn.
     pub(super) rounds: &'a [CommandRound],
-    /// Whose plan they work on.
+    /// Owner of the todos that the turn's commands edit.
     pub(super) scope: Option<TodoScope>,
 }
 
-/// What a model is asked where its author stands, and how many tokens that is by the estimate.
+/// Builds the prompt at the author's position. Returns it with its estimated tokens.
 pub(super) fn prompt(
     actor: &Actor,
     plan: &GenerateRequest,
@@ -38,7 +38,7 @@ pub(super) fn prompt(
     let options =
         plan.context_options().calibrated_for(model.reference(), &*actor.loom().snapshot()?).map_err(OpsError::from)?;
     let mut assembled = assembled(actor, &plan.author, &place, options)?;
-    // Only what is too long is chosen anew, so that a window that fits stays as it is.
+    // The context is assembled again only if it exceeds the budget, so that a window that fits stays unchanged.
     if let Some(counted) =
         count_tokens(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget()))
     {
@@ -57,7 +57,7 @@ pub(super) fn prompt(
     Ok((prompt, assembled.report.total))
 }
 
-/// How many tokens a prompt is by the model's own count, if it counts; what it puts between messages not counted.
+/// Counts the tokens of a prompt with the model's own tokenizer, without its message separators. `None` if it has none.
 fn count_tokens(model: &dyn Model, prompt: &context::RenderedPrompt) -> Option<u64> {
     let texts: Vec<&str> = match prompt {
         context::RenderedPrompt::Text(text) => vec![text],
@@ -87,7 +87,7 @@ fn message(message: context::PromptMessage) -> Message {
     Message { role, parts: results.chain(text).chain(calls).collect(), cache: message.kept }
 }
 
-/// Where an author stands, and what happened in its turn so far.
+/// Position of an author and the progress of its turn.
 struct PromptPosition<'a> {
     from: NodeId,
     versions: &'a [NodeId],
@@ -97,11 +97,12 @@ struct PromptPosition<'a> {
     host_tools: &'a [crate::arrow::run::HostTool],
 }
 
-/// What `author` is shown when `actor` has it continue a node. The session whose state it sees is the actor's own if they
-/// are the same, else the author's newest in that tree.
+/// Assembles the context that `author` would see if `actor` let it continue node `from`. The session state comes from
+/// the actor's session if `author` is the actor's agent. Otherwise it comes from the author's newest active session in
+/// that tree.
 ///
 /// # Errors
-/// If there is no such node, what is shown does not fit, or the store fails.
+/// If the node does not exist, the context does not fit the window, or the store fails.
 pub fn context_of(
     actor: &Actor,
     author: &Agent,

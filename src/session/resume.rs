@@ -1,5 +1,5 @@
-//! Resuming a session: it goes on where it stood, with all that it kept. Nothing has to be loaded for that, since nothing
-//! of a session is anywhere but in the store; what is left to do is to say how a turn ended that a crash cut off.
+//! Resuming a session. The store holds the complete session, so nothing has to be loaded. What remains is to mark a
+//! turn that a crash interrupted.
 
 use std::path::Path;
 
@@ -11,34 +11,35 @@ use crate::{
     types::{AgentKind, AuthorType, EdgeKind, Node, Op, Parent, Session},
 };
 
-/// What the note on a turn that was cut off says.
+/// Text of the note on an interrupted turn.
 const CUT: &str = "This turn was cut off here: its process ended before the reply did.";
 
-/// Where a turn was cut off.
+/// Point at which a turn was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interruption {
-    /// Before a word of the reply came: this message has none.
+    /// Before any text of the reply arrived. Holds the message without a reply.
     NoReply(NodeId),
-    /// Within the reply: this is it, as far as it came.
+    /// During the reply. Holds the partial reply.
     MidReply(NodeId),
-    /// After commands of the reply were answered, before it went on from here.
+    /// After the reply's commands ran and before the next model request. Holds the agent's position.
     BetweenRounds(NodeId),
 }
 
-/// A session that goes on.
+/// Session that can be continued.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumedSession {
-    /// The session: another one than was asked for where that was ended or has run out.
+    /// The session. It is a new one if the requested session was ended or has expired.
     pub session: Session,
-    /// The turn that was open when its process ended.
+    /// Interruption of the session's last turn, if any.
     pub interruption: Option<Interruption>,
 }
 
-/// Goes on with a session. A turn that was cut off is marked: the note hangs on the last node that was saved, and what
-/// held the position for it is let go of. `drafts` is where words are kept while they stream.
+/// Resumes a session. For an interrupted turn, appends a note to the last saved node and releases the session's leases.
+/// `folder` holds the partial replies of running streams.
 ///
 /// # Errors
-/// [`StoreError::Conflict`] if a process that still runs writes in it; if there is no such session, or the store fails.
+/// [`StoreError::Conflict`] if a live process streams into the session. Also if the session does not exist or the store
+/// fails.
 pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<ResumedSession, OpsError> {
     let loom = actor.loom();
     if folder.is_some_and(|folder| partial_replies::is_streaming(folder, id)) {
@@ -53,10 +54,10 @@ pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<Res
     Ok(ResumedSession { session: loom.session(id)?, interruption: cut.map(|(cut, _)| cut) })
 }
 
-/// Turns in which the first words of a person are looked for.
+/// Number of turns searched for the first human message.
 const LOOKED_AT: u32 = 20;
 
-/// What a session began with, to know it by: the first words of a person in it, else of anybody; empty if there are none.
+/// Returns the first human message of a session, or else its first message, as a label. Empty if it has none.
 ///
 /// # Errors
 /// If the store fails.
@@ -68,7 +69,7 @@ pub fn opening(loom: &Loom, session: SessionId) -> Result<String, OpsError> {
     Ok(if turns.is_empty() { String::new() } else { turns.swap_remove(at).content })
 }
 
-/// Where the session's last turn was cut off, and the last node that was saved of it.
+/// Detects an interrupted last turn. Returns the interruption and the node at the session's position.
 fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>, OpsError> {
     let (loom, snapshot) = (actor.loom(), actor.loom().snapshot()?);
     let kind = snapshot.agents()?.into_iter().find(|agent| agent.id() == session.agent).map(|a| a.profile.kind);
@@ -84,7 +85,7 @@ fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>,
         (AuthorType::Human, EdgeKind::Continuation) => Interruption::NoReply(last.id),
         (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Interruption::MidReply(last.id),
         (AuthorType::Tool, EdgeKind::Tool) => Interruption::BetweenRounds(position.id),
-        // It was asked to do something, and nothing was answered any more.
+        // The reply requested commands that have no results.
         (AuthorType::Model, EdgeKind::Continuation) if last.tool.calls.is_some() => {
             Interruption::BetweenRounds(last.id)
         }
@@ -93,7 +94,7 @@ fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>,
     Ok(Some((cut, position)))
 }
 
-/// Says at a node that the turn ended there, and lets go of what is held in the session.
+/// Appends the interruption note to a node and releases the leases of the session.
 fn mark(actor: &Actor, session: &Session, last: &Node, cut: &Interruption) -> Result<(), OpsError> {
     let note =
         NodeDraft { kind: Some(EdgeKind::Annotation), author_type: Some(AuthorType::System), ..NodeDraft::text(CUT) };
@@ -101,7 +102,7 @@ fn mark(actor: &Actor, session: &Session, last: &Node, cut: &Interruption) -> Re
     let held = leases.into_iter().filter(|lease| lease.session == Some(session.id));
     let mut mutations: Vec<Mutation> =
         held.map(|lease| Mutation::Release { node: lease.node, agent: lease.agent }).collect();
-    // A reply that broke off says so itself.
+    // An interrupted reply is marked as such already.
     if !matches!(cut, Interruption::MidReply(_)) {
         mutations.push(Mutation::Append(Box::new(actor.draft(Parent::Node(last.id), note))));
     }

@@ -1,4 +1,4 @@
-//! What a model said becomes a node.
+//! Saving a model's reply as a node.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use crate::{
     types::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
 };
 
-/// Where words go, and how.
+/// Destination and metadata of a reply.
 pub(super) struct SaveOptions<'a> {
-    /// The position that is free for others from now on.
+    /// Node whose lease the same commit releases.
     pub(super) release: Option<NodeId>,
-    /// Tokens of the prompt, by the estimate.
+    /// Estimated tokens of the prompt.
     pub(super) estimated: u32,
     pub(super) header: &'a PartialReplyHeader,
     pub(super) prices: &'a Prices,
-    /// Whether the session stays where it is.
+    /// True if the session's position does not move to the reply.
     pub(super) keep_position: bool,
-    /// Whether it is an agent's own turn, which its `undo` does not mean.
+    /// True for a round of an agent turn: that agent's `undo` skips such commits.
     pub(super) is_turn: bool,
 }
 
-/// Keeps with a session which model speaks in it, where that is another one than before; of several none does.
+/// Stores the model reference on the session if it changed. Does nothing for a request with several models.
 pub(super) async fn record_session_model(actor: &Actor, models: &[Arc<dyn Model>]) -> Result<(), GenerateError> {
     let (Some(id), [model]) = (actor.session(), models) else { return Ok(()) };
     let reference = model.reference();
@@ -39,7 +39,7 @@ pub(super) async fn record_session_model(actor: &Actor, models: &[Arc<dyn Model>
     Ok(())
 }
 
-/// Saves what was said; returns its node when it is on disk.
+/// Appends the reply and returns its node after the commit.
 pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<'_>) -> Result<Node, GenerateError> {
     let SaveOptions { header: meant, prices, .. } = saving;
     let finish = said.finish.as_ref();
@@ -52,7 +52,8 @@ pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<
     let draft = NodeDraft {
         kind: Some(EdgeKind::Continuation),
         author_type: Some(AuthorType::Model),
-        // A cut reply's are often not counted, and those of commands are not of the words.
+        // Servers often report no usage for interrupted replies. With commands, the usage covers more than the saved
+        // text.
         tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|n| *n > 0 && said.raw.is_none()),
         raw: said.raw,
         tool: ToolCallFields { calls: calls.and_then(|calls| Json::parse(calls).ok()), ..ToolCallFields::default() },
@@ -76,7 +77,7 @@ pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<
     Ok(actor.loom().node(id)?)
 }
 
-/// Notes at a turn's last node what of its plan stayed open.
+/// Appends a note with the open todos of a turn to its last node.
 pub(super) fn append_open_todos_note(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
     let named: Vec<String> = todos.iter().map(todo_name).collect();
     let draft = NodeDraft {

@@ -1,6 +1,8 @@
-//! Asking a model beside any conversation: a question that is a node, and an answer below it, with what it took.
+//! Conversation with a model outside any session's path: each question is a node, its answer is a node below it, and
+//! usage is recorded.
 //!
-//! The model is shown what it is told here and nothing else; so it can look at what others did without having been there.
+//! The model sees only the system prompt and the messages sent here. A judge can therefore assess work without seeing
+//! the conversation that produced it.
 
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ use crate::{
     types::{Agent, AuthorType, Node, Op, Parent, estimated_tokens},
 };
 
-/// Questions and answers, each below the one before.
+/// Chain of questions and answers, each a child of the one before.
 pub(crate) struct SideConversation {
     actor: Actor,
     author: Agent,
@@ -31,7 +33,8 @@ pub(crate) struct SideConversation {
 }
 
 impl SideConversation {
-    /// Begins below a node. `actor` asks, in whose session all of it is; `author` answers.
+    /// Creates a conversation below node `at`. `actor` appends the questions in its session; `author` writes the
+    /// answers.
     pub(crate) fn new(
         actor: Actor,
         (author, model): (Agent, Arc<dyn Model>),
@@ -42,7 +45,7 @@ impl SideConversation {
         Self { actor, author, model, prices, at, said: vec![Message::system(system)] }
     }
 
-    /// Asks; returns the answer, which is on the disk then, and a full answer: none that was cut off.
+    /// Appends a question and returns the answer's node after it was committed. An interrupted answer is an error.
     pub(crate) async fn ask(&mut self, words: &str, cancel: &CancellationToken) -> Result<Node, GenerateError> {
         let draft = NodeDraft { author_type: Some(AuthorType::Tool), stay: true, ..NodeDraft::text(words) };
         let question = self.actor.draft(Parent::Node(self.at), draft);

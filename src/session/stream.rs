@@ -1,4 +1,4 @@
-//! Requests and their streams, each a task of its own.
+//! Model requests and their streams, each run by its own task.
 
 use std::{ops::Range, sync::Arc, time::Instant};
 
@@ -10,16 +10,16 @@ use crate::{
     provider::{Finish, FinishReason, Generation, Model, ProviderError, Request, StreamEvent},
 };
 
-/// What a stream tells, with the index of its seat.
+/// Channel for reports of stream tasks, each with the index of its slot.
 pub(super) type ReportSender = mpsc::Sender<(usize, super::generate::TaskReport)>;
 
-/// Has single continuations of so many end when they are stopped.
+/// Forwards the cancellation token of each continuation to the driver as [`TurnInput::Cancelled`].
 pub(super) fn forward_cancellation(stops: &[CancellationToken], seats: usize, tell: &ReportSender) {
     for (index, stop) in stops.iter().take(seats).cloned().enumerate() {
         let tell = tell.clone();
         tokio::spawn(async move {
             tokio::select! {
-                // If nobody hears it any more, it has ended.
+                // A send error means that the generation has ended.
                 () = stop.cancelled() => drop(tell.send((index, TurnInput::Cancelled.into())).await),
                 () = tell.closed() => {}
             }
@@ -27,23 +27,23 @@ pub(super) fn forward_cancellation(stops: &[CancellationToken], seats: usize, te
     }
 }
 
-/// One request to a model, for the seats in `wanted`, with what stops each of their streams.
+/// One model request that fills the slots of `slots`, with a cancellation token for each.
 pub(super) struct ModelRequestTask {
     pub(super) model: Arc<dyn Model>,
     pub(super) request_permits: Arc<Semaphore>,
     pub(super) request: Request,
     pub(super) slots: Range<usize>,
     pub(super) stops: Vec<CancellationToken>,
-    /// Stops all of it.
+    /// Token that cancels the request while it waits for a permit.
     pub(super) cancel: CancellationToken,
 }
 
 impl ModelRequestTask {
-    /// From its place in the queue to its streams.
+    /// Waits for a permit, sends the request and spawns one task per stream.
     pub(super) async fn ask(self, tell: ReportSender) {
         let lane = tokio::select! {
             biased;
-            // The semaphore is never closed; were it, the request would simply not wait.
+            // The semaphore is never closed; if it were, the request would run without a permit.
             lane = Arc::clone(&self.request_permits).acquire_owned() => lane.ok().map(Arc::new),
             () = self.cancel.cancelled() => {
                 for index in self.slots {
@@ -59,7 +59,7 @@ impl ModelRequestTask {
     }
 }
 
-/// One stream to its end.
+/// Forwards one stream to the driver until the stream ends.
 async fn run(
     index: usize,
     mut generation: Generation,
@@ -73,7 +73,7 @@ async fn run(
         let next = tokio::select! {
             next = generation.next() => next,
             () = stop.cancelled(), if !stopped => {
-                // What was received already is still given out.
+                // Text that was received before the cancellation is still delivered.
                 stopped = true;
                 generation.cancel();
                 continue;
@@ -96,6 +96,6 @@ async fn run(
         }
     };
     drop(lane);
-    // Nobody listens any more only when the caller dropped the whole generation.
+    // A send error means that the caller dropped the generation.
     let _ = tell.send((index, ended.into())).await;
 }

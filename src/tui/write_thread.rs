@@ -12,7 +12,7 @@ use crate::{
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, NodeDraft, OpsError, SplitAt, UndoResult},
     session::{Interruption, resume},
-    store::{Receipt, SessionFilter},
+    store::Receipt,
     types::{AgentKind, EdgeKind, Mode, Node, Parent, PinTarget, TreePatch, one_line},
 };
 
@@ -61,13 +61,9 @@ impl WriteThread {
     /// The person, in a session at a node: in the one that goes on, or a new one.
     fn at(&mut self, node: NodeId) -> Result<Actor> {
         let actor = self.setup.loom.actor(&self.setup.agent);
-        let known = match self.session {
-            Some(session) => Some(session),
-            None => self.known()?.map(|session| session.id),
-        };
-        let session = match known {
+        let session = match self.session {
             Some(session) => session,
-            None => actor.start_session(&self.setup.workspace, self.tree, Some(node))?,
+            None => actor.ensure_session(&self.setup.workspace, self.tree, node)?,
         };
         self.session = Some(session);
         let actor = actor.in_session(session);
@@ -76,19 +72,6 @@ impl WriteThread {
             actor.stand(&session, &self.setup.loom.node(node)?)?;
         }
         Ok(actor)
-    }
-
-    fn known(&self) -> Result<Option<crate::types::Session>> {
-        let filter = SessionFilter {
-            workspace: Some(self.setup.workspace.clone()),
-            agent: Some(self.setup.agent.id()),
-            tree: Some(self.tree),
-            active: true,
-            unexpired: Some(self.setup.loom.now()),
-            limit: 1,
-            ..SessionFilter::default()
-        };
-        Ok(self.setup.loom.snapshot()?.sessions(&filter)?.pop())
     }
 
     fn does(&mut self, deed: &WriteRequest) -> Result<WriteResult> {
@@ -268,7 +251,7 @@ impl WriteThread {
         let found = self.setup.loom.tree(tree)?;
         self.tree = tree;
         self.session = None;
-        let known = self.known()?;
+        let known = self.setup.loom.find_session(&self.setup.workspace, self.setup.agent.id(), Some(self.tree))?;
         let go = at.or(known.as_ref().and_then(|session| session.position)).or(found.root);
         let go = go.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
         // The newest session of a workspace says on which tree the next program opens.

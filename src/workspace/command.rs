@@ -1,5 +1,5 @@
-//! `run_command`: a shell's command in the folder. Its answer begins with how it ended, in a form that rules can read:
-//! `exit 0`, or `exit none · …` where it did not end by itself.
+//! `run_command`: runs a shell command in the folder. The answer starts with the exit status in a form that rules can
+//! parse: `exit 0`, or `exit none · …` if the command was stopped.
 
 use std::{process::ExitStatus, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
     types::Permission,
 };
 
-/// The longest time that can be asked for.
+/// Maximum time of a command.
 const LONGEST: Duration = Duration::from_secs(600);
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
@@ -45,12 +45,12 @@ struct CommandParams {
     seconds: Option<u64>,
 }
 
-/// What came of a command.
+/// Result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessResult {
-    /// Its exit code; `None` if it was stopped, or ended by a signal.
+    /// Exit code; `None` if the command was stopped or ended by a signal.
     pub code: Option<i32>,
-    /// How it ended and what it printed, as the tool answers.
+    /// Answer of the tool: the exit status and the output.
     pub text: String,
 }
 
@@ -62,7 +62,7 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
 }
 
 impl AgentFiles {
-    /// Runs a command, if that is allowed.
+    /// Runs a command after approval, unless the allowlist covers it.
     pub(super) async fn run(
         self: Arc<Self>,
         command: String,
@@ -82,7 +82,7 @@ impl AgentFiles {
         self.run_agreed(command, time).await
     }
 
-    /// Runs a command that a person agreed to.
+    /// Runs a command that was approved.
     pub(super) async fn run_agreed(
         self: Arc<Self>,
         command: String,

@@ -1,5 +1,4 @@
-//! `edit_file`: one passage of a file is replaced. The passage must be there exactly once, so that nobody has to guess
-//! which one was meant.
+//! `edit_file`: replaces one passage of a file. The passage must occur exactly once, so that the edit is unambiguous.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::{
     types::Permission,
 };
 
-/// Places of a passage that are named.
+/// Maximum occurrences of a passage that an error lists.
 const NAMED: usize = 8;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
@@ -82,7 +81,7 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     })
 }
 
-/// A change that is not made yet.
+/// Prepared edit that is not written yet.
 struct Edit {
     path: std::path::PathBuf,
     name: String,
@@ -93,8 +92,8 @@ struct Edit {
     note: String,
 }
 
-/// The text with its one `old` replaced, and the line where that begins; or why not. Where all lines end in CR LF, so do
-/// those of the passages, though models write LF.
+/// Replaces the only occurrence of `old`. Returns the new text and the line of the edit, or the reason for a refusal.
+/// If all lines of the file end in CR LF, the passages are converted to CR LF, because models write LF.
 fn replaced(text: &str, old: &str, new: &str) -> Result<(String, usize), String> {
     if old.is_empty() {
         return Err("old is empty; write_file makes a file".to_owned());
@@ -106,7 +105,7 @@ fn replaced(text: &str, old: &str, new: &str) -> Result<(String, usize), String>
     };
     let (old, new) = (ends(old), ends(new));
     let line = |at: usize| text[..at].matches('\n').count() + 1;
-    // Passages that overlap are several too.
+    // Overlapping occurrences count separately.
     let starts = text.char_indices().map(|(at, _)| at).filter(|at| text[*at..].starts_with(&old));
     let places: Vec<usize> = starts.take(NAMED + 1).collect();
     match places.as_slice() {
@@ -123,7 +122,7 @@ fn replaced(text: &str, old: &str, new: &str) -> Result<(String, usize), String>
     }
 }
 
-/// Why a passage is not there, as far as one can tell.
+/// Describes why a passage was not found.
 fn missing(text: &str, old: &str) -> String {
     let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     if bare(text).contains(&bare(old)) {

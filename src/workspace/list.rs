@@ -1,5 +1,5 @@
-//! `list_files`: the files below a folder. Where they are too many, deep folders are folded into counts, so that the whole
-//! is always in view.
+//! `list_files`: lists the files below a folder. If there are too many, deep folders are collapsed into counts, so that
+//! the answer covers the whole folder.
 
 use std::{
     collections::BTreeMap,
@@ -77,7 +77,7 @@ fn fits(lines: &[String]) -> bool {
     lines.iter().map(|line| line.len() + 1).sum::<usize>() <= MAX_ANSWER_BYTES
 }
 
-/// The paths, with what is deeper than `depth` as counts of its folders.
+/// Formats the paths, with folders deeper than `depth` collapsed into counts.
 fn folded(files: &[PathBuf], depth: usize) -> Vec<String> {
     let mut folders: BTreeMap<PathBuf, u64> = BTreeMap::new();
     for path in files {

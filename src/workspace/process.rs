@@ -1,11 +1,11 @@
-//! A command as a process: run to its end, or stopped with everything that it began.
+//! Execution of a command as a process. The command and all processes that it started have ended when the call returns.
 //!
-//! It is the leader of a process group of its own, and the group is killed when the command ended, took too long, printed
-//! too much, or nobody waits for it any more. Its leader is reaped only after that, so that the group's number cannot be
-//! somebody else's by then. Standard output and error are one pipe, in the order in which they were written; of what is
-//! long its beginning and its end are kept. What left the group is found by a mark in its environment (`stray.rs`).
+//! The command leads its own process group. The group is killed when the command ends, exceeds its time or output
+//! limit, or is cancelled. The leader is reaped last, so that the group id cannot be reused before the kill. Standard
+//! output and error share one pipe, which keeps their order. Of long output the beginning and the end are kept.
+//! Processes that left the group are found by a marker in their environment (`orphan_processes.rs`).
 //!
-//! Left out: where this program itself is killed, its command goes on until it prints, for nobody reads it any more.
+//! Not handled: if this program is killed, its command runs until it writes to the closed pipe.
 
 use std::{
     io::{self, Read as _},
@@ -22,39 +22,39 @@ use super::environment::Environment;
 #[cfg(target_os = "linux")]
 use super::orphan_processes::stop as strays;
 
-/// The variable that marks what a command begins: children have it wherever they go.
+/// Environment variable that marks the processes of a command; children inherit it.
 pub(super) const MARKER_VARIABLE: &str = "LOOM_COMMAND";
 
-/// Bytes of output that are kept of its beginning and of its end.
+/// Bytes of output that are kept from its beginning and from its end.
 const HEAD: usize = 3_000;
 const TAIL: usize = 6_000;
 /// Bytes of output after which a command is stopped.
 const FLOOD: u64 = 16 << 20;
-/// How often it is looked whether it ended while something else holds its output open.
+/// Interval of the checks for the end of a command whose output is still open.
 const TICK: Duration = Duration::from_millis(20);
-/// How long that may hold it open afterwards.
+/// Time that other processes may keep the output open after the command ended.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// How a command ended.
+/// Reason for the end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExitReason {
-    /// By itself; whether it left something running that was stopped.
+    /// The command exited; `left` is true if processes that it started were killed.
     Exited { status: ExitStatus, left: bool },
-    /// It took longer than it may.
+    /// The command exceeded its time limit.
     TimedOut,
-    /// It printed more than it may.
+    /// The command exceeded its output limit.
     OutputLimit,
-    /// Nobody waits for it any more.
+    /// The caller dropped its handle.
     Cancelled,
 }
 
-/// What came of a command.
+/// Exit reason and output of a command.
 pub(super) struct CommandOutcome {
     pub(super) end: ExitReason,
     pub(super) output: CapturedOutput,
 }
 
-/// The beginning and the end of an output.
+/// Beginning and end of an output.
 #[derive(Default)]
 pub(super) struct CapturedOutput {
     head: Vec<u8>,
@@ -73,7 +73,7 @@ impl CapturedOutput {
         }
     }
 
-    /// The output as text: what a terminal would show of each line, with a note where something is left out.
+    /// Returns the output as text, as a terminal would show it. A note marks omitted bytes.
     pub(super) fn text(mut self) -> String {
         let end = self.tail.len().saturating_sub(TAIL);
         self.tail.drain(..end);
@@ -87,7 +87,7 @@ impl CapturedOutput {
     }
 }
 
-/// Lines as a terminal leaves them: what a carriage return goes back over is gone. Bytes that are no text are marked.
+/// Applies carriage returns as a terminal does: the last part of a line remains. Invalid UTF-8 is replaced.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let line = |line: &'_ str| {
@@ -97,7 +97,8 @@ fn shown(bytes: &[u8]) -> String {
     text.trim_end().split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs a command in a folder, for as long as somebody holds `waiting`, and at most for `time`. It blocks.
+/// Runs a command in a folder and blocks until it ends. Stops it after `time`, or when the last owner of `waiting`
+/// drops it.
 pub(super) fn run(
     command: &str,
     folder: &Path,
@@ -112,7 +113,7 @@ pub(super) fn run(
         shell.current_dir(folder).env_clear().envs(environment.variables()).env(MARKER_VARIABLE, &mark);
         shell.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         shell.spawn()?
-        // The shell's own ends of the pipe go here; otherwise it would never be at its end.
+        // Dropping the command closes its copies of the pipe; otherwise the reader would never see the end.
     };
     let (sender, chunks) = sync_channel::<Vec<u8>>(16);
     let reading = std::thread::Builder::new().name("loomtree-command".to_owned()).spawn(move || {
@@ -175,7 +176,7 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-/// Whether the command ended, without reaping it: until that is done its number is its own.
+/// Returns whether the command has ended, without reaping it: its process id must not be reused yet.
 #[cfg(unix)]
 fn has_ended(child: &mut Child) -> io::Result<bool> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -189,11 +190,11 @@ fn has_ended(child: &mut Child) -> io::Result<bool> {
     Ok(child.try_wait()?.is_some())
 }
 
-/// Kills the command and what it began; whether something had left its group.
+/// Kills the command's process group and its orphans. Returns true if a process had left the group.
 #[cfg(unix)]
 fn stop(child: &mut Child, mark: &str) -> bool {
     let Some(group) = pid(child) else { return false };
-    // What is not there any more needs no end.
+    // The group may have ended already.
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     strays(mark, group)
 }

@@ -1,7 +1,7 @@
-//! `read_file`: a file's lines, numbered, so many at once.
+//! `read_file`: returns a page of numbered lines.
 //!
-//! The number before each line tells the next `from`, and keeps a line of the file from reading as a command or an answer:
-//! what stands behind the bar is the file's own, without a mark.
+//! The line numbers tell the model the next `from`. With the bar after them, no line of a file can look like a command
+//! or an answer.
 
 use std::{
     io::{self, BufRead, BufReader, Cursor, Read as _},
@@ -18,11 +18,11 @@ use crate::{
     types::Permission,
 };
 
-/// Lines at once, unless fewer are asked for.
+/// Maximum lines of an answer.
 const LINES: usize = 400;
-/// Bytes of a line that are shown.
+/// Maximum bytes of a line that are shown.
 const WIDTH: usize = 1_000;
-/// Bytes of a file that are looked through.
+/// Maximum bytes of a file that are scanned.
 const LOOKED_THROUGH: u64 = 256 << 20;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
@@ -104,19 +104,19 @@ fn read(hand: &AgentFiles, wanted: &ReadParams) -> Answer {
     Ok(text)
 }
 
-/// Some lines of a file.
+/// Page of a file.
 struct FilePage {
     text: String,
-    /// How many they are.
+    /// Number of lines in the page.
     shown: usize,
-    /// The first line after them, counted from 1.
+    /// First line after the page, counted from 1.
     next: usize,
-    /// How many lines there are.
+    /// Number of lines in the file.
     all: usize,
     lossy: bool,
 }
 
-/// The lines from `from` on; `None` if this is no text.
+/// Reads a page from line `from`; `None` if the file is binary.
 fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
     let mut page = FilePage { text: String::new(), shown: 0, next: from, all: 0, lossy: false };
     let mut line = Vec::new();
@@ -131,7 +131,7 @@ fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option
         }
         let kept = line.strip_suffix(b"\r").unwrap_or(&line);
         let text = String::from_utf8_lossy(kept);
-        // A character that the cut goes through is no fault of the file.
+        // A character that the truncation splits does not make the file lossy.
         let cut = length > line.len();
         page.lossy |= std::str::from_utf8(kept).is_err_and(|error| !cut || error.error_len().is_some());
         page.text.push_str(&format!("{:>4}│{}", page.all, text.trim_end_matches(if cut { '\u{fffd}' } else { '\n' })));
@@ -143,7 +143,8 @@ fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option
     }
 }
 
-/// Reads a line without its end, as far as [`WIDTH`] bytes; returns its whole length, `None` at the end.
+/// Reads a line without its terminator, at most [`MAX_LINE_BYTES`] of it. Returns its full length, or `None` at the
+/// end.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
     line.clear();
     let (mut length, mut begun) = (0, false);

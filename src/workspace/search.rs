@@ -1,5 +1,5 @@
-//! `search_text`: lines that fit a pattern, by ripgrep's own crates. What a model wrote that is no pattern is looked for as
-//! it stands.
+//! `search_text`: finds lines by a regular expression, with ripgrep's crates. An invalid expression is searched as
+//! literal text.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -19,12 +19,12 @@ use crate::{
     types::Permission,
 };
 
-/// Lines that are shown.
+/// Maximum matching lines in an answer.
 const LINES: usize = 100;
-/// Characters of a line that are shown, and how many of them before what was found.
+/// Maximum characters of a line, and the part of them before the match.
 const WIDTH: usize = 200;
 const BEFORE: usize = 60;
-/// Bytes of memory for a file's longest line; a file with a longer one is passed over.
+/// Maximum bytes of memory for a line; a file with a longer line is skipped.
 const MEMORY: usize = 8 << 20;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
@@ -78,7 +78,7 @@ fn search(hand: &AgentFiles, wanted: &SearchParams, patience: &Deadline) -> Answ
             cut = true;
             break;
         }
-        // Links are not followed; what is gone meanwhile, or may not be read, holds nothing for anybody.
+        // Links are not followed. Files that vanished or cannot be read are skipped.
         let Ok(file) = hand.root().file(path) else { continue };
         looked += 1;
         let one = one_file(&mut searcher, &matcher, path, file.into_std(), patience, &mut hits);
@@ -103,7 +103,7 @@ fn search(hand: &AgentFiles, wanted: &SearchParams, patience: &Deadline) -> Answ
     Ok(text)
 }
 
-/// The matcher of a pattern, and whether it takes it as it stands.
+/// Builds the matcher of a pattern. Returns true if the pattern is used as literal text.
 fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), ToolError> {
     if pattern.is_empty() {
         return Err(ToolError::new(ErrorCode::InvalidSyntax, "the pattern is empty"));
@@ -117,7 +117,7 @@ fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), ToolError> {
     Ok((builder.fixed_strings(true).build(pattern).map_err(wrong)?, true))
 }
 
-/// What was found.
+/// Matches over all files.
 #[derive(Default)]
 struct FileMatches {
     text: String,
@@ -152,7 +152,7 @@ fn one_file(
     searched
 }
 
-/// A line, or of a long one what is around the first place that fits.
+/// Returns a line, truncated around its first match.
 fn around(matcher: &RegexMatcher, line: &str) -> String {
     if line.chars().count() <= WIDTH {
         return line.to_owned();

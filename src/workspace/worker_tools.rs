@@ -1,4 +1,4 @@
-//! The folder as what those have who do delegated work: each with hands of its own, and checks that are commands.
+//! Workspace as the tools of delegation workers: each worker has its own view, and checks are commands.
 
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +26,7 @@ impl WorkerTools for Workspace {
         let hand = self.agent_files("a check");
         Box::pin(async move {
             let ran = tokio::select! {
-                // A command whose answer nobody waits for is stopped.
+                // Dropping the future stops the command.
                 ran = hand.run(command.to_owned(), None) => ran?,
                 () = cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
             };

@@ -1,4 +1,4 @@
-//! `write_file`: a whole file, new or in the place of another one.
+//! `write_file`: creates or replaces a whole file.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     types::Permission,
 };
 
-/// Lines around a change that a person is shown.
+/// Context lines of a diff.
 const AROUND: usize = 3;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
@@ -86,7 +86,7 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     })
 }
 
-/// A change as people read it.
+/// Formats a change as a unified diff.
 pub(super) fn diff(old: &str, new: &str) -> String {
     TextDiff::from_lines(old, new).unified_diff().context_radius(AROUND).to_string()
 }

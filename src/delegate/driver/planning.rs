@@ -1,4 +1,4 @@
-//! A plan, and whether the person agrees to it.
+//! Planning and approval of the plan.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl DelegationDriver {
-    /// The plan that was made, if there is one that holds.
+    /// Returns the plan of an earlier run, if it is still valid.
     pub(super) fn planned(&self) -> Option<Plan> {
         let made =
             |event: &DelegationEvent| if let DelegationEvent::Planned { node } = event { Some(*node) } else { None };
@@ -29,7 +29,7 @@ impl DelegationDriver {
         PlanRules { tools, checks: self.crew.worker_tools.checks(), most: self.crew.subtasks }
     }
 
-    /// Has a plan made; one that does not hold is sent back once.
+    /// Requests a plan. An invalid plan is returned to the planner once for correction.
     pub(super) async fn plan(&mut self) -> Result<Plan, ToolError> {
         let names = self.names();
         let (system, asked) = prompts::planning(&self.task, &self.tools, self.crew.worker_tools.checks());
@@ -61,7 +61,7 @@ impl DelegationDriver {
         failure.hint(format!("loom delegate --resume {} plans anew", self.head.local))
     }
 
-    /// Asks the person whether this is what they want.
+    /// Asks the user to approve the plan.
     pub(super) async fn approve(&mut self) -> Result<Vec<DelegationEffect>, ToolError> {
         let Some(machine) = &self.machine else { return Ok(Vec::new()) };
         let mut detail = format!("{}\n\n{}", self.task.head(), machine.plan());
@@ -73,7 +73,7 @@ impl DelegationDriver {
         }
         let asking = ApprovalRequest {
             tool: "delegate".to_owned(),
-            // Another plan for the same goal is another question.
+            // Every plan needs its own approval, also for the same goal.
             subject: String::new(),
             summary: format!("{} subtasks: {}", machine.plan().subtasks().len(), self.task.goal),
             details: detail,

@@ -1,5 +1,5 @@
-//! How a delegation stands, gathered from its machine and the nodes that its events name; and who else works on the same
-//! files.
+//! Report of a delegation, built from its state and the nodes that its events name. Also detects files that other
+//! delegations change.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -81,7 +81,7 @@ impl DelegationDriver {
         })
     }
 
-    /// What others who are at work in the same folder mean to do to the files of the plan's subtasks.
+    /// Returns warnings about files of the plan that other open delegations in the same workspace change, by subtask.
     pub(super) fn shared_files(&self, plan: &Plan) -> Result<HashMap<usize, Vec<String>>, ToolError> {
         let mut shared: HashMap<usize, Vec<String>> = HashMap::new();
         let own: Vec<(usize, String)> = plan.files().collect();
@@ -90,7 +90,7 @@ impl DelegationDriver {
         }
         let folder = self.loom.session(self.session)?.workspace;
         for other in events::list(&self.loom)?.into_iter().filter(|other| other.is_open()) {
-            // Who came first is not told; who comes second is.
+            // Only the later of two delegations is warned.
             if other.head.id == self.head.id || other.head.seq > self.head.seq {
                 continue;
             }
@@ -108,7 +108,7 @@ impl DelegationDriver {
         Ok(shared)
     }
 
-    /// The files that a delegation in this folder means to change.
+    /// Returns the files that a delegation in this workspace plans to change.
     fn files_of(&self, head: NodeId, folder: &str) -> Result<BTreeMap<String, usize>, ToolError> {
         let head = self.loom.node(head)?;
         let events = events::events(&self.loom, &head)?;
@@ -118,7 +118,7 @@ impl DelegationDriver {
                 DelegationEvent::Begun { session } => here = self.loom.session(*session)?.workspace == folder,
                 DelegationEvent::Planned { node } if here => {
                     let node = self.loom.node(*node)?;
-                    // Its rules are its own business: what it names counts.
+                    // Only the file names matter, so the plan is not checked against the rules.
                     let subtasks = Plan::parse_lenient(&node.content);
                     files = subtasks.iter().flat_map(Plan::files).map(|(task, file)| (file, task)).collect();
                 }
