@@ -12,11 +12,11 @@ use crate::{
 
 /// Maximum mutations per transaction. Local ids are random, so each node of a small transaction touches another index
 /// page; nodes of a large transaction share pages.
-const MOST: usize = 4_096;
+const MAX_BATCH_MUTATIONS: usize = 4_096;
 /// Maximum bytes of content per transaction.
-const BYTES: usize = 4 << 20;
+const MAX_BATCH_BYTES: usize = 4 << 20;
 /// Maximum submitted batches: the writer commits one while the next one waits.
-const IN_FLIGHT: usize = 2;
+const MAX_SUBMITTED_BATCHES: usize = 2;
 
 /// Mutation and its line in the file.
 struct ImportItem {
@@ -31,14 +31,14 @@ pub(super) struct ImportBatch<'a> {
     items: Vec<ImportItem>,
     bytes: usize,
     /// Submitted batches without a receipt, oldest first.
-    flying: VecDeque<(Pending, Vec<ImportItem>)>,
+    submitted: VecDeque<(Pending, Vec<ImportItem>)>,
     pub(super) done: Imported,
 }
 
 impl<'a> ImportBatch<'a> {
     pub(super) fn new(actor: &'a Actor, name: &str, format: &'static str) -> Self {
         let done = Imported { format, ..Imported::default() };
-        Self { actor, name: name.to_owned(), items: Vec::new(), bytes: 0, flying: VecDeque::new(), done }
+        Self { actor, name: name.to_owned(), items: Vec::new(), bytes: 0, submitted: VecDeque::new(), done }
     }
 
     /// Adds a mutation from a line.
@@ -47,7 +47,7 @@ impl<'a> ImportBatch<'a> {
             self.bytes += node.content.len() + node.raw.as_ref().map_or(0, String::len);
         }
         self.items.push(ImportItem { mutation, line: place });
-        if self.items.len() >= MOST || self.bytes >= BYTES { self.send() } else { Ok(()) }
+        if self.items.len() >= MAX_BATCH_MUTATIONS || self.bytes >= MAX_BATCH_BYTES { self.send() } else { Ok(()) }
     }
 
     /// Records a problem of a line.
@@ -58,8 +58,8 @@ impl<'a> ImportBatch<'a> {
     /// Submits the current batch and waits for all commits.
     pub(super) fn flush(&mut self) -> Result<(), ArchiveError> {
         self.send()?;
-        while !self.flying.is_empty() {
-            self.land()?;
+        while !self.submitted.is_empty() {
+            self.wait_for_oldest()?;
         }
         Ok(())
     }
@@ -83,25 +83,25 @@ impl<'a> ImportBatch<'a> {
             let items = std::mem::take(&mut self.items);
             self.bytes = 0;
             let pending = self.actor.submit(Op::Import, items.iter().map(|i| i.mutation.clone()).collect());
-            self.flying.push_back((pending, items));
+            self.submitted.push_back((pending, items));
         }
-        while self.flying.len() >= IN_FLIGHT {
-            self.land()?;
+        while self.submitted.len() >= MAX_SUBMITTED_BATCHES {
+            self.wait_for_oldest()?;
         }
         Ok(())
     }
 
     /// Waits for the oldest submitted batch. A later batch that depends on a failed one fails too and is retried in its
     /// turn.
-    fn land(&mut self) -> Result<(), ArchiveError> {
-        let Some((pending, items)) = self.flying.pop_front() else { return Ok(()) };
-        let landed = pending.wait().map_err(OpsError::from);
-        self.count(landed, items)
+    fn wait_for_oldest(&mut self) -> Result<(), ArchiveError> {
+        let Some((pending, items)) = self.submitted.pop_front() else { return Ok(()) };
+        let receipt = pending.wait().map_err(OpsError::from);
+        self.count(receipt, items)
     }
 
     /// Counts the items of a committed batch. A failed batch is split in halves until the failing item is found.
-    fn count(&mut self, landed: Result<Receipt, OpsError>, mut items: Vec<ImportItem>) -> Result<(), ArchiveError> {
-        match landed {
+    fn count(&mut self, receipt: Result<Receipt, OpsError>, mut items: Vec<ImportItem>) -> Result<(), ArchiveError> {
+        match receipt {
             Ok(receipt) => self.done.nodes += receipt.nodes.len() as u64,
             Err(OpsError::Store(error)) if is_about_an_item(&error) => match items.as_slice() {
                 [] => {}
@@ -110,8 +110,8 @@ impl<'a> ImportBatch<'a> {
                     let rest = items.split_off(items.len() / 2);
                     for half in [items, rest] {
                         let mutations = half.iter().map(|i| i.mutation.clone()).collect();
-                        let landed = self.actor.commit(Op::Import, mutations);
-                        self.count(landed, half)?;
+                        let receipt = self.actor.commit(Op::Import, mutations);
+                        self.count(receipt, half)?;
                     }
                 }
             },

@@ -137,13 +137,13 @@ pub(crate) struct SourceLines<'a> {
 }
 
 /// Maximum bytes of a line. A message with images can be long; a longer line means that the file is not text.
-const LONGEST_LINE: u64 = 256 << 20;
+const MAX_LINE_BYTES: u64 = 256 << 20;
 
 impl SourceLines<'_> {
     fn next(&mut self) -> Result<Option<SourceLine>, ArchiveError> {
         loop {
             let mut bytes = Vec::new();
-            let mut limited = io::Read::take(&mut *self.input, LONGEST_LINE + 1);
+            let mut limited = io::Read::take(&mut *self.input, MAX_LINE_BYTES + 1);
             let read = limited.read_until(b'\n', &mut bytes)? as u64;
             if read == 0 {
                 (self.progress)(self.bytes);
@@ -151,9 +151,9 @@ impl SourceLines<'_> {
             }
             self.number += 1;
             self.bytes += read;
-            if read > LONGEST_LINE {
+            if read > MAX_LINE_BYTES {
                 return Err(ArchiveError::Format(format!(
-                    "{} is longer than {LONGEST_LINE} bytes",
+                    "{} is longer than {MAX_LINE_BYTES} bytes",
                     self.place(self.number)
                 )));
             }

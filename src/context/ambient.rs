@@ -15,34 +15,34 @@ use crate::{
 use super::{ContextRequest, Rendering, node::date};
 
 /// Maximum nodes in the trace of the position.
-const TRACE: u32 = 3;
+const MAX_TRACE_NODES: u32 = 3;
 /// Milliseconds after its last action for which an agent counts as active.
-const ACTIVE: i64 = 120_000;
+const ACTIVE_MS: i64 = 120_000;
 /// Maximum leases, and sessions, that are read to find active agents.
-const LISTED: usize = 16;
+const MAX_LISTED_SESSIONS: usize = 16;
 /// Maximum tokens of the open todos.
-const PLAN: u32 = 512;
+const MAX_TODO_TOKENS: u32 = 512;
 /// Maximum characters of the next todo's title.
-const TITLE: usize = 100;
+const MAX_TITLE_CHARS: usize = 100;
 /// Maximum tokens of the line on changed nodes.
-pub(super) const CHANGED: u32 = 256;
+pub(super) const MAX_CHANGES_TOKENS: u32 = 256;
 /// Maximum tokens of the line with the recall hint.
-pub(super) const HINT: u32 = 112;
+pub(super) const MAX_HINT_TOKENS: u32 = 112;
 /// Maximum characters of a reference and of its search terms.
-const SAID: usize = 40;
+const MAX_REFERENCE_CHARS: usize = 40;
 
 /// Returns one line per active agent: generating agents with their positions, then recently active ones.
-fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -> Result<Vec<String>> {
+fn active_agents(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -> Result<Vec<String>> {
     let mut found: Vec<(AgentId, NodeId, &str)> = Vec::new();
-    for lease in snapshot.leases(tree.id)?.iter().filter(|lease| lease.holds(now)).take(LISTED) {
+    for lease in snapshot.leases(tree.id)?.iter().filter(|lease| lease.holds(now)).take(MAX_LISTED_SESSIONS) {
         if lease.agent != agent.id() {
             found.push((lease.agent, lease.node, " · generating"));
         }
     }
-    let limit = u32::try_from(LISTED).unwrap_or(u32::MAX);
+    let limit = u32::try_from(MAX_LISTED_SESSIONS).unwrap_or(u32::MAX);
     let filter = SessionFilter { tree: Some(tree.id), active: true, limit, ..SessionFilter::default() };
     for session in snapshot.sessions(&filter)? {
-        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(ACTIVE);
+        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(ACTIVE_MS);
         let told = session.agent == agent.id() || found.iter().any(|(other, ..)| *other == session.agent);
         if let Some(at) = session.position.or(tree.root).filter(|_| recent && !told) {
             found.push((session.agent, at, ""));
@@ -67,21 +67,21 @@ fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -
 }
 
 /// Returns the lines of the block except the line on changed nodes.
-pub(super) fn lines(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>, tree: &Tree) -> Result<Vec<String>> {
-    let trail = snapshot.path_back(ask.leaf, ask.versions, TRACE)?;
+pub(super) fn lines(snapshot: &dyn Snapshot, request: &ContextRequest<'_>, tree: &Tree) -> Result<Vec<String>> {
+    let trail = snapshot.path_back(request.leaf, request.versions, MAX_TRACE_NODES)?;
     let depth = trail.last().map_or(0, |node| node.depth);
     let (nodes, branches) = (count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"));
-    let held: Vec<&str> = ask.agent.profile.permissions.iter().map(|permission| permission.as_str()).collect();
+    let held: Vec<&str> = request.agent.profile.permissions.iter().map(|permission| permission.as_str()).collect();
     let mut lines = vec![
         format!("Tree: {} ({} mode)", escape::quoted(&tree.title), tree.mode),
         format!("{nodes} · {branches} · depth: {depth}"),
         format!("Position: {}*", trace(&trail)),
         format!("Permissions: {}", held.join(", ")),
     ];
-    lines.extend(others(snapshot, ask.agent, tree, ask.now)?);
-    lines.extend(plan(snapshot, ask)?);
-    if ask.options.rendering == Rendering::Stable {
-        lines.push(format!("Now: {} UTC", date(ask.now)));
+    lines.extend(active_agents(snapshot, request.agent, tree, request.now)?);
+    lines.extend(todo_lines(snapshot, request)?);
+    if request.options.rendering == Rendering::Stable {
+        lines.push(format!("Now: {} UTC", date(request.now)));
     }
     Ok(lines)
 }
@@ -92,7 +92,7 @@ pub(super) fn hint(hint: &Hint) -> Option<String> {
         let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
         format!("{turn}{}", escape::id(node))
     };
-    let (said, search) = (first_words(&hint.said, SAID), first_words(&hint.search, SAID));
+    let (said, search) = (first_words(&hint.said, MAX_REFERENCE_CHARS), first_words(&hint.search, MAX_REFERENCE_CHARS));
     let line = |nodes: &[Node]| {
         format!(
             "Hint: {} may mean what is not shown here, probably {}. Look before you answer: → recall search {}",
@@ -101,12 +101,15 @@ pub(super) fn hint(hint: &Hint) -> Option<String> {
             escape::quoted(&search)
         )
     };
-    (1..=hint.nodes.len()).rev().map(|count| line(&hint.nodes[..count])).find(|line| estimated_tokens(line) <= HINT)
+    (1..=hint.nodes.len())
+        .rev()
+        .map(|count| line(&hint.nodes[..count]))
+        .find(|line| estimated_tokens(line) <= MAX_HINT_TOKENS)
 }
 
 /// Returns the progress and the open todos of the turn, so that they stay visible in long turns.
-fn plan(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Vec<String>> {
-    let Some(scope) = ask.scope else { return Ok(Vec::new()) };
+fn todo_lines(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result<Vec<String>> {
+    let Some(scope) = request.scope else { return Ok(Vec::new()) };
     let (todos, others): (Vec<Todo>, Vec<Todo>) =
         snapshot.todos(scope.session, None)?.into_iter().partition(|todo| todo.turn == scope.turn);
     let open: Vec<&Todo> = todos.iter().filter(|todo| todo.status.is_open()).collect();
@@ -117,13 +120,13 @@ fn plan(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Vec<String>
             (left > 0 && todos.is_empty()).then(|| format!("Todos: {left} left open by earlier turns · → todo resume"));
         return Ok(done.or(left).into_iter().collect());
     };
-    let title = escape::quoted(&first_words(&next.title, TITLE));
+    let title = escape::quoted(&first_words(&next.title, MAX_TITLE_CHARS));
     let mut lines = vec![format!("Todos: {} · next: {title}", todo_progress(TodoCounts::of(&todos)))];
     let (mut named, mut tokens) = (Vec::new(), 0);
     for todo in &open {
         let name = todo_name(todo);
         tokens += estimated_tokens(&name) + 2;
-        if tokens > PLAN {
+        if tokens > MAX_TODO_TOKENS {
             named.push(format!("{} more: → todo", open.len() - named.len()));
             break;
         }
@@ -145,7 +148,7 @@ fn trace(trail: &[Node]) -> String {
 
 /// Returns a line on changed nodes whose headers do not show the change, newest first. Later continuations are not
 /// listed because they are visible.
-pub(super) fn changed<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
+pub(super) fn changed_nodes_line<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
     let (mut told, mut tokens) = (Vec::new(), 0);
     for node in newest_first {
         let facts = escape::facts(node);
@@ -155,7 +158,7 @@ pub(super) fn changed<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Optio
         }
         let said = format!("{} {}", escape::id(node), facts.replace(" · ", ", "));
         tokens += estimated_tokens(&said) + 2;
-        if tokens + 4 > CHANGED {
+        if tokens + 4 > MAX_CHANGES_TOKENS {
             break;
         }
         told.push(said);

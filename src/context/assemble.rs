@@ -19,15 +19,15 @@ use super::{
 };
 
 /// Instructions for agents with the `loom_aware` permission; the list of their tools follows.
-const ADDENDUM: &str = include_str!("loom_aware.md");
+const BASE_INSTRUCTIONS: &str = include_str!("loom_aware.md");
 /// Instructions for agents that may edit todos.
-const PLANNING: &str = include_str!("planning.md");
+const TODO_INSTRUCTIONS: &str = include_str!("planning.md");
 /// Instructions for agents that may delegate.
-const DELEGATING: &str = include_str!("delegating.md");
+const DELEGATION_INSTRUCTIONS: &str = include_str!("delegating.md");
 /// Reserves an eighth of a stable prompt's budget for changing sections, so that their size does not move the window.
-const CHANGING: u32 = 8;
+const CHANGING_BUDGET_DIVISOR: u32 = 8;
 /// Limits pins to a quarter of the budget.
-const PINS: u32 = 4;
+const PINS_BUDGET_DIVISOR: u32 = 4;
 
 /// Input of [`assemble`].
 #[derive(Debug, Clone, Copy)]
@@ -72,44 +72,47 @@ pub struct AssembledPrompt {
 /// # Errors
 /// If the node does not exist, the fixed sections alone exceed the budget, or the strategy is `stop` and the
 /// conversation does not fit. Also if the store fails.
-pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<AssembledPrompt, ContextError> {
-    let to = snapshot.node(ask.leaf)?.ok_or(ContextError::NoNode(ask.leaf))?;
+pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result<AssembledPrompt, ContextError> {
+    let to = snapshot.node(request.leaf)?.ok_or(ContextError::NoNode(request.leaf))?;
     let tree = snapshot.tree(to.tree)?.ok_or(ContextError::NoTree(to.tree))?;
     let view = NodeRenderer {
-        agent: ask.agent.id(),
-        aware: ask.agent.profile.permissions.has(Permission::LoomAware),
+        agent: request.agent.id(),
+        aware: request.agent.profile.permissions.has(Permission::LoomAware),
         mode: tree.mode,
-        rendering: ask.options.rendering,
-        now: ask.now,
-        tokenizer: ask.options.tokenizer,
-        calibration: ask.options.calibration,
+        rendering: request.options.rendering,
+        now: request.now,
+        tokenizer: request.options.tokenizer,
+        calibration: request.options.calibration,
     };
-    let document = tree.mode == Mode::Buffer && !view.aware;
-    let mut around =
-        if document { FixedSections::default() } else { FixedSections::read(snapshot, ask, &view, (&tree, &to))? };
-    let tokens = around.room(&view, ask.options.prompt_tokens())?;
-    let room = WindowParams {
+    let is_plain_text = tree.mode == Mode::Buffer && !view.aware;
+    let mut fixed = if is_plain_text {
+        FixedSections::default()
+    } else {
+        FixedSections::read(snapshot, request, &view, (&tree, &to))?
+    };
+    let tokens = fixed.remaining_tokens(&view, request.options.prompt_tokens())?;
+    let params = WindowParams {
         view: &view,
-        options: &ask.options,
+        options: &request.options,
         tree: &tree,
-        versions: ask.versions,
-        first_node: ask.first_node,
+        versions: request.versions,
+        first_node: request.first_node,
         tokens,
     };
-    let window = room.choose(snapshot, ask.leaf)?;
-    let shown = RenderedNodes::new(&view, &window, std::mem::take(&mut around.exchanges));
-    if shown.contains(around.input.as_ref().map_or(ask.leaf, |(id, _)| *id)) {
-        around.input = None;
+    let window = params.choose(snapshot, request.leaf)?;
+    let rendered = RenderedNodes::new(&view, &window, std::mem::take(&mut fixed.rounds));
+    if rendered.contains(fixed.input.as_ref().map_or(request.leaf, |(id, _)| *id)) {
+        fixed.input = None;
     }
     if view.aware && view.keeps() {
-        around.ambient.extend(ambient::changed(shown.newest_first()));
+        fixed.ambient.extend(ambient::changed_nodes_line(rendered.newest_first()));
     }
-    let hint = around.hint(snapshot, &tree, &shown);
-    around.ambient.extend(hint);
-    let (path, earlier, pins) = (shown.report(&window), window.earlier(), std::mem::take(&mut around.pins));
-    let pieces = around.pieces(&view, shown);
+    let hint = fixed.hint(snapshot, &tree, &rendered);
+    fixed.ambient.extend(hint);
+    let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.pins));
+    let pieces = fixed.pieces(&view, rendered);
     let mut parts = parts(&pieces);
-    let prompt = if document {
+    let prompt = if is_plain_text {
         RenderedPrompt::Text(pieces.into_iter().map(|piece| piece.text).collect())
     } else {
         let messages = merge_pieces(pieces);
@@ -121,9 +124,9 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Ass
     };
     let total = parts.iter().map(|(_, tokens)| tokens).sum();
     let report = ContextReport {
-        window: ask.options.window,
-        budget: ask.options.prompt_tokens(),
-        calibration: ask.options.calibration,
+        window: request.options.window,
+        budget: request.options.prompt_tokens(),
+        calibration: request.options.calibration,
         total,
         sections: parts,
         earlier,
@@ -138,13 +141,13 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Ass
 struct FixedSections {
     agent_prompt: String,
     tree_prompt: String,
-    addendum: String,
+    instructions: String,
     state: String,
     /// State without the line on the current work, which is the message itself.
-    settled: String,
+    stable_state: String,
     memory: String,
     pins: Vec<PinReport>,
-    exchanges: Vec<(NodeId, Vec<PromptPiece>)>,
+    rounds: Vec<(NodeId, Vec<PromptPiece>)>,
     /// Message that the turn answers, if it may be off the path.
     input: Option<(NodeId, PromptPiece)>,
     /// Lines of the ambient block.
@@ -156,83 +159,88 @@ struct FixedSections {
 impl FixedSections {
     fn read(
         snapshot: &dyn Snapshot,
-        ask: &ContextRequest<'_>,
+        request: &ContextRequest<'_>,
         view: &NodeRenderer,
         (tree, to): (&Tree, &Node),
     ) -> Result<Self, ContextError> {
         let prompt = |text: &Option<String>| text.clone().unwrap_or_default();
         let bare = Self {
-            agent_prompt: prompt(&ask.agent.profile.system_prompt),
+            agent_prompt: prompt(&request.agent.profile.system_prompt),
             tree_prompt: prompt(&tree.system_context),
             ..Self::default()
         };
         if !view.aware {
             return Ok(bare);
         }
-        let (memory, pins) =
-            memory::block(snapshot, (ask.agent.id(), tree.id), view.tokenizer, ask.options.prompt_tokens() / PINS)?;
-        let (state, settled) = ask.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
+        let (memory, pins) = memory::block(
+            snapshot,
+            (request.agent.id(), tree.id),
+            view.tokenizer,
+            request.options.prompt_tokens() / PINS_BUDGET_DIVISOR,
+        )?;
+        let (state, stable_state) =
+            request.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
         Ok(Self {
-            addendum: addendum(ask),
+            instructions: instructions(request),
             state: block("Session State", &escape_headers(&state)),
-            settled,
+            stable_state,
             memory,
             pins,
-            exchanges: command_rounds::render_rounds(ask.rounds, view, ask.options.prompt_tokens()),
-            input: input(snapshot, ask, view)?,
-            ambient: ambient::lines(snapshot, ask, tree)?,
-            references: references(ask, to),
+            rounds: command_rounds::render_rounds(request.rounds, view, request.options.prompt_tokens()),
+            input: input(snapshot, request, view)?,
+            ambient: ambient::lines(snapshot, request, tree)?,
+            references: references(request, to),
             ..bare
         })
     }
 
     /// Returns the tokens that remain for the conversation.
-    fn room(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
+    fn remaining_tokens(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
         let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
-        let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.addendum]) + MESSAGE_OVERHEAD_TOKENS;
+        let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
         let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient)]);
         let answers =
-            self.exchanges.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
+            self.rounds.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
         changing += answers.map(|piece| piece.tokens + MESSAGE_OVERHEAD_TOKENS).sum::<u32>();
         if view.aware && view.keeps() {
-            changing += ambient::CHANGED;
+            changing += ambient::MAX_CHANGES_TOKENS;
         }
-        changing += self.references.as_ref().map_or(0, |_| ambient::HINT);
+        changing += self.references.as_ref().map_or(0, |_| ambient::MAX_HINT_TOKENS);
         let fixed = lasting + changing;
         if fixed + MIN_WINDOW_TOKENS > budget {
             return Err(ContextError::Fixed { fixed, over: fixed + MIN_WINDOW_TOKENS - budget, budget });
         }
         if view.aware && view.keeps() {
-            changing = changing.max(budget / CHANGING);
+            changing = changing.max(budget / CHANGING_BUDGET_DIVISOR);
         }
         Ok(budget.saturating_sub(lasting + changing).max(MIN_WINDOW_TOKENS))
     }
 
     /// Returns a recall hint if the message refers to something that the prompt does not show. Errors are ignored,
     /// because a hint is optional.
-    fn hint(&mut self, snapshot: &dyn Snapshot, tree: &Tree, shown: &RenderedNodes<'_>) -> Option<String> {
+    fn hint(&mut self, snapshot: &dyn Snapshot, tree: &Tree, rendered: &RenderedNodes<'_>) -> Option<String> {
         let (message, references) = self.references.take()?;
-        if shown.newest_first().count() as u64 >= tree.counts.nodes {
+        if rendered.newest_first().count() as u64 >= tree.counts.nodes {
             return None;
         }
-        let own = [&self.agent_prompt, &self.tree_prompt, &self.settled, &self.memory];
+        let own = [&self.agent_prompt, &self.tree_prompt, &self.stable_state, &self.memory];
         let own = own.into_iter().map(|text| (None, text.as_str()));
-        let nodes = shown.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
+        let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
         let hint = references.hint(snapshot, tree.id, &message, &mut own.chain(nodes));
         hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()?.and_then(|hint| ambient::hint(&hint))
     }
 
     /// Returns the pieces of the prompt in order.
-    fn pieces(self, view: &NodeRenderer, mut shown: RenderedNodes<'_>) -> Vec<PromptPiece> {
+    fn pieces(self, view: &NodeRenderer, mut rendered: RenderedNodes<'_>) -> Vec<PromptPiece> {
         let stable = view.keeps();
         let system = [
             (ContextSection::AgentPrompt, self.agent_prompt),
             (ContextSection::TreePrompt, self.tree_prompt),
-            (ContextSection::Instructions, self.addendum),
+            (ContextSection::Instructions, self.instructions),
         ];
         let own = [(ContextSection::State, self.state), (ContextSection::Memory, self.memory)];
         let now = [(ContextSection::Ambient, ambient::block(&self.ambient))];
-        let input = shown.take_input(view).or(self.input.map(|(_, piece)| piece));
+        let input = rendered.take_input(view).or(self.input.map(|(_, piece)| piece));
         let mut pieces: Vec<PromptPiece> = Vec::new();
         let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (ContextSection, String)>| {
             let texts = texts.filter(|(_, text)| !text.is_empty());
@@ -244,7 +252,7 @@ impl FixedSections {
         push(MessageRole::System, stable, &mut system.into_iter());
         let (first, last) = if stable { (None, Some(own)) } else { (Some(own), None) };
         push(MessageRole::System, false, &mut first.into_iter().flatten());
-        pieces.extend(shown.pieces(view));
+        pieces.extend(rendered.pieces(view));
         let mut push = |part, text: String| {
             if !text.is_empty() {
                 let tokens = view.estimate_tokens(&text);
@@ -258,20 +266,20 @@ impl FixedSections {
 }
 
 /// Returns the references in the newest message if it is a user's message and has no continuation yet.
-fn references(ask: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)> {
-    let message = Some(to).filter(|node| node.role() == AuthorType::Human && ask.rounds.is_empty())?;
+fn references(request: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)> {
+    let message = Some(to).filter(|node| node.role() == AuthorType::Human && request.rounds.is_empty())?;
     Some((message.clone(), References::of(&message.content)?))
 }
 
 /// Builds the instructions: the basic ones, those for todos and delegation as permitted, and the list of tools.
-fn addendum(ask: &ContextRequest<'_>) -> String {
-    let held = ask.agent.profile.permissions;
-    let mut text = format!("{ADDENDUM}\n{}", tools::overview(held, ask.host_tools));
-    if ask.scope.is_some() && tools::lacking(Tool::Todo, held).is_none() {
-        text.push_str(PLANNING);
+fn instructions(request: &ContextRequest<'_>) -> String {
+    let held = request.agent.profile.permissions;
+    let mut text = format!("{BASE_INSTRUCTIONS}\n{}", tools::overview(held, request.host_tools));
+    if request.scope.is_some() && tools::lacking(Tool::Todo, held).is_none() {
+        text.push_str(TODO_INSTRUCTIONS);
     }
     if tools::lacking(Tool::Delegate, held).is_none() {
-        text.push_str(DELEGATING);
+        text.push_str(DELEGATION_INSTRUCTIONS);
     }
     text
 }
@@ -279,14 +287,14 @@ fn addendum(ask: &ContextRequest<'_>) -> String {
 /// Returns the message that a turn answers, shortened if needed, in case the agent has moved away from it.
 fn input(
     snapshot: &dyn Snapshot,
-    ask: &ContextRequest<'_>,
+    request: &ContextRequest<'_>,
     view: &NodeRenderer,
 ) -> Result<Option<(NodeId, PromptPiece)>, ContextError> {
-    let Some(node) = ask.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
-    if node.id == ask.leaf || view.omission_reason(&node).is_some() {
+    let Some(node) = request.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
+    if node.id == request.leaf || view.omission_reason(&node).is_some() {
         return Ok(None);
     }
-    let (share, header) = (ask.options.prompt_tokens() / PINS, view.header(&node, None));
+    let (share, header) = (request.options.prompt_tokens() / PINS_BUDGET_DIVISOR, view.header(&node, None));
     let text = match view.tokens(&node) {
         tokens if tokens <= share => format!("{header}{}", view.content(&node)),
         _ => format!("{header}{}", truncate_node(view, &node, share)),

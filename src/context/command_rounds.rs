@@ -12,11 +12,11 @@ use crate::{
 };
 
 /// Maximum characters of a command that are shown above its result.
-const LINE: usize = 160;
+const MAX_LINE_CHARS: usize = 160;
 /// Token overhead of a call or result.
-const CALL: u32 = 8;
+const CALL_OVERHEAD_TOKENS: u32 = 8;
 /// Limits results to half of the budget.
-const SHARE: u32 = 2;
+const ROUNDS_BUDGET_DIVISOR: u32 = 2;
 
 /// Call through the provider's tool-call API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,27 +64,27 @@ pub struct CommandRound {
 
 /// Renders rounds as pieces, each with the node that they follow. Their tokens stay within their share of the budget.
 pub(super) fn render_rounds(
-    exchanges: &[CommandRound],
+    rounds: &[CommandRound],
     view: &NodeRenderer,
     budget: u32,
 ) -> Vec<(NodeId, Vec<PromptPiece>)> {
-    let mut left = budget / SHARE;
-    let mut worded: Vec<(NodeId, Vec<PromptPiece>)> = exchanges
+    let mut left = budget / ROUNDS_BUDGET_DIVISOR;
+    let mut rendered: Vec<(NodeId, Vec<PromptPiece>)> = rounds
         .iter()
         .rev()
-        .map(|exchange| {
+        .map(|round| {
             let mut answers: Vec<String> =
-                exchange.results.iter().rev().map(|o| fitting(&o.answer, view, &mut left)).collect();
+                round.results.iter().rev().map(|o| fit_result(&o.answer, view, &mut left)).collect();
             answers.reverse();
-            (exchange.after, pieces(exchange, answers, view))
+            (round.after, pieces(round, answers, view))
         })
         .collect();
-    worded.reverse();
-    worded
+    rendered.reverse();
+    rendered
 }
 
 /// Returns the result if it fits the rest of the budget, or else a note.
-fn fitting(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
+fn fit_result(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
     let tokens = view.estimate_tokens(answer);
     if tokens <= *left {
         *left -= tokens;
@@ -93,23 +93,24 @@ fn fitting(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
     format!("[about {tokens} tokens, shown in an earlier round and not any more]")
 }
 
-fn pieces(exchange: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Vec<PromptPiece> {
+fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Vec<PromptPiece> {
     let (mut calls, mut native, mut lines) = (Vec::new(), Vec::new(), Vec::new());
-    for (outcome, text) in exchange.results.iter().zip(answers) {
-        match &outcome.call {
+    for (result, text) in round.results.iter().zip(answers) {
+        match &result.call {
             Some(call) => {
-                native.push(RoundAnswer { call: call.id.clone(), text, failed: outcome.failed });
+                native.push(RoundAnswer { call: call.id.clone(), text, failed: result.failed });
                 calls.push(call.clone());
             }
-            None => lines.push(format!("{}\n{text}", first_words(&one_line(&outcome.line), LINE))),
+            None => lines.push(format!("{}\n{text}", first_words(&one_line(&result.line), MAX_LINE_CHARS))),
         }
     }
     let mut pieces = Vec::new();
-    let piece = |voice, text: String, calls: Vec<RoundCall>, answers: Vec<RoundAnswer>| {
-        let of_calls: u32 = calls.iter().map(|call| CALL + view.estimate_tokens(&call.arguments)).sum();
-        let of_answers: u32 = answers.iter().map(|answer| CALL + view.estimate_tokens(&answer.text)).sum();
+    let piece = |role, text: String, calls: Vec<RoundCall>, answers: Vec<RoundAnswer>| {
+        let of_calls: u32 = calls.iter().map(|call| CALL_OVERHEAD_TOKENS + view.estimate_tokens(&call.arguments)).sum();
+        let of_answers: u32 =
+            answers.iter().map(|answer| CALL_OVERHEAD_TOKENS + view.estimate_tokens(&answer.text)).sum();
         let tokens = view.estimate_tokens(&text) + of_calls + of_answers;
-        PromptPiece { calls, answers, ..PromptPiece::new(ContextSection::Results, voice, text, tokens, view.keeps()) }
+        PromptPiece { calls, answers, ..PromptPiece::new(ContextSection::Results, role, text, tokens, view.keeps()) }
     };
     if !calls.is_empty() {
         pieces.push(piece(MessageRole::Assistant, String::new(), calls, Vec::new()));

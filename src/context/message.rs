@@ -61,8 +61,8 @@ pub(super) struct PromptPiece {
 
 impl PromptPiece {
     /// Creates a piece of text.
-    pub(super) const fn new(part: ContextSection, voice: MessageRole, text: String, tokens: u32, kept: bool) -> Self {
-        Self { part, role: voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new(), continues: false }
+    pub(super) const fn new(part: ContextSection, role: MessageRole, text: String, tokens: u32, kept: bool) -> Self {
+        Self { part, role, text, tokens, kept, calls: Vec::new(), answers: Vec::new(), continues: false }
     }
 }
 

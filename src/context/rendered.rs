@@ -18,7 +18,7 @@ pub(super) struct RenderedNodes<'w> {
     /// Note on omitted nodes, and the index of the node that it precedes.
     note: Option<(usize, String)>,
     /// Command rounds, each with the index of the node that they precede.
-    answered: Vec<(usize, Vec<PromptPiece>)>,
+    rounds: Vec<(usize, Vec<PromptPiece>)>,
 }
 
 /// Rendered node.
@@ -33,37 +33,37 @@ struct RenderedText<'w> {
 
 impl<'w> RenderedNodes<'w> {
     /// Renders the nodes of a window.
-    pub(super) fn new(view: &NodeRenderer, window: &'w Window, exchanges: Vec<(NodeId, Vec<PromptPiece>)>) -> Self {
-        let shown = |seen: &&'w WindowCandidate| seen.excluded_by.is_none();
+    pub(super) fn new(view: &NodeRenderer, window: &'w Window, rounds: Vec<(NodeId, Vec<PromptPiece>)>) -> Self {
+        let shown = |candidate: &&'w WindowCandidate| candidate.excluded_by.is_none();
         let head: Vec<&WindowCandidate> = window.head.iter().filter(shown).collect();
         let tail: Vec<&WindowCandidate> = window.candidates[window.start..].iter().filter(shown).collect();
         let gone = tail.first().map_or(0, |first| first.node.depth);
         let gone = gone.saturating_sub(u32::try_from(window.head.len()).unwrap_or(u32::MAX));
         let note = (window.full && view.aware && gone > 0).then(|| (head.len(), note(gone)));
         let mut nodes: Vec<RenderedText<'w>> = Vec::with_capacity(head.len() + tail.len());
-        for (at, seen) in head.iter().chain(&tail).enumerate() {
+        for (at, candidate) in head.iter().chain(&tail).enumerate() {
             // After an omission the preceding rendered node is not the node's predecessor.
             let before = nodes.last().filter(|_| note.as_ref().is_none_or(|(gap, _)| *gap != at)).map(|last| last.node);
-            nodes.push(worded(view, seen, before));
+            nodes.push(render_node(view, candidate, before));
         }
-        let answered = exchanges.into_iter().map(|(after, pieces)| (slot(&nodes, window, after), pieces)).collect();
-        Self { nodes, note, answered }
+        let rounds = rounds.into_iter().map(|(after, pieces)| (index_after(&nodes, window, after), pieces)).collect();
+        Self { nodes, note, rounds }
     }
 
     /// Returns the nodes, newest first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = &'w Node> {
-        self.nodes.iter().rev().map(|worded| worded.node)
+        self.nodes.iter().rev().map(|rendered| rendered.node)
     }
 
     /// Returns true if a node is rendered.
     pub(super) fn contains(&self, id: NodeId) -> bool {
-        self.nodes.iter().any(|worded| worded.node.id == id)
+        self.nodes.iter().any(|rendered| rendered.node.id == id)
     }
 
     /// Removes the newest node if the model must answer it: it moves to the end of the prompt. Within a turn it stays
     /// before the turn's results.
     pub(super) fn take_input(&mut self, view: &NodeRenderer) -> Option<PromptPiece> {
-        let answers = view.aware && view.mode == Mode::Dialogue && self.answered.is_empty();
+        let answers = view.aware && view.mode == Mode::Dialogue && self.rounds.is_empty();
         let input = self.nodes.pop_if(|last| answers && view.role(last.node) == MessageRole::User)?;
         Some(PromptPiece::new(ContextSection::Input, MessageRole::User, input.text, input.tokens, false))
     }
@@ -72,9 +72,9 @@ impl<'w> RenderedNodes<'w> {
     pub(super) fn pieces(self, view: &NodeRenderer) -> Vec<PromptPiece> {
         let kept = view.keeps();
         let mut pieces: Vec<PromptPiece> = Vec::with_capacity(self.nodes.len() + 1);
-        let (mut answered, mut note) = (self.answered.into_iter().peekable(), self.note);
+        let (mut rounds, mut note) = (self.rounds.into_iter().peekable(), self.note);
         for (at, shown) in self.nodes.into_iter().enumerate() {
-            while let Some((_, answers)) = answered.next_if(|(before, _)| *before <= at) {
+            while let Some((_, answers)) = rounds.next_if(|(before, _)| *before <= at) {
                 pieces.extend(answers);
             }
             if let Some((_, text)) = note.take_if(|(before, _)| *before == at) {
@@ -85,24 +85,24 @@ impl<'w> RenderedNodes<'w> {
                 PromptPiece::new(ContextSection::Conversation, view.role(shown.node), shown.text, shown.tokens, kept);
             pieces.push(PromptPiece { continues: shown.continues, ..piece });
         }
-        pieces.extend(answered.flat_map(|(_, answers)| answers));
+        pieces.extend(rounds.flat_map(|(_, answers)| answers));
         pieces
     }
 
     /// Returns a report entry for each node of the window, oldest first.
     pub(super) fn report(&self, window: &Window) -> Vec<NodeReport> {
-        let mut worded = self.nodes.iter().peekable();
+        let mut rendered = self.nodes.iter().peekable();
         let looked = window.head.iter().chain(&window.candidates);
         looked
-            .map(|seen| {
-                let shown = worded.next_if(|worded| worded.node.id == seen.node.id);
-                let fate = match (seen.excluded_by, shown) {
+            .map(|candidate| {
+                let shown = rendered.next_if(|rendered| rendered.node.id == candidate.node.id);
+                let inclusion = match (candidate.excluded_by, shown) {
                     (Some(reason), _) => Inclusion::Omitted(reason),
                     (None, Some(shown)) if shown.cut => Inclusion::Truncated(InclusionReason::Budget),
                     (None, Some(_)) => Inclusion::Full,
                     (None, None) => Inclusion::Omitted(InclusionReason::Budget),
                 };
-                let node = &seen.node;
+                let node = &candidate.node;
                 NodeReport {
                     id: node.id,
                     local: node.local.clone(),
@@ -110,7 +110,7 @@ impl<'w> RenderedNodes<'w> {
                     role: node.role(),
                     depth: node.depth,
                     tokens: shown.map_or(0, |shown| shown.tokens),
-                    inclusion: fate,
+                    inclusion,
                 }
             })
             .collect()
@@ -118,19 +118,19 @@ impl<'w> RenderedNodes<'w> {
 }
 
 /// Returns the index of the rendered node that follows a node of the window; the end if the node is not in it.
-fn slot(nodes: &[RenderedText<'_>], window: &Window, after: NodeId) -> usize {
+fn index_after(nodes: &[RenderedText<'_>], window: &Window, after: NodeId) -> usize {
     let tail = &window.candidates[window.start..];
-    let Some(at) = tail.iter().position(|seen| seen.node.id == after) else { return nodes.len() };
-    let later = tail[at + 1..].iter().filter(|seen| seen.excluded_by.is_none()).count();
+    let Some(at) = tail.iter().position(|candidate| candidate.node.id == after) else { return nodes.len() };
+    let later = tail[at + 1..].iter().filter(|candidate| candidate.excluded_by.is_none()).count();
     nodes.len() - later
 }
 
-fn worded<'w>(view: &NodeRenderer, seen: &'w WindowCandidate, before: Option<&Node>) -> RenderedText<'w> {
-    let node = &seen.node;
+fn render_node<'w>(view: &NodeRenderer, candidate: &'w WindowCandidate, before: Option<&Node>) -> RenderedText<'w> {
+    let node = &candidate.node;
     let mut text = view.header(node, before);
     let mut tokens = view.estimate_tokens(&text);
-    if seen.truncated {
-        let words = truncate_node(view, node, seen.tokens.saturating_sub(tokens + MESSAGE_OVERHEAD_TOKENS));
+    if candidate.truncated {
+        let words = truncate_node(view, node, candidate.tokens.saturating_sub(tokens + MESSAGE_OVERHEAD_TOKENS));
         tokens += view.estimate_tokens(&words);
         text.push_str(&words);
     } else {
@@ -139,7 +139,7 @@ fn worded<'w>(view: &NodeRenderer, seen: &'w WindowCandidate, before: Option<&No
     }
     // For an aware agent each half has its own header.
     let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
-    RenderedText { node, text, tokens, cut: seen.truncated, continues }
+    RenderedText { node, text, tokens, cut: candidate.truncated, continues }
 }
 
 fn note(earlier: u32) -> String {

@@ -20,13 +20,13 @@ use super::{
 };
 
 /// Tokens reserved for the note on omitted nodes.
-const NOTE: u32 = 40;
+const NOTE_TOKENS: u32 = 40;
 /// Tokens reserved for the marker in a truncated node.
-const MARKER: u32 = 40;
+const MARKER_TOKENS: u32 = 40;
 /// Minimum tokens of a conversation: the note, the header and marker of the newest node, and some text.
 pub(super) const MIN_WINDOW_TOKENS: u32 = 160;
 /// Maximum nodes of the beginning of a path.
-const FIRST: usize = 64;
+const MAX_HEAD_NODES: usize = 64;
 
 /// Node that was considered for the window.
 pub(super) struct WindowCandidate {
@@ -76,8 +76,8 @@ pub(super) struct WindowParams<'a> {
 impl WindowParams<'_> {
     /// Reads a path backwards until the budget is used, and selects the window.
     pub(super) fn choose(&self, snapshot: &dyn Snapshot, to: NodeId) -> Result<Window, ContextError> {
-        let since = self.first_node.map(|since| snapshot.node(since)).transpose()?.flatten();
-        let base = since.as_ref().map_or(0, |since| since.depth);
+        let first = self.first_node.map(|first| snapshot.node(first)).transpose()?.flatten();
+        let base = first.as_ref().map_or(0, |first| first.depth);
         let mut path = ContextPath::new(snapshot, to, self.versions);
         let (mut seen, mut used, mut passed) = (Vec::<WindowCandidate>::new(), 0u32, 0u32);
         // Omitted nodes have no tokens, but reading them has a cost.
@@ -87,7 +87,7 @@ impl WindowParams<'_> {
             // After a move to another branch the path may not contain the first node; then it is read to the root.
             let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.first_node);
             let Some(node) = path.next(want)?.filter(|_| !begins) else { break };
-            let next = self.look(node);
+            let next = self.candidate(node);
             used = used.saturating_add(next.tokens);
             passed += if next.excluded_by.is_some() { MESSAGE_OVERHEAD_TOKENS } else { 0 };
             seen.push(next);
@@ -104,9 +104,9 @@ impl WindowParams<'_> {
             return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.prompt_tokens() });
         }
         let middle = self.options.strategy == Strategy::Middle;
-        let head = if middle { self.head(snapshot, since, above)? } else { Vec::new() };
+        let head = if middle { self.head(snapshot, first, above)? } else { Vec::new() };
         let taken: u32 = head.iter().map(|first| first.tokens).sum();
-        let note = if self.view.aware { NOTE } else { 0 };
+        let note = if self.view.aware { NOTE_TOKENS } else { 0 };
         let room = self.tokens.saturating_sub(taken + note);
         let start = self.opening(&seen, self.start(&seen, room));
         if seen[start].tokens > room {
@@ -117,7 +117,7 @@ impl WindowParams<'_> {
         Ok(Window { head, full: seen[start].node.depth > base, candidates: seen, start, base })
     }
 
-    fn look(&self, node: Node) -> WindowCandidate {
+    fn candidate(&self, node: Node) -> WindowCandidate {
         let out = self.view.omission_reason(&node);
         let tokens = match out {
             Some(_) => 0,
@@ -162,20 +162,20 @@ impl WindowParams<'_> {
     ///
     /// A path is known from its end. From the root it can be followed only to the first branch point, so the selection
     /// ends there. Reading the whole path would cost time proportional to its length.
-    fn head(&self, snapshot: &dyn Snapshot, since: Option<Node>, above: u32) -> StoreResult<Vec<WindowCandidate>> {
+    fn head(&self, snapshot: &dyn Snapshot, first: Option<Node>, above: u32) -> StoreResult<Vec<WindowCandidate>> {
         let most = self.options.prompt_tokens() / 10;
-        let root = match since {
-            Some(since) => Some(since),
+        let root = match first {
+            Some(first) => Some(first),
             None => self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten(),
         };
         let mut next = root.map(|root| self.read_version(snapshot, root)).transpose()?;
         let (mut head, mut used) = (Vec::<WindowCandidate>::new(), 0u32);
-        while let Some(node) = next.take().filter(|node| node.depth < above && head.len() < FIRST) {
+        while let Some(node) = next.take().filter(|node| node.depth < above && head.len() < MAX_HEAD_NODES) {
             if node.state.continuations == 1 && node.state.versions == 0 {
                 let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 1 };
                 next = snapshot.children(node.id, &filter)?.pop().filter(|child| child.state.versions == 0);
             }
-            let seen = self.look(node);
+            let seen = self.candidate(node);
             used = used.saturating_add(seen.tokens);
             if used > most {
                 // The root is always included, truncated if needed.
@@ -206,10 +206,11 @@ impl WindowParams<'_> {
 pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> String {
     let text = node.content.trim_end_matches('\n');
     let all = view.estimate_tokens(text);
-    let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER)) / u64::from(all.max(1)) / 2;
+    let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER_TOKENS)) / u64::from(all.max(1)) / 2;
     loop {
         let bytes = usize::try_from(half).unwrap_or(usize::MAX).min(text.len() / 2);
-        let (left, right) = (&text[..floor_char_boundary(text, bytes)], &text[ceil(text, text.len() - bytes)..]);
+        let (left, right) =
+            (&text[..floor_char_boundary(text, bytes)], &text[ceil_char_boundary(text, text.len() - bytes)..]);
         let gone = all.saturating_sub(view.estimate_tokens(left) + view.estimate_tokens(right));
         let shown = if view.aware {
             // A half may start within a line, so each is escaped separately.
@@ -231,6 +232,6 @@ pub(super) fn floor_char_boundary(text: &str, at: usize) -> usize {
 }
 
 /// Returns the first character boundary at or after `at`.
-fn ceil(text: &str, at: usize) -> usize {
+fn ceil_char_boundary(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }

@@ -95,7 +95,7 @@ impl OrchestratorConfig {
 
     /// Returns the model that verifies work of `worker`. It differs from the worker's model if any configured model
     /// does.
-    pub(super) fn judge_of(&self, worker: &dyn Model) -> Arc<dyn Model> {
+    pub(super) fn judge_for(&self, worker: &dyn Model) -> Arc<dyn Model> {
         let others = [Some(&self.judge.model), self.fallback_model.as_ref(), Some(&self.worker.model)];
         let other = others.into_iter().flatten().find(|model| model.reference() != worker.reference());
         Arc::clone(other.unwrap_or(&self.judge.model))

@@ -32,8 +32,8 @@ pub struct LocalOrchestrator(Arc<OrchestratorConfig>);
 impl LocalOrchestrator {
     /// Creates an orchestrator.
     #[must_use]
-    pub fn new(crew: OrchestratorConfig) -> Self {
-        Self(Arc::new(crew))
+    pub fn new(config: OrchestratorConfig) -> Self {
+        Self(Arc::new(config))
     }
 }
 
@@ -42,165 +42,173 @@ impl Orchestrator for LocalOrchestrator {
         events::create(actor, parent, goal, context)
     }
 
-    fn run(&self, work: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>> {
-        let crew = Arc::clone(&self.0);
+    fn run(&self, run_context: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>> {
+        let config = Arc::clone(&self.0);
         Box::pin(async move {
-            let mut driver = DelegationDriver::open(crew, work)?;
-            driver.carry_on().await
+            let mut driver = DelegationDriver::open(config, run_context)?;
+            driver.run().await
         })
     }
 }
 
 /// Result of a spawned task; `None` if it was cancelled.
-type Done = Option<VerificationOutcome>;
+type TaskOutcome = Option<VerificationOutcome>;
 
 struct DelegationDriver {
-    crew: Arc<OrchestratorConfig>,
+    config: Arc<OrchestratorConfig>,
     loom: Loom,
-    work: RunContext,
+    run_context: RunContext,
     head: Node,
-    task: prompts::DelegationGoal,
+    goal: prompts::DelegationGoal,
     /// Actor of the delegation, in the session that plans and verifies.
     actor: Actor,
     session: SessionId,
     /// Committed events.
     events: Vec<DelegationEvent>,
-    machine: Option<DelegationState>,
-    running: JoinSet<Done>,
+    delegation_state: Option<DelegationState>,
+    running: JoinSet<TaskOutcome>,
     /// Host tools that the planner can assign.
     tools: Vec<HostTool>,
     /// Warnings about files that other delegations change, by subtask.
     shared: HashMap<usize, Vec<String>>,
     /// Keeps other processes out while the driver exists.
-    _hold: Option<DelegationLock>,
+    _lock: Option<DelegationLock>,
 }
 
 impl DelegationDriver {
-    fn open(crew: Arc<OrchestratorConfig>, work: RunContext) -> Result<Self, ToolError> {
-        let loom = work.actor.loom().clone();
-        let head = loom.node(work.delegation)?;
-        let hold = hold(&crew, &work, &head)?;
+    fn open(config: Arc<OrchestratorConfig>, run_context: RunContext) -> Result<Self, ToolError> {
+        let loom = run_context.actor.loom().clone();
+        let head = loom.node(run_context.delegation)?;
+        let lock = take_lock(&config, &run_context, &head)?;
         // The events are read under the lock, so that no other process appends more.
         let events = events::events(&loom, &head)?;
         let Some(&DelegationEvent::Begun { session }) = events.first() else {
             return Err(ToolError::new(ErrorCode::Conflict, "the delegation has no beginning"));
         };
         let gone = || ToolError::new(ErrorCode::NotFound, format!("what was delegated at [{}] was purged", head.local));
-        let task = events::task_of(&head).ok_or_else(gone)?;
-        let tools = crew.worker_tools.tools("planner").into_iter().map(|(tool, _)| tool).collect();
+        let goal = events::task_of(&head).ok_or_else(gone)?;
+        let tools = config.worker_tools.tools("planner").into_iter().map(|(tool, _)| tool).collect();
         Ok(Self {
-            actor: work.actor.clone().in_session(session),
-            crew,
+            actor: run_context.actor.clone().in_session(session),
+            config,
             loom,
-            work,
+            run_context,
             head,
-            task,
+            goal,
             session,
             events,
-            machine: None,
+            delegation_state: None,
             running: JoinSet::new(),
             tools,
             shared: HashMap::new(),
-            _hold: hold,
+            _lock: lock,
         })
     }
 
-    async fn carry_on(&mut self) -> Result<DelegationReport, ToolError> {
-        let taken_up = self.events.len() > 1;
-        let plan = match self.planned() {
+    async fn run(&mut self) -> Result<DelegationReport, ToolError> {
+        let is_resumed = self.events.len() > 1;
+        let plan = match self.earlier_plan() {
             Some(plan) => plan,
             None => {
-                let model = self.crew.planner.model.reference().to_owned();
-                (self.work.on_update)(DelegationUpdate::Planning { delegation: self.head.local.clone(), model });
+                let model = self.config.planner.model.reference().to_owned();
+                (self.run_context.on_update)(DelegationUpdate::Planning { delegation: self.head.local.clone(), model });
                 match self.plan().await {
-                    Err(_) if self.work.cancel.is_cancelled() => return self.report(),
+                    Err(_) if self.run_context.cancel.is_cancelled() => return self.report(),
                     planned => planned?,
                 }
             }
         };
         let titles = plan.subtasks().iter().map(|subtask| subtask.title.clone()).collect();
-        (self.work.on_update)(DelegationUpdate::Planned { delegation: self.head.local.clone(), subtasks: titles });
+        (self.run_context.on_update)(DelegationUpdate::Planned {
+            delegation: self.head.local.clone(),
+            subtasks: titles,
+        });
         self.shared = self.shared_files(&plan)?;
         let limits = DelegationLimits {
-            parallel: self.crew.parallel,
-            attempts: self.crew.attempts.max(1),
-            stronger: self.crew.fallback_model.is_some(),
+            parallel: self.config.parallel,
+            attempts: self.config.attempts.max(1),
+            stronger: self.config.fallback_model.is_some(),
         };
-        let mut machine = DelegationState::new(plan, limits);
+        let mut delegation = DelegationState::new(plan, limits);
         for event in &self.events {
-            machine.step(event);
+            delegation.step(event);
         }
-        let (approved, complete) = (machine.is_approved(), machine.is_complete());
-        self.machine = Some(machine);
+        let (approved, complete) = (delegation.is_approved(), delegation.is_complete());
+        self.delegation_state = Some(delegation);
         if complete {
             return self.report();
         }
         let effects = if approved {
-            self.happened(DelegationEvent::Resumed).await?
+            self.record_event(DelegationEvent::Resumed).await?
         } else {
-            if taken_up {
-                self.happened(DelegationEvent::Resumed).await?;
+            if is_resumed {
+                self.record_event(DelegationEvent::Resumed).await?;
             }
             self.approve().await?
         };
-        self.run(effects).await?;
+        self.run_effects(effects).await?;
         self.report()
     }
 
     /// Performs effects until none is left or the delegation is cancelled.
-    async fn run(&mut self, effects: Vec<DelegationEffect>) -> Result<(), ToolError> {
-        let cancel = self.work.cancel.clone();
+    async fn run_effects(&mut self, effects: Vec<DelegationEffect>) -> Result<(), ToolError> {
+        let cancel = self.run_context.cancel.clone();
         let mut next = effects;
         loop {
             for effect in next {
                 if self.perform(effect).await? {
-                    self.happened(DelegationEvent::Ended).await?;
+                    self.record_event(DelegationEvent::Ended).await?;
                     return Ok(());
                 }
             }
             let done = tokio::select! {
                 done = self.running.join_next() => done,
-                () = cancel.cancelled() => return self.stopped().await,
+                () = cancel.cancelled() => return self.stop().await,
             };
             next = match done {
-                Some(Ok(Some(seen))) => self.seen(seen).await?,
+                Some(Ok(Some(outcome))) => self.on_outcome(outcome).await?,
                 // A panicked task has reported itself; a resume repeats its subtask.
-                Some(Ok(None) | Err(_)) | None => return self.stopped().await,
+                Some(Ok(None) | Err(_)) | None => return self.stop().await,
             };
         }
     }
 
     /// Cancels the running tasks, waits for them and commits their results.
-    async fn stopped(&mut self) -> Result<(), ToolError> {
-        self.work.cancel.cancel();
+    async fn stop(&mut self) -> Result<(), ToolError> {
+        self.run_context.cancel.cancel();
         while let Some(done) = self.running.join_next().await {
-            if let Ok(Some(seen)) = done {
-                self.seen(seen).await?;
+            if let Ok(Some(outcome)) = done {
+                self.on_outcome(outcome).await?;
             }
         }
-        self.happened(DelegationEvent::Stopped).await?;
+        self.record_event(DelegationEvent::Stopped).await?;
         Ok(())
     }
 
     /// Commits the outcome of a task and reports it.
-    async fn seen(&mut self, seen: VerificationOutcome) -> Result<Vec<DelegationEffect>, ToolError> {
-        let effects = self.happened(seen.event.clone()).await?;
-        let (task, passed) = match seen.event {
+    async fn on_outcome(&mut self, outcome: VerificationOutcome) -> Result<Vec<DelegationEffect>, ToolError> {
+        let effects = self.record_event(outcome.event.clone()).await?;
+        let (task, passed) = match outcome.event {
             DelegationEvent::Verified { task, passed, .. } => (task, passed),
             DelegationEvent::WorkFailed { task, .. } | DelegationEvent::VerifyFailed { task, .. } => (task, false),
             _ => return Ok(effects),
         };
-        (self.work.on_update)(DelegationUpdate::Verdict { task, title: self.title(task), passed, why: seen.why });
+        (self.run_context.on_update)(DelegationUpdate::Verdict {
+            task,
+            title: self.title(task),
+            passed,
+            why: outcome.why,
+        });
         Ok(effects)
     }
 
     /// Commits an event and applies it to the state.
-    async fn happened(&mut self, event: DelegationEvent) -> Result<Vec<DelegationEffect>, ToolError> {
-        self.keep(event, Vec::new()).await
+    async fn record_event(&mut self, event: DelegationEvent) -> Result<Vec<DelegationEffect>, ToolError> {
+        self.commit_event(event, Vec::new()).await
     }
 
     /// Commits an event together with other mutations and applies it to the state.
-    async fn keep(
+    async fn commit_event(
         &mut self,
         event: DelegationEvent,
         mut with: Vec<Mutation>,
@@ -214,7 +222,7 @@ impl DelegationDriver {
             }
             error => OpsError::from(error).into(),
         })?;
-        let effects = self.machine.as_mut().map(|machine| machine.step(&event)).unwrap_or_default();
+        let effects = self.delegation_state.as_mut().map(|delegation| delegation.step(&event)).unwrap_or_default();
         self.events.push(event);
         Ok(effects)
     }
@@ -222,11 +230,11 @@ impl DelegationDriver {
     /// Performs an effect. Returns true if no subtask is left to run.
     async fn perform(&mut self, effect: DelegationEffect) -> Result<bool, ToolError> {
         match effect {
-            DelegationEffect::Work { task, stronger } => self.start(task, stronger).await?,
+            DelegationEffect::Work { task, stronger } => self.start_attempt(task, stronger).await?,
             DelegationEffect::Verify { task, node } => self.verify(task, node),
             DelegationEffect::Skip { task, because } => {
                 let (title, needs) = (self.title(task), self.title(because));
-                (self.work.on_update)(DelegationUpdate::Skipped { task, title, needs });
+                (self.run_context.on_update)(DelegationUpdate::Skipped { task, title, needs });
             }
             DelegationEffect::End => return Ok(true),
         }
@@ -234,41 +242,41 @@ impl DelegationDriver {
     }
 
     fn title(&self, task: usize) -> String {
-        let subtasks = self.machine.as_ref().map_or(&[][..], |machine| machine.plan().subtasks());
+        let subtasks = self.delegation_state.as_ref().map_or(&[][..], |delegation| delegation.plan().subtasks());
         subtasks.get(task).map(|subtask| subtask.title.clone()).unwrap_or_default()
     }
 
     fn model(&self, stronger: bool) -> Arc<dyn Model> {
-        let model = self.crew.fallback_model.as_ref().filter(|_| stronger).unwrap_or(&self.crew.worker.model);
+        let model = self.config.fallback_model.as_ref().filter(|_| stronger).unwrap_or(&self.config.worker.model);
         Arc::clone(model)
     }
 
     /// Starts an attempt: saves the instructions and spawns the worker.
-    async fn start(&mut self, task: usize, stronger: bool) -> Result<(), ToolError> {
-        let Some(machine) = &self.machine else { return Ok(()) };
-        let (state, plan) = (machine.tasks()[task].clone(), machine.plan());
+    async fn start_attempt(&mut self, task: usize, stronger: bool) -> Result<(), ToolError> {
+        let Some(delegation) = &self.delegation_state else { return Ok(()) };
+        let (state, plan) = (delegation.tasks()[task].clone(), delegation.plan());
         let subtask = plan.subtasks()[task].clone();
         let mut mutations = Vec::new();
         let (session, parent, asked) = match state.session {
             Some(session) => {
                 let at = self.loom.session(session)?.position.or(state.brief).unwrap_or(self.head.id);
                 // A killed process may still hold a lease at the worker's position.
-                let worker = &self.crew.worker.agent;
+                let worker = &self.config.worker.agent;
                 let held = self.loom.actor(worker).in_session(session);
                 held.release(at, worker.id()).await.map_err(OpsError::from)?;
-                (session, at, self.again(&state, stronger)?)
+                (session, at, self.retry_message(&state, stronger)?)
             }
             None => {
                 let session = self.loom.session_id();
-                mutations.push(Mutation::CreateSession(self.working(session)?));
+                mutations.push(Mutation::CreateSession(self.worker_session(session)?));
                 let mut results = Vec::new();
                 for need in plan.needs(task) {
-                    if let TaskStatus::Verified(node) = machine.tasks()[*need].standing {
+                    if let TaskStatus::Verified(node) = delegation.tasks()[*need].standing {
                         results.push((&plan.subtasks()[*need], self.loom.node(node)?));
                     }
                 }
                 let others = self.shared.get(&task).map_or(&[][..], Vec::as_slice);
-                (session, self.head.id, prompts::brief(&self.task, plan, task, &results, others))
+                (session, self.head.id, prompts::instructions(&self.goal, plan, task, &results, others))
             }
         };
         let draft = NodeDraft { author_type: Some(AuthorType::Tool), stay: true, ..NodeDraft::text(asked) };
@@ -278,28 +286,28 @@ impl DelegationDriver {
         mutations.extend([Mutation::Append(Box::new(node)), Mutation::UpdateSession { session, patch: stand }]);
         let started = DelegationEvent::Started { task, session, brief, stronger };
         // A started attempt has no further effects.
-        self.keep(started, mutations).await?;
+        self.commit_event(started, mutations).await?;
         let model = self.model(stronger);
-        (self.work.on_update)(DelegationUpdate::Started {
+        (self.run_context.on_update)(DelegationUpdate::Started {
             task,
             title: subtask.title.clone(),
             attempt: state.attempts + 1,
             branch: self.loom.node(brief)?.local,
             model: model.reference().to_owned(),
         });
-        let turn = self.turn((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
-        let actor = self.loom.actor(&self.crew.worker.agent).in_session(session);
-        self.running.spawn(work(actor, turn, task, Arc::clone(&self.work.on_update)));
+        let turn = self.worker_turn((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
+        let actor = self.loom.actor(&self.config.worker.agent).in_session(session);
+        self.running.spawn(run_worker(actor, turn, task, Arc::clone(&self.run_context.on_update)));
         Ok(())
     }
 
     /// Returns a new session for a worker.
-    fn working(&self, id: SessionId) -> Result<NewSession, ToolError> {
+    fn worker_session(&self, id: SessionId) -> Result<NewSession, ToolError> {
         let own = self.loom.session(self.session)?;
         Ok(NewSession {
             id,
             workspace: own.workspace,
-            agent: self.crew.worker.agent.id(),
+            agent: self.config.worker.agent.id(),
             tree: own.tree,
             position: None,
             started_at: self.loom.now(),
@@ -312,99 +320,104 @@ impl DelegationDriver {
     }
 
     /// Returns the message for another attempt, with the reason of the last failure.
-    fn again(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
+    fn retry_message(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
         let why = match (state.verdict, &state.last_error) {
-            (Some(verdict), _) => judge::reason(&self.loom.node(verdict)?),
+            (Some(verdict), _) => judge::verdict_reason(&self.loom.node(verdict)?),
             (None, Some(trouble)) => trouble.clone(),
             (None, None) => "It was cut off. What was done so far stands above.".to_owned(),
         };
-        Ok(prompts::again(&why, stronger && !state.use_fallback))
+        Ok(prompts::retry(&why, stronger && !state.use_fallback))
     }
 
     /// Builds the worker's turn. `from` is the node with the instructions; `since` is the first node of the subtask's
     /// branch.
-    fn turn(
+    fn worker_turn(
         &self,
         (task, subtask): (usize, &super::Subtask),
-        (from, since): (NodeId, NodeId),
+        (from, context_start): (NodeId, NodeId),
         model: Arc<dyn Model>,
     ) -> Result<Turn, ToolError> {
-        let crew = &self.crew;
-        let who = self.who(task);
-        let wanted = crew.worker_tools.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
+        let config = &self.config;
+        let who = self.worker_name(task);
+        let wanted = config.worker_tools.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
         let tools = wanted.into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler));
         let commands = ToolAccess {
-            rounds: crew.rounds,
-            native: crew.native,
+            rounds: config.rounds,
+            native: config.native,
             tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error))?),
-            ..ToolAccess::new(Arc::clone(&crew.models))
+            ..ToolAccess::new(Arc::clone(&config.models))
         };
         Ok(Turn {
-            context_start: Some(since),
-            context: crew.context,
-            cancel: self.work.cancel.child_token(),
-            partials_dir: crew.partials_dir.clone(),
-            prices: crew.prices.clone(),
-            ..Turn::turn(from, crew.worker.agent.clone(), model, commands)
+            context_start: Some(context_start),
+            context: config.context,
+            cancel: self.run_context.cancel.child_token(),
+            partials_dir: config.partials_dir.clone(),
+            prices: config.prices.clone(),
+            ..Turn::turn(from, config.worker.agent.clone(), model, commands)
         })
     }
 
     /// Returns the worker's name as other agents see it.
-    fn who(&self, task: usize) -> String {
-        format!("{}, subtask {} of [{}]", self.crew.worker.agent.name(), task + 1, self.head.local)
+    fn worker_name(&self, task: usize) -> String {
+        format!("{}, subtask {} of [{}]", self.config.worker.agent.name(), task + 1, self.head.local)
     }
 
     /// Spawns the verification of a result.
     fn verify(&mut self, task: usize, node: NodeId) {
-        let Some(machine) = &self.machine else { return };
-        let state = &machine.tasks()[task];
-        let looking = Verification {
-            config: Arc::clone(&self.crew),
+        let Some(delegation) = &self.delegation_state else { return };
+        let state = &delegation.tasks()[task];
+        let verification = Verification {
+            config: Arc::clone(&self.config),
             actor: self.actor.clone(),
-            task: self.task.clone(),
+            task: self.goal.clone(),
             at: task,
-            subtask: machine.plan().subtasks()[task].clone(),
+            subtask: delegation.plan().subtasks()[task].clone(),
             node,
             session: state.session.unwrap_or(self.session),
             worker: self.model(state.use_fallback),
-            cancel: self.work.cancel.child_token(),
+            cancel: self.run_context.cancel.child_token(),
         };
-        self.running.spawn(looking.run());
+        self.running.spawn(verification.run());
     }
 }
 
 /// Takes the delegation's lock; `None` without a folder for lock files.
-fn hold(crew: &OrchestratorConfig, work: &RunContext, head: &Node) -> Result<Option<DelegationLock>, ToolError> {
-    let Some(folder) = &crew.partials_dir else { return Ok(None) };
-    let agents = work.actor.loom().snapshot()?.agents().map_err(OpsError::from)?;
-    let who = agents.iter().find(|agent| agent.id() == work.actor.agent()).map_or("somebody", |agent| agent.name());
+fn take_lock(
+    config: &OrchestratorConfig,
+    run_context: &RunContext,
+    head: &Node,
+) -> Result<Option<DelegationLock>, ToolError> {
+    let Some(folder) = &config.partials_dir else { return Ok(None) };
+    let agents = run_context.actor.loom().snapshot()?.agents().map_err(OpsError::from)?;
+    let who =
+        agents.iter().find(|agent| agent.id() == run_context.actor.agent()).map_or("somebody", |agent| agent.name());
     DelegationLock::take(folder, head, who)
 }
 
 /// Runs one attempt as a whole turn; `None` if it was cancelled.
-async fn work(actor: Actor, turn: Turn, task: usize, tell: super::UpdateSink) -> Done {
+async fn run_worker(actor: Actor, turn: Turn, task: usize, on_update: super::UpdateSink) -> TaskOutcome {
     let cancel: CancellationToken = turn.cancel.clone();
     let mut failed = None;
     let done = generate(&actor, turn, |progress| match progress {
         Progress::Failed { error, .. } => failed = Some(error.to_string()),
-        Progress::Ran { line, reply, .. } => tell(DelegationUpdate::Ran { task, line, ok: reply.is_ok() }),
+        Progress::Ran { line, reply, .. } => on_update(DelegationUpdate::Ran { task, line, ok: reply.is_ok() }),
         _ => {}
     })
     .await;
     if cancel.is_cancelled() {
         return None;
     }
-    let broke =
+    let work_failed =
         |why: String| Some(VerificationOutcome { event: DelegationEvent::WorkFailed { task, why: why.clone() }, why });
     match (done, failed) {
-        (Err(error), _) => broke(error.to_string()),
-        (Ok(_), Some(why)) => broke(why),
+        (Err(error), _) => work_failed(error.to_string()),
+        (Ok(_), Some(why)) => work_failed(why),
         (Ok(nodes), None) => match nodes.iter().rev().find(|node| !node.content.trim().is_empty()) {
             Some(result) => Some(VerificationOutcome {
                 event: DelegationEvent::Finished { task, node: result.id },
                 why: String::new(),
             }),
-            None => broke("it ended without a word about what was done".to_owned()),
+            None => work_failed("it ended without a word about what was done".to_owned()),
         },
     }
 }

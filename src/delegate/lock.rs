@@ -29,13 +29,13 @@ impl DelegationLock {
     ///
     /// # Errors
     /// `CONFLICT` with the holder's name, if another process holds the lock.
-    pub(super) fn take(folder: &Path, head: &Node, who: &str) -> Result<Option<Self>, ToolError> {
-        let path = path(folder, head.id);
-        match lock(&path, who) {
+    pub(super) fn take(folder: &Path, head: &Node, agent: &str) -> Result<Option<Self>, ToolError> {
+        let path = lock_path(folder, head.id);
+        match lock_file(&path, agent) {
             Ok(file) => Ok(Some(Self { _file: file, path })),
             Err(TryLockError::WouldBlock) => {
-                let who = named(&path);
-                let message = format!("the delegation [{}] is being carried on by {who}", head.local);
+                let agent = holder_name(&path);
+                let message = format!("the delegation [{}] is being carried on by {agent}", head.local);
                 Err(ToolError::new(ErrorCode::Conflict, message)
                     .hint("loom delegate --list shows when it is not any more"))
             }
@@ -59,16 +59,16 @@ impl Drop for DelegationLock {
 /// [`super::OrchestratorConfig::partials_dir`].
 #[must_use]
 pub fn lock_holder(folder: &Path, delegation: NodeId) -> Option<String> {
-    let path = path(folder, delegation);
+    let path = lock_path(folder, delegation);
     let file = File::open(&path).ok()?;
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| named(&path))
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| holder_name(&path))
 }
 
-fn path(folder: &Path, delegation: NodeId) -> PathBuf {
+fn lock_path(folder: &Path, delegation: NodeId) -> PathBuf {
     folder.join(format!("{delegation}.delegation"))
 }
 
-fn lock(path: &Path, who: &str) -> Result<File, TryLockError> {
+fn lock_file(path: &Path, agent: &str) -> Result<File, TryLockError> {
     let open = || -> io::Result<File> {
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         let mut options = OpenOptions::new();
@@ -79,12 +79,12 @@ fn lock(path: &Path, who: &str) -> Result<File, TryLockError> {
     };
     let mut file = open().map_err(TryLockError::Error)?;
     file.try_lock()?;
-    let name = format!("{who} (process {})\n", std::process::id());
+    let name = format!("{agent} (process {})\n", std::process::id());
     file.set_len(0).and_then(|()| file.write_all(name.as_bytes())).map_err(TryLockError::Error)?;
     Ok(file)
 }
 
-fn named(path: &Path) -> String {
+fn holder_name(path: &Path) -> String {
     let name = fs::read_to_string(path).map(|text| one_line(&text)).unwrap_or_default();
     if name.trim().is_empty() { "another process".to_owned() } else { name.trim().to_owned() }
 }

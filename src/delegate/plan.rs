@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use crate::types::{literal, literal_line};
 
 /// Maximum bytes of a plan's text.
-const LONGEST: usize = 1 << 20;
+const MAX_PLAN_BYTES: usize = 1 << 20;
 /// Maximum problems that an error lists; more are only counted.
-const NAMED: usize = 12;
+const MAX_LISTED_PROBLEMS: usize = 12;
 
 /// Subtask of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,8 +73,8 @@ pub struct PlanError(Vec<String>);
 
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0[..self.0.len().min(NAMED)].join("; "))?;
-        let more = self.0.len().saturating_sub(NAMED);
+        f.write_str(&self.0[..self.0.len().min(MAX_LISTED_PROBLEMS)].join("; "))?;
+        let more = self.0.len().saturating_sub(MAX_LISTED_PROBLEMS);
         if more > 0 { write!(f, "; and {more} more") } else { Ok(()) }
     }
 }
@@ -99,20 +99,20 @@ impl Plan {
     /// # Errors
     /// If the reply holds no valid plan; lists all problems.
     pub fn read(text: &str, rules: &PlanRules<'_>) -> Result<Self, PlanError> {
-        if text.len() > LONGEST {
-            return Err(format!("the plan has {} bytes, and {LONGEST} is the most", text.len()).into());
+        if text.len() > MAX_PLAN_BYTES {
+            return Err(format!("the plan has {} bytes, and {MAX_PLAN_BYTES} is the most", text.len()).into());
         }
-        let value = json_in(text).ok_or_else(|| "there is no JSON object with \"subtasks\" in it".to_owned())?;
+        let value = extract_json(text).ok_or_else(|| "there is no JSON object with \"subtasks\" in it".to_owned())?;
         let subtasks = match serde_json::from_value(value.clone()) {
             Ok(PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) => subtasks,
-            Err(_) => return Err(shape(&value).into()),
+            Err(_) => return Err(shape_error(&value).into()),
         };
         Self::new(subtasks, rules)
     }
 
     /// Parses the plan of another delegation without validating its tools; `None` if it cannot be parsed.
     pub(super) fn parse_lenient(text: &str) -> Option<Self> {
-        let written = serde_json::from_value(json_in(text)?).ok()?;
+        let written = serde_json::from_value(extract_json(text)?).ok()?;
         let (PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) = written;
         let tools: Vec<String> = subtasks.iter().flat_map(|subtask| subtask.tools.clone()).collect();
         Self::new(subtasks, &PlanRules { tools: &tools, checks: true, most: usize::MAX }).ok()
@@ -190,7 +190,7 @@ impl Plan {
     /// `..`.
     pub fn files(&self) -> impl Iterator<Item = (usize, String)> {
         let all = self.subtasks.iter().enumerate();
-        all.flat_map(|(at, subtask)| subtask.files.iter().map(move |file| (at, plain(file))))
+        all.flat_map(|(at, subtask)| subtask.files.iter().map(move |file| (at, normalize_path(file))))
     }
 }
 
@@ -293,8 +293,9 @@ fn cycles(graph: &DiGraph<usize, ()>, subtasks: &[Subtask]) -> Vec<String> {
     let named = parts.iter().filter(|part| circles(part)).map(|part| {
         let mut ids: Vec<usize> = part.iter().map(|at| graph[*at]).collect();
         ids.sort_unstable();
-        let more = ids.len().saturating_sub(NAMED);
-        let ids: Vec<String> = ids.iter().take(NAMED).map(|at| format!("{:?}", subtasks[*at].id)).collect();
+        let more = ids.len().saturating_sub(MAX_LISTED_PROBLEMS);
+        let ids: Vec<String> =
+            ids.iter().take(MAX_LISTED_PROBLEMS).map(|at| format!("{:?}", subtasks[*at].id)).collect();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         match ids.as_slice() {
             [one] => format!("{one} depends on itself"),
@@ -305,7 +306,7 @@ fn cycles(graph: &DiGraph<usize, ()>, subtasks: &[Subtask]) -> Vec<String> {
 }
 
 /// Extracts JSON from a text: the whole text, a code fence, or the part between the outermost braces or brackets.
-pub(super) fn json_in(text: &str) -> Option<Value> {
+pub(super) fn extract_json(text: &str) -> Option<Value> {
     let fenced = text.split("```").skip(1).step_by(2).map(|fence| fence.trim_start_matches("json"));
     let between = |open: char, close: char| {
         let (from, to) = (text.find(open)?, text.rfind(close)?);
@@ -317,7 +318,7 @@ pub(super) fn json_in(text: &str) -> Option<Value> {
 }
 
 /// Describes why JSON does not have the shape of a plan.
-fn shape(value: &Value) -> String {
+fn shape_error(value: &Value) -> String {
     let Some(subtasks) = value.get("subtasks").unwrap_or(value).as_array() else {
         return "the JSON has no list \"subtasks\"".to_owned();
     };
@@ -331,7 +332,7 @@ fn shape(value: &Value) -> String {
 }
 
 /// Normalizes a path relative to the workspace.
-fn plain(path: &str) -> String {
+fn normalize_path(path: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in Path::new(path.trim()).components() {
         match part {

@@ -11,13 +11,13 @@ const PLANNER: &str = include_str!("planner.md");
 /// System prompt of the judge.
 pub(super) const JUDGE: &str = include_str!("judge.md");
 /// Repeated question to a judge whose answer could not be parsed.
-pub(super) const AGAIN: &str =
+pub(super) const VERDICT_FORMAT_REMINDER: &str =
     "That could not be read. Answer with the JSON object alone: {\"passed\": true or false, \"why\": \"…\"}";
 /// Maximum characters of a result in a prompt.
-const RESULT: usize = 16_000;
+const MAX_RESULT_CHARS: usize = 16_000;
 /// Maximum characters of all steps of a worker, and of one command result in them.
-const DONE: usize = 8_000;
-const ANSWER: usize = 400;
+const MAX_STEPS_CHARS: usize = 8_000;
+const MAX_STEP_RESULT_CHARS: usize = 400;
 
 /// Goal of a delegation with its context; stored as metadata of the head node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -37,7 +37,7 @@ pub(super) struct DelegationGoal {
 
 impl DelegationGoal {
     /// Formats context, constraints and decisions; empty if there are none.
-    fn known(&self) -> String {
+    fn format_background(&self) -> String {
         let mut text = String::new();
         if !self.context.trim().is_empty() {
             text.push_str(&format!("\n\nContext:\n{}", self.context.trim()));
@@ -53,12 +53,12 @@ impl DelegationGoal {
 
     /// Returns the content of the delegation's head node.
     pub(super) fn head(&self) -> String {
-        format!("Delegated: {}{}", self.goal.trim(), self.known())
+        format!("Delegated: {}{}", self.goal.trim(), self.format_background())
     }
 }
 
 /// Shortens a text to its beginning and end.
-fn cut(text: &str, most: usize) -> String {
+fn truncate_middle(text: &str, most: usize) -> String {
     let all = text.chars().count();
     if all <= most {
         return text.to_owned();
@@ -70,8 +70,8 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// Returns the planner's system prompt and its first message.
-pub(super) fn planning(task: &DelegationGoal, tools: &[HostTool], checks: bool) -> (String, String) {
-    let mut asked = format!("Goal: {}{}", task.goal.trim(), task.known());
+pub(super) fn planning_prompt(task: &DelegationGoal, tools: &[HostTool], checks: bool) -> (String, String) {
+    let mut asked = format!("Goal: {}{}", task.goal.trim(), task.format_background());
     asked.push_str(if tools.is_empty() {
         "\n\nThere are no tools beside reading and writing in the conversation."
     } else {
@@ -93,7 +93,7 @@ pub(super) fn repair(error: &PlanError) -> String {
 
 /// Returns the instructions of a worker. `results` are those of its dependencies; `others` are warnings about shared
 /// files.
-pub(super) fn brief(
+pub(super) fn instructions(
     task: &DelegationGoal,
     plan: &Plan,
     at: usize,
@@ -106,7 +106,7 @@ pub(super) fn brief(
     if !subtask.details.trim().is_empty() {
         text.push_str(&format!("\n\n{}", subtask.details.trim()));
     }
-    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.known()));
+    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.format_background()));
     if !subtask.criteria.trim().is_empty() {
         text.push_str(&format!("\n\nIt is done when: {}", subtask.criteria.trim()));
     }
@@ -120,7 +120,7 @@ pub(super) fn brief(
         text.push_str(&format!("\n\nTake care: {other}"));
     }
     for (on, result) in results {
-        let words = cut(result.content.trim(), RESULT);
+        let words = truncate_middle(result.content.trim(), MAX_RESULT_CHARS);
         text.push_str(&format!("\n\n--- Result of \"{}\" [{}]\n{words}", one_line(&on.title), result.local));
     }
     if !results.is_empty() {
@@ -134,24 +134,32 @@ pub(super) fn brief(
 }
 
 /// Returns the message that asks a worker to try again.
-pub(super) fn again(why: &str, stronger: bool) -> String {
+pub(super) fn retry(why: &str, stronger: bool) -> String {
     let who = if stronger { "Somebody else tried this before you, and it did not do" } else { "That did not do" };
-    format!("{who}:\n\n{}\n\nMend it, and end with what you did and found.", cut(why.trim(), RESULT))
+    format!(
+        "{who}:\n\n{}\n\nMend it, and end with what you did and found.",
+        truncate_middle(why.trim(), MAX_RESULT_CHARS)
+    )
 }
 
 /// Returns the judge's question.
-pub(super) fn judging(task: &DelegationGoal, subtask: &Subtask, done: &[(String, String)], result: &str) -> String {
+pub(super) fn judge_question(
+    task: &DelegationGoal,
+    subtask: &Subtask,
+    done: &[(String, String)],
+    result: &str,
+) -> String {
     let mut text = format!("Subtask: {}\n\n{}", subtask.title.trim(), subtask.details.trim());
-    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.known()));
+    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.format_background()));
     let criteria = if subtask.criteria.trim().is_empty() { "as the subtask says" } else { subtask.criteria.trim() };
     text.push_str(&format!("\n\nCriteria: {criteria}"));
     let mut steps = String::new();
     for (line, answer) in done {
-        steps.push_str(&format!("\n{}\n{}\n", one_line(line), cut(answer, ANSWER)));
+        steps.push_str(&format!("\n{}\n{}\n", one_line(line), truncate_middle(answer, MAX_STEP_RESULT_CHARS)));
     }
     if !steps.is_empty() {
-        text.push_str(&format!("\n\n--- What was done on the way{}", cut(&steps, DONE)));
+        text.push_str(&format!("\n\n--- What was done on the way{}", truncate_middle(&steps, MAX_STEPS_CHARS)));
     }
-    text.push_str(&format!("\n\n--- The result\n{}\n---", cut(result.trim(), RESULT)));
+    text.push_str(&format!("\n\n--- The result\n{}\n---", truncate_middle(result.trim(), MAX_RESULT_CHARS)));
     text
 }

@@ -1,7 +1,7 @@
 //! Parser of verdicts. Judges are models that are asked for JSON and may answer in prose. An answer that is not clear
 //! is not a verdict.
 
-use super::plan::json_in;
+use super::plan::extract_json;
 use crate::types::one_line;
 
 /// Verdict on a result.
@@ -19,9 +19,9 @@ const NO: &[&str] = &["fail", "failed", "fails", "no", "not", "rejected", "refus
 /// Parses a verdict; `None` if the answer is not clear.
 #[must_use]
 pub fn read(text: &str) -> Option<Verdict> {
-    if let Some(value) = json_in(text).filter(serde_json::Value::is_object) {
+    if let Some(value) = extract_json(text).filter(serde_json::Value::is_object) {
         let said = ["passed", "pass", "verdict", "ok"].iter().find_map(|name| value.get(name));
-        let passed = said.and_then(|said| said.as_bool().or_else(|| word(said.as_str()?)))?;
+        let passed = said.and_then(|said| said.as_bool().or_else(|| leading_verdict(said.as_str()?)))?;
         let why = ["why", "reason", "reasons", "explanation"].iter().find_map(|name| value.get(name)?.as_str());
         return Some(Verdict { passed, why: why.unwrap_or("").trim().to_owned() });
     }
@@ -29,12 +29,12 @@ pub fn read(text: &str) -> Option<Verdict> {
     let plain = text.trim();
     let lower = plain.to_lowercase();
     let named = lower.find("verdict").map(|at| &lower[at + "verdict".len()..]);
-    let passed = named.and_then(word).or_else(|| word(&lower))?;
+    let passed = named.and_then(leading_verdict).or_else(|| leading_verdict(&lower))?;
     Some(Verdict { passed, why: one_line(plain) })
 }
 
 /// Returns whether a text begins with a yes or a no; `None` for any other word.
-fn word(text: &str) -> Option<bool> {
+fn leading_verdict(text: &str) -> Option<bool> {
     let first = text.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty())?.to_lowercase();
     if YES.contains(&first.as_str()) {
         // Handles `Passed? No.`

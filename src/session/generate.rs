@@ -30,9 +30,9 @@ use crate::{
 };
 
 /// Duration of a lease on a position. A crashed process blocks the position no longer than this.
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE_DURATION: Duration = Duration::from_secs(60);
 /// Interval of lease renewals while a model streams.
-const RENEWAL: Duration = Duration::from_secs(20);
+const LEASE_RENEWAL_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Report of a task about one slot.
 pub(super) enum TaskReport {
@@ -43,7 +43,7 @@ pub(super) enum TaskReport {
     /// A delegation that a command started has made progress.
     Delegation(DelegationUpdate),
     /// The batch has run and its results are saved. `session` is the session in which the batch ended.
-    BatchDone { exchange: CommandRound, session: SessionId },
+    BatchDone { round: CommandRound, session: SessionId },
     /// The results of the batch could not be saved.
     BatchFailed(OpsError),
 }
@@ -82,35 +82,35 @@ struct Slot {
 /// If the path cannot be read, or if no reply was saved: the first failure.
 pub async fn generate(
     actor: &Actor,
-    plan: GenerateRequest,
-    on: impl FnMut(Progress),
+    request: GenerateRequest,
+    on_progress: impl FnMut(Progress),
 ) -> Result<Vec<Node>, GenerateError> {
-    let itself = actor.agent() == plan.author.id() && actor.session().is_some();
-    if plan.commands.is_some() && !(itself && plan.models.len() * plan.n == 1) {
+    let is_own_session = actor.agent() == request.author.id() && actor.session().is_some();
+    if request.commands.is_some() && !(is_own_session && request.models.len() * request.n == 1) {
         return Err(GenerateError::NotOwnSession);
     }
-    let (tell, mut inbox) = mpsc::channel(64);
+    let (reports, mut reports_rx) = mpsc::channel(64);
     let mut driver = GenerationDriver {
         actor: actor.clone(),
         slots: Vec::new(),
         scope: None,
-        exchanges: Vec::new(),
+        rounds: Vec::new(),
         saved: Vec::new(),
         first_error: None,
         leased: None,
-        tell,
-        plan,
-        on,
+        reports,
+        request,
+        on_progress,
     };
     driver.start_slots().await?;
-    let cancel = driver.plan.cancel.clone();
+    let cancel = driver.request.cancel.clone();
     let mut cancelled = false;
-    let mut renewal = tokio::time::interval(RENEWAL);
+    let mut renewal = tokio::time::interval(LEASE_RENEWAL_INTERVAL);
     renewal.reset();
-    while driver.slots.iter().any(|seat| !seat.turn.is_over()) {
+    while driver.slots.iter().any(|slot| !slot.turn.is_over()) {
         tokio::select! {
             // `recv` never returns `None`: the driver owns a sender.
-            Some((index, report)) = inbox.recv() => driver.on_report(index, report).await,
+            Some((index, report)) = reports_rx.recv() => driver.on_report(index, report).await,
             _ = renewal.tick() => driver.renew().await,
             () = cancel.cancelled(), if !cancelled => {
                 cancelled = true;
@@ -130,37 +130,37 @@ pub async fn generate(
 
 struct GenerationDriver<F> {
     actor: Actor,
-    plan: GenerateRequest,
-    on: F,
+    request: GenerateRequest,
+    on_progress: F,
     slots: Vec<Slot>,
     /// Owner of the todos that this turn's commands edit.
     scope: Option<TodoScope>,
     /// Finished command rounds of this turn.
-    exchanges: Vec<CommandRound>,
+    rounds: Vec<CommandRound>,
     saved: Vec<Node>,
     first_error: Option<GenerateError>,
     /// Position under lease while models stream there.
     leased: Option<NodeId>,
-    tell: ReportSender,
+    reports: ReportSender,
 }
 
 impl<F: FnMut(Progress)> GenerationDriver<F> {
     /// Creates a slot for each continuation and sends the first requests.
     async fn start_slots(&mut self) -> Result<(), GenerateError> {
-        if let (Some(_), Some(session)) = (&self.plan.commands, self.actor.session()) {
+        if let (Some(_), Some(session)) = (&self.request.commands, self.actor.session()) {
             let turn = self.actor.loom().session(session)?.turns + 1;
             self.scope = Some(TodoScope { session, turn });
         }
-        for model in &self.plan.models {
-            let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
-            for _ in 0..self.plan.n {
+        for model in &self.request.models {
+            let request_permits = Arc::new(Semaphore::new(model.parallel().max(1)));
+            for _ in 0..self.request.n {
                 // The first effect of every turn is a request; the requests of all slots are sent together below.
-                let (turn, _) = Turn::begin(self.plan.turn_config());
+                let (turn, _) = Turn::begin(self.request.turn_config());
                 self.slots.push(Slot {
                     turn,
                     model: Arc::clone(model),
-                    request_permits: Arc::clone(&lanes),
-                    partial_header: self.partial_header(self.plan.from, model.reference()),
+                    request_permits: Arc::clone(&request_permits),
+                    partial_header: self.partial_header(self.request.from, model.reference()),
                     file: None,
                     estimated: 0,
                     stop: CancellationToken::new(),
@@ -172,14 +172,14 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         if self.slots.is_empty() {
             return Err(GenerateError::NoContinuations);
         }
-        record_session_model(&self.actor, &self.plan.models).await?;
-        forward_cancellation(&self.plan.cancel_each, self.slots.len(), &self.tell);
-        self.ask(0..self.slots.len(), 1).await
+        record_session_model(&self.actor, &self.request.models).await?;
+        forward_cancellation(&self.request.cancel_each, self.slots.len(), &self.reports);
+        self.request_models(0..self.slots.len(), 1).await
     }
 
     /// Leases a position for the author.
     async fn lease(&mut self, node: NodeId) -> Result<(), GenerateError> {
-        self.actor.lease(node, self.plan.author.id(), LEASE).await.map_err(OpsError::from)?;
+        self.actor.lease(node, self.request.author.id(), LEASE_DURATION).await.map_err(OpsError::from)?;
         self.leased = Some(node);
         Ok(())
     }
@@ -187,7 +187,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     /// Renews the lease. If that fails, others may take the position; the replies are saved anyway.
     async fn renew(&mut self) {
         let Some(node) = self.leased else { return };
-        if let Err(error) = self.actor.lease(node, self.plan.author.id(), LEASE).await {
+        if let Err(error) = self.actor.lease(node, self.request.author.id(), LEASE_DURATION).await {
             tracing::warn!(%error, "the position is not held for longer");
         }
     }
@@ -195,7 +195,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     /// Releases the lease. If that fails, the lease expires by itself.
     async fn release(&mut self) {
         let Some(node) = self.leased.take() else { return };
-        if let Err(error) = self.actor.release(node, self.plan.author.id()).await {
+        if let Err(error) = self.actor.release(node, self.request.author.id()).await {
             tracing::warn!(%error, "the position is held until its time runs out");
         }
     }
@@ -205,10 +205,10 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         PartialReplyHeader {
             node,
             parent,
-            author: self.plan.author.id(),
+            author: self.request.author.id(),
             reference: reference.to_owned(),
             session: self.actor.session(),
-            keep_position: self.plan.keep_position || self.plan.models.len() * self.plan.n > 1,
+            keep_position: self.request.keep_position || self.request.models.len() * self.request.n > 1,
         }
     }
 
@@ -217,24 +217,24 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         match report {
             TaskReport::Input(input) => {
                 if let TurnInput::Text(text) = &input {
-                    self.keep(index, text);
+                    self.append_partial(index, text);
                 }
                 self.step(index, input).await;
             }
-            TaskReport::Delegation(told) => (self.on)(Progress::Delegated { index, update: told }),
-            TaskReport::CommandRan { line, reply } => (self.on)(Progress::Ran { index, line, reply }),
-            TaskReport::BatchDone { exchange, session } => {
-                self.exchanges.push(exchange);
+            TaskReport::Delegation(reported) => (self.on_progress)(Progress::Delegated { index, update: reported }),
+            TaskReport::CommandRan { line, reply } => (self.on_progress)(Progress::Ran { index, line, reply }),
+            TaskReport::BatchDone { round, session } => {
+                self.rounds.push(round);
                 self.actor = self.actor.clone().in_session(session);
-                let open = !self.open().is_empty();
+                let open = !self.open_todos().is_empty();
                 self.step(index, TurnInput::CommandsDone { open }).await;
             }
-            TaskReport::BatchFailed(error) => self.failed(index, error.into()).await,
+            TaskReport::BatchFailed(error) => self.fail(index, error.into()).await,
         }
     }
 
     /// Returns the open todos of the turn. A read error is logged and yields none.
-    fn open(&self) -> Vec<Todo> {
+    fn open_todos(&self) -> Vec<Todo> {
         let Some(scope) = self.scope else { return Vec::new() };
         let read = self.actor.loom().todos(scope);
         let mut todos = read.inspect_err(|error| tracing::warn!(%error, "the plan is not read")).unwrap_or_default();
@@ -243,20 +243,20 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     }
 
     /// Appends text to the slot's partial-reply file.
-    fn keep(&mut self, index: usize, text: &str) {
-        let Some(folder) = self.plan.partials_dir.as_deref() else { return };
-        let seat = &mut self.slots[index];
-        if seat.file.is_none() {
-            seat.file = PartialReplyFile::create(folder, &seat.partial_header)
+    fn append_partial(&mut self, index: usize, text: &str) {
+        let Some(folder) = self.request.partials_dir.as_deref() else { return };
+        let slot = &mut self.slots[index];
+        if slot.file.is_none() {
+            slot.file = PartialReplyFile::create(folder, &slot.partial_header)
                 .inspect_err(|error| tracing::warn!(%error, "words are not kept while they stream"))
                 .ok();
         }
-        if let Some(file) = &mut seat.file {
+        if let Some(file) = &mut slot.file {
             file.push(text);
         }
     }
 
-    async fn failed(&mut self, index: usize, error: GenerateError) {
+    async fn fail(&mut self, index: usize, error: GenerateError) {
         self.slots[index].error = Some(error);
         self.step(index, TurnInput::EffectFailed).await;
     }
@@ -280,158 +280,163 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     async fn perform(&mut self, index: usize, effect: TurnEffect) -> Result<Option<TurnInput>, GenerateError> {
         match effect {
             TurnEffect::RequestModel { round } => {
-                (self.on)(Progress::Round { index, round });
-                self.ask(index..index + 1, round).await?;
+                (self.on_progress)(Progress::Round { index, round });
+                self.request_models(index..index + 1, round).await?;
             }
             TurnEffect::StopStream => self.slots[index].stop.cancel(),
-            TurnEffect::Emit(text) => (self.on)(Progress::Text { index, text }),
-            TurnEffect::Save(said) => {
-                let (interrupted, usage) = (said.interrupted, said.finish.as_ref().and_then(|finish| finish.usage));
-                let reason = said.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
+            TurnEffect::Emit(text) => (self.on_progress)(Progress::Text { index, text }),
+            TurnEffect::Save(output) => {
+                let (interrupted, usage) = (output.interrupted, output.finish.as_ref().and_then(|finish| finish.usage));
+                let reason = output.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
                 // With several continuations the other streams still need the lease.
                 let free = self.leased.take_if(|_| self.slots.len() == 1);
-                let saving = SaveOptions {
+                let options = SaveOptions {
                     release: free,
                     estimated: self.slots[index].estimated,
                     header: &self.slots[index].partial_header,
-                    prices: &self.plan.prices,
-                    keep_position: self.plan.keep_position || self.slots.len() > 1,
-                    is_turn: self.plan.commands.is_some(),
+                    prices: &self.request.prices,
+                    keep_position: self.request.keep_position || self.slots.len() > 1,
+                    is_turn: self.request.commands.is_some(),
                 };
-                let node = save(&self.actor, said, &saving).await?;
-                let seat = &mut self.slots[index];
-                if let Some(file) = seat.file.take() {
+                let node = save(&self.actor, output, &options).await?;
+                let slot = &mut self.slots[index];
+                if let Some(file) = slot.file.take() {
                     file.delete();
                 }
                 self.saved.push(node.clone());
                 if interrupted {
-                    seat.interrupted_node = Some(Box::new(node));
+                    slot.interrupted_node = Some(Box::new(node));
                 } else {
-                    (self.on)(Progress::Saved { index, node: Box::new(node), usage, reason });
+                    (self.on_progress)(Progress::Saved { index, node: Box::new(node), usage, reason });
                 }
                 return Ok(Some(TurnInput::Saved));
             }
-            TurnEffect::RunCommands(asked) => return Ok(self.run(index, asked)),
-            TurnEffect::End(ending) => {
-                self.left_open(index);
-                self.ended(index, ending);
+            TurnEffect::RunCommands(requests) => return Ok(self.run_commands(index, requests)),
+            TurnEffect::End(end) => {
+                self.report_open_todos(index);
+                self.finish_slot(index, end);
             }
         }
         Ok(None)
     }
 
     /// Sends the model requests of a range of slots that share one prompt.
-    async fn ask(&mut self, wanted: Range<usize>, round: u32) -> Result<(), GenerateError> {
+    async fn request_models(&mut self, slots: Range<usize>, round: u32) -> Result<(), GenerateError> {
         let session = match (round, self.actor.session()) {
             (1, _) | (_, None) => None,
             (_, Some(session)) => Some(self.actor.loom().session(session)?),
         };
         let (from, versions) = match &session {
-            Some(session) => (session.position.unwrap_or(self.plan.from), session.versions.as_slice()),
-            None => (self.plan.from, self.plan.versions.as_slice()),
+            Some(session) => (session.position.unwrap_or(self.request.from), session.versions.as_slice()),
+            None => (self.request.from, self.request.versions.as_slice()),
         };
-        let first = Arc::clone(&self.slots[wanted.start].model);
-        let so_far = TurnProgress { rounds: &self.exchanges, scope: self.scope };
-        let (prompt, estimated) = prompt(&self.actor, &self.plan, &*first, (from, versions), &so_far)?;
+        let first = Arc::clone(&self.slots[slots.start].model);
+        let progress = TurnProgress { rounds: &self.rounds, scope: self.scope };
+        let (prompt, estimated) = prompt(&self.actor, &self.request, &*first, (from, versions), &progress)?;
         self.lease(from).await?;
-        let sampling = self.plan.sampling.clone().or(&self.plan.own_sampling());
-        let request = Request { sampling, tools: self.native(), ..Request::new(prompt) };
-        let mut first = wanted.start;
-        while first < wanted.end {
+        let sampling = self.request.sampling.clone().or(&self.request.own_sampling());
+        let request = Request { sampling, tools: self.native_tools(), ..Request::new(prompt) };
+        let mut first = slots.start;
+        while first < slots.end {
             let model = Arc::clone(&self.slots[first].model);
-            let of_model = (first / self.plan.n + 1) * self.plan.n;
-            let together = model.together().clamp(1, of_model.min(wanted.end) - first);
+            let of_model = (first / self.request.n + 1) * self.request.n;
+            let together = model.together().clamp(1, of_model.min(slots.end) - first);
             let mut stops = Vec::with_capacity(together);
             for index in first..first + together {
-                let meant = self.partial_header(from, model.reference());
-                let seat = &mut self.slots[index];
-                (seat.partial_header, seat.stop, seat.estimated) = (meant, self.plan.cancel.child_token(), estimated);
-                stops.push(seat.stop.clone());
+                let header = self.partial_header(from, model.reference());
+                let slot = &mut self.slots[index];
+                (slot.partial_header, slot.stop, slot.estimated) =
+                    (header, self.request.cancel.child_token(), estimated);
+                stops.push(slot.stop.clone());
             }
             let mut request = request.clone();
             // Requests with equal seeds would return equal replies.
-            let own = (first % self.plan.n) as u64;
+            let own = (first % self.request.n) as u64;
             request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add(own));
-            let lanes = Arc::clone(&self.slots[first].request_permits);
-            let (wanted, cancel) = (first..first + together, self.plan.cancel.clone());
-            let asking = ModelRequestTask { model, request_permits: lanes, request, slots: wanted, stops, cancel };
-            tokio::spawn(asking.ask(self.tell.clone()));
+            let request_permits = Arc::clone(&self.slots[first].request_permits);
+            let (slots, cancel) = (first..first + together, self.request.cancel.clone());
+            let task = ModelRequestTask { model, request_permits, request, slots, stops, cancel };
+            tokio::spawn(task.run(self.reports.clone()));
             first += together;
         }
         Ok(())
     }
 
     /// Returns the tool definitions for the provider's tool-call API; empty if native tools are off.
-    fn native(&self) -> Vec<ToolDefinition> {
-        let Some(commands) = self.plan.commands.as_ref().filter(|commands| commands.native) else { return Vec::new() };
-        let tools = tools::native(self.plan.author.profile.permissions, commands.tools.tools());
-        let told = |tool: tools::NativeToolSpec| ToolDefinition {
+    fn native_tools(&self) -> Vec<ToolDefinition> {
+        let Some(commands) = self.request.commands.as_ref().filter(|commands| commands.native) else {
+            return Vec::new();
+        };
+        let tools = tools::native(self.request.author.profile.permissions, commands.tools.tools());
+        let definition = |tool: tools::NativeToolSpec| ToolDefinition {
             name: tool.name,
             description: tool.description,
             parameters: tool.parameters,
         };
-        tools.into_iter().map(told).collect()
+        tools.into_iter().map(definition).collect()
     }
 
     /// Runs a batch of commands on a blocking thread. A turn without tool access gets [`TurnInput::EffectFailed`].
-    fn run(&mut self, index: usize, asked: Vec<ToolRequest>) -> Option<TurnInput> {
-        let Some((commands, session)) = self.plan.commands.clone().zip(self.actor.session()) else {
+    fn run_commands(&mut self, index: usize, requests: Vec<ToolRequest>) -> Option<TurnInput> {
+        let Some((commands, session)) = self.request.commands.clone().zip(self.actor.session()) else {
             return Some(TurnInput::EffectFailed);
         };
-        let heard = self.tell.clone();
+        let reports = self.reports.clone();
         let batch = CommandBatch {
             loom: self.actor.loom().clone(),
-            agent: self.plan.author.clone(),
+            agent: self.request.author.clone(),
             session,
             after: self.slots[index].partial_header.node,
             scope: self.scope.unwrap_or(TodoScope { session, turn: 0 }),
-            before: self.exchanges.iter().flat_map(|exchange| exchange.results.iter().cloned()).collect(),
+            before: self.rounds.iter().flat_map(|round| round.results.iter().cloned()).collect(),
             host: super::SessionHost {
                 runtime: tokio::runtime::Handle::current(),
-                agent: self.plan.author.id(),
+                agent: self.request.author.id(),
                 tool_access: commands,
-                context: self.plan.context,
-                partials_dir: self.plan.partials_dir.clone(),
-                prices: self.plan.prices.clone(),
-                cancel: self.plan.cancel.clone(),
+                context: self.request.context,
+                partials_dir: self.request.partials_dir.clone(),
+                prices: self.request.prices.clone(),
+                cancel: self.request.cancel.clone(),
                 // The delegation continues even if the driver was dropped.
-                on_delegation: Arc::new(move |told| _ = heard.blocking_send((index, TaskReport::Delegation(told)))),
+                on_delegation: Arc::new(move |update| {
+                    _ = reports.blocking_send((index, TaskReport::Delegation(update)))
+                }),
                 on_progress: Arc::new(|_| {}),
             },
         };
-        let tell = self.tell.clone();
-        tokio::task::spawn_blocking(move || batch.run(index, asked, &tell));
+        let reports = self.reports.clone();
+        tokio::task::spawn_blocking(move || batch.run(index, requests, &reports));
         None
     }
 
     /// Notes the open todos at the turn's last node and reports them.
-    fn left_open(&mut self, index: usize) {
-        let (todos, last) = (self.open(), self.saved.last());
+    fn report_open_todos(&mut self, index: usize) {
+        let (todos, last) = (self.open_todos(), self.saved.last());
         let (Some(last), false) = (last, todos.is_empty()) else { return };
         if let Err(error) = append_open_todos_note(&self.actor, last.id, &todos) {
             tracing::warn!(%error, "what stayed open is not noted");
         }
-        (self.on)(Progress::TodosLeftOpen { index, todos });
+        (self.on_progress)(Progress::TodosLeftOpen { index, todos });
     }
 
-    fn ended(&mut self, index: usize, ending: TurnEnd) {
-        let seat = &mut self.slots[index];
-        let (cut, own) = (seat.interrupted_node.take(), seat.error.take());
-        let error = match ending {
+    fn finish_slot(&mut self, index: usize, end: TurnEnd) {
+        let slot = &mut self.slots[index];
+        let (partial, effect_error) = (slot.interrupted_node.take(), slot.error.take());
+        let error = match end {
             TurnEnd::Done => return,
-            TurnEnd::RoundLimit => return (self.on)(Progress::OutOfRounds { index }),
+            TurnEnd::RoundLimit => return (self.on_progress)(Progress::OutOfRounds { index }),
             TurnEnd::Cancelled => ProviderError::Cancelled.into(),
             TurnEnd::Failed(TurnFailure::Model(error)) => error.into(),
             TurnEnd::Failed(TurnFailure::Empty) => GenerateError::Empty,
-            TurnEnd::Failed(TurnFailure::EffectFailed) => own.unwrap_or(GenerateError::Empty),
+            TurnEnd::Failed(TurnFailure::EffectFailed) => effect_error.unwrap_or(GenerateError::Empty),
         };
-        let told = match &error {
+        let reported = match &error {
             GenerateError::Provider(error) => error.clone().into(),
             other => GenerateError::Ops(OpsError::Invalid(other.to_string())),
         };
         if !matches!(error, GenerateError::Empty) {
             self.first_error.get_or_insert(error);
         }
-        (self.on)(Progress::Failed { index, error: told, saved: cut });
+        (self.on_progress)(Progress::Failed { index, error: reported, saved: partial });
     }
 }

@@ -30,12 +30,12 @@ pub struct GenerationStream {
 /// # Panics
 /// Outside of a tokio runtime.
 #[must_use]
-pub fn spawn(actor: Actor, plan: GenerateRequest) -> GenerationStream {
+pub fn spawn(actor: Actor, request: GenerateRequest) -> GenerationStream {
     let (sender, events) = mpsc::unbounded_channel();
-    let cancel = plan.cancel.clone();
+    let cancel = request.cancel.clone();
     // The generation continues if the reader was dropped.
-    let tell = move |progress| _ = sender.send(progress);
-    let task = tokio::spawn(async move { generate(&actor, plan, tell).await });
+    let on_progress = move |progress| _ = sender.send(progress);
+    let task = tokio::spawn(async move { generate(&actor, request, on_progress).await });
     GenerationStream { events, task, cancel }
 }
 

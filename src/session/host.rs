@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Maximum bytes of an argument that is stored in a result's metadata.
-const KEPT: usize = 2_000;
+const MAX_METADATA_ARGUMENT_BYTES: usize = 2_000;
 
 /// [`Host`] of a session. It gives commands access to models, host tools and delegation.
 ///
@@ -62,63 +62,66 @@ pub struct SessionHost {
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl Host for SessionHost {
-    fn generate(&self, actor: &Actor, asked: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError> {
-        let author = asked.author;
+    fn generate(&self, actor: &Actor, request: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError> {
+        let author = request.author;
         if author.id() == self.agent || self.tool_access.callers.contains(&author.id()) {
             let name = author.name();
             return Err(ToolError::new(ErrorCode::PermissionDenied, format!("{name} is acting already, further up")));
         }
         self.runtime.block_on(async {
             let model = self.tool_access.models.open(author).await?;
-            let n = usize::try_from(asked.n).unwrap_or(usize::MAX);
-            let mut plan = GenerateRequest {
-                versions: asked.versions.to_vec(),
-                sampling: Sampling { max_tokens: asked.tokens, ..Sampling::default() },
+            let n = usize::try_from(request.n).unwrap_or(usize::MAX);
+            let mut generate_request = GenerateRequest {
+                versions: request.versions.to_vec(),
+                sampling: Sampling { max_tokens: request.tokens, ..Sampling::default() },
                 context: self.context,
                 cancel: self.cancel.clone(),
                 partials_dir: self.partials_dir.clone(),
                 prices: self.prices.clone(),
                 // The caller stays at its position; it can move to the reply with a command.
                 keep_position: true,
-                ..GenerateRequest::new(asked.from.id, author.clone(), model, n)
+                ..GenerateRequest::new(request.from.id, author.clone(), model, n)
             };
             let mut actor = actor.clone();
             if n == 1 && author.profile.permissions.has(Permission::LoomAware) {
-                actor = self.author_actor(&actor, asked)?;
+                actor = self.author_actor(&actor, request)?;
                 let mut callers = self.tool_access.callers.clone();
                 callers.push(self.agent);
-                (plan.keep_position, plan.commands) = (false, Some(ToolAccess { callers, ..self.tool_access.clone() }));
+                (generate_request.keep_position, generate_request.commands) =
+                    (false, Some(ToolAccess { callers, ..self.tool_access.clone() }));
             }
-            let saved = generate(&actor, plan, |progress| (self.on_progress)(progress)).await.map_err(failure)?;
+            let saved = generate(&actor, generate_request, |progress| (self.on_progress)(progress))
+                .await
+                .map_err(generate_error)?;
             let words: Vec<NodeId> = saved.iter().filter(|n| !n.content.is_empty()).map(|n| n.id).collect();
             Ok(if words.is_empty() { saved.last().map(|node| node.id).into_iter().collect() } else { words })
         })
     }
 
-    fn delegate(&self, actor: &Actor, asked: &DelegateRequest<'_>) -> Result<String, ToolError> {
+    fn delegate(&self, actor: &Actor, request: &DelegateRequest<'_>) -> Result<String, ToolError> {
         let Some(orchestrator) = self.tool_access.orchestrator.clone() else {
             return Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"));
         };
-        let delegation = orchestrator.create(actor, asked.at, asked.goal, asked.context)?;
+        let delegation = orchestrator.create(actor, request.at, request.goal, request.context)?;
         let local = actor.loom().node(delegation)?.local;
-        if !asked.wait {
+        if !request.wait {
             let cancel = self.tool_access.background.cancel();
-            let work = RunContext { actor: actor.clone(), delegation, cancel, on_update: Arc::new(|_| {}) };
-            self.tool_access.background.run(&self.runtime, orchestrator, work);
+            let run = RunContext { actor: actor.clone(), delegation, cancel, on_update: Arc::new(|_| {}) };
+            self.tool_access.background.run(&self.runtime, orchestrator, run);
             let hint = "its report comes later: → recall tool:delegate";
             return Ok(format!("✓ delegated [{local}] · {hint}"));
         }
         // The callback may block on a slow reader, so it must not run in a runtime task.
-        let (sender, mut heard) = mpsc::unbounded_channel();
-        let tell: UpdateSink = Arc::new(move |told| _ = sender.send(told));
-        let work = RunContext { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), on_update: tell };
-        let done = self.runtime.spawn(async move { orchestrator.run(work).await });
-        while let Some(told) = heard.blocking_recv() {
-            (self.on_delegation)(told);
+        let (sender, mut updates) = mpsc::unbounded_channel();
+        let on_update: UpdateSink = Arc::new(move |update| _ = sender.send(update));
+        let run = RunContext { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), on_update };
+        let done = self.runtime.spawn(async move { orchestrator.run(run).await });
+        while let Some(update) = updates.blocking_recv() {
+            (self.on_delegation)(update);
         }
-        let broken =
+        let join_error =
             |error: tokio::task::JoinError| Err(ToolError::new(ErrorCode::Conflict, format!("it broke off: {error}")));
-        let done = self.runtime.block_on(done).unwrap_or_else(broken);
+        let done = self.runtime.block_on(done).unwrap_or_else(join_error);
         // A user's command has no result node, so the report is saved as for a background delegation.
         if done.is_ok() && self.is_person(actor)? {
             self.runtime.block_on(save_report(actor, delegation, &done))?;
@@ -131,9 +134,9 @@ impl Host for SessionHost {
     }
 
     fn call(&self, name: &str, arguments: &Value) -> Result<String, ToolError> {
-        let toolbox = &self.tool_access.tools;
-        let found = toolbox.tools.iter().zip(&toolbox.handlers).find(|(tool, _)| tool.name == name);
-        let Some((_, handler)) = found else {
+        let host_tools = &self.tool_access.tools;
+        let entry = host_tools.tools.iter().zip(&host_tools.handlers).find(|(tool, _)| tool.name == name);
+        let Some((_, handler)) = entry else {
             return Err(ToolError::new(ErrorCode::NotFound, format!("no tool {name}")));
         };
         let answer = handler(arguments.clone());
@@ -145,11 +148,11 @@ impl Host for SessionHost {
         })
     }
 
-    fn search(&self, asked: &WebSearch<'_>) -> Result<Vec<WebHit>, ToolError> {
-        let Some(searcher) = &self.tool_access.search else { return NoHost.search(asked) };
+    fn search(&self, request: &WebSearch<'_>) -> Result<Vec<WebHit>, ToolError> {
+        let Some(searcher) = &self.tool_access.search else { return NoHost.search(request) };
         self.runtime.block_on(async {
             tokio::select! {
-                hits = searcher.search(asked) => hits,
+                hits = searcher.search(request) => hits,
                 () = self.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
             }
         })
@@ -162,15 +165,16 @@ impl Host for SessionHost {
     fn meaning(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
         let client = self.runtime.block_on(self.tool_access.models.embeddings())?;
         let embedder = Embedding { runtime: self.runtime.clone(), client };
-        let made = recall::embed(actor, &embedder, MISSING).and_then(|_| QueryEmbedding::of(&embedder, question));
+        let made =
+            recall::embed(actor, &embedder, MAX_EMBEDDED_NODES).and_then(|_| QueryEmbedding::of(&embedder, question));
         made.inspect_err(|error| tracing::warn!(%error, "recall goes by words alone")).ok()
     }
 
-    fn summarize(&self, asked: &SummaryRequest<'_>) -> Option<SummaryResponse> {
+    fn summarize(&self, request: &SummaryRequest<'_>) -> Option<SummaryResponse> {
         self.runtime.block_on(async {
             tokio::select! {
-                summary = summary(&*self.tool_access.models, asked) => summary,
-                () = tokio::time::sleep(PATIENCE) => None,
+                summary = request_summary(&*self.tool_access.models, request) => summary,
+                () = tokio::time::sleep(SUMMARY_TIMEOUT) => None,
                 () = self.cancel.cancelled() => None,
             }
         })
@@ -178,17 +182,17 @@ impl Host for SessionHost {
 }
 
 /// Maximum number of nodes that one recall embeds first.
-const MISSING: usize = 256;
+const MAX_EMBEDDED_NODES: usize = 256;
 /// Maximum time for a summary; then its first sentences are used.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SUMMARY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum tokens of a summary: twice the tokens of thirty words, for languages with long words.
-const SUMMARY: u32 = 120;
+const MAX_SUMMARY_TOKENS: u32 = 120;
 
 /// Requests a summary from the summary model; `None` if there is no such model or it fails.
-async fn summary(models: &dyn ModelResolver, asked: &SummaryRequest<'_>) -> Option<SummaryResponse> {
+async fn request_summary(models: &dyn ModelResolver, request: &SummaryRequest<'_>) -> Option<SummaryResponse> {
     let model = models.summarizer().await?;
-    let prompt = Prompt::Chat(vec![Message::system(asked.system), Message::user(asked.user)]);
-    let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(SUMMARY), ..Sampling::default() };
+    let prompt = Prompt::Chat(vec![Message::system(request.system), Message::user(request.user)]);
+    let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(MAX_SUMMARY_TOKENS), ..Sampling::default() };
     let mut reply = model.stream(Request { sampling, ..Request::new(prompt) });
     let mut content = String::new();
     while let Some(event) = reply.next().await {
@@ -212,13 +216,13 @@ impl SessionHost {
     }
 
     /// Returns an actor for the invoked agent, in its own session at the node.
-    fn author_actor(&self, caller: &Actor, asked: &ContinueRequest<'_>) -> Result<Actor, OpsError> {
+    fn author_actor(&self, caller: &Actor, request: &ContinueRequest<'_>) -> Result<Actor, OpsError> {
         let loom = caller.loom();
         let workspace = match caller.session() {
             Some(session) => loom.session(session)?.workspace,
             None => String::new(),
         };
-        actor_at(loom, asked.author, &workspace, asked.from.id)
+        actor_at(loom, request.author, &workspace, request.from.id)
     }
 }
 
@@ -260,51 +264,51 @@ pub(super) struct CommandBatch {
 
 impl CommandBatch {
     /// Runs the commands, saves their results as nodes and reports both.
-    pub(super) fn run(self, index: usize, asked: Vec<ToolRequest>, tell: &ReportSender) {
+    pub(super) fn run(self, index: usize, requests: Vec<ToolRequest>, reports: &ReportSender) {
         let runner = Executor::new(self.loom.clone(), self.agent.clone(), self.session, &self.host);
-        let before = self.before.iter().filter(|outcome| !outcome.failed);
-        let before = before.filter_map(|outcome| Some((outcome.line.strip_prefix("→ ")?, outcome.answer.as_str())));
+        let before = self.before.iter().filter(|result| !result.failed);
+        let before = before.filter_map(|result| Some((result.line.strip_prefix("→ ")?, result.answer.as_str())));
         let runner = runner.in_turn(self.scope).answered(before);
         let mut runner = runner.inline(self.host.tool_access.max_inline_tokens);
-        let wanted: Vec<ExecRequest> = asked.iter().map(|asked| wanted(&runner, asked)).collect();
-        let lines: Vec<String> = asked.iter().zip(&wanted).map(|(asked, wanted)| line(asked, wanted)).collect();
-        let meant = wanted.clone();
-        let mut outcomes = Vec::with_capacity(asked.len());
-        runner.run_each(wanted, &mut |at, reply| {
+        let parsed: Vec<ExecRequest> = requests.iter().map(|request| to_exec_request(&runner, request)).collect();
+        let lines: Vec<String> =
+            requests.iter().zip(&parsed).map(|(request, parsed)| format_command(request, parsed)).collect();
+        let mut results = Vec::with_capacity(requests.len());
+        runner.run_each(parsed.clone(), &mut |at, reply| {
             // Lines above the batch limit have no entry.
             let line = lines.get(at).cloned().unwrap_or_default();
-            if asked.get(at).is_none_or(ToolRequest::expects_result) {
-                outcomes.push((at, outcome(asked.get(at), &line, reply)));
+            if requests.get(at).is_none_or(ToolRequest::expects_result) {
+                results.push((at, to_command_result(requests.get(at), &line, reply)));
             }
             // The commands run even if the driver was dropped.
-            let _ = tell.blocking_send((index, TaskReport::CommandRan { line, reply: reply.clone() }));
+            let _ = reports.blocking_send((index, TaskReport::CommandRan { line, reply: reply.clone() }));
         });
         let session = runner.session();
-        let report = match self.keep(&outcomes, &meant) {
+        let report = match self.save_results(&results, &parsed) {
             Ok(()) => {
-                let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
-                TaskReport::BatchDone { exchange: CommandRound { after: self.after, results: outcomes }, session }
+                let results = results.into_iter().map(|(_, result)| result).collect();
+                TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session }
             }
             Err(error) => TaskReport::BatchFailed(error),
         };
-        let _ = tell.blocking_send((index, report));
+        let _ = reports.blocking_send((index, report));
     }
 
     /// Saves the results as children of the reply, with the executed command as metadata for the session state.
-    fn keep(&self, outcomes: &[(usize, CommandResult)], meant: &[ExecRequest]) -> Result<(), OpsError> {
+    fn save_results(&self, results: &[(usize, CommandResult)], parsed: &[ExecRequest]) -> Result<(), OpsError> {
         let actor = self.loom.actor(&self.agent).in_session(self.session);
-        let answers = outcomes.iter().map(|(at, outcome)| {
-            let wanted = meant.get(*at);
+        let answers = results.iter().map(|(at, result)| {
+            let parsed = parsed.get(*at);
             let draft = NodeDraft {
                 kind: Some(EdgeKind::Tool),
                 author_type: Some(AuthorType::Tool),
                 tool: ToolCallFields {
                     calls: None,
-                    call_id: outcome.call.as_ref().map(|call| call.id.clone()),
-                    name: wanted.and_then(ExecRequest::name).map(str::to_owned),
+                    call_id: result.call.as_ref().map(|call| call.id.clone()),
+                    name: parsed.and_then(ExecRequest::name).map(str::to_owned),
                 },
-                metadata: Json::parse(done(outcome, wanted).to_string()).ok(),
-                ..NodeDraft::text(outcome.answer.clone())
+                metadata: Json::parse(result_metadata(result, parsed).to_string()).ok(),
+                ..NodeDraft::text(result.answer.clone())
             };
             Mutation::Append(Box::new(actor.draft(Parent::Node(self.after), draft)))
         });
@@ -318,20 +322,22 @@ impl CommandBatch {
 
 /// Returns a result's metadata: the executed command and its arguments. Long arguments are omitted; the reply contains
 /// them.
-fn done(outcome: &CommandResult, wanted: Option<&ExecRequest>) -> Value {
-    let mut done = json!({ "command": outcome.line });
-    if let Some(ExecRequest::Extra { arguments: Value::Object(given), .. }) = wanted {
-        let short = given.iter().filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= KEPT));
-        done["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
+fn result_metadata(result: &CommandResult, parsed: Option<&ExecRequest>) -> Value {
+    let mut metadata = json!({ "command": result.line });
+    if let Some(ExecRequest::Extra { arguments: Value::Object(given), .. }) = parsed {
+        let short = given
+            .iter()
+            .filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= MAX_METADATA_ARGUMENT_BYTES));
+        metadata["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
     }
-    if outcome.failed {
-        done["failed"] = true.into();
+    if result.failed {
+        metadata["failed"] = true.into();
     }
-    done
+    metadata
 }
 
-fn wanted(runner: &Executor<'_>, asked: &ToolRequest) -> ExecRequest {
-    match asked {
+fn to_exec_request(runner: &Executor<'_>, request: &ToolRequest) -> ExecRequest {
+    match request {
         ToolRequest::Line { text, closed: true } => runner.read(text),
         ToolRequest::Line { closed: false, .. } => {
             let failure =
@@ -344,17 +350,17 @@ fn wanted(runner: &Executor<'_>, asked: &ToolRequest) -> ExecRequest {
 }
 
 /// Formats a command in canonical form, or as written if it could not be parsed.
-fn line(asked: &ToolRequest, wanted: &ExecRequest) -> String {
-    match (wanted, asked) {
+fn format_command(request: &ToolRequest, parsed: &ExecRequest) -> String {
+    match (parsed, request) {
         (ExecRequest::Refused(_), ToolRequest::Line { text, .. }) => text.clone(),
         (ExecRequest::Refused(_), ToolRequest::Call(call)) => format!("{} {}", call.name, call.arguments),
         (_, ToolRequest::Thought(_)) => "→ think".to_owned(),
-        (wanted, _) => format!("→ {wanted}"),
+        (parsed, _) => format!("→ {parsed}"),
     }
 }
 
-fn outcome(asked: Option<&ToolRequest>, line: &str, reply: &CommandReply) -> CommandResult {
-    let call = match asked {
+fn to_command_result(request: Option<&ToolRequest>, line: &str, reply: &CommandReply) -> CommandResult {
+    let call = match request {
         Some(ToolRequest::Call(ToolCall { id, name, arguments })) => {
             Some(RoundCall { id: id.clone(), name: name.clone(), arguments: arguments.clone() })
         }
@@ -364,7 +370,7 @@ fn outcome(asked: Option<&ToolRequest>, line: &str, reply: &CommandReply) -> Com
 }
 
 /// Converts a generation error to a command error.
-fn failure(error: GenerateError) -> ToolError {
+fn generate_error(error: GenerateError) -> ToolError {
     match error {
         GenerateError::Ops(error) => error.into(),
         GenerateError::Provider(error) => provider_error(&error),

@@ -45,16 +45,16 @@ pub(super) struct PartialReplyFile {
 
 impl PartialReplyFile {
     /// Creates the file in `folder`, which is created if missing.
-    pub(super) fn create(folder: &Path, meant: &PartialReplyHeader) -> io::Result<Self> {
+    pub(super) fn create(folder: &Path, header: &PartialReplyHeader) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let path = folder.join(format!("{}.draft", meant.node));
+        let path = folder.join(format!("{}.draft", header.node));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&path)?;
         file.lock()?;
-        let mut head = serde_json::to_vec(meant)?;
+        let mut head = serde_json::to_vec(header)?;
         head.push(b'\n');
         file.write_all(&head)?;
         Ok(Self { file, path })
@@ -85,7 +85,7 @@ pub(super) fn is_streaming(folder: &Path, session: SessionId) -> bool {
         // The read may end within a character, so an error is ignored; only the first line is used.
         let _ = file.read_to_string(&mut text);
         let head = text.lines().next().and_then(|line| serde_json::from_str::<PartialReplyHeader>(line).ok());
-        busy && head.is_some_and(|meant| meant.session == Some(session))
+        busy && head.is_some_and(|header| header.session == Some(session))
     })
 }
 
@@ -97,7 +97,7 @@ pub(super) fn is_streaming(folder: &Path, session: SessionId) -> bool {
 pub fn recover(actor: &Actor, folder: &Path) -> Result<Vec<NodeId>, OpsError> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let io = |e: io::Error| OpsError::Invalid(format!("{}: {e}", folder.display()));
-    let mut made = Vec::new();
+    let mut recovered = Vec::new();
     for entry in entries {
         let path = entry.map_err(io)?.path();
         if path.extension().is_none_or(|e| e != "draft") {
@@ -111,7 +111,7 @@ pub fn recover(actor: &Actor, folder: &Path) -> Result<Vec<NodeId>, OpsError> {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
-        made.extend(node_of(actor, &bytes)?);
+        recovered.extend(node_of(actor, &bytes)?);
         // Another process may have recovered and deleted the same file.
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound
@@ -121,25 +121,25 @@ pub fn recover(actor: &Actor, folder: &Path) -> Result<Vec<NodeId>, OpsError> {
     }
     // Best effort: removal fails, and may, if the folder is not empty.
     let _ = fs::remove_dir(folder);
-    Ok(made)
+    Ok(recovered)
 }
 
 /// Saves a partial reply as its intended node. `None` if the node exists, its parent does not, or there is no text.
 fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
     let Some(end) = bytes.iter().position(|b| *b == b'\n') else { return Ok(None) };
-    let Ok(meant) = serde_json::from_slice::<PartialReplyHeader>(&bytes[..end]) else { return Ok(None) };
+    let Ok(header) = serde_json::from_slice::<PartialReplyHeader>(&bytes[..end]) else { return Ok(None) };
     // An incomplete character at the end is dropped.
     let text = String::from_utf8_lossy(&bytes[end + 1..]);
     let text = text.trim_end_matches('\u{fffd}');
     let snapshot = actor.loom().snapshot()?;
-    if text.is_empty() || snapshot.node(meant.node)?.is_some() || snapshot.node(meant.parent)?.is_none() {
+    if text.is_empty() || snapshot.node(header.node)?.is_some() || snapshot.node(header.parent)?.is_none() {
         return Ok(None);
     }
-    let provenance = GenerationMetadata::interrupted(&meant.reference).json().ok();
-    let session = meant.session.map(|id| snapshot.session(id)).transpose()?.flatten();
+    let provenance = GenerationMetadata::interrupted(&header.reference).json().ok();
+    let session = header.session.map(|id| snapshot.session(id)).transpose()?.flatten();
     drop(snapshot);
     // Same effect as a save at the interruption. A session that has moved since then keeps its position.
-    let stay = meant.keep_position || session.as_ref().is_none_or(|session| session.position != Some(meant.parent));
+    let stay = header.keep_position || session.as_ref().is_none_or(|session| session.position != Some(header.parent));
     let actor = session.iter().fold(actor.clone(), |actor, session| actor.in_session(session.id));
     let draft = NodeDraft {
         author_type: Some(AuthorType::Model),
@@ -148,8 +148,8 @@ fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
         stay,
         ..NodeDraft::text(text)
     };
-    let mut node = actor.draft(Parent::Node(meant.parent), draft);
-    (node.id, node.author) = (meant.node, meant.author);
+    let mut node = actor.draft(Parent::Node(header.parent), draft);
+    (node.id, node.author) = (header.node, header.author);
     actor.commit(Op::Generate, vec![Mutation::Append(Box::new(node))])?;
-    Ok(Some(meant.node))
+    Ok(Some(header.node))
 }

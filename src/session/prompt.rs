@@ -22,33 +22,31 @@ pub(super) struct TurnProgress<'a> {
 /// Builds the prompt at the author's position. Returns it with its estimated tokens.
 pub(super) fn prompt(
     actor: &Actor,
-    plan: &GenerateRequest,
+    request: &GenerateRequest,
     model: &dyn Model,
     (from, versions): (NodeId, &[NodeId]),
-    so_far: &TurnProgress<'_>,
+    progress: &TurnProgress<'_>,
 ) -> Result<(Prompt, u32), GenerateError> {
-    let place = PromptPosition {
+    let position = PromptPosition {
         from,
         versions,
-        so_far,
-        context_start: plan.context_start,
-        input: plan.commands.as_ref().map(|_| plan.from),
-        host_tools: plan.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
+        progress,
+        context_start: request.context_start,
+        input: request.commands.as_ref().map(|_| request.from),
+        host_tools: request.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
     };
-    let options =
-        plan.context_options().calibrated_for(model.reference(), &*actor.loom().snapshot()?).map_err(OpsError::from)?;
-    let mut assembled = assembled(actor, &plan.author, &place, options)?;
+    let options = request
+        .context_options()
+        .calibrated_for(model.reference(), &*actor.loom().snapshot()?)
+        .map_err(OpsError::from)?;
+    let mut assembled = assemble_context(actor, &request.author, &position, options)?;
     // The context is assembled again only if it exceeds the budget, so that a window that fits stays unchanged.
     if let Some(counted) =
         count_tokens(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget()))
     {
-        let correction = TokenCalibration::counted(assembled.report.total.into(), counted);
-        assembled = self::assembled(
-            actor,
-            &plan.author,
-            &place,
-            context::ContextOptions { calibration: correction, ..options },
-        )?;
+        let calibration = TokenCalibration::counted(assembled.report.total.into(), counted);
+        assembled =
+            assemble_context(actor, &request.author, &position, context::ContextOptions { calibration, ..options })?;
     }
     let prompt = match assembled.prompt {
         context::RenderedPrompt::Text(text) => Prompt::Raw(text),
@@ -91,7 +89,7 @@ fn message(message: context::PromptMessage) -> Message {
 struct PromptPosition<'a> {
     from: NodeId,
     versions: &'a [NodeId],
-    so_far: &'a TurnProgress<'a>,
+    progress: &'a TurnProgress<'a>,
     context_start: Option<NodeId>,
     input: Option<NodeId>,
     host_tools: &'a [crate::arrow::run::HostTool],
@@ -110,44 +108,44 @@ pub fn context_of(
     versions: &[NodeId],
     options: context::ContextOptions,
 ) -> Result<context::AssembledPrompt, GenerateError> {
-    let place = PromptPosition {
+    let position = PromptPosition {
         from,
         versions,
-        so_far: &TurnProgress::default(),
+        progress: &TurnProgress::default(),
         context_start: None,
         input: None,
         host_tools: &[],
     };
-    assembled(actor, author, &place, options)
+    assemble_context(actor, author, &position, options)
 }
 
-fn assembled(
+fn assemble_context(
     actor: &Actor,
     author: &Agent,
-    place: &PromptPosition<'_>,
+    position: &PromptPosition<'_>,
     options: context::ContextOptions,
 ) -> Result<context::AssembledPrompt, GenerateError> {
     let loom = actor.loom();
     let session = match actor.session().filter(|_| actor.agent() == author.id()) {
         Some(session) => Some(loom.session(session)?),
         None => {
-            let (agent, tree) = (Some(author.id()), Some(loom.node(place.from)?.tree));
+            let (agent, tree) = (Some(author.id()), Some(loom.node(position.from)?.tree));
             let filter = SessionFilter { agent, tree, active: true, limit: 1, ..SessionFilter::default() };
             loom.snapshot()?.sessions(&filter).map_err(OpsError::from)?.pop()
         }
     };
-    let ask = context::ContextRequest {
+    let request = context::ContextRequest {
         agent: author,
-        leaf: place.from,
-        versions: place.versions,
-        first_node: place.context_start,
+        leaf: position.from,
+        versions: position.versions,
+        first_node: position.context_start,
         session: session.as_ref(),
-        rounds: place.so_far.rounds,
-        scope: place.so_far.scope,
-        input: place.input,
-        host_tools: place.host_tools,
+        rounds: position.progress.rounds,
+        scope: position.progress.scope,
+        input: position.input,
+        host_tools: position.host_tools,
         options,
         now: loom.now(),
     };
-    Ok(context::assemble(&*loom.snapshot()?, &ask)?)
+    Ok(context::assemble(&*loom.snapshot()?, &request)?)
 }

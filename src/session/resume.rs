@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Text of the note on an interrupted turn.
-const CUT: &str = "This turn was cut off here: its process ended before the reply did.";
+const INTERRUPTION_NOTE: &str = "This turn was cut off here: its process ended before the reply did.";
 
 /// Point at which a turn was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,22 +47,22 @@ pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<Res
     }
     let old = loom.session(id)?;
     let id = actor.continue_session(id)?;
-    let cut = cut(actor, &old)?;
-    if let Some((cut, last)) = &cut {
-        mark(&actor.clone().in_session(old.id), &old, last, cut)?;
+    let interruption = find_interruption(actor, &old)?;
+    if let Some((interruption, last)) = &interruption {
+        mark_interrupted(&actor.clone().in_session(old.id), &old, last, interruption)?;
     }
-    Ok(ResumedSession { session: loom.session(id)?, interruption: cut.map(|(cut, _)| cut) })
+    Ok(ResumedSession { session: loom.session(id)?, interruption: interruption.map(|(kind, _)| kind) })
 }
 
 /// Number of turns searched for the first human message.
-const LOOKED_AT: u32 = 20;
+const MAX_SEARCHED_TURNS: u32 = 20;
 
 /// Returns the first human message of a session, or else its first message, as a label. Empty if it has none.
 ///
 /// # Errors
 /// If the store fails.
 pub fn opening(loom: &Loom, session: SessionId) -> Result<String, OpsError> {
-    let mut turns = loom.turns(session, 0, LOOKED_AT)?;
+    let mut turns = loom.turns(session, 0, MAX_SEARCHED_TURNS)?;
     turns.retain(|node| !node.content.trim().is_empty());
     let persons = |node: &Node| node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
     let at = turns.iter().position(persons).unwrap_or(0);
@@ -70,7 +70,7 @@ pub fn opening(loom: &Loom, session: SessionId) -> Result<String, OpsError> {
 }
 
 /// Detects an interrupted last turn. Returns the interruption and the node at the session's position.
-fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>, OpsError> {
+fn find_interruption(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>, OpsError> {
     let (loom, snapshot) = (actor.loom(), actor.loom().snapshot()?);
     let kind = snapshot.agents()?.into_iter().find(|agent| agent.id() == session.agent).map(|a| a.profile.kind);
     if kind != Some(AgentKind::Model) {
@@ -81,7 +81,7 @@ fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>,
     let Some(last) = last.filter(|last| last.id == position.id || last.parent == Some(position.id)) else {
         return Ok(None);
     };
-    let cut = match (last.role(), last.kind) {
+    let interruption = match (last.role(), last.kind) {
         (AuthorType::Human, EdgeKind::Continuation) => Interruption::NoReply(last.id),
         (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Interruption::MidReply(last.id),
         (AuthorType::Tool, EdgeKind::Tool) => Interruption::BetweenRounds(position.id),
@@ -91,19 +91,27 @@ fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>,
         }
         _ => return Ok(None),
     };
-    Ok(Some((cut, position)))
+    Ok(Some((interruption, position)))
 }
 
 /// Appends the interruption note to a node and releases the leases of the session.
-fn mark(actor: &Actor, session: &Session, last: &Node, cut: &Interruption) -> Result<(), OpsError> {
-    let note =
-        NodeDraft { kind: Some(EdgeKind::Annotation), author_type: Some(AuthorType::System), ..NodeDraft::text(CUT) };
+fn mark_interrupted(
+    actor: &Actor,
+    session: &Session,
+    last: &Node,
+    interruption: &Interruption,
+) -> Result<(), OpsError> {
+    let note = NodeDraft {
+        kind: Some(EdgeKind::Annotation),
+        author_type: Some(AuthorType::System),
+        ..NodeDraft::text(INTERRUPTION_NOTE)
+    };
     let leases = actor.loom().snapshot()?.leases(session.tree)?;
     let held = leases.into_iter().filter(|lease| lease.session == Some(session.id));
     let mut mutations: Vec<Mutation> =
         held.map(|lease| Mutation::Release { node: lease.node, agent: lease.agent }).collect();
     // An interrupted reply is marked as such already.
-    if !matches!(cut, Interruption::MidReply(_)) {
+    if !matches!(interruption, Interruption::MidReply(_)) {
         mutations.push(Mutation::Append(Box::new(actor.draft(Parent::Node(last.id), note))));
     }
     if !mutations.is_empty() {

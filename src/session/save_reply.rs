@@ -40,36 +40,36 @@ pub(super) async fn record_session_model(actor: &Actor, models: &[Arc<dyn Model>
 }
 
 /// Appends the reply and returns its node after the commit.
-pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<'_>) -> Result<Node, GenerateError> {
-    let SaveOptions { header: meant, prices, .. } = saving;
-    let finish = said.finish.as_ref();
-    let interrupted = said.interrupted || finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
+pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptions<'_>) -> Result<Node, GenerateError> {
+    let SaveOptions { header, prices, .. } = options;
+    let finish = output.finish.as_ref();
+    let interrupted = output.interrupted || finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
     let usage = finish.and_then(|f| f.usage);
-    let reference = &meant.reference;
-    let envelope = finish
+    let reference = &header.reference;
+    let metadata = finish
         .map_or_else(|| GenerationMetadata::interrupted(reference), |f| GenerationMetadata::of(reference, f, prices));
-    let calls = (!said.calls.is_empty()).then(|| serde_json::to_string(&said.calls).ok()).flatten();
+    let calls = (!output.calls.is_empty()).then(|| serde_json::to_string(&output.calls).ok()).flatten();
     let draft = NodeDraft {
         kind: Some(EdgeKind::Continuation),
         author_type: Some(AuthorType::Model),
         // Servers often report no usage for interrupted replies. With commands, the usage covers more than the saved
         // text.
-        tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|n| *n > 0 && said.raw.is_none()),
-        raw: said.raw,
+        tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|n| *n > 0 && output.raw.is_none()),
+        raw: output.raw,
         tool: ToolCallFields { calls: calls.and_then(|calls| Json::parse(calls).ok()), ..ToolCallFields::default() },
         interrupted,
-        provenance: envelope.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
-        stay: saving.keep_position,
-        ..NodeDraft::text(said.text)
+        provenance: metadata.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
+        stay: options.keep_position,
+        ..NodeDraft::text(output.text)
     };
-    let mut new = actor.draft(Parent::Node(meant.parent), draft);
-    (new.id, new.author) = (meant.node, meant.author);
-    let op = if saving.is_turn { Op::Turn } else { Op::Generate };
+    let mut new = actor.draft(Parent::Node(header.parent), draft);
+    (new.id, new.author) = (header.node, header.author);
+    let op = if options.is_turn { Op::Turn } else { Op::Generate };
     let mut mutations = vec![Mutation::Append(Box::new(new))];
-    mutations.extend(saving.release.map(|node| Mutation::Release { node, agent: meant.author }));
+    mutations.extend(options.release.map(|node| Mutation::Release { node, agent: header.author }));
     mutations.extend(usage.map(|usage| Mutation::Reckon {
         model: reference.clone(),
-        estimated: saving.estimated.into(),
+        estimated: options.estimated.into(),
         reported: usage.prompt,
     }));
     let receipt = actor.submit(op, mutations).await.map_err(OpsError::from)?;
@@ -79,11 +79,11 @@ pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<
 
 /// Appends a note with the open todos of a turn to its last node.
 pub(super) fn append_open_todos_note(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
-    let named: Vec<String> = todos.iter().map(todo_name).collect();
+    let names: Vec<String> = todos.iter().map(todo_name).collect();
     let draft = NodeDraft {
         kind: Some(EdgeKind::Annotation),
         author_type: Some(AuthorType::System),
-        ..NodeDraft::text(format!("The turn ended with open todos: {}", named.join(" · ")))
+        ..NodeDraft::text(format!("The turn ended with open todos: {}", names.join(" · ")))
     };
     actor.commit(Op::Turn, vec![Mutation::Append(Box::new(actor.draft(Parent::Node(at), draft)))])?;
     Ok(())

@@ -29,7 +29,7 @@ pub(crate) struct SideConversation {
     model: Arc<dyn Model>,
     prices: Prices,
     at: NodeId,
-    said: Vec<Message>,
+    messages: Vec<Message>,
 }
 
 impl SideConversation {
@@ -42,19 +42,19 @@ impl SideConversation {
         at: NodeId,
         system: &str,
     ) -> Self {
-        Self { actor, author, model, prices, at, said: vec![Message::system(system)] }
+        Self { actor, author, model, prices, at, messages: vec![Message::system(system)] }
     }
 
     /// Appends a question and returns the answer's node after it was committed. An interrupted answer is an error.
-    pub(crate) async fn ask(&mut self, words: &str, cancel: &CancellationToken) -> Result<Node, GenerateError> {
-        let draft = NodeDraft { author_type: Some(AuthorType::Tool), stay: true, ..NodeDraft::text(words) };
+    pub(crate) async fn ask(&mut self, text: &str, cancel: &CancellationToken) -> Result<Node, GenerateError> {
+        let draft = NodeDraft { author_type: Some(AuthorType::Tool), stay: true, ..NodeDraft::text(text) };
         let question = self.actor.draft(Parent::Node(self.at), draft);
         let parent = question.id;
         let asked = self.actor.submit(Op::Delegate, vec![Mutation::Append(Box::new(question))]);
         asked.await.map_err(OpsError::from)?;
-        self.said.push(Message::user(words));
+        self.messages.push(Message::user(text));
         let (answer, finish) = self.answer(cancel).await?;
-        let meant = PartialReplyHeader {
+        let header = PartialReplyHeader {
             node: self.actor.loom().node_id(),
             parent,
             author: self.author.id(),
@@ -62,18 +62,19 @@ impl SideConversation {
             session: self.actor.session(),
             keep_position: true,
         };
-        let estimated = self.said.iter().map(|message| estimated_tokens(&message.text())).sum();
-        let saving = SaveOptions {
+        let estimated = self.messages.iter().map(|message| estimated_tokens(&message.text())).sum();
+        let options = SaveOptions {
             release: None,
             estimated,
-            header: &meant,
+            header: &header,
             prices: &self.prices,
             keep_position: true,
             is_turn: true,
         };
-        let said = RoundOutput { text: answer, raw: None, calls: Vec::new(), finish: Some(finish), interrupted: false };
-        let node = save(&self.actor, said, &saving).await?;
-        self.said.push(Message::assistant(&node.content));
+        let output =
+            RoundOutput { text: answer, raw: None, calls: Vec::new(), finish: Some(finish), interrupted: false };
+        let node = save(&self.actor, output, &options).await?;
+        self.messages.push(Message::assistant(&node.content));
         self.at = node.id;
         Ok(node)
     }
@@ -81,7 +82,7 @@ impl SideConversation {
     async fn answer(&self, cancel: &CancellationToken) -> Result<(String, Finish), GenerateError> {
         let request = Request {
             sampling: Sampling { temperature: Some(0.0), ..Sampling::default() },
-            ..Request::new(Prompt::Chat(self.said.clone()))
+            ..Request::new(Prompt::Chat(self.messages.clone()))
         };
         let mut reply = self.model.stream(request);
         let mut answer = String::new();

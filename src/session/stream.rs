@@ -14,14 +14,14 @@ use crate::{
 pub(super) type ReportSender = mpsc::Sender<(usize, super::generate::TaskReport)>;
 
 /// Forwards the cancellation token of each continuation to the driver as [`TurnInput::Cancelled`].
-pub(super) fn forward_cancellation(stops: &[CancellationToken], seats: usize, tell: &ReportSender) {
-    for (index, stop) in stops.iter().take(seats).cloned().enumerate() {
-        let tell = tell.clone();
+pub(super) fn forward_cancellation(stops: &[CancellationToken], slots: usize, reports: &ReportSender) {
+    for (index, stop) in stops.iter().take(slots).cloned().enumerate() {
+        let reports = reports.clone();
         tokio::spawn(async move {
             tokio::select! {
                 // A send error means that the generation has ended.
-                () = stop.cancelled() => drop(tell.send((index, TurnInput::Cancelled.into())).await),
-                () = tell.closed() => {}
+                () = stop.cancelled() => drop(reports.send((index, TurnInput::Cancelled.into())).await),
+                () = reports.closed() => {}
             }
         });
     }
@@ -40,36 +40,36 @@ pub(super) struct ModelRequestTask {
 
 impl ModelRequestTask {
     /// Waits for a permit, sends the request and spawns one task per stream.
-    pub(super) async fn ask(self, tell: ReportSender) {
-        let lane = tokio::select! {
+    pub(super) async fn run(self, reports: ReportSender) {
+        let permit = tokio::select! {
             biased;
             // The semaphore is never closed; if it were, the request would run without a permit.
-            lane = Arc::clone(&self.request_permits).acquire_owned() => lane.ok().map(Arc::new),
+            permit = Arc::clone(&self.request_permits).acquire_owned() => permit.ok().map(Arc::new),
             () = self.cancel.cancelled() => {
                 for index in self.slots {
-                    let _ = tell.send((index, TurnInput::StreamFailed(ProviderError::Cancelled).into())).await;
+                    let _ = reports.send((index, TurnInput::StreamFailed(ProviderError::Cancelled).into())).await;
                 }
                 return;
             }
         };
         let replies = self.model.stream_several(self.request, self.slots.len());
         for ((index, generation), stop) in self.slots.zip(replies).zip(self.stops) {
-            tokio::spawn(run(index, generation, stop, tell.clone(), lane.clone()));
+            tokio::spawn(run_stream(index, generation, stop, reports.clone(), permit.clone()));
         }
     }
 }
 
 /// Forwards one stream to the driver until the stream ends.
-async fn run(
+async fn run_stream(
     index: usize,
     mut generation: Generation,
     stop: CancellationToken,
-    tell: ReportSender,
-    lane: Option<Arc<OwnedSemaphorePermit>>,
+    reports: ReportSender,
+    permit: Option<Arc<OwnedSemaphorePermit>>,
 ) {
     let started = Instant::now();
     let mut stopped = false;
-    let ended = loop {
+    let outcome = loop {
         let next = tokio::select! {
             next = generation.next() => next,
             () = stop.cancelled(), if !stopped => {
@@ -81,7 +81,7 @@ async fn run(
         };
         match next {
             Some(Ok(StreamEvent::Text(text))) => {
-                if tell.send((index, TurnInput::Text(text).into())).await.is_err() {
+                if reports.send((index, TurnInput::Text(text).into())).await.is_err() {
                     return;
                 }
             }
@@ -95,7 +95,7 @@ async fn run(
             }
         }
     };
-    drop(lane);
+    drop(permit);
     // A send error means that the caller dropped the generation.
-    let _ = tell.send((index, ended.into())).await;
+    let _ = reports.send((index, outcome.into())).await;
 }

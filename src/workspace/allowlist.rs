@@ -44,7 +44,7 @@ impl Allowlist {
     #[must_use]
     pub fn allows_command(&self, command: &str) -> bool {
         let command = command.trim();
-        self.commands.iter().any(|pattern| fits(pattern, command))
+        self.commands.iter().any(|pattern| matches_pattern(pattern, command))
     }
 
     /// Returns true if a file, given by its path from the folder, can change without approval. Files in `.git` always
@@ -57,7 +57,7 @@ impl Allowlist {
 }
 
 /// Options that `*` can match, besides numbers such as `-20`. They select output or tests only.
-const HARMLESS: [&str; 12] = [
+const HARMLESS_OPTIONS: [&str; 12] = [
     "-q",
     "--quiet",
     "--verbose",
@@ -73,7 +73,7 @@ const HARMLESS: [&str; 12] = [
 ];
 
 /// True if a star may match `text` between the literal parts `before` and `after`.
-fn is_plain(before: &str, text: &str, after: &str) -> bool {
+fn star_may_match(before: &str, text: &str, after: &str) -> bool {
     const SHELL: [char; 16] = [';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '\\', '\n', '\r', '\0', '#'];
     if text.is_empty() {
         return true;
@@ -101,7 +101,9 @@ fn is_plain(before: &str, text: &str, after: &str) -> bool {
 /// True if a word is no option, no setting (`NAME=value`), no option file (`@file`), and does not expand to one.
 fn is_harmless(word: &str) -> bool {
     let number = word.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
-    number || HARMLESS.contains(&word) || !word.starts_with(['-', '+', '@', '*', '?', '[']) && !word.contains('=')
+    number
+        || HARMLESS_OPTIONS.contains(&word)
+        || !word.starts_with(['-', '+', '@', '*', '?', '[']) && !word.contains('=')
 }
 
 /// True if every quote in `text` is closed in it.
@@ -115,7 +117,7 @@ fn is_balanced(text: &str) -> bool {
 }
 
 /// True if the pattern matches the whole command.
-fn fits(pattern: &str, command: &str) -> bool {
+fn matches_pattern(pattern: &str, command: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = command.strip_prefix(first) else { return false };
@@ -131,7 +133,7 @@ fn fits(pattern: &str, command: &str) -> bool {
         } else {
             rest.find(part)
         };
-        let Some(at) = at.filter(|at| is_plain(before, &rest[..*at], part)) else { return false };
+        let Some(at) = at.filter(|at| star_may_match(before, &rest[..*at], part)) else { return false };
         before = part;
         rest = &rest[at + part.len()..];
     }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Maximum time of a command.
-const LONGEST: Duration = Duration::from_secs(600);
+const MAX_COMMAND_TIME: Duration = Duration::from_secs(600);
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "run_command",
@@ -54,10 +54,10 @@ pub struct ProcessResult {
     pub text: String,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let CommandParams { command, seconds } = arguments(given)?;
-        Ok(hand.run(command, seconds.map(Duration::from_secs)).await?.text)
+        Ok(files.run(command, seconds.map(Duration::from_secs)).await?.text)
     })
 }
 
@@ -66,44 +66,44 @@ impl AgentFiles {
     pub(super) async fn run(
         self: Arc<Self>,
         command: String,
-        time: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<ProcessResult, ToolError> {
         let command = command.trim().to_owned();
         if command.is_empty() || command.contains('\0') {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "there is no command"));
         }
         if !self.state.settings.allowlist.allows_command(&command) {
-            let (what, detail) = match command.lines().count() {
+            let (summary, details) = match command.lines().count() {
                 1 => (command.clone(), String::new()),
                 count => (format!("a command of {}", lines(count)), command.clone()),
             };
-            self.ask(&TOOL, &command, what, detail).await?;
+            self.ask(&TOOL, &command, summary, details).await?;
         }
-        self.run_agreed(command, time).await
+        self.run_approved(command, timeout).await
     }
 
     /// Runs a command that was approved.
-    pub(super) async fn run_agreed(
+    pub(super) async fn run_approved(
         self: Arc<Self>,
         command: String,
-        time: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<ProcessResult, ToolError> {
-        let time = time.unwrap_or(self.state.settings.timeout).clamp(Duration::from_secs(1), LONGEST);
+        let timeout = timeout.unwrap_or(self.state.settings.timeout).clamp(Duration::from_secs(1), MAX_COMMAND_TIME);
         let waited = Arc::new(());
         let waiting = Arc::downgrade(&waited);
-        let ended = blocking(move || {
+        let outcome = blocking(move || {
             let environment = &self.state.settings.environment;
-            process::run(&command, self.root().path(), environment, time, &waiting)
+            process::run(&command, self.root().path(), environment, timeout, &waiting)
                 .map_err(|error| ToolError::new(ErrorCode::Conflict, format!("the command cannot be run: {error}")))
         });
-        let ended = ended.await?;
+        let outcome = outcome.await?;
         drop(waited);
-        Ok(said(ended, time))
+        Ok(format_result(outcome, timeout))
     }
 }
 
-fn said(ended: CommandOutcome, time: Duration) -> ProcessResult {
-    let (code, mut text) = match ended.end {
+fn format_result(outcome: CommandOutcome, timeout: Duration) -> ProcessResult {
+    let (code, mut text) = match outcome.end {
         ExitReason::Exited { status, left } => {
             let left = if left { " · what it left running was stopped" } else { "" };
             match status.code() {
@@ -111,11 +111,11 @@ fn said(ended: CommandOutcome, time: Duration) -> ProcessResult {
                 None => (None, format!("exit none · {}{left}", signal(status))),
             }
         }
-        ExitReason::TimedOut => (None, format!("exit none · stopped after {} s", time.as_secs())),
+        ExitReason::TimedOut => (None, format!("exit none · stopped after {} s", timeout.as_secs())),
         ExitReason::OutputLimit => (None, "exit none · stopped, it printed too much".to_owned()),
         ExitReason::Cancelled => (None, "exit none · stopped".to_owned()),
     };
-    let output = ended.output.text();
+    let output = outcome.output.text();
     text.push_str(if output.is_empty() { " · no output" } else { "\n" });
     text.push_str(&output);
     ProcessResult { code, text }

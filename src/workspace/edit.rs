@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Maximum occurrences of a passage that an error lists.
-const NAMED: usize = 8;
+const MAX_LISTED_OCCURRENCES: usize = 8;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "edit_file",
@@ -42,16 +42,16 @@ struct EditParams {
     new: String,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
-        let wanted: EditParams = arguments(given)?;
-        let looker = Arc::clone(&hand);
+        let params: EditParams = arguments(given)?;
+        let reader = Arc::clone(&files);
         let edit = blocking(move || {
-            let path = looker.root().canonical(&looker.root().resolve(&wanted.path)?)?;
-            let before = looker.root().content(&path)?;
-            let note = match looker.last_read_hash(&path) {
+            let path = reader.root().canonical(&reader.root().resolve(&params.path)?)?;
+            let before = reader.root().content(&path)?;
+            let note = match reader.last_read_hash(&path) {
                 Some(seen) if seen != before.hash => {
-                    let by = looker.modified_by(&path, &before);
+                    let by = reader.modified_by(&path, &before);
                     format!(" · {} had changed it since you saw it", by.as_deref().unwrap_or("somebody"))
                 }
                 _ => String::new(),
@@ -61,18 +61,18 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
                 let message = format!("{name} is not UTF-8, so it cannot be edited as text");
                 return Err(ToolError::new(ErrorCode::Conflict, message));
             };
-            let (after, line) = replaced(&text, &wanted.old, &wanted.new).map_err(|why| {
+            let (after, line) = replace_once(&text, &params.old, &params.new).map_err(|why| {
                 ToolError::new(ErrorCode::Conflict, format!("{name}: {why}")).hint(reread_hint(&path))
             })?;
             Ok(Edit { path, name, hash: before.hash, before: text, after, line, note })
         })
         .await?;
         let Edit { path, name, hash, before, after, line, note } = edit;
-        if !hand.state.settings.allowlist.allows_file(&path) {
-            hand.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
+        if !files.state.settings.allowlist.allows_file(&path) {
+            files.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
         }
         let counts = (before.lines().count(), after.lines().count());
-        blocking(move || hand.write_if_unchanged(&path, Some(hash), after.as_bytes())).await?;
+        blocking(move || files.write_if_unchanged(&path, Some(hash), after.as_bytes())).await?;
         let length = match counts {
             (before, after) if before == after => String::new(),
             (before, after) => format!(" · {} now, before {before}", super::lines(after)),
@@ -94,7 +94,7 @@ struct Edit {
 
 /// Replaces the only occurrence of `old`. Returns the new text and the line of the edit, or the reason for a refusal.
 /// If all lines of the file end in CR LF, the passages are converted to CR LF, because models write LF.
-fn replaced(text: &str, old: &str, new: &str) -> Result<(String, usize), String> {
+fn replace_once(text: &str, old: &str, new: &str) -> Result<(String, usize), String> {
     if old.is_empty() {
         return Err("old is empty; write_file makes a file".to_owned());
     }
@@ -107,15 +107,16 @@ fn replaced(text: &str, old: &str, new: &str) -> Result<(String, usize), String>
     let line = |at: usize| text[..at].matches('\n').count() + 1;
     // Overlapping occurrences count separately.
     let starts = text.char_indices().map(|(at, _)| at).filter(|at| text[*at..].starts_with(&old));
-    let places: Vec<usize> = starts.take(NAMED + 1).collect();
+    let places: Vec<usize> = starts.take(MAX_LISTED_OCCURRENCES + 1).collect();
     match places.as_slice() {
-        [] => Err(missing(text, &old)),
+        [] => Err(not_found_reason(text, &old)),
         [_] if old == new => Err("old and new are the same".to_owned()),
         [at] => Ok((format!("{}{new}{}", &text[..*at], &text[at + old.len()..]), line(*at))),
         several => {
-            let more = if several.len() > NAMED { " and more" } else { "" };
-            let named: Vec<String> = several.iter().take(NAMED).map(|at| line(*at).to_string()).collect();
-            let count = several.len().min(NAMED);
+            let more = if several.len() > MAX_LISTED_OCCURRENCES { " and more" } else { "" };
+            let named: Vec<String> =
+                several.iter().take(MAX_LISTED_OCCURRENCES).map(|at| line(*at).to_string()).collect();
+            let count = several.len().min(MAX_LISTED_OCCURRENCES);
             let places = named.join(", ");
             Err(format!("old is there {count} times{more}, at lines {places}{more}; give more of what is around it"))
         }
@@ -123,7 +124,7 @@ fn replaced(text: &str, old: &str, new: &str) -> Result<(String, usize), String>
 }
 
 /// Describes why a passage was not found.
-fn missing(text: &str, old: &str) -> String {
+fn not_found_reason(text: &str, old: &str) -> String {
     let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     if bare(text).contains(&bare(old)) {
         return "old is there only with other spaces or line ends; it must match exactly".to_owned();
@@ -142,9 +143,9 @@ mod tests {
 
     #[test]
     fn a_passage_is_replaced_only_where_it_is_the_only_one() {
-        assert_eq!(replaced("a\nb\nc\n", "b", "x\ny"), Ok(("a\nx\ny\nc\n".to_owned(), 2)));
-        assert_eq!(replaced("a\nb\n", "\nb", ""), Ok(("a\n".to_owned(), 1)));
-        let wrong = |text: &str, old: &str, new: &str| replaced(text, old, new).unwrap_err();
+        assert_eq!(replace_once("a\nb\nc\n", "b", "x\ny"), Ok(("a\nx\ny\nc\n".to_owned(), 2)));
+        assert_eq!(replace_once("a\nb\n", "\nb", ""), Ok(("a\n".to_owned(), 1)));
+        let wrong = |text: &str, old: &str, new: &str| replace_once(text, old, new).unwrap_err();
         assert!(wrong("b\nb\n", "b", "x").contains("2 times, at lines 1, 2"));
         assert!(wrong("aaa", "aa", "x").contains("2 times"), "passages that overlap are two");
         assert!(wrong(&"b\n".repeat(20), "b", "x").contains("and more"));
@@ -157,8 +158,8 @@ mod tests {
 
     #[test]
     fn line_ends_of_the_file_are_kept() {
-        assert_eq!(replaced("a\r\nb\r\nc\r\n", "a\nb", "x\ny"), Ok(("x\r\ny\r\nc\r\n".to_owned(), 1)));
-        assert_eq!(replaced("a\r\nb\r\n", "b", "x\ny"), Ok(("a\r\nx\r\ny\r\n".to_owned(), 2)));
-        assert_eq!(replaced("漢\r\n字", "漢\r\n字", "x"), Ok(("x".to_owned(), 1)));
+        assert_eq!(replace_once("a\r\nb\r\nc\r\n", "a\nb", "x\ny"), Ok(("x\r\ny\r\nc\r\n".to_owned(), 1)));
+        assert_eq!(replace_once("a\r\nb\r\n", "b", "x\ny"), Ok(("a\r\nx\r\ny\r\n".to_owned(), 2)));
+        assert_eq!(replace_once("漢\r\n字", "漢\r\n字", "x"), Ok(("x".to_owned(), 1)));
     }
 }

@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 
 /// Name endings and substrings of variables that are treated as secrets.
-const ENDS: [&str; 2] = ["_PAT", "_AUTH"];
-const WORDS: [&str; 13] = [
+const SECRET_ENDINGS: [&str; 2] = ["_PAT", "_AUTH"];
+const SECRET_WORDS: [&str; 13] = [
     "KEY",
     "TOKEN",
     "SECRET",
@@ -20,10 +20,10 @@ const WORDS: [&str; 13] = [
     "JWT",
 ];
 /// Folder variables that are not secrets although their names contain one of [`SECRET_WORDS`].
-const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
+const FOLDER_VARIABLES: [&str; 2] = ["PWD", "OLDPWD"];
 
 /// Variables that every command gets.
-const SET: [(&str, &str); 5] =
+const FIXED_VARIABLES: [(&str, &str); 5] =
     [("TERM", "dumb"), ("NO_COLOR", "1"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
 /// Environment variables of commands. The default holds only the variables that every command gets.
@@ -36,7 +36,7 @@ impl Environment {
     pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>, keys: &[String], passed: &[String]) -> Self {
         let named = |all: &[String], name: &OsStr| all.iter().any(|one| OsStr::new(one) == name);
         let kept = |name: &OsStr, value: &OsStr| {
-            named(passed, name) || !named(keys, name) && !is_key(name) && !has_password(value)
+            named(passed, name) || !named(keys, name) && !is_secret(name) && !has_url_password(value)
         };
         Self(variables.into_iter().filter(|(name, value)| kept(name, value)).collect())
     }
@@ -44,7 +44,7 @@ impl Environment {
     /// Returns all variables; later ones take precedence.
     pub(super) fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         let own = self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
-        own.chain(SET.iter().map(|(name, value)| (OsStr::new(*name), OsStr::new(*value))))
+        own.chain(FIXED_VARIABLES.iter().map(|(name, value)| (OsStr::new(*name), OsStr::new(*value))))
     }
 }
 
@@ -55,14 +55,14 @@ impl std::fmt::Debug for Environment {
     }
 }
 
-fn is_key(name: &OsStr) -> bool {
+fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
-    !FOLDERS.contains(&name.as_str())
-        && (ENDS.iter().any(|end| name.ends_with(end)) || WORDS.iter().any(|word| name.contains(word)))
+    !FOLDER_VARIABLES.contains(&name.as_str())
+        && (SECRET_ENDINGS.iter().any(|end| name.ends_with(end)) || SECRET_WORDS.iter().any(|word| name.contains(word)))
 }
 
 /// True if a value is a URL with a password.
-fn has_password(value: &OsStr) -> bool {
+fn has_url_password(value: &OsStr) -> bool {
     let value = value.to_string_lossy();
     let authority = value.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
     authority.and_then(|authority| authority.rsplit_once('@')).is_some_and(|(user, _)| user.contains(':'))

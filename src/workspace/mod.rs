@@ -128,10 +128,10 @@ impl Workspace {
     /// Returns the tools for one agent; `who` is its name for other agents.
     #[must_use]
     pub fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)> {
-        let hand = self.agent_files(who);
-        let made = TOOLS.iter().map(|tool| {
-            let (run, hand) = (tool.run, Arc::clone(&hand));
-            let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&hand), arguments));
+        let files = self.agent_files(who);
+        let tools = TOOLS.iter().map(|tool| {
+            let (run, files) = (tool.run, Arc::clone(&files));
+            let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&files), arguments));
             let extra = HostTool {
                 name: tool.name.to_owned(),
                 description: tool.description.to_owned(),
@@ -140,7 +140,7 @@ impl Workspace {
             };
             (extra, handler)
         });
-        made.collect()
+        tools.collect()
     }
 
     fn agent_files(&self, who: &str) -> Arc<AgentFiles> {
@@ -210,9 +210,9 @@ impl AgentFiles {
 
     /// Asks the user for approval.
     async fn ask(&self, tool: &WorkspaceTool, subject: &str, what: String, detail: String) -> Result<(), ToolError> {
-        let asking =
+        let request =
             ApprovalRequest { tool: tool.name.to_owned(), subject: subject.to_owned(), summary: what, details: detail };
-        self.state.settings.approval.ask(&asking).await.into_result()
+        self.state.settings.approval.ask(&request).await.into_result()
     }
 
     /// Writes an approved change if the file still has the hash `before`; returns a conflict otherwise.

@@ -12,20 +12,20 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_s
 use super::process::MARKER_VARIABLE;
 
 /// Maximum scans of the process list, and the pause between two. A process may fork during a scan.
-const LOOKS: usize = 100;
-const PAUSE: Duration = Duration::from_millis(1);
+const MAX_SCANS: usize = 100;
+const SCAN_PAUSE: Duration = Duration::from_millis(1);
 
 /// Kills all marked processes outside the group. Returns true if there was one.
 pub(super) fn stop(mark: &str, group: Pid) -> bool {
     let wanted = format!("{MARKER_VARIABLE}={mark}");
     let mut stopped = false;
-    for _ in 0..LOOKS {
-        let seen = look(&wanted, group);
-        if seen == (ProcessEntry { stopped: false, missed: false }) {
+    for _ in 0..MAX_SCANS {
+        let found = scan(&wanted, group);
+        if found == (ProcessEntry { stopped: false, missed: false }) {
             break;
         }
-        stopped |= seen.stopped;
-        std::thread::sleep(PAUSE);
+        stopped |= found.stopped;
+        std::thread::sleep(SCAN_PAUSE);
     }
     stopped
 }
@@ -38,23 +38,23 @@ struct ProcessEntry {
 }
 
 /// Scans all processes, newest first, to catch processes that fork and exit at once.
-fn look(wanted: &str, group: Pid) -> ProcessEntry {
+fn scan(wanted: &str, group: Pid) -> ProcessEntry {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut pids: Vec<i32> = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     pids.sort_unstable_by(|one, other| other.cmp(one));
-    let mut seen = ProcessEntry::default();
+    let mut found = ProcessEntry::default();
     for pid in pids.into_iter().filter_map(Pid::from_raw) {
         match is_marked(pid, wanted) {
             Ok(true) if getpgid(Some(pid)).is_ok_and(|of| of != group) => {
-                seen.stopped = true;
+                found.stopped = true;
                 // A process that has ended needs no kill.
                 let _ = kill(pid, wanted);
             }
-            Err(error) => seen.missed |= error.kind() != io::ErrorKind::PermissionDenied,
+            Err(error) => found.missed |= error.kind() != io::ErrorKind::PermissionDenied,
             Ok(_) => {}
         }
     }
-    seen
+    found
 }
 
 /// An ended process has no environment, and those of other users are not readable.

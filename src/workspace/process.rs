@@ -20,20 +20,20 @@ use std::{
 
 use super::environment::Environment;
 #[cfg(target_os = "linux")]
-use super::orphan_processes::stop as strays;
+use super::orphan_processes::stop as kill_orphans;
 
 /// Environment variable that marks the processes of a command; children inherit it.
 pub(super) const MARKER_VARIABLE: &str = "LOOM_COMMAND";
 
 /// Bytes of output that are kept from its beginning and from its end.
-const HEAD: usize = 3_000;
-const TAIL: usize = 6_000;
+const HEAD_BYTES: usize = 3_000;
+const TAIL_BYTES: usize = 6_000;
 /// Bytes of output after which a command is stopped.
-const FLOOD: u64 = 16 << 20;
+const MAX_OUTPUT_BYTES: u64 = 16 << 20;
 /// Interval of the checks for the end of a command whose output is still open.
-const TICK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Time that other processes may keep the output open after the command ended.
-const GRACE: Duration = Duration::from_millis(300);
+const OUTPUT_GRACE_PERIOD: Duration = Duration::from_millis(300);
 
 /// Reason for the end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,30 +65,30 @@ pub(super) struct CapturedOutput {
 impl CapturedOutput {
     fn push(&mut self, bytes: &[u8]) {
         self.all += bytes.len() as u64;
-        let (head, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
+        let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - self.head.len()));
         self.head.extend_from_slice(head);
         self.tail.extend_from_slice(rest);
-        if self.tail.len() > 2 * TAIL {
-            self.tail.drain(..self.tail.len() - TAIL);
+        if self.tail.len() > 2 * TAIL_BYTES {
+            self.tail.drain(..self.tail.len() - TAIL_BYTES);
         }
     }
 
     /// Returns the output as text, as a terminal would show it. A note marks omitted bytes.
     pub(super) fn text(mut self) -> String {
-        let end = self.tail.len().saturating_sub(TAIL);
+        let end = self.tail.len().saturating_sub(TAIL_BYTES);
         self.tail.drain(..end);
         let left_out = self.all - (self.head.len() + self.tail.len()) as u64;
         if left_out == 0 {
             self.head.append(&mut self.tail);
-            return shown(&self.head);
+            return printable(&self.head);
         }
         let note = format!("… {left_out} bytes are left out here; send the output to a file to read all of it");
-        format!("{}\n{note}\n{}", shown(&self.head), shown(&self.tail))
+        format!("{}\n{note}\n{}", printable(&self.head), printable(&self.tail))
     }
 }
 
 /// Applies carriage returns as a terminal does: the last part of a line remains. Invalid UTF-8 is replaced.
-fn shown(bytes: &[u8]) -> String {
+fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let line = |line: &'_ str| {
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -137,28 +137,28 @@ pub(super) fn run(
         if Instant::now() >= until {
             break Some(ExitReason::TimedOut);
         }
-        match chunks.recv_timeout(TICK) {
+        match chunks.recv_timeout(POLL_INTERVAL) {
             Ok(chunk) => {
                 output.push(&chunk);
-                if output.all > FLOOD {
+                if output.all > MAX_OUTPUT_BYTES {
                     break Some(ExitReason::OutputLimit);
                 }
                 continue;
             }
             Err(RecvTimeoutError::Disconnected) if open => open = false,
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK / 10),
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(POLL_INTERVAL / 10),
             Err(RecvTimeoutError::Timeout) => {}
         }
         if ended.is_none() && has_ended(&mut child).unwrap_or(true) {
             ended = Some(Instant::now());
         }
-        if ended.is_some_and(|at| !open || at.elapsed() >= GRACE) {
+        if ended.is_some_and(|at| !open || at.elapsed() >= OUTPUT_GRACE_PERIOD) {
             break None;
         }
     };
-    let strays = stop(&mut child, &mark);
+    let orphans = stop(&mut child, &mark);
     let status = child.wait()?;
-    Ok(CommandOutcome { end: stopped.unwrap_or(ExitReason::Exited { status, left: open || strays }), output })
+    Ok(CommandOutcome { end: stopped.unwrap_or(ExitReason::Exited { status, left: open || orphans }), output })
 }
 
 #[cfg(unix)]
@@ -196,7 +196,7 @@ fn stop(child: &mut Child, mark: &str) -> bool {
     let Some(group) = pid(child) else { return false };
     // The group may have ended already.
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    strays(mark, group)
+    kill_orphans(mark, group)
 }
 
 #[cfg(not(unix))]
@@ -206,7 +206,7 @@ fn stop(child: &mut Child, _: &str) -> bool {
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn strays(_: &str, _: rustix::process::Pid) -> bool {
+fn kill_orphans(_: &str, _: rustix::process::Pid) -> bool {
     false
 }
 
@@ -229,12 +229,12 @@ mod tests {
         assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("\nline 99999") && text.len() < 10_000);
         assert!(text.contains("bytes are left out here"));
         let mut kept = CapturedOutput::default();
-        kept.push(&[b'x'; HEAD + TAIL]);
-        assert_eq!(kept.text().len(), HEAD + TAIL);
+        kept.push(&[b'x'; HEAD_BYTES + TAIL_BYTES]);
+        assert_eq!(kept.text().len(), HEAD_BYTES + TAIL_BYTES);
     }
 
     #[test]
     fn a_line_is_what_a_terminal_leaves_of_it() {
-        assert_eq!(shown(b"10%\r20%\rdone\nnext\r\n\xff\n\n"), "done\nnext\n\u{fffd}");
+        assert_eq!(printable(b"10%\r20%\rdone\nnext\r\n\xff\n\n"), "done\nnext\n\u{fffd}");
     }
 }

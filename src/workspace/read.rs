@@ -19,11 +19,11 @@ use crate::{
 };
 
 /// Maximum lines of an answer.
-const LINES: usize = 400;
+const MAX_LINES: usize = 400;
 /// Maximum bytes of a line that are shown.
-const WIDTH: usize = 1_000;
+const MAX_LINE_BYTES: usize = 1_000;
 /// Maximum bytes of a file that are scanned.
-const LOOKED_THROUGH: u64 = 256 << 20;
+const MAX_SCANNED_BYTES: u64 = 256 << 20;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "read_file",
@@ -52,28 +52,28 @@ struct ReadParams {
     lines: Option<usize>,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
-        let wanted: ReadParams = arguments(given)?;
-        blocking(move || read(&hand, &wanted)).await
+        let params: ReadParams = arguments(given)?;
+        blocking(move || read(&files, &params)).await
     })
 }
 
-fn read(hand: &AgentFiles, wanted: &ReadParams) -> Answer {
-    let path = hand.root().resolve(&wanted.path)?;
-    let file = hand.root().file(&path)?;
-    let fail = |error: io::Error| hand.root().failure(&path, &error);
+fn read(files: &AgentFiles, params: &ReadParams) -> Answer {
+    let path = files.root().resolve(&params.path)?;
+    let file = files.root().file(&path)?;
+    let fail = |error: io::Error| files.root().failure(&path, &error);
     let size = file.metadata().map_err(fail)?.len();
-    let from = wanted.from.unwrap_or(1).max(1);
-    let most = wanted.lines.unwrap_or(LINES).clamp(1, LINES);
+    let from = params.from.unwrap_or(1).max(1);
+    let most = params.lines.unwrap_or(MAX_LINES).clamp(1, MAX_LINES);
     let (page, by) = if size <= root::MAX_EDIT_BYTES {
-        let content = hand.root().content(&path)?;
-        let real = hand.root().canonical(&path)?;
-        let by = hand.modified_by(&real, &content);
-        hand.record_read(&real, content.hash);
-        (page(Cursor::new(content.bytes), from, most).map_err(fail)?, by)
+        let content = files.root().content(&path)?;
+        let real = files.root().canonical(&path)?;
+        let by = files.modified_by(&real, &content);
+        files.record_read(&real, content.hash);
+        (read_page(Cursor::new(content.bytes), from, most).map_err(fail)?, by)
     } else {
-        (page(BufReader::with_capacity(64 * 1024, file.take(LOOKED_THROUGH)), from, most).map_err(fail)?, None)
+        (read_page(BufReader::with_capacity(64 * 1024, file.take(MAX_SCANNED_BYTES)), from, most).map_err(fail)?, None)
     };
     let name = root::display_path(&path);
     let Some(page) = page else {
@@ -82,10 +82,10 @@ fn read(hand: &AgentFiles, wanted: &ReadParams) -> Answer {
             format!("{name} is binary ({size} bytes); only text can be read"),
         ));
     };
-    let mut text = match (page.all, size > LOOKED_THROUGH) {
+    let mut text = match (page.all, size > MAX_SCANNED_BYTES) {
         (0, _) => format!("{name} is empty"),
         (all, false) => format!("{name} · {}", lines(all)),
-        (all, true) => format!("{name} · {size} bytes, of which the first {LOOKED_THROUGH} have {}", lines(all)),
+        (all, true) => format!("{name} · {size} bytes, of which the first {MAX_SCANNED_BYTES} have {}", lines(all)),
     };
     if let Some(by) = by {
         text.push_str(&format!(" · last changed by {by}"));
@@ -117,7 +117,7 @@ struct FilePage {
 }
 
 /// Reads a page from line `from`; `None` if the file is binary.
-fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
+fn read_page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
     let mut page = FilePage { text: String::new(), shown: 0, next: from, all: 0, lossy: false };
     let mut line = Vec::new();
     loop {
@@ -147,16 +147,16 @@ fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option
 /// end.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
     line.clear();
-    let (mut length, mut begun) = (0, false);
+    let (mut length, mut started) = (0, false);
     loop {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
-            return Ok(begun.then_some(length));
+            return Ok(started.then_some(length));
         }
-        begun = true;
+        started = true;
         let end = memchr::memchr(b'\n', buffer);
         let piece = &buffer[..end.unwrap_or(buffer.len())];
-        line.extend_from_slice(&piece[..piece.len().min(WIDTH.saturating_sub(line.len()))]);
+        line.extend_from_slice(&piece[..piece.len().min(MAX_LINE_BYTES.saturating_sub(line.len()))]);
         length += piece.len();
         let read = piece.len() + usize::from(end.is_some());
         reader.consume(read);

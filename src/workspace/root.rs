@@ -55,7 +55,8 @@ impl SandboxDir {
     /// A path as it was written, from the root; models also write it in full. Where it leads is not looked at yet.
     pub(super) fn resolve(&self, written: &str) -> Result<PathBuf, ToolError> {
         let path = Path::new(written.trim());
-        let path = if path.is_absolute() { path.strip_prefix(&self.path).map_err(|_| outside(written))? } else { path };
+        let path =
+            if path.is_absolute() { path.strip_prefix(&self.path).map_err(|_| outside_error(written))? } else { path };
         // `.` is dropped. `..` stays, because its meaning behind a link is only known to the operating system.
         let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
         Ok(if path.as_os_str().is_empty() { PathBuf::from(".") } else { path })
@@ -99,7 +100,7 @@ impl SandboxDir {
         let mut options = OpenOptions::new();
         options.read(true);
         #[cfg(unix)]
-        cap_std::fs::OpenOptionsExt::custom_flags(&mut options, NO_WAITING);
+        cap_std::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCKING_FLAGS);
         let file = self.dir.open_with(path, &options).map_err(fail)?;
         is_file(path, &file.metadata().map_err(fail)?)?;
         Ok(file)
@@ -133,7 +134,7 @@ impl SandboxDir {
     /// be replaced.
     pub(super) fn replace_file(&self, path: &Path, bytes: &[u8]) -> Result<blake3::Hash, ToolError> {
         let fail = |error: io::Error| self.failure(path, &error);
-        let name = path.file_name().ok_or_else(|| outside(&path.to_string_lossy()))?;
+        let name = path.file_name().ok_or_else(|| outside_error(&path.to_string_lossy()))?;
         let folder = self.parent(path).map_err(fail)?;
         let known = folder.metadata(name).ok();
         if let Some(known) = &known {
@@ -142,19 +143,19 @@ impl SandboxDir {
                 return Err(ToolError::new(ErrorCode::Conflict, format!("{} is write-protected", display_path(path))));
             }
         }
-        let draft = format!(".loom-{:016x}", rand::random::<u64>());
+        let temporary = format!(".loom-{:016x}", rand::random::<u64>());
         let written = (|| {
-            let mut file = folder.open_with(&draft, OpenOptions::new().write(true).create_new(true))?;
+            let mut file = folder.open_with(&temporary, OpenOptions::new().write(true).create_new(true))?;
             if let Some(known) = &known {
                 file.set_permissions(known.permissions())?;
             }
             file.write_all(bytes)?;
             file.sync_all()?;
-            folder.rename(&draft, &folder, name)
+            folder.rename(&temporary, &folder, name)
         })();
         if let Err(error) = written {
             // The temporary file may not exist.
-            let _ = folder.remove_file(&draft);
+            let _ = folder.remove_file(&temporary);
             return Err(fail(error));
         }
         Ok(blake3::hash(bytes))
@@ -185,12 +186,12 @@ impl SandboxDir {
     }
 
     /// Returns similar names in the folder of a path.
-    fn like(&self, path: &Path) -> Vec<String> {
+    fn similar_names(&self, path: &Path) -> Vec<String> {
         let Some(name) = path.file_name() else { return Vec::new() };
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let Ok(entries) = self.dir.read_dir(parent) else { return Vec::new() };
         let names = entries.take(10_000).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let near = nearest(&name.to_string_lossy(), names);
+        let near = nearest_names(&name.to_string_lossy(), names);
         near.into_iter().map(|name| display_path(&parent.join(name))).collect()
     }
 
@@ -201,11 +202,11 @@ impl SandboxDir {
         match error.kind() {
             NotFound => {
                 let failure = ToolError::new(ErrorCode::NotFound, format!("no file {name}"));
-                let like = self.like(path);
-                if like.is_empty() { failure } else { failure.hint(format!("there is {}", like.join(", "))) }
+                let similar = self.similar_names(path);
+                if similar.is_empty() { failure } else { failure.hint(format!("there is {}", similar.join(", "))) }
             }
             // `cap-std` reports an escape without an OS error number; errors of the OS have one.
-            PermissionDenied if error.raw_os_error().is_none() => outside(&path.to_string_lossy()),
+            PermissionDenied if error.raw_os_error().is_none() => outside_error(&path.to_string_lossy()),
             IsADirectory => ToolError::new(ErrorCode::Conflict, format!("{name} is a folder")),
             NotADirectory => ToolError::new(ErrorCode::NotFound, format!("{name} is below a file, not a folder")),
             _ => ToolError::new(ErrorCode::Conflict, format!("{name}: {error}")),
@@ -233,7 +234,7 @@ fn folder_in(folder: &Dir, name: &std::ffi::OsStr) -> io::Result<Dir> {
 /// Flags for opening a pipe without waiting for its other end.
 #[cfg(unix)]
 #[allow(clippy::cast_possible_wrap)] // the bits of a flag, whatever the system counts them as
-const NO_WAITING: i32 = (rustix::fs::OFlags::NONBLOCK.bits() | rustix::fs::OFlags::NOCTTY.bits()) as i32;
+const NONBLOCKING_FLAGS: i32 = (rustix::fs::OFlags::NONBLOCK.bits() | rustix::fs::OFlags::NOCTTY.bits()) as i32;
 
 fn is_file(path: &Path, metadata: &Metadata) -> Result<(), ToolError> {
     if metadata.is_file() {
@@ -244,7 +245,7 @@ fn is_file(path: &Path, metadata: &Metadata) -> Result<(), ToolError> {
 }
 
 /// Returns up to three names with the smallest edit distance, which is at most a third of the length.
-fn nearest(written: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+fn nearest_names(written: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     let written = written.to_lowercase();
     let most = (written.chars().count() / 3).max(1);
     let distance = |name: &String| strsim::osa_distance(&written, &name.to_lowercase());
@@ -255,7 +256,7 @@ fn nearest(written: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-fn outside(written: &str) -> ToolError {
+fn outside_error(written: &str) -> ToolError {
     let message = format!("{} is outside of the workspace", quoted(written));
     ToolError::new(ErrorCode::PermissionDenied, message)
         .hint("paths are from the workspace's folder, such as src/main.rs")

@@ -20,12 +20,12 @@ use crate::{
 };
 
 /// Maximum matching lines in an answer.
-const LINES: usize = 100;
+const MAX_MATCHES: usize = 100;
 /// Maximum characters of a line, and the part of them before the match.
-const WIDTH: usize = 200;
-const BEFORE: usize = 60;
+const MAX_LINE_CHARS: usize = 200;
+const CHARS_BEFORE_MATCH: usize = 60;
 /// Maximum bytes of memory for a line; a file with a longer line is skipped.
-const MEMORY: usize = 8 << 20;
+const MAX_LINE_MEMORY_BYTES: usize = 8 << 20;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "search_text",
@@ -54,50 +54,50 @@ struct SearchParams {
     files: Option<String>,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
-        let wanted: SearchParams = arguments(given)?;
-        let (patience, _waiting) = Deadline::begin();
-        blocking(move || search(&hand, &wanted, &patience)).await
+        let params: SearchParams = arguments(given)?;
+        let (deadline, _waiting) = Deadline::begin();
+        blocking(move || search(&files, &params, &deadline)).await
     })
 }
 
-fn search(hand: &AgentFiles, wanted: &SearchParams, patience: &Deadline) -> Answer {
-    let (matcher, literal) = matcher(&wanted.pattern)?;
-    let start = walk::start(hand.root(), wanted.path.as_deref())?;
-    let found = walk::files(hand.root(), &start, wanted.files.as_deref(), patience)?;
+fn search(files: &AgentFiles, params: &SearchParams, deadline: &Deadline) -> Answer {
+    let (matcher, literal) = matcher(&params.pattern)?;
+    let start = walk::start(files.root(), params.path.as_deref())?;
+    let found = walk::files(files.root(), &start, params.files.as_deref(), deadline)?;
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
         .binary_detection(BinaryDetection::quit(0))
-        .heap_limit(Some(MEMORY))
+        .heap_limit(Some(MAX_LINE_MEMORY_BYTES))
         .build();
-    let (mut hits, mut passed_over) = (FileMatches::default(), 0u64);
-    let (mut looked, mut cut) = (0u64, found.cut);
+    let (mut matches, mut skipped) = (FileMatches::default(), 0u64);
+    let (mut searched, mut incomplete) = (0u64, found.incomplete);
     for path in &found.files {
-        if patience.is_over() {
-            cut = true;
+        if deadline.is_over() {
+            incomplete = true;
             break;
         }
         // Links are not followed. Files that vanished or cannot be read are skipped.
-        let Ok(file) = hand.root().file(path) else { continue };
-        looked += 1;
-        let one = one_file(&mut searcher, &matcher, path, file.into_std(), patience, &mut hits);
-        passed_over += u64::from(one.is_err());
+        let Ok(file) = files.root().file(path) else { continue };
+        searched += 1;
+        let result = search_file(&mut searcher, &matcher, path, file.into_std(), deadline, &mut matches);
+        skipped += u64::from(result.is_err());
     }
-    let mut text = format!("{} in {}", count(hits.lines, "line"), count(hits.files, "file"));
-    text.push_str(&format!(" of {} ({})", looked, walk::display_folder(&start)));
+    let mut text = format!("{} in {}", count(matches.lines, "line"), count(matches.files, "file"));
+    text.push_str(&format!(" of {} ({})", searched, walk::display_folder(&start)));
     if literal {
         text.push_str(" · the pattern is no regular expression, so it was looked for as it stands");
     }
-    text.push_str(&hits.text);
-    let left = hits.lines - hits.shown;
+    text.push_str(&matches.text);
+    let left = matches.lines - matches.shown;
     if left > 0 {
         text.push_str(&format!("\n… {} more; name a path, files by a glob, or a longer pattern", count(left, "line")));
     }
-    if passed_over > 0 {
-        text.push_str(&format!("\n… {} could not be looked through", count(passed_over, "file")));
+    if skipped > 0 {
+        text.push_str(&format!("\n… {} could not be looked through", count(skipped, "file")));
     }
-    if cut {
+    if incomplete {
         text.push_str("\n… not all was looked through: it took too long; name a path");
     }
     Ok(text)
@@ -126,41 +126,42 @@ struct FileMatches {
     files: u64,
 }
 
-fn one_file(
+fn search_file(
     searcher: &mut Searcher,
     matcher: &RegexMatcher,
     path: &Path,
     file: std::fs::File,
-    patience: &Deadline,
-    hits: &mut FileMatches,
+    deadline: &Deadline,
+    matches: &mut FileMatches,
 ) -> io::Result<()> {
     let name = root::display_path(path);
-    let before = hits.lines;
+    let before = matches.lines;
     let searched = searcher.search_file(
         matcher,
         &file,
         Lossy(|number, line| {
-            hits.lines += 1;
-            if hits.shown < LINES as u64 && hits.text.len() < MAX_ANSWER_BYTES {
-                hits.shown += 1;
-                hits.text.push_str(&format!("\n{name}:{number}: {}", around(matcher, line.trim_end())));
+            matches.lines += 1;
+            if matches.shown < MAX_MATCHES as u64 && matches.text.len() < MAX_ANSWER_BYTES {
+                matches.shown += 1;
+                matches.text.push_str(&format!("\n{name}:{number}: {}", excerpt(matcher, line.trim_end())));
             }
-            Ok(!patience.is_over())
+            Ok(!deadline.is_over())
         }),
     );
-    hits.files += u64::from(hits.lines > before);
+    matches.files += u64::from(matches.lines > before);
     searched
 }
 
 /// Returns a line, truncated around its first match.
-fn around(matcher: &RegexMatcher, line: &str) -> String {
-    if line.chars().count() <= WIDTH {
+fn excerpt(matcher: &RegexMatcher, line: &str) -> String {
+    if line.chars().count() <= MAX_LINE_CHARS {
         return line.to_owned();
     }
     let at = matcher.find(line.as_bytes()).ok().flatten().map_or(0, |found| found.start());
     let characters = |text: &str| text.chars().count();
-    let start = line.get(..at).map_or(0, characters).saturating_sub(BEFORE);
-    let shown: String = line.chars().skip(start).take(WIDTH).collect();
-    let (before, after) = (if start > 0 { "…" } else { "" }, if start + WIDTH < characters(line) { "…" } else { "" });
+    let start = line.get(..at).map_or(0, characters).saturating_sub(CHARS_BEFORE_MATCH);
+    let shown: String = line.chars().skip(start).take(MAX_LINE_CHARS).collect();
+    let (before, after) =
+        (if start > 0 { "…" } else { "" }, if start + MAX_LINE_CHARS < characters(line) { "…" } else { "" });
     format!("{before}{shown}{after}")
 }

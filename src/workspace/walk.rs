@@ -15,9 +15,9 @@ use super::root::{self, SandboxDir};
 use crate::arrow::run::{ErrorCode, ToolError};
 
 /// Maximum number of files.
-const FILES: usize = 100_000;
+const MAX_FILES: usize = 100_000;
 /// Maximum time.
-const TIME: Duration = Duration::from_secs(20);
+const MAX_WALK_TIME: Duration = Duration::from_secs(20);
 
 /// Deadline of a walk, which also ends when the caller drops its handle.
 pub(super) struct Deadline {
@@ -29,7 +29,7 @@ impl Deadline {
     /// Starts the time limit. The walk runs while the caller holds the returned handle.
     pub(super) fn begin() -> (Self, Arc<()>) {
         let waiting = Arc::new(());
-        (Self { until: Instant::now() + TIME, waiting: Arc::downgrade(&waiting) }, waiting)
+        (Self { until: Instant::now() + MAX_WALK_TIME, waiting: Arc::downgrade(&waiting) }, waiting)
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -43,7 +43,7 @@ pub(super) struct WalkEntry {
     /// Sorted paths from the root: regular files and links.
     pub(super) files: Vec<PathBuf>,
     /// True if the walk stopped before its end.
-    pub(super) cut: bool,
+    pub(super) incomplete: bool,
 }
 
 /// Returns the files below `start` that match a glob: `*.rs` at any depth, `src/**/*.rs` from the root.
@@ -51,7 +51,7 @@ pub(super) fn files(
     root: &SandboxDir,
     start: &Path,
     glob: Option<&str>,
-    patience: &Deadline,
+    deadline: &Deadline,
 ) -> Result<WalkEntry, ToolError> {
     let mut builder = WalkBuilder::new(root.path().join(start));
     builder.hidden(false).git_global(false).require_git(false).sort_by_file_name(std::cmp::Ord::cmp);
@@ -62,10 +62,10 @@ pub(super) fn files(
         only.add(glob.trim_start_matches("./")).map_err(wrong)?;
         builder.overrides(only.build().map_err(wrong)?);
     }
-    let mut found = WalkEntry::default();
+    let mut walk = WalkEntry::default();
     for entry in builder.build() {
-        if found.files.len() >= FILES || patience.is_over() {
-            found.cut = true;
+        if walk.files.len() >= MAX_FILES || deadline.is_over() {
+            walk.incomplete = true;
             break;
         }
         // Folders that cannot be read are skipped.
@@ -74,10 +74,10 @@ pub(super) fn files(
         if let Ok(path) = entry.path().strip_prefix(root.path())
             && listed
         {
-            found.files.push(path.to_owned());
+            walk.files.push(path.to_owned());
         }
     }
-    Ok(found)
+    Ok(walk)
 }
 
 /// Resolves the folder or file at which a search starts.

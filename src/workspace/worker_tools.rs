@@ -23,11 +23,11 @@ impl WorkerTools for Workspace {
         command: &'a str,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
-        let hand = self.agent_files("a check");
+        let files = self.agent_files("a check");
         Box::pin(async move {
             let ran = tokio::select! {
                 // Dropping the future stops the command.
-                ran = hand.run(command.to_owned(), None) => ran?,
+                ran = files.run(command.to_owned(), None) => ran?,
                 () = cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
             };
             Ok(CheckResult { passed: ran.code == Some(0), output: ran.text })
@@ -36,7 +36,7 @@ impl WorkerTools for Workspace {
 
     fn changed(&self, who: &[String]) -> Vec<String> {
         let changed = Workspace::changed(self).into_iter().filter(|changed| who.contains(&changed.by));
-        let said = |created: bool| if created { "created" } else { "modified" };
-        changed.map(|changed| format!("{} ({})", changed.path.display(), said(changed.created))).collect()
+        let kind = |created: bool| if created { "created" } else { "modified" };
+        changed.map(|changed| format!("{} ({})", changed.path.display(), kind(changed.created))).collect()
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Context lines of a diff.
-const AROUND: usize = 3;
+const DIFF_CONTEXT_LINES: usize = 3;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "write_file",
@@ -42,18 +42,18 @@ struct WriteParams {
     content: String,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let WriteParams { path, content } = arguments(given)?;
-        let written = hand.root().resolve(&path)?;
-        let (looker, content) = (Arc::clone(&hand), Arc::new(content));
+        let written = files.root().resolve(&path)?;
+        let (reader, content) = (Arc::clone(&files), Arc::new(content));
         let (path, before) = blocking(move || {
-            let path = looker.root().canonical(&written)?;
-            let before = looker.root().content_if_any(&path)?;
+            let path = reader.root().canonical(&written)?;
+            let before = reader.root().content_if_any(&path)?;
             match &before {
-                Some(now) if looker.last_read_hash(&path) != Some(now.hash) => {
+                Some(now) if reader.last_read_hash(&path) != Some(now.hash) => {
                     let name = root::display_path(&path);
-                    let why = match (looker.last_read_hash(&path), looker.modified_by(&path, now)) {
+                    let why = match (reader.last_read_hash(&path), reader.modified_by(&path, now)) {
                         (None, None) => format!("{name} is there, and you have not read it"),
                         (None, Some(by)) => format!("{name} is there, written by {by}, and you have not read it"),
                         (Some(_), by) => {
@@ -71,14 +71,14 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
             return Ok(format!("{name} says that already; nothing was written"));
         }
         let old = before.as_ref().map(|now| String::from_utf8_lossy(&now.bytes).into_owned());
-        if !hand.state.settings.allowlist.allows_file(&path) {
+        if !files.state.settings.allowlist.allows_file(&path) {
             let verb = if old.is_some() { "overwrite" } else { "create" };
             let what = format!("{verb} {name} ({})", lines(content.lines().count()));
-            hand.ask(&TOOL, &name, what, diff(old.as_deref().unwrap_or_default(), &content)).await?;
+            files.ask(&TOOL, &name, what, diff(old.as_deref().unwrap_or_default(), &content)).await?;
         }
         let count = lines(content.lines().count());
         let hash = before.map(|now| now.hash);
-        blocking(move || hand.write_if_unchanged(&path, hash, content.as_bytes())).await?;
+        blocking(move || files.write_if_unchanged(&path, hash, content.as_bytes())).await?;
         Ok(match old {
             None => format!("created {name} · {count}"),
             Some(old) => format!("overwrote {name} · {count}, before {}", old.lines().count()),
@@ -88,5 +88,5 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
 
 /// Formats a change as a unified diff.
 pub(super) fn diff(old: &str, new: &str) -> String {
-    TextDiff::from_lines(old, new).unified_diff().context_radius(AROUND).to_string()
+    TextDiff::from_lines(old, new).unified_diff().context_radius(DIFF_CONTEXT_LINES).to_string()
 }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Nodes per read.
-const PAGE: u32 = 512;
+const PAGE_NODES: u32 = 512;
 
 /// Counts of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -105,7 +105,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
     }
     let mut after = 0;
     loop {
-        let page = snapshot.nodes_after(id, after, PAGE)?;
+        let page = snapshot.nodes_after(id, after, PAGE_NODES)?;
         let Some(last) = page.last() else { break };
         after = last.seq;
         for node in page {
@@ -120,7 +120,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
     }
     let mut after = 0;
     loop {
-        let page = snapshot.nodes_after(id, after, PAGE)?;
+        let page = snapshot.nodes_after(id, after, PAGE_NODES)?;
         let Some(last) = page.last() else { break };
         after = last.seq;
         for node in page.iter().filter(|n| n.state.links > 0) {

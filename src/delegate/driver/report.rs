@@ -19,31 +19,31 @@ impl DelegationDriver {
         let snapshot = self.loom.snapshot()?;
         let filter = GenerationFilter { session: Some(self.session), ..GenerationFilter::default() };
         let took = stats(&*snapshot, &filter)?.all;
-        let subtasks = match &self.machine {
-            Some(machine) => {
-                let line = |(at, task)| self.line(machine, at, task);
-                machine.tasks().iter().enumerate().map(line).collect::<Result<_, _>>()?
+        let subtasks = match &self.delegation_state {
+            Some(delegation) => {
+                let line = |(at, task)| self.subtask_report(delegation, at, task);
+                delegation.tasks().iter().enumerate().map(line).collect::<Result<_, _>>()?
             }
             None => Vec::new(),
         };
-        let state = match (&self.machine, self.events.last()) {
-            (Some(machine), _) if machine.is_complete() => DelegationStatus::Completed,
+        let state = match (&self.delegation_state, self.events.last()) {
+            (Some(delegation), _) if delegation.is_complete() => DelegationStatus::Completed,
             (_, Some(DelegationEvent::Ended)) => DelegationStatus::Incomplete,
             (_, Some(DelegationEvent::Stopped)) => DelegationStatus::Stopped,
-            _ if self.work.cancel.is_cancelled() => DelegationStatus::Stopped,
+            _ if self.run_context.cancel.is_cancelled() => DelegationStatus::Stopped,
             _ => DelegationStatus::Open,
         };
-        let who: Vec<String> = (0..subtasks.len()).map(|task| self.who(task)).collect();
+        let who: Vec<String> = (0..subtasks.len()).map(|task| self.worker_name(task)).collect();
         let mut shared: Vec<String> = self.shared.values().flatten().cloned().collect();
         shared.sort_unstable();
         shared.dedup();
         Ok(DelegationReport {
             delegation: self.head.id,
             local: self.head.local.clone(),
-            goal: self.task.goal.clone(),
+            goal: self.goal.goal.clone(),
             state,
             subtasks,
-            files: self.crew.worker_tools.changed(&who),
+            files: self.config.worker_tools.changed(&who),
             shared,
             generations: took.generations,
             prompt: took.prompt,
@@ -52,13 +52,18 @@ impl DelegationDriver {
         })
     }
 
-    fn line(&self, machine: &DelegationState, at: usize, task: &SubtaskState) -> Result<SubtaskReport, ToolError> {
-        let subtask = &machine.plan().subtasks()[at];
+    fn subtask_report(
+        &self,
+        delegation: &DelegationState,
+        at: usize,
+        task: &SubtaskState,
+    ) -> Result<SubtaskReport, ToolError> {
+        let subtask = &delegation.plan().subtasks()[at];
         let mark = match &task.standing {
             TaskStatus::Verified(_) => SubtaskStatus::Verified,
             TaskStatus::Failed(why) => SubtaskStatus::Failed { why: self.why(task, why.as_deref())? },
             TaskStatus::Skipped(needs) => {
-                SubtaskStatus::Skipped { needs: machine.plan().subtasks()[*needs].title.clone() }
+                SubtaskStatus::Skipped { needs: delegation.plan().subtasks()[*needs].title.clone() }
             }
             TaskStatus::Waiting | TaskStatus::Working | TaskStatus::Verifying(_) => SubtaskStatus::Open,
         };
@@ -73,10 +78,10 @@ impl DelegationDriver {
         })
     }
 
-    fn why(&self, task: &SubtaskState, said: Option<&str>) -> Result<String, ToolError> {
-        Ok(match (said.or(task.last_error.as_deref()), task.verdict) {
-            (Some(said), _) => said.to_owned(),
-            (None, Some(verdict)) => judge::reason(&self.loom.node(verdict)?),
+    fn why(&self, task: &SubtaskState, why: Option<&str>) -> Result<String, ToolError> {
+        Ok(match (why.or(task.last_error.as_deref()), task.verdict) {
+            (Some(why), _) => why.to_owned(),
+            (None, Some(verdict)) => judge::verdict_reason(&self.loom.node(verdict)?),
             (None, None) => String::new(),
         })
     }

@@ -42,7 +42,7 @@ fn what_is_no_plan_is_said_so() {
     assert_eq!(wrong("{\"steps\": []}"), "the JSON has no list \"subtasks\"");
     assert_eq!(wrong("{\"subtasks\": [{\"id\": \"a\"}]}"), "subtask 1 is not as it must be: missing field `title`");
     assert_eq!(wrong("{\"subtasks\": [1]}").split(':').next(), Some("subtask 1 is not as it must be"));
-    let huge = format!("{{\"subtasks\": [\"{}\"]}}", "x".repeat(LONGEST));
+    let huge = format!("{{\"subtasks\": [\"{}\"]}}", "x".repeat(MAX_PLAN_BYTES));
     assert!(wrong(&huge).ends_with("and 1048576 is the most"));
     let many: Vec<Subtask> = (0..101).map(|n| subtask(&n.to_string(), &[])).collect();
     assert_eq!(Plan::new(many, &NONE).unwrap_err().to_string(), "the plan has 101 subtasks, and 100 is the most");
