@@ -1,4 +1,4 @@
-//! `loom chat` by the real program: at a real pseudo-terminal and through pipes, with a real server on loopback.
+//! Tests of `loom chat` as a process: in a pseudo-terminal and through pipes, with a server on loopback.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -19,7 +19,7 @@ fn hanging(words: &str) -> Vec<Step> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_talks_at_a_terminal_with_a_model_that_acts() {
+async fn a_user_chats_in_a_terminal_with_a_model_that_runs_commands() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
     let server = Server::start([
@@ -46,14 +46,14 @@ async fn a_person_talks_at_a_terminal_with_a_model_that_acts() {
     let shown = terminal.text();
     assert!(!shown.contains("So it is."), "what was said without the answers is not shown: {shown}");
     assert!(!shown.contains("\u{1b}[31m"), "content is no control code: {shown:?}");
-    // A command of one's own, and a turn that is stopped.
+    // A user's command, and a turn that is stopped.
     terminal.keys("→ tree\r");
     terminal.wait("(you are here)", 1);
     terminal.keys("And then?\r");
     terminal.wait("Half a ", 1);
     terminal.keys("\u{3}");
     terminal.wait("cancelled", 1);
-    // The program goes on until its input ends.
+    // The program runs until its input ends.
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
 
@@ -70,7 +70,7 @@ async fn a_person_talks_at_a_terminal_with_a_model_that_acts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_talks_through_pipes_and_hears_events() {
+async fn a_script_chats_through_pipes_and_reads_events() {
     let home = Home::new();
     home.start("Who is Marie?");
     let server =
@@ -108,7 +108,7 @@ async fn one_message_is_one_turn_and_a_failure_is_an_exit_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn continuing_by_one_who_sees_the_tree_is_a_turn() {
+async fn continuing_with_an_aware_agent_is_a_turn() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
     let server = Server::start([
@@ -125,7 +125,7 @@ async fn continuing_by_one_who_sees_the_tree_is_a_turn() {
     assert!(home.ok(&["tree"]).contains("★ here"));
 }
 
-/// What the last answers in a request say.
+/// Returns the last results in a request.
 #[cfg(feature = "workspace")]
 fn last_message(server: &Server, request: usize) -> String {
     let messages = server.requests()[request].body["messages"].clone();
@@ -134,7 +134,7 @@ fn last_message(server: &Server, request: usize) -> String {
 
 #[cfg(feature = "workspace")]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_is_asked_at_the_terminal_before_a_file_changes() {
+async fn the_terminal_asks_before_a_file_changes() {
     let home = Home::new();
     home.start("A small project.");
     let write = |name: &str| good(&format!("I write it.\n→ write_file path:\"{name}\" <<<\none\u{1b}[2J\n>>>"));
@@ -165,7 +165,7 @@ async fn a_person_is_asked_at_the_terminal_before_a_file_changes() {
     terminal.wait("Allow it?", 2);
     terminal.keys("not that one\r");
     terminal.wait("Refused.", 1);
-    // A question that is withdrawn is no longer waited for, and takes no line that is typed later.
+    // A withdrawn question does not consume the next typed line.
     terminal.keys("Write c.\r");
     terminal.wait("Allow it?", 3);
     terminal.keys("\u{3}");
@@ -183,7 +183,7 @@ async fn a_person_is_asked_at_the_terminal_before_a_file_changes() {
 
 #[cfg(feature = "workspace")]
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nobody_can_be_asked_only_what_is_allowed_is_done() {
+async fn without_a_terminal_only_allowed_actions_run() {
     let home = Home::new();
     home.start("A small project.");
     let both = "→ write_file path:\"src/a.txt\" content:\"a\"\n→ write_file path:\"b.txt\" content:\"b\"";
@@ -199,10 +199,10 @@ async fn where_nobody_can_be_asked_only_what_is_allowed_is_done() {
     assert!(said.contains("one continuation of an agent that acts"), "{said}");
 }
 
-/// How a text with a line that writes the file `PWN` comes in, and whether that line runs.
+/// Entry point of a text with a line that would write the file `PWN`, and whether that line runs.
 #[cfg(feature = "workspace")]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_runs_unasked_is_one_typed_line_and_what_a_pattern_allows() {
+async fn only_typed_single_lines_and_allowed_commands_run_without_approval() {
     enum By {
         Typed,
         Pasted,
@@ -214,7 +214,7 @@ async fn what_runs_unasked_is_one_typed_line_and_what_a_pattern_allows() {
     let log = format!("Please summarise this log:\n\nline one\n{LINE}\nline three");
     let two = format!("{LINE}\n{LINE}");
     let (allowed, none): (&[&str], &[&str]) = (&["--allow", "touch *"], &[]);
-    // Entry point, text, options, whether the file is there, whether the text is a message.
+    // Entry point, text, options, whether the file exists, whether the text is a message.
     let table = [
         (By::Typed, LINE, none, true, false),
         (By::Pasted, two.as_str(), none, false, false),
@@ -264,7 +264,7 @@ async fn what_runs_unasked_is_one_typed_line_and_what_a_pattern_allows() {
         assert_eq!(home.file("PWN").exists(), runs, "row {at}");
         assert_eq!(server.requests().len() > 1, said, "row {at}");
     }
-    // Without tools for the folder nothing of it runs, also by the verbs that take lines.
+    // Without workspace tools nothing of it runs, including commands that take lines.
     let home = Home::new();
     home.start("A small project.");
     home.run(&["do", LINE]);
@@ -278,7 +278,7 @@ fn path_of(server: &Server, request: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sessions_are_listed_gone_on_with_and_picked() {
+async fn sessions_are_listed_resumed_and_picked() {
     let home = Home::new();
     let server = Server::start([models(&[("m", "somebody")]), good("One.")]).await;
     let list = || models(&[("m", "somebody")]);
@@ -300,7 +300,7 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
     let text = home.ok(&["sessions"]);
     assert!(text.contains("2 turns · collaborator") && text.contains("The first words."), "{text}");
 
-    // The newest, with what to say; then one by a part of its id; then, through a pipe, the newest again: that one.
+    // Resumes the newest session with a message, one by a part of its id, and through a pipe the newest again.
     server.then([list(), good("Three.")]);
     assert!(home.ok(&["resume", "--newest", "And then?", "-m", &model]).contains("Three."));
     assert!(path_of(&server, 5).contains("The second words.") && !path_of(&server, 5).contains("The first words."));
@@ -315,7 +315,7 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
     }
 
     assert!(home.ok(&["recall", "--turns", "900-800"]).contains("no turns 900 to 800: this session has"));
-    // What the person said to the agent are turns of the agent's session, and the newest here is that.
+    // The user's messages to the agent belong to the agent's session, which is the newest here.
     assert!(home.ok(&["recall", "--turns", "1-1"]).contains("The first words."));
     let other = spoken[0]["id"].as_str().unwrap();
     assert!(home.ok(&["recall", "--session", other, "--turns", "1-1", "--by", "human"]).contains("The second words."));
@@ -327,7 +327,7 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
     let summary = home.ok(&["recall", "--summary"]);
     assert!(summary.contains("Summary of this session:") && summary.contains("state:"), "{summary}");
 
-    // At a terminal the person picks: q leaves it, a number that is none is asked for again, and 2 is taken.
+    // In a terminal the user picks: q cancels, an invalid number is asked again, 2 resumes.
     let mut terminal = Terminal::start(&home, &["resume", "-m", &model]);
     terminal.wait("which? 1-", 1);
     terminal.keys("q\r");

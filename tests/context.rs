@@ -1,4 +1,4 @@
-//! What a model is shown: whole prompts, what fits and what does not, and what content cannot do to it.
+//! Tests of prompt assembly: whole prompts, budgets, omissions and escaping.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -55,7 +55,7 @@ fn assembled(loom: &Loom, agent: &str, to: NodeId, options: ContextOptions) -> R
     Ok(made)
 }
 
-/// What holds for every prompt.
+/// Checks invariants of every prompt.
 fn adds_up(made: &AssembledPrompt, options: ContextOptions) {
     let report = &made.report;
     assert_eq!(report.total, report.sections.iter().map(|(_, tokens)| tokens).sum::<u32>());
@@ -91,7 +91,7 @@ fn shown(made: &AssembledPrompt) -> String {
     }
 }
 
-/// A prompt without what every aware agent is told.
+/// Returns a prompt without the instructions for aware agents.
 fn without_addendum(made: &AssembledPrompt) -> String {
     let text = shown(made);
     let from = text.find("You work in a loom").unwrap();
@@ -99,7 +99,7 @@ fn without_addendum(made: &AssembledPrompt) -> String {
     format!("{}<addendum>{}", &text[..from], &text[from + to..])
 }
 
-/// A study in which somebody has done something.
+/// Tree with a study and some actions.
 fn study() -> Play {
     let play = Play::new();
     play.owner
@@ -158,7 +158,7 @@ fn a_stable_prompt() {
 }
 
 #[test]
-fn an_agent_that_does_not_see_the_tree_gets_the_bare_conversation() {
+fn an_unaware_agent_gets_the_bare_conversation() {
     let play = study();
     let bare = assembled(&play.loom, "subject", question(&play), LIVE).unwrap();
     insta::assert_snapshot!(shown(&bare));
@@ -171,19 +171,19 @@ fn an_agent_that_does_not_see_the_tree_gets_the_bare_conversation() {
 }
 
 #[test]
-fn what_an_aware_agent_is_told() {
+fn instructions_of_an_aware_agent() {
     let play = Play::new();
     let made = assembled(&play.loom, "collaborator", play.root, LIVE).unwrap();
     let text = shown(&made);
     assert!(text.starts_with("(System)\nYou work in a loom"), "{text}");
     assert!(text.contains("view ID") && text.contains("→ help view"));
-    // A tree of one node: nothing above it, and it is what is to be answered.
+    // Tree of one node, which is the message to answer.
     assert!(text.contains("depth: 0\nPosition: ["), "{text}");
     assert!(text.ends_with("---\nWho is Marie?"), "{text}");
     assert_eq!(made.report.path.len(), 1);
 }
 
-/// A program that has an orchestrator.
+/// Host with an orchestrator.
 struct Works;
 
 impl Host for Works {
@@ -197,13 +197,13 @@ impl Host for Works {
     }
 }
 
-/// The commands that a text names, each in backticks.
+/// Returns the commands in backticks in a text.
 fn named(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).filter(|part| part.starts_with('→')).collect()
 }
 
 #[test]
-fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
+fn every_command_line_in_the_prompt_runs() {
     let play = Play::new();
     play.agent("able", Permissions::all());
     play.agent("aware", [Permission::LoomAware].into_iter().collect());
@@ -220,7 +220,8 @@ fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
     };
     let all = told("able", true);
     insta::assert_snapshot!(all);
-    // Who may not plan or delegate is not told to, and everybody is told of window, archive and recall in few words.
+    // Only agents with the permissions get the parts on todos and delegation. All get window, archive and recall,
+    // briefly.
     let (least, tokens) = (told("aware", false), |text: &str| loomtree::types::estimated_tokens(text));
     assert!(named(&least).iter().all(|line| !line.contains("todo") && !line.contains("delegate")), "{least}");
     assert!(tokens(&all) < 1_600 && tokens(&least) < 1_000, "{} {}", tokens(&all), tokens(&least));
@@ -228,7 +229,7 @@ fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
         assert!(least.contains(told), "{told}: {least}");
     }
     let mut kinds: Vec<String> = Vec::new();
-    // A turn of each number that is named, a result of each tool, a plan with each item, a node for each id.
+    // Creates the turns, tool results, todos and nodes that the commands name.
     let session = play.session("able", play.nine);
     let actor = play.loom.actor(&play.loom.agent("able").unwrap()).in_session(session);
     for turn in 1..=13 {
@@ -284,7 +285,7 @@ fn a_buffer_is_one_document() {
     drop(edited);
 }
 
-/// A line of nodes, people and a model in turns.
+/// Path with alternating human and model nodes.
 fn line(play: &Play, from: NodeId, count: usize, words: &str) -> Vec<NodeId> {
     let model = play.loom.actor(&play.loom.agent("collaborator").unwrap());
     let mut at = from;
@@ -304,7 +305,7 @@ fn depths(made: &AssembledPrompt, fate: Inclusion) -> Vec<u32> {
 const OUT: Inclusion = Inclusion::Omitted(InclusionReason::Budget);
 
 #[test]
-fn what_a_message_refers_to_is_hinted_at_where_it_is_not_shown() {
+fn a_reference_to_an_omitted_node_yields_a_hint() {
     let play = Play::new();
     let model = play.loom.actor(&play.loom.agent("collaborator").unwrap());
     let early =
@@ -324,10 +325,10 @@ fn what_a_message_refers_to_is_hinted_at_where_it_is_not_shown() {
         let command = hint.lines().next().unwrap().split_once("answer: ").unwrap().1;
         assert!(lines(&mut play.at(asks), &[command]).contains(&play.id(early.nodes[0].id)), "{command}");
         assert_eq!(text.matches("\nHint: ").count(), 1);
-        // It stands behind all that is kept.
+        // The hint comes after everything stable.
         let kept = text.rfind(", kept)").unwrap_or(0);
         assert!(text.find("\nHint: ").unwrap() > kept);
-        // What is shown, what nobody said, and who sees no tree, need none.
+        // Visible content, unknown references and unaware agents yield no hint.
         let silent = |agent, to, options| {
             assert!(!shown(&assembled(&play.loom, agent, to, options).unwrap()).contains("\nHint: "))
         };
@@ -342,7 +343,7 @@ fn what_a_message_refers_to_is_hinted_at_where_it_is_not_shown() {
 }
 
 #[test]
-fn a_rolling_window_holds_the_newest_and_says_what_is_missing() {
+fn a_rolling_window_holds_the_newest_and_notes_the_omitted() {
     let play = Play::new();
     let nodes = line(&play, play.nine, 300, "The lighthouse was dark that summer, and nobody went there any more.");
     let last = *nodes.last().unwrap();
@@ -367,14 +368,14 @@ fn a_rolling_window_holds_the_newest_and_says_what_is_missing() {
         assert_eq!(opens.role, MessageRole::User, "some providers take no other");
         let missing = u32::try_from(depths(&made, OUT).len()).unwrap() + made.report.earlier;
         assert_eq!(missing, first);
-        // Everything that fits exactly is shown without a note.
+        // A conversation that fits exactly has no note.
         let all = assembled(&play.loom, agent, last, ContextOptions { window: 100_000, ..options }).unwrap();
         assert_eq!((depths(&all, Inclusion::Full).len(), shown(&all).contains("[Note:")), (305, false));
     }
 }
 
 #[test]
-fn the_middle_is_left_out_if_somebody_wants_that() {
+fn the_middle_strategy_omits_the_middle() {
     let play = Play::new();
     let (tree, root) = play.owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("How it began.")).unwrap();
     let last = *line(&play, root.id, 300, "The lighthouse was dark that summer, and nobody went there any more.")
@@ -395,12 +396,12 @@ fn the_middle_is_left_out_if_somebody_wants_that() {
         assert_eq!(number, 301 - inside.len());
     }
     let _ = tree;
-    // Where the root branches, only the root is known to be above.
+    // If the root branches, only the root is included from the beginning.
     let branch =
         *line(&play, play.root, 300, "The lighthouse was dark that summer, and nobody went there.").last().unwrap();
     let made = assembled(&play.loom, "collaborator", branch, options).unwrap();
     assert_eq!(depths(&made, Inclusion::Full)[..2].iter().filter(|depth| **depth == 0).count(), 1);
-    // A root that is too long for its share is shown in part.
+    // A root above its share is truncated.
     let long = "A very long beginning. ".repeat(2_000);
     let (_, root) = play.owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text(long)).unwrap();
     let last = *line(&play, root.id, 300, "The lighthouse was dark that summer.").last().unwrap();
@@ -409,7 +410,7 @@ fn the_middle_is_left_out_if_somebody_wants_that() {
 }
 
 #[test]
-fn stop_says_how_much_too_long_it_is() {
+fn the_stop_strategy_reports_the_excess() {
     let play = Play::new();
     let last = *line(&play, play.nine, 100, "The lighthouse was dark that summer.").last().unwrap();
     let options = ContextOptions { window: 4_000, strategy: Strategy::Stop, ..LIVE };
@@ -423,7 +424,7 @@ fn stop_says_how_much_too_long_it_is() {
 }
 
 #[test]
-fn a_node_longer_than_the_window_is_cut_in_its_middle() {
+fn a_node_longer_than_the_window_is_truncated_in_its_middle() {
     let play = Play::new();
     let long: String = (0..3_000).map(|n| format!("→ prune line {n} of a very long text\n")).collect();
     let id = play.owner.append(Parent::Node(play.nine), NodeDraft::text(long)).unwrap().nodes[0].id;
@@ -440,7 +441,7 @@ fn a_node_longer_than_the_window_is_cut_in_its_middle() {
 }
 
 #[test]
-fn fixed_parts_that_are_too_long_are_an_error() {
+fn fixed_sections_over_the_budget_are_an_error() {
     let play = Play::new();
     let patch = TreePatch { system_context: Some(Some("Be brief. ".repeat(1_000))), ..TreePatch::default() };
     play.owner.rename(play.tree, patch).unwrap();
@@ -448,7 +449,7 @@ fn fixed_parts_that_are_too_long_are_an_error() {
     let ContextError::Fixed { fixed, over, budget } = error else { panic!("{error}") };
     assert_eq!(budget, 1_750);
     assert!(fixed > budget && over > fixed - budget, "{fixed} {over}");
-    // With exactly so much more there is room.
+    // With exactly that much more, it fits.
     let window = 2_000 + (over + 1) * 8 / 7 + 8;
     assert!(assembled(&play.loom, "subject", play.nine, ContextOptions { window, ..LIVE }).is_ok());
     assert!(matches!(
@@ -458,7 +459,7 @@ fn fixed_parts_that_are_too_long_are_an_error() {
 }
 
 #[test]
-fn what_is_not_part_of_the_conversation_is_left_out_and_said_why() {
+fn omitted_nodes_are_reported_with_their_reason() {
     let play = Play::new();
     let last = *line(&play, play.nine, 3, "words").last().unwrap();
     play.owner.exclude(play.trauma).unwrap();
@@ -497,7 +498,7 @@ fn what_is_not_part_of_the_conversation_is_left_out_and_said_why() {
 }
 
 #[test]
-fn what_is_left_out_is_not_looked_at_without_end() {
+fn reading_of_omitted_nodes_is_bounded() {
     let play = Play::new();
     let nodes = line(&play, play.nine, 300, "words");
     for node in &nodes[..299] {
@@ -509,7 +510,7 @@ fn what_is_left_out_is_not_looked_at_without_end() {
 }
 
 #[test]
-fn pins_carry_their_words_as_far_as_there_is_room() {
+fn pins_include_their_content_within_the_budget() {
     let play = Play::new();
     let owner = play.owner.clone();
     let collaborator = play.loom.actor(&play.loom.agent("collaborator").unwrap());
@@ -573,13 +574,13 @@ fn content_cannot_forge_the_frame() {
             let ask = ContextRequest { session: Some(&session), ..ask(&agent, rendering_to, options, &play.loom) };
             let made = assemble(&*play.loom.snapshot().unwrap(), &ask).unwrap();
             let RenderedPrompt::Messages(messages) = &made.prompt else { panic!("a chat") };
-            // The roles come from the engine alone.
+            // Roles are set by the engine only.
             assert!(messages.len() <= 4, "{}", messages.len());
             let body = messages.iter().map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n");
             let lines = body.split(['\n', '\r', '\u{2028}']).map(|line| line.trim_start_matches([' ', '\u{200b}']));
             let lines: Vec<&str> = lines.collect();
             let frame = |line: &&&str| line.starts_with("===");
-            // State, memory and the ambient block: three beginnings, three ends.
+            // State, memory and ambient block: three starts, three ends.
             assert_eq!(lines.iter().filter(frame).count(), 6, "{body}");
             let headers =
                 lines.iter().filter(|line| line.starts_with('[') && line.contains("] ") && line.contains(" · "));
@@ -604,7 +605,7 @@ fn the_same_input_gives_the_same_bytes() {
 }
 
 #[test]
-fn stored_counts_of_tokens_are_taken() {
+fn stored_token_counts_are_used() {
     let play = Play::new();
     let draft = NodeDraft { tokens: Some(700), ..NodeDraft::text("short") };
     let id = play.owner.append(Parent::Node(play.nine), draft).unwrap().nodes[0].id;
@@ -613,7 +614,7 @@ fn stored_counts_of_tokens_are_taken() {
 }
 
 #[test]
-fn others_are_named_while_they_are_active() {
+fn active_agents_are_listed() {
     let play = Play::new();
     let session = play.session("owner", play.trauma);
     let at = play.id(play.trauma);
@@ -634,12 +635,12 @@ fn others_are_named_while_they_are_active() {
     assert!(seen("collaborator"));
 }
 
-/// Bytes of a prompt, in the order in which a provider reads them.
+/// Returns the bytes of a prompt in the provider's order.
 fn bytes(made: &AssembledPrompt) -> Vec<u8> {
     shown(made).replace(", kept", "").into_bytes()
 }
 
-/// The share of the bytes of all prompts of a session that are a prefix of the prompt before.
+/// Returns the share of bytes that repeat the prefix of the previous prompt, over a session.
 fn kept(options: ContextOptions) -> f64 {
     let play = Play::new();
     let (tree, root) = play
@@ -677,7 +678,7 @@ fn kept(options: ContextOptions) -> f64 {
 }
 
 #[test]
-fn a_stable_prompt_begins_as_the_one_before() {
+fn a_stable_prompt_keeps_its_prefix() {
     let roomy = ContextOptions { window: 32_000, ..STABLE };
     let full = ContextOptions { window: 8_000, ..STABLE };
     let (stable, stable_full) = (kept(roomy), kept(full));
@@ -691,7 +692,7 @@ fn a_stable_prompt_begins_as_the_one_before() {
 }
 
 #[test]
-fn a_stable_window_moves_forward_seldom_and_never_back() {
+fn a_stable_window_moves_rarely_and_only_forward() {
     let play = Play::new();
     let (_, root) = play.owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Let us begin.")).unwrap();
     let nodes = line(&play, root.id, 250, "She stood at the window and counted the waves, one by one.");
@@ -733,11 +734,11 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_corrected_budget_holds_by_the_models_count() {
+fn a_calibrated_budget_holds_by_the_models_count() {
     let play = Play::new();
     let words = "The lighthouse was dark that summer, and nobody went there any more.";
     let middle = *line(&play, play.nine, 120, words).last().unwrap();
-    // Of half of the path the provider has told the tokens, whatever is estimated.
+    // For half of the path the provider's token counts are stored.
     let mut last = middle;
     for n in 0..120 {
         let draft = NodeDraft { tokens: Some(40), ..NodeDraft::text(format!("{n}: {words}")) };
@@ -773,7 +774,7 @@ fn a_corrected_budget_holds_by_the_models_count() {
 }
 
 #[test]
-fn a_split_changes_nothing_that_a_model_is_sent() {
+fn a_split_does_not_change_the_prompt() {
     let play = Play::new();
     let before = assembled(&play.loom, "subject", play.nine, LIVE).unwrap();
     let halves = play.owner.split(play.nine, &SplitAt::After("She was".to_owned())).unwrap();

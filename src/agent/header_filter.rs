@@ -3,9 +3,9 @@
 //! from the text. The raw reply keeps it.
 
 /// Maximum bytes of a first line that can be a header.
-const LONGEST: usize = 160;
+const MAX_HEADER_BYTES: usize = 160;
 /// Author types as headers name them.
-const WHO: [&str; 4] = ["human", "model", "tool", "system"];
+const AUTHOR_TYPES: [&str; 4] = ["human", "model", "tool", "system"];
 
 /// Beginning of a reply, buffered while it can still be a header.
 #[derive(Debug, Default)]
@@ -21,19 +21,19 @@ impl HeaderFilter {
             return text.to_owned();
         }
         self.held.push_str(text);
-        self.decide(false)
+        self.release(false)
     }
 
     /// Returns the rest of the buffer at the end of the reply.
     pub(super) fn end(&mut self) -> String {
-        if self.passed { String::new() } else { self.decide(true) }
+        if self.passed { String::new() } else { self.release(true) }
     }
 
-    fn decide(&mut self, whole: bool) -> String {
+    fn release(&mut self, whole: bool) -> String {
         let begun = self.held.trim_start();
         let words = match begun.split_once('\n') {
             _ if begun.is_empty() && !whole => return String::new(),
-            None if !whole && begun.starts_with('[') && begun.len() < LONGEST => return String::new(),
+            None if !whole && begun.starts_with('[') && begun.len() < MAX_HEADER_BYTES => return String::new(),
             None => (!is_header(begun)).then_some(self.held.as_str()),
             Some((line, _)) if !is_header(line) => Some(self.held.as_str()),
             Some((_, rest)) => match rest.split_once('\n') {
@@ -55,7 +55,7 @@ fn is_header(line: &str) -> bool {
     let who = rest.split_once(" · ").map(|(who, _)| who);
     (2..=26).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        && who.is_some_and(|who| WHO.contains(&who))
+        && who.is_some_and(|who| AUTHOR_TYPES.contains(&who))
 }
 
 #[cfg(test)]
@@ -63,34 +63,34 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn heard(reply: &str, words: &str) {
+    fn check_filter(reply: &str, words: &str) {
         for size in [1, 2, 3, 7, reply.len().max(1)] {
-            let (mut echo, mut heard) = (HeaderFilter::default(), String::new());
+            let (mut echo, mut text) = (HeaderFilter::default(), String::new());
             let characters: Vec<char> = reply.chars().collect();
             for piece in characters.chunks(size) {
-                heard.push_str(&echo.push(&piece.iter().collect::<String>()));
+                text.push_str(&echo.push(&piece.iter().collect::<String>()));
             }
-            heard.push_str(&echo.end());
-            assert_eq!(heard, words, "in pieces of {size}");
+            text.push_str(&echo.end());
+            assert_eq!(text, words, "in pieces of {size}");
         }
     }
 
     #[test]
-    fn an_echoed_header_is_no_part_of_the_words() {
-        heard("[a7x2kq] model · 14:05\n---\nYes.\nSo.", "Yes.\nSo.");
-        heard("\n[a7x2kq] human · 2023-11-14 14:05\nYes.", "Yes.");
-        heard("[a7x2kq] model · just now\n--- and so on", "--- and so on");
-        heard("[a7x2kq] model · just now\n---", "");
-        heard("[a7x2kq] model · just now", "");
+    fn an_echoed_header_is_dropped() {
+        check_filter("[a7x2kq] model · 14:05\n---\nYes.\nSo.", "Yes.\nSo.");
+        check_filter("\n[a7x2kq] human · 2023-11-14 14:05\nYes.", "Yes.");
+        check_filter("[a7x2kq] model · just now\n--- and so on", "--- and so on");
+        check_filter("[a7x2kq] model · just now\n---", "");
+        check_filter("[a7x2kq] model · just now", "");
     }
 
     #[test]
-    fn other_words_are_left_as_they_are() {
+    fn other_text_is_unchanged() {
         for words in
             ["", "Yes.", "[a7x2kq] says so.", "[1] model · 3\n", "[link](x)\n---\nYes.", "---\nYes.", "\n\nYes."]
         {
-            heard(words, words);
+            check_filter(words, words);
         }
-        heard("So:\n[a7x2kq] model · 14:05\n---\nYes.", "So:\n[a7x2kq] model · 14:05\n---\nYes.");
+        check_filter("So:\n[a7x2kq] model · 14:05\n---\nYes.", "So:\n[a7x2kq] model · 14:05\n---\nYes.");
     }
 }

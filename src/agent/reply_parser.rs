@@ -20,60 +20,60 @@ pub(super) struct ReplyParser {
 #[derive(Debug, Default)]
 struct ParsedItem {
     /// Text before the batch.
-    prose: String,
-    echo: HeaderFilter,
-    asked: Vec<ToolRequest>,
+    text: String,
+    header_filter: HeaderFilter,
+    requests: Vec<ToolRequest>,
     /// Byte offset in the raw reply at which the last arrow line ends.
-    last: usize,
+    last_call_end: usize,
     /// Set when the command batch is complete. Later text is discarded: the model wrote it before seeing the results.
-    batch: bool,
+    batch_complete: bool,
 }
 
 /// Parsed reply at its end.
 pub(super) struct ParsedReply {
     /// Text before the tool requests.
-    pub(super) words: String,
+    pub(super) text: String,
     /// Complete reply; `None` if it equals the text.
     pub(super) raw: Option<String>,
-    pub(super) asked: Vec<ToolRequest>,
+    pub(super) requests: Vec<ToolRequest>,
 }
 
 impl ParsedItem {
     /// Processes a scanner event and appends visible text to `shown`.
-    fn take(&mut self, event: &Event<'_>, shown: &mut String) {
-        if self.batch {
+    fn on_event(&mut self, event: &Event<'_>, shown: &mut String) {
+        if self.batch_complete {
             return;
         }
         match event {
             // Blank lines between commands are not part of the text.
-            Event::Prose(text) if !self.calls() || !text.trim().is_empty() => {
-                let words = self.echo.push(text);
-                self.say(&words, shown);
+            Event::Prose(text) if !self.has_requests() || !text.trim().is_empty() => {
+                let text = self.header_filter.push(text);
+                self.push_text(&text, shown);
             }
             Event::Prose(_) => {}
             Event::Call(call) => {
-                self.settle(shown);
-                self.asked.push(ToolRequest::Line { text: call.text.to_owned(), closed: call.closed });
-                self.last = call.span.end;
+                self.flush_header(shown);
+                self.requests.push(ToolRequest::Line { text: call.text.to_owned(), closed: call.closed });
+                self.last_call_end = call.span.end;
             }
-            Event::Thought(thought) => self.asked.push(ToolRequest::Thought(thought.text.to_owned())),
-            Event::BatchEnd => self.batch = true,
+            Event::Thought(thought) => self.requests.push(ToolRequest::Thought(thought.text.to_owned())),
+            Event::BatchEnd => self.batch_complete = true,
         }
     }
 
     /// Releases the text that the header filter holds.
-    fn settle(&mut self, shown: &mut String) {
-        let words = self.echo.end();
-        self.say(&words, shown);
+    fn flush_header(&mut self, shown: &mut String) {
+        let text = self.header_filter.end();
+        self.push_text(&text, shown);
     }
 
-    fn say(&mut self, words: &str, shown: &mut String) {
-        self.prose.push_str(words);
-        shown.push_str(words);
+    fn push_text(&mut self, text: &str, shown: &mut String) {
+        self.text.push_str(text);
+        shown.push_str(text);
     }
 
-    fn calls(&self) -> bool {
-        self.asked.iter().any(ToolRequest::expects_result)
+    fn has_requests(&self) -> bool {
+        self.requests.iter().any(ToolRequest::expects_result)
     }
 }
 
@@ -88,8 +88,8 @@ impl ReplyParser {
         self.raw.push_str(&text);
         let Some(scanner) = &mut self.scanner else { return (text, false) };
         let (mut shown, found) = (String::new(), &mut self.found);
-        scanner.push(text.as_bytes(), &mut |event| found.take(&event, &mut shown));
-        (shown, self.found.batch)
+        scanner.push(text.as_bytes(), &mut |event| found.on_event(&event, &mut shown));
+        (shown, self.found.batch_complete)
     }
 
     /// Ends the parse and returns the reply with its last visible text. An interrupted reply requests no results,
@@ -98,30 +98,30 @@ impl ReplyParser {
         let mut shown = String::new();
         let Some(scanner) = self.scanner.take() else {
             let calls = finish.map(|finish| finish.calls.clone()).unwrap_or_default();
-            let asked = calls.into_iter().map(ToolRequest::Call).collect();
-            return (ParsedReply { words: self.raw, raw: None, asked }, shown);
+            let requests = calls.into_iter().map(ToolRequest::Call).collect();
+            return (ParsedReply { text: self.raw, raw: None, requests }, shown);
         };
         let mut found = self.found;
-        let complete = found.batch;
-        scanner.finish(&mut |event| found.take(&event, &mut shown));
-        found.settle(&mut shown);
-        let cut = !complete && finish.is_some_and(|finish| finish.reason == FinishReason::Length);
-        if cut && found.last == self.raw.len() && !self.raw.ends_with('\n') {
+        let complete = found.batch_complete;
+        scanner.finish(&mut |event| found.on_event(&event, &mut shown));
+        found.flush_header(&mut shown);
+        let truncated = !complete && finish.is_some_and(|finish| finish.reason == FinishReason::Length);
+        if truncated && found.last_call_end == self.raw.len() && !self.raw.ends_with('\n') {
             // The reply hit its length limit, so the last line may be incomplete.
-            if let Some(ToolRequest::Line { closed, .. }) = found.asked.last_mut() {
+            if let Some(ToolRequest::Line { closed, .. }) = found.requests.last_mut() {
                 *closed = false;
             }
         }
         match finish {
-            Some(finish) if !complete => found.asked.extend(finish.calls.iter().cloned().map(ToolRequest::Call)),
-            None if !complete => found.asked.retain(|asked| !asked.expects_result()),
+            Some(finish) if !complete => found.requests.extend(finish.calls.iter().cloned().map(ToolRequest::Call)),
+            None if !complete => found.requests.retain(|request| !request.expects_result()),
             _ => {}
         }
-        let mut words = found.prose;
-        if !found.asked.is_empty() {
-            words.truncate(words.trim_end().len());
+        let mut text = found.text;
+        if !found.requests.is_empty() {
+            text.truncate(text.trim_end().len());
         }
-        let raw = (words != self.raw).then_some(self.raw);
-        (ParsedReply { words, raw, asked: found.asked }, shown)
+        let raw = (text != self.raw).then_some(self.raw);
+        (ParsedReply { text, raw, requests: found.requests }, shown)
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::provider::{Finish, FinishReason, ProviderError, StreamError, ToolCall};
 
 /// Formats an effect as a line.
-fn worded(effect: &TurnEffect) -> String {
+fn format_effect(effect: &TurnEffect) -> String {
     match effect {
         TurnEffect::RequestModel { round } => format!("ask {round}"),
         TurnEffect::StopStream => "stop".to_owned(),
@@ -38,11 +38,11 @@ struct Played {
 impl Played {
     fn new(rules: TurnConfig) -> Self {
         let (turn, effects) = Turn::begin(rules);
-        Self { turn, effects: effects.iter().map(worded).collect() }
+        Self { turn, effects: effects.iter().map(format_effect).collect() }
     }
 
     fn then(mut self, input: TurnInput) -> Self {
-        self.effects.extend(self.turn.step(input).iter().map(worded));
+        self.effects.extend(self.turn.step(input).iter().map(format_effect));
         self
     }
 
@@ -63,7 +63,7 @@ impl Played {
 }
 
 #[test]
-fn words_are_shown_saved_and_the_turn_ends() {
+fn text_is_emitted_saved_and_the_turn_ends() {
     let turn = Played::new(TurnConfig::with_commands()).text("Once ").text("upon.").ends();
     let turn = turn.did(&["ask 1", "show \"Once \"", "show \"upon.\"", "save \"Once upon.\""]);
     let turn = turn.then(TurnInput::Saved).did(&["end Done"]);
@@ -71,7 +71,7 @@ fn words_are_shown_saved_and_the_turn_ends() {
 }
 
 #[test]
-fn a_batch_stops_the_stream_and_what_came_after_it_is_only_kept() {
+fn a_batch_stops_the_stream_and_later_text_is_only_raw() {
     let turn = Played::new(TurnConfig::with_commands())
         .text("Let me look.\n→ view a7x2\n→ list b3k9 links\n\n")
         .text("So it ");
@@ -85,7 +85,7 @@ fn a_batch_stops_the_stream_and_what_came_after_it_is_only_kept() {
 }
 
 #[test]
-fn a_batch_at_the_end_of_a_reply_is_run_when_the_reply_is_over() {
+fn a_batch_at_the_end_of_a_reply_runs_after_the_reply() {
     let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2").did(&["ask 1"]).ends();
     let turn = turn.did(&["save \"\" of \"→ view a7x2\""]).then(TurnInput::Saved).did(&["run → view a7x2"]);
     // A model may have nothing to add after command results.
@@ -93,19 +93,19 @@ fn a_batch_at_the_end_of_a_reply_is_run_when_the_reply_is_over() {
 }
 
 #[test]
-fn a_reply_without_a_word_is_a_failure_only_at_first() {
+fn an_empty_reply_is_a_failure_only_in_the_first_round() {
     Played::new(TurnConfig::with_commands()).ends().did(&["ask 1", "end Failed(Empty)"]);
 }
 
 #[test]
-fn a_thought_is_kept_and_asks_for_nothing() {
+fn a_thought_is_stored_and_expects_no_result() {
     let turn = Played::new(TurnConfig::with_commands()).text("→ think\nhm\n←\nYes.").ends();
     let turn = turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"→ think\\nhm\\n←\\nYes.\""]);
     turn.then(TurnInput::Saved).then(TurnInput::CommandsDone { open: false }).did(&["run think \"hm\"", "end Done"]);
 }
 
 #[test]
-fn a_line_that_the_reply_ended_in_is_not_run() {
+fn an_incomplete_line_does_not_run() {
     let cut = || TurnInput::StreamEnded(Finish::new(FinishReason::Length));
     let turn =
         Played::new(TurnConfig::with_commands()).text("→ annotate a7x2 \"the beg").then(cut()).then(TurnInput::Saved);
@@ -119,7 +119,7 @@ fn a_line_that_the_reply_ended_in_is_not_run() {
 }
 
 #[test]
-fn a_broken_stream_runs_nothing_and_keeps_what_came() {
+fn a_failed_stream_runs_nothing_and_saves_the_partial_reply() {
     let so_far = Box::new(Finish::new(FinishReason::Interrupted));
     let error = ProviderError::Cut { cause: StreamError::Ended, so_far };
     let turn = Played::new(TurnConfig::with_commands())
@@ -134,7 +134,7 @@ fn a_broken_stream_runs_nothing_and_keeps_what_came() {
 }
 
 #[test]
-fn cancelling_anywhere_ends_the_turn_with_what_was_said_kept() {
+fn cancelling_in_any_state_ends_the_turn_and_saves_the_reply() {
     // While text streams.
     let turn = Played::new(TurnConfig::with_commands()).text("One ").then(TurnInput::Cancelled);
     let turn = turn.then(TurnInput::StreamFailed(ProviderError::Cancelled)).then(TurnInput::Saved);
@@ -170,13 +170,13 @@ fn cancelling_anywhere_ends_the_turn_with_what_was_said_kept() {
 }
 
 #[test]
-fn an_echoed_header_is_kept_and_no_words() {
+fn an_echoed_header_is_raw_only() {
     let turn = Played::new(TurnConfig::with_commands()).text("[a7x2kq] model · 14:05\n---\nYes.").ends();
     turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"[a7x2kq] model · 14:05\\n---\\nYes.\""]);
 }
 
 #[test]
-fn rounds_have_an_end_and_the_last_commands_are_still_run() {
+fn rounds_are_limited_and_the_last_commands_still_run() {
     let mut turn = Played::new(TurnConfig { rounds: 3, ..TurnConfig::with_commands() });
     for _ in 0..3 {
         turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(TurnInput::CommandsDone { open: false });
@@ -203,7 +203,7 @@ fn open_items_of_a_plan_extend_the_rounds_up_to_a_limit() {
 }
 
 #[test]
-fn native_calls_are_run_after_the_words() {
+fn native_calls_run_after_the_text() {
     let call = ToolCall { id: "c1".into(), name: "view".into(), arguments: "{\"node\":\"a7x2\"}".into() };
     let finish = Finish { calls: vec![call], ..Finish::new(FinishReason::Calls) };
     let turn = Played::new(TurnConfig::with_commands())
@@ -214,21 +214,21 @@ fn native_calls_are_run_after_the_words() {
 }
 
 #[test]
-fn where_nothing_is_a_command_arrow_lines_are_words() {
+fn without_commands_arrow_lines_are_text() {
     let turn = Played::new(TurnConfig::text_only()).text("→ prune a7x2\n").text("so").ends().then(TurnInput::Saved);
     let all = ["ask 1", "show \"→ prune a7x2\\n\"", "show \"so\"", "save \"→ prune a7x2\\nso\"", "end Done"];
     turn.did(&all);
 }
 
 #[test]
-fn what_cannot_be_done_ends_the_turn() {
+fn a_failed_effect_ends_the_turn() {
     Played::new(TurnConfig::with_commands()).then(TurnInput::EffectFailed).did(&["ask 1", "end Failed(Failed)"]);
     let turn = Played::new(TurnConfig::with_commands()).text("a").ends().then(TurnInput::EffectFailed);
     turn.did(&["ask 1", "show \"a\"", "save \"a\"", "end Failed(Failed)"]).then(TurnInput::Saved).did(&[]);
 }
 
 #[test]
-fn however_a_reply_is_cut_the_turn_is_the_same() {
+fn the_turn_is_independent_of_chunk_boundaries() {
     let text = "Let me — see.\n\n→ annotate a7x2 \"two\nlines\"\n→ view a7x2\n\nAnd so on.";
     let whole = |cuts: &[usize]| {
         let (mut turn, mut from, mut shown) = (Played::new(TurnConfig::with_commands()), 0, String::new());

@@ -122,7 +122,7 @@ pub struct Turn {
     config: TurnConfig,
     round: u32,
     /// Current round limit; raised while todos are open.
-    last: u32,
+    round_limit: u32,
     state: TurnState,
     cancelled: bool,
 }
@@ -136,12 +136,12 @@ enum TurnState {
     },
     /// The reply is being saved. Then the requests run, or the turn ends with `ending`.
     Saving {
-        asked: Vec<ToolRequest>,
+        requests: Vec<ToolRequest>,
         ending: TurnEnd,
     },
     /// Commands run; `needs_another_round`: the model expects their results.
     Running {
-        goes_on: bool,
+        needs_another_round: bool,
         ending: TurnEnd,
     },
     Ended,
@@ -150,10 +150,10 @@ enum TurnState {
 impl Turn {
     /// Creates a turn and its first effects.
     #[must_use]
-    pub fn begin(rules: TurnConfig) -> (Self, Vec<TurnEffect>) {
-        let reply = ReplyParser::new(rules.commands);
+    pub fn begin(config: TurnConfig) -> (Self, Vec<TurnEffect>) {
+        let reply = ReplyParser::new(config.commands);
         let state = TurnState::Streaming { reply, stopped: false };
-        let turn = Self { config: rules, round: 1, last: rules.rounds, state, cancelled: false };
+        let turn = Self { config, round: 1, round_limit: config.rounds, state, cancelled: false };
         (turn, vec![TurnEffect::RequestModel { round: 1 }])
     }
 
@@ -174,8 +174,8 @@ impl Turn {
                 (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Failed(TurnFailure::EffectFailed))])
             }
             TurnState::Streaming { reply, stopped } => self.streaming(reply, stopped, input),
-            TurnState::Saving { asked, ending } => self.saving(asked, ending, input),
-            TurnState::Running { goes_on, ending } => self.running(goes_on, ending, input),
+            TurnState::Saving { requests, ending } => self.saving(requests, ending, input),
+            TurnState::Running { needs_another_round, ending } => self.running(needs_another_round, ending, input),
         };
         self.state = state;
         effects
@@ -194,47 +194,47 @@ impl Turn {
     fn streaming(&mut self, mut reply: ReplyParser, stopped: bool, input: TurnInput) -> (TurnState, Vec<TurnEffect>) {
         match input {
             TurnInput::Text(text) => {
-                let (shown, batch) = reply.push(text);
-                let mut effects = show(shown);
+                let (emitted, batch) = reply.push(text);
+                let mut effects = emit(emitted);
                 if batch && !stopped {
                     effects.push(TurnEffect::StopStream);
                 }
                 (TurnState::Streaming { reply, stopped: stopped || batch }, effects)
             }
             // The stream was stopped after a complete batch, so its failure has no consequence.
-            TurnInput::StreamFailed(_) if stopped && !self.cancelled => self.ended(reply, None, None),
-            TurnInput::StreamFailed(error) => self.broke(reply, error),
-            TurnInput::StreamEnded(finish) => self.ended(reply, Some(finish), None),
+            TurnInput::StreamFailed(_) if stopped && !self.cancelled => self.stream_ended(reply, None, None),
+            TurnInput::StreamFailed(error) => self.stream_failed(reply, error),
+            TurnInput::StreamEnded(finish) => self.stream_ended(reply, Some(finish), None),
             _ => (TurnState::Streaming { reply, stopped }, Vec::new()),
         }
     }
 
-    fn broke(&mut self, reply: ReplyParser, error: ProviderError) -> (TurnState, Vec<TurnEffect>) {
+    fn stream_failed(&mut self, reply: ReplyParser, error: ProviderError) -> (TurnState, Vec<TurnEffect>) {
         let finish = match &error {
             ProviderError::Cut { so_far, .. } => Some((**so_far).clone()),
             _ => None,
         };
         let cancelled = self.cancelled || error == ProviderError::Cancelled;
         let ending = if cancelled { TurnEnd::Cancelled } else { TurnEnd::Failed(TurnFailure::Model(error)) };
-        self.ended(reply, finish, Some(ending))
+        self.stream_ended(reply, finish, Some(ending))
     }
 
-    /// Handles the end of a reply; `broken` is the outcome of the turn if the stream failed.
-    fn ended(
+    /// Handles the end of a reply; `failure` is the outcome of the turn if the stream failed.
+    fn stream_ended(
         &mut self,
         reply: ReplyParser,
         finish: Option<Finish>,
-        broken: Option<TurnEnd>,
+        failure: Option<TurnEnd>,
     ) -> (TurnState, Vec<TurnEffect>) {
-        let interrupted = broken.is_some();
-        let (whole, shown) = reply.end(if broken.is_some() { None } else { finish.as_ref() });
-        let mut effects = show(shown);
-        let ParsedReply { words, raw, mut asked } = whole;
+        let interrupted = failure.is_some();
+        let (parsed, emitted) = reply.end(if failure.is_some() { None } else { finish.as_ref() });
+        let mut effects = emit(emitted);
+        let ParsedReply { text, raw, mut requests } = parsed;
         if interrupted {
-            asked.retain(|asked| !asked.expects_result());
+            requests.retain(|request| !request.expects_result());
         }
-        let nothing = words.is_empty() && raw.is_none() && asked.is_empty();
-        let ending = match broken {
+        let nothing = text.is_empty() && raw.is_none() && requests.is_empty();
+        let ending = match failure {
             Some(ending) => ending,
             // A model may have nothing to add after command results.
             None if nothing && self.round == 1 => TurnEnd::Failed(TurnFailure::Empty),
@@ -244,64 +244,69 @@ impl Turn {
             effects.push(TurnEffect::End(ending));
             return (TurnState::Ended, effects);
         }
-        let calls = asked
+        let calls = requests
             .iter()
-            .filter_map(|asked| if let ToolRequest::Call(call) = asked { Some(call.clone()) } else { None });
-        let said = RoundOutput { text: words, raw, calls: calls.collect(), finish, interrupted };
+            .filter_map(|request| if let ToolRequest::Call(call) = request { Some(call.clone()) } else { None });
+        let output = RoundOutput { text, raw, calls: calls.collect(), finish, interrupted };
         if !self.config.commands {
             // The turn offers no tools, so the calls are stored but not executed.
-            asked.clear();
+            requests.clear();
         }
-        effects.push(TurnEffect::Save(said));
-        (TurnState::Saving { asked, ending }, effects)
+        effects.push(TurnEffect::Save(output));
+        (TurnState::Saving { requests, ending }, effects)
     }
 
     fn saving(
         &mut self,
-        mut asked: Vec<ToolRequest>,
+        mut requests: Vec<ToolRequest>,
         ending: TurnEnd,
         input: TurnInput,
     ) -> (TurnState, Vec<TurnEffect>) {
         match input {
             TurnInput::Saved => {
-                let mut goes_on = asked.iter().any(ToolRequest::expects_result);
+                let mut needs_another_round = requests.iter().any(ToolRequest::expects_result);
                 let mut ending = ending;
-                if goes_on && self.cancelled {
-                    asked.retain(|asked| !asked.expects_result());
-                    (goes_on, ending) = (false, TurnEnd::Cancelled);
+                if needs_another_round && self.cancelled {
+                    requests.retain(|request| !request.expects_result());
+                    (needs_another_round, ending) = (false, TurnEnd::Cancelled);
                 }
-                if asked.is_empty() {
+                if requests.is_empty() {
                     return (TurnState::Ended, vec![TurnEffect::End(ending)]);
                 }
-                (TurnState::Running { goes_on, ending }, vec![TurnEffect::RunCommands(asked)])
+                (TurnState::Running { needs_another_round, ending }, vec![TurnEffect::RunCommands(requests)])
             }
-            _ => (TurnState::Saving { asked, ending }, Vec::new()),
+            _ => (TurnState::Saving { requests, ending }, Vec::new()),
         }
     }
 
-    fn running(&mut self, goes_on: bool, ending: TurnEnd, input: TurnInput) -> (TurnState, Vec<TurnEffect>) {
+    fn running(
+        &mut self,
+        needs_another_round: bool,
+        ending: TurnEnd,
+        input: TurnInput,
+    ) -> (TurnState, Vec<TurnEffect>) {
         match input {
-            TurnInput::CommandsDone { .. } if !goes_on => (TurnState::Ended, vec![TurnEffect::End(ending)]),
+            TurnInput::CommandsDone { .. } if !needs_another_round => (TurnState::Ended, vec![TurnEffect::End(ending)]),
             TurnInput::CommandsDone { .. } if self.cancelled => {
                 (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Cancelled)])
             }
             TurnInput::CommandsDone { open } => {
                 if open {
                     // One round for the next todo and one for the final report.
-                    self.last = self.last.max((self.round + 2).min(TurnConfig::MAX_ROUNDS));
+                    self.round_limit = self.round_limit.max((self.round + 2).min(TurnConfig::MAX_ROUNDS));
                 }
-                if self.round >= self.last {
+                if self.round >= self.round_limit {
                     return (TurnState::Ended, vec![TurnEffect::End(TurnEnd::RoundLimit)]);
                 }
                 self.round += 1;
                 let reply = ReplyParser::new(self.config.commands);
                 (TurnState::Streaming { reply, stopped: false }, vec![TurnEffect::RequestModel { round: self.round }])
             }
-            _ => (TurnState::Running { goes_on, ending }, Vec::new()),
+            _ => (TurnState::Running { needs_another_round, ending }, Vec::new()),
         }
     }
 }
 
-fn show(text: String) -> Vec<TurnEffect> {
+fn emit(text: String) -> Vec<TurnEffect> {
     if text.is_empty() { Vec::new() } else { vec![TurnEffect::Emit(text)] }
 }

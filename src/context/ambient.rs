@@ -43,8 +43,8 @@ fn active_agents(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Times
     let filter = SessionFilter { tree: Some(tree.id), active: true, limit, ..SessionFilter::default() };
     for session in snapshot.sessions(&filter)? {
         let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(ACTIVE_MS);
-        let told = session.agent == agent.id() || found.iter().any(|(other, ..)| *other == session.agent);
-        if let Some(at) = session.position.or(tree.root).filter(|_| recent && !told) {
+        let changes = session.agent == agent.id() || found.iter().any(|(other, ..)| *other == session.agent);
+        if let Some(at) = session.position.or(tree.root).filter(|_| recent && !changes) {
             found.push((session.agent, at, ""));
         }
     }
@@ -71,12 +71,13 @@ pub(super) fn lines(snapshot: &dyn Snapshot, request: &ContextRequest<'_>, tree:
     let trail = snapshot.path_back(request.leaf, request.versions, MAX_TRACE_NODES)?;
     let depth = trail.last().map_or(0, |node| node.depth);
     let (nodes, branches) = (count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"));
-    let held: Vec<&str> = request.agent.profile.permissions.iter().map(|permission| permission.as_str()).collect();
+    let permissions: Vec<&str> =
+        request.agent.profile.permissions.iter().map(|permission| permission.as_str()).collect();
     let mut lines = vec![
         format!("Tree: {} ({} mode)", escape::quoted(&tree.title), tree.mode),
         format!("{nodes} · {branches} · depth: {depth}"),
         format!("Position: {}*", trace(&trail)),
-        format!("Permissions: {}", held.join(", ")),
+        format!("Permissions: {}", permissions.join(", ")),
     ];
     lines.extend(active_agents(snapshot, request.agent, tree, request.now)?);
     lines.extend(todo_lines(snapshot, request)?);
@@ -149,7 +150,7 @@ fn trace(trail: &[Node]) -> String {
 /// Returns a line on changed nodes whose headers do not show the change, newest first. Later continuations are not
 /// listed because they are visible.
 pub(super) fn changed_nodes_line<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
-    let (mut told, mut tokens) = (Vec::new(), 0);
+    let (mut changes, mut tokens) = (Vec::new(), 0);
     for node in newest_first {
         let facts = escape::facts(node);
         let facts = facts.strip_prefix("1 continuation").map_or(&*facts, |rest| rest.trim_start_matches(" · "));
@@ -161,8 +162,8 @@ pub(super) fn changed_nodes_line<'n>(newest_first: impl Iterator<Item = &'n Node
         if tokens + 4 > MAX_CHANGES_TOKENS {
             break;
         }
-        told.push(said);
+        changes.push(said);
     }
-    told.reverse();
-    (!told.is_empty()).then(|| format!("Changed: {}", told.join(" · ")))
+    changes.reverse();
+    (!changes.is_empty()).then(|| format!("Changed: {}", changes.join(" · ")))
 }

@@ -20,7 +20,7 @@ pub enum ContextError {
     NoTree(TreeId),
     /// The fixed sections leave no room for the conversation.
     #[error(
-        "the system prompts and what else has to be there take {fixed} tokens, {over} more than fit beside the \
+        "the fixed sections of the prompt take {fixed} tokens, {over} more than fit beside the \
          conversation in a budget of {budget}"
     )]
     Fixed {

@@ -85,8 +85,9 @@ impl DelegationDriver {
         let Some(&DelegationEvent::Begun { session }) = events.first() else {
             return Err(ToolError::new(ErrorCode::Conflict, "the delegation has no beginning"));
         };
-        let gone = || ToolError::new(ErrorCode::NotFound, format!("what was delegated at [{}] was purged", head.local));
-        let goal = events::task_of(&head).ok_or_else(gone)?;
+        let purged =
+            || ToolError::new(ErrorCode::NotFound, format!("the goal of the delegation [{}] was purged", head.local));
+        let goal = events::task_of(&head).ok_or_else(purged)?;
         let tools = config.worker_tools.tools("planner").into_iter().map(|(tool, _)| tool).collect();
         Ok(Self {
             actor: run_context.actor.clone().in_session(session),
@@ -217,7 +218,7 @@ impl DelegationDriver {
         with.push(events::event_mutation(self.head.id, number, &event)?);
         self.actor.submit(Op::Delegate, with).await.map_err(|error| match error {
             StoreError::Conflict(message) => {
-                let hint = format!("loom delegate --resume {} shows how it stands", self.head.local);
+                let hint = format!("loom delegate --resume {} shows its status", self.head.local);
                 ToolError::new(ErrorCode::Conflict, message).hint(hint)
             }
             error => OpsError::from(error).into(),
@@ -324,12 +325,12 @@ impl DelegationDriver {
         let why = match (state.verdict, &state.last_error) {
             (Some(verdict), _) => judge::verdict_reason(&self.loom.node(verdict)?),
             (None, Some(trouble)) => trouble.clone(),
-            (None, None) => "It was cut off. What was done so far stands above.".to_owned(),
+            (None, None) => "The attempt was interrupted. The work so far is above.".to_owned(),
         };
         Ok(prompts::retry(&why, stronger && !state.use_fallback))
     }
 
-    /// Builds the worker's turn. `from` is the node with the instructions; `since` is the first node of the subtask's
+    /// Builds the worker's turn. `from` is the node with the instructions; `context_start` is the first node of the subtask's
     /// branch.
     fn worker_turn(
         &self,
@@ -339,8 +340,10 @@ impl DelegationDriver {
     ) -> Result<Turn, ToolError> {
         let config = &self.config;
         let who = self.worker_name(task);
-        let wanted = config.worker_tools.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
-        let tools = wanted.into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler));
+        let tools_of_subtask =
+            config.worker_tools.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
+        let tools =
+            tools_of_subtask.into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler));
         let commands = ToolAccess {
             rounds: config.rounds,
             native: config.native,
@@ -389,8 +392,10 @@ fn take_lock(
 ) -> Result<Option<DelegationLock>, ToolError> {
     let Some(folder) = &config.partials_dir else { return Ok(None) };
     let agents = run_context.actor.loom().snapshot()?.agents().map_err(OpsError::from)?;
-    let who =
-        agents.iter().find(|agent| agent.id() == run_context.actor.agent()).map_or("somebody", |agent| agent.name());
+    let who = agents
+        .iter()
+        .find(|agent| agent.id() == run_context.actor.agent())
+        .map_or("another agent", |agent| agent.name());
     DelegationLock::take(folder, head, who)
 }
 
@@ -417,7 +422,7 @@ async fn run_worker(actor: Actor, turn: Turn, task: usize, on_update: super::Upd
                 event: DelegationEvent::Finished { task, node: result.id },
                 why: String::new(),
             }),
-            None => work_failed("it ended without a word about what was done".to_owned()),
+            None => work_failed("it ended without a report of its work".to_owned()),
         },
     }
 }

@@ -35,12 +35,13 @@ impl DelegationSummary {
 /// If the goal is empty or too long, the actor has no session, or the store fails.
 pub fn create(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
     if goal.trim().is_empty() {
-        return Err(ToolError::new(ErrorCode::InvalidSyntax, "what is delegated needs a goal"));
+        return Err(ToolError::new(ErrorCode::InvalidSyntax, "a delegation needs a goal"));
     }
     if goal.len() + context.len() > CONTENT {
         return Err(ToolError::new(ErrorCode::LimitExceeded, format!("goal and context are at most {CONTENT} bytes")));
     }
-    let session = actor.session().ok_or_else(|| OpsError::Invalid("who delegates needs a session".to_owned()))?;
+    let session =
+        actor.session().ok_or_else(|| OpsError::Invalid("the delegating agent needs a session".to_owned()))?;
     let loom = actor.loom();
     let mut own = loom.session(session)?;
     let register = loom.snapshot()?.register(session).map_err(OpsError::from)?;

@@ -95,7 +95,7 @@ impl Verification {
             Some(verdict) => verdict,
             None => {
                 answer = self.ask(&mut conversation, prompts::VERDICT_FORMAT_REMINDER).await?;
-                verdict::read(&answer.content).ok_or("what the judge says cannot be read as a verdict")?
+                verdict::read(&answer.content).ok_or("the answer of the judge is not a verdict")?
             }
         };
         let event = DelegationEvent::Verified { task: self.at, node: answer.id, passed: verdict.passed };

@@ -40,7 +40,7 @@ impl DelegationLock {
                     .hint("loom delegate --list shows when it is not any more"))
             }
             Err(TryLockError::Error(error)) => {
-                tracing::warn!(%error, "nobody else can see that the delegation is being carried on");
+                tracing::warn!(%error, "the delegation could not be locked; other processes do not see that it runs");
                 Ok(None)
             }
         }

@@ -134,7 +134,7 @@ impl Plan {
         let mut known: HashMap<&str, usize> = HashMap::with_capacity(subtasks.len());
         for (at, subtask) in subtasks.iter().enumerate() {
             if known.insert(&subtask.id, at).is_some() {
-                problems.push(format!("the id {:?} is there twice", subtask.id));
+                problems.push(format!("the id {:?} occurs twice", subtask.id));
             }
             problems.extend(missing_fields(subtask, rules));
         }
@@ -148,7 +148,7 @@ impl Plan {
                         graph.update_edge(nodes[*need], nodes[at], ());
                         needs[at].push(*need);
                     }
-                    None => problems.push(format!("{:?} depends on {id:?}, and there is none", subtask.id)),
+                    None => problems.push(format!("{:?} depends on {id:?}, which does not exist", subtask.id)),
                 }
             }
             needs[at].sort_unstable();
@@ -234,10 +234,10 @@ pub(super) fn schema() -> Value {
         "properties": {
             "id": text("A short name, unique in the plan."),
             "title": text("What it is, in a few words."),
-            "details": text("What is to be done, for somebody who sees only this, the goal and the results it depends on."),
+            "details": text("What is to be done, for a worker who sees only this, the goal and the results it depends on."),
             "depends_on": texts("The ids of the subtasks whose results it needs; none if it can begin at once."),
-            "criteria": text("By what somebody else sees that it is done."),
-            "check": text("A command whose exit status 0 says that it is done, where there is one."),
+            "criteria": text("Criteria by which a judge sees that it is done."),
+            "check": text("A command whose exit status is 0 if it is done, if there is one."),
             "tools": texts("The tools that it may use, of those that there are."),
             "files": texts("The files that it changes."),
         },
@@ -268,7 +268,7 @@ fn missing_fields(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
         problems.push(format!("the title of {id:?} has to be one line without control characters"));
     }
     if subtask.criteria.trim().is_empty() && subtask.check.is_none() {
-        problems.push(format!("{id:?} has no criteria: nobody could see that it is done"));
+        problems.push(format!("{id:?} has no criteria: it could not be verified"));
     }
     if subtask.check.as_deref().is_some_and(|check| check.trim().is_empty()) {
         problems.push(format!("the check of {id:?} is empty"));
@@ -276,11 +276,11 @@ fn missing_fields(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
         problems
             .push(format!("the check of {id:?} has to be one line without control characters; a script can be a file"));
     } else if subtask.check.is_some() && !rules.checks {
-        problems.push(format!("{id:?} has a check, and no commands can be run here: give criteria"));
+        problems.push(format!("{id:?} has a check, but commands cannot run here: give criteria"));
     }
     for tool in subtask.tools.iter().filter(|tool| !rules.tools.contains(tool)) {
         let known = if rules.tools.is_empty() { "there are none".to_owned() } else { rules.tools.join(", ") };
-        problems.push(format!("{id:?} uses the tool {tool:?}, which is not there ({known})"));
+        problems.push(format!("{id:?} uses the tool {tool:?}, which does not exist ({known})"));
     }
     problems
 }

@@ -73,7 +73,7 @@ fn truncate_middle(text: &str, most: usize) -> String {
 pub(super) fn planning_prompt(task: &DelegationGoal, tools: &[HostTool], checks: bool) -> (String, String) {
     let mut asked = format!("Goal: {}{}", task.goal.trim(), task.format_background());
     asked.push_str(if tools.is_empty() {
-        "\n\nThere are no tools beside reading and writing in the conversation."
+        "\n\nThere are no tools other than reading and writing in the conversation."
     } else {
         "\n\nTools:"
     });
@@ -88,7 +88,7 @@ pub(super) fn planning_prompt(task: &DelegationGoal, tools: &[HostTool], checks:
 
 /// Returns the message that asks the planner to correct an invalid plan.
 pub(super) fn repair(error: &PlanError) -> String {
-    format!("This plan does not hold: {error}. Answer with the whole plan, mended, as one JSON object.")
+    format!("This plan is invalid: {error}. Answer with the whole corrected plan as one JSON object.")
 }
 
 /// Returns the instructions of a worker. `results` are those of its dependencies; `others` are warnings about shared

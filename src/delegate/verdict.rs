@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_read_wherever_it_stands() {
+    fn json_is_parsed_from_prose_and_fences() {
         let passed = |text: &str| read(text).map(|verdict| verdict.passed);
         for text in [
             r#"{"passed": true, "why": "it is there"}"#,
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_is_read_where_it_is_plain_and_else_not() {
+    fn only_clear_prose_is_a_verdict() {
         let passed = |text: &str| read(text).map(|verdict| verdict.passed);
         for text in ["PASSED. All criteria hold.", "Yes, it does.", "I read it.\nVerdict: pass", "**Approved**"] {
             assert_eq!(passed(text), Some(true), "{text}");

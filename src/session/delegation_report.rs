@@ -155,7 +155,7 @@ impl fmt::Display for DelegationReport {
         }
         match self.state {
             DelegationStatus::Completed => Ok(()),
-            _ => write!(f, "\nWhat is verified stays. To go on with the rest: loom delegate --resume {}", self.local),
+            _ => write!(f, "\nVerified subtasks stay. To resume the rest: loom delegate --resume {}", self.local),
         }
     }
 }

@@ -4,7 +4,9 @@
 //! as interrupted. A reply that fails before its first text leaves no node. The model limits its concurrent requests,
 //! because some servers abort a stream when the next request arrives.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+mod lease;
+
+use std::{ops::Range, sync::Arc};
 
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -28,11 +30,6 @@ use crate::{
     tools,
     types::{Node, Todo, TodoScope},
 };
-
-/// Duration of a lease on a position. A crashed process blocks the position no longer than this.
-const LEASE_DURATION: Duration = Duration::from_secs(60);
-/// Interval of lease renewals while a model streams.
-const LEASE_RENEWAL_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Report of a task about one slot.
 pub(super) enum TaskReport {
@@ -105,7 +102,7 @@ pub async fn generate(
     driver.start_slots().await?;
     let cancel = driver.request.cancel.clone();
     let mut cancelled = false;
-    let mut renewal = tokio::time::interval(LEASE_RENEWAL_INTERVAL);
+    let mut renewal = tokio::time::interval(lease::LEASE_RENEWAL_INTERVAL);
     renewal.reset();
     while driver.slots.iter().any(|slot| !slot.turn.is_over()) {
         tokio::select! {
@@ -177,29 +174,6 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         self.request_models(0..self.slots.len(), 1).await
     }
 
-    /// Leases a position for the author.
-    async fn lease(&mut self, node: NodeId) -> Result<(), GenerateError> {
-        self.actor.lease(node, self.request.author.id(), LEASE_DURATION).await.map_err(OpsError::from)?;
-        self.leased = Some(node);
-        Ok(())
-    }
-
-    /// Renews the lease. If that fails, others may take the position; the replies are saved anyway.
-    async fn renew(&mut self) {
-        let Some(node) = self.leased else { return };
-        if let Err(error) = self.actor.lease(node, self.request.author.id(), LEASE_DURATION).await {
-            tracing::warn!(%error, "the position is not held for longer");
-        }
-    }
-
-    /// Releases the lease. If that fails, the lease expires by itself.
-    async fn release(&mut self) {
-        let Some(node) = self.leased.take() else { return };
-        if let Err(error) = self.actor.release(node, self.request.author.id()).await {
-            tracing::warn!(%error, "the position is held until its time runs out");
-        }
-    }
-
     fn partial_header(&self, parent: NodeId, reference: &str) -> PartialReplyHeader {
         let node = self.actor.loom().node_id();
         PartialReplyHeader {
@@ -237,7 +211,8 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     fn open_todos(&self) -> Vec<Todo> {
         let Some(scope) = self.scope else { return Vec::new() };
         let read = self.actor.loom().todos(scope);
-        let mut todos = read.inspect_err(|error| tracing::warn!(%error, "the plan is not read")).unwrap_or_default();
+        let mut todos =
+            read.inspect_err(|error| tracing::warn!(%error, "the open todos could not be read")).unwrap_or_default();
         todos.retain(|todo| todo.status.is_open());
         todos
     }
@@ -248,7 +223,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         let slot = &mut self.slots[index];
         if slot.file.is_none() {
             slot.file = PartialReplyFile::create(folder, &slot.partial_header)
-                .inspect_err(|error| tracing::warn!(%error, "words are not kept while they stream"))
+                .inspect_err(|error| tracing::warn!(%error, "the partial reply is not saved"))
                 .ok();
         }
         if let Some(file) = &mut slot.file {
@@ -414,7 +389,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         let (todos, last) = (self.open_todos(), self.saved.last());
         let (Some(last), false) = (last, todos.is_empty()) else { return };
         if let Err(error) = append_open_todos_note(&self.actor, last.id, &todos) {
-            tracing::warn!(%error, "what stayed open is not noted");
+            tracing::warn!(%error, "the open todos could not be noted");
         }
         (self.on_progress)(Progress::TodosLeftOpen { index, todos });
     }

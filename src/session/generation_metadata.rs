@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_what_came_and_what_it_costs() {
+    fn metadata_holds_usage_and_cost() {
         let usage = Usage { prompt: 1_000, output: 10, ..Usage::default() };
         let logprobs = vec![Logprob { token: "a".into(), logprob: -0.5, top: vec![("b".into(), -1.5)] }];
         let finish = Finish { usage: Some(usage), logprobs, ..Finish::new(FinishReason::Stop) };

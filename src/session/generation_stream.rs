@@ -56,7 +56,7 @@ impl GenerationStream {
     /// The errors of [`generate()`].
     pub async fn end(self) -> Result<Vec<Node>, GenerateError> {
         drop(self.events);
-        let broken = |error: tokio::task::JoinError| OpsError::Invalid(format!("the turn broke off: {error}"));
+        let broken = |error: tokio::task::JoinError| OpsError::Invalid(format!("the turn failed: {error}"));
         self.task.await.map_err(broken)?
     }
 }

@@ -66,7 +66,10 @@ impl Host for SessionHost {
         let author = request.author;
         if author.id() == self.agent || self.tool_access.callers.contains(&author.id()) {
             let name = author.name();
-            return Err(ToolError::new(ErrorCode::PermissionDenied, format!("{name} is acting already, further up")));
+            return Err(ToolError::new(
+                ErrorCode::PermissionDenied,
+                format!("{name} is already active in this call chain"),
+            ));
         }
         self.runtime.block_on(async {
             let model = self.tool_access.models.open(author).await?;
@@ -119,8 +122,9 @@ impl Host for SessionHost {
         while let Some(update) = updates.blocking_recv() {
             (self.on_delegation)(update);
         }
-        let join_error =
-            |error: tokio::task::JoinError| Err(ToolError::new(ErrorCode::Conflict, format!("it broke off: {error}")));
+        let join_error = |error: tokio::task::JoinError| {
+            Err(ToolError::new(ErrorCode::Conflict, format!("the delegation task failed: {error}")))
+        };
         let done = self.runtime.block_on(done).unwrap_or_else(join_error);
         // A user's command has no result node, so the report is saved as for a background delegation.
         if done.is_ok() && self.is_person(actor)? {
@@ -143,7 +147,7 @@ impl Host for SessionHost {
         self.runtime.block_on(async {
             tokio::select! {
                 answer = answer => answer,
-                () = self.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+                () = self.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "it was stopped")),
             }
         })
     }
@@ -153,7 +157,7 @@ impl Host for SessionHost {
         self.runtime.block_on(async {
             tokio::select! {
                 hits = searcher.search(request) => hits,
-                () = self.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+                () = self.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "it was stopped")),
             }
         })
     }
@@ -167,7 +171,7 @@ impl Host for SessionHost {
         let embedder = Embedding { runtime: self.runtime.clone(), client };
         let made =
             recall::embed(actor, &embedder, MAX_EMBEDDED_NODES).and_then(|_| QueryEmbedding::of(&embedder, question));
-        made.inspect_err(|error| tracing::warn!(%error, "recall goes by words alone")).ok()
+        made.inspect_err(|error| tracing::warn!(%error, "recall uses words only")).ok()
     }
 
     fn summarize(&self, request: &SummaryRequest<'_>) -> Option<SummaryResponse> {
@@ -200,7 +204,7 @@ async fn request_summary(models: &dyn ModelResolver, request: &SummaryRequest<'_
             Ok(StreamEvent::Text(text)) => content.push_str(&text),
             Ok(StreamEvent::Done(_)) => {}
             Err(error) => {
-                tracing::warn!(%error, "a summary is not made");
+                tracing::warn!(%error, "the summary request failed");
                 return None;
             }
         }
@@ -341,7 +345,7 @@ fn to_exec_request(runner: &Executor<'_>, request: &ToolRequest) -> ExecRequest 
         ToolRequest::Line { text, closed: true } => runner.read(text),
         ToolRequest::Line { closed: false, .. } => {
             let failure =
-                ToolError::new(ErrorCode::InvalidSyntax, "the reply ended within this line, so it was not run");
+                ToolError::new(ErrorCode::InvalidSyntax, "the reply ended within this line, so it did not run");
             ExecRequest::Refused(failure.hint("write it again, whole"))
         }
         ToolRequest::Thought(words) => ExecRequest::Command(Command::Think { content: Some(words.clone()) }),

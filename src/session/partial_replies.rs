@@ -64,14 +64,14 @@ impl PartialReplyFile {
     /// saved.
     pub(super) fn push(&mut self, text: &str) {
         if let Err(error) = self.file.write_all(text.as_bytes()) {
-            tracing::warn!(%error, "a draft is not kept");
+            tracing::warn!(%error, "the partial reply is not saved");
         }
     }
 
     /// Deletes the file after its text was saved as a node or discarded.
     pub(super) fn delete(self) {
         if let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!(%error, "a draft is left behind; the next start finds its node there");
+            tracing::warn!(%error, "a partial-reply file could not be deleted; the next start deletes it");
         }
     }
 }

@@ -305,12 +305,12 @@ pub enum GenerateError {
     #[error(transparent)]
     Provider(#[from] ProviderError),
     /// The reply was empty.
-    #[error("the model ended its reply without a word")]
+    #[error("the reply of the model is empty")]
     Empty,
     /// The request names no model or zero continuations.
-    #[error("there is nothing to generate: no model, or none of it")]
+    #[error("there is nothing to generate: no model or no continuation")]
     NoContinuations,
     /// Commands require a single continuation by the agent that runs the request, in a session.
-    #[error("commands need one continuation, by the agent that runs the plan, in a session")]
+    #[error("commands need one continuation by the agent that runs the request, in a session")]
     NotOwnSession,
 }

@@ -43,7 +43,7 @@ pub struct ResumedSession {
 pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<ResumedSession, OpsError> {
     let loom = actor.loom();
     if folder.is_some_and(|folder| partial_replies::is_streaming(folder, id)) {
-        return Err(StoreError::Conflict("a process that still runs writes in this session".to_owned()).into());
+        return Err(StoreError::Conflict("a running process writes in this session".to_owned()).into());
     }
     let old = loom.session(id)?;
     let id = actor.continue_session(id)?;

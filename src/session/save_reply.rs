@@ -58,7 +58,10 @@ pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptio
         raw: output.raw,
         tool: ToolCallFields { calls: calls.and_then(|calls| Json::parse(calls).ok()), ..ToolCallFields::default() },
         interrupted,
-        provenance: metadata.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
+        provenance: metadata
+            .json()
+            .inspect_err(|error| tracing::warn!(%error, "the generation metadata could not be serialized"))
+            .ok(),
         stay: options.keep_position,
         ..NodeDraft::text(output.text)
     };

@@ -105,7 +105,7 @@ impl AgentFiles {
 fn format_result(outcome: CommandOutcome, timeout: Duration) -> ProcessResult {
     let (code, mut text) = match outcome.end {
         ExitReason::Exited { status, left } => {
-            let left = if left { " · what it left running was stopped" } else { "" };
+            let left = if left { " · processes that it left running were stopped" } else { "" };
             match status.code() {
                 Some(code) => (Some(code), format!("exit {code}{left}")),
                 None => (None, format!("exit none · {}{left}", signal(status))),

@@ -29,7 +29,7 @@ fn parameters() -> Value {
         "properties": {
             "path": { "type": "string", "description": "The file, from the workspace's folder." },
             "old": { "type": "string", "description": "The passage, with enough around it to be the only one." },
-            "new": { "type": "string", "description": "What stands there instead; empty to take it out." },
+            "new": { "type": "string", "description": "The replacement; empty to delete the passage." },
         },
         "required": ["path", "old", "new"],
     })
@@ -52,7 +52,7 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
             let note = match reader.last_read_hash(&path) {
                 Some(seen) if seen != before.hash => {
                     let by = reader.modified_by(&path, &before);
-                    format!(" · {} had changed it since you saw it", by.as_deref().unwrap_or("somebody"))
+                    format!(" · {} had changed it since you read it", by.as_deref().unwrap_or("another program"))
                 }
                 _ => String::new(),
             };
@@ -132,7 +132,7 @@ fn not_found_reason(text: &str, old: &str) -> String {
     let first = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let at = text.lines().position(|line| !first.is_empty() && line.trim() == first);
     match at {
-        Some(at) => format!("old is not there; its first line is at line {}, and what follows differs", at + 1),
+        Some(at) => format!("old is not there; its first line is at line {}, and the lines after it differ", at + 1),
         None => "old is not there".to_owned(),
     }
 }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passage_is_replaced_only_where_it_is_the_only_one() {
+    fn only_a_unique_passage_is_replaced() {
         assert_eq!(replace_once("a\nb\nc\n", "b", "x\ny"), Ok(("a\nx\ny\nc\n".to_owned(), 2)));
         assert_eq!(replace_once("a\nb\n", "\nb", ""), Ok(("a\n".to_owned(), 1)));
         let wrong = |text: &str, old: &str, new: &str| replace_once(text, old, new).unwrap_err();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_of_the_file_are_kept() {
+    fn line_ends_are_preserved() {
         assert_eq!(replace_once("a\r\nb\r\nc\r\n", "a\nb", "x\ny"), Ok(("x\r\ny\r\nc\r\n".to_owned(), 1)));
         assert_eq!(replace_once("a\r\nb\r\n", "b", "x\ny"), Ok(("a\r\nx\r\ny\r\n".to_owned(), 2)));
         assert_eq!(replace_once("漢\r\n字", "漢\r\n字", "x"), Ok(("x".to_owned(), 1)));

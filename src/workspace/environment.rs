@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_addresses_that_hold_keys_are_a_pattern() {
+    fn secret_names_and_urls_are_detected() {
         let given = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         let keys =
             ["MYSQL_PWD", "PASS", "KEY", "PGPASS", "PRIVATE_KEY_PEM", "DATABASE_URL", "APP_DSN", "BEARER", "gh_pat"];
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_not_passed_on() {
+    fn secrets_are_not_passed_on() {
         let names =
             ["PATH", "HOME", "OPENAI_API_KEY", "GITHUB_TOKEN", "aws_secret_access", "MY_MODEL", "DB_PASSWORD", "X_PAT"];
         let variables = || names.map(|name| (OsString::from(name), OsString::from("value")));

@@ -69,7 +69,7 @@ fn list(files: &AgentFiles, params: &ListParams, deadline: &Deadline) -> Answer 
         text.push_str(line);
     }
     if folded_away {
-        text.push_str("\n… what is in a folder with a count: → list_files path:\"…\"");
+        text.push_str("\n… to list a folder with a count: → list_files path:\"…\"");
     }
     Ok(text)
 }
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_deep_becomes_a_count() {
+    fn deep_folders_become_counts() {
         let files: Vec<PathBuf> = ["a", "src/b", "src/x/c", "src/x/d", "src/y/e"].map(PathBuf::from).to_vec();
         assert_eq!(collapse_folders(&files, 3), ["a", "src/b", "src/x/c", "src/x/d", "src/y/e"]);
         assert_eq!(collapse_folders(&files, 2), ["a", "src/b", "src/x/ (2 files)", "src/y/ (1 file)"]);

@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_keeps_its_beginning_and_its_end() {
+    fn long_output_keeps_its_beginning_and_end() {
         let mut kept = CapturedOutput::default();
         for n in 0..100_000 {
             kept.push(format!("line {n}\n").as_bytes());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_a_terminal_leaves_of_it() {
+    fn carriage_returns_apply_like_in_a_terminal() {
         assert_eq!(printable(b"10%\r20%\rdone\nnext\r\n\xff\n\n"), "done\nnext\n\u{fffd}");
     }
 }

@@ -91,7 +91,7 @@ fn read(files: &AgentFiles, params: &ReadParams) -> Answer {
         text.push_str(&format!(" · last changed by {by}"));
     }
     if page.lossy {
-        text.push_str(" · not UTF-8: what is not is shown as �");
+        text.push_str(" · not UTF-8: invalid bytes are shown as �");
     }
     text.push('\n');
     text.push_str(&page.text);

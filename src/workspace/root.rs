@@ -19,17 +19,17 @@ use cap_std::{
 
 use crate::arrow::run::{ErrorCode, ToolError, escape::quoted};
 
-/// Bytes of a file that is changed as a whole.
+/// Maximum bytes of a file that tools change or read as a whole.
 pub(super) const MAX_EDIT_BYTES: u64 = 4 << 20;
 
-/// A folder that nothing gets out of.
+/// Folder that paths cannot escape.
 #[derive(Debug)]
 pub(super) struct SandboxDir {
     dir: Dir,
     path: PathBuf,
 }
 
-/// What stands in a file: bytes, and what tells them from others.
+/// Content of a file with its hash.
 pub(super) struct FileContent {
     pub(super) bytes: Vec<u8>,
     pub(super) hash: blake3::Hash,
@@ -47,12 +47,13 @@ impl SandboxDir {
         Ok(Self { dir: Dir::open_ambient_dir(&path, ambient_authority())?, path })
     }
 
-    /// Where it is.
+    /// Returns the canonical path of the folder.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A path as it was written, from the root; models also write it in full. Where it leads is not looked at yet.
+    /// Converts a path as a model writes it, relative or absolute, to a path relative to the root. Does not access the
+    /// file system.
     pub(super) fn resolve(&self, written: &str) -> Result<PathBuf, ToolError> {
         let path = Path::new(written.trim());
         let path =

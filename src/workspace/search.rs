@@ -87,7 +87,7 @@ fn search(files: &AgentFiles, params: &SearchParams, deadline: &Deadline) -> Ans
     let mut text = format!("{} in {}", count(matches.lines, "line"), count(matches.files, "file"));
     text.push_str(&format!(" of {} ({})", searched, walk::display_folder(&start)));
     if literal {
-        text.push_str(" · the pattern is no regular expression, so it was looked for as it stands");
+        text.push_str(" · the pattern is not a regular expression, so it was searched as literal text");
     }
     text.push_str(&matches.text);
     let left = matches.lines - matches.shown;
@@ -95,10 +95,10 @@ fn search(files: &AgentFiles, params: &SearchParams, deadline: &Deadline) -> Ans
         text.push_str(&format!("\n… {} more; name a path, files by a glob, or a longer pattern", count(left, "line")));
     }
     if skipped > 0 {
-        text.push_str(&format!("\n… {} could not be looked through", count(skipped, "file")));
+        text.push_str(&format!("\n… {} could not be searched", count(skipped, "file")));
     }
     if incomplete {
-        text.push_str("\n… not all was looked through: it took too long; name a path");
+        text.push_str("\n… the search took too long and is incomplete; name a path");
     }
     Ok(text)
 }

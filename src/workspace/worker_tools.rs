@@ -28,7 +28,7 @@ impl WorkerTools for Workspace {
             let ran = tokio::select! {
                 // Dropping the future stops the command.
                 ran = files.run(command.to_owned(), None) => ran?,
-                () = cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+                () = cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "it was stopped")),
             };
             Ok(CheckResult { passed: ran.code == Some(0), output: ran.text })
         })

@@ -30,7 +30,7 @@ fn parameters() -> Value {
         "type": "object",
         "properties": {
             "path": { "type": "string", "description": "The file, from the workspace's folder. Folders are made." },
-            "content": { "type": "string", "description": "All that shall stand in it." },
+            "content": { "type": "string", "description": "The whole content of the file." },
         },
         "required": ["path", "content"],
     })
@@ -57,7 +57,10 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
                         (None, None) => format!("{name} is there, and you have not read it"),
                         (None, Some(by)) => format!("{name} is there, written by {by}, and you have not read it"),
                         (Some(_), by) => {
-                            format!("{name} was changed by {} since you saw it", by.as_deref().unwrap_or("somebody"))
+                            format!(
+                                "{name} was changed by {} since you read it",
+                                by.as_deref().unwrap_or("another program")
+                            )
                         }
                     };
                     Err(ToolError::new(ErrorCode::Conflict, why).hint(reread_hint(&path)))
@@ -68,7 +71,7 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
         .await?;
         let name = root::display_path(&path);
         if before.as_ref().is_some_and(|now| now.bytes == content.as_bytes()) {
-            return Ok(format!("{name} says that already; nothing was written"));
+            return Ok(format!("{name} has this content already; nothing was written"));
         }
         let old = before.as_ref().map(|now| String::from_utf8_lossy(&now.bytes).into_owned());
         if !files.state.settings.allowlist.allows_file(&path) {

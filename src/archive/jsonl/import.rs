@@ -143,7 +143,10 @@ impl JsonlImport<'_> {
             if here.profile != profile && default_agents().contains(&here.profile) {
                 self.batch.commit_as(own, line.created_at, vec![Mutation::UpdateAgent(profile)])?;
             } else if here.profile != profile {
-                self.batch.problem(place, format!("agent {:?} is kept as it is here", here.name()));
+                self.batch.problem(
+                    place,
+                    format!("agent {:?} already exists with another profile, which stays", here.name()),
+                );
             }
             return Ok(());
         }

@@ -146,7 +146,8 @@ fn carry_on(
             lost.get_or_insert(error);
         }
     }
-    let done = runtime.block_on(done).map_err(|error| CliError::failed(format!("it broke off: {error}")))?;
+    let done =
+        runtime.block_on(done).map_err(|error| CliError::failed(format!("the delegation task failed: {error}")))?;
     stop.end();
     if let Some(lost) = lost {
         return Err(lost);

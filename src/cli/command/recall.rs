@@ -181,7 +181,7 @@ fn search(args: &Args, scope: Scope, desk: &mut CommandContext<'_>) -> Result<()
     let meaning = match models::meaning(desk, &query.text) {
         Ok(meaning) => meaning,
         Err(error) => {
-            let said = format!("recall goes by words alone: {}", one_line(&error.message()));
+            let said = format!("recall uses words only: {}", one_line(&error.message()));
             writeln!(io::stderr(), "{said}").map_err(|e| CliError::io("writing", e))?;
             None
         }

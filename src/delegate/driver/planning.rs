@@ -45,9 +45,8 @@ impl DelegationDriver {
             read = Plan::read(&node.content, &self.rules(&names));
         }
         let plan = read.map_err(|error| {
-            let failure =
-                ToolError::new(ErrorCode::ModelError, format!("no plan that holds, also at the second try: {error}"));
-            failure.hint(format!("loom delegate --resume {} plans anew", self.head.local))
+            let failure = ToolError::new(ErrorCode::ModelError, format!("no valid plan after two attempts: {error}"));
+            failure.hint(format!("loom delegate --resume {} plans again", self.head.local))
         })?;
         self.record_event(DelegationEvent::Planned { node: node.id }).await?;
         Ok(plan)
@@ -59,7 +58,7 @@ impl DelegationDriver {
             _ => ErrorCode::ModelError,
         };
         let failure = ToolError::new(code, format!("no plan was made: {error}"));
-        failure.hint(format!("loom delegate --resume {} plans anew", self.head.local))
+        failure.hint(format!("loom delegate --resume {} plans again", self.head.local))
     }
 
     /// Asks the user to approve the plan.
@@ -81,7 +80,7 @@ impl DelegationDriver {
         };
         let verdict = tokio::select! {
             verdict = self.config.approval.ask(&request) => verdict,
-            () = self.run_context.cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+            () = self.run_context.cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "it was stopped")),
         };
         match verdict.into_result() {
             Ok(()) => self.record_event(DelegationEvent::Approved).await,
