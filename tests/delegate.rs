@@ -234,7 +234,7 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
     let skipped = heard.iter().filter(|told| matches!(told, DelegationUpdate::Skipped { .. })).count();
     assert_eq!((heard.iter().filter(|told| matches!(told, DelegationUpdate::Started { .. })).count(), skipped), (8, 1));
     // A retry has the reason. Workers see the results they depend on and not the conversation before.
-    assert!(worker.asked().iter().any(|asked| asked.contains("That did not do:\n\nhalf of it is missing")));
+    assert!(worker.asked().iter().any(|asked| asked.contains("That attempt failed:\n\nhalf of it is missing")));
     let join = worker.asked().into_iter().find(|asked| asked.contains("Subtask 4 of 5")).unwrap();
     assert!(join.contains("I did b thoroughly.") && join.contains("I did c as well as I can."));
     assert!(worker.asked().iter().all(|asked| !asked.contains("What is to be done?")));
@@ -324,7 +324,7 @@ async fn an_invalid_plan_is_returned_once_for_correction() {
         Player::new(
             "test:planner",
             move |asked| {
-                if asked.contains("does not hold") { second.clone() } else { first.clone() }
+                if asked.contains("plan is invalid") { second.clone() } else { first.clone() }
             },
         )
     };

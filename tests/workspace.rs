@@ -318,16 +318,16 @@ async fn a_folder_replaced_by_an_inner_link_is_not_written_through() {
     /// Replaces the folder by a link during the approval.
     struct Swaps(PathBuf);
     impl Approval for Swaps {
-        fn ask<'a>(&'a self, _: &'a Asking) -> BoxFuture<'a, Verdict> {
+        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
             fs::rename(self.0.join("src/deep"), self.0.join("src/old")).unwrap();
             symlink("../.git/hooks", self.0.join("src/deep")).unwrap();
-            Box::pin(async { Verdict::Yes })
+            Box::pin(async { Decision::Yes })
         }
     }
     let folder = Folder::granted();
     folder.write("src/deep/a.txt", "a");
     folder.write(".git/hooks/sample", "");
-    let swaps = Workspace::open(folder.path(""), Settings::new(Arc::new(Swaps(folder.path(""))))).unwrap();
+    let swaps = Workspace::open(folder.path(""), WorkspaceSettings::new(Arc::new(Swaps(folder.path(""))))).unwrap();
     let hand = Hand(swaps.tools("a").into_iter().map(|(tool, handler)| (tool.name, handler)).collect());
     hand.fails("write_file", json!({ "path": "src/deep/pre-commit", "content": "x" })).await;
     assert!(!folder.path(".git/hooks/pre-commit").exists());
@@ -422,7 +422,7 @@ async fn files_are_listed_and_searched_as_ripgrep_sees_them() {
     assert!(found.starts_with("3 lines in 2 files of 6 (the workspace)\nmin.js:1: …x"), "{found}");
     assert!(found.ends_with("src/a.rs:1: fn needle() {}\nsrc/a.rs:2: // Needle (here") && found.len() < 400, "{found}");
     let found = hand.ok("search_text", json!({ "pattern": "Needle (", "files": "*.rs" })).await;
-    assert!(found.contains("no regular expression") && found.contains("src/a.rs:2:"), "{found}");
+    assert!(found.contains("not a regular expression") && found.contains("src/a.rs:2:"), "{found}");
     for (tool, arguments) in [
         ("list_files", json!({ "path": "srcs" })),
         ("list_files", json!({ "files": "a[" })),
@@ -551,7 +551,7 @@ async fn a_cancelled_check_is_killed_and_a_finished_one_is_judged_by_its_status(
     let failure = refused.workspace.check("touch PWN", none).await.unwrap_err();
     assert_eq!(
         (failure.code, refused.asked()[0].summary.as_str()),
-        (Code::Cancelled, "touch PWN"),
+        (ErrorCode::Cancelled, "touch PWN"),
         "a check is asked about"
     );
     assert!(!refused.path("PWN").exists());

@@ -182,7 +182,7 @@ fn rounds_are_limited_and_the_last_commands_still_run() {
         turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(TurnInput::CommandsDone { open: false });
     }
     let runs = turn.effects.iter().filter(|effect| effect.starts_with("run")).count();
-    assert_eq!((runs, turn.effects.last().map(String::as_str)), (3, Some("end Rounds")));
+    assert_eq!((runs, turn.effects.last().map(String::as_str)), (3, Some("end RoundLimit")));
     assert!(turn.turn.is_over());
 }
 
@@ -222,9 +222,9 @@ fn without_commands_arrow_lines_are_text() {
 
 #[test]
 fn a_failed_effect_ends_the_turn() {
-    Played::new(TurnConfig::with_commands()).then(TurnInput::EffectFailed).did(&["ask 1", "end Failed(Failed)"]);
+    Played::new(TurnConfig::with_commands()).then(TurnInput::EffectFailed).did(&["ask 1", "end Failed(EffectFailed)"]);
     let turn = Played::new(TurnConfig::with_commands()).text("a").ends().then(TurnInput::EffectFailed);
-    turn.did(&["ask 1", "show \"a\"", "save \"a\"", "end Failed(Failed)"]).then(TurnInput::Saved).did(&[]);
+    turn.did(&["ask 1", "show \"a\"", "save \"a\"", "end Failed(EffectFailed)"]).then(TurnInput::Saved).did(&[]);
 }
 
 #[test]

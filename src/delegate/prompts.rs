@@ -135,9 +135,10 @@ pub(super) fn instructions(
 
 /// Returns the message that asks a worker to try again.
 pub(super) fn retry(why: &str, stronger: bool) -> String {
-    let who = if stronger { "Somebody else tried this before you, and it did not do" } else { "That did not do" };
+    let who =
+        if stronger { "Another model tried this before you, and that attempt failed" } else { "That attempt failed" };
     format!(
-        "{who}:\n\n{}\n\nMend it, and end with what you did and found.",
+        "{who}:\n\n{}\n\nCorrect it, and end with what you did and found.",
         truncate_middle(why.trim(), MAX_RESULT_CHARS)
     )
 }
