@@ -118,14 +118,14 @@ fn pair(owner: &Actor, agent: &str, options: ContextOptions, first: NodeId, seco
     let once = |to| {
         let ask = ContextRequest {
             agent: &agent,
-            to,
+            leaf: to,
             versions: &[],
-            since: None,
+            first_node: None,
             session: None,
-            exchanges: &[],
+            rounds: &[],
             scope: None,
             input: None,
-            extras: &[],
+            host_tools: &[],
             options,
             now: owner.loom().now(),
         };

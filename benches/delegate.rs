@@ -83,10 +83,10 @@ async fn delegated(parallel: usize, takes: Duration) -> Duration {
     let (planner, worker, judge) = (member("collaborator"), member("collaborator"), member("subject"));
     let crew = OrchestratorConfig::new(planner, worker, judge, Arc::new(Arc::clone(&model)), Arc::new(Decision::Yes));
     let builtin = LocalOrchestrator::new(OrchestratorConfig { parallel, ..crew });
-    let delegation = delegate::begin(&owner, root.id, "All of it", "").unwrap();
-    let work = RunContext { actor: owner, delegation, cancel: CancellationToken::new(), tell: Arc::new(|_| {}) };
+    let delegation = delegate::create(&owner, root.id, "All of it", "").unwrap();
+    let work = RunContext { actor: owner, delegation, cancel: CancellationToken::new(), on_update: Arc::new(|_| {}) };
     let begun = Instant::now();
-    let report = builtin.carry_on(work).await.unwrap();
+    let report = builtin.run(work).await.unwrap();
     assert!(report.state == DelegationStatus::Completed);
     begun.elapsed()
 }

@@ -18,7 +18,7 @@ use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{self, Model, Prompt, Request, Sampling, Scripted, ScriptedReply},
-    session::{GenerateRequest, ModelResolver, Progress, Promise, ToolAccess, generate, seat},
+    session::{BoxFuture, GenerateRequest, ModelResolver, Progress, ToolAccess, actor_at, generate},
     tools::ToolError,
     types::{Agent, Mode, Parent},
 };
@@ -61,7 +61,7 @@ fn main() {
 struct One(Arc<dyn Model>);
 
 impl ModelResolver for One {
-    fn open<'a>(&'a self, _: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>> {
+    fn open<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
         Box::pin(async { Ok(Arc::clone(&self.0)) })
     }
 }
@@ -104,7 +104,7 @@ async fn session(options: ContextOptions) -> (usize, f64, Vec<Duration>) {
         let model =
             Arc::new(Scripted::new(script(turn, &root).iter().map(|reply| ScriptedReply::chunks([reply.as_str()]))));
         let begun = Instant::now();
-        let actor = seat(&loom, &agent, "/work", at).unwrap();
+        let actor = actor_at(&loom, &agent, "/work", at).unwrap();
         let commands = ToolAccess::new(Arc::new(One(Arc::clone(&other))));
         let plan = GenerateRequest::turn(at, agent.clone(), Arc::clone(&model) as Arc<dyn Model>, commands);
         let nodes = generate(&actor, GenerateRequest { context: options, ..plan }, |_| {}).await.unwrap();
@@ -155,7 +155,7 @@ async fn first_token(server: &str) {
             let plan = GenerateRequest {
                 context: ContextOptions { window: 8_192, rendering, ..ContextOptions::default() },
                 sampling: Sampling { max_tokens: Some(4), temperature: Some(0.0), ..Sampling::default() },
-                stay: true,
+                keep_position: true,
                 ..GenerateRequest::new(at, agent.clone(), Arc::clone(&model), 1)
             };
             generate(&owner, plan, |progress| match progress {

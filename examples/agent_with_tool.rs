@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }),
         permission: Permission::LoomAware,
     };
-    let look = |asked: serde_json::Value| -> session::Promise<'static, _> {
+    let look = |asked: serde_json::Value| -> session::BoxFuture<'static, _> {
         Box::pin(async move { Ok(format!("Rain in {}.", asked["city"].as_str().unwrap_or("the world"))) })
     };
     let tools = HostTools::default().with(weather, Box::new(look))?;
@@ -38,8 +38,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(ScriptedReply::words)));
     let commands = ToolAccess { tools: Arc::new(tools), ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
     let collaborator = loom.agent("collaborator")?;
-    let actor = session::seat(&loom, &collaborator, "example", root.id)?;
-    let mut turn = session::start(actor, GenerateRequest::turn(root.id, collaborator, model, commands));
+    let actor = session::actor_at(&loom, &collaborator, "example", root.id)?;
+    let mut turn = session::spawn(actor, GenerateRequest::turn(root.id, collaborator, model, commands));
     while let Some(event) = turn.next().await {
         match event {
             Progress::Text { text, .. } => print!("{text}"),

@@ -255,14 +255,14 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
     let agent = loom.agent(agent).unwrap();
     let ask = ContextRequest {
         agent: &agent,
-        to: at,
+        leaf: at,
         versions: &[],
-        since: None,
+        first_node: None,
         session: None,
-        exchanges: &[],
+        rounds: &[],
         scope: None,
         input: None,
-        extras: &[],
+        host_tools: &[],
         options,
         now: loom.now(),
     };

@@ -1,4 +1,4 @@
-//! What a model is shown: whole prompts, what fits and what does not, and what content cannot do to it.
+//! Tests of prompt assembly: whole prompts, budgets, omissions and escaping.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -27,22 +27,22 @@ const LIVE: ContextOptions = ContextOptions {
     reserve: None,
     strategy: Strategy::RollingWindow,
     rendering: Rendering::Live,
-    vocabulary: TokenizerFamily::Cl100k,
-    correction: TokenCalibration::NONE,
+    tokenizer: TokenizerFamily::Cl100k,
+    calibration: TokenCalibration::NONE,
 };
 const STABLE: ContextOptions = ContextOptions { rendering: Rendering::Stable, ..LIVE };
 
 fn ask<'a>(agent: &'a Agent, to: NodeId, options: ContextOptions, loom: &Loom) -> ContextRequest<'a> {
     ContextRequest {
         agent,
-        to,
+        leaf: to,
         versions: &[],
-        since: None,
+        first_node: None,
         session: None,
-        exchanges: &[],
+        rounds: &[],
         scope: None,
         input: None,
-        extras: &[],
+        host_tools: &[],
         options,
         now: loom.now(),
     }
@@ -55,19 +55,19 @@ fn assembled(loom: &Loom, agent: &str, to: NodeId, options: ContextOptions) -> R
     Ok(made)
 }
 
-/// What holds for every prompt.
+/// Checks invariants of every prompt.
 fn adds_up(made: &AssembledPrompt, options: ContextOptions) {
     let report = &made.report;
-    assert_eq!(report.total, report.parts.iter().map(|(_, tokens)| tokens).sum::<u32>());
-    assert_eq!((report.budget, report.correction), (options.room(), options.correction));
-    let permille = u64::from(options.correction.permille());
+    assert_eq!(report.total, report.sections.iter().map(|(_, tokens)| tokens).sum::<u32>());
+    assert_eq!((report.budget, report.calibration), (options.prompt_tokens(), options.calibration));
+    let permille = u64::from(options.calibration.permille());
     assert!(
         u64::from(report.budget) * permille <= u64::from(options.budget()) * 1_000,
         "it holds by the model's count"
     );
     assert!(report.total <= report.budget, "{} of {}", report.total, report.budget);
     let spoken: u32 = report
-        .parts
+        .sections
         .iter()
         .filter(|(p, _)| matches!(p, ContextSection::Conversation | ContextSection::Input))
         .map(|(_, t)| t)
@@ -75,7 +75,7 @@ fn adds_up(made: &AssembledPrompt, options: ContextOptions) {
     let nodes: u32 = report.path.iter().map(|node| node.tokens).sum();
     assert!(spoken >= nodes && spoken - nodes <= 40, "{spoken} and {nodes}: the rest is the note");
     if let RenderedPrompt::Messages(messages) = &made.prompt {
-        assert!(messages.windows(2).all(|pair| pair[0].voice != pair[1].voice));
+        assert!(messages.windows(2).all(|pair| pair[0].role != pair[1].role));
         assert!(messages.iter().all(|message| !message.content.is_empty()));
     }
 }
@@ -85,13 +85,13 @@ fn shown(made: &AssembledPrompt) -> String {
         RenderedPrompt::Text(text) => format!("(text)\n{text}"),
         RenderedPrompt::Messages(messages) => messages
             .iter()
-            .map(|m| format!("({:?}{})\n{}", m.voice, if m.kept { ", kept" } else { "" }, m.content))
+            .map(|m| format!("({:?}{})\n{}", m.role, if m.kept { ", kept" } else { "" }, m.content))
             .collect::<Vec<_>>()
             .join("\n\n"),
     }
 }
 
-/// A prompt without what every aware agent is told.
+/// Returns a prompt without the instructions for aware agents.
 fn without_addendum(made: &AssembledPrompt) -> String {
     let text = shown(made);
     let from = text.find("You work in a loom").unwrap();
@@ -99,7 +99,7 @@ fn without_addendum(made: &AssembledPrompt) -> String {
     format!("{}<addendum>{}", &text[..from], &text[from + to..])
 }
 
-/// A study in which somebody has done something.
+/// Tree with a study and some actions.
 fn study() -> Play {
     let play = Play::new();
     play.owner
@@ -136,10 +136,10 @@ fn of_session(play: &Play, options: ContextOptions) -> AssembledPrompt {
     let snapshot = play.loom.snapshot().unwrap();
     let session = snapshot.sessions(&filter).unwrap().pop().unwrap();
     let viewed = CommandResult { call: None, line: "→ view".into(), answer: "✓ viewed".into(), failed: false };
-    let exchanges = [CommandRound { after: play.nine, outcomes: vec![viewed] }];
+    let exchanges = [CommandRound { after: play.nine, results: vec![viewed] }];
     let ask = ContextRequest {
         session: Some(&session),
-        exchanges: &exchanges,
+        rounds: &exchanges,
         ..ask(&agent, question(play), options, &play.loom)
     };
     let made = assemble(&*snapshot, &ask).unwrap();
@@ -158,7 +158,7 @@ fn a_stable_prompt() {
 }
 
 #[test]
-fn an_agent_that_does_not_see_the_tree_gets_the_bare_conversation() {
+fn an_unaware_agent_gets_the_bare_conversation() {
     let play = study();
     let bare = assembled(&play.loom, "subject", question(&play), LIVE).unwrap();
     insta::assert_snapshot!(shown(&bare));
@@ -171,19 +171,19 @@ fn an_agent_that_does_not_see_the_tree_gets_the_bare_conversation() {
 }
 
 #[test]
-fn what_an_aware_agent_is_told() {
+fn instructions_of_an_aware_agent() {
     let play = Play::new();
     let made = assembled(&play.loom, "collaborator", play.root, LIVE).unwrap();
     let text = shown(&made);
     assert!(text.starts_with("(System)\nYou work in a loom"), "{text}");
     assert!(text.contains("view ID") && text.contains("→ help view"));
-    // A tree of one node: nothing above it, and it is what is to be answered.
+    // Tree of one node, which is the message to answer.
     assert!(text.contains("depth: 0\nPosition: ["), "{text}");
     assert!(text.ends_with("---\nWho is Marie?"), "{text}");
     assert_eq!(made.report.path.len(), 1);
 }
 
-/// A program that has an orchestrator.
+/// Host with an orchestrator.
 struct Works;
 
 impl Host for Works {
@@ -197,13 +197,13 @@ impl Host for Works {
     }
 }
 
-/// The commands that a text names, each in backticks.
+/// Returns the commands in backticks in a text.
 fn named(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).filter(|part| part.starts_with('→')).collect()
 }
 
 #[test]
-fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
+fn every_command_line_in_the_prompt_runs() {
     let play = Play::new();
     play.agent("able", Permissions::all());
     play.agent("aware", [Permission::LoomAware].into_iter().collect());
@@ -220,7 +220,8 @@ fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
     };
     let all = told("able", true);
     insta::assert_snapshot!(all);
-    // Who may not plan or delegate is not told to, and everybody is told of window, archive and recall in few words.
+    // Only agents with the permissions get the parts on todos and delegation. All get window, archive and recall,
+    // briefly.
     let (least, tokens) = (told("aware", false), |text: &str| loomtree::tokens::estimated_tokens(text));
     assert!(named(&least).iter().all(|line| !line.contains("todo") && !line.contains("delegate")), "{least}");
     assert!(tokens(&all) < 1_600 && tokens(&least) < 1_000, "{} {}", tokens(&all), tokens(&least));
@@ -228,7 +229,7 @@ fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
         assert!(least.contains(told), "{told}: {least}");
     }
     let mut kinds: Vec<String> = Vec::new();
-    // A turn of each number that is named, a result of each tool, a plan with each item, a node for each id.
+    // Creates the turns, tool results, todos and nodes that the commands name.
     let session = play.session("able", play.nine);
     let actor = play.loom.actor(&play.loom.agent("able").unwrap()).in_session(session);
     for turn in 1..=13 {
@@ -279,12 +280,12 @@ fn a_buffer_is_one_document() {
     assert!(text.contains("Marie's reluctance") && !text.contains("afraid of water"));
     let aware = assembled(&play.loom, "collaborator", play.trauma, STABLE).unwrap();
     let RenderedPrompt::Messages(messages) = &aware.prompt else { panic!("a chat") };
-    assert_eq!(messages.iter().map(|m| m.voice).collect::<Vec<_>>(), [MessageRole::System, MessageRole::User]);
+    assert_eq!(messages.iter().map(|m| m.role).collect::<Vec<_>>(), [MessageRole::System, MessageRole::User]);
     assert!(messages[1].content.ends_with("==="), "there is no turn to answer");
     drop(edited);
 }
 
-/// A line of nodes, people and a model in turns.
+/// Path with alternating human and model nodes.
 fn line(play: &Play, from: NodeId, count: usize, words: &str) -> Vec<NodeId> {
     let model = play.loom.actor(&play.loom.agent("collaborator").unwrap());
     let mut at = from;
@@ -298,13 +299,13 @@ fn line(play: &Play, from: NodeId, count: usize, words: &str) -> Vec<NodeId> {
 }
 
 fn depths(made: &AssembledPrompt, fate: Inclusion) -> Vec<u32> {
-    made.report.path.iter().filter(|node| node.fate == fate).map(|node| node.depth).collect()
+    made.report.path.iter().filter(|node| node.inclusion == fate).map(|node| node.depth).collect()
 }
 
-const OUT: Inclusion = Inclusion::Out(InclusionReason::Budget);
+const OUT: Inclusion = Inclusion::Omitted(InclusionReason::Budget);
 
 #[test]
-fn what_a_message_refers_to_is_hinted_at_where_it_is_not_shown() {
+fn a_reference_to_an_omitted_node_yields_a_hint() {
     let play = Play::new();
     let model = play.loom.actor(&play.loom.agent("collaborator").unwrap());
     let early =
@@ -324,10 +325,10 @@ fn what_a_message_refers_to_is_hinted_at_where_it_is_not_shown() {
         let command = hint.lines().next().unwrap().split_once("answer: ").unwrap().1;
         assert!(lines(&mut play.at(asks), &[command]).contains(&play.id(early.nodes[0].id)), "{command}");
         assert_eq!(text.matches("\nHint: ").count(), 1);
-        // It stands behind all that is kept.
+        // The hint comes after everything stable.
         let kept = text.rfind(", kept)").unwrap_or(0);
         assert!(text.find("\nHint: ").unwrap() > kept);
-        // What is shown, what nobody said, and who sees no tree, need none.
+        // Visible content, unknown references and unaware agents yield no hint.
         let silent = |agent, to, options| {
             assert!(!shown(&assembled(&play.loom, agent, to, options).unwrap()).contains("\nHint: "))
         };
@@ -342,14 +343,14 @@ fn what_a_message_refers_to_is_hinted_at_where_it_is_not_shown() {
 }
 
 #[test]
-fn a_rolling_window_holds_the_newest_and_says_what_is_missing() {
+fn a_rolling_window_holds_the_newest_and_notes_the_omitted() {
     let play = Play::new();
     let nodes = line(&play, play.nine, 300, "The lighthouse was dark that summer, and nobody went there any more.");
     let last = *nodes.last().unwrap();
     let options = ContextOptions { window: 5_000, ..LIVE };
     for (agent, options) in [("collaborator", options), ("subject", ContextOptions { window: 3_000, ..LIVE })] {
         let made = assembled(&play.loom, agent, last, options).unwrap();
-        let inside = depths(&made, Inclusion::In);
+        let inside = depths(&made, Inclusion::Full);
         let first = inside[0];
         assert_eq!(inside, (first..=304).collect::<Vec<_>>());
         assert!(
@@ -363,18 +364,18 @@ fn a_rolling_window_holds_the_newest_and_says_what_is_missing() {
         );
         assert_eq!(shown(&made).contains(&note), agent == "collaborator");
         let RenderedPrompt::Messages(messages) = &made.prompt else { panic!("a chat") };
-        let opens = messages.iter().find(|message| message.voice != MessageRole::System).unwrap();
-        assert_eq!(opens.voice, MessageRole::User, "some providers take no other");
+        let opens = messages.iter().find(|message| message.role != MessageRole::System).unwrap();
+        assert_eq!(opens.role, MessageRole::User, "some providers take no other");
         let missing = u32::try_from(depths(&made, OUT).len()).unwrap() + made.report.earlier;
         assert_eq!(missing, first);
-        // Everything that fits exactly is shown without a note.
+        // A conversation that fits exactly has no note.
         let all = assembled(&play.loom, agent, last, ContextOptions { window: 100_000, ..options }).unwrap();
-        assert_eq!((depths(&all, Inclusion::In).len(), shown(&all).contains("[Note:")), (305, false));
+        assert_eq!((depths(&all, Inclusion::Full).len(), shown(&all).contains("[Note:")), (305, false));
     }
 }
 
 #[test]
-fn the_middle_is_left_out_if_somebody_wants_that() {
+fn the_middle_strategy_omits_the_middle() {
     let play = Play::new();
     let (tree, root) = play.owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("How it began.")).unwrap();
     let last = *line(&play, root.id, 300, "The lighthouse was dark that summer, and nobody went there any more.")
@@ -383,7 +384,7 @@ fn the_middle_is_left_out_if_somebody_wants_that() {
     let options = ContextOptions { window: 5_000, strategy: Strategy::Middle, ..LIVE };
     for rendering in [Rendering::Live, Rendering::Stable] {
         let made = assembled(&play.loom, "collaborator", last, ContextOptions { rendering, ..options }).unwrap();
-        let inside = depths(&made, Inclusion::In);
+        let inside = depths(&made, Inclusion::Full);
         let gap = inside.windows(2).position(|pair| pair[1] != pair[0] + 1).unwrap();
         assert_eq!(inside[..=gap], (0..=u32::try_from(gap).unwrap()).collect::<Vec<_>>());
         assert!(gap > 4, "a tenth of the budget is more than the root");
@@ -395,21 +396,21 @@ fn the_middle_is_left_out_if_somebody_wants_that() {
         assert_eq!(number, 301 - inside.len());
     }
     let _ = tree;
-    // Where the root branches, only the root is known to be above.
+    // If the root branches, only the root is included from the beginning.
     let branch =
         *line(&play, play.root, 300, "The lighthouse was dark that summer, and nobody went there.").last().unwrap();
     let made = assembled(&play.loom, "collaborator", branch, options).unwrap();
-    assert_eq!(depths(&made, Inclusion::In)[..2].iter().filter(|depth| **depth == 0).count(), 1);
-    // A root that is too long for its share is shown in part.
+    assert_eq!(depths(&made, Inclusion::Full)[..2].iter().filter(|depth| **depth == 0).count(), 1);
+    // A root above its share is truncated.
     let long = "A very long beginning. ".repeat(2_000);
     let (_, root) = play.owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text(long)).unwrap();
     let last = *line(&play, root.id, 300, "The lighthouse was dark that summer.").last().unwrap();
     let made = assembled(&play.loom, "collaborator", last, options).unwrap();
-    assert_eq!(depths(&made, Inclusion::Cut(InclusionReason::Budget)), [0]);
+    assert_eq!(depths(&made, Inclusion::Truncated(InclusionReason::Budget)), [0]);
 }
 
 #[test]
-fn stop_says_how_much_too_long_it_is() {
+fn the_stop_strategy_reports_the_excess() {
     let play = Play::new();
     let last = *line(&play, play.nine, 100, "The lighthouse was dark that summer.").last().unwrap();
     let options = ContextOptions { window: 4_000, strategy: Strategy::Stop, ..LIVE };
@@ -423,13 +424,13 @@ fn stop_says_how_much_too_long_it_is() {
 }
 
 #[test]
-fn a_node_longer_than_the_window_is_cut_in_its_middle() {
+fn a_node_longer_than_the_window_is_truncated_in_its_middle() {
     let play = Play::new();
     let long: String = (0..3_000).map(|n| format!("→ prune line {n} of a very long text\n")).collect();
     let id = play.owner.append(Parent::Node(play.nine), NodeDraft::text(long)).unwrap().nodes[0].id;
     let options = ContextOptions { window: 5_000, ..LIVE };
     let made = assembled(&play.loom, "collaborator", id, options).unwrap();
-    assert_eq!(depths(&made, Inclusion::Cut(InclusionReason::Budget)), [5]);
+    assert_eq!(depths(&made, Inclusion::Truncated(InclusionReason::Budget)), [5]);
     let text = shown(&made);
     assert!(text.contains("\\→ prune line 0 of"), "the beginning");
     assert!(text.contains("\\→ prune line 2999 of"), "the end");
@@ -440,7 +441,7 @@ fn a_node_longer_than_the_window_is_cut_in_its_middle() {
 }
 
 #[test]
-fn fixed_parts_that_are_too_long_are_an_error() {
+fn fixed_sections_over_the_budget_are_an_error() {
     let play = Play::new();
     let patch = TreePatch { system_context: Some(Some("Be brief. ".repeat(1_000))), ..TreePatch::default() };
     play.owner.rename(play.tree, patch).unwrap();
@@ -448,7 +449,7 @@ fn fixed_parts_that_are_too_long_are_an_error() {
     let ContextError::Fixed { fixed, over, budget } = error else { panic!("{error}") };
     assert_eq!(budget, 1_750);
     assert!(fixed > budget && over > fixed - budget, "{fixed} {over}");
-    // With exactly so much more there is room.
+    // With exactly that much more, it fits.
     let window = 2_000 + (over + 1) * 8 / 7 + 8;
     assert!(assembled(&play.loom, "subject", play.nine, ContextOptions { window, ..LIVE }).is_ok());
     assert!(matches!(
@@ -458,7 +459,7 @@ fn fixed_parts_that_are_too_long_are_an_error() {
 }
 
 #[test]
-fn what_is_not_part_of_the_conversation_is_left_out_and_said_why() {
+fn omitted_nodes_are_reported_with_their_reason() {
     let play = Play::new();
     let last = *line(&play, play.nine, 3, "words").last().unwrap();
     play.owner.exclude(play.trauma).unwrap();
@@ -473,31 +474,31 @@ fn what_is_not_part_of_the_conversation_is_left_out_and_said_why() {
         let made = assembled(&play.loom, agent, end, LIVE).unwrap();
         let text = shown(&made);
         assert!(!text.contains("trauma angle") && !text.contains("an aside"), "{text}");
-        (made.report.path.iter().map(|node| node.fate).collect::<Vec<_>>(), text.contains("a secret thought"))
+        (made.report.path.iter().map(|node| node.inclusion).collect::<Vec<_>>(), text.contains("a secret thought"))
     };
     let (own, shown_own) = fates("collaborator");
-    assert_eq!(own[2], Inclusion::Out(InclusionReason::Excluded));
+    assert_eq!(own[2], Inclusion::Omitted(InclusionReason::Excluded));
     assert_eq!(
         own[8..],
         [
-            Inclusion::In,
-            Inclusion::Out(InclusionReason::Annotation),
-            Inclusion::Out(InclusionReason::Empty),
-            Inclusion::In
+            Inclusion::Full,
+            Inclusion::Omitted(InclusionReason::Annotation),
+            Inclusion::Omitted(InclusionReason::Empty),
+            Inclusion::Full
         ]
     );
     assert!(shown_own, "its own thought");
     let (bare, shown_bare) = fates("subject");
-    assert_eq!(bare[8], Inclusion::Out(InclusionReason::Thought));
+    assert_eq!(bare[8], Inclusion::Omitted(InclusionReason::Thought));
     assert!(!shown_bare);
     play.owner.prune(last).unwrap();
     let made = assembled(&play.loom, "collaborator", last, LIVE).unwrap();
-    assert_eq!(made.report.path.last().unwrap().fate, Inclusion::Out(InclusionReason::Pruned));
+    assert_eq!(made.report.path.last().unwrap().inclusion, Inclusion::Omitted(InclusionReason::Pruned));
     assert!(!shown(&made).contains("2: words"));
 }
 
 #[test]
-fn what_is_left_out_is_not_looked_at_without_end() {
+fn reading_of_omitted_nodes_is_bounded() {
     let play = Play::new();
     let nodes = line(&play, play.nine, 300, "words");
     for node in &nodes[..299] {
@@ -505,11 +506,11 @@ fn what_is_left_out_is_not_looked_at_without_end() {
     }
     let made = assembled(&play.loom, "subject", nodes[299], ContextOptions { window: 400, ..LIVE }).unwrap();
     assert!(made.report.earlier > 150, "{}", made.report.earlier);
-    assert_eq!(depths(&made, Inclusion::In), [304]);
+    assert_eq!(depths(&made, Inclusion::Full), [304]);
 }
 
 #[test]
-fn pins_carry_their_words_as_far_as_there_is_room() {
+fn pins_include_their_content_within_the_budget() {
     let play = Play::new();
     let owner = play.owner.clone();
     let collaborator = play.loom.actor(&play.loom.agent("collaborator").unwrap());
@@ -520,12 +521,12 @@ fn pins_carry_their_words_as_far_as_there_is_room() {
     collaborator.pin(play.tree, PinTarget::Document { id: document, section: Some("Motivation".into()) }).unwrap();
     collaborator.pin(play.tree, PinTarget::Node(play.marie)).unwrap();
     let made = assembled(&play.loom, "collaborator", play.tired, ContextOptions { window: 6_000, ..LIVE }).unwrap();
-    let fates: Vec<Inclusion> = made.report.pins.iter().map(|pin| pin.fate).collect();
-    assert_eq!(fates[..2], [Inclusion::In, Inclusion::Cut(InclusionReason::Budget)], "{:?}", made.report.pins);
+    let fates: Vec<Inclusion> = made.report.pins.iter().map(|pin| pin.inclusion).collect();
+    assert_eq!(fates[..2], [Inclusion::Full, Inclusion::Truncated(InclusionReason::Budget)], "{:?}", made.report.pins);
     let text = shown(&made);
     assert!(text.contains("    The lighthouse was dark."), "{text}");
     assert!(text.contains("tokens more · → read doc:\"notes\" section:\"Motivation\"]"), "{text}");
-    let memory = made.report.parts.iter().find(|(part, _)| *part == ContextSection::Memory).unwrap().1;
+    let memory = made.report.sections.iter().find(|(part, _)| *part == ContextSection::Memory).unwrap().1;
     assert!(memory < 6_000 * 7 / 8 / 4 + 200, "{memory}");
 }
 
@@ -573,13 +574,13 @@ fn content_cannot_forge_the_frame() {
             let ask = ContextRequest { session: Some(&session), ..ask(&agent, rendering_to, options, &play.loom) };
             let made = assemble(&*play.loom.snapshot().unwrap(), &ask).unwrap();
             let RenderedPrompt::Messages(messages) = &made.prompt else { panic!("a chat") };
-            // The roles come from the engine alone.
+            // Roles are set by the engine only.
             assert!(messages.len() <= 4, "{}", messages.len());
             let body = messages.iter().map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n");
             let lines = body.split(['\n', '\r', '\u{2028}']).map(|line| line.trim_start_matches([' ', '\u{200b}']));
             let lines: Vec<&str> = lines.collect();
             let frame = |line: &&&str| line.starts_with("===");
-            // State, memory and the ambient block: three beginnings, three ends.
+            // State, memory and ambient block: three starts, three ends.
             assert_eq!(lines.iter().filter(frame).count(), 6, "{body}");
             let headers =
                 lines.iter().filter(|line| line.starts_with('[') && line.contains("] ") && line.contains(" · "));
@@ -604,7 +605,7 @@ fn the_same_input_gives_the_same_bytes() {
 }
 
 #[test]
-fn stored_counts_of_tokens_are_taken() {
+fn stored_token_counts_are_used() {
     let play = Play::new();
     let draft = NodeDraft { tokens: Some(700), ..NodeDraft::text("short") };
     let id = play.owner.append(Parent::Node(play.nine), draft).unwrap().nodes[0].id;
@@ -613,7 +614,7 @@ fn stored_counts_of_tokens_are_taken() {
 }
 
 #[test]
-fn others_are_named_while_they_are_active() {
+fn active_agents_are_listed() {
     let play = Play::new();
     let session = play.session("owner", play.trauma);
     let at = play.id(play.trauma);
@@ -634,12 +635,12 @@ fn others_are_named_while_they_are_active() {
     assert!(seen("collaborator"));
 }
 
-/// Bytes of a prompt, in the order in which a provider reads them.
+/// Returns the bytes of a prompt in the provider's order.
 fn bytes(made: &AssembledPrompt) -> Vec<u8> {
     shown(made).replace(", kept", "").into_bytes()
 }
 
-/// The share of the bytes of all prompts of a session that are a prefix of the prompt before.
+/// Returns the share of bytes that repeat the prefix of the previous prompt, over a session.
 fn kept(options: ContextOptions) -> f64 {
     let play = Play::new();
     let (tree, root) = play
@@ -677,7 +678,7 @@ fn kept(options: ContextOptions) -> f64 {
 }
 
 #[test]
-fn a_stable_prompt_begins_as_the_one_before() {
+fn a_stable_prompt_keeps_its_prefix() {
     let roomy = ContextOptions { window: 32_000, ..STABLE };
     let full = ContextOptions { window: 8_000, ..STABLE };
     let (stable, stable_full) = (kept(roomy), kept(full));
@@ -691,14 +692,14 @@ fn a_stable_prompt_begins_as_the_one_before() {
 }
 
 #[test]
-fn a_stable_window_moves_forward_seldom_and_never_back() {
+fn a_stable_window_moves_rarely_and_only_forward() {
     let play = Play::new();
     let (_, root) = play.owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Let us begin.")).unwrap();
     let nodes = line(&play, root.id, 250, "She stood at the window and counted the waves, one by one.");
     let options = ContextOptions { window: 6_000, ..STABLE };
     let starts: Vec<u32> = nodes
         .iter()
-        .map(|node| depths(&assembled(&play.loom, "collaborator", *node, options).unwrap(), Inclusion::In)[0])
+        .map(|node| depths(&assembled(&play.loom, "collaborator", *node, options).unwrap(), Inclusion::Full)[0])
         .collect();
     assert!(starts.is_sorted(), "{starts:?}");
     let moves = starts.windows(2).filter(|pair| pair[0] != pair[1]).count();
@@ -726,18 +727,18 @@ proptest::proptest! {
         let options = ContextOptions { window, strategy, rendering, ..LIVE };
         // `assembled` checks the sums.
         match assembled(&play.loom, ["subject", "collaborator"][agent], at, options) {
-            Ok(made) => proptest::prop_assert!(made.report.path.iter().all(|node| node.fate != OUT || node.tokens == 0)),
+            Ok(made) => proptest::prop_assert!(made.report.path.iter().all(|node| node.inclusion != OUT || node.tokens == 0)),
             Err(error) => proptest::prop_assert!(matches!(error, ContextError::Fixed { .. }), "{}", error),
         }
     }
 }
 
 #[test]
-fn a_corrected_budget_holds_by_the_models_count() {
+fn a_calibrated_budget_holds_by_the_models_count() {
     let play = Play::new();
     let words = "The lighthouse was dark that summer, and nobody went there any more.";
     let middle = *line(&play, play.nine, 120, words).last().unwrap();
-    // Of half of the path the provider has told the tokens, whatever is estimated.
+    // For half of the path the provider's token counts are stored.
     let mut last = middle;
     for n in 0..120 {
         let draft = NodeDraft { tokens: Some(40), ..NodeDraft::text(format!("{n}: {words}")) };
@@ -748,7 +749,7 @@ fn a_corrected_budget_holds_by_the_models_count() {
         let plain = ContextOptions { window, ..LIVE };
         let mut before = 0;
         for permille in [2_000, 1_500, 1_000, 700, 500] {
-            let options = ContextOptions { correction: of(permille), ..plain };
+            let options = ContextOptions { calibration: of(permille), ..plain };
             let made = assembled(&play.loom, "subject", to, options).unwrap();
             let report = &made.report;
             let counted: u64 = report
@@ -762,7 +763,7 @@ fn a_corrected_budget_holds_by_the_models_count() {
                 .sum();
             assert!(counted <= u64::from(options.budget()), "{permille}: {counted} of {}", options.budget());
             assert!(u64::from(report.total) * permille / 1_000 >= counted);
-            let inside = depths(&made, Inclusion::In).len();
+            let inside = depths(&made, Inclusion::Full).len();
             assert!(inside >= before && inside > 10, "{permille}: {inside} nodes, {before} with a larger one");
             before = inside;
             let json = serde_json::to_value(report).unwrap();
@@ -773,7 +774,7 @@ fn a_corrected_budget_holds_by_the_models_count() {
 }
 
 #[test]
-fn a_split_changes_nothing_that_a_model_is_sent() {
+fn a_split_does_not_change_the_prompt() {
     let play = Play::new();
     let before = assembled(&play.loom, "subject", play.nine, LIVE).unwrap();
     let halves = play.owner.split(play.nine, &SplitAt::After("She was".to_owned())).unwrap();

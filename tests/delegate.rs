@@ -1,4 +1,4 @@
-//! Delegations end to end: a scripted crew plans, works, judges, in a real store; cut off by kills and stops, and taken up.
+//! Tests of delegations with scripted models in a real store, including kills, stops and resumes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
@@ -25,8 +25,8 @@ use loomtree::{
     ops::{Actor, NodeDraft},
     provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Scripted, ScriptedReply, ToolCall, Usage},
     session::{
-        Approval, ApprovalRequest, Decision, GenerateRequest, Progress, Promise, ToolAccess, ToolHandler, generate,
-        seat, stats,
+        Approval, ApprovalRequest, BoxFuture, Decision, GenerateRequest, Progress, ToolAccess, ToolHandler, actor_at,
+        generate, stats,
     },
     store::{GenerationFilter, SessionFilter},
     tools::{ErrorCode, HostTool, ToolError},
@@ -36,10 +36,10 @@ use serde_json::{Value, json};
 use support::store::Scene;
 use tokio_util::sync::CancellationToken;
 
-/// What is said to what was asked.
-type Answer = Box<dyn Fn(&str) -> Promise<'static, String> + Send + Sync>;
+/// Function from a question to an answer.
+type Answer = Box<dyn Fn(&str) -> BoxFuture<'static, String> + Send + Sync>;
 
-/// A model that answers by what it is asked.
+/// Model that answers by the last message of its prompt.
 struct Player {
     reference: String,
     answer: Answer,
@@ -54,7 +54,10 @@ impl Player {
         })
     }
 
-    fn later(reference: &str, answer: impl Fn(&str) -> Promise<'static, String> + Send + Sync + 'static) -> Arc<Self> {
+    fn later(
+        reference: &str,
+        answer: impl Fn(&str) -> BoxFuture<'static, String> + Send + Sync + 'static,
+    ) -> Arc<Self> {
         Arc::new(Self { reference: reference.to_owned(), answer: Box::new(answer), asked: Mutex::default() })
     }
 
@@ -62,7 +65,7 @@ impl Player {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How often it was asked something with these words in it.
+    /// Number of prompts that contain these words.
     fn times(&self, words: &str) -> usize {
         self.asked().iter().filter(|asked| asked.contains(words)).count()
     }
@@ -92,13 +95,13 @@ impl Model for Player {
 
 const PASSED: &str = r#"{"passed": true, "why": "it is so"}"#;
 
-/// A plan: id, what it needs.
+/// Returns a plan from pairs of id and dependencies.
 fn plan(subtasks: &[(&str, &[&str])]) -> String {
     let subtask = |(id, needs): &(&str, &[&str])| json!({ "id": id, "title": format!("Do {id}"), "details": format!("the {id} part"), "criteria": format!("{id} is there"), "depends_on": needs });
     json!({ "subtasks": subtasks.iter().map(subtask).collect::<Vec<_>>() }).to_string()
 }
 
-/// Which subtask somebody is asked about: `b` of `Subtask 2 of 5: Do b`.
+/// Returns the subtask in a prompt: `b` of `Subtask 2 of 5: Do b`.
 fn which(asked: &str) -> String {
     let at = asked.rfind(": Do ").expect("it is about a subtask") + 5;
     asked[at..].chars().take_while(|c| c.is_alphanumeric()).collect()
@@ -134,7 +137,7 @@ impl Team {
     }
 
     fn begin(&self, goal: &str) -> NodeId {
-        delegate::begin(&self.owner, self.at, goal, "").unwrap()
+        delegate::create(&self.owner, self.at, goal, "").unwrap()
     }
 
     async fn carry_on(&self, crew: OrchestratorConfig, delegation: NodeId) -> Result<DelegationReport, ToolError> {
@@ -146,7 +149,7 @@ impl Team {
         stats(&*self.owner.loom().snapshot().unwrap(), &filter).unwrap().all
     }
 
-    /// A text with every short id as `id`.
+    /// Replaces every local id by `id`.
     fn masked(&self, text: &str) -> String {
         let mut masked = text.to_owned();
         let tree = self.owner.loom().node(self.at).unwrap().tree;
@@ -181,8 +184,8 @@ async fn carry_on(
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&heard);
     let tell: delegate::UpdateSink = Arc::new(move |event| told.lock().unwrap().push(event));
-    let work = RunContext { actor: owner.clone(), delegation, cancel: cancel.clone(), tell };
-    let report = LocalOrchestrator::new(crew).carry_on(work).await;
+    let work = RunContext { actor: owner.clone(), delegation, cancel: cancel.clone(), on_update: tell };
+    let report = LocalOrchestrator::new(crew).run(work).await;
     let heard = heard.lock().unwrap().clone();
     (report, heard)
 }
@@ -199,13 +202,16 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
     let planner = Player::new("test:planner", |_| plan(DIAMOND));
     let worker = Player::new("test:worker", |asked| format!("I did {} as well as I can.", which(asked)));
     let stronger = Player::new("test:stronger", |asked| format!("I did {} thoroughly.", which(asked)));
-    // `b` wants the stronger one; `d` is never right.
+    // `b` needs the fallback model; `d` always fails.
     let judge = Player::new("test:judge", |asked| {
         let bad = asked.contains("Do d\n") || asked.contains("Do b\n") && !asked.contains("thoroughly");
         if bad { r#"{"passed": false, "why": "half of it is missing"}"#.to_owned() } else { PASSED.to_owned() }
     });
-    let crew =
-        OrchestratorConfig { stronger: Some(stronger.clone()), parallel: 1, ..team.crew(&planner, &worker, &judge) };
+    let crew = OrchestratorConfig {
+        fallback_model: Some(stronger.clone()),
+        parallel: 1,
+        ..team.crew(&planner, &worker, &judge)
+    };
     let delegation = team.begin("Write the whole thing");
     let (report, heard) = carry_on(&team.owner, crew, delegation, &CancellationToken::new()).await;
     let report = report.unwrap();
@@ -220,7 +226,7 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
       [-] Do e — skipped: it needs "Do d"
     Verification: 3 of 5 subtasks passed (3 by a model that did not do the work)
     It took 17 replies, 1700 tokens in and 170 out
-    What is verified stays. To go on with the rest: loom delegate --resume id
+    Verified subtasks stay. To resume the rest: loom delegate --resume id
     "#);
     assert_eq!(
         (stronger.times("Subtask 2 of 5"), stronger.times("Subtask 4 of 5"), worker.times("Subtask 5 of 5")),
@@ -228,23 +234,23 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
     );
     let skipped = heard.iter().filter(|told| matches!(told, DelegationUpdate::Skipped { .. })).count();
     assert_eq!((heard.iter().filter(|told| matches!(told, DelegationUpdate::Started { .. })).count(), skipped), (8, 1));
-    // A retry is told why; who builds on results has them, and the conversation before is not shown.
-    assert!(worker.asked().iter().any(|asked| asked.contains("That did not do:\n\nhalf of it is missing")));
+    // A retry has the reason. Workers see the results they depend on and not the conversation before.
+    assert!(worker.asked().iter().any(|asked| asked.contains("That attempt failed:\n\nhalf of it is missing")));
     let join = worker.asked().into_iter().find(|asked| asked.contains("Subtask 4 of 5")).unwrap();
     assert!(join.contains("I did b thoroughly.") && join.contains("I did c as well as I can."));
     assert!(worker.asked().iter().all(|asked| !asked.contains("What is to be done?")));
-    // Who judges sees what was wanted and the result, and not that conversation.
+    // The judge sees the criteria and the result and not the conversation.
     assert!(
         judge.asked().iter().all(|asked| asked.starts_with("You verify work") && !asked.contains("Do this subtask"))
     );
 
-    // All of it is in the tree, below the node that delegated, and its cost in the session's.
+    // All nodes are below the delegating node, and the cost counts in its session.
     let mut agent = Executor::new(team.owner.loom().clone(), team.agent("owner"), team.session, &NoHost);
     let drawn = agent.run(&loomtree::exec::read("→ tree depth:20").unwrap()).to_string();
     insta::assert_snapshot!(team.masked(&drawn));
     let sums = team.stats();
     assert_eq!((sums.generations, sums.prompt, sums.output), (17, 1_700, 170));
-    // Sessions in which delegated work is done are nobody's conversation.
+    // Worker sessions are not listed as conversations.
     let snapshot = team.owner.loom().snapshot().unwrap();
     let own = snapshot.sessions(&SessionFilter::default()).unwrap();
     let all = snapshot.sessions(&SessionFilter { delegated: true, ..SessionFilter::default() }).unwrap();
@@ -254,10 +260,10 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
 }
 
 #[tokio::test]
-async fn what_can_be_done_at_once_is_and_no_more() {
+async fn independent_subtasks_run_concurrently_up_to_the_limit() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[]), ("b", &[]), ("c", &[]), ("d", &[])]));
-    // Each of the first three waits for the other two: with fewer at once nobody would ever answer.
+    // Each of the first three waits for the other two, so fewer workers would never finish.
     let barrier = Arc::new(tokio::sync::Barrier::new(3));
     let active = Arc::new(Mutex::new((0, 0)));
     let (met, counted) = (Arc::clone(&barrier), Arc::clone(&active));
@@ -281,18 +287,18 @@ async fn what_can_be_done_at_once_is_and_no_more() {
     assert_eq!((report.state, active.lock().unwrap().1), (DelegationStatus::Completed, 3));
 }
 
-/// Says what it was asked, and answers.
+/// Approval that records its requests and gives a fixed answer.
 struct Person(Mutex<Vec<ApprovalRequest>>, Decision);
 
 impl Approval for Person {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         self.0.lock().unwrap().push(asking.clone());
         Box::pin(async { self.1.clone() })
     }
 }
 
 #[tokio::test]
-async fn a_person_who_refuses_is_shown_goal_and_plan_and_nothing_is_begun() {
+async fn approval_shows_goal_and_plan_and_a_refusal_starts_nothing() {
     let team = Team::new();
     let (planner, worker) = (Player::new("test:planner", |_| plan(DIAMOND)), words("done"));
     let person = Arc::new(Person(Mutex::default(), Decision::No(Some("not today".into()))));
@@ -302,24 +308,24 @@ async fn a_person_who_refuses_is_shown_goal_and_plan_and_nothing_is_begun() {
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused: not today"));
     let asked = person.0.lock().unwrap()[0].clone();
     assert_eq!((asked.tool.as_str(), asked.subject.as_str()), ("delegate", ""), "no plan is agreed to for good");
-    assert!(asked.what.ends_with("Paint it black"));
-    assert!(asked.detail.contains("Delegated: Paint it black") && asked.detail.contains("4. Do d (after 2, 3)"));
+    assert!(asked.summary.ends_with("Paint it black"));
+    assert!(asked.details.contains("Delegated: Paint it black") && asked.details.contains("4. Do d (after 2, 3)"));
     assert!(worker.asked().is_empty());
-    // Asked again later, they may agree; the plan is still there.
+    // A later request can be approved; the plan is reused.
     let report =
         team.carry_on(OrchestratorConfig { approval: Arc::new(Decision::Yes), ..crew }, delegation).await.unwrap();
     assert_eq!((report.state, planner.asked().len()), (DelegationStatus::Completed, 1));
 }
 
 #[tokio::test]
-async fn a_plan_that_does_not_hold_is_sent_back_once() {
+async fn an_invalid_plan_is_returned_once_for_correction() {
     let team = Team::new();
     let worker = words("done");
     let answers = |first: String, second: String| {
         Player::new(
             "test:planner",
             move |asked| {
-                if asked.contains("does not hold") { second.clone() } else { first.clone() }
+                if asked.contains("plan is invalid") { second.clone() } else { first.clone() }
             },
         )
     };
@@ -335,7 +341,7 @@ async fn a_plan_that_does_not_hold_is_sent_back_once() {
         (circle, "\"a\", \"b\" depend on each other in a circle"),
         (
             json!({ "subtasks": [{ "id": "a", "title": "A", "criteria": "c", "tools": ["fly"] }] }).to_string(),
-            "\"a\" uses the tool \"fly\", which is not there (there are none)",
+            "\"a\" uses the tool \"fly\", which does not exist (there are none)",
         ),
         (format!("{{\"subtasks\": \"{}\"}}", "x".repeat(1 << 20)), "and 1048576 is the most"),
     ] {
@@ -344,7 +350,7 @@ async fn a_plan_that_does_not_hold_is_sent_back_once() {
         let failure = team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation).await.unwrap_err();
         assert_eq!(failure.code, ErrorCode::ModelError);
         assert!(failure.message.ends_with(said), "{}", failure.message);
-        // It is planned anew when it is taken up.
+        // A resume plans again.
         let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
         let report = team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation).await.unwrap();
         assert_eq!(report.state, DelegationStatus::Completed);
@@ -352,7 +358,7 @@ async fn a_plan_that_does_not_hold_is_sent_back_once() {
 }
 
 #[tokio::test]
-async fn a_judge_that_answers_in_prose_is_understood_or_asked_again_or_not_believed() {
+async fn a_judges_prose_is_parsed_or_asked_again_or_rejected() {
     let team = Team::new();
     let (planner, worker) = (Player::new("test:planner", |_| plan(&[("a", &[])])), words("done"));
     let clear = words("PASSED. All of it is there.");
@@ -363,34 +369,34 @@ async fn a_judge_that_answers_in_prose_is_understood_or_asked_again_or_not_belie
     });
     let report = team.carry_on(team.crew(&planner, &worker, &hesitant), team.begin("It")).await.unwrap();
     assert_eq!((report.state, hesitant.asked().len()), (DelegationStatus::Completed, 2));
-    // One that never says it has said nothing, and the work is not taken for done.
+    // Without a clear verdict the work does not count as done.
     let vague = words("It looks rather good to me.");
     let delegation = team.begin("It");
     let before = worker.asked().len();
     let report = team.carry_on(team.crew(&planner, &worker, &vague), delegation).await.unwrap();
     assert_eq!(report.state, DelegationStatus::Incomplete);
-    let SubtaskStatus::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
-    assert_eq!(why, "what the judge says cannot be read as a verdict");
-    // Taken up, it is looked at again, and not done again.
+    let SubtaskStatus::Failed { why } = &report.subtasks[0].status else { panic!("it failed") };
+    assert_eq!(why, "the answer of the judge is not a verdict");
+    // A resume verifies the result again and does not repeat the work.
     let report = team.carry_on(team.crew(&planner, &worker, &clear), delegation).await.unwrap();
     assert_eq!((report.state, worker.asked().len()), (DelegationStatus::Completed, before + 1));
 }
 
 #[tokio::test]
-async fn a_worker_that_says_nothing_or_loops_is_a_failed_try() {
+async fn an_empty_or_looping_worker_is_a_failed_attempt() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[]), ("b", &["a"])]));
-    // It looks around for ever, in all its rounds, and says nothing.
+    // The worker runs commands in all rounds and reports nothing.
     let worker = words("→ tree\n");
     let crew = OrchestratorConfig { rounds: 3, ..team.crew(&planner, &worker, &words(PASSED)) };
     let report = team.carry_on(crew, team.begin("It")).await.unwrap();
-    let SubtaskStatus::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
-    assert_eq!(why, "it ended without a word about what was done");
+    let SubtaskStatus::Failed { why } = &report.subtasks[0].status else { panic!("it failed") };
+    assert_eq!(why, "it ended without a report of its work");
     assert_eq!(
-        (report.subtasks[1].mark.clone(), worker.asked().len()),
+        (report.subtasks[1].status.clone(), worker.asked().len()),
         (SubtaskStatus::Skipped { needs: "Do a".into() }, 6)
     );
-    // One that says it is all done is not believed either: somebody else looks.
+    // A claim of completion is not accepted: a judge verifies it.
     let boaster = words("Everything is done!");
     let judge = words(r#"{"passed": false, "why": "nothing is there"}"#);
     let report = team.carry_on(team.crew(&planner, &boaster, &judge), team.begin("It")).await.unwrap();
@@ -398,12 +404,12 @@ async fn a_worker_that_says_nothing_or_loops_is_a_failed_try() {
 }
 
 #[tokio::test]
-async fn stopped_it_leaves_a_true_state_and_is_taken_up() {
+async fn a_stopped_delegation_has_a_consistent_state_and_resumes() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(DIAMOND));
     let (cancel, stop) = (CancellationToken::new(), Mutex::new(0));
     let token = cancel.clone();
-    // Somebody stops it while `c` is worked on.
+    // Cancels while `c` is in work.
     let worker = Player::later("test:worker", move |asked| {
         let id = which(asked);
         let hangs = id == "c" && {
@@ -424,18 +430,18 @@ async fn stopped_it_leaves_a_true_state_and_is_taken_up() {
     let delegation = team.begin("It");
     let (report, _) = carry_on(&team.owner, crew.clone(), delegation, &cancel).await;
     let report = report.unwrap();
-    let marks: Vec<bool> = report.subtasks.iter().map(|line| line.mark == SubtaskStatus::Verified).collect();
+    let marks: Vec<bool> = report.subtasks.iter().map(|line| line.status == SubtaskStatus::Verified).collect();
     assert_eq!((report.state, marks), (DelegationStatus::Stopped, vec![true, true, false, false, false]));
-    assert!(delegate::all(team.owner.loom()).unwrap().iter().all(|one| one.last == DelegationEvent::Stopped));
+    assert!(delegate::list(team.owner.loom()).unwrap().iter().all(|one| one.last == DelegationEvent::Stopped));
     let report = team.carry_on(crew, delegation).await.unwrap();
     assert_eq!(report.state, DelegationStatus::Completed);
     assert_eq!(["a", "b", "c", "d"].map(|id| worker.times(&format!("5: Do {id}"))), [1, 1, 2, 1]);
-    // Once it is complete there is nothing to do.
+    // A complete delegation has nothing to run.
     let again = team.carry_on(team.crew(&words(""), &words(""), &words("")), delegation).await.unwrap();
     assert_eq!(again.state, DelegationStatus::Completed);
 }
 
-/// The job of a process that a test started; nothing in a process that tests.
+/// Job of a child process that a test started; does nothing in the test process.
 #[test]
 fn child() {
     let Some(job) = child::job() else { return };
@@ -460,7 +466,7 @@ async fn work_until_killed(path: &Path) {
     let delegation = team.begin("Survive");
     child::say(&delegation.to_string());
     let crew = team.crew(&planner, &worker, &words(PASSED));
-    team.carry_on(OrchestratorConfig { drafts: Some(drafts(path)), ..crew }, delegation).await.unwrap();
+    team.carry_on(OrchestratorConfig { partials_dir: Some(drafts(path)), ..crew }, delegation).await.unwrap();
 }
 
 fn drafts(path: &Path) -> PathBuf {
@@ -468,7 +474,7 @@ fn drafts(path: &Path) -> PathBuf {
 }
 
 #[tokio::test]
-async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again() {
+async fn a_killed_delegation_resumes_without_repeating_verified_subtasks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("loom.db");
     let (mut child, said) = child::start(child::command(&[], &[path.to_str().unwrap()]));
@@ -477,9 +483,10 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
     assert_eq!(said.recv_timeout(within).expect("the child comes to the fourth"), "hangs");
     let scene = Scene::at(&path, 6);
     let owner = scene.owner();
-    // As long as that process runs, it is its own.
+    // A live process holds its delegation.
     let nobody = words("nobody");
-    let crew_of = |owner: &Actor, players| OrchestratorConfig { drafts: Some(drafts(&path)), ..crew(owner, players) };
+    let crew_of =
+        |owner: &Actor, players| OrchestratorConfig { partials_dir: Some(drafts(&path)), ..crew(owner, players) };
     let (early, _) =
         carry_on(&owner, crew_of(&owner, [&nobody, &nobody, &nobody]), delegation, &CancellationToken::new()).await;
     let early = early.unwrap_err();
@@ -490,7 +497,7 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
     child.kill().unwrap();
     child.wait().unwrap();
 
-    let open = delegate::all(owner.loom()).unwrap().remove(0);
+    let open = delegate::list(owner.loom()).unwrap().remove(0);
     assert!(open.is_open() && open.head.id == delegation && open.goal == "Survive");
     let own = owner.loom().snapshot().unwrap().sessions(&SessionFilter::default()).unwrap().remove(0);
     let owner = owner.in_session(own.id);
@@ -500,14 +507,14 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
         carry_on(&owner, crew_of(&owner, [&planner, &worker, &judge]), delegation, &CancellationToken::new()).await;
     let report = report.unwrap();
     assert_eq!((report.state, nobody.asked().len()), (DelegationStatus::Completed, 0));
-    // The plan stands, and so do the three that were verified; the fourth was cut off.
+    // The plan and three verified subtasks remain; the fourth was interrupted.
     assert_eq!((planner.asked().len(), worker.asked().len(), judge.asked().len()), (0, 2, 2));
-    assert!(worker.asked()[0].contains("It was cut off. What was done so far stands above."));
+    assert!(worker.asked()[0].contains("The attempt was interrupted. The work so far is above."));
     assert_eq!(report.subtasks[3].attempts, 2);
     assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
-/// One who works as long as nobody opens the gate, and says when they began.
+/// Worker that signals its start and waits for a gate.
 fn at_the_gate() -> (Arc<Player>, Arc<tokio::sync::Notify>, Arc<tokio::sync::Notify>) {
     let (gate, begun) = (Arc::new(tokio::sync::Notify::new()), Arc::new(tokio::sync::Notify::new()));
     let (open, begins) = (Arc::clone(&gate), Arc::clone(&begun));
@@ -523,22 +530,22 @@ fn at_the_gate() -> (Arc<Player>, Arc<tokio::sync::Notify>, Arc<tokio::sync::Not
 }
 
 #[tokio::test]
-async fn what_somebody_carries_on_is_refused_to_others_by_their_name() {
+async fn a_locked_delegation_is_refused_with_the_holders_name() {
     let team = Team::new();
     let folder = tempfile::tempdir().unwrap();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
     let (worker, gate, begun) = at_the_gate();
     let delegation = team.begin("It");
     let crew = OrchestratorConfig {
-        drafts: Some(folder.path().join("drafts")),
+        partials_dir: Some(folder.path().join("drafts")),
         ..team.crew(&planner, &worker, &words(PASSED))
     };
-    let drafts = crew.drafts.clone().unwrap();
+    let drafts = crew.partials_dir.clone().unwrap();
     let second = async {
         begun.notified().await;
         let refused = team.carry_on(crew.clone(), delegation).await.unwrap_err();
         let named = format!("owner (process {})", std::process::id());
-        assert_eq!(delegate::carried_on_by(&drafts, delegation), Some(named.clone()));
+        assert_eq!(delegate::lock_holder(&drafts, delegation), Some(named.clone()));
         assert_eq!(
             (refused.code, refused.message.ends_with(&format!("is being carried on by {named}"))),
             (ErrorCode::Conflict, true)
@@ -551,14 +558,14 @@ async fn what_somebody_carries_on_is_refused_to_others_by_their_name() {
         (DelegationStatus::Completed, 1),
         "who was first is not disturbed"
     );
-    // It is let go of at its end, and no file is left.
-    assert_eq!(delegate::carried_on_by(&drafts, delegation), None);
+    // The lock is released at the end, and no file remains.
+    assert_eq!(delegate::lock_holder(&drafts, delegation), None);
     assert_eq!(team.carry_on(crew, delegation).await.unwrap().state, DelegationStatus::Completed);
     assert_eq!(std::fs::read_dir(&drafts).map_or(0, Iterator::count), 0);
 }
 
 #[tokio::test]
-async fn where_that_cannot_be_seen_the_first_is_told_at_its_next_step() {
+async fn without_a_lock_the_first_process_fails_at_its_next_event() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
     let (worker, gate, begun) = at_the_gate();
@@ -575,7 +582,7 @@ async fn where_that_cannot_be_seen_the_first_is_told_at_its_next_step() {
 }
 
 #[tokio::test]
-async fn who_comes_second_to_a_file_is_told() {
+async fn the_second_delegation_is_warned_about_a_shared_file() {
     let team = Team::new();
     let touching = |file: &str| {
         let text =
@@ -586,7 +593,7 @@ async fn who_comes_second_to_a_file_is_told() {
     let first = team.begin("The first");
     let never_stopped = CancellationToken::new();
     let open = carry_on(&team.owner, team.crew(&touching("src/a.rs"), &never, &words(PASSED)), first, &never_stopped);
-    // It hangs, and is left as a process that ended would leave it.
+    // The worker hangs and is left as by a process that ended.
     assert!(tokio::time::timeout(Duration::from_millis(300), open).await.is_err());
     let worker = words("done");
     let report = team
@@ -631,7 +638,7 @@ impl WorkerTools for Shed {
         true
     }
 
-    fn check<'a>(&'a self, command: &'a str, _: CancellationToken) -> Promise<'a, Result<CheckResult, ToolError>> {
+    fn check<'a>(&'a self, command: &'a str, _: CancellationToken) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
         let mut ran = self.0.lock().unwrap();
         ran.push(command.to_owned());
         let passed = ran.len() > 1;
@@ -644,7 +651,7 @@ impl WorkerTools for Shed {
 }
 
 #[tokio::test]
-async fn a_subtask_has_the_tools_of_the_plan_and_a_check_says_whether_it_is_done() {
+async fn a_subtask_gets_the_plans_tools_and_is_verified_by_its_check() {
     let team = Team::new();
     let text =
         json!({ "subtasks": [{ "id": "a", "title": "Do a", "check": "make test", "tools": ["hammer"] }] }).to_string();
@@ -654,7 +661,7 @@ async fn a_subtask_has_the_tools_of_the_plan_and_a_check_says_whether_it_is_done
     });
     let shed = Arc::new(Shed::default());
     let judge = words(PASSED);
-    let crew = OrchestratorConfig { kit: shed.clone(), ..team.crew(&planner, &worker, &judge) };
+    let crew = OrchestratorConfig { worker_tools: shed.clone(), ..team.crew(&planner, &worker, &judge) };
     let report = team.carry_on(crew, team.begin("It")).await.unwrap();
     assert_eq!(
         (report.state, report.subtasks[0].attempts, report.subtasks[0].checked),
@@ -672,7 +679,7 @@ async fn a_subtask_has_the_tools_of_the_plan_and_a_check_says_whether_it_is_done
     assert!(planner.asked()[0].contains("- hammer: The hammer."));
 }
 
-/// An agent that may delegate, in its turn.
+/// Turn of an agent that may delegate.
 async fn turn(
     team: &Team,
     orchestrator: Arc<dyn Orchestrator>,
@@ -681,7 +688,7 @@ async fn turn(
     turn_of(team, orchestrator, replies.iter().map(|reply| ScriptedReply::words(reply)).collect(), false).await
 }
 
-/// The same by any replies, perhaps with the provider's own calls.
+/// Same with any replies, including native tool calls.
 async fn turn_of(
     team: &Team,
     orchestrator: Arc<dyn Orchestrator>,
@@ -692,7 +699,7 @@ async fn turn_of(
     let permissions: Permissions = profile.permissions.iter().chain([Permission::Delegate]).collect();
     team.owner.update_agent(loomtree::types::NewAgent { permissions, ..profile }).unwrap();
     let agent = team.agent("collaborator");
-    let actor = seat(team.owner.loom(), &agent, "/work", team.at).unwrap();
+    let actor = actor_at(team.owner.loom(), &agent, "/work", team.at).unwrap();
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
     let commands =
         ToolAccess { orchestrator: Some(orchestrator), native, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
@@ -709,13 +716,13 @@ fn answers(heard: &[Progress]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_agent_delegates_in_its_turn_and_its_decisions_go_along() {
+async fn a_delegating_agents_decisions_are_passed_to_the_workers() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
     let worker = words("done");
     let made = Arc::new(Mutex::new(0));
     let (crew, count) = (team.crew(&planner, &worker, &words(PASSED)), Arc::clone(&made));
-    // It is made when something is delegated, and then once.
+    // The orchestrator is created at the first delegation, once.
     let lazy: Arc<dyn Orchestrator> = Arc::new(LazyOrchestrator::new(Box::new(move || {
         *count.lock().unwrap() += 1;
         let crew = crew.clone();
@@ -736,9 +743,9 @@ async fn an_agent_delegates_in_its_turn_and_its_decisions_go_along() {
     }
     assert!(heard.iter().any(|progress| matches!(
         progress,
-        Progress::Delegated { told: DelegationUpdate::Verdict { passed: true, .. }, .. }
+        Progress::Delegated { update: DelegationUpdate::Verdict { passed: true, .. }, .. }
     )));
-    // The cost is the session's, and the report is found again.
+    // The cost counts in the session, and recall finds the report.
     let filter = GenerationFilter { session: actor.session(), ..GenerationFilter::default() };
     let sums = stats(&*team.owner.loom().snapshot().unwrap(), &filter).unwrap().all;
     assert_eq!(sums.generations, 2 + 2 + 3 + 3);
@@ -749,7 +756,7 @@ async fn an_agent_delegates_in_its_turn_and_its_decisions_go_along() {
 }
 
 #[tokio::test]
-async fn a_providers_own_call_delegates_as_a_line_does() {
+async fn a_native_call_delegates_like_an_arrow_line() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
     let worker = words("done");
@@ -761,14 +768,14 @@ async fn a_providers_own_call_delegates_as_a_line_does() {
     let (heard, _, actor) = turn_of(&team, orchestrator, replies.into(), true).await;
     assert!(answers(&heard)[0].starts_with("✓ task completed: \"Build it\" ["), "{:?}", answers(&heard));
     assert!(planner.asked()[0].contains("- use PyJWT") && worker.asked()[0].contains("- use PyJWT"));
-    // The report is the answer to that very call.
+    // The report is the result of that call.
     let turns = team.owner.loom().turns(actor.session().unwrap(), 0, 100).unwrap();
     let kept = turns.iter().find(|node| node.tool.call_id.as_deref() == Some("c1")).unwrap();
     assert!(kept.content.starts_with("✓ task completed"), "{}", kept.content);
 }
 
 #[tokio::test]
-async fn nobody_has_to_wait_and_the_report_comes_later() {
+async fn a_background_delegation_reports_later() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
     let gate = Arc::new(tokio::sync::Notify::new());
@@ -794,7 +801,7 @@ async fn nobody_has_to_wait_and_the_report_comes_later() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_delegated_is_said() {
+async fn invalid_delegations_are_refused_with_a_reason() {
     let team = Team::new();
     let runner = |agent: &str| Executor::new(team.owner.loom().clone(), team.agent(agent), team.session, &NoHost);
     let said = |agent: &str, line: &str| {
@@ -810,9 +817,9 @@ async fn what_cannot_be_delegated_is_said() {
     let call =
         runner("owner").read_call("delegate_task", r#"{"goal": "x", "context": {"files": ["a.rs"]}, "wait": false}"#);
     assert_eq!(call.to_string(), "delegate \"x\" context:\"files:\\n- a.rs\" wait:no");
-    assert_eq!(delegate::begin(&team.owner, team.at, " ", "").unwrap_err().code, ErrorCode::InvalidSyntax);
+    assert_eq!(delegate::create(&team.owner, team.at, " ", "").unwrap_err().code, ErrorCode::InvalidSyntax);
     assert_eq!(
-        delegate::begin(&team.owner, team.at, &"x".repeat(1 << 21), "").unwrap_err().code,
+        delegate::create(&team.owner, team.at, &"x".repeat(1 << 21), "").unwrap_err().code,
         ErrorCode::LimitExceeded
     );
     let none =

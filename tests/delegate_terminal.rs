@@ -1,5 +1,4 @@
-//! Delegating by the real program: at a real pseudo-terminal, killed in the middle, by two processes, with a real server on
-//! loopback.
+//! Tests of delegation as a process: in a pseudo-terminal, killed, with two processes, with a server on loopback.
 
 #![cfg(all(feature = "cli", feature = "workspace", unix))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -18,13 +17,13 @@ use support::Home;
 
 const PASSED: &str = r#"{"passed": true, "why": "both coats are there"}"#;
 
-/// A plan of two parts, the second after the first.
+/// Plan of two subtasks; the second depends on the first.
 fn plan() -> Vec<Step> {
     let part = |id: &str, needs: &[&str]| json!({ "id": id, "title": format!("Paint the {id}"), "details": "green\u{1b}[2J", "criteria": "two coats", "depends_on": needs });
     good(&json!({ "subtasks": [part("front", &[]), part("back", &["front"])] }).to_string())
 }
 
-/// What is asked for once the plan is agreed to.
+/// Requests after the approval of the plan.
 fn done() -> Vec<Vec<Step>> {
     vec![good("The front is done."), good(PASSED), good("The back is done."), good(PASSED)]
 }
@@ -43,7 +42,7 @@ struct Yard {
 }
 
 impl Yard {
-    /// A tree, and a server that answers so after it was asked for its models.
+    /// Tree and a server with these replies after its model list.
     async fn new(answers: Vec<Vec<Step>>) -> Self {
         let home = Home::new();
         home.start("A shed.");
@@ -59,13 +58,13 @@ impl Yard {
         Terminal::start(&self.home, &[args, &["-m", &self.model()]].concat())
     }
 
-    /// Requests but those for models.
+    /// Number of requests except those for models.
     fn asked(&self) -> Vec<String> {
         let all = self.server.requests();
         all.iter().filter(|request| request.line.starts_with("POST")).map(|request| request.body.to_string()).collect()
     }
 
-    /// Waits until so much was asked for.
+    /// Waits for a number of requests.
     #[track_caller]
     fn comes_to(&self, requests: usize) {
         let begun = std::time::Instant::now();
@@ -75,7 +74,7 @@ impl Yard {
         }
     }
 
-    /// How the one delegation stands, and its id.
+    /// Returns the status and id of the only delegation.
     fn stands(&self) -> (String, String) {
         let listed = self.home.ok(&["delegate", "--list"]);
         let mut words = listed.split_whitespace();
@@ -83,7 +82,7 @@ impl Yard {
         (words.next().unwrap().to_owned(), id)
     }
 
-    /// Takes it up; nobody needs to be asked.
+    /// Resumes it; no approval is needed.
     fn resumes(&self, answers: Vec<Vec<Step>>) -> String {
         self.server.then([vec![listed()], answers].concat());
         self.home.ok(&["delegate", "--resume", &self.stands().1, "--yes", "--parallel", "1", "-m", &self.model()])
@@ -91,7 +90,7 @@ impl Yard {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn goal_and_plan_are_shown_and_nothing_is_begun_before_a_yes() {
+async fn goal_and_plan_are_shown_and_nothing_starts_before_approval() {
     let yard = Yard::new([vec![plan()], done()].concat()).await;
     let mut terminal = yard.terminal(&["delegate", "Paint the shed", "--context", "green", "--parallel", "1"]);
     terminal.wait("Allow it?", 1);
@@ -103,7 +102,7 @@ async fn goal_and_plan_are_shown_and_nothing_is_begun_before_a_yes() {
     }
     assert!(!shown.contains("\u{1b}[2J"), "a plan is no control code: {shown:?}");
     assert_eq!(yard.asked().len(), 1);
-    // Enter alone is no answer.
+    // Enter alone is not an answer.
     terminal.keys("\r");
     terminal.wait("Allow it?", 2);
     assert_eq!(yard.stands().0, "running");
@@ -114,7 +113,7 @@ async fn goal_and_plan_are_shown_and_nothing_is_begun_before_a_yes() {
     assert!(shown.contains("[x] 1 Paint the front") && shown.contains("[x] 2 Paint the back"), "{shown}");
     let (state, id) = yard.stands();
     assert_eq!((state.as_str(), yard.asked().len()), ("ended", 5));
-    // The report is in the tree, once, also if somebody takes up what is complete.
+    // The report is in the tree once, also after a resume of the complete delegation.
     let found = yard.home.ok(&["do", "recall tool:delegate"]);
     assert_eq!(found.matches("task completed: \"Paint the shed\"").count(), 1, "{found}");
     yard.server.then([listed()]);
@@ -123,7 +122,7 @@ async fn goal_and_plan_are_shown_and_nothing_is_begun_before_a_yes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_no_with_its_reason_begins_nothing_and_a_later_yes_needs_no_new_plan() {
+async fn a_refusal_starts_nothing_and_a_later_approval_reuses_the_plan() {
     let yard = Yard::new(vec![plan()]).await;
     let mut terminal = yard.terminal(&["delegate", "Paint the shed"]);
     terminal.wait("Allow it?", 1);
@@ -138,14 +137,14 @@ async fn a_no_with_its_reason_begins_nothing_and_a_later_yes_needs_no_new_plan()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ctrl_c_stops_at_the_question_and_in_the_work_and_what_was_done_stays() {
+async fn ctrl_c_stops_during_approval_and_work_and_results_stay() {
     let yard = Yard::new(vec![plan()]).await;
     let mut terminal = yard.terminal(&["delegate", "Paint the shed"]);
     terminal.wait("Allow it?", 1);
     terminal.keys("\u{3}");
     assert_eq!(terminal.ends(), 1);
     assert_eq!((yard.stands().0.as_str(), yard.asked().len()), ("open", 1));
-    // Taken up, it asks again.
+    // A resume asks again.
     yard.server.then([listed(), good("The front is done."), good(PASSED), hanging()]);
     let id = yard.stands().1;
     let mut terminal = yard.terminal(&["delegate", "--resume", &id]);
@@ -164,7 +163,7 @@ async fn ctrl_c_stops_at_the_question_and_in_the_work_and_what_was_done_stays() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_process_at_a_time_and_after_a_kill_the_next_one_at_once() {
+async fn one_process_at_a_time_and_an_immediate_resume_after_a_kill() {
     let yard = Yard::new(vec![plan(), good("The front is done."), good(PASSED), hanging()]).await;
     let model = yard.model();
     let args = ["delegate", "Paint the shed", "--yes", "--parallel", "1", "-m", &model];
@@ -200,7 +199,7 @@ fn may_delegate(home: &Home) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_conversation_the_model_is_told_of_a_refusal_of_a_stop_and_of_the_report() {
+async fn in_a_chat_the_model_sees_refusals_stops_and_reports() {
     let hands_over = || good("I hand it over.\n→ delegate \"Paint the shed\"");
     let answers = [
         vec![hands_over(), listed(), plan(), good("As you like.")],
@@ -225,7 +224,7 @@ async fn in_a_conversation_the_model_is_told_of_a_refusal_of_a_stop_and_of_the_r
     let shown = terminal.text();
     assert!(shown.contains("[x] 1 Paint the front") && shown.contains("[x] 2 Paint the back"), "{shown}");
     assert!(yard.asked().last().unwrap().contains("✓ task completed"));
-    // Stopped at the question: the turn ends, and the conversation goes on.
+    // Cancelled during approval: the turn ends, and the conversation continues.
     let before = yard.asked().len();
     terminal.keys("Once more.\r");
     terminal.wait("Allow it?", 3);
@@ -239,7 +238,7 @@ async fn in_a_conversation_the_model_is_told_of_a_refusal_of_a_stop_and_of_the_r
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_of_ones_own_is_asked_about_and_seen_while_it_runs() {
+async fn a_users_delegate_line_asks_for_approval_and_shows_progress() {
     let yard = Yard::new([vec![listed(), plan()], done()].concat()).await;
     let mut terminal = yard.terminal(&["chat"]);
     terminal.wait(">  ", 1);
@@ -253,7 +252,7 @@ async fn a_line_of_ones_own_is_asked_about_and_seen_while_it_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_that_nobody_waits_for_asks_between_two_lines() {
+async fn a_background_delegation_asks_between_two_lines() {
     let planner =
         Server::start([listed(), [vec![Step::Wait(std::time::Duration::from_millis(300))], plan()].concat()]).await;
     let config = format!("delegate:\n  planner: {}#m\n  parallel: 1\n", planner.url());
@@ -272,13 +271,13 @@ async fn work_that_nobody_waits_for_asks_between_two_lines() {
     terminal.wait(">  ", 1);
     terminal.keys("Paint it.\r");
     terminal.wait("It is on its way.", 1);
-    // Somebody is writing: what they write is no answer, and they are told.
+    // The user is typing: the text is not an answer, and a note says so.
     terminal.wait("An agent asks something", 1);
     assert!(!terminal.text().contains("Allow it?"));
     terminal.keys("\r");
     terminal.wait("Allow it?", 1);
     terminal.keys("not now\r");
-    // The line that was being written was shown again below the note.
+    // The typed line is shown again below the note.
     terminal.wait(">  ", 4);
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
@@ -287,7 +286,7 @@ async fn work_that_nobody_waits_for_asks_between_two_lines() {
 
 #[cfg(feature = "tui")]
 #[tokio::test(flavor = "multi_thread")]
-async fn the_screen_asks_shows_what_happens_and_has_the_report() {
+async fn the_tui_asks_shows_progress_and_has_the_report() {
     let yard = Yard::new([vec![plan()], done()].concat()).await;
     let path = yard.home.file("config.yaml");
     std::fs::write(&path, format!("model: {}\ndelegate:\n  parallel: 1\n", yard.model())).unwrap();
@@ -306,12 +305,12 @@ async fn the_screen_asks_shows_what_happens_and_has_the_report() {
     assert_eq!(terminal.ends(), 0);
 }
 
-/// A reply whose tokens are told.
+/// Reply with token usage.
 fn paid(words: &str) -> Vec<Step> {
     vec![head(), send(text(words)), send(finish("stop")), send(usage(100, 0, 10)), send(DONE)]
 }
 
-/// A small crate with a test.
+/// Small crate with a test.
 fn project(home: &Home) {
     for (name, content) in [
         ("Cargo.toml", "[package]\nname = \"greet\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n"),
@@ -339,13 +338,13 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
         // Adds a file.
         "→ write_file path:\"src/shout.rs\" <<<\npub fn shout(words: &str) -> String {\n    words.to_uppercase()\n}\n>>>\n",
         "It is in src/shout.rs.",
-        // Means to write outside of the folder, and is believed by nobody.
+        // Tries to write outside of the folder.
         "→ write_file path:\"../note.txt\" content:\"hello\"\n",
         "I left the note.",
         r#"{"passed": false, "why": "it was refused"}"#,
         "It is there, really.",
         r#"{"passed": false, "why": "it still is not"}"#,
-        // Edits another one, at first not as the test wants it.
+        // Edits another file, wrong at first.
         "→ read_file path:\"src/lib.rs\"\n",
         "→ edit_file path:\"src/lib.rs\" old:\"pub fn greet\" new:\"mod shout;\\n\\npub fn greet\"\n",
         "It greets loudly.",
@@ -361,7 +360,7 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
     let config = yard.home.file("config.yaml");
     std::fs::write(&config, "prices:\n  '*': { input: 1000, output: 10000, currency: EUR }\n").unwrap();
     let (config, model) = (config.to_str().unwrap().to_owned(), yard.model());
-    // The toolchain of this very test.
+    // Toolchain of this test.
     let cargo = std::path::Path::new(env!("CARGO"));
     let own = std::env::var_os("PATH").unwrap_or_default();
     let path =
@@ -391,7 +390,7 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
     assert_eq!(code, Some(1), "{out}{err}");
     let tree = loom(&["tree"]).1;
     insta::assert_snapshot!(masked(&out, &tree, &model));
-    // Who wrote outside was told, and nothing is there; who failed the test was told by the test.
+    // The write outside was refused, and the failed test was reported to its worker.
     let asked = yard.asked();
     assert!(
         asked[4].contains("✗ PERMISSION_DENIED: write_file: ") && !yard.home.file("note.txt").exists(),
@@ -402,7 +401,7 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
     assert!(asked[12].contains("exit 0"), "its own run of the tests: {}", asked[12]);
     let lib = std::fs::read_to_string(yard.home.file("work/src/lib.rs")).unwrap();
     assert!(lib.contains("shout::shout(&format!(\"Hello {name}!\"))") && yard.home.file("work/src/shout.rs").exists());
-    // The same sums in the session's: 13 replies, 1300 tokens at 1000 and 130 at 10000 a million.
+    // The session has the same totals: 13 replies, 1300 tokens at 1000 and 130 at 10000 per million.
     let sums = loom(&["stats", "--session", "--json"]).1;
     let sums: serde_json::Value = serde_json::from_str(&sums).unwrap();
     let all = &sums["all"];
@@ -412,7 +411,7 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_yes_to_any_plan_is_none_to_commands_writes_and_checks() {
+async fn approval_of_a_plan_does_not_cover_commands_writes_and_checks() {
     let part = json!({ "id": "a", "title": "Paint", "check": "touch CHECK", "tools": ["run_command", "write_file"] });
     let replies = [
         good(&json!({ "subtasks": [part] }).to_string()),
@@ -430,7 +429,7 @@ async fn a_yes_to_any_plan_is_none_to_commands_writes_and_checks() {
     assert!(yard.asked()[2].contains("--allow would"), "{}", yard.asked()[2]);
 }
 
-/// What was printed, without what is another one each time; `tree` names every short id at the beginning of a line.
+/// Returns the output without variable parts; `tree` replaces local ids at the beginning of lines.
 fn masked(printed: &str, tree: &str, model: &str) -> String {
     let lines = tree.lines().skip(1).map(|line| line.trim_start_matches([' ', '│', '├', '└', '─', '*']));
     let ids = lines.filter_map(|line| line.split_whitespace().next());

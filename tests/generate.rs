@@ -1,4 +1,4 @@
-//! Generating: continuations side by side, each saved when it ends; cut, cancelled and failed ones.
+//! Tests of generations: concurrent continuations, saving, interruption, cancellation and failure.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -45,7 +45,7 @@ fn so_far() -> Box<Finish> {
 }
 
 #[tokio::test]
-async fn one_continuation_streams_and_is_where_one_stands_then() {
+async fn one_continuation_streams_and_moves_the_position() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let model = Arc::new(Scripted::new([ScriptedReply::chunks(["there ", "was ", "a fox"])]));
     let mut heard = String::new();
@@ -83,7 +83,7 @@ async fn a_buffer_is_continued_as_one_text() {
 }
 
 #[tokio::test]
-async fn replies_are_saved_in_the_order_of_their_requests() {
+async fn each_reply_is_saved_at_its_end_independently_of_failures() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let slow = Duration::from_millis(150);
     let cut = ProviderError::Interrupted { cause: StreamError::ClosedEarly, so_far: so_far() };
@@ -97,7 +97,7 @@ async fn replies_are_saved_in_the_order_of_their_requests() {
     let mut ended = Vec::new();
     let nodes = generate(&actor, plan(&actor, root.id, vec![model], 4), |progress| match progress {
         Progress::Saved { node, .. } => {
-            // Whoever hears of it finds it in the store.
+            // The reply is in the store before its event arrives.
             assert!(actor.loom().node(node.id).is_ok());
             ended.push(node.content);
         }
@@ -117,7 +117,7 @@ async fn replies_are_saved_in_the_order_of_their_requests() {
 }
 
 #[tokio::test]
-async fn cancelling_keeps_what_came() {
+async fn cancelling_saves_the_partial_reply() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let model = Arc::new(Scripted::new([ScriptedReply::chunks(["half a "]).ending(ScriptedEnd::Hang)]));
     let plan = plan(&actor, root.id, vec![model], 2);
@@ -133,7 +133,7 @@ async fn cancelling_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn a_server_that_takes_one_request_at_a_time_gets_one() {
+async fn requests_respect_the_models_concurrency_limit() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let reply = || ScriptedReply::chunks(["a", "b", "c"]).delayed(Duration::from_millis(5));
     let model = Arc::new(Scripted::new([reply(), reply(), reply()]).with_parallel(1));
@@ -150,7 +150,7 @@ async fn a_server_that_takes_one_request_at_a_time_gets_one() {
 }
 
 #[tokio::test]
-async fn several_models_and_nothing_said() {
+async fn several_models_with_an_empty_reply() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let one = Arc::new(Scripted::new([ScriptedReply::words("one")]).with_reference("test:one"));
     let two = Arc::new(Scripted::new([ScriptedReply::words("two")]).with_reference("test:two"));
@@ -160,18 +160,18 @@ async fn several_models_and_nothing_said() {
     let failed = generate(&actor, plan(&actor, root.id, vec![silent], 1), |_| {}).await.unwrap_err();
     assert!(matches!(failed, GenerateError::Empty), "{failed}");
     let failed = generate(&actor, plan(&actor, root.id, Vec::new(), 1), |_| {}).await.unwrap_err();
-    assert!(matches!(failed, GenerateError::Nothing), "{failed}");
+    assert!(matches!(failed, GenerateError::NoContinuations), "{failed}");
     assert_eq!(actor.loom().tree(root.tree).unwrap().counts.leaves, 4);
 }
 
-/// A process that is killed lets go of its files: so does a generation that is dropped.
+/// Dropping a generation releases its files, like a kill of the process.
 #[tokio::test]
-async fn words_that_streamed_when_the_process_was_killed_are_found_again() {
+async fn partial_replies_of_a_killed_process_are_recovered() {
     let (scene, actor, root) = scene(Mode::Dialogue);
     let drafts = scene.path.with_extension("drafts");
     let model =
         Arc::new(Scripted::new([ScriptedReply::chunks(["half ", "a word \u{1f98a}"]).ending(ScriptedEnd::Hang)]));
-    let plan = GenerateRequest { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    let plan = GenerateRequest { partials_dir: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
     let while_it_runs = actor.clone();
     let folder = drafts.clone();
     let hung = generate(&actor, plan, |_| assert_eq!(recover(&while_it_runs, &folder).unwrap(), []));
@@ -190,21 +190,21 @@ async fn words_that_streamed_when_the_process_was_killed_are_found_again() {
 }
 
 #[tokio::test]
-async fn what_ended_well_leaves_no_draft() {
+async fn a_saved_reply_leaves_no_partial_file() {
     let (scene, actor, root) = scene(Mode::Dialogue);
     let drafts = scene.path.with_extension("drafts");
     let model = Arc::new(Scripted::new([ScriptedReply::words("a fox")]));
-    let plan = GenerateRequest { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    let plan = GenerateRequest { partials_dir: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
     generate(&actor, plan, |_| {}).await.unwrap();
     assert_eq!(std::fs::read_dir(&drafts).unwrap().count(), 0);
-    // Rubbish in the folder is no node, and no error.
+    // Other files in the folder are ignored.
     std::fs::write(drafts.join("x.draft"), b"\xff\xfe").unwrap();
     std::fs::write(drafts.join("y.txt"), "keep me").unwrap();
     assert_eq!(recover(&actor, &drafts).unwrap(), []);
     assert!(drafts.join("y.txt").exists());
 }
 
-/// A model whose server gives two replies a request.
+/// Model whose server returns two replies per request.
 struct Pairs(Scripted, Mutex<Vec<(usize, Option<u64>)>>);
 
 impl Model for Pairs {
@@ -231,7 +231,7 @@ impl Model for Pairs {
 }
 
 #[tokio::test]
-async fn replies_are_asked_for_together_and_no_two_requests_draw_the_same() {
+async fn replies_share_requests_and_requests_have_distinct_seeds() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let pairs =
         Arc::new(Pairs(Scripted::new([ScriptedReply::words("a"), ScriptedReply::words("b")]), Mutex::default()));
@@ -252,7 +252,7 @@ async fn replies_are_asked_for_together_and_no_two_requests_draw_the_same() {
 }
 
 #[tokio::test]
-async fn a_tool_call_where_none_was_offered_ends_the_reply_and_is_kept_with_it() {
+async fn an_unoffered_tool_call_ends_the_reply_and_is_stored() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let call = loomtree::provider::ToolCall { id: "1".into(), name: "x".into(), arguments: "{}".into() };
     let model = Arc::new(Scripted::new([ScriptedReply::words("there was").calling([call])]));

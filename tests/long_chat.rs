@@ -1,5 +1,5 @@
-//! A conversation of 300 turns by the real program, with a real server on loopback: what was said early is obeyed and found
-//! though it is far out of the window, and a kill in mid-turn costs the words that had not come, and nothing else.
+//! Test of a conversation of 300 turns as a process, with a server on loopback. Early directives are followed and early
+//! facts found outside of the window. A kill during a turn loses only the text that had not arrived.
 
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 use sse::{DONE, Server, Step, finish, good, head, models, send, status, text};
 use support::Home;
 
-/// What is said in the second turn, and is to hold for ever.
+/// Directive of the second turn, which holds for the whole session.
 const ORDER: &str = "Never use an ORM in this project, raw SQL only.";
-/// What is said in the twelfth, once.
+/// Fact that is mentioned once, in the twelfth turn.
 const FACT: &str = "The staging host is called brimstone, and it listens on port 6432.";
 
-/// A conversation that is held with the program while it runs.
+/// Running program with its input and events.
 struct Talk {
     child: Child,
     lines: ChildStdin,
@@ -41,7 +41,7 @@ impl Talk {
         let (send, events) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
-                // A line that a kill cut off is none.
+                // A line that the kill truncated is ignored.
                 let Ok(event) = serde_json::from_str(&line) else { break };
                 let _ = send.send(event);
             }
@@ -53,7 +53,7 @@ impl Talk {
         writeln!(self.lines, "{line}").unwrap();
     }
 
-    /// Waits for an event that fits.
+    /// Waits for a matching event.
     #[track_caller]
     fn wait(&self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
@@ -64,7 +64,7 @@ impl Talk {
         }
     }
 
-    /// Says a line, and waits until the answer with these words is saved.
+    /// Sends a line and waits until the reply with these words is saved.
     #[track_caller]
     fn exchange(&mut self, line: &str, answer: &str) {
         self.say(line);
@@ -72,7 +72,7 @@ impl Talk {
     }
 }
 
-/// What a person says in a turn: long enough that a few dozen fill the window.
+/// User message of a turn, long enough that a few dozen fill the window.
 fn small_talk(turn: usize) -> String {
     let day = "We walked along the river, saw the herons by the weir, and came home before it began to rain.";
     format!("Entry {turn} of the diary. {day} {day}")
@@ -82,7 +82,7 @@ fn reply(turn: usize) -> String {
     format!("Entry {turn} is kept. The herons stay until the river freezes, as they do in most years.")
 }
 
-/// An answer that calls a tool in the provider's own way.
+/// Reply with a native tool call.
 fn calling(name: &str, arguments: &Value) -> Vec<Step> {
     let function = json!({ "name": name, "arguments": arguments.to_string() });
     let call = json!({ "index": 0, "id": "call-1", "type": "function", "function": function });
@@ -95,13 +95,13 @@ fn messages(request: &sse::Recorded) -> Vec<(String, String)> {
     all.iter().map(|m| (m["role"].as_str().unwrap().to_owned(), m["content"].to_string())).collect()
 }
 
-/// The bytes of a prompt; the short id of the message that is answered is drawn anew each time.
+/// Returns the bytes of a prompt with a placeholder for the random local id of the message.
 fn prompt(request: &sse::Recorded, said: &Value) -> String {
     request.body.to_string().replace(said.as_str().unwrap(), "ID")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_hundred_turns_forget_nothing_and_a_kill_changes_nothing() {
+async fn three_hundred_turns_survive_a_kill_without_loss() {
     let home = Home::new();
     home.ok(&["new", "--title", "shop", "The shop."]);
     let list = || models(&[("m", "somebody")]);
@@ -116,7 +116,7 @@ async fn three_hundred_turns_forget_nothing_and_a_kill_changes_nothing() {
         Talk::start(&home, &args.iter().map(String::as_str).collect::<Vec<_>>())
     };
 
-    // The first turn gets no answer: the key is wrong. The second has the order.
+    // The first turn fails: the key is wrong. The second has the directive.
     home.fails(1, &[&["chat"], options.as_slice(), &["We build a shop."]].concat());
     server.then([list()]);
     let mut talk = start(&["chat"]);
@@ -130,7 +130,7 @@ async fn three_hundred_turns_forget_nothing_and_a_kill_changes_nothing() {
         talk.exchange(&said, &reply(turn));
     }
 
-    // Turn 300 refers to what is out of sight: a hint says so, and two doors lead there.
+    // Turn 300 refers to an omitted turn: a hint names it, and two commands find it.
     let asked = server.requests().len();
     server.then([
         good("Let me look.\n→ recall search \"staging host\""),
@@ -159,7 +159,7 @@ async fn three_hundred_turns_forget_nothing_and_a_kill_changes_nothing() {
         assert!(request.body.to_string().contains(ORDER));
     }
 
-    // The file as it is between two turns; then the next turn begins, and the process dies within the reply.
+    // Copies the file between two turns; then the process dies during the next reply.
     home.ok(&["backup", "between.db"]);
     let asked = server.requests().len();
     server.then([vec![head(), send(text("It listens on ")), Step::Stall]]);
@@ -171,7 +171,7 @@ async fn three_hundred_turns_forget_nothing_and_a_kill_changes_nothing() {
     talk.child.wait().unwrap();
     server.client_closed(1).await;
 
-    // Resumed, the turn that was cut off is there as far as it came, and marked, and the conversation goes on after it.
+    // After a resume the interrupted turn is present, marked, and the conversation continues.
     let listed = home.json(&["sessions"]);
     assert_eq!(listed[0][0]["first_words"], "We build a shop.", "{listed:?}");
     let session = listed[0][0]["id"].as_str().unwrap().to_owned();
@@ -186,7 +186,7 @@ async fn three_hundred_turns_forget_nothing_and_a_kill_changes_nothing() {
     let cut = [("And its port?", false), ("It listens on ", true), ("Go on.", false), ("Sorry: on port 6432.", false)];
     assert_eq!(end, cut);
 
-    // Had it died between the turns, the next prompt would have been byte for byte what it was.
+    // Killed between the turns, the next prompt would have been byte-equal.
     for name in ["loom.db", "loom.db-wal", "loom.db-shm"] {
         let _ = fs::remove_file(home.file(name));
     }

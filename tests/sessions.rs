@@ -13,7 +13,7 @@ use loomtree::{
     ops::{Actor, Loom, NodeDraft, SessionDraft},
     provider::{Model, Scripted, ScriptedReply},
     recall::{self, Filter, Query, Scope},
-    session::{GenerateRequest, Interruption, context_of, generate, resume, seat},
+    session::{GenerateRequest, Interruption, actor_at, context_of, generate, resume},
     session_state::{ExtractionRules, FileWriteTool, RecordKind},
     store::SessionFilter,
     types::{AuthorType, EdgeKind, Json, Lease, Mode, SessionPatch, Timestamp, ToolCallFields, WorkItem},
@@ -25,7 +25,7 @@ fn begun(scene: &Scene) -> (Actor, SessionId, NodeId) {
     let owner = scene.owner();
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("A lighthouse.")).unwrap();
     let agent = owner.loom().agent("collaborator").unwrap();
-    let session = seat(owner.loom(), &agent, "/work", root.id).unwrap().session().unwrap();
+    let session = actor_at(owner.loom(), &agent, "/work", root.id).unwrap().session().unwrap();
     let asked = owner.send_to(session, NodeDraft::text("Never use the word sea. What is in the log book?")).unwrap();
     (owner, session, asked.nodes[0].id)
 }
@@ -73,7 +73,7 @@ async fn the_next_prompt_after_a_break_is_unchanged() {
 
     let again = scene.owner();
     let resumed = resume(&again, session, None).unwrap();
-    assert_eq!((&resumed.session, resumed.cut), (&stood, None));
+    assert_eq!((&resumed.session, resumed.interruption), (&stood, None));
     assert_eq!(next(&again, session), before);
 }
 
@@ -88,7 +88,7 @@ fn an_interrupted_turn_is_marked_once_and_its_lease_is_released() {
 
     let again = scene.owner();
     let resumed = resume(&again, session, None).unwrap();
-    assert_eq!(resumed.cut, Some(Interruption::Unanswered(asked)));
+    assert_eq!(resumed.interruption, Some(Interruption::NoReply(asked)));
     let loom = again.loom();
     let tree = loom.session(session).unwrap().tree;
     assert_eq!(loom.snapshot().unwrap().leases(tree).unwrap(), Vec::<Lease>::new());

@@ -1,5 +1,4 @@
-//! What generations took, summed: by agent and model, for a tree, a path, a session and an agent; and what `loom stats`
-//! says of it.
+//! Tests of usage totals by agent and model, for a tree, a path, a session and an agent, and of `loom stats`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -17,7 +16,7 @@ use loomtree::{
 };
 use support::store::Scene;
 
-/// Each word of output costs two dollars, each word of the prompt one.
+/// Prices: two dollars per output word, one per prompt word.
 fn prices() -> Prices {
     serde_json::from_str(
         r#"{"scripted:*": {"input": 1e6, "output": 2e6}, "free": {"input": 0, "output": 0, "currency": "EUR"}}"#,
@@ -30,7 +29,7 @@ fn scene() -> (Scene, Actor, Node) {
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("one two three")).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
-    // Another one that is shown nothing but the words, as the subject is.
+    // Another agent that sees the text only, like the subject.
     let subject = owner.loom().agent("subject").unwrap().profile;
     owner.create_agent(NewAgent { id: owner.loom().agent_id(), name: "critic".to_owned(), ..subject }).unwrap();
     (scene, owner.in_session(session), root)
@@ -54,11 +53,11 @@ fn sums(actor: &Actor, filter: GenerationFilter) -> Stats {
 }
 
 #[tokio::test]
-async fn sums_are_by_agent_and_model_and_of_what_was_asked_for() {
+async fn totals_are_grouped_by_agent_and_model_and_filtered() {
     let (_scene, actor, root) = scene();
     let tree = GenerationFilter { tree: Some(root.tree), ..GenerationFilter::default() };
     assert_eq!(sums(&actor, tree), Stats::default());
-    // Prompts of 3 words each, then one of 4, since texts join without a seam; replies of 2, 1, 1 and 5 pieces.
+    // Prompts of 3 words each, then one of 4, because texts join without a separator; replies of 2, 1, 1 and 5 pieces.
     let first = grow(&actor, root.id, "subject", "scripted:a", &["alpha beta", "gamma"]).await;
     grow(&actor, root.id, "critic", "free", &["delta"]).await;
     let elsewhere = actor.loom().actor(&actor.loom().agent("owner").unwrap());
@@ -90,7 +89,7 @@ async fn sums_are_by_agent_and_model_and_of_what_was_asked_for() {
     assert_eq!(sums(&actor, both), Stats::default());
     assert_eq!(sums(&actor, GenerationFilter::default()), found);
 
-    // Pruning does not give the money back; a purge removes the envelope, and the number of tokens stays.
+    // Pruning keeps the cost; a purge removes the metadata and keeps the token count.
     actor.prune(first[0].id).unwrap();
     let pruned = sums(&actor, tree);
     assert_eq!((pruned.all.output, pruned.all.cost()), (9, found.all.cost()));
@@ -101,7 +100,7 @@ async fn sums_are_by_agent_and_model_and_of_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_small_tree_in_a_large_file_is_summed_alone() {
+async fn totals_of_a_small_tree_read_only_that_tree() {
     let (_scene, actor, root) = scene();
     for at in 0..20 {
         actor.append(Parent::Node(root.id), NodeDraft::text(at.to_string())).unwrap();
@@ -114,7 +113,7 @@ async fn a_small_tree_in_a_large_file_is_summed_alone() {
 }
 
 #[tokio::test]
-async fn envelopes_of_another_make_are_counted_as_far_as_they_are_understood() {
+async fn foreign_metadata_is_counted_as_far_as_possible() {
     let (_scene, actor, root) = scene();
     let put = |provenance: Option<&str>, tokens| {
         let draft = NodeDraft {
@@ -134,9 +133,9 @@ async fn envelopes_of_another_make_are_counted_as_far_as_they_are_understood() {
     assert!(found.shares.iter().any(|share| share.model.as_deref() == Some("ä\"b")));
 }
 
-/// What a sum costs: `LOOM_MEASURE=1000000 cargo test --test stats measured -- --nocapture`.
+/// Measures the cost of a sum: `LOOM_MEASURE=1000000 cargo test --test stats measured -- --nocapture`.
 #[test]
-fn a_sum_of_many_is_measured() {
+fn totals_of_many_generations_are_measured() {
     let Some(many) = std::env::var("LOOM_MEASURE").ok().and_then(|many| many.parse::<u32>().ok()) else {
         println!("skipped: LOOM_MEASURE does not say how many");
         return;

@@ -14,7 +14,7 @@ use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{Model, Prompt, Scripted, ScriptedReply, ToolCall},
-    session::{GenerateRequest, Progress, ToolAccess, generate, seat},
+    session::{GenerateRequest, Progress, ToolAccess, actor_at, generate},
     store::{ChildFilter, JournalFilter, Mutation, PurgeTarget},
     tools::ErrorCode,
     types::{AuthorType, EdgeKind, Node, Parent, TodoDraft, TodoScope, TodoStatus},
@@ -246,7 +246,7 @@ fn nothing_is_deleted_and_a_purge_empties_the_words() {
 async fn turn(play: &Play, at: NodeId, model: &Arc<Scripted>) -> (Vec<Node>, Vec<Progress>, Actor) {
     let said = play.owner.append(Parent::Node(at), NodeDraft::text("Do it all.")).unwrap().nodes[0].id;
     let agent = play.loom.agent("collaborator").unwrap();
-    let actor = seat(&play.loom, &agent, "/work", said).unwrap();
+    let actor = actor_at(&play.loom, &agent, "/work", said).unwrap();
     let model: Arc<dyn Model> = model.clone();
     let plan = GenerateRequest::turn(said, agent, Arc::clone(&model), ToolAccess::new(Arc::new(model)));
     let mut heard = Vec::new();
@@ -287,7 +287,9 @@ async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
     let model = script(&replies);
     let (nodes, heard, actor) = turn(&play, play.nine, &model).await;
     assert_eq!((nodes.len(), nodes.last().unwrap().content.as_str()), (20, "All six are done."));
-    assert!(!heard.iter().any(|progress| matches!(progress, Progress::OutOfRounds { .. } | Progress::LeftOpen { .. })));
+    assert!(
+        !heard.iter().any(|progress| matches!(progress, Progress::OutOfRounds { .. } | Progress::TodosLeftOpen { .. }))
+    );
     // The plan is in the prompt of every round.
     assert_eq!(shown(&model, 0), Vec::<String>::new());
     assert_eq!(
@@ -323,7 +325,7 @@ async fn open_items_are_reported_and_carried_over_on_request_only() {
     assert_eq!(note.content, "The turn ended with open todos: 2 \"two\" · 3 \"three\"");
     assert_eq!(note.author_type, AuthorType::System);
     let open = heard.iter().find_map(|progress| match progress {
-        Progress::LeftOpen { todos, .. } => Some(todos.iter().map(|todo| todo.number).collect::<Vec<_>>()),
+        Progress::TodosLeftOpen { todos, .. } => Some(todos.iter().map(|todo| todo.number).collect::<Vec<_>>()),
         _ => None,
     });
     assert_eq!(open, Some(vec![2, 3]));
@@ -336,7 +338,7 @@ async fn open_items_are_reported_and_carried_over_on_request_only() {
     assert_eq!(shown(&model, 0), ["Todos: 2 left open by earlier turns · → todo resume"]);
     assert_eq!(shown(&model, 1)[0], "Todos: 0 of 1 done · next: \"mine\"");
     assert_eq!(shown(&model, 2), ["Todos: 1 of 3 done · next: \"two\"", "Open: 2 \"two\" · 3 \"three\""]);
-    assert!(heard.iter().any(|progress| matches!(progress, Progress::LeftOpen { todos, .. } if todos.len() == 2)));
+    assert!(heard.iter().any(|progress| matches!(progress, Progress::TodosLeftOpen { todos, .. } if todos.len() == 2)));
     assert_eq!(notes(&play, nodes.last().unwrap().id).len(), 1);
     let all = play.loom.snapshot().unwrap().todos(actor.session().unwrap(), None).unwrap();
     let where_made: Vec<(u64, u64)> = all.iter().map(|todo| (todo.made_in, todo.turn)).collect();

@@ -408,7 +408,7 @@ impl loomtree::session::ModelResolver for Panics {
     fn open<'a>(
         &'a self,
         _: &'a loomtree::types::Agent,
-    ) -> loomtree::session::Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::tools::ToolError>> {
+    ) -> loomtree::session::BoxFuture<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::tools::ToolError>> {
         Box::pin(async { panic!("the model fell over") })
     }
 }
@@ -436,7 +436,7 @@ fn a_host_that_panics_when_it_is_answered() {
     let asks = consent.clone();
     std::thread::spawn(move || {
         let [tool, subject, what, detail] = ["host", "", "may it fall over?", ""].map(str::to_owned);
-        let asking = ApprovalRequest { tool, subject, what, detail };
+        let asking = ApprovalRequest { tool, subject, summary: what, details: detail };
         let waker = Arc::new(Panics).into();
         loop {
             // Questions need the screen.

@@ -1,4 +1,4 @@
-//! Whole turns: a model acts by commands in its replies, in a real store, with another model that writes for it.
+//! Tests of whole turns: a scripted model runs commands in a real store and invokes other agents.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -18,7 +18,8 @@ use loomtree::{
     ops::{Actor, NodeDraft},
     provider::{Generation, Model, Prompt, Request, Role, Scripted, ScriptedEnd, ScriptedReply, ToolCall},
     session::{
-        GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Promise, ToolAccess, generate, seat, start,
+        BoxFuture, GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, ToolAccess, actor_at, generate,
+        spawn,
     },
     store::ChildFilter,
     tools::{ErrorCode, HostTool, ToolError},
@@ -27,11 +28,11 @@ use loomtree::{
 use play::Play;
 use serde_json::{Value, json};
 
-/// A model for each agent, by name.
+/// Resolves a model by the agent's name.
 struct Cast(Vec<(&'static str, Arc<Scripted>)>);
 
 impl ModelResolver for Cast {
-    fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>> {
+    fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
         let found = self.0.iter().find(|(name, _)| *name == agent.name()).map(|(_, model)| Arc::clone(model));
         Box::pin(async move {
             let none = || ToolError::new(ErrorCode::NotConfigured, "no model is attached");
@@ -40,16 +41,16 @@ impl ModelResolver for Cast {
     }
 }
 
-/// Replies, a round each.
+/// Scripted replies, one per round.
 fn script(replies: &[String]) -> Arc<Scripted> {
     Arc::new(Scripted::new(replies.iter().map(|reply| ScriptedReply::words(reply))))
 }
 
-/// The person says something at a node, and the agent sits down there.
+/// Appends a user message and moves the agent's session to it.
 fn say(play: &Play, at: NodeId, words: &str, agent: &str) -> (Actor, NodeId) {
     let said = play.owner.append(Parent::Node(at), NodeDraft::text(words)).unwrap().nodes[0].id;
     let agent = play.loom.agent(agent).unwrap();
-    (seat(&play.loom, &agent, "/work", said).unwrap(), said)
+    (actor_at(&play.loom, &agent, "/work", said).unwrap(), said)
 }
 
 fn plan(play: &Play, from: NodeId, agent: &str, model: &Arc<Scripted>, others: Cast) -> GenerateRequest {
@@ -57,7 +58,7 @@ fn plan(play: &Play, from: NodeId, agent: &str, model: &Arc<Scripted>, others: C
     GenerateRequest::turn(from, play.loom.agent(agent).unwrap(), Arc::clone(model) as Arc<dyn Model>, commands)
 }
 
-/// What is heard of a turn, as lines.
+/// Runs a turn and formats its events as lines.
 fn heard(play: &Play, progress: &Progress) -> String {
     let id = |node: &Node| play.id(node.id);
     match progress {
@@ -87,7 +88,7 @@ async fn run(play: &Play, actor: &Actor, plan: GenerateRequest) -> (Result<Vec<N
     (done, lines)
 }
 
-/// The messages of a request.
+/// Returns the messages of a request.
 fn asked(model: &Scripted, round: usize) -> Vec<(Role, String)> {
     let Prompt::Chat(messages) = &model.requests()[round].prompt else { panic!("a dialogue is a chat") };
     messages.iter().map(|message| (message.role, message.text())).collect()
@@ -98,7 +99,7 @@ fn children(play: &Play, of: NodeId, kind: EdgeKind) -> Vec<Node> {
     play.loom.snapshot().unwrap().children(of, &filter).unwrap()
 }
 
-/// A model that counts each character as a token, about four times what is estimated.
+/// Model that counts each character as a token, about four times the estimate.
 struct Counting(Arc<Scripted>);
 
 impl Model for Counting {
@@ -124,7 +125,7 @@ impl Model for Counting {
 }
 
 #[tokio::test]
-async fn a_model_that_counts_is_asked_no_more_than_it_holds_from_the_first_turn_on() {
+async fn a_model_with_a_tokenizer_never_gets_more_than_its_window() {
     let play = Play::new();
     let mut at = play.nine;
     for turn in 0..40 {
@@ -134,21 +135,25 @@ async fn a_model_that_counts_is_asked_no_more_than_it_holds_from_the_first_turn_
     }
     let asked = async |model: Arc<dyn Model>, script: &Scripted| {
         let agent = play.loom.agent("subject").unwrap();
-        generate(&play.owner, GenerateRequest { stay: true, ..GenerateRequest::new(at, agent, model, 1) }, |_| {})
-            .await
-            .unwrap();
+        generate(
+            &play.owner,
+            GenerateRequest { keep_position: true, ..GenerateRequest::new(at, agent, model, 1) },
+            |_| {},
+        )
+        .await
+        .unwrap();
         asked(script, 0).iter().map(|(_, text)| text.chars().count()).sum::<usize>()
     };
     let guessed = script(&["Yes.".to_owned()]);
     let all = asked(Arc::clone(&guessed) as Arc<dyn Model>, &guessed).await;
     let counted = script(&["Yes.".to_owned()]);
     let fits = asked(Arc::new(Counting(Arc::clone(&counted))), &counted).await;
-    // An eighth is kept for the reply.
+    // An eighth of the window is reserved for the reply.
     assert!(all > 3_500 && (2_500..=3_500).contains(&fits), "{all}, {fits}");
 }
 
 #[tokio::test]
-async fn a_model_views_annotates_branches_has_another_one_continue_and_yields() {
+async fn a_model_views_annotates_branches_continues_and_yields() {
     let play = Play::new();
     let (tired, nine) = (play.id(play.tired), play.id(play.nine));
     let (actor, said) = say(&play, play.nine, "Which reading is better?", "collaborator");
@@ -163,21 +168,21 @@ async fn a_model_views_annotates_branches_has_another_one_continue_and_yields() 
     let nodes = done.unwrap();
     insta::assert_snapshot!(lines.join("\n"));
 
-    // Three rounds, one below the other; the commands and what came after them are kept, and are no words.
+    // Three rounds are nodes of one path. Commands and later text are in the raw reply only.
     assert_eq!(
         nodes.iter().map(|node| node.content.as_str()).collect::<Vec<_>>(),
         ["Let me look at both.", "", "The first one. It has a lighthouse."]
     );
     assert_eq!((nodes[0].parent, nodes[1].parent, nodes[2].parent), (Some(said), Some(nodes[0].id), Some(nodes[1].id)));
     assert!(nodes[0].raw.as_deref().unwrap().contains("→ annotate"));
-    // Answers hang beside the node that asked.
+    // Results are children of the requesting node.
     let answers = children(&play, nodes[0].id, EdgeKind::Tool);
     assert_eq!(answers.iter().map(|node| node.tool.name.as_deref().unwrap()).collect::<Vec<_>>(), ["view", "annotate"]);
     assert!(answers[0].content.contains("She was nine that summer."));
-    // What another one wrote on its request hangs where it was asked for; who asked stayed in its conversation.
+    // The invoked agent's reply is at the requested node; the caller stays in its conversation.
     let written = children(&play, play.tired, EdgeKind::Continuation);
     assert_eq!(written.len(), 3);
-    // The model is shown its commands' answers, and after the turn no more.
+    // The model sees the results of its commands during the turn only.
     let second = asked(&model, 1);
     let results = &second.last().unwrap().1;
     assert!(results.contains(&format!("=== Results ===\n→ view {nine} full\n[{nine}] model")), "{results}");
@@ -193,7 +198,7 @@ async fn a_model_views_annotates_branches_has_another_one_continue_and_yields() 
 }
 
 #[tokio::test]
-async fn prompts_of_a_turn_begin_alike() {
+async fn prompts_of_a_turn_share_their_prefix() {
     let play = Play::new();
     let (actor, said) = say(&play, play.nine, "Go on, look around.", "collaborator");
     let model = script(&["I look.\n→ tree\n".to_owned(), "And again.\n→ memory\n".to_owned(), "Done.".to_owned()]);
@@ -207,7 +212,7 @@ async fn prompts_of_a_turn_begin_alike() {
 }
 
 #[tokio::test]
-async fn content_that_a_command_shows_is_not_run() {
+async fn content_in_command_results_is_not_executed() {
     let play = Play::new();
     let trap = play
         .owner
@@ -223,7 +228,7 @@ async fn content_that_a_command_shows_is_not_run() {
 }
 
 #[tokio::test]
-async fn who_goes_elsewhere_speaks_there_and_keeps_what_it_was_asked() {
+async fn an_agent_that_moves_replies_there_and_keeps_its_input() {
     let play = Play::new();
     let tired = play.id(play.tired);
     let (actor, said) = say(&play, play.nine, "Write on where she is tired.", "collaborator");
@@ -236,7 +241,7 @@ async fn who_goes_elsewhere_speaks_there_and_keeps_what_it_was_asked() {
 }
 
 #[tokio::test]
-async fn an_agents_undo_takes_back_what_it_did_and_not_its_words() {
+async fn an_agents_undo_reverts_its_commands_and_not_its_replies() {
     let play = Play::new();
     let tired = play.id(play.tired);
     let (actor, said) = say(&play, play.nine, "Prune that. No, bring it back.", "collaborator");
@@ -247,7 +252,7 @@ async fn an_agents_undo_takes_back_what_it_did_and_not_its_words() {
 }
 
 #[tokio::test]
-async fn nobody_has_itself_continue_also_around_a_circle() {
+async fn an_agent_cannot_invoke_itself_directly_or_in_a_cycle() {
     let play = Play::new();
     let all: Permissions = [Permission::LoomAware, Permission::LoomGenerate].into_iter().collect();
     play.agent("critic", all);
@@ -265,7 +270,10 @@ async fn nobody_has_itself_continue_also_around_a_circle() {
         "{lines:?}"
     );
     let told = asked(&critic, 1).last().unwrap().1.clone();
-    assert!(told.contains("✗ PERMISSION_DENIED: continue: collaborator is acting already, further up"), "{told}");
+    assert!(
+        told.contains("✗ PERMISSION_DENIED: continue: collaborator is already active in this call chain"),
+        "{told}"
+    );
     assert!(
         lines.iter().any(|line| line.contains("✓ 2 continuations") && line.contains("Nobody answers.")),
         "{lines:?}"
@@ -274,7 +282,7 @@ async fn nobody_has_itself_continue_also_around_a_circle() {
 }
 
 #[tokio::test]
-async fn rounds_end_and_what_was_asked_last_is_done() {
+async fn the_last_rounds_commands_run_at_the_round_limit() {
     let play = Play::new();
     let tired = play.id(play.tired);
     let (actor, said) = say(&play, play.nine, "Look.", "collaborator");
@@ -288,7 +296,7 @@ async fn rounds_end_and_what_was_asked_last_is_done() {
 }
 
 #[tokio::test]
-async fn cancelling_while_another_one_writes_keeps_what_came_and_runs_nothing_more() {
+async fn cancelling_an_invoked_agent_saves_its_partial_reply_and_runs_nothing_more() {
     let play = Play::new();
     let tired = play.id(play.tired);
     let (actor, said) = say(&play, play.nine, "Go on.", "collaborator");
@@ -315,7 +323,7 @@ async fn cancelling_while_another_one_writes_keeps_what_came_and_runs_nothing_mo
 }
 
 #[tokio::test]
-async fn a_turn_that_is_dropped_leaves_what_was_told() {
+async fn a_dropped_turn_leaves_its_reported_nodes() {
     let play = Play::new();
     let tired = play.id(play.tired);
     let (actor, said) = say(&play, play.nine, "Mark it.", "collaborator");
@@ -327,7 +335,7 @@ async fn a_turn_that_is_dropped_leaves_what_was_told() {
     let heard = Arc::clone(&told);
     let plan = plan(&play, said, "collaborator", &model, Cast(Vec::new()));
     let turn = generate(&actor, plan, move |progress| heard.lock().unwrap().push(progress));
-    // The process could end here as well.
+    // The process could also end here.
     assert!(tokio::time::timeout(Duration::from_millis(300), turn).await.is_err());
     let told = told.lock().unwrap();
     let Some(Progress::Saved { node, .. }) = told.iter().find(|p| matches!(p, Progress::Saved { .. })) else {
@@ -348,7 +356,7 @@ fn weather() -> HostTool {
 }
 
 fn toolbox() -> Arc<HostTools> {
-    let handler = |arguments: Value| -> Promise<'static, Result<String, ToolError>> {
+    let handler = |arguments: Value| -> BoxFuture<'static, Result<String, ToolError>> {
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(1)).await;
             match arguments["city"].as_str() {
@@ -362,7 +370,7 @@ fn toolbox() -> Arc<HostTools> {
 }
 
 #[tokio::test]
-async fn a_tool_of_the_program_is_a_command_and_a_native_tool() {
+async fn a_host_tool_is_a_command_and_a_native_tool() {
     let play = Play::new();
     let held = [Permission::LoomAware, Permission::WebSearch];
     play.agent("guide", held.into_iter().collect());
@@ -405,7 +413,7 @@ async fn a_tool_of_the_program_is_a_command_and_a_native_tool() {
 }
 
 #[tokio::test]
-async fn being_called_to_a_node_is_nothing_that_an_agent_did() {
+async fn an_invocation_is_not_an_action_of_the_invoked_agent() {
     let play = Play::new();
     let (actor, said) = say(&play, play.nine, "Hm.", "collaborator");
     let (again, next) = say(&play, play.tired, "And?", "collaborator");
@@ -421,7 +429,7 @@ async fn a_turn_is_a_stream_of_events() {
     let play = Play::new();
     let (actor, said) = say(&play, play.nine, "Hm.", "collaborator");
     let model = script(&["→ tree".to_owned(), "So.".to_owned()]);
-    let mut running = start(actor, plan(&play, said, "collaborator", &model, Cast(Vec::new())));
+    let mut running = spawn(actor, plan(&play, said, "collaborator", &model, Cast(Vec::new())));
     let mut events = Vec::new();
     while let Some(progress) = running.next().await {
         events.push(serde_json::to_value(progress).unwrap()["event"].as_str().unwrap().to_owned());
@@ -431,18 +439,18 @@ async fn a_turn_is_a_stream_of_events() {
 }
 
 #[tokio::test]
-async fn commands_are_for_the_one_who_runs_the_plan() {
+async fn commands_require_the_agent_that_runs_the_request() {
     let play = Play::new();
     let (actor, said) = say(&play, play.nine, "Hm.", "collaborator");
     let model = script(&["never".to_owned()]);
     let plan = || plan(&play, said, "collaborator", &model, Cast(Vec::new()));
     for (who, plan) in [(&play.owner, plan()), (&actor, GenerateRequest { n: 2, ..plan() })] {
-        assert!(matches!(run(&play, who, plan).await.0, Err(GenerateError::NotItself)));
+        assert!(matches!(run(&play, who, plan).await.0, Err(GenerateError::NotOwnSession)));
     }
 }
 
 #[tokio::test]
-async fn a_hint_has_a_model_recall_an_early_turn() {
+async fn a_hint_makes_a_model_recall_an_early_turn() {
     let play = Play::new();
     let actor = play.owner.clone();
     let append = |at: NodeId, words: &str| actor.append(Parent::Node(at), NodeDraft::text(words)).unwrap().nodes[0].id;
@@ -469,7 +477,7 @@ async fn a_hint_has_a_model_recall_an_early_turn() {
     let second = asked(&model, 1);
     assert!(second.last().unwrap().1.contains("42 mm wide"));
     assert!(second.iter().all(|(_, text)| !text.contains("Hint: \"")), "it is done");
-    // The line was part of that prompt alone.
+    // The hint was part of that prompt only.
     let snapshot = play.loom.snapshot().unwrap();
     assert!(snapshot.nodes_after(play.tree, 0, 0).unwrap().iter().all(|node| !node.content.contains("Hint:")));
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use loomtree::{
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
-    session::{GenerateRequest, Progress, Searcher, ToolAccess, generate, seat},
+    session::{GenerateRequest, Progress, Searcher, ToolAccess, actor_at, generate},
     tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::{Parent, Permissions},
     web::{self, SearchConfig, Web},
@@ -236,7 +236,7 @@ async fn search_results_cannot_forge_command_output() {
         let search = web.map(|web| Arc::new(web) as Arc<dyn Searcher>);
         let commands = ToolAccess { search, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
         let agent = play.loom.agent(agent).unwrap();
-        let actor = seat(&play.loom, &agent, "/work", said).unwrap();
+        let actor = actor_at(&play.loom, &agent, "/work", said).unwrap();
         let mut replies = Vec::new();
         let done = generate(&actor, GenerateRequest::turn(said, agent, model, commands), |progress| {
             if let Progress::Ran { reply, .. } = progress {

@@ -1,4 +1,4 @@
-//! Tools for work in a folder: what they do, what they refuse, and how they answer, on a real disk.
+//! Tests of the workspace tools on a real disk: effects, refusals and answers.
 
 #![cfg(all(feature = "workspace", unix))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
@@ -21,8 +21,8 @@ use loomtree::{
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
     session::{
-        Approval, ApprovalRequest, Decision, GenerateRequest, Progress, Promise, ToolAccess, ToolHandler, generate,
-        seat,
+        Approval, ApprovalRequest, BoxFuture, Decision, GenerateRequest, Progress, ToolAccess, ToolHandler, actor_at,
+        generate,
     },
     tools::{ErrorCode, ToolError},
     types::Parent,
@@ -32,21 +32,21 @@ use play::Play;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A folder with a neighbour that nobody may touch, and the tools for it.
+/// Folder with a neighbor that must stay untouched, and the tools for it.
 struct Folder {
     home: TempDir,
     workspace: Workspace,
     asked: Arc<Asked>,
 }
 
-/// Notes what it is asked, and gives one answer.
+/// Approval that records its requests and gives a fixed answer.
 struct Asked {
     answer: Decision,
     heard: Mutex<Vec<ApprovalRequest>>,
 }
 
 impl Approval for Asked {
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         self.heard.lock().unwrap().push(asking.clone());
         Box::pin(async { self.answer.clone() })
     }
@@ -68,12 +68,12 @@ impl Folder {
         let variables = [("PATH".into(), path), ("MY_API_KEY".into(), "sk-1".into()), ("PLAIN".into(), "seen".into())];
         let environment = Environment::of(variables, &[], &[]);
         let approval = Arc::clone(&asked) as Arc<dyn Approval>;
-        let settings = WorkspaceSettings { allowed, environment, ..WorkspaceSettings::new(approval) };
+        let settings = WorkspaceSettings { allowlist: allowed, environment, ..WorkspaceSettings::new(approval) };
         let workspace = Workspace::open(home.path().join("work"), settings).unwrap();
         Self { home, workspace, asked }
     }
 
-    /// One in which everything is granted.
+    /// Workspace in which every request is approved.
     fn granted() -> Self {
         Self::of(Decision::Yes, &[], &[])
     }
@@ -149,7 +149,7 @@ async fn a_file_is_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn what_is_no_plain_text_is_read_as_far_as_it_is_one() {
+async fn binary_and_invalid_text_is_read_as_far_as_possible() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
     folder.write("latin.txt", b"caf\xe9\nna\xefve\n");
@@ -174,7 +174,7 @@ async fn what_is_no_plain_text_is_read_as_far_as_it_is_one() {
 }
 
 #[tokio::test]
-async fn a_file_is_written_whole_after_a_person_said_so() {
+async fn a_file_is_written_completely_after_approval() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
     let said = hand.ok("write_file", json!({ "path": "src/new/deep.rs", "content": "one\ntwo\n" })).await;
@@ -190,14 +190,14 @@ async fn a_file_is_written_whole_after_a_person_said_so() {
     assert_eq!(left, ["deep.rs"], "no draft is left");
     let asked = folder.asked();
     assert_eq!(asked.len(), 2);
-    assert_eq!((asked[0].tool.as_str(), asked[0].what.as_str()), ("write_file", "create src/new/deep.rs (2 lines)"));
-    assert!(asked[1].detail.contains("-two"), "{}", asked[1].detail);
+    assert_eq!((asked[0].tool.as_str(), asked[0].summary.as_str()), ("write_file", "create src/new/deep.rs (2 lines)"));
+    assert!(asked[1].details.contains("-two"), "{}", asked[1].details);
     let changed = folder.workspace.changed();
     assert_eq!((changed[0].path.as_path(), changed[0].created), (Path::new("src/new/deep.rs"), true));
 }
 
 #[tokio::test]
-async fn a_refusal_changes_nothing_and_its_reason_is_told() {
+async fn a_refusal_changes_nothing_and_reports_its_reason() {
     let folder = Folder::of(Decision::No(Some("not that file".to_owned())), &[], &["src/**"]);
     let hand = folder.hand("a");
     folder.write("a.txt", "a\n");
@@ -206,7 +206,7 @@ async fn a_refusal_changes_nothing_and_its_reason_is_told() {
     let failure = hand.fails("edit_file", json!({ "path": "a.txt", "old": "a", "new": "b" })).await;
     assert_eq!(failure.code, ErrorCode::Cancelled);
     assert!(!folder.path("b.txt").exists() && folder.text("a.txt") == "a\n");
-    // What a pattern allows is not asked about, also under another name of the file.
+    // An allowed file needs no approval, also under another name.
     hand.ok("write_file", json!({ "path": "src/a.rs", "content": "a\n" })).await;
     hand.ok("edit_file", json!({ "path": "src/a.rs", "old": "a", "new": "b" })).await;
     assert_eq!(folder.asked().len(), 2);
@@ -216,7 +216,7 @@ async fn a_refusal_changes_nothing_and_its_reason_is_told() {
 }
 
 #[tokio::test]
-async fn an_edit_says_what_it_did_or_why_not() {
+async fn an_edit_reports_its_change_or_its_error() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
     folder.write("src/a.rs", "fn a() {\n    1\n}\n\nfn b() {\n    1\n}\n");
@@ -234,7 +234,7 @@ async fn an_edit_says_what_it_did_or_why_not() {
 }
 
 #[tokio::test]
-async fn nothing_outside_is_reached() {
+async fn paths_outside_are_refused() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
     symlink("../outside/secret.txt", folder.path("link.txt")).unwrap();
@@ -278,7 +278,7 @@ async fn nothing_outside_is_reached() {
     assert!(found.starts_with("0 lines"), "{found}");
     assert_eq!(fs::read_to_string(secret).unwrap(), "secret\n");
     assert_eq!(fs::read_dir(folder.home.path().join("outside")).unwrap().count(), 1);
-    // A link that stays inside works, and what is written to goes where it leads.
+    // A link to a target inside works, and a write changes the target.
     folder.write("src/real.txt", "a\n");
     symlink("src/real.txt", folder.path("inside.txt")).unwrap();
     hand.ok("edit_file", json!({ "path": "inside.txt", "old": "a", "new": "b" })).await;
@@ -286,7 +286,7 @@ async fn nothing_outside_is_reached() {
 }
 
 #[tokio::test]
-async fn a_folder_that_becomes_a_link_leads_nowhere() {
+async fn a_folder_replaced_by_a_link_is_refused() {
     let folder = Folder::granted();
     let (inside, outside) = (folder.path("src"), folder.home.path().join("outside"));
     fs::write(inside.join("secret.txt"), "mine\n").unwrap();
@@ -294,7 +294,7 @@ async fn a_folder_that_becomes_a_link_leads_nowhere() {
     let (turning, away) = (Arc::clone(&stop), folder.path("away"));
     let swap = std::thread::spawn(move || {
         while !turning.load(std::sync::atomic::Ordering::Relaxed) {
-            // A hand may make a folder at any moment; then this round is another one.
+            // Another agent may create a folder at any time; then this round differs.
             let _ = fs::rename(&inside, &away);
             let _ = symlink(&outside, &inside);
             let _ = fs::remove_file(&inside).or_else(|_| fs::remove_dir_all(&inside));
@@ -314,11 +314,11 @@ async fn a_folder_that_becomes_a_link_leads_nowhere() {
 }
 
 #[tokio::test]
-async fn a_folder_that_becomes_a_link_below_the_root_is_not_written_through() {
-    /// Puts a link in the folder's place while the person thinks.
+async fn a_folder_replaced_by_an_inner_link_is_not_written_through() {
+    /// Replaces the folder by a link during the approval.
     struct Swaps(PathBuf);
     impl Approval for Swaps {
-        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Promise<'a, Decision> {
+        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
             fs::rename(self.0.join("src/deep"), self.0.join("src/old")).unwrap();
             symlink("../.git/hooks", self.0.join("src/deep")).unwrap();
             Box::pin(async { Decision::Yes })
@@ -334,7 +334,7 @@ async fn a_folder_that_becomes_a_link_below_the_root_is_not_written_through() {
 }
 
 #[tokio::test]
-async fn a_pipe_and_a_device_are_not_waited_for() {
+async fn pipes_and_devices_do_not_block() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
     let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
@@ -352,7 +352,7 @@ async fn a_pipe_and_a_device_are_not_waited_for() {
 }
 
 #[tokio::test]
-async fn hands_beside_each_other_do_not_overwrite_what_they_did_not_see() {
+async fn concurrent_agents_do_not_overwrite_unread_changes() {
     let folder = Folder::granted();
     let (one, two) = (folder.hand("subtask 1"), folder.hand("subtask 2"));
     folder.write("a.txt", "a\n");
@@ -365,30 +365,30 @@ async fn hands_beside_each_other_do_not_overwrite_what_they_did_not_see() {
     let told = two.fails("write_file", json!({ "path": "a.txt", "content": "by two\n" })).await;
     assert_eq!(
         (told.code, told.message.as_str()),
-        (ErrorCode::Conflict, "a.txt was changed by subtask 1 since you saw it")
+        (ErrorCode::Conflict, "a.txt was changed by subtask 1 since you read it")
     );
     let noted = two.ok("edit_file", json!({ "path": "a.txt", "old": "one", "new": "both" })).await;
-    assert_eq!(noted, "edited a.txt at line 1 · subtask 1 had changed it since you saw it");
+    assert_eq!(noted, "edited a.txt at line 1 · subtask 1 had changed it since you read it");
     let read = one.ok("read_file", json!({ "path": "a.txt" })).await;
     assert!(read.contains("last changed by subtask 2"), "{read}");
     folder.write("a.txt", "by a person\n");
     let told = one.fails("write_file", json!({ "path": "a.txt", "content": "x" })).await;
-    assert_eq!(told.message, "a.txt was changed by somebody since you saw it");
+    assert_eq!(told.message, "a.txt was changed by another program since you read it");
     assert_eq!(folder.text("a.txt"), "by a person\n");
 }
 
-/// Changes the file while the person thinks.
+/// Changes the file during the approval.
 struct Slow(PathBuf);
 
 impl Approval for Slow {
-    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         fs::write(&self.0, "in between\n").unwrap();
         Box::pin(async { Decision::Yes })
     }
 }
 
 #[tokio::test]
-async fn what_was_agreed_to_is_what_is_written_or_nothing() {
+async fn an_approved_change_is_written_exactly_or_not_at_all() {
     let folder = Folder::granted();
     folder.write("a.txt", "a\n");
     let slow = WorkspaceSettings::new(Arc::new(Slow(folder.path("a.txt"))));
@@ -422,7 +422,7 @@ async fn files_are_listed_and_searched_as_ripgrep_sees_them() {
     assert!(found.starts_with("3 lines in 2 files of 6 (the workspace)\nmin.js:1: …x"), "{found}");
     assert!(found.ends_with("src/a.rs:1: fn needle() {}\nsrc/a.rs:2: // Needle (here") && found.len() < 400, "{found}");
     let found = hand.ok("search_text", json!({ "pattern": "Needle (", "files": "*.rs" })).await;
-    assert!(found.contains("no regular expression") && found.contains("src/a.rs:2:"), "{found}");
+    assert!(found.contains("not a regular expression") && found.contains("src/a.rs:2:"), "{found}");
     for (tool, arguments) in [
         ("list_files", json!({ "path": "srcs" })),
         ("list_files", json!({ "files": "a[" })),
@@ -441,7 +441,7 @@ async fn files_are_listed_and_searched_as_ripgrep_sees_them() {
 }
 
 #[tokio::test]
-async fn a_command_says_how_it_ended_and_what_it_printed() {
+async fn a_command_reports_its_exit_status_and_output() {
     let folder = Folder::of(Decision::Yes, &["echo *", "ls*"], &[]);
     let hand = folder.hand("a");
     folder.write("here.txt", "");
@@ -460,7 +460,7 @@ async fn a_command_says_how_it_ended_and_what_it_printed() {
     assert!(long.len() < 10_000 && long.contains("bytes are left out") && long.ends_with("\n1000000"), "{long}");
     let asked = folder.asked();
     assert_eq!(
-        (asked[0].subject.as_str(), asked[0].detail.as_str()),
+        (asked[0].subject.as_str(), asked[0].details.as_str()),
         ("echo one >&2; echo two; echo three >&2; exit 3", "")
     );
     for empty in ["", " \n", "a\0b"] {
@@ -471,25 +471,25 @@ async fn a_command_says_how_it_ended_and_what_it_printed() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_refused_is_not_run() {
+async fn a_refused_command_does_not_run() {
     let folder = Folder::of(Decision::No(None), &["touch *"], &[]);
     let hand = folder.hand("a");
     let refused = hand.fails("run_command", json!({ "command": "touch ab; touch c\ntouch d" })).await;
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused"));
-    assert_eq!(folder.asked()[0].what, "a command of 2 lines");
+    assert_eq!(folder.asked()[0].summary, "a command of 2 lines");
     hand.ok("run_command", json!({ "command": "touch ab" })).await;
     let mut there: Vec<_> = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     there.sort();
     assert_eq!(there, ["ab", "src"]);
 }
 
-/// Whether a process that wrote its number into a file runs.
+/// Returns whether the process runs whose id is in a file.
 fn runs(folder: &Folder, file: &str) -> bool {
     let line = format!("kill -0 {}", folder.text(file).trim());
     std::process::Command::new("sh").args(["-c", &line]).output().unwrap().status.success()
 }
 
-/// Waits until it does not.
+/// Waits for the end of that process.
 #[track_caller]
 fn ends(folder: &Folder, file: &str) {
     for _ in 0..2_000 {
@@ -502,7 +502,7 @@ fn ends(folder: &Folder, file: &str) {
 }
 
 #[tokio::test]
-async fn a_command_that_does_not_end_is_stopped_with_all_that_it_began() {
+async fn a_hanging_command_is_killed_with_its_children() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
     let endless = "echo begun; (sleep 1000 & echo $! > child; wait) & echo $$ > leader; wait";
@@ -519,16 +519,16 @@ async fn a_command_that_does_not_end_is_stopped_with_all_that_it_began() {
 }
 
 #[tokio::test]
-async fn nothing_outlives_a_command() {
+async fn no_process_outlives_a_command() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
     let said = hand.ok("run_command", json!({ "command": "sleep 1000 & echo $! > open; echo done" })).await;
-    assert_eq!(said, "exit 0 · what it left running was stopped\ndone");
+    assert_eq!(said, "exit 0 · processes that it left running were stopped\ndone");
     ends(&folder, "open");
     let said = hand.ok("run_command", json!({ "command": "sleep 1000 >/dev/null 2>&1 & echo $! > closed" })).await;
     assert_eq!(said, "exit 0 · no output");
     ends(&folder, "closed");
-    // A turn that is stopped drops the future.
+    // Stopping a turn drops the future.
     let command =
         hand.call("run_command", json!({ "command": "echo $$ > dropped.new; mv dropped.new dropped; sleep 1000" }));
     let begun = async {
@@ -544,13 +544,13 @@ async fn nothing_outlives_a_command() {
 }
 
 #[tokio::test]
-async fn a_check_that_is_stopped_is_killed_and_one_that_ends_is_told_by_its_status() {
+async fn a_cancelled_check_is_killed_and_a_finished_one_is_judged_by_its_status() {
     use loomtree::delegate::WorkerTools as _;
     let refused = Folder::of(Decision::No(None), &[], &[]);
     let none = tokio_util::sync::CancellationToken::new();
     let failure = refused.workspace.check("touch PWN", none).await.unwrap_err();
     assert_eq!(
-        (failure.code, refused.asked()[0].what.as_str()),
+        (failure.code, refused.asked()[0].summary.as_str()),
         (ErrorCode::Cancelled, "touch PWN"),
         "a check is asked about"
     );
@@ -573,7 +573,7 @@ async fn a_check_that_is_stopped_is_killed_and_one_that_ends_is_told_by_its_stat
     ends(&folder, "check");
 }
 
-/// Waits until none of the processes runs that wrote their numbers into a file.
+/// Waits for the end of all processes whose ids are in a file.
 #[track_caller]
 fn all_end(folder: &Folder, file: &str) -> usize {
     let text = folder.text(file);
@@ -585,7 +585,7 @@ fn all_end(folder: &Folder, file: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_command_that_forks_is_stopped_with_all_of_them() {
+async fn a_forking_command_is_killed_with_its_forks() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
     // Sixty-three at once.
@@ -593,14 +593,14 @@ async fn a_command_that_forks_is_stopped_with_all_of_them() {
     let said = hand.ok("run_command", json!({ "command": many, "seconds": 2 })).await;
     assert_eq!(said, "exit none · stopped after 2 s · no output");
     assert_eq!(all_end(&folder, "many"), 63);
-    // One after the other, each gone before somebody could look for it.
+    // One after the other; each exits before a scan can see it.
     folder.write("again.sh", "echo again >> grows\nsh again.sh &\n");
     let said = hand.ok("run_command", json!({ "command": "sh again.sh; sleep 1000", "seconds": 1 })).await;
     assert_eq!(said, "exit none · stopped after 1 s · no output");
     stays(&folder, "grows");
 }
 
-/// Waits until a file grows no more.
+/// Waits until a file stops growing.
 #[track_caller]
 fn stays(folder: &Folder, file: &str) {
     let length = || fs::metadata(folder.path(file)).unwrap().len();
@@ -616,28 +616,28 @@ fn stays(folder: &Folder, file: &str) {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_leaves_the_commands_group_is_stopped_all_the_same() {
+async fn processes_that_leave_the_group_are_killed_too() {
     if !skip::has("setsid") {
         return skip::missing("setsid");
     }
     let folder = Folder::granted();
     let hand = folder.hand("a");
     let wait = "while [ ! -s gone ]; do sleep 0.01; done; echo done";
-    let stopped = "exit 0 · what it left running was stopped\ndone";
+    let stopped = "exit 0 · processes that it left running were stopped\ndone";
     let away = format!("setsid sh -c 'echo $$ > gone; exec sleep 1000' >/dev/null 2>&1 & {wait}");
     assert_eq!(hand.ok("run_command", json!({ "command": away })).await, stopped);
     ends(&folder, "gone");
     fs::remove_file(folder.path("gone")).unwrap();
-    // A daemon: in a session of its own, and nobody's child.
+    // A daemon: its own session, and no parent.
     let daemon = format!("setsid sh -c 'sleep 1000 & echo $! > gone' >/dev/null 2>&1; {wait}");
     assert_eq!(hand.ok("run_command", json!({ "command": daemon })).await, stopped);
     ends(&folder, "gone");
-    // One that also forks while it is looked for.
+    // One that also forks during the scan.
     folder.write("again.sh", "echo again >> grows\nsleep 0.02\nsetsid sh again.sh &\n");
     let said = hand.ok("run_command", json!({ "command": "setsid sh again.sh; sleep 1000", "seconds": 1 })).await;
     assert_eq!(said, "exit none · stopped after 1 s · no output");
     stays(&folder, "grows");
-    // What runs beside it is nobody's to stop.
+    // A process without the marker is not killed.
     let mut own = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
     assert_eq!(hand.ok("run_command", json!({ "command": "true" })).await, "exit 0 · no output");
     assert!(own.try_wait().unwrap().is_none());
@@ -662,10 +662,10 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
         "It ends with a mark now, and a test says so.",
     ];
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(ScriptedReply::words)));
-    let tools = Arc::new(folder.workspace.toolbox("collaborator").unwrap());
-    let commands = ToolAccess { tools, inline: 4_000, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
+    let tools = Arc::new(folder.workspace.host_tools("collaborator").unwrap());
+    let commands = ToolAccess { tools, max_inline_tokens: 4_000, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
     let collaborator = play.loom.agent("collaborator").unwrap();
-    let actor = seat(&play.loom, &collaborator, "/work", said).unwrap();
+    let actor = actor_at(&play.loom, &collaborator, "/work", said).unwrap();
     let mut lines = Vec::new();
     let plan = GenerateRequest::turn(said, collaborator, model, commands);
     let nodes = generate(&actor, plan, |progress| {
@@ -679,7 +679,7 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
     let changed: Vec<_> = folder.workspace.changed().into_iter().map(|file| (file.path, file.created)).collect();
     assert_eq!(changed, [(PathBuf::from("greet.sh"), false), (PathBuf::from("tests/mark.sh"), true)]);
     assert_eq!(folder.asked().len(), 2, "the tests are allowed");
-    // The session's state learns from lines what it learns from a provider's calls.
+    // Arrow lines and native calls have the same effect on the session state.
     let register = play.loom.snapshot().unwrap().session_state(actor.session().unwrap()).unwrap();
     let touched: Vec<_> =
         register.files_touched.iter().map(|file| (file.path.as_str(), file.action.as_str())).collect();
@@ -689,7 +689,7 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_not_written_was_not_touched() {
+async fn a_refused_write_leaves_the_file_untouched() {
     if !skip::has("git") {
         return skip::missing("git");
     }
@@ -709,10 +709,10 @@ async fn a_file_that_was_not_written_was_not_touched() {
         ScriptedReply::words("It cannot be done."),
     ];
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
-    let tools = Arc::new(folder.workspace.toolbox("collaborator").unwrap());
+    let tools = Arc::new(folder.workspace.host_tools("collaborator").unwrap());
     let commands = ToolAccess { tools, native: true, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
     let collaborator = play.loom.agent("collaborator").unwrap();
-    let actor = seat(&play.loom, &collaborator, "/work", said).unwrap();
+    let actor = actor_at(&play.loom, &collaborator, "/work", said).unwrap();
     generate(&actor, GenerateRequest::turn(said, collaborator, model, commands), |_| {}).await.unwrap();
     let register = play.loom.snapshot().unwrap().session_state(actor.session().unwrap()).unwrap();
     assert_eq!(register.files_touched, []);

@@ -1,21 +1,49 @@
-//! The agent's turn as a pure machine: what happened goes in, what is to be done comes out.
+//! Agent turn as a pure state machine: inputs in, effects out.
 //!
-//! A [`Turn`] knows no clock, no store, no network and no runtime. Whoever drives it ([`crate::session`]) carries out each
-//! [`Effect`] in order and tells it of everything that happens as an [`Input`]; so a whole turn, with commands, cuts and
-//! cancelling anywhere, is tested as a list of inputs and a list of effects.
+//! A [`Turn`] uses no clock, store, network or runtime. Its driver ([`crate::session`]) performs each [`TurnEffect`] in
+//! order and reports each event as a [`TurnInput`]. A test can therefore run a whole turn, with commands, errors and
+//! cancellation at any point, as a list of inputs and expected effects.
 //!
-//! One round is: the model is asked ([`Effect::Ask`]); what it says is read while it streams; as soon as a batch of arrow
-//! lines is complete the stream is stopped ([`Effect::Stop`]); what was said is saved ([`Effect::Save`]); and then what it
-//! asked for is run ([`Effect::Run`]). With the answers the next round begins. A turn ends with a reply that asks for
-//! nothing, with the last round, with a failure, or when somebody stops it.
+//! A round requests the model ([`TurnEffect::RequestModel`]) and parses the reply while it streams. A complete batch of
+//! arrow lines stops the stream ([`TurnEffect::StopStream`]). The reply is saved ([`TurnEffect::Save`]) and its
+//! commands run ([`TurnEffect::RunCommands`]). The next round starts with their results. A turn ends with a reply
+//! without commands, at the round limit, with a failure, or by cancellation.
 //!
-//! | state | input | what comes next |
-//! | --- | --- | --- |
-//! | streaming | text | told; a complete batch stops the stream |
-//! | streaming | its end, or a failure | what came is saved, if anything |
-//! | saving | saved | commands are run, or the turn ends |
-//! | running | the answers | the next round, or the end |
-//! | any | cancelled | the stream stops, what came is saved, the turn ends |
+//!
+//!  state
+//!  input
+//!  next
+//!
+//!
+//!  ---
+//!  ---
+//!  ---
+//!
+//!
+//!  streaming
+//!  text
+//!  emitted; a complete batch stops the stream
+//!
+//!
+//!  streaming
+//!  end or failure
+//!  the reply is saved unless it is empty
+//!
+//!
+//!  saving
+//!  saved
+//!  commands run, or the turn ends
+//!
+//!
+//!  running
+//!  results
+//!  the next round, or the end
+//!
+//!
+//!  any
+//!  cancelled
+//!  the stream stops, the partial reply is saved, the turn ends
+//!
 
 mod header_filter;
 mod reply_parser;

@@ -1,4 +1,4 @@
-//! A reply while it comes: its words, what it asks for, and all that was really said.
+//! Incremental parser of a streaming reply: text, tool requests and the raw reply.
 
 use super::{ToolRequest, header_filter::HeaderFilter};
 use crate::{
@@ -6,122 +6,122 @@ use crate::{
     provider::{Finish, FinishReason},
 };
 
-/// A reply while it comes.
+/// Reply that is still streaming.
 #[derive(Debug)]
 pub(super) struct ReplyParser {
-    /// Reads the reply for arrow lines; `None` where they mean nothing.
+    /// Scanner for arrow lines; `None` if the turn has no commands.
     scanner: Option<Scanner>,
     found: ParsedItem,
-    /// Everything that came.
+    /// Complete reply as received.
     raw: String,
 }
 
-/// What was found in a reply so far.
+/// Items that were parsed so far.
 #[derive(Debug, Default)]
 struct ParsedItem {
-    /// The words before the batch.
-    prose: String,
-    echo: HeaderFilter,
-    asked: Vec<ToolRequest>,
-    /// Where the last arrow line ends in what came.
-    last: usize,
-    /// Whether the batch is complete. What comes after it was said without its answers.
-    batch: bool,
+    /// Text before the batch.
+    text: String,
+    header_filter: HeaderFilter,
+    requests: Vec<ToolRequest>,
+    /// Byte offset in the raw reply at which the last arrow line ends.
+    last_call_end: usize,
+    /// Set when the command batch is complete. Later text is discarded: the model wrote it before seeing the results.
+    batch_complete: bool,
 }
 
-/// A reply that ended.
+/// Parsed reply at its end.
 pub(super) struct ParsedReply {
-    /// The words before what it asks for.
-    pub(super) words: String,
-    /// All that was said, where that is more.
+    /// Text before the tool requests.
+    pub(super) text: String,
+    /// Complete reply; `None` if it equals the text.
     pub(super) raw: Option<String>,
-    pub(super) asked: Vec<ToolRequest>,
+    pub(super) requests: Vec<ToolRequest>,
 }
 
 impl ParsedItem {
-    /// Takes in what the scanner found; words that are to be shown go to `shown`.
-    fn take(&mut self, event: &Event<'_>, shown: &mut String) {
-        if self.batch {
+    /// Processes a scanner event and appends visible text to `shown`.
+    fn on_event(&mut self, event: &Event<'_>, shown: &mut String) {
+        if self.batch_complete {
             return;
         }
         match event {
-            // Blank lines between commands are nobody's words.
-            Event::Prose(text) if !self.calls() || !text.trim().is_empty() => {
-                let words = self.echo.push(text);
-                self.say(&words, shown);
+            // Blank lines between commands are not part of the text.
+            Event::Prose(text) if !self.has_requests() || !text.trim().is_empty() => {
+                let text = self.header_filter.push(text);
+                self.push_text(&text, shown);
             }
             Event::Prose(_) => {}
             Event::Call(call) => {
-                self.settle(shown);
-                self.asked.push(ToolRequest::Line { text: call.text.to_owned(), closed: call.closed });
-                self.last = call.span.end;
+                self.flush_header(shown);
+                self.requests.push(ToolRequest::Line { text: call.text.to_owned(), closed: call.closed });
+                self.last_call_end = call.span.end;
             }
-            Event::Thought(thought) => self.asked.push(ToolRequest::Thought(thought.text.to_owned())),
-            Event::BatchEnd => self.batch = true,
+            Event::Thought(thought) => self.requests.push(ToolRequest::Thought(thought.text.to_owned())),
+            Event::BatchEnd => self.batch_complete = true,
         }
     }
 
-    /// Takes what could have been an echo for words, now that none can follow.
-    fn settle(&mut self, shown: &mut String) {
-        let words = self.echo.end();
-        self.say(&words, shown);
+    /// Releases the text that the header filter holds.
+    fn flush_header(&mut self, shown: &mut String) {
+        let text = self.header_filter.end();
+        self.push_text(&text, shown);
     }
 
-    fn say(&mut self, words: &str, shown: &mut String) {
-        self.prose.push_str(words);
-        shown.push_str(words);
+    fn push_text(&mut self, text: &str, shown: &mut String) {
+        self.text.push_str(text);
+        shown.push_str(text);
     }
 
-    fn calls(&self) -> bool {
-        self.asked.iter().any(ToolRequest::wants_answer)
+    fn has_requests(&self) -> bool {
+        self.requests.iter().any(ToolRequest::expects_result)
     }
 }
 
 impl ReplyParser {
-    /// A reply of which nothing came yet; `commands`: whether arrow lines mean something in it.
+    /// Creates a parser. If `commands` is true, arrow lines are tool requests.
     pub(super) fn new(commands: bool) -> Self {
         Self { scanner: commands.then(Scanner::new), found: ParsedItem::default(), raw: String::new() }
     }
 
-    /// Takes more of it in; returns the words in that, to be shown, and whether a batch is complete now.
+    /// Parses more text. Returns the visible text, and true if a batch is complete.
     pub(super) fn push(&mut self, text: String) -> (String, bool) {
         self.raw.push_str(&text);
         let Some(scanner) = &mut self.scanner else { return (text, false) };
         let (mut shown, found) = (String::new(), &mut self.found);
-        scanner.push(text.as_bytes(), &mut |event| found.take(&event, &mut shown));
-        (shown, self.found.batch)
+        scanner.push(text.as_bytes(), &mut |event| found.on_event(&event, &mut shown));
+        (shown, self.found.batch_complete)
     }
 
-    /// Ends it; returns it whole, and the last words to be shown. A reply that did not come to its end asks for nothing:
-    /// nobody knows what its last line was to be.
+    /// Ends the parse and returns the reply with its last visible text. An interrupted reply requests no results,
+    /// because its last line may be incomplete.
     pub(super) fn end(mut self, finish: Option<&Finish>) -> (ParsedReply, String) {
         let mut shown = String::new();
         let Some(scanner) = self.scanner.take() else {
             let calls = finish.map(|finish| finish.calls.clone()).unwrap_or_default();
-            let asked = calls.into_iter().map(ToolRequest::Call).collect();
-            return (ParsedReply { words: self.raw, raw: None, asked }, shown);
+            let requests = calls.into_iter().map(ToolRequest::Call).collect();
+            return (ParsedReply { text: self.raw, raw: None, requests }, shown);
         };
         let mut found = self.found;
-        let complete = found.batch;
-        scanner.finish(&mut |event| found.take(&event, &mut shown));
-        found.settle(&mut shown);
-        let cut = !complete && finish.is_some_and(|finish| finish.reason == FinishReason::Length);
-        if cut && found.last == self.raw.len() && !self.raw.ends_with('\n') {
-            // The reply ended at its limit within the line, as far as anybody can tell.
-            if let Some(ToolRequest::Line { closed, .. }) = found.asked.last_mut() {
+        let complete = found.batch_complete;
+        scanner.finish(&mut |event| found.on_event(&event, &mut shown));
+        found.flush_header(&mut shown);
+        let truncated = !complete && finish.is_some_and(|finish| finish.reason == FinishReason::Length);
+        if truncated && found.last_call_end == self.raw.len() && !self.raw.ends_with('\n') {
+            // The reply hit its length limit, so the last line may be incomplete.
+            if let Some(ToolRequest::Line { closed, .. }) = found.requests.last_mut() {
                 *closed = false;
             }
         }
         match finish {
-            Some(finish) if !complete => found.asked.extend(finish.calls.iter().cloned().map(ToolRequest::Call)),
-            None if !complete => found.asked.retain(|asked| !asked.wants_answer()),
+            Some(finish) if !complete => found.requests.extend(finish.calls.iter().cloned().map(ToolRequest::Call)),
+            None if !complete => found.requests.retain(|request| !request.expects_result()),
             _ => {}
         }
-        let mut words = found.prose;
-        if !found.asked.is_empty() {
-            words.truncate(words.trim_end().len());
+        let mut text = found.text;
+        if !found.requests.is_empty() {
+            text.truncate(text.trim_end().len());
         }
-        let raw = (words != self.raw).then_some(self.raw);
-        (ParsedReply { words, raw, asked: found.asked }, shown)
+        let raw = (text != self.raw).then_some(self.raw);
+        (ParsedReply { text, raw, requests: found.requests }, shown)
     }
 }

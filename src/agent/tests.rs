@@ -1,20 +1,20 @@
-//! Turns as lists of what happens and what is to be done: no store, no network, no runtime.
+//! Tests of turns as lists of inputs and effects.
 
 use super::*;
 use crate::provider::{Finish, FinishReason, ProviderError, StreamError, ToolCall};
 
-/// An effect as a line.
-fn worded(effect: &TurnEffect) -> String {
+/// Formats an effect as a line.
+fn format_effect(effect: &TurnEffect) -> String {
     match effect {
-        TurnEffect::Ask { round } => format!("ask {round}"),
-        TurnEffect::Stop => "stop".to_owned(),
-        TurnEffect::Show(text) => format!("show {text:?}"),
+        TurnEffect::RequestModel { round } => format!("ask {round}"),
+        TurnEffect::StopStream => "stop".to_owned(),
+        TurnEffect::Emit(text) => format!("show {text:?}"),
         TurnEffect::Save(said) => {
             let raw = said.raw.as_ref().map_or(String::new(), |raw| format!(" of {raw:?}"));
             let cut = if said.interrupted { " interrupted" } else { "" };
-            format!("save {:?}{raw}{cut}", said.words)
+            format!("save {:?}{raw}{cut}", said.text)
         }
-        TurnEffect::Run(asked) => {
+        TurnEffect::RunCommands(asked) => {
             let asked: Vec<String> = asked
                 .iter()
                 .map(|asked| match asked {
@@ -38,11 +38,11 @@ struct Played {
 impl Played {
     fn new(rules: TurnConfig) -> Self {
         let (turn, effects) = Turn::begin(rules);
-        Self { turn, effects: effects.iter().map(worded).collect() }
+        Self { turn, effects: effects.iter().map(format_effect).collect() }
     }
 
     fn then(mut self, input: TurnInput) -> Self {
-        self.effects.extend(self.turn.step(input).iter().map(worded));
+        self.effects.extend(self.turn.step(input).iter().map(format_effect));
         self
     }
 
@@ -51,10 +51,10 @@ impl Played {
     }
 
     fn ends(self) -> Self {
-        self.then(TurnInput::Ended(Finish::new(FinishReason::Stop)))
+        self.then(TurnInput::StreamEnded(Finish::new(FinishReason::Stop)))
     }
 
-    /// What was done since the last look.
+    /// Asserts the effects since the last call.
     #[track_caller]
     fn did(mut self, expected: &[&str]) -> Self {
         assert_eq!(std::mem::take(&mut self.effects), expected);
@@ -63,64 +63,68 @@ impl Played {
 }
 
 #[test]
-fn words_are_shown_saved_and_the_turn_ends() {
-    let turn = Played::new(TurnConfig::commands()).text("Once ").text("upon.").ends();
+fn text_is_emitted_saved_and_the_turn_ends() {
+    let turn = Played::new(TurnConfig::with_commands()).text("Once ").text("upon.").ends();
     let turn = turn.did(&["ask 1", "show \"Once \"", "show \"upon.\"", "save \"Once upon.\""]);
     let turn = turn.then(TurnInput::Saved).did(&["end Done"]);
     assert!(turn.turn.is_over());
 }
 
 #[test]
-fn a_batch_stops_the_stream_and_what_came_after_it_is_only_kept() {
-    let turn =
-        Played::new(TurnConfig::commands()).text("Let me look.\n→ view a7x2\n→ list b3k9 links\n\n").text("So it ");
+fn a_batch_stops_the_stream_and_later_text_is_only_raw() {
+    let turn = Played::new(TurnConfig::with_commands())
+        .text("Let me look.\n→ view a7x2\n→ list b3k9 links\n\n")
+        .text("So it ");
     let turn = turn.did(&["ask 1", "show \"Let me look.\\n\"", "stop"]).text("says").did(&[]);
     let turn = turn
-        .then(TurnInput::Broke(ProviderError::Cancelled))
+        .then(TurnInput::StreamFailed(ProviderError::Cancelled))
         .did(&["save \"Let me look.\" of \"Let me look.\\n→ view a7x2\\n→ list b3k9 links\\n\\nSo it says\""]);
     let turn = turn.then(TurnInput::Saved).did(&["run → view a7x2 | → list b3k9 links"]);
-    let turn = turn.then(TurnInput::Answered { open: false }).did(&["ask 2"]).text("It says so.").ends();
+    let turn = turn.then(TurnInput::CommandsDone { open: false }).did(&["ask 2"]).text("It says so.").ends();
     turn.did(&["show \"It says so.\"", "save \"It says so.\""]).then(TurnInput::Saved).did(&["end Done"]);
 }
 
 #[test]
-fn a_batch_at_the_end_of_a_reply_is_run_when_the_reply_is_over() {
-    let turn = Played::new(TurnConfig::commands()).text("→ view a7x2").did(&["ask 1"]).ends();
+fn a_batch_at_the_end_of_a_reply_runs_after_the_reply() {
+    let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2").did(&["ask 1"]).ends();
     let turn = turn.did(&["save \"\" of \"→ view a7x2\""]).then(TurnInput::Saved).did(&["run → view a7x2"]);
-    // After answers a model may have nothing to add.
-    turn.then(TurnInput::Answered { open: false }).ends().did(&["ask 2", "end Done"]);
+    // A model may have nothing to add after command results.
+    turn.then(TurnInput::CommandsDone { open: false }).ends().did(&["ask 2", "end Done"]);
 }
 
 #[test]
-fn a_reply_without_a_word_is_a_failure_only_at_first() {
-    Played::new(TurnConfig::commands()).ends().did(&["ask 1", "end Failed(Empty)"]);
+fn an_empty_reply_is_a_failure_only_in_the_first_round() {
+    Played::new(TurnConfig::with_commands()).ends().did(&["ask 1", "end Failed(Empty)"]);
 }
 
 #[test]
-fn a_thought_is_kept_and_asks_for_nothing() {
-    let turn = Played::new(TurnConfig::commands()).text("→ think\nhm\n←\nYes.").ends();
+fn a_thought_is_stored_and_expects_no_result() {
+    let turn = Played::new(TurnConfig::with_commands()).text("→ think\nhm\n←\nYes.").ends();
     let turn = turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"→ think\\nhm\\n←\\nYes.\""]);
-    turn.then(TurnInput::Saved).then(TurnInput::Answered { open: false }).did(&["run think \"hm\"", "end Done"]);
+    turn.then(TurnInput::Saved).then(TurnInput::CommandsDone { open: false }).did(&["run think \"hm\"", "end Done"]);
 }
 
 #[test]
-fn a_line_that_the_reply_ended_in_is_not_run() {
-    let cut = || TurnInput::Ended(Finish::new(FinishReason::Length));
-    let turn = Played::new(TurnConfig::commands()).text("→ annotate a7x2 \"the beg").then(cut()).then(TurnInput::Saved);
+fn an_incomplete_line_does_not_run() {
+    let cut = || TurnInput::StreamEnded(Finish::new(FinishReason::Length));
+    let turn =
+        Played::new(TurnConfig::with_commands()).text("→ annotate a7x2 \"the beg").then(cut()).then(TurnInput::Saved);
     turn.did(&["ask 1", "save \"\" of \"→ annotate a7x2 \\\"the beg\"", "run → annotate a7x2 \"the beg (open)"]);
-    let turn = Played::new(TurnConfig::commands()).text("→ view a7x2\n→ prune a7").then(cut()).then(TurnInput::Saved);
+    let turn =
+        Played::new(TurnConfig::with_commands()).text("→ view a7x2\n→ prune a7").then(cut()).then(TurnInput::Saved);
     turn.did(&["ask 1", "save \"\" of \"→ view a7x2\\n→ prune a7\"", "run → view a7x2 | → prune a7 (open)"]);
     let turn =
-        Played::new(TurnConfig::commands()).text("→ view a7x2\n→ prune a7x2\n").then(cut()).then(TurnInput::Saved);
+        Played::new(TurnConfig::with_commands()).text("→ view a7x2\n→ prune a7x2\n").then(cut()).then(TurnInput::Saved);
     turn.did(&["ask 1", "save \"\" of \"→ view a7x2\\n→ prune a7x2\\n\"", "run → view a7x2 | → prune a7x2"]);
 }
 
 #[test]
-fn a_broken_stream_runs_nothing_and_keeps_what_came() {
+fn a_failed_stream_runs_nothing_and_saves_the_partial_reply() {
     let so_far = Box::new(Finish::new(FinishReason::Interrupted));
     let error = ProviderError::Interrupted { cause: StreamError::ClosedEarly, so_far };
-    let turn =
-        Played::new(TurnConfig::commands()).text("I'll see.\n→ prune a7x2\n").then(TurnInput::Broke(error.clone()));
+    let turn = Played::new(TurnConfig::with_commands())
+        .text("I'll see.\n→ prune a7x2\n")
+        .then(TurnInput::StreamFailed(error.clone()));
     let turn = turn.did(&[
         "ask 1",
         "show \"I'll see.\\n\"",
@@ -130,106 +134,109 @@ fn a_broken_stream_runs_nothing_and_keeps_what_came() {
 }
 
 #[test]
-fn cancelling_anywhere_ends_the_turn_with_what_was_said_kept() {
-    // While words come.
-    let turn = Played::new(TurnConfig::commands()).text("One ").then(TurnInput::Cancelled);
-    let turn = turn.then(TurnInput::Broke(ProviderError::Cancelled)).then(TurnInput::Saved);
+fn cancelling_in_any_state_ends_the_turn_and_saves_the_reply() {
+    // While text streams.
+    let turn = Played::new(TurnConfig::with_commands()).text("One ").then(TurnInput::Cancelled);
+    let turn = turn.then(TurnInput::StreamFailed(ProviderError::Cancelled)).then(TurnInput::Saved);
     turn.did(&["ask 1", "show \"One \"", "stop", "save \"One \" interrupted", "end Cancelled"]);
-    // Before any.
-    let turn =
-        Played::new(TurnConfig::commands()).then(TurnInput::Cancelled).then(TurnInput::Broke(ProviderError::Cancelled));
+    // Before any text.
+    let turn = Played::new(TurnConfig::with_commands())
+        .then(TurnInput::Cancelled)
+        .then(TurnInput::StreamFailed(ProviderError::Cancelled));
     turn.did(&["ask 1", "stop", "end Cancelled"]);
-    // While what was said is saved: its commands are not run.
-    let turn = Played::new(TurnConfig::commands())
+    // While the reply is saved: its commands do not run.
+    let turn = Played::new(TurnConfig::with_commands())
         .text("→ prune a7x2\n")
         .ends()
         .then(TurnInput::Cancelled)
         .then(TurnInput::Saved);
     turn.did(&["ask 1", "save \"\" of \"→ prune a7x2\\n\"", "end Cancelled"]);
-    // While commands run: the model is not asked again.
-    let turn = Played::new(TurnConfig::commands())
+    // While commands run: the model gets no further request.
+    let turn = Played::new(TurnConfig::with_commands())
         .text("→ view a7x2\n")
         .ends()
         .then(TurnInput::Saved)
         .then(TurnInput::Cancelled);
-    let turn = turn.then(TurnInput::Answered { open: false });
+    let turn = turn.then(TurnInput::CommandsDone { open: false });
     turn.did(&["ask 1", "save \"\" of \"→ view a7x2\\n\"", "run → view a7x2", "end Cancelled"]);
     // After a batch stopped the stream.
-    let turn = Played::new(TurnConfig::commands()).text("→ view a7x2\nSo").then(TurnInput::Cancelled);
-    let turn = turn.then(TurnInput::Broke(ProviderError::Cancelled)).then(TurnInput::Saved);
+    let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2\nSo").then(TurnInput::Cancelled);
+    let turn = turn.then(TurnInput::StreamFailed(ProviderError::Cancelled)).then(TurnInput::Saved);
     turn.did(&["ask 1", "stop", "save \"\" of \"→ view a7x2\\nSo\" interrupted", "end Cancelled"]);
-    // A reply that was over by then is a whole one.
+    // A reply that had already ended is complete.
     let turn =
-        Played::new(TurnConfig::commands()).text("Yes.").then(TurnInput::Cancelled).ends().then(TurnInput::Saved);
+        Played::new(TurnConfig::with_commands()).text("Yes.").then(TurnInput::Cancelled).ends().then(TurnInput::Saved);
     turn.did(&["ask 1", "show \"Yes.\"", "stop", "save \"Yes.\"", "end Done"]);
 }
 
 #[test]
-fn an_echoed_header_is_kept_and_no_words() {
-    let turn = Played::new(TurnConfig::commands()).text("[a7x2kq] model · 14:05\n---\nYes.").ends();
+fn an_echoed_header_is_raw_only() {
+    let turn = Played::new(TurnConfig::with_commands()).text("[a7x2kq] model · 14:05\n---\nYes.").ends();
     turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"[a7x2kq] model · 14:05\\n---\\nYes.\""]);
 }
 
 #[test]
-fn rounds_have_an_end_and_the_last_commands_are_still_run() {
-    let mut turn = Played::new(TurnConfig { rounds: 3, ..TurnConfig::commands() });
+fn rounds_are_limited_and_the_last_commands_still_run() {
+    let mut turn = Played::new(TurnConfig { rounds: 3, ..TurnConfig::with_commands() });
     for _ in 0..3 {
-        turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(TurnInput::Answered { open: false });
+        turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(TurnInput::CommandsDone { open: false });
     }
     let runs = turn.effects.iter().filter(|effect| effect.starts_with("run")).count();
-    assert_eq!((runs, turn.effects.last().map(String::as_str)), (3, Some("end Rounds")));
+    assert_eq!((runs, turn.effects.last().map(String::as_str)), (3, Some("end RoundLimit")));
     assert!(turn.turn.is_over());
 }
 
 #[test]
 fn open_items_of_a_plan_extend_the_rounds_up_to_a_limit() {
     let rounds = |open_for: u32| {
-        let (mut turn, mut round) = (Played::new(TurnConfig { rounds: 3, ..TurnConfig::commands() }), 0);
+        let (mut turn, mut round) = (Played::new(TurnConfig { rounds: 3, ..TurnConfig::with_commands() }), 0);
         while !turn.turn.is_over() {
             round += 1;
-            let answered = TurnInput::Answered { open: round < open_for };
+            let answered = TurnInput::CommandsDone { open: round < open_for };
             turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(answered);
         }
         round
     };
-    // When the last item is done there is one more round, in which to say so.
+    // After the last todo is done, one more round lets the model report.
     assert_eq!([rounds(0), rounds(3), rounds(8)], [3, 4, 9]);
-    assert_eq!(rounds(u32::MAX), TurnConfig::MOST);
+    assert_eq!(rounds(u32::MAX), TurnConfig::MAX_ROUNDS);
 }
 
 #[test]
-fn native_calls_are_run_after_the_words() {
+fn native_calls_run_after_the_text() {
     let call = ToolCall { id: "c1".into(), name: "view".into(), arguments: "{\"node\":\"a7x2\"}".into() };
     let finish = Finish { calls: vec![call], ..Finish::new(FinishReason::Calls) };
-    let turn =
-        Played::new(TurnConfig::commands()).text("I look.").then(TurnInput::Ended(finish)).then(TurnInput::Saved);
+    let turn = Played::new(TurnConfig::with_commands())
+        .text("I look.")
+        .then(TurnInput::StreamEnded(finish))
+        .then(TurnInput::Saved);
     turn.did(&["ask 1", "show \"I look.\"", "save \"I look.\"", "run call view {\"node\":\"a7x2\"}"]);
 }
 
 #[test]
-fn where_nothing_is_a_command_arrow_lines_are_words() {
-    let turn = Played::new(TurnConfig::words()).text("→ prune a7x2\n").text("so").ends().then(TurnInput::Saved);
+fn without_commands_arrow_lines_are_text() {
+    let turn = Played::new(TurnConfig::text_only()).text("→ prune a7x2\n").text("so").ends().then(TurnInput::Saved);
     let all = ["ask 1", "show \"→ prune a7x2\\n\"", "show \"so\"", "save \"→ prune a7x2\\nso\"", "end Done"];
     turn.did(&all);
 }
 
 #[test]
-fn what_cannot_be_done_ends_the_turn() {
-    Played::new(TurnConfig::commands()).then(TurnInput::Failed).did(&["ask 1", "end Failed(Failed)"]);
-    let turn = Played::new(TurnConfig::commands()).text("a").ends().then(TurnInput::Failed);
-    turn.did(&["ask 1", "show \"a\"", "save \"a\"", "end Failed(Failed)"]).then(TurnInput::Saved).did(&[]);
+fn a_failed_effect_ends_the_turn() {
+    Played::new(TurnConfig::with_commands()).then(TurnInput::EffectFailed).did(&["ask 1", "end Failed(EffectFailed)"]);
+    let turn = Played::new(TurnConfig::with_commands()).text("a").ends().then(TurnInput::EffectFailed);
+    turn.did(&["ask 1", "show \"a\"", "save \"a\"", "end Failed(EffectFailed)"]).then(TurnInput::Saved).did(&[]);
 }
 
 #[test]
-fn however_a_reply_is_cut_the_turn_is_the_same() {
+fn the_turn_is_independent_of_chunk_boundaries() {
     let text = "Let me — see.\n\n→ annotate a7x2 \"two\nlines\"\n→ view a7x2\n\nAnd so on.";
     let whole = |cuts: &[usize]| {
-        let (mut turn, mut from, mut shown) = (Played::new(TurnConfig::commands()), 0, String::new());
+        let (mut turn, mut from, mut shown) = (Played::new(TurnConfig::with_commands()), 0, String::new());
         for to in cuts.iter().copied().chain([text.len()]).filter(|to| text.is_char_boundary(*to)) {
             turn = turn.text(&text[from..to]);
             from = to;
         }
-        turn = turn.then(TurnInput::Broke(ProviderError::Cancelled)).then(TurnInput::Saved);
+        turn = turn.then(TurnInput::StreamFailed(ProviderError::Cancelled)).then(TurnInput::Saved);
         turn.effects.retain(|effect| {
             if let Some(words) = effect.strip_prefix("show ") {
                 shown.push_str(words.trim_matches('"'));

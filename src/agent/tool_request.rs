@@ -1,27 +1,27 @@
-//! What a model asks for in a reply.
+//! Requests in a model's reply: arrow lines, thoughts and tool calls.
 
 use crate::provider::ToolCall;
 
-/// One thing that a model asks for. It is understood and run by [`crate::exec`].
+/// One request of a model. [`crate::exec`] parses and executes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolRequest {
-    /// An arrow line.
+    /// Arrow line.
     Line {
-        /// The line from its arrow on, with what its quotes and blocks carry on.
+        /// Line from its arrow, including the lines of its quotes and blocks.
         text: String,
-        /// False if the reply ended within it. It must not be run then.
+        /// False if the reply ended within the line. Such a line must not run.
         closed: bool,
     },
-    /// A thought, to be kept.
+    /// Thought to store.
     Thought(String),
-    /// A tool called in the provider's way.
+    /// Call through the provider's tool-call API.
     Call(ToolCall),
 }
 
 impl ToolRequest {
-    /// Whether the model waits for an answer to it.
+    /// Returns true if the model expects a result.
     #[must_use]
-    pub const fn wants_answer(&self) -> bool {
+    pub const fn expects_result(&self) -> bool {
         !matches!(self, Self::Thought(_))
     }
 }

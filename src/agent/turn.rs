@@ -1,4 +1,4 @@
-//! The machine: states, and one function a state.
+//! States and transitions of a turn, with one function per state.
 
 use super::{
     ToolRequest,
@@ -6,176 +6,176 @@ use super::{
 };
 use crate::provider::{Finish, ProviderError, ToolCall};
 
-/// How a turn goes.
+/// Configuration of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnConfig {
-    /// Whether arrow lines in a reply are commands. Without, a turn is one round of words.
+    /// True if arrow lines in a reply are commands. Otherwise the turn is one round of text.
     pub commands: bool,
-    /// Rounds at most, at least 1; while items of the turn's plan are open more, up to [`Rules::MOST`].
+    /// Maximum rounds, at least 1. Open todos raise the limit, up to [`TurnConfig::MAX_ROUNDS`].
     pub rounds: u32,
 }
 
 impl TurnConfig {
-    /// Rounds of a turn unless somebody says otherwise.
-    pub const ROUNDS: u32 = 10;
-    /// Rounds of a turn at most, whatever is planned.
-    pub const MOST: u32 = 50;
+    /// Default of [`TurnConfig::rounds`].
+    pub const DEFAULT_ROUNDS: u32 = 10;
+    /// Upper bound of rounds, also with open todos.
+    pub const MAX_ROUNDS: u32 = 50;
 
-    /// A turn with commands.
+    /// Configuration with commands and the default rounds.
     #[must_use]
-    pub const fn commands() -> Self {
-        Self { commands: true, rounds: Self::ROUNDS }
+    pub const fn with_commands() -> Self {
+        Self { commands: true, rounds: Self::DEFAULT_ROUNDS }
     }
 
-    /// One reply in words, in which nothing is a command.
+    /// Configuration of one reply without commands.
     #[must_use]
-    pub const fn words() -> Self {
+    pub const fn text_only() -> Self {
         Self { commands: false, rounds: 1 }
     }
 }
 
-/// What happened.
+/// Event that the driver reports to a turn.
 #[derive(Debug)]
 pub enum TurnInput {
-    /// More of the reply came.
+    /// The stream delivered text.
     Text(String),
-    /// The reply ended: as the provider says, or because it was stopped.
-    Ended(Finish),
-    /// The reply broke off.
-    Broke(ProviderError),
-    /// What was said is in the store.
+    /// The stream ended normally or was stopped.
+    StreamEnded(Finish),
+    /// The stream failed.
+    StreamFailed(ProviderError),
+    /// The reply was committed.
     Saved,
-    /// What was to be done cannot be; whoever drives the turn knows why.
-    Failed,
-    /// What was asked for was run, and every answer is in the store.
-    Answered {
-        /// Whether items of the turn's plan are open.
+    /// An effect could not be performed; the driver holds the error.
+    EffectFailed,
+    /// The commands have run and their results were committed.
+    CommandsDone {
+        /// True if the turn has open todos.
         open: bool,
     },
-    /// Somebody stops the turn.
+    /// The user or caller cancelled the turn.
     Cancelled,
 }
 
-/// What is to be done, in order. Each may be answered by [`Input::Failed`].
+/// Effect that the driver must perform, in order. It may answer any effect with [`TurnInput::EffectFailed`].
 #[derive(Debug)]
 pub enum TurnEffect {
-    /// Ask the model, with what the agent is shown where it stands now. Answered by [`Input::Text`] and one of
-    /// [`Input::Ended`] and [`Input::Broke`].
-    Ask {
-        /// Which round this begins, from 1.
+    /// Request the model with the context at the agent's current position. Answered by [`TurnInput::Text`] and then by
+    /// [`TurnInput::StreamEnded`] or [`TurnInput::StreamFailed`].
+    RequestModel {
+        /// Number of the new round, from 1.
         round: u32,
     },
-    /// Stop the stream: nothing more of it is wanted. It still ends as any stream.
-    Stop,
-    /// Show words to whoever watches.
-    Show(String),
-    /// Keep what was said. Answered by [`Input::Saved`].
+    /// Stop the stream. The driver still reports its end.
+    StopStream,
+    /// Emit text to the client.
+    Emit(String),
+    /// Save the reply. Answered by [`TurnInput::Saved`].
     Save(RoundOutput),
-    /// Run what was asked for, in order, and keep the answers. Answered by [`Input::Answered`].
-    Run(Vec<ToolRequest>),
-    /// The turn is over.
+    /// Run the commands in order and save their results. Answered by [`TurnInput::CommandsDone`].
+    RunCommands(Vec<ToolRequest>),
+    /// The turn has ended.
     End(TurnEnd),
 }
 
-/// What was said in a round.
+/// Reply of one round.
 #[derive(Debug)]
 pub struct RoundOutput {
-    /// The words, without commands.
-    pub words: String,
-    /// All that the model produced, where that is more than the words.
+    /// Text without commands.
+    pub text: String,
+    /// Complete model output; `None` if it equals the text.
     pub raw: Option<String>,
-    /// Tools called in the provider's way.
+    /// Calls through the provider's tool-call API.
     pub calls: Vec<ToolCall>,
-    /// How the reply ended, as far as that is known.
+    /// End of the stream as reported by the provider, if known.
     pub finish: Option<Finish>,
-    /// Whether it was cut off.
+    /// True if the reply was interrupted.
     pub interrupted: bool,
 }
 
-/// How a turn ended.
+/// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEnd {
-    /// With a reply that asks for nothing.
+    /// The last reply requested nothing.
     Done,
-    /// With its last round, in which the model still asked for something; that was done.
-    Rounds,
-    /// It was stopped.
+    /// The round limit was reached. The last round's commands have run, but the model did not see their results.
+    RoundLimit,
+    /// The turn was cancelled.
     Cancelled,
-    /// It failed.
+    /// The turn failed.
     Failed(TurnFailure),
 }
 
-/// Why a turn failed.
+/// Cause of a failed turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnFailure {
-    /// The model did; what came is saved.
+    /// The model request failed; the partial reply is saved.
     Model(ProviderError),
-    /// The reply held nothing.
+    /// The reply was empty.
     Empty,
-    /// What it needed could not be done; whoever drives it knows why.
-    Failed,
+    /// An effect could not be performed; the driver holds the error.
+    EffectFailed,
 }
 
-/// A turn.
+/// State machine of one turn.
 #[derive(Debug)]
 pub struct Turn {
-    rules: TurnConfig,
+    config: TurnConfig,
     round: u32,
-    /// The last round, as things stand.
-    last: u32,
+    /// Current round limit; raised while todos are open.
+    round_limit: u32,
     state: TurnState,
     cancelled: bool,
 }
 
 #[derive(Debug)]
 enum TurnState {
-    /// A reply comes; `stopped`: no more of it is wanted.
+    /// A reply streams; `stopped`: the stream was asked to end.
     Streaming {
         reply: ReplyParser,
         stopped: bool,
     },
-    /// What was said is being saved. Then this is run, or the turn ends so.
+    /// The reply is being saved. Then the requests run, or the turn ends with `ending`.
     Saving {
-        asked: Vec<ToolRequest>,
+        requests: Vec<ToolRequest>,
         ending: TurnEnd,
     },
-    /// What was asked for is being run; `goes_on`: the model waits for answers.
+    /// Commands run; `needs_another_round`: the model expects their results.
     Running {
-        goes_on: bool,
+        needs_another_round: bool,
         ending: TurnEnd,
     },
     Ended,
 }
 
 impl Turn {
-    /// A turn, and what is to be done first.
+    /// Creates a turn and its first effects.
     #[must_use]
-    pub fn begin(rules: TurnConfig) -> (Self, Vec<TurnEffect>) {
-        let reply = ReplyParser::new(rules.commands);
+    pub fn begin(config: TurnConfig) -> (Self, Vec<TurnEffect>) {
+        let reply = ReplyParser::new(config.commands);
         let state = TurnState::Streaming { reply, stopped: false };
-        let turn = Self { rules, round: 1, last: rules.rounds, state, cancelled: false };
-        (turn, vec![TurnEffect::Ask { round: 1 }])
+        let turn = Self { config, round: 1, round_limit: config.rounds, state, cancelled: false };
+        (turn, vec![TurnEffect::RequestModel { round: 1 }])
     }
 
-    /// Whether it is over.
+    /// Returns true after the turn has ended.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         matches!(self.state, TurnState::Ended)
     }
 
-    /// Takes in what happened; returns what is to be done. What does not fit the state (words of a stream that was given
-    /// up) changes nothing.
+    /// Processes an input and returns the effects. An input that does not fit the state, such as text of a stopped
+    /// stream, has no effect.
     pub fn step(&mut self, input: TurnInput) -> Vec<TurnEffect> {
         let state = std::mem::replace(&mut self.state, TurnState::Ended);
         let (state, effects) = match state {
             TurnState::Ended => (TurnState::Ended, Vec::new()),
             state if matches!(input, TurnInput::Cancelled) => self.cancel(state),
-            _ if matches!(input, TurnInput::Failed) => {
-                (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Failed(TurnFailure::Failed))])
+            _ if matches!(input, TurnInput::EffectFailed) => {
+                (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Failed(TurnFailure::EffectFailed))])
             }
             TurnState::Streaming { reply, stopped } => self.streaming(reply, stopped, input),
-            TurnState::Saving { asked, ending } => self.saving(asked, ending, input),
-            TurnState::Running { goes_on, ending } => self.running(goes_on, ending, input),
+            TurnState::Saving { requests, ending } => self.saving(requests, ending, input),
+            TurnState::Running { needs_another_round, ending } => self.running(needs_another_round, ending, input),
         };
         self.state = state;
         effects
@@ -185,7 +185,7 @@ impl Turn {
         self.cancelled = true;
         match state {
             TurnState::Streaming { reply, stopped: false } => {
-                (TurnState::Streaming { reply, stopped: true }, vec![TurnEffect::Stop])
+                (TurnState::Streaming { reply, stopped: true }, vec![TurnEffect::StopStream])
             }
             other => (other, Vec::new()),
         }
@@ -194,49 +194,49 @@ impl Turn {
     fn streaming(&mut self, mut reply: ReplyParser, stopped: bool, input: TurnInput) -> (TurnState, Vec<TurnEffect>) {
         match input {
             TurnInput::Text(text) => {
-                let (shown, batch) = reply.push(text);
-                let mut effects = show(shown);
+                let (emitted, batch) = reply.push(text);
+                let mut effects = emit(emitted);
                 if batch && !stopped {
-                    effects.push(TurnEffect::Stop);
+                    effects.push(TurnEffect::StopStream);
                 }
                 (TurnState::Streaming { reply, stopped: stopped || batch }, effects)
             }
-            // A stream that was stopped for its batch has come to its end, as far as anybody wants it.
-            TurnInput::Broke(_) if stopped && !self.cancelled => self.ended(reply, None, None),
-            TurnInput::Broke(error) => self.broke(reply, error),
-            TurnInput::Ended(finish) => self.ended(reply, Some(finish), None),
+            // The stream was stopped after a complete batch, so its failure has no consequence.
+            TurnInput::StreamFailed(_) if stopped && !self.cancelled => self.stream_ended(reply, None, None),
+            TurnInput::StreamFailed(error) => self.stream_failed(reply, error),
+            TurnInput::StreamEnded(finish) => self.stream_ended(reply, Some(finish), None),
             _ => (TurnState::Streaming { reply, stopped }, Vec::new()),
         }
     }
 
-    fn broke(&mut self, reply: ReplyParser, error: ProviderError) -> (TurnState, Vec<TurnEffect>) {
+    fn stream_failed(&mut self, reply: ReplyParser, error: ProviderError) -> (TurnState, Vec<TurnEffect>) {
         let finish = match &error {
             ProviderError::Interrupted { so_far, .. } => Some((**so_far).clone()),
             _ => None,
         };
         let cancelled = self.cancelled || error == ProviderError::Cancelled;
         let ending = if cancelled { TurnEnd::Cancelled } else { TurnEnd::Failed(TurnFailure::Model(error)) };
-        self.ended(reply, finish, Some(ending))
+        self.stream_ended(reply, finish, Some(ending))
     }
 
-    /// The reply is over; `broken`: how the turn ends because of that.
-    fn ended(
+    /// Handles the end of a reply; `failure` is the outcome of the turn if the stream failed.
+    fn stream_ended(
         &mut self,
         reply: ReplyParser,
         finish: Option<Finish>,
-        broken: Option<TurnEnd>,
+        failure: Option<TurnEnd>,
     ) -> (TurnState, Vec<TurnEffect>) {
-        let interrupted = broken.is_some();
-        let (whole, shown) = reply.end(if broken.is_some() { None } else { finish.as_ref() });
-        let mut effects = show(shown);
-        let ParsedReply { words, raw, mut asked } = whole;
+        let interrupted = failure.is_some();
+        let (parsed, emitted) = reply.end(if failure.is_some() { None } else { finish.as_ref() });
+        let mut effects = emit(emitted);
+        let ParsedReply { text, raw, mut requests } = parsed;
         if interrupted {
-            asked.retain(|asked| !asked.wants_answer());
+            requests.retain(|request| !request.expects_result());
         }
-        let nothing = words.is_empty() && raw.is_none() && asked.is_empty();
-        let ending = match broken {
+        let nothing = text.is_empty() && raw.is_none() && requests.is_empty();
+        let ending = match failure {
             Some(ending) => ending,
-            // After answers a model may have nothing to add.
+            // A model may have nothing to add after command results.
             None if nothing && self.round == 1 => TurnEnd::Failed(TurnFailure::Empty),
             None => TurnEnd::Done,
         };
@@ -244,64 +244,69 @@ impl Turn {
             effects.push(TurnEffect::End(ending));
             return (TurnState::Ended, effects);
         }
-        let calls = asked
+        let calls = requests
             .iter()
-            .filter_map(|asked| if let ToolRequest::Call(call) = asked { Some(call.clone()) } else { None });
-        let said = RoundOutput { words, raw, calls: calls.collect(), finish, interrupted };
-        if !self.rules.commands {
-            // No tool was offered: the calls are kept with the node, and there is nobody to run them.
-            asked.clear();
+            .filter_map(|request| if let ToolRequest::Call(call) = request { Some(call.clone()) } else { None });
+        let output = RoundOutput { text, raw, calls: calls.collect(), finish, interrupted };
+        if !self.config.commands {
+            // The turn offers no tools, so the calls are stored but not executed.
+            requests.clear();
         }
-        effects.push(TurnEffect::Save(said));
-        (TurnState::Saving { asked, ending }, effects)
+        effects.push(TurnEffect::Save(output));
+        (TurnState::Saving { requests, ending }, effects)
     }
 
     fn saving(
         &mut self,
-        mut asked: Vec<ToolRequest>,
+        mut requests: Vec<ToolRequest>,
         ending: TurnEnd,
         input: TurnInput,
     ) -> (TurnState, Vec<TurnEffect>) {
         match input {
             TurnInput::Saved => {
-                let mut goes_on = asked.iter().any(ToolRequest::wants_answer);
+                let mut needs_another_round = requests.iter().any(ToolRequest::expects_result);
                 let mut ending = ending;
-                if goes_on && self.cancelled {
-                    asked.retain(|asked| !asked.wants_answer());
-                    (goes_on, ending) = (false, TurnEnd::Cancelled);
+                if needs_another_round && self.cancelled {
+                    requests.retain(|request| !request.expects_result());
+                    (needs_another_round, ending) = (false, TurnEnd::Cancelled);
                 }
-                if asked.is_empty() {
+                if requests.is_empty() {
                     return (TurnState::Ended, vec![TurnEffect::End(ending)]);
                 }
-                (TurnState::Running { goes_on, ending }, vec![TurnEffect::Run(asked)])
+                (TurnState::Running { needs_another_round, ending }, vec![TurnEffect::RunCommands(requests)])
             }
-            _ => (TurnState::Saving { asked, ending }, Vec::new()),
+            _ => (TurnState::Saving { requests, ending }, Vec::new()),
         }
     }
 
-    fn running(&mut self, goes_on: bool, ending: TurnEnd, input: TurnInput) -> (TurnState, Vec<TurnEffect>) {
+    fn running(
+        &mut self,
+        needs_another_round: bool,
+        ending: TurnEnd,
+        input: TurnInput,
+    ) -> (TurnState, Vec<TurnEffect>) {
         match input {
-            TurnInput::Answered { .. } if !goes_on => (TurnState::Ended, vec![TurnEffect::End(ending)]),
-            TurnInput::Answered { .. } if self.cancelled => {
+            TurnInput::CommandsDone { .. } if !needs_another_round => (TurnState::Ended, vec![TurnEffect::End(ending)]),
+            TurnInput::CommandsDone { .. } if self.cancelled => {
                 (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Cancelled)])
             }
-            TurnInput::Answered { open } => {
+            TurnInput::CommandsDone { open } => {
                 if open {
-                    // One to do the next item in, and one to say what came of it.
-                    self.last = self.last.max((self.round + 2).min(TurnConfig::MOST));
+                    // One round for the next todo and one for the final report.
+                    self.round_limit = self.round_limit.max((self.round + 2).min(TurnConfig::MAX_ROUNDS));
                 }
-                if self.round >= self.last {
-                    return (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Rounds)]);
+                if self.round >= self.round_limit {
+                    return (TurnState::Ended, vec![TurnEffect::End(TurnEnd::RoundLimit)]);
                 }
                 self.round += 1;
-                let reply = ReplyParser::new(self.rules.commands);
-                (TurnState::Streaming { reply, stopped: false }, vec![TurnEffect::Ask { round: self.round }])
+                let reply = ReplyParser::new(self.config.commands);
+                (TurnState::Streaming { reply, stopped: false }, vec![TurnEffect::RequestModel { round: self.round }])
             }
-            _ => (TurnState::Running { goes_on, ending }, Vec::new()),
+            _ => (TurnState::Running { needs_another_round, ending }, Vec::new()),
         }
     }
 }
 
-fn show(text: String) -> Vec<TurnEffect> {
-    if text.is_empty() { Vec::new() } else { vec![TurnEffect::Show(text)] }
+fn emit(text: String) -> Vec<TurnEffect> {
+    if text.is_empty() { Vec::new() } else { vec![TurnEffect::Emit(text)] }
 }

@@ -1,4 +1,4 @@
-//! Mutations on their way in: gathered to batches, written while the next lines are read.
+//! Batched writes of an import: the writer thread commits batches while the next lines are parsed.
 
 use std::collections::VecDeque;
 
@@ -10,61 +10,61 @@ use crate::{
     types::{Op, Timestamp},
 };
 
-/// Mutations a transaction. Local ids are random, so in a large file nearly every node of a small transaction writes
-/// another page of their index; the larger it is, the more of them share one.
-const MOST: usize = 4_096;
-/// Bytes of content a transaction.
-const BYTES: usize = 4 << 20;
-/// Batches that the writer may have while the next one is gathered: one to write, and one to go on with.
-const IN_FLIGHT: usize = 2;
+/// Maximum mutations per transaction. Local ids are random, so each node of a small transaction touches another index
+/// page; nodes of a large transaction share pages.
+const MAX_BATCH_MUTATIONS: usize = 4_096;
+/// Maximum bytes of content per transaction.
+const MAX_BATCH_BYTES: usize = 4 << 20;
+/// Maximum submitted batches: the writer commits one while the next one waits.
+const MAX_SUBMITTED_BATCHES: usize = 2;
 
-/// A mutation and where in the file it came from.
+/// Mutation and its line in the file.
 struct ImportItem {
     mutation: Mutation,
-    place: u64,
+    line: u64,
 }
 
-/// Batches for one import.
+/// Batches of one import.
 pub(super) struct ImportBatch<'a> {
     actor: &'a Actor,
     name: String,
     items: Vec<ImportItem>,
     bytes: usize,
-    /// What the writer has and has not answered yet, the oldest first.
-    flying: VecDeque<(Pending, Vec<ImportItem>)>,
+    /// Submitted batches without a receipt, oldest first.
+    submitted: VecDeque<(Pending, Vec<ImportItem>)>,
     pub(super) done: Imported,
 }
 
 impl<'a> ImportBatch<'a> {
     pub(super) fn new(actor: &'a Actor, name: &str, format: &'static str) -> Self {
         let done = Imported { format, ..Imported::default() };
-        Self { actor, name: name.to_owned(), items: Vec::new(), bytes: 0, flying: VecDeque::new(), done }
+        Self { actor, name: name.to_owned(), items: Vec::new(), bytes: 0, submitted: VecDeque::new(), done }
     }
 
-    /// Adds a mutation from line `place`.
+    /// Adds a mutation from a line.
     pub(super) fn push(&mut self, place: u64, mutation: Mutation) -> Result<(), ArchiveError> {
         if let Mutation::Append(node) = &mutation {
             self.bytes += node.content.len() + node.raw.as_ref().map_or(0, String::len);
         }
-        self.items.push(ImportItem { mutation, place });
-        if self.items.len() >= MOST || self.bytes >= BYTES { self.send() } else { Ok(()) }
+        self.items.push(ImportItem { mutation, line: place });
+        if self.items.len() >= MAX_BATCH_MUTATIONS || self.bytes >= MAX_BATCH_BYTES { self.send() } else { Ok(()) }
     }
 
-    /// Notes what is wrong at a line.
+    /// Records a problem of a line.
     pub(super) fn problem(&mut self, place: u64, what: impl std::fmt::Display) {
         self.done.problems.push(format!("{}, line {place}: {what}", self.name));
     }
 
-    /// Waits until everything is on disk.
+    /// Submits the current batch and waits for all commits.
     pub(super) fn flush(&mut self) -> Result<(), ArchiveError> {
         self.send()?;
-        while !self.flying.is_empty() {
-            self.land()?;
+        while !self.submitted.is_empty() {
+            self.wait_for_oldest()?;
         }
         Ok(())
     }
 
-    /// Commits one change by another agent or at another time, after everything before it.
+    /// Commits one change by another agent or at another time, after all earlier changes.
     pub(super) fn commit_as(
         &mut self,
         agent: AgentId,
@@ -77,41 +77,41 @@ impl<'a> ImportBatch<'a> {
         Ok(())
     }
 
-    /// Hands what was gathered to the writer, before waiting for what it had: so it always has a batch to go on with.
+    /// Submits the current batch before waiting for older ones, so that the writer is never idle.
     fn send(&mut self) -> Result<(), ArchiveError> {
         if !self.items.is_empty() {
             let items = std::mem::take(&mut self.items);
             self.bytes = 0;
             let pending = self.actor.submit(Op::Import, items.iter().map(|i| i.mutation.clone()).collect());
-            self.flying.push_back((pending, items));
+            self.submitted.push_back((pending, items));
         }
-        while self.flying.len() >= IN_FLIGHT {
-            self.land()?;
+        while self.submitted.len() >= MAX_SUBMITTED_BATCHES {
+            self.wait_for_oldest()?;
         }
         Ok(())
     }
 
-    /// Waits for the oldest batch in the air. One after it that needed what it did not bring in has failed too, and is
-    /// written again when its turn comes.
-    fn land(&mut self) -> Result<(), ArchiveError> {
-        let Some((pending, items)) = self.flying.pop_front() else { return Ok(()) };
-        let landed = pending.wait().map_err(OpsError::from);
-        self.count(landed, items)
+    /// Waits for the oldest submitted batch. A later batch that depends on a failed one fails too and is retried in its
+    /// turn.
+    fn wait_for_oldest(&mut self) -> Result<(), ArchiveError> {
+        let Some((pending, items)) = self.submitted.pop_front() else { return Ok(()) };
+        let receipt = pending.wait().map_err(OpsError::from);
+        self.count(receipt, items)
     }
 
-    /// Counts what was written. Where that failed because of an item, halves are tried until it is found.
-    fn count(&mut self, landed: Result<Receipt, OpsError>, mut items: Vec<ImportItem>) -> Result<(), ArchiveError> {
-        match landed {
+    /// Counts the items of a committed batch. A failed batch is split in halves until the failing item is found.
+    fn count(&mut self, receipt: Result<Receipt, OpsError>, mut items: Vec<ImportItem>) -> Result<(), ArchiveError> {
+        match receipt {
             Ok(receipt) => self.done.nodes += receipt.nodes.len() as u64,
             Err(OpsError::Store(error)) if is_about_an_item(&error) => match items.as_slice() {
                 [] => {}
-                [item] => self.problem(item.place, error),
+                [item] => self.problem(item.line, error),
                 _ => {
                     let rest = items.split_off(items.len() / 2);
                     for half in [items, rest] {
                         let mutations = half.iter().map(|i| i.mutation.clone()).collect();
-                        let landed = self.actor.commit(Op::Import, mutations);
-                        self.count(landed, half)?;
+                        let receipt = self.actor.commit(Op::Import, mutations);
+                        self.count(receipt, half)?;
                     }
                 }
             },
@@ -121,7 +121,7 @@ impl<'a> ImportBatch<'a> {
     }
 }
 
-/// Whether an error is about what was to be stored, rather than about the store.
+/// True if the error concerns an item, false if it concerns the store.
 fn is_about_an_item(error: &StoreError) -> bool {
     matches!(
         error,

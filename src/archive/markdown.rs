@@ -1,8 +1,8 @@
-//! A path as Markdown: a heading a node, its words as they are.
+//! Export of a path as Markdown: one heading per node, content unchanged.
 
 use crate::types::{Agent, EdgeKind, Mode, Node};
 
-/// The path as Markdown, for people. Content is not escaped: it usually is Markdown itself.
+/// Formats a path as Markdown. Content is not escaped, because it usually is Markdown.
 #[must_use]
 pub fn path(nodes: &[Node], agents: &[Agent]) -> String {
     let mut out = String::new();
@@ -20,8 +20,8 @@ pub fn path(nodes: &[Node], agents: &[Agent]) -> String {
     out
 }
 
-/// The words of a path alone, without headings: of a buffer one text, of a dialogue with a blank line between nodes.
-/// Notes, thoughts, results of tools and purged nodes are left out.
+/// Returns the text of a path without headings. A buffer is one text; messages of a dialogue are separated by a blank
+/// line. Notes, thoughts, tool results and purged nodes are omitted.
 #[must_use]
 pub fn prose(nodes: &[Node], mode: Mode) -> String {
     let mut out = String::new();

@@ -1,8 +1,8 @@
-//! The archive's doors: histories come in whole, and go out.
+//! Import and export of conversations.
 //!
-//! An import is streamed: memory does not grow with the file (except for the ids of a foreign format's entries), and
-//! the next lines are read while the last ones are written. It is idempotent: what is there already is skipped.
-//! Malformed items are reported with their place and skipped; the rest comes in.
+//! An import streams its file: memory does not grow with the file, except for the ids of a foreign format. Lines are
+//! parsed while earlier ones are committed. An import is idempotent: existing items are skipped. Malformed items are
+//! reported with their line and skipped.
 
 mod batch;
 pub mod jsonl;
@@ -18,17 +18,17 @@ use crate::{
     store::StoreError,
 };
 
-/// A format that can be imported.
+/// Import format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// The engine's own JSONL, lossless.
+    /// Lossless JSONL of loomtree.
     Loomtree,
-    /// pi's session JSONL, versions 1 to 3.
+    /// Session JSONL of pi, versions 1 to 3.
     Pi,
 }
 
 impl Format {
-    /// The format's name.
+    /// Returns the name of the format.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -38,26 +38,26 @@ impl Format {
     }
 }
 
-/// What an import did.
+/// Result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Imported {
-    /// The format that was read.
+    /// Name of the format.
     pub format: &'static str,
-    /// The trees that were made or added to.
+    /// Trees that were created or extended.
     pub trees: Vec<TreeId>,
-    /// Messages in the file: what people, models and tools said.
+    /// Messages of users, models and tools in the file.
     pub messages: u64,
-    /// Nodes that were made, of all kinds.
+    /// Created nodes of all kinds.
     pub nodes: u64,
-    /// Items that were there already.
+    /// Items that already existed.
     pub skipped: u64,
-    /// Entries that are not messages (settings, summaries, labels), kept as context nodes or marks.
+    /// Entries that are not messages (settings, summaries, labels); stored as context nodes or bookmarks.
     pub other: u64,
-    /// What could not be read or stored, with its place.
+    /// Items that could not be read or stored, each with its line.
     pub problems: Vec<String>,
 }
 
-/// Why an import or export stopped.
+/// Error that stops an import or export.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
@@ -78,10 +78,10 @@ impl From<StoreError> for ArchiveError {
     }
 }
 
-/// Imports a file. `name` is what problems call it; `progress` hears how many bytes have been read.
+/// Imports a file. `name` identifies it in problem reports; `progress` receives the number of bytes read.
 ///
 /// # Errors
-/// If the format is not known, the file cannot be read, or the store fails; what was imported until then stays, and
+/// If the format is unknown, the file cannot be read, or the store fails. Items committed before the error remain, and
 /// the import can be repeated.
 pub fn import(
     actor: &Actor,
@@ -106,7 +106,7 @@ pub fn import(
     }
 }
 
-/// The format of a file that begins with this line.
+/// Detects the format by the first line.
 fn detect(first: &SourceLine) -> Option<Format> {
     #[derive(serde::Deserialize)]
     struct FileHeader {
@@ -121,13 +121,13 @@ fn detect(first: &SourceLine) -> Option<Format> {
     }
 }
 
-/// A line of a file, with its place.
+/// Line of a file with its number.
 pub(crate) struct SourceLine {
     text: String,
     number: u64,
 }
 
-/// A file, line by line; blank lines are passed over.
+/// Lines of a file, without blank ones.
 pub(crate) struct SourceLines<'a> {
     input: &'a mut dyn BufRead,
     name: &'a str,
@@ -136,14 +136,14 @@ pub(crate) struct SourceLines<'a> {
     progress: &'a mut dyn FnMut(u64),
 }
 
-/// The longest line that is read, in bytes: a message with images may be long, a file that is no text is longer.
-const LONGEST_LINE: u64 = 256 << 20;
+/// Maximum bytes of a line. A message with images can be long; a longer line means that the file is not text.
+const MAX_LINE_BYTES: u64 = 256 << 20;
 
 impl SourceLines<'_> {
     fn next(&mut self) -> Result<Option<SourceLine>, ArchiveError> {
         loop {
             let mut bytes = Vec::new();
-            let mut limited = io::Read::take(&mut *self.input, LONGEST_LINE + 1);
+            let mut limited = io::Read::take(&mut *self.input, MAX_LINE_BYTES + 1);
             let read = limited.read_until(b'\n', &mut bytes)? as u64;
             if read == 0 {
                 (self.progress)(self.bytes);
@@ -151,16 +151,16 @@ impl SourceLines<'_> {
             }
             self.number += 1;
             self.bytes += read;
-            if read > LONGEST_LINE {
+            if read > MAX_LINE_BYTES {
                 return Err(ArchiveError::Format(format!(
-                    "{} is longer than {LONGEST_LINE} bytes",
+                    "{} is longer than {MAX_LINE_BYTES} bytes",
                     self.place(self.number)
                 )));
             }
             if self.number.is_multiple_of(1_024) {
                 (self.progress)(self.bytes);
             }
-            // Bytes that are no UTF-8 make the line malformed JSON, which is reported like any other.
+            // Invalid UTF-8 makes the line malformed JSON, which is reported as such.
             let text = String::from_utf8(bytes)
                 .unwrap_or_else(|e| format!("\u{fffd}{}", String::from_utf8_lossy(e.as_bytes())));
             let text = text.trim_start_matches('\u{feff}');
@@ -170,7 +170,7 @@ impl SourceLines<'_> {
         }
     }
 
-    /// A line's place, for people.
+    /// Formats a line number for problem reports.
     fn place(&self, number: u64) -> String {
         format!("{}, line {number}", self.name)
     }

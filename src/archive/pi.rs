@@ -1,9 +1,9 @@
-//! pi's session JSONL, versions 1 to 3.
+//! Import of pi's session JSONL, versions 1 to 3.
 //!
-//! The session's header becomes the root (kept out of contexts), each message a node. Results of tool calls hang on
-//! the message that made the calls, as `tool` children; what followed a result follows that message. Thinking becomes
-//! a `thought` child. Entries that are not messages are kept as `context` children of where they stood. Whatever of
-//! an entry is not content is kept in the node's metadata, verbatim.
+//! The session header becomes the root, which contexts exclude. Each message becomes a node. Tool results become `tool`
+//! children of the message that made the calls, and the entry after a result becomes a child of that message. Thinking
+//! becomes a `thought` child. Other entries become `context` children at their position. Fields that are not content
+//! are stored unchanged as metadata.
 
 use std::collections::HashMap;
 
@@ -69,25 +69,25 @@ pub(super) fn import(actor: &Actor, first: &SourceLine, lines: &mut SourceLines<
 struct PiImport<'a> {
     actor: &'a Actor,
     batch: ImportBatch<'a>,
-    /// Version 1: entries have no ids, each follows the one before it.
+    /// Version 1: entries have no ids, and each follows the previous one.
     chained: bool,
     session: String,
     tree: TreeId,
     root: NodeId,
-    /// Whether the tree is made by this import.
+    /// True if this import creates the tree.
     fresh: bool,
     titled: bool,
     /// Agents by `provider:model`.
     agents: HashMap<String, AgentId>,
-    /// Where what follows an entry goes, by the entry's id.
+    /// Parent for the successors of an entry, by entry id.
     attach: HashMap<String, NodeId>,
-    /// The node of an entry.
+    /// Node of each entry, by entry id.
     nodes: HashMap<String, NodeId>,
-    /// The message that made a tool call.
+    /// Message and author of each tool call, by call id.
     calls: HashMap<String, (NodeId, AgentId)>,
-    /// Where the next entry of a chain goes.
+    /// Parent of the next entry in a file without ids.
     last: Option<NodeId>,
-    /// The model that spoke last.
+    /// Agent of the last model message.
     speaker: AgentId,
 }
 
@@ -96,7 +96,7 @@ impl PiImport<'_> {
         format!("pi:{}:{entry}", self.session)
     }
 
-    /// The tree and its root: the session's header.
+    /// Creates the tree and its root from the session header.
     fn begin(&mut self, place: u64, header: &Value) -> Result<(), ArchiveError> {
         let source = self.source("session");
         let snapshot = self.actor.loom().snapshot()?;
@@ -165,7 +165,7 @@ impl PiImport<'_> {
         Ok(())
     }
 
-    /// A message; returns its node and where what follows it goes.
+    /// Imports a message. Returns its node and the parent for its successors.
     fn message(
         &mut self,
         place: u64,
@@ -246,7 +246,7 @@ impl PiImport<'_> {
         Ok((id, follows))
     }
 
-    /// An entry that is not a message.
+    /// Imports an entry that is not a message.
     fn other(
         &mut self,
         place: u64,
@@ -297,7 +297,7 @@ impl PiImport<'_> {
         Ok((id, parent))
     }
 
-    /// The agent of a message's model, made on first sight.
+    /// Returns the agent of a message's model and creates it if missing.
     fn agent(&mut self, message: &Value) -> Result<AgentId, ArchiveError> {
         let model = message["model"].as_str().unwrap_or("unknown");
         let reference = format!("{}:{model}", message["provider"].as_str().unwrap_or("unknown"));
@@ -330,12 +330,12 @@ impl PiImport<'_> {
     }
 }
 
-/// What a message says.
+/// Parsed content of a message.
 struct PiMessage {
     text: String,
     thoughts: Vec<String>,
     calls: Vec<Value>,
-    /// The content as it was, where it is more than one text.
+    /// Original content, if it is more than one text.
     raw: Option<String>,
 }
 

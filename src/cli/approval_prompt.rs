@@ -8,7 +8,7 @@ use std::{
 };
 
 use loomtree::{
-    session::{Approval, ApprovalRequest, Decision, Promise},
+    session::{Approval, ApprovalRequest, BoxFuture, Decision},
     types::{literal, literal_line},
 };
 use unicode_width::UnicodeWidthChar as _;
@@ -36,7 +36,7 @@ impl TerminalApproval {
 }
 
 impl Approval for TerminalApproval {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
             if self.non_interactive {
                 let option = match request.tool.as_str() {
@@ -123,7 +123,7 @@ fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnsw
 
 /// Describes the scope of `always`: this exact request, or the tool for this file.
 fn always_scope(request: &ApprovalRequest) -> String {
-    if request.subject == request.what || request.subject == request.detail {
+    if request.subject == request.summary || request.subject == request.details {
         return format!("{} of exactly this", literal_line(&request.tool));
     }
     format!("{} for {}", literal_line(&request.tool), literal_line(&request.subject))
@@ -132,8 +132,8 @@ fn always_scope(request: &ApprovalRequest) -> String {
 /// Returns the request as rows of a terminal. `│` marks the first row of a line, `┊` a row that continues it.
 fn rows(request: &ApprovalRequest, columns: usize) -> Vec<String> {
     let mut rows: Vec<String> =
-        split_columns(&literal_line(&request.what), columns).map(|row| paint(BOLD, row)).collect();
-    let detail = literal(&request.detail);
+        split_columns(&literal_line(&request.summary), columns).map(|row| paint(BOLD, row)).collect();
+    let detail = literal(&request.details);
     for line in detail.trim_end_matches('\n').lines() {
         let expanded = line.replace('\t', "    ");
         rows.extend(split_columns(&expanded, columns - 4).enumerate().map(|(at, row)| {
@@ -211,8 +211,8 @@ mod tests {
         let request = |what: &str, detail: &str| ApprovalRequest {
             tool: "run_command".to_owned(),
             subject: String::new(),
-            what: what.to_owned(),
-            detail: detail.to_owned(),
+            summary: what.to_owned(),
+            details: detail.to_owned(),
         };
         let shown = rows(&request("a\nb\u{202e}", "one\u{200b}\r\n\u{1b}[2Jtwo"), 60).join("\n");
         assert!(shown.contains("a\\nb\\u{202e}"), "{shown}");

@@ -162,16 +162,7 @@ impl<'a> CommandContext<'a> {
 
     /// Returns the agent's newest active session in this workspace, of `tree` or of any tree.
     pub(crate) fn session(&self, tree: Option<TreeId>) -> Result<Option<Session>> {
-        let filter = SessionFilter {
-            workspace: Some(self.workspace.clone()),
-            agent: Some(self.agent.id()),
-            tree,
-            active: true,
-            unexpired: Some(self.now()),
-            limit: 1,
-            ..SessionFilter::default()
-        };
-        Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
+        Ok(self.loom.find_session(&self.workspace, self.agent.id(), tree)?)
     }
 
     /// Returns the current position. Starts no session.

@@ -82,7 +82,7 @@ pub(crate) fn default_orchestrator(
         model: None,
         approval,
         worker_tools,
-        rounds: loomtree::agent::TurnConfig::ROUNDS,
+        rounds: loomtree::agent::TurnConfig::DEFAULT_ROUNDS,
         native: false,
         context: cx.config.context(None),
         drafts: cx.partials_dir.clone(),
@@ -120,14 +120,14 @@ async fn build(builder: OrchestratorBuilder) -> std::result::Result<Orchestrator
     let models = Arc::new(ConfigModels(config.clone()));
     let defaults = OrchestratorConfig::new(planner, worker, judge, models, approval);
     Ok(OrchestratorConfig {
-        stronger,
-        kit: worker_tools.unwrap_or_else(|| Arc::clone(&defaults.kit)),
-        parallel: roles.parallel.unwrap_or(OrchestratorConfig::PARALLEL),
-        attempts: roles.attempts.unwrap_or(OrchestratorConfig::ATTEMPTS),
+        fallback_model: stronger,
+        worker_tools: worker_tools.unwrap_or_else(|| Arc::clone(&defaults.worker_tools)),
+        parallel: roles.parallel.unwrap_or(OrchestratorConfig::DEFAULT_PARALLEL),
+        attempts: roles.attempts.unwrap_or(OrchestratorConfig::DEFAULT_ATTEMPTS),
         rounds,
         native,
         context,
-        drafts: Some(drafts),
+        partials_dir: Some(drafts),
         prices: config.prices.clone(),
         ..defaults
     })

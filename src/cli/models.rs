@@ -11,7 +11,7 @@ use loomtree::{
     ops::Actor,
     provider::{Embeddings, Model, Sampling, Target, discover, resolve},
     recall::{self, QueryEmbedding},
-    session::{Background, Embedding, ModelResolver, Promise, Searcher, SessionHost, ToolAccess, of_provider},
+    session::{Background, BoxFuture, Embedding, ModelResolver, Searcher, SessionHost, ToolAccess, provider_error},
     tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::Agent,
     web,
@@ -44,17 +44,17 @@ pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc
 pub(crate) struct ConfigModels(pub(crate) Config);
 
 impl ModelResolver for ConfigModels {
-    fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>> {
+    fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
         let own = agent.profile.model.as_deref().or(self.0.model.as_deref());
         Box::pin(async move { open(own, &self.0).await.map_err(|error| tool_error(&error)) })
     }
 
-    fn embeddings(&self) -> Promise<'_, Option<Embeddings>> {
+    fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
         let found = embeddings(&self.0).inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings"));
         Box::pin(async { found.ok().flatten() })
     }
 
-    fn summarizer(&self) -> Promise<'_, Option<Arc<dyn Model>>> {
+    fn summarizer(&self) -> BoxFuture<'_, Option<Arc<dyn Model>>> {
         Box::pin(async {
             let reference = self.0.summaries.as_deref()?;
             open(Some(reference), &self.0)
@@ -89,7 +89,7 @@ pub(crate) fn tool_error(error: &CliError) -> ToolError {
     match error {
         CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is set up")
             .hint("set a key in the environment, start a server on this machine, or name a model in the configuration"),
-        CliError::Provider(error) => of_provider(error),
+        CliError::Provider(error) => provider_error(error),
         other => ToolError::new(ErrorCode::NotConfigured, other.message()),
     }
 }
@@ -113,7 +113,7 @@ fn searcher(config: &Config) -> Option<Arc<dyn Searcher>> {
 struct MisconfiguredSearch(String);
 
 impl Searcher for MisconfiguredSearch {
-    fn search<'a>(&'a self, _: &'a WebSearch<'a>) -> Promise<'a, Result<Vec<WebHit>, ToolError>> {
+    fn search<'a>(&'a self, _: &'a WebSearch<'a>) -> BoxFuture<'a, Result<Vec<WebHit>, ToolError>> {
         Box::pin(async { Err(ToolError::new(ErrorCode::NotConfigured, &self.0)) })
     }
 }
@@ -130,13 +130,13 @@ pub(crate) fn session_host(
     SessionHost {
         runtime: runtime.handle().clone(),
         agent,
-        commands,
+        tool_access: commands,
         context: cx.config.context(None),
-        drafts: Some(cx.partials_dir.clone()),
+        partials_dir: Some(cx.partials_dir.clone()),
         prices: cx.config.prices.clone(),
         cancel,
-        tell: update_printer(cx),
-        hear: Arc::new(|_| {}),
+        on_delegation: update_printer(cx),
+        on_progress: Arc::new(|_| {}),
     }
 }
 

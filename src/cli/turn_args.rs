@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use loomtree::{
     delegate::{Orchestrator, WorkerTools},
     provider::Sampling,
-    session::{Approval, ApprovalRequest, Decision, HostTools, Promise, ToolAccess},
+    session::{Approval, ApprovalRequest, BoxFuture, Decision, HostTools, ToolAccess},
     types::{Agent, Permission},
 };
 
@@ -79,7 +79,7 @@ impl TurnArgs {
         }
         Ok(ToolAccess {
             tools: self.host_tools(cx, agent.name(), Arc::clone(&cx.approval))?,
-            inline: MAX_INLINE_ANSWER_TOKENS,
+            max_inline_tokens: MAX_INLINE_ANSWER_TOKENS,
             ..commands
         })
     }
@@ -177,7 +177,7 @@ struct OwnLineApproval {
 }
 
 impl Approval for OwnLineApproval {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         if self.typed.load(std::sync::atomic::Ordering::Relaxed) {
             Box::pin(async { Decision::Yes })
         } else {
@@ -195,7 +195,7 @@ fn host_tools(
     allow: &[String],
     allow_write: &[String],
 ) -> Result<Arc<HostTools>> {
-    Ok(Arc::new(workspace(cx, approval, allow, allow_write)?.toolbox(agent_name).map_err(CliError::failed)?))
+    Ok(Arc::new(workspace(cx, approval, allow, allow_write)?.host_tools(agent_name).map_err(CliError::failed)?))
 }
 
 /// Opens the workspace with the actions that need no approval.
@@ -215,9 +215,9 @@ pub(crate) fn workspace(
     let files = [config.write.as_slice(), allow_write].concat();
     let allowed = Allowlist::new(&commands, &files).map_err(CliError::usage)?;
     let environment = Environment::of(super::env::variables(), &cx.config.key_variables(), &config.pass);
-    let mut settings = WorkspaceSettings { allowed, environment, ..WorkspaceSettings::new(approval) };
+    let mut settings = WorkspaceSettings { allowlist: allowed, environment, ..WorkspaceSettings::new(approval) };
     if let Some(seconds) = config.seconds {
-        settings.time = Duration::from_secs(seconds.into());
+        settings.timeout = Duration::from_secs(seconds.into());
     }
     Workspace::open(&cx.workspace, settings)
         .map_err(|error| CliError::io(format!("opening the workspace {}", cx.workspace), error))

@@ -1,4 +1,4 @@
-//! Putting a prompt together: the fixed parts, then as much of the conversation as fits.
+//! Assembly of a prompt: the fixed sections, then as much of the conversation as fits.
 
 use crate::{
     id::NodeId,
@@ -12,118 +12,123 @@ use crate::{
 use super::{
     CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, MessageRole, PinReport, RenderedPrompt,
     ambient, command_rounds, memory,
-    message::{MESSAGE, PromptPiece, merged},
-    node::{NodeRenderer, escaped},
+    message::{MESSAGE_OVERHEAD_TOKENS, PromptPiece, merge_pieces},
+    node::{NodeRenderer, escape_headers},
     rendered::RenderedNodes,
-    window::{LEAST, WindowParams, cut},
+    window::{MIN_WINDOW_TOKENS, WindowParams, truncate_node},
 };
 
-/// What an aware agent has to know, before the list of what it may use.
-const ADDENDUM: &str = include_str!("loom_aware.md");
-/// When an agent that may plan is to plan.
-const PLANNING: &str = include_str!("planning.md");
-/// When an agent that may delegate is to.
-const DELEGATING: &str = include_str!("delegating.md");
-/// The part of the budget that a stable prompt keeps for what changes, so that the room for the conversation does not
-/// change with it: an eighth.
-const CHANGING: u32 = 8;
-/// The part of the budget that pins may have: a quarter.
-const PINS: u32 = 4;
+/// Instructions for agents with the `loom_aware` permission; the list of their tools follows.
+const BASE_INSTRUCTIONS: &str = include_str!("loom_aware.md");
+/// Instructions for agents that may edit todos.
+const TODO_INSTRUCTIONS: &str = include_str!("planning.md");
+/// Instructions for agents that may delegate.
+const DELEGATION_INSTRUCTIONS: &str = include_str!("delegating.md");
+/// Reserves an eighth of a stable prompt's budget for changing sections, so that their size does not move the window.
+const CHANGING_BUDGET_DIVISOR: u32 = 8;
+/// Limits pins to a quarter of the budget.
+const PINS_BUDGET_DIVISOR: u32 = 4;
 
-/// Who is shown what, and when.
+/// Input of [`assemble`].
 #[derive(Debug, Clone, Copy)]
 pub struct ContextRequest<'a> {
-    /// Who is to write.
+    /// Agent that will write.
     pub agent: &'a Agent,
-    /// The node to continue.
-    pub to: NodeId,
-    /// The versions to read on the way to it.
+    /// Node to continue.
+    pub leaf: NodeId,
+    /// Versions to read on the path to it.
     pub versions: &'a [NodeId],
-    /// The node with which what is shown of the path begins: work that was delegated sees nothing of what was said before.
-    /// `None`: its root.
-    pub since: Option<NodeId>,
-    /// The session that the agent works in, if it works in one: its state is shown.
+    /// First node of the path to include; a worker of a delegation does not see the conversation above it. `None`: the
+    /// root.
+    pub first_node: Option<NodeId>,
+    /// Session of the agent, whose state is included.
     pub session: Option<&'a Session>,
-    /// What this turn's commands were answered, the oldest first.
-    pub exchanges: &'a [CommandRound],
-    /// Whose plan the turn's commands work on; `None`: none are run.
+    /// Finished command rounds of this turn, oldest first.
+    pub rounds: &'a [CommandRound],
+    /// Owner of the todos that the turn edits; `None` outside of a turn with commands.
     pub scope: Option<TodoScope>,
-    /// What this turn answers: shown last where the agent has gone elsewhere since.
+    /// Message that this turn answers. It comes last if the agent has moved away from it.
     pub input: Option<NodeId>,
-    /// Tools of the program around the engine.
-    pub extras: &'a [HostTool],
-    /// Window, strategy, rendering.
+    /// Tools that the host program provides.
+    pub host_tools: &'a [HostTool],
+    /// Window, strategy and rendering.
     pub options: ContextOptions,
-    /// The time now.
+    /// Current time.
     pub now: Timestamp,
 }
 
-/// A prompt, and what is in it.
+/// Prompt with its report.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct AssembledPrompt {
-    /// What the model is given.
+    /// Prompt for the model.
     #[serde(flatten)]
     pub prompt: RenderedPrompt,
-    /// What is in it, and what is not.
+    /// Included and omitted parts of the prompt.
     pub report: ContextReport,
 }
 
-/// Puts a prompt together.
+/// Assembles a prompt.
 ///
 /// # Errors
-/// If there is no such node, the fixed parts alone are too long, or the strategy is `stop` and the conversation is; or
-/// if the store fails.
-pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<AssembledPrompt, ContextError> {
-    let to = snapshot.node(ask.to)?.ok_or(ContextError::NoNode(ask.to))?;
+/// If the node does not exist, the fixed sections alone exceed the budget, or the strategy is `stop` and the
+/// conversation does not fit. Also if the store fails.
+pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result<AssembledPrompt, ContextError> {
+    let to = snapshot.node(request.leaf)?.ok_or(ContextError::NoNode(request.leaf))?;
     let tree = snapshot.tree(to.tree)?.ok_or(ContextError::NoTree(to.tree))?;
     let view = NodeRenderer {
-        agent: ask.agent.id(),
-        aware: ask.agent.profile.permissions.has(Permission::LoomAware),
+        agent: request.agent.id(),
+        aware: request.agent.profile.permissions.has(Permission::LoomAware),
         mode: tree.mode,
-        rendering: ask.options.rendering,
-        now: ask.now,
-        vocabulary: ask.options.vocabulary,
-        correction: ask.options.correction,
+        rendering: request.options.rendering,
+        now: request.now,
+        tokenizer: request.options.tokenizer,
+        calibration: request.options.calibration,
     };
-    let document = tree.mode == Mode::Buffer && !view.aware;
-    let mut around =
-        if document { FixedSections::default() } else { FixedSections::read(snapshot, ask, &view, (&tree, &to))? };
-    let tokens = around.room(&view, ask.options.room())?;
-    let room = WindowParams {
+    let is_plain_text = tree.mode == Mode::Buffer && !view.aware;
+    let mut fixed = if is_plain_text {
+        FixedSections::default()
+    } else {
+        FixedSections::read(snapshot, request, &view, (&tree, &to))?
+    };
+    let tokens = fixed.remaining_tokens(&view, request.options.prompt_tokens())?;
+    let params = WindowParams {
         view: &view,
-        options: &ask.options,
+        options: &request.options,
         tree: &tree,
-        versions: ask.versions,
-        since: ask.since,
+        versions: request.versions,
+        first_node: request.first_node,
         tokens,
     };
-    let window = room.choose(snapshot, ask.to)?;
-    let shown = RenderedNodes::of(&view, &window, std::mem::take(&mut around.exchanges));
-    if shown.has(around.input.as_ref().map_or(ask.to, |(id, _)| *id)) {
-        around.input = None;
+    let window = params.choose(snapshot, request.leaf)?;
+    let rendered = RenderedNodes::new(&view, &window, std::mem::take(&mut fixed.rounds));
+    if rendered.contains(fixed.input.as_ref().map_or(request.leaf, |(id, _)| *id)) {
+        fixed.input = None;
     }
     if view.aware && view.keeps() {
-        around.ambient.extend(ambient::changed(shown.newest_first()));
+        fixed.ambient.extend(ambient::changed_nodes_line(rendered.newest_first()));
     }
-    let hint = around.hint(snapshot, &tree, &shown);
-    around.ambient.extend(hint);
-    let (path, earlier, pins) = (shown.report(&window), window.earlier(), std::mem::take(&mut around.pins));
-    let pieces = around.pieces(&view, shown);
+    let hint = fixed.hint(snapshot, &tree, &rendered);
+    fixed.ambient.extend(hint);
+    let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.pins));
+    let pieces = fixed.pieces(&view, rendered);
     let mut parts = parts(&pieces);
-    let prompt = if document {
+    let prompt = if is_plain_text {
         RenderedPrompt::Text(pieces.into_iter().map(|piece| piece.text).collect())
     } else {
-        let messages = merged(pieces);
-        parts.push((ContextSection::Messages, MESSAGE * u32::try_from(messages.len()).unwrap_or(u32::MAX)));
+        let messages = merge_pieces(pieces);
+        parts.push((
+            ContextSection::Messages,
+            MESSAGE_OVERHEAD_TOKENS * u32::try_from(messages.len()).unwrap_or(u32::MAX),
+        ));
         RenderedPrompt::Messages(messages)
     };
     let total = parts.iter().map(|(_, tokens)| tokens).sum();
     let report = ContextReport {
-        window: ask.options.window,
-        budget: ask.options.room(),
-        correction: ask.options.correction,
+        window: request.options.window,
+        budget: request.options.prompt_tokens(),
+        calibration: request.options.calibration,
         total,
-        parts,
+        sections: parts,
         earlier,
         path,
         pins,
@@ -131,120 +136,126 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Ass
     Ok(AssembledPrompt { prompt, report })
 }
 
-/// What stands around the conversation; what is empty is not there.
+/// Sections around the conversation; empty ones are omitted.
 #[derive(Default)]
 struct FixedSections {
     agent_prompt: String,
     tree_prompt: String,
-    addendum: String,
+    instructions: String,
     state: String,
-    /// The state without the line on what is being worked on: that is the message itself.
-    settled: String,
+    /// State without the line on the current work, which is the message itself.
+    stable_state: String,
     memory: String,
     pins: Vec<PinReport>,
-    exchanges: Vec<(NodeId, Vec<PromptPiece>)>,
-    /// What the turn answers, in case it is not on the path.
+    rounds: Vec<(NodeId, Vec<PromptPiece>)>,
+    /// Message that the turn answers, if it may be off the path.
     input: Option<(NodeId, PromptPiece)>,
-    /// The lines of the ambient block.
+    /// Lines of the ambient block.
     ambient: Vec<String>,
-    /// What the message that is answered may refer to, and the message.
+    /// Message that the turn answers, with the references found in it.
     references: Option<(Node, References)>,
 }
 
 impl FixedSections {
     fn read(
         snapshot: &dyn Snapshot,
-        ask: &ContextRequest<'_>,
+        request: &ContextRequest<'_>,
         view: &NodeRenderer,
         (tree, to): (&Tree, &Node),
     ) -> Result<Self, ContextError> {
         let prompt = |text: &Option<String>| text.clone().unwrap_or_default();
         let bare = Self {
-            agent_prompt: prompt(&ask.agent.profile.system_prompt),
+            agent_prompt: prompt(&request.agent.profile.system_prompt),
             tree_prompt: prompt(&tree.system_context),
             ..Self::default()
         };
         if !view.aware {
             return Ok(bare);
         }
-        let (memory, pins) =
-            memory::block(snapshot, (ask.agent.id(), tree.id), view.vocabulary, ask.options.room() / PINS)?;
-        let (state, settled) = ask.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
+        let (memory, pins) = memory::block(
+            snapshot,
+            (request.agent.id(), tree.id),
+            view.tokenizer,
+            request.options.prompt_tokens() / PINS_BUDGET_DIVISOR,
+        )?;
+        let (state, stable_state) =
+            request.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
         Ok(Self {
-            addendum: addendum(ask),
-            state: block("Session State", &escaped(&state)),
-            settled,
+            instructions: instructions(request),
+            state: block("Session State", &escape_headers(&state)),
+            stable_state,
             memory,
             pins,
-            exchanges: command_rounds::worded(ask.exchanges, view, ask.options.room()),
-            input: input(snapshot, ask, view)?,
-            ambient: ambient::lines(snapshot, ask, tree)?,
-            references: references(ask, to),
+            rounds: command_rounds::render_rounds(request.rounds, view, request.options.prompt_tokens()),
+            input: input(snapshot, request, view)?,
+            ambient: ambient::lines(snapshot, request, tree)?,
+            references: references(request, to),
             ..bare
         })
     }
 
-    /// Tokens that are left for the conversation.
-    fn room(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
-        let sum = |texts: &[&str]| texts.iter().map(|text| view.estimated(text)).sum::<u32>();
-        let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.addendum]) + MESSAGE;
+    /// Returns the tokens that remain for the conversation.
+    fn remaining_tokens(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
+        let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
+        let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
         let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient)]);
         let answers =
-            self.exchanges.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
-        changing += answers.map(|piece| piece.tokens + MESSAGE).sum::<u32>();
+            self.rounds.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
+        changing += answers.map(|piece| piece.tokens + MESSAGE_OVERHEAD_TOKENS).sum::<u32>();
         if view.aware && view.keeps() {
-            changing += ambient::CHANGED;
+            changing += ambient::MAX_CHANGES_TOKENS;
         }
-        changing += self.references.as_ref().map_or(0, |_| ambient::HINT);
+        changing += self.references.as_ref().map_or(0, |_| ambient::MAX_HINT_TOKENS);
         let fixed = lasting + changing;
-        if fixed + LEAST > budget {
-            return Err(ContextError::Fixed { fixed, over: fixed + LEAST - budget, budget });
+        if fixed + MIN_WINDOW_TOKENS > budget {
+            return Err(ContextError::Fixed { fixed, over: fixed + MIN_WINDOW_TOKENS - budget, budget });
         }
         if view.aware && view.keeps() {
-            changing = changing.max(budget / CHANGING);
+            changing = changing.max(budget / CHANGING_BUDGET_DIVISOR);
         }
-        Ok(budget.saturating_sub(lasting + changing).max(LEAST))
+        Ok(budget.saturating_sub(lasting + changing).max(MIN_WINDOW_TOKENS))
     }
 
-    /// A line on what the message refers to, if that is not shown. Nobody waits for a hint: where it cannot be had, there
-    /// is none.
-    fn hint(&mut self, snapshot: &dyn Snapshot, tree: &Tree, shown: &RenderedNodes<'_>) -> Option<String> {
+    /// Returns a recall hint if the message refers to something that the prompt does not show. Errors are ignored,
+    /// because a hint is optional.
+    fn hint(&mut self, snapshot: &dyn Snapshot, tree: &Tree, rendered: &RenderedNodes<'_>) -> Option<String> {
         let (message, references) = self.references.take()?;
-        if shown.newest_first().count() as u64 >= tree.counts.nodes {
+        if rendered.newest_first().count() as u64 >= tree.counts.nodes {
             return None;
         }
-        let own = [&self.agent_prompt, &self.tree_prompt, &self.settled, &self.memory];
+        let own = [&self.agent_prompt, &self.tree_prompt, &self.stable_state, &self.memory];
         let own = own.into_iter().map(|text| (None, text.as_str()));
-        let nodes = shown.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
+        let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
         let hint = references.hint(snapshot, tree.id, &message, &mut own.chain(nodes));
         hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()?.and_then(|hint| ambient::hint(&hint))
     }
 
-    /// The pieces in their order.
-    fn pieces(self, view: &NodeRenderer, mut shown: RenderedNodes<'_>) -> Vec<PromptPiece> {
+    /// Returns the pieces of the prompt in order.
+    fn pieces(self, view: &NodeRenderer, mut rendered: RenderedNodes<'_>) -> Vec<PromptPiece> {
         let stable = view.keeps();
         let system = [
             (ContextSection::AgentPrompt, self.agent_prompt),
             (ContextSection::TreePrompt, self.tree_prompt),
-            (ContextSection::Addendum, self.addendum),
+            (ContextSection::Instructions, self.instructions),
         ];
         let own = [(ContextSection::State, self.state), (ContextSection::Memory, self.memory)];
         let now = [(ContextSection::Ambient, ambient::block(&self.ambient))];
-        let input = shown.take_input(view).or(self.input.map(|(_, piece)| piece));
+        let input = rendered.take_input(view).or(self.input.map(|(_, piece)| piece));
         let mut pieces: Vec<PromptPiece> = Vec::new();
         let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (ContextSection, String)>| {
             let texts = texts.filter(|(_, text)| !text.is_empty());
-            pieces.extend(
-                texts.map(|(part, text)| PromptPiece::new(part, voice, text.clone(), view.estimated(&text), kept)),
-            );
+            pieces
+                .extend(texts.map(|(part, text)| {
+                    PromptPiece::new(part, voice, text.clone(), view.estimate_tokens(&text), kept)
+                }));
         };
         push(MessageRole::System, stable, &mut system.into_iter());
         let (first, last) = if stable { (None, Some(own)) } else { (Some(own), None) };
         push(MessageRole::System, false, &mut first.into_iter().flatten());
-        pieces.extend(shown.pieces(view));
+        pieces.extend(rendered.pieces(view));
         let mut push = |part, text: String| {
             if !text.is_empty() {
-                let tokens = view.estimated(&text);
+                let tokens = view.estimate_tokens(&text);
                 pieces.push(PromptPiece::new(part, MessageRole::User, text, tokens, false));
             }
         };
@@ -254,47 +265,46 @@ impl FixedSections {
     }
 }
 
-/// What the newest message refers to, if a person wrote it and nothing was done about it yet.
-fn references(ask: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)> {
-    let message = Some(to).filter(|node| node.role() == AuthorType::Human && ask.exchanges.is_empty())?;
+/// Returns the references in the newest message if it is a user's message and has no continuation yet.
+fn references(request: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)> {
+    let message = Some(to).filter(|node| node.role() == AuthorType::Human && request.rounds.is_empty())?;
     Some((message.clone(), References::of(&message.content)?))
 }
 
-/// What an aware agent has to know: how it works here, what it may use, and, where it may plan or delegate, when that is
-/// wanted.
-fn addendum(ask: &ContextRequest<'_>) -> String {
-    let held = ask.agent.profile.permissions;
-    let mut text = format!("{ADDENDUM}\n{}", tools::overview(held, ask.extras));
-    if ask.scope.is_some() && Tool::Todo.missing_permission(held).is_none() {
-        text.push_str(PLANNING);
+/// Builds the instructions: the basic ones, those for todos and delegation as permitted, and the list of tools.
+fn instructions(request: &ContextRequest<'_>) -> String {
+    let held = request.agent.profile.permissions;
+    let mut text = format!("{BASE_INSTRUCTIONS}\n{}", tools::overview(held, request.host_tools));
+    if request.scope.is_some() && Tool::Todo.missing_permission(held).is_none() {
+        text.push_str(TODO_INSTRUCTIONS);
     }
     if Tool::Delegate.missing_permission(held).is_none() {
-        text.push_str(DELEGATING);
+        text.push_str(DELEGATION_INSTRUCTIONS);
     }
     text
 }
 
-/// What a turn answers, whole or in part, in case the agent has left its place.
+/// Returns the message that a turn answers, shortened if needed, in case the agent has moved away from it.
 fn input(
     snapshot: &dyn Snapshot,
-    ask: &ContextRequest<'_>,
+    request: &ContextRequest<'_>,
     view: &NodeRenderer,
 ) -> Result<Option<(NodeId, PromptPiece)>, ContextError> {
-    let Some(node) = ask.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
-    if node.id == ask.to || view.left_out(&node).is_some() {
+    let Some(node) = request.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
+    if node.id == request.leaf || view.omission_reason(&node).is_some() {
         return Ok(None);
     }
-    let (share, header) = (ask.options.room() / PINS, view.header(&node, None));
+    let (share, header) = (request.options.prompt_tokens() / PINS_BUDGET_DIVISOR, view.header(&node, None));
     let text = match view.tokens(&node) {
-        tokens if tokens <= share => format!("{header}{}", view.words(&node)),
-        _ => format!("{header}{}", cut(view, &node, share)),
+        tokens if tokens <= share => format!("{header}{}", view.content(&node)),
+        _ => format!("{header}{}", truncate_node(view, &node, share)),
     };
-    let tokens = view.estimated(&text);
+    let tokens = view.estimate_tokens(&text);
     Ok(Some((node.id, PromptPiece::new(ContextSection::Input, MessageRole::User, text, tokens, false))))
 }
 
-/// What a session never forgets, and the same without the line on what is being worked on; nothing as long as it has no turns
-/// and nothing was recorded.
+/// Returns the session state, and the same without the line on the current work. Both are empty for a session without
+/// turns and records.
 fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String), ContextError> {
     let mut register = snapshot.session_state(session.id)?;
     if register.is_empty() && session.turns == 0 {
@@ -307,12 +317,12 @@ fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String),
     Ok((state, register.yaml(&about)))
 }
 
-/// A block of the engine's around a text; nothing around none.
+/// Wraps a text in a titled block; an empty text stays empty.
 fn block(title: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("=== {title} ===\n{text}\n===") }
 }
 
-/// Tokens of each part, in the order in which they come first.
+/// Sums tokens by section, in the order of first occurrence.
 fn parts(pieces: &[PromptPiece]) -> Vec<(ContextSection, u32)> {
     let mut parts: Vec<(ContextSection, u32)> = Vec::new();
     for piece in pieces {

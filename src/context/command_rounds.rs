@@ -1,7 +1,7 @@
-//! What an agent's commands were answered in this turn, as it is shown to it in the next round.
+//! Command results of the current turn, as the next round's prompt shows them.
 //!
-//! Each batch stands after the node that asked for it, so that a turn reads in its order and a prompt begins like the one
-//! of the round before. Together they may have half of the budget; beyond that only the newest keep their words.
+//! Each batch follows the node that requested it. The prompt of a round therefore starts with the prompt of the round
+//! before. Results get at most half of the budget; older results beyond that are omitted.
 
 use serde::Serialize;
 
@@ -11,77 +11,81 @@ use crate::{
     types::{first_words, one_line},
 };
 
-/// Characters of a command that are shown above its answer.
-const LINE: usize = 160;
-/// Tokens that a call or an answer costs beside its words.
-const CALL: u32 = 8;
-/// The part of the budget that answers may have: half.
-const SHARE: u32 = 2;
+/// Maximum characters of a command that are shown above its result.
+const MAX_LINE_CHARS: usize = 160;
+/// Token overhead of a call or result.
+const CALL_OVERHEAD_TOKENS: u32 = 8;
+/// Limits results to half of the budget.
+const ROUNDS_BUDGET_DIVISOR: u32 = 2;
 
-/// A tool called in the provider's way.
+/// Call through the provider's tool-call API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RoundCall {
-    /// What the answer refers to.
+    /// Id that the result refers to.
     pub id: String,
-    /// Which tool.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments as the model wrote them, mostly a JSON object.
+    /// Arguments as the model wrote them, usually a JSON object.
     pub arguments: String,
 }
 
-/// What such a call gave.
+/// Result of a [`RoundCall`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RoundAnswer {
-    /// The id of the call.
+    /// Id of the call.
     pub call: String,
-    /// What it gave.
+    /// Text of the result.
     pub text: String,
-    /// Whether it failed.
+    /// True if the call failed.
     pub failed: bool,
 }
 
-/// A command and its answer.
+/// Command with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandResult {
-    /// The call, if it was one of the provider's; else an arrow line asked for it.
+    /// Call through the provider's API; `None` for an arrow line.
     pub call: Option<RoundCall>,
-    /// The command as a line.
+    /// Command as an arrow line.
     pub line: String,
-    /// The answer, as the engine words it.
+    /// Result as text.
     pub answer: String,
-    /// Whether it was not done.
+    /// True if the command failed.
     pub failed: bool,
 }
 
-/// A batch of commands and its answers.
+/// Batch of commands with their results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRound {
-    /// The node whose words asked.
+    /// Node that requested the batch.
     pub after: NodeId,
-    /// Its commands, in order.
-    pub outcomes: Vec<CommandResult>,
+    /// Results, in the order of the commands.
+    pub results: Vec<CommandResult>,
 }
 
-/// Exchanges as they are shown, each with the node that it comes after; within the share of a budget that they have.
-pub(super) fn worded(exchanges: &[CommandRound], view: &NodeRenderer, budget: u32) -> Vec<(NodeId, Vec<PromptPiece>)> {
-    let mut left = budget / SHARE;
-    let mut worded: Vec<(NodeId, Vec<PromptPiece>)> = exchanges
+/// Renders rounds as pieces, each with the node that they follow. Their tokens stay within their share of the budget.
+pub(super) fn render_rounds(
+    rounds: &[CommandRound],
+    view: &NodeRenderer,
+    budget: u32,
+) -> Vec<(NodeId, Vec<PromptPiece>)> {
+    let mut left = budget / ROUNDS_BUDGET_DIVISOR;
+    let mut rendered: Vec<(NodeId, Vec<PromptPiece>)> = rounds
         .iter()
         .rev()
-        .map(|exchange| {
+        .map(|round| {
             let mut answers: Vec<String> =
-                exchange.outcomes.iter().rev().map(|o| fitting(&o.answer, view, &mut left)).collect();
+                round.results.iter().rev().map(|o| fit_result(&o.answer, view, &mut left)).collect();
             answers.reverse();
-            (exchange.after, pieces(exchange, answers, view))
+            (round.after, pieces(round, answers, view))
         })
         .collect();
-    worded.reverse();
-    worded
+    rendered.reverse();
+    rendered
 }
 
-/// An answer, if there is room for it.
-fn fitting(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
-    let tokens = view.estimated(answer);
+/// Returns the result if it fits the rest of the budget, or else a note.
+fn fit_result(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
+    let tokens = view.estimate_tokens(answer);
     if tokens <= *left {
         *left -= tokens;
         return answer.to_owned();
@@ -89,23 +93,24 @@ fn fitting(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
     format!("[about {tokens} tokens, shown in an earlier round and not any more]")
 }
 
-fn pieces(exchange: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Vec<PromptPiece> {
+fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Vec<PromptPiece> {
     let (mut calls, mut native, mut lines) = (Vec::new(), Vec::new(), Vec::new());
-    for (outcome, text) in exchange.outcomes.iter().zip(answers) {
-        match &outcome.call {
+    for (result, text) in round.results.iter().zip(answers) {
+        match &result.call {
             Some(call) => {
-                native.push(RoundAnswer { call: call.id.clone(), text, failed: outcome.failed });
+                native.push(RoundAnswer { call: call.id.clone(), text, failed: result.failed });
                 calls.push(call.clone());
             }
-            None => lines.push(format!("{}\n{text}", first_words(&one_line(&outcome.line), LINE))),
+            None => lines.push(format!("{}\n{text}", first_words(&one_line(&result.line), MAX_LINE_CHARS))),
         }
     }
     let mut pieces = Vec::new();
-    let piece = |voice, text: String, calls: Vec<RoundCall>, answers: Vec<RoundAnswer>| {
-        let of_calls: u32 = calls.iter().map(|call| CALL + view.estimated(&call.arguments)).sum();
-        let of_answers: u32 = answers.iter().map(|answer| CALL + view.estimated(&answer.text)).sum();
-        let tokens = view.estimated(&text) + of_calls + of_answers;
-        PromptPiece { calls, answers, ..PromptPiece::new(ContextSection::Results, voice, text, tokens, view.keeps()) }
+    let piece = |role, text: String, calls: Vec<RoundCall>, answers: Vec<RoundAnswer>| {
+        let of_calls: u32 = calls.iter().map(|call| CALL_OVERHEAD_TOKENS + view.estimate_tokens(&call.arguments)).sum();
+        let of_answers: u32 =
+            answers.iter().map(|answer| CALL_OVERHEAD_TOKENS + view.estimate_tokens(&answer.text)).sum();
+        let tokens = view.estimate_tokens(&text) + of_calls + of_answers;
+        PromptPiece { calls, answers, ..PromptPiece::new(ContextSection::Results, role, text, tokens, view.keeps()) }
     };
     if !calls.is_empty() {
         pieces.push(piece(MessageRole::Assistant, String::new(), calls, Vec::new()));

@@ -1,44 +1,44 @@
-//! Why there is no prompt.
+//! Errors of prompt assembly.
 
 use crate::{
     id::{NodeId, TreeId},
     store::StoreError,
 };
 
-/// Why there is no prompt.
+/// Reason why no prompt could be assembled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
-    /// The store cannot be read.
+    /// The store could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The node to continue is not there.
+    /// The node to continue does not exist.
     #[error("there is no node {0}")]
     NoNode(NodeId),
-    /// Its tree is not there.
+    /// The tree of the node does not exist.
     #[error("there is no tree {0}")]
     NoTree(TreeId),
-    /// What has to be in the prompt leaves no room for a word of the conversation.
+    /// The fixed sections leave no room for the conversation.
     #[error(
-        "the system prompts and what else has to be there take {fixed} tokens, {over} more than fit beside the \
+        "the fixed sections of the prompt take {fixed} tokens, {over} more than fit beside the \
          conversation in a budget of {budget}"
     )]
     Fixed {
-        /// Tokens of the fixed parts.
+        /// Tokens of the fixed sections.
         fixed: u32,
-        /// By how many that is too much.
+        /// Tokens above the limit.
         over: u32,
-        /// Tokens that the prompt may have.
+        /// Token budget of the prompt.
         budget: u32,
     },
-    /// The strategy is `stop`, and the conversation does not fit.
+    /// The strategy is `stop` and the conversation does not fit.
     #[error("the conversation is {}{over} tokens too long for a budget of {budget}", if *.exact { "" } else { "about " })]
     TooLong {
-        /// By how many tokens.
+        /// Tokens above the limit.
         over: u32,
-        /// Whether the whole path was counted, and not only as much of it as a window holds.
+        /// True if the whole path was counted; otherwise `over` is an estimate.
         exact: bool,
-        /// Tokens that the prompt may have.
+        /// Token budget of the prompt.
         budget: u32,
     },
 }

@@ -1,6 +1,6 @@
-//! Operational memory as it stands in a prompt: what is pinned with its words, the last actions, labels of stashes.
+//! Operational memory in a prompt: pins with their content, the last actions, and the labels of stashes.
 //!
-//! `→ memory` shows the same without the words of pins, since who asks has them in the prompt.
+//! `→ memory` prints the same without the content of pins, because the prompt has it already.
 
 use crate::{
     exec::{escape, pinned, recent_actions},
@@ -11,16 +11,16 @@ use crate::{
     types::{PinTarget, section},
 };
 
-use super::{Inclusion, InclusionReason, PinReport, node::escaped, window::floor};
+use super::{Inclusion, InclusionReason, PinReport, node::escape_headers, window::floor_char_boundary};
 
-/// Tokens of a pin of which not even the beginning is shown any more.
-const LEAST: u32 = 24;
+/// Minimum tokens of a truncated pin; a smaller one is omitted.
+const MIN_PIN_TOKENS: u32 = 24;
 
-/// The block, empty if there is nothing in it, and what became of the pins. Their words have at most `share` tokens.
+/// Renders the block and reports each pin; the block is empty without content. Pins get at most `share` tokens.
 pub(super) fn block(
     snapshot: &dyn Snapshot,
     (agent, tree): (AgentId, TreeId),
-    vocabulary: TokenizerFamily,
+    tokenizer: TokenizerFamily,
     share: u32,
 ) -> Result<(String, Vec<PinReport>), StoreError> {
     let memory = snapshot.memory(agent, tree)?;
@@ -30,17 +30,17 @@ pub(super) fn block(
     }
     for pin in memory.pins {
         let name = pinned(snapshot, &pin.target).map_err(store)?;
-        let words = Pinned::read(snapshot, &pin.target)?;
-        let (text, fate) = words.within(left, vocabulary);
-        left = left.saturating_sub(vocabulary.tokens(&text));
+        let words = PinContent::read(snapshot, &pin.target)?;
+        let (text, inclusion) = words.fit(left, tokenizer);
+        left = left.saturating_sub(tokenizer.tokens(&text));
         let mut line = format!("  {name}");
-        // What the line says in full is not said again.
-        let said = text.is_empty() || fate == Inclusion::In && name.contains(&format!("\"{text}\""));
+        // Content that the line shows in full is not repeated.
+        let said = text.is_empty() || inclusion == Inclusion::Full && name.contains(&format!("\"{text}\""));
         if !said {
             line.push_str("\n    ");
             line.push_str(&text.replace('\n', "\n    "));
         }
-        pins.push(PinReport { target: pin.target, name, tokens: vocabulary.tokens(&line), fate });
+        pins.push(PinReport { target: pin.target, name, tokens: tokenizer.tokens(&line), inclusion });
         lines.push(line);
     }
     let done = recent_actions(snapshot, agent, tree)?;
@@ -57,7 +57,7 @@ pub(super) fn block(
     Ok((format!("=== Operational Memory ===\n{}\n===", lines.join("\n")), pins))
 }
 
-/// What is pinned cannot be deleted, so nothing but the store itself fails.
+/// Pinned objects cannot be deleted, so only store errors remain.
 fn store(error: OpsError) -> StoreError {
     match error {
         OpsError::Store(error) => error,
@@ -65,30 +65,30 @@ fn store(error: OpsError) -> StoreError {
     }
 }
 
-/// The words of a pin.
-struct Pinned {
+/// Content of a pin.
+struct PinContent {
     text: String,
-    /// What shows all of them.
+    /// Command that prints the whole content.
     command: String,
-    /// Why they are not shown, whatever room there is.
-    out: Option<InclusionReason>,
+    /// Reason for omission regardless of the budget.
+    excluded_by: Option<InclusionReason>,
 }
 
-impl Pinned {
+impl PinContent {
     fn read(snapshot: &dyn Snapshot, target: &PinTarget) -> Result<Self, StoreError> {
         Ok(match target {
             PinTarget::Node(id) => {
-                let Some(node) = snapshot.node(*id)? else { return Ok(Self::gone()) };
+                let Some(node) = snapshot.node(*id)? else { return Ok(Self::missing()) };
                 let pruned = node.state.pruned_by.is_some().then_some(InclusionReason::Pruned);
                 let excluded = node.state.excluded.then_some(InclusionReason::Excluded);
                 let purged = node.purged_at.is_some().then_some(InclusionReason::Purged);
                 let command = format!("→ view {} full", node.local);
-                Self { text: node.content, command, out: pruned.or(excluded).or(purged) }
+                Self { text: node.content, command, excluded_by: pruned.or(excluded).or(purged) }
             }
             PinTarget::Document { id, section: heading } => {
                 let named = snapshot.documents()?.into_iter().find(|document| document.id == *id);
                 let (Some(document), Some(version)) = (named, snapshot.document_version(*id, 0)?) else {
-                    return Ok(Self::gone());
+                    return Ok(Self::missing());
                 };
                 let mut command = format!("→ read doc:{}", escape::quoted(&document.name));
                 let text = match heading {
@@ -97,43 +97,43 @@ impl Pinned {
                         command.push_str(&format!(" section:{}", escape::quoted(heading)));
                         match section(&version.content, heading) {
                             Ok(found) => version.content[found.span].to_owned(),
-                            // A section may have gone since it was pinned.
-                            Err(_) => return Ok(Self::gone()),
+                            // The section may have been removed after it was pinned.
+                            Err(_) => return Ok(Self::missing()),
                         }
                     }
                 };
-                Self { text, command, out: None }
+                Self { text, command, excluded_by: None }
             }
         })
     }
 
-    fn gone() -> Self {
-        Self { text: String::new(), command: String::new(), out: Some(InclusionReason::Empty) }
+    fn missing() -> Self {
+        Self { text: String::new(), command: String::new(), excluded_by: Some(InclusionReason::Empty) }
     }
 
-    /// As much of the words as fits, with the command that shows the rest.
-    fn within(&self, tokens: u32, vocabulary: TokenizerFamily) -> (String, Inclusion) {
+    /// Returns the content up to a token limit, with the command that prints the rest.
+    fn fit(&self, tokens: u32, tokenizer: TokenizerFamily) -> (String, Inclusion) {
         let text = self.text.trim_matches('\n');
-        if let Some(reason) = self.out {
-            return (String::new(), Inclusion::Out(reason));
+        if let Some(reason) = self.excluded_by {
+            return (String::new(), Inclusion::Omitted(reason));
         }
-        let all = vocabulary.tokens(text);
+        let all = tokenizer.tokens(text);
         if all <= tokens {
-            return (escaped(text).into_owned(), Inclusion::In);
+            return (escape_headers(text).into_owned(), Inclusion::Full);
         }
-        if tokens < LEAST {
-            return (format!("[about {all} tokens · {}]", self.command), Inclusion::Out(InclusionReason::Budget));
+        if tokens < MIN_PIN_TOKENS {
+            return (format!("[about {all} tokens · {}]", self.command), Inclusion::Omitted(InclusionReason::Budget));
         }
         let mut share = text.len() as u64 * u64::from(tokens) / u64::from(all);
-        let mut begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
-        while vocabulary.tokens(begun) > tokens {
+        let mut start = &text[..floor_char_boundary(text, usize::try_from(share).unwrap_or(usize::MAX))];
+        while tokenizer.tokens(start) > tokens {
             share -= (share / 16).max(1);
-            begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
+            start = &text[..floor_char_boundary(text, usize::try_from(share).unwrap_or(usize::MAX))];
         }
-        let rest = all.saturating_sub(vocabulary.tokens(begun));
+        let rest = all.saturating_sub(tokenizer.tokens(start));
         (
-            format!("{}\n[about {rest} tokens more · {}]", escaped(begun), self.command),
-            Inclusion::Cut(InclusionReason::Budget),
+            format!("{}\n[about {rest} tokens more · {}]", escape_headers(start), self.command),
+            Inclusion::Truncated(InclusionReason::Budget),
         )
     }
 }

@@ -1,83 +1,82 @@
-//! The prompt as a provider takes it: messages whose voices alternate.
+//! Rendered prompt: messages with alternating roles.
 
 use serde::Serialize;
 
 use super::{ContextSection, RoundAnswer, RoundCall};
 
-/// In whose voice a part of a conversation is given to a model.
+/// Role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageRole {
-    /// What the model is told beforehand.
+    /// Instructions for the model.
     System,
-    /// Whom it talks with, tools included.
+    /// User messages and tool results.
     User,
-    /// The model itself.
+    /// Messages of the model.
     Assistant,
 }
 
-/// One message.
+/// Message of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PromptMessage {
-    /// Who speaks.
-    #[serde(rename = "role")]
-    pub voice: MessageRole,
-    /// What is said.
+    /// Role of the author.
+    pub role: MessageRole,
+    /// Text of the message.
     pub content: String,
-    /// Tools that the model called after that, in the provider's way.
+    /// Tool calls of the model, after the text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<RoundCall>,
-    /// What such calls gave; these come before the words.
+    /// Results of tool calls, before the text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<RoundAnswer>,
-    /// Whether the prompt up to the end of this message will come again: where a provider has explicit cache marks, one
-    /// belongs here.
+    /// True if the next prompt repeats the prompt up to the end of this message. Providers with explicit cache marks
+    /// need one here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
 }
 
-/// What a model is given.
+/// Prompt for a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RenderedPrompt {
-    /// A chat.
+    /// Chat messages.
     Messages(Vec<PromptMessage>),
-    /// One text that is continued without any frame around it: a buffer tree, for an agent that does not see the tree.
+    /// Text to continue: a buffer tree, for an agent without the `loom_aware` permission.
     Text(String),
 }
 
-/// A piece of a chat, before pieces of one voice are put together.
+/// Part of a chat, before parts of one role are merged into a message.
 pub(super) struct PromptPiece {
     pub(super) part: ContextSection,
-    pub(super) voice: MessageRole,
+    pub(super) role: MessageRole,
     pub(super) text: String,
     pub(super) tokens: u32,
-    /// Whether it will stand at the same place in the next prompt.
+    /// True if the next prompt has the same piece at the same place.
     pub(super) kept: bool,
     pub(super) calls: Vec<RoundCall>,
     pub(super) answers: Vec<RoundAnswer>,
-    /// Whether it continues the text of the piece before it: the second half of a split.
+    /// True if the piece continues the text of the one before it, as the second half of a split.
     pub(super) continues: bool,
 }
 
 impl PromptPiece {
-    /// A piece of words.
-    pub(super) const fn new(part: ContextSection, voice: MessageRole, text: String, tokens: u32, kept: bool) -> Self {
-        Self { part, voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new(), continues: false }
+    /// Creates a piece of text.
+    pub(super) const fn new(part: ContextSection, role: MessageRole, text: String, tokens: u32, kept: bool) -> Self {
+        Self { part, role, text, tokens, kept, calls: Vec::new(), answers: Vec::new(), continues: false }
     }
 }
 
-/// Tokens that a message costs beside its words.
-pub(super) const MESSAGE: u32 = 4;
+/// Token overhead of a message.
+pub(super) const MESSAGE_OVERHEAD_TOKENS: u32 = 4;
 
-/// Pieces as messages: consecutive pieces of one voice become one message (many providers require that voices
-/// alternate), with a blank line between them. Cache marks go to the first message and to the last that is wholly kept.
-pub(super) fn merged(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
+/// Merges consecutive pieces of one role into messages, with a blank line between them, because many providers require
+/// alternating roles. The first message gets a cache mark, and so does the last one whose pieces are all stable.
+pub(super) fn merge_pieces(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
     let mut messages: Vec<PromptMessage> = Vec::new();
     for piece in pieces {
         match messages.last_mut() {
-            // What calls gave begins a message: words before it belong to one of their own.
-            Some(last) if last.voice == piece.voice && (piece.answers.is_empty() || last.content.is_empty()) => {
+            // Tool results start a message, so earlier text goes into a separate one.
+            Some(last) if last.role == piece.role && (piece.answers.is_empty() || last.content.is_empty()) => {
                 if !last.content.is_empty() && !piece.text.is_empty() && !piece.continues {
                     last.content.push_str("\n\n");
                 }
@@ -87,7 +86,7 @@ pub(super) fn merged(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
                 last.kept &= piece.kept;
             }
             _ => messages.push(PromptMessage {
-                voice: piece.voice,
+                role: piece.role,
                 content: piece.text,
                 calls: piece.calls,
                 answers: piece.answers,
@@ -97,7 +96,7 @@ pub(super) fn merged(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
     }
     let kept = messages.iter().take_while(|message| message.kept).count();
     for (at, message) in messages.iter_mut().enumerate() {
-        message.kept = at < kept && (at + 1 == kept || at == 0 && message.voice == MessageRole::System);
+        message.kept = at < kept && (at + 1 == kept || at == 0 && message.role == MessageRole::System);
     }
     messages
 }

@@ -1,31 +1,57 @@
-//! Context: what a model is shown.
+//! Context assembly: selects and renders the part of a tree that a model sees.
 //!
-//! [`assemble`] turns a place in a tree into a prompt for a model, and a report that says what is in it and what is not.
-//! It is a pure function of a snapshot, an agent, a budget and a time: the same input gives the same bytes. Its cost
-//! depends on the window, never on the size of the tree: the path is read backwards in chunks until the window is full,
-//! and everything around it is bounded.
+//! [`assemble`] turns a position in a tree into a prompt and a report of its included and omitted parts. It is a pure
+//! function of a snapshot, an agent, a budget and a time: equal input gives equal bytes. The cost depends on the window
+//! and not on the size of the tree. The path is read backwards in chunks until the window is full, and every other
+//! section has a limit.
 //!
-//! The parts stand in this order:
+//! Sections come in this order:
 //!
-//! | part | `live` | `stable` |
-//! | --- | --- | --- |
-//! | system prompts: the agent's, the tree's, what an aware agent has to know | first | first |
-//! | the session's state, operational memory | after them | after the conversation |
-//! | the conversation, each node with its header; what this turn's commands were answered, after what asked | then | then |
-//! | the ambient block | then | last but one |
-//! | what the model is to answer, where it stands no longer on the path or is its newest node | last | last |
 //!
-//! An agent without the permission `loom_aware` gets the system prompts and the bare conversation, as if there were no
-//! tree around it.
+//!  section
+//!  `live`
+//!  `stable`
 //!
-//! **`stable` needs no memory of what was shown.** What stands early in the prompt depends only on what never changes:
-//! a node's header has its author and the clock time of its making, and no counts, as when it was new. What has changed
-//! since stands in the ambient block. A full window begins at a place that follows from the nodes' depths and lengths
-//! alone, and moves by up to a quarter at once; see `window.rs`. So two processes, or one after a restart, make the same
-//! prefix. The price is that a node which was imported with its notes is shown first without their number, and that
-//! the ambient block tells it.
 //!
-//! **What is left out:** an agent's own thoughts and the results of earlier turns hang beside the path and are not read.
+//!  ---
+//!  ---
+//!  ---
+//!
+//!
+//!  system prompts of the agent and the tree; instructions for aware agents
+//!  first
+//!  first
+//!
+//!
+//!  session state, operational memory
+//!  after them
+//!  after the conversation
+//!
+//!
+//!  conversation, with a header per node; command results of this turn after their requests
+//!  next
+//!  next
+//!
+//!
+//!  ambient block
+//!  next
+//!  last but one
+//!
+//!
+//!  message to answer, if it is off the path or is the newest node
+//!  last
+//!  last
+//!
+//!
+//! An agent without the `loom_aware` permission gets only the system prompts and the conversation without headers.
+//!
+//! **`stable` needs no record of earlier prompts.** The beginning of a stable prompt depends only on immutable facts: a
+//! node's header has its author and creation time and no counts. Later changes appear in the ambient block. A full
+//! window starts at a node that follows from the depths and lengths of the nodes and moves by up to a quarter at once;
+//! see `window.rs`. Two processes, or one process after a restart, therefore build the same prefix. The cost: a node
+//! that was imported with notes is shown without their count, which only the ambient block mentions.
+//!
+//! **Omitted:** an agent's own thoughts and the results of earlier turns are outside the path and are not read.
 
 mod ambient;
 mod assemble;
@@ -52,75 +78,77 @@ use crate::{
     tokens::{TokenCalibration, TokenizerFamily},
 };
 
-/// How a full window is dealt with.
+/// Handling of a conversation that exceeds the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// The newest nodes that fit.
+    /// Include the newest nodes that fit.
     #[default]
     RollingWindow,
-    /// The first nodes, up to a tenth of the budget, and the newest.
+    /// Include the first nodes, up to a tenth of the budget, and the newest ones.
     Middle,
-    /// An error.
+    /// Return an error.
     Stop,
 }
 
-/// Whether a prompt says what is true now, or begins with what it said last time.
+/// Freshness of a prompt against reuse of the provider's cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rendering {
-    /// Everything as it is now: ages, counts, a window that slides by a message.
+    /// Show current values: ages, counts, and a window that moves with each message.
     Live,
-    /// What was shown stays, byte for byte, so that providers find it in their cache.
+    /// Keep the beginning byte-equal between prompts, so that the provider's cache applies.
     #[default]
     Stable,
 }
 
-/// What a prompt may take, and how it is made.
+/// Budget and rendering of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ContextOptions {
-    /// The model's context window, in tokens.
+    /// Context window of the model, in tokens.
     pub window: u32,
-    /// Tokens kept for the reply; `None`: the smaller of 8,192 and an eighth of the window.
+    /// Tokens reserved for the reply. `None`: the smaller of 8,192 and an eighth of the window.
     pub reserve: Option<u32>,
-    /// What happens when the window is full.
+    /// Handling of a full window.
     pub strategy: Strategy,
-    /// Live or stable.
+    /// Live or stable rendering.
     pub rendering: Rendering,
-    /// By which vocabulary tokens are estimated.
-    pub vocabulary: TokenizerFamily,
-    /// What the model counts of what is estimated here.
+    /// Tokenizer family for token estimates.
+    #[serde(rename = "vocabulary")]
+    pub tokenizer: TokenizerFamily,
+    /// Measured ratio of the model's token counts to the estimates.
     #[serde(skip_serializing_if = "TokenCalibration::is_none")]
-    pub correction: TokenCalibration,
+    #[serde(rename = "correction")]
+    pub calibration: TokenCalibration,
 }
 
-/// The window where nobody says how large it is: what most models that are served today have.
-pub const WINDOW: u32 = 128_000;
+/// Default window in tokens, which most current models have.
+pub const DEFAULT_WINDOW_TOKENS: u32 = 128_000;
 
-/// The most that is kept for a reply unless somebody says otherwise.
-const RESERVE: u32 = 8_192;
+/// Maximum tokens reserved for the reply by default.
+const DEFAULT_RESERVE_TOKENS: u32 = 8_192;
 
 impl Default for ContextOptions {
     fn default() -> Self {
         Self {
-            window: WINDOW,
+            window: DEFAULT_WINDOW_TOKENS,
             reserve: None,
             strategy: Strategy::default(),
             rendering: Rendering::default(),
-            vocabulary: TokenizerFamily::default(),
-            correction: TokenCalibration::default(),
+            tokenizer: TokenizerFamily::default(),
+            calibration: TokenCalibration::default(),
         }
     }
 }
 
 impl ContextOptions {
-    /// These options for a model: with what is known of how it counts.
+    /// Returns these options with the stored token calibration of a model.
     ///
     /// # Errors
     /// If the store fails.
-    pub fn counted_by(self, reference: &str, snapshot: &dyn Snapshot) -> Result<Self, StoreError> {
-        let correction = snapshot.correction(reference)?.unwrap_or(self.correction);
-        Ok(Self { vocabulary: TokenizerFamily::of(reference), correction, ..self })
+    pub fn calibrated_for(self, reference: &str, snapshot: &dyn Snapshot) -> Result<Self, StoreError> {
+        let correction = snapshot.correction(reference)?.unwrap_or(self.calibration);
+        Ok(Self { tokenizer: TokenizerFamily::of(reference), calibration: correction, ..self })
     }
 
     /// Returns these options with a window of at most `model_window` tokens.
@@ -130,15 +158,16 @@ impl ContextOptions {
         Self { window: self.window.min(limit), ..self }
     }
 
-    /// Tokens that the prompt may have by the estimate: so many that the model counts no more than [`Options::budget`].
+    /// Returns the prompt's token budget by the estimate. It is corrected so that the model's count stays within
+    /// [`ContextOptions::budget`].
     #[must_use]
-    pub fn room(&self) -> u32 {
-        self.correction.usable_budget(self.budget())
+    pub fn prompt_tokens(&self) -> u32 {
+        self.calibration.usable_budget(self.budget())
     }
 
-    /// Tokens that the prompt may have by the model's count.
+    /// Returns the prompt's token budget by the model's count.
     #[must_use]
     pub fn budget(&self) -> u32 {
-        self.window.saturating_sub(self.reserve.unwrap_or_else(|| RESERVE.min(self.window / 8)))
+        self.window.saturating_sub(self.reserve.unwrap_or_else(|| DEFAULT_RESERVE_TOKENS.min(self.window / 8)))
     }
 }

@@ -1,4 +1,4 @@
-//! A node as a model is shown it: a header, what there is to say about it, its words.
+//! Rendering of a node for a model: header, annotations and content.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use crate::{
 
 use super::{InclusionReason, MessageRole, Rendering};
 
-/// Who is shown the nodes, and how.
+/// Reader of the nodes and rendering options.
 pub(super) struct NodeRenderer {
-    /// Who.
+    /// Agent that reads the prompt.
     pub(super) agent: AgentId,
-    /// Whether that agent sees the tree.
+    /// True if the agent has the `loom_aware` permission.
     pub(super) aware: bool,
     pub(super) mode: Mode,
     pub(super) rendering: Rendering,
     pub(super) now: Timestamp,
-    pub(super) vocabulary: TokenizerFamily,
-    pub(super) correction: TokenCalibration,
+    pub(super) tokenizer: TokenizerFamily,
+    pub(super) calibration: TokenCalibration,
 }
 
 impl NodeRenderer {
-    /// Whether what was shown stays shown as it was.
+    /// True if headers must stay unchanged between prompts.
     pub(super) fn keeps(&self) -> bool {
         self.rendering == Rendering::Stable
     }
 
-    /// Why a node is not shown, whatever room there is.
-    pub(super) fn left_out(&self, node: &Node) -> Option<InclusionReason> {
+    /// Returns the reason to omit a node regardless of the budget.
+    pub(super) fn omission_reason(&self, node: &Node) -> Option<InclusionReason> {
         if node.state.pruned_by.is_some() {
             Some(InclusionReason::Pruned)
         } else if node.state.excluded {
@@ -49,8 +49,9 @@ impl NodeRenderer {
         }
     }
 
-    /// In whose voice a node is given. In a buffer tree there are no turns: the text is what the agent works on.
-    pub(super) fn voice(&self, node: &Node) -> MessageRole {
+    /// Returns the role of a node's message. In a buffer tree all text has the user role, because the agent edits it
+    /// and there are no turns.
+    pub(super) fn role(&self, node: &Node) -> MessageRole {
         match node.role() {
             _ if self.mode == Mode::Buffer => MessageRole::User,
             AuthorType::System => MessageRole::System,
@@ -59,7 +60,7 @@ impl NodeRenderer {
         }
     }
 
-    /// What stands above a node's words; `before` is the node before it, if that is shown too.
+    /// Returns the header line of a node; `before` is the preceding node if it is rendered too.
     pub(super) fn header(&self, node: &Node, before: Option<&Node>) -> String {
         if !self.aware {
             return String::new();
@@ -78,47 +79,46 @@ impl NodeRenderer {
         }
     }
 
-    /// A node's words as they may stand in the prompt.
-    pub(super) fn words<'n>(&self, node: &'n Node) -> Cow<'n, str> {
+    /// Returns a node's content, escaped for the prompt.
+    pub(super) fn content<'n>(&self, node: &'n Node) -> Cow<'n, str> {
         if !self.aware {
             return Cow::Borrowed(&node.content);
         }
-        escaped(node.content.trim_end_matches('\n'))
+        escape_headers(node.content.trim_end_matches('\n'))
     }
 
-    /// Tokens of what else is shown.
-    pub(super) fn estimated(&self, text: &str) -> u32 {
-        self.vocabulary.tokens(text)
+    /// Estimates the tokens of a text other than a node.
+    pub(super) fn estimate_tokens(&self, text: &str) -> u32 {
+        self.tokenizer.tokens(text)
     }
 
-    /// Tokens of a node's words, as they were counted or as they are estimated. All else is estimated, so a count is
-    /// brought to what the estimate would be.
+    /// Returns the tokens of a node's content, from the provider's count if there is one. A count is converted to the
+    /// scale of the estimates, because all other tokens are estimated.
     pub(super) fn tokens(&self, node: &Node) -> u32 {
-        let counted = node.tokens.map(|counted| self.correction.estimate_of(counted));
-        counted.unwrap_or_else(|| self.estimated(&node.content))
+        let counted = node.tokens.map(|counted| self.calibration.estimate_of(counted));
+        counted.unwrap_or_else(|| self.estimate_tokens(&node.content))
     }
 }
 
-/// `text` with what could forge the frame escaped. Most texts hold nothing that could begin it, and are told by a look
-/// at their bytes.
-pub(super) fn escaped(text: &str) -> Cow<'_, str> {
-    if may_forge(text.as_bytes()) { escape::escape(text) } else { Cow::Borrowed(text) }
+/// Escapes lines that imitate headers, blocks, commands or results. A byte scan skips the common text without any.
+pub(super) fn escape_headers(text: &str) -> Cow<'_, str> {
+    if looks_like_frame(text.as_bytes()) { escape::escape(text) } else { Cow::Borrowed(text) }
 }
 
-/// Whether a text holds any of what a line of the frame begins with or is told by: `[`, `=`, `hint:`, `->`, or a
-/// character of the blocks with arrows and marks, which in UTF-8 begins with `E2` and is no typographic mark (`E2 80`).
-fn may_forge(bytes: &[u8]) -> bool {
+/// True if a text contains a byte sequence that can start a frame line: `[`, `=`, `hint:`, `->`, or a UTF-8 character
+/// that starts with `E2` except typographic marks (`E2 80`).
+fn looks_like_frame(bytes: &[u8]) -> bool {
     memchr::memchr3_iter(b'[', b'=', 0xe2, bytes).any(|at| bytes[at] != 0xe2 || bytes.get(at + 1) != Some(&0x80))
         || memchr::memchr_iter(b'>', bytes).any(|at| at > 0 && bytes[at - 1] == b'-')
         || memchr::memmem::find(bytes, b"hint:").is_some()
 }
 
-/// `2023-11-14 22:13`, in UTC: the assembler knows no time zone.
+/// Formats a time as `2023-11-14 22:13` in UTC, because the assembler knows no time zone.
 pub(super) fn date(at: Timestamp) -> String {
     civil(at).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// `22:13`.
+/// Formats a time of day as `22:13`.
 fn clock(at: Timestamp) -> String {
     let minutes = at.as_millis().div_euclid(60_000).rem_euclid(24 * 60);
     format!("{:02}:{:02}", minutes / 60, minutes % 60)
@@ -128,7 +128,7 @@ fn day(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(86_400_000)
 }
 
-/// Times that no calendar holds (a broken clock's) are shown as its end.
+/// Converts a time; a time outside the calendar's range becomes its last one.
 fn civil(at: Timestamp) -> jiff::civil::DateTime {
     let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or(jiff::Timestamp::MAX);
     jiff::tz::TimeZone::UTC.to_datetime(at)

@@ -1,4 +1,4 @@
-//! The report beside a prompt: what is in it, what is not, and why.
+//! Report of a prompt: included parts, omitted parts and reasons.
 
 use serde::Serialize;
 
@@ -8,40 +8,41 @@ use crate::{
     types::{AuthorType, PinTarget},
 };
 
-/// A part of a prompt.
+/// Section of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextSection {
-    /// The agent's system prompt.
+    /// System prompt of the agent.
     AgentPrompt,
-    /// The tree's system prompt.
+    /// System prompt of the tree.
     TreePrompt,
-    /// What an aware agent has to know.
-    Addendum,
-    /// The session's state.
+    /// Instructions for an agent with the `loom_aware` permission.
+    #[serde(rename = "addendum")]
+    Instructions,
+    /// Session state.
     State,
-    /// Operational memory, with what is pinned.
+    /// Operational memory with pins.
     Memory,
-    /// The conversation but for its newest node, where that is the input; with the note on what is not shown.
+    /// Conversation with the note on omitted nodes, without the newest node if that is the input.
     Conversation,
-    /// Results of this turn.
+    /// Command results of this turn.
     Results,
-    /// The ambient block.
+    /// Ambient block.
     Ambient,
-    /// The newest node, where it is what the model is to answer.
+    /// Message that the model must answer.
     Input,
-    /// The overhead of messages.
+    /// Token overhead of messages.
     Messages,
 }
 
 impl ContextSection {
-    /// The part in words.
+    /// Returns the name of the section.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AgentPrompt => "the agent's system prompt",
             Self::TreePrompt => "the tree's system prompt",
-            Self::Addendum => "how to act in the tree",
+            Self::Instructions => "how to act in the tree",
             Self::State => "the session's state",
             Self::Memory => "operational memory",
             Self::Conversation => "the conversation",
@@ -53,40 +54,43 @@ impl ContextSection {
     }
 }
 
-/// What became of a node or a pin.
+/// Inclusion of a node or pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inclusion {
-    /// It is in the prompt, whole.
-    In,
-    /// A part of it is.
-    Cut(InclusionReason),
-    /// It is not.
-    Out(InclusionReason),
+    /// Completely in the prompt.
+    #[serde(rename = "in")]
+    Full,
+    /// Partly in the prompt.
+    #[serde(rename = "cut")]
+    Truncated(InclusionReason),
+    /// Not in the prompt.
+    #[serde(rename = "out")]
+    Omitted(InclusionReason),
 }
 
-/// Why something is not in a prompt, or not whole.
+/// Reason why a node or pin is omitted or truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InclusionReason {
-    /// There was no room.
+    /// The token budget is used up.
     Budget,
-    /// It is pruned.
+    /// The node is pruned.
     Pruned,
-    /// It is kept out of contexts.
+    /// The node is excluded from contexts.
     Excluded,
-    /// It is a note.
+    /// The node is an annotation.
     Annotation,
-    /// It is the thought of another agent, or of one that does not see the tree.
+    /// The node is a thought of another agent, or the reader is not aware of the tree.
     Thought,
-    /// Its content was purged.
+    /// The content was purged.
     Purged,
-    /// It has no words.
+    /// The node has no content.
     Empty,
 }
 
 impl InclusionReason {
-    /// The reason in words.
+    /// Returns the reason in words.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -101,59 +105,62 @@ impl InclusionReason {
     }
 }
 
-/// What became of a node of the path.
+/// Report of a node on the path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeReport {
-    /// The node.
+    /// Id of the node.
     pub id: NodeId,
-    /// Its short id.
+    /// Local id of the node.
     #[serde(rename = "local_id")]
     pub local: LocalId,
-    /// What kind of author it has.
+    /// Type of the author.
     pub author_type: AuthorType,
-    /// Whose words they are in the conversation.
+    /// Role of the author in the conversation.
     pub role: AuthorType,
-    /// Edges from the root.
+    /// Number of edges from the root.
     pub depth: u32,
-    /// Tokens that it has in the prompt, its header included; 0 if it is out.
+    /// Tokens in the prompt, including the header; 0 if omitted.
     pub tokens: u32,
-    /// What became of it.
-    pub fate: Inclusion,
+    /// Inclusion in the prompt.
+    #[serde(rename = "fate")]
+    pub inclusion: Inclusion,
 }
 
-/// What became of a pin.
+/// Report of a pin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PinReport {
-    /// What is pinned.
+    /// Pinned object.
     #[serde(flatten)]
     pub target: PinTarget,
-    /// As it is named in the prompt.
+    /// Name of the pin in the prompt.
     pub name: String,
-    /// Tokens that it has in the prompt.
+    /// Tokens in the prompt.
     pub tokens: u32,
-    /// What became of it.
-    pub fate: Inclusion,
+    /// Inclusion in the prompt.
+    #[serde(rename = "fate")]
+    pub inclusion: Inclusion,
 }
 
-/// What is in a prompt, what is not, and why.
+/// Included and omitted parts of a prompt. All token numbers are estimates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ContextReport {
-    /// The model's context window.
+    /// Context window of the model, in tokens.
     pub window: u32,
-    /// Tokens that the prompt may have by the estimate, as all that follows: the window without what is kept for the reply,
-    /// divided by the correction.
+    /// Token budget of the prompt: the window minus the reserve, divided by the calibration.
     pub budget: u32,
-    /// What the model counts of what is estimated.
+    /// Measured ratio of the model's token counts to the estimates.
     #[serde(skip_serializing_if = "TokenCalibration::is_none")]
-    pub correction: TokenCalibration,
-    /// Tokens of the prompt: the sum of its parts.
+    #[serde(rename = "correction")]
+    pub calibration: TokenCalibration,
+    /// Tokens of the prompt: the sum over its sections.
     pub total: u32,
-    /// Its parts, in their order, with their tokens; what is empty is left out.
-    pub parts: Vec<(ContextSection, u32)>,
-    /// Nodes further up the path that are out because there was no room and were not looked at one by one.
+    /// Tokens of each section that is not empty, in order.
+    #[serde(rename = "parts")]
+    pub sections: Vec<(ContextSection, u32)>,
+    /// Number of omitted nodes above the first one in `path`.
     pub earlier: u32,
-    /// Nodes of the path that were looked at, the oldest first.
+    /// Nodes of the path that were considered, oldest first.
     pub path: Vec<NodeReport>,
-    /// Pins, the oldest first.
+    /// Pins, oldest first.
     pub pins: Vec<PinReport>,
 }

@@ -1,10 +1,10 @@
-//! Which nodes of a path are shown when not all of them fit.
+//! Selection of the nodes of a path when not all of them fit.
 //!
-//! **Where a stable window begins.** A window that slides by a message a turn changes every prompt near its beginning.
-//! So a full stable window may begin at any node of its oldest quarter, and of these it takes the one whose depth is
-//! divisible by the highest power of two. Among consecutive numbers there is only one such; it stays the choice until
-//! it leaves the quarter, or a more divisible one enters at the quarter's other end. Both ends only ever move towards
-//! newer nodes, so the beginning does too, about a quarter at a time, and nobody has to remember where it was.
+//! **Start of a stable window.** A window that moves by one message per turn changes every prompt near its beginning. A
+//! full stable window may therefore start at any node of its oldest quarter. It starts at the node whose depth is
+//! divisible by the highest power of two; consecutive numbers contain only one such. That node stays the start until it
+//! leaves the quarter or a more divisible one enters. Both ends of the quarter only move towards newer nodes. So the
+//! start moves by about a quarter at a time, and no state has to be stored.
 
 use crate::{
     id::NodeId,
@@ -14,125 +14,128 @@ use crate::{
 
 use super::{
     ContextError, ContextOptions, InclusionReason, MessageRole, Rendering, Strategy,
-    message::MESSAGE,
-    node::{NodeRenderer, escaped},
+    message::MESSAGE_OVERHEAD_TOKENS,
+    node::{NodeRenderer, escape_headers},
     path::ContextPath,
 };
 
-/// Tokens kept for the note on what is not shown.
-const NOTE: u32 = 40;
-/// Tokens kept for the marker in a node that was cut.
-const MARKER: u32 = 40;
-/// Tokens for the conversation below which there is none: the note, the newest node's header, the marker in it, and a few
-/// words.
-pub(super) const LEAST: u32 = 160;
-/// The most nodes that are shown of a path's beginning.
-const FIRST: usize = 64;
+/// Tokens reserved for the note on omitted nodes.
+const NOTE_TOKENS: u32 = 40;
+/// Tokens reserved for the marker in a truncated node.
+const MARKER_TOKENS: u32 = 40;
+/// Minimum tokens of a conversation: the note, the header and marker of the newest node, and some text.
+pub(super) const MIN_WINDOW_TOKENS: u32 = 160;
+/// Maximum nodes of the beginning of a path.
+const MAX_HEAD_NODES: usize = 64;
 
-/// A node that was looked at.
+/// Node that was considered for the window.
 pub(super) struct WindowCandidate {
     pub(super) node: Node,
-    /// At most so many tokens, its header included.
+    /// Tokens of the node, including its header.
     pub(super) tokens: u32,
-    /// Why it is not shown, whatever room there is.
-    pub(super) out: Option<InclusionReason>,
-    /// Whether it alone is too long, and `tokens` is what it may have.
-    pub(super) cut: bool,
+    /// Reason for omission regardless of the budget.
+    pub(super) excluded_by: Option<InclusionReason>,
+    /// True if the node alone is too long; `tokens` is then its limit.
+    pub(super) truncated: bool,
 }
 
-/// What is shown of a path.
+/// Selected part of a path.
 pub(super) struct Window {
-    /// The first nodes of the path, where the strategy shows them.
+    /// First nodes of the path, for the strategy `middle`.
     pub(super) head: Vec<WindowCandidate>,
-    /// What was looked at from the newest node back, the oldest first.
-    pub(super) seen: Vec<WindowCandidate>,
-    /// What is shown of `seen`: from this one on.
+    /// Considered nodes from the newest back, in path order.
+    pub(super) candidates: Vec<WindowCandidate>,
+    /// Index of the first selected candidate.
     pub(super) start: usize,
-    /// Whether nodes before that one are left out for want of room.
+    /// True if nodes before the selection do not fit.
     pub(super) full: bool,
-    /// The depth of the first node that may be shown.
+    /// Depth of the first node that may be included.
     pub(super) base: u32,
 }
 
 impl Window {
-    /// Nodes further up than what was looked at.
+    /// Number of nodes above the first candidate.
     pub(super) fn earlier(&self) -> u32 {
-        let above = self.seen.first().map_or(0, |seen| seen.node.depth);
+        let above = self.candidates.first().map_or(0, |seen| seen.node.depth);
         above.saturating_sub(self.base + u32::try_from(self.head.len()).unwrap_or(u32::MAX))
     }
 }
 
-/// What the choice goes by.
+/// Parameters of the selection.
 pub(super) struct WindowParams<'a> {
     pub(super) view: &'a NodeRenderer,
     pub(super) options: &'a ContextOptions,
     pub(super) tree: &'a Tree,
     pub(super) versions: &'a [NodeId],
-    /// The node with which it begins, if not the root.
-    pub(super) since: Option<NodeId>,
+    /// First node to include, if not the root.
+    pub(super) first_node: Option<NodeId>,
     /// Tokens for the conversation.
     pub(super) tokens: u32,
 }
 
 impl WindowParams<'_> {
-    /// Reads a path backwards until the room is full, and chooses what is shown.
+    /// Reads a path backwards until the budget is used, and selects the window.
     pub(super) fn choose(&self, snapshot: &dyn Snapshot, to: NodeId) -> Result<Window, ContextError> {
-        let since = self.since.map(|since| snapshot.node(since)).transpose()?.flatten();
-        let base = since.as_ref().map_or(0, |since| since.depth);
+        let first = self.first_node.map(|first| snapshot.node(first)).transpose()?.flatten();
+        let base = first.as_ref().map_or(0, |first| first.depth);
         let mut path = ContextPath::new(snapshot, to, self.versions);
         let (mut seen, mut used, mut passed) = (Vec::<WindowCandidate>::new(), 0u32, 0u32);
-        // What is left out has no tokens, but looking at it has its price.
+        // Omitted nodes have no tokens, but reading them has a cost.
         while used <= self.tokens && passed <= self.tokens {
             let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
             let want = if seen.is_empty() { 0 } else { (self.tokens - used) / mean + 8 };
-            // A way that leads past it, after a move to another branch, is shown whole.
-            let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.since);
+            // After a move to another branch the path may not contain the first node; then it is read to the root.
+            let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.first_node);
             let Some(node) = path.next(want)?.filter(|_| !begins) else { break };
-            let next = self.look(node);
+            let next = self.candidate(node);
             used = used.saturating_add(next.tokens);
-            passed += if next.out.is_some() { MESSAGE } else { 0 };
+            passed += if next.excluded_by.is_some() { MESSAGE_OVERHEAD_TOKENS } else { 0 };
             seen.push(next);
         }
         if used <= self.tokens {
             let full = passed > self.tokens && seen.last().is_some_and(|last| last.node.depth > base);
             seen.reverse();
-            return Ok(Window { head: Vec::new(), seen, start: 0, full, base });
+            return Ok(Window { head: Vec::new(), candidates: seen, start: 0, full, base });
         }
         let above = seen.last().map_or(0, |last| last.node.depth);
         if self.options.strategy == Strategy::Stop {
             let mean = used / u32::try_from(seen.len()).unwrap_or(u32::MAX);
             let over = (used - self.tokens).saturating_add(mean.saturating_mul(above));
-            return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.room() });
+            return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.prompt_tokens() });
         }
         let middle = self.options.strategy == Strategy::Middle;
-        let head = if middle { self.head(snapshot, since, above)? } else { Vec::new() };
+        let head = if middle { self.head(snapshot, first, above)? } else { Vec::new() };
         let taken: u32 = head.iter().map(|first| first.tokens).sum();
-        let note = if self.view.aware { NOTE } else { 0 };
+        let note = if self.view.aware { NOTE_TOKENS } else { 0 };
         let room = self.tokens.saturating_sub(taken + note);
         let start = self.opening(&seen, self.start(&seen, room));
         if seen[start].tokens > room {
-            (seen[start].tokens, seen[start].cut) = (room, true);
+            (seen[start].tokens, seen[start].truncated) = (room, true);
         }
         seen.reverse();
         let start = seen.len() - 1 - start;
-        Ok(Window { head, full: seen[start].node.depth > base, seen, start, base })
+        Ok(Window { head, full: seen[start].node.depth > base, candidates: seen, start, base })
     }
 
-    fn look(&self, node: Node) -> WindowCandidate {
-        let out = self.view.left_out(&node);
+    fn candidate(&self, node: Node) -> WindowCandidate {
+        let out = self.view.omission_reason(&node);
         let tokens = match out {
             Some(_) => 0,
-            None => self.view.estimated(&self.view.header(&node, None)) + self.view.tokens(&node) + MESSAGE,
+            None => {
+                self.view.estimate_tokens(&self.view.header(&node, None))
+                    + self.view.tokens(&node)
+                    + MESSAGE_OVERHEAD_TOKENS
+            }
         };
-        WindowCandidate { node, tokens, out, cut: false }
+        WindowCandidate { node, tokens, excluded_by: out, truncated: false }
     }
 
-    /// Where the window begins among nodes of which the newest is the first; that one it holds in any case.
+    /// Returns the index of the window's oldest node. `seen` is newest first; the newest node is always included.
     fn start(&self, seen: &[WindowCandidate], room: u32) -> usize {
-        let newest = seen.iter().position(|seen| seen.out.is_none()).unwrap_or(0);
+        let newest = seen.iter().position(|seen| seen.excluded_by.is_none()).unwrap_or(0);
         let quarter = if self.options.rendering == Rendering::Stable { room - room / 4 } else { room };
         let (mut used, mut start) = (0u32, newest);
-        for (at, next) in seen.iter().enumerate().filter(|(_, next)| next.out.is_none()) {
+        for (at, next) in seen.iter().enumerate().filter(|(_, next)| next.excluded_by.is_none()) {
             used = used.saturating_add(next.tokens);
             if used > room {
                 break;
@@ -145,39 +148,39 @@ impl WindowParams<'_> {
         start
     }
 
-    /// Where a bare conversation begins: some providers take none that the model itself opens. Others begin with the
-    /// note on what is not shown.
+    /// Returns the start of a conversation without headers. Some providers require that the user speaks first.
     fn opening(&self, seen: &[WindowCandidate], start: usize) -> usize {
         if self.view.aware {
             return start;
         }
-        let opens = |at: &usize| seen[*at].out.is_none() && self.view.voice(&seen[*at].node) == MessageRole::User;
+        let opens =
+            |at: &usize| seen[*at].excluded_by.is_none() && self.view.role(&seen[*at].node) == MessageRole::User;
         (0..=start).rev().find(opens).unwrap_or(start)
     }
 
-    /// The first nodes of the path, up to a tenth of the budget; none that is as deep as `above`.
+    /// Reads the first nodes of the path, up to a tenth of the budget and above the depth `above`.
     ///
-    /// A path is known from its end. From its beginning it can be told only as far as nothing branches, and so far it is
-    /// shown: reading all of a path for its first nodes would cost as much as the path is long.
-    fn head(&self, snapshot: &dyn Snapshot, since: Option<Node>, above: u32) -> StoreResult<Vec<WindowCandidate>> {
-        let most = self.options.room() / 10;
-        let root = match since {
-            Some(since) => Some(since),
+    /// A path is known from its end. From the root it can be followed only to the first branch point, so the selection
+    /// ends there. Reading the whole path would cost time proportional to its length.
+    fn head(&self, snapshot: &dyn Snapshot, first: Option<Node>, above: u32) -> StoreResult<Vec<WindowCandidate>> {
+        let most = self.options.prompt_tokens() / 10;
+        let root = match first {
+            Some(first) => Some(first),
             None => self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten(),
         };
         let mut next = root.map(|root| self.read_version(snapshot, root)).transpose()?;
         let (mut head, mut used) = (Vec::<WindowCandidate>::new(), 0u32);
-        while let Some(node) = next.take().filter(|node| node.depth < above && head.len() < FIRST) {
+        while let Some(node) = next.take().filter(|node| node.depth < above && head.len() < MAX_HEAD_NODES) {
             if node.state.continuations == 1 && node.state.versions == 0 {
                 let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 1 };
                 next = snapshot.children(node.id, &filter)?.pop().filter(|child| child.state.versions == 0);
             }
-            let seen = self.look(node);
+            let seen = self.candidate(node);
             used = used.saturating_add(seen.tokens);
             if used > most {
-                // The root is always shown, if need be in part.
-                if head.is_empty() && most >= LEAST {
-                    head.push(WindowCandidate { tokens: most, cut: true, ..seen });
+                // The root is always included, truncated if needed.
+                if head.is_empty() && most >= MIN_WINDOW_TOKENS {
+                    head.push(WindowCandidate { tokens: most, truncated: true, ..seen });
                 }
                 break;
             }
@@ -186,7 +189,7 @@ impl WindowParams<'_> {
         Ok(head)
     }
 
-    /// The version that is read in a place.
+    /// Returns the version that is read in place of a node.
     fn read_version(&self, snapshot: &dyn Snapshot, node: Node) -> StoreResult<Node> {
         if node.state.versions == 0 {
             return Ok(node);
@@ -198,36 +201,37 @@ impl WindowParams<'_> {
     }
 }
 
-/// A node's words in at most `most` tokens: its beginning and its end, with a marker between them that says how to see
-/// the rest.
-pub(super) fn cut(view: &NodeRenderer, node: &Node, most: u32) -> String {
+/// Truncates a node's content to `most` tokens: its beginning and end, with a marker that names the command for the
+/// rest.
+pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> String {
     let text = node.content.trim_end_matches('\n');
-    let all = view.estimated(text);
-    let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER)) / u64::from(all.max(1)) / 2;
+    let all = view.estimate_tokens(text);
+    let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER_TOKENS)) / u64::from(all.max(1)) / 2;
     loop {
         let bytes = usize::try_from(half).unwrap_or(usize::MAX).min(text.len() / 2);
-        let (left, right) = (&text[..floor(text, bytes)], &text[ceil(text, text.len() - bytes)..]);
-        let gone = all.saturating_sub(view.estimated(left) + view.estimated(right));
+        let (left, right) =
+            (&text[..floor_char_boundary(text, bytes)], &text[ceil_char_boundary(text, text.len() - bytes)..]);
+        let gone = all.saturating_sub(view.estimate_tokens(left) + view.estimate_tokens(right));
         let shown = if view.aware {
-            // A half may begin within a line, so each is looked at by itself.
-            let (left, right, id) = (escaped(left), escaped(right), &node.local);
+            // A half may start within a line, so each is escaped separately.
+            let (left, right, id) = (escape_headers(left), escape_headers(right), &node.local);
             format!("{left}\n[about {gone} tokens of this node are not shown here · → view {id} full]\n{right}")
         } else {
             format!("{left}\n[…]\n{right}")
         };
-        if half == 0 || view.estimated(&shown) <= most {
+        if half == 0 || view.estimate_tokens(&shown) <= most {
             return shown;
         }
         half -= half.div_ceil(16);
     }
 }
 
-/// The last boundary of a character up to `at`.
-pub(super) fn floor(text: &str, at: usize) -> usize {
+/// Returns the last character boundary at or before `at`.
+pub(super) fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The first boundary of a character from `at` on.
-fn ceil(text: &str, at: usize) -> usize {
+/// Returns the first character boundary at or after `at`.
+fn ceil_char_boundary(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }

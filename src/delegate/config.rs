@@ -1,4 +1,4 @@
-//! Who does delegated work, with what, and how much at once: what a host brings along.
+//! Configuration of the orchestrator: models, tools and limits.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -7,65 +7,65 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     context,
     provider::{Model, Prices},
-    session::{Approval, ModelResolver, Promise, ToolHandler},
+    session::{Approval, BoxFuture, ModelResolver, ToolHandler},
     tools::{HostTool, ToolError},
     types::Agent,
 };
 
-/// An agent with a model.
+/// Agent with its model.
 #[derive(Clone)]
 pub struct AgentModel {
-    /// In whose name it writes.
+    /// Author of the replies.
     pub agent: Agent,
-    /// What writes.
+    /// Model that writes the replies.
     pub model: Arc<dyn Model>,
 }
 
-/// Everybody who takes part, and what they have.
+/// Models, tools and limits of delegations.
 #[derive(Clone)]
 pub struct OrchestratorConfig {
-    /// Who plans.
+    /// Agent that plans.
     pub planner: AgentModel,
-    /// Who works; it acts by commands.
+    /// Agent that works on subtasks with commands.
     pub worker: AgentModel,
-    /// Who verifies where no command can.
+    /// Agent that verifies results without a check command.
     pub judge: AgentModel,
-    /// What works where the usual model failed.
-    pub stronger: Option<Arc<dyn Model>>,
-    /// The models of agents that those who work have continue nodes.
+    /// Model for one more attempt after the worker's model failed.
+    pub fallback_model: Option<Arc<dyn Model>>,
+    /// Resolver for the models of agents that workers invoke with `continue`.
     pub models: Arc<dyn ModelResolver>,
-    /// Who agrees to plans.
+    /// Asks the user to approve plans.
     pub approval: Arc<dyn Approval>,
-    /// What they work with.
-    pub kit: Arc<dyn WorkerTools>,
-    /// Subtasks at once.
+    /// Tools of the workers.
+    pub worker_tools: Arc<dyn WorkerTools>,
+    /// Maximum number of subtasks in work at once.
     pub parallel: usize,
-    /// How often the usual model tries a subtask.
+    /// Attempts of a subtask by the worker's model.
     pub attempts: u32,
-    /// Subtasks of a plan at most.
+    /// Maximum number of subtasks in a plan.
     pub subtasks: usize,
-    /// Rounds of a try.
+    /// Maximum rounds of an attempt.
     pub rounds: u32,
-    /// Whether tools are offered in the provider's own way too.
+    /// True if workers also get tools through the provider's tool-call API.
     pub native: bool,
-    /// How much those who work are shown.
+    /// Context options of the workers.
     pub context: context::ContextOptions,
-    /// Where words are kept while they stream, and where it is seen that somebody carries a delegation on; without one,
-    /// who does so as a second one is not refused at once, and the first is told at the next thing that happens.
-    pub drafts: Option<PathBuf>,
-    /// What tokens cost.
+    /// Directory of partial replies and lock files. Without it, a second process is detected only when it appends its
+    /// first event.
+    pub partials_dir: Option<PathBuf>,
+    /// Token prices for cost calculation.
     pub prices: Prices,
 }
 
 impl OrchestratorConfig {
-    /// Subtasks at once, unless somebody says otherwise.
-    pub const PARALLEL: usize = 4;
-    /// Tries of a subtask, unless somebody says otherwise: one, and one with the verdict.
-    pub const ATTEMPTS: u32 = 2;
-    /// Subtasks of a plan, unless somebody says otherwise.
-    pub const SUBTASKS: usize = 100;
+    /// Default of [`OrchestratorConfig::parallel`].
+    pub const DEFAULT_PARALLEL: usize = 4;
+    /// Default of [`OrchestratorConfig::attempts`]: the second attempt sees the verdict on the first.
+    pub const DEFAULT_ATTEMPTS: u32 = 2;
+    /// Default of [`OrchestratorConfig::subtasks`].
+    pub const DEFAULT_SUBTASKS: usize = 100;
 
-    /// The usual: no tools, no stronger model.
+    /// Creates a configuration with default limits, no tools and no fallback model.
     #[must_use]
     pub fn new(
         planner: AgentModel,
@@ -78,65 +78,70 @@ impl OrchestratorConfig {
             planner,
             worker,
             judge,
-            stronger: None,
+            fallback_model: None,
             models,
             approval,
-            kit: Arc::new(NoTools),
-            parallel: Self::PARALLEL,
-            attempts: Self::ATTEMPTS,
-            subtasks: Self::SUBTASKS,
-            rounds: crate::agent::TurnConfig::ROUNDS,
+            worker_tools: Arc::new(NoTools),
+            parallel: Self::DEFAULT_PARALLEL,
+            attempts: Self::DEFAULT_ATTEMPTS,
+            subtasks: Self::DEFAULT_SUBTASKS,
+            rounds: crate::agent::TurnConfig::DEFAULT_ROUNDS,
             native: false,
             context: context::ContextOptions::default(),
-            drafts: None,
+            partials_dir: None,
             prices: Prices::default(),
         }
     }
 
-    /// The model that looks at what `worker` did: the judge's, unless that is the same and there is another one.
-    pub(super) fn judge_of(&self, worker: &dyn Model) -> Arc<dyn Model> {
-        let others = [Some(&self.judge.model), self.stronger.as_ref(), Some(&self.worker.model)];
+    /// Returns the model that verifies work of `worker`. It differs from the worker's model if any configured model
+    /// does.
+    pub(super) fn judge_for(&self, worker: &dyn Model) -> Arc<dyn Model> {
+        let others = [Some(&self.judge.model), self.fallback_model.as_ref(), Some(&self.worker.model)];
         let other = others.into_iter().flatten().find(|model| model.reference() != worker.reference());
         Arc::clone(other.unwrap_or(&self.judge.model))
     }
 }
 
-/// What came of a command that checks something.
+/// Result of a check command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckResult {
-    /// Whether it ended with the exit status 0.
+    /// True if the exit status is 0.
     pub passed: bool,
-    /// What it printed, and how it ended.
+    /// Output of the command and its exit status.
     pub output: String,
 }
 
-/// What those who work have beside the tree.
+/// Tools of workers other than the tree.
 pub trait WorkerTools: Send + Sync {
-    /// The program's tools for one of them, who is named so to the others.
+    /// Returns the host tools of a worker; `who` is its name for other agents.
     fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)>;
 
-    /// Whether commands can be run as checks.
+    /// Returns true if commands can run as checks.
     fn checks(&self) -> bool {
         false
     }
 
-    /// Runs a command as a check. Consent to the plan is none to its commands: the host asks as for any other command.
+    /// Runs a command as a check. Approval of the plan does not cover it: the host asks as for any other command.
     ///
     /// # Errors
-    /// If it cannot be run; a command that fails is no error.
-    fn check<'a>(&'a self, command: &'a str, cancel: CancellationToken) -> Promise<'a, Result<CheckResult, ToolError>> {
+    /// If the command cannot be started. A command that fails is not an error.
+    fn check<'a>(
+        &'a self,
+        command: &'a str,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
         let _ = (command, cancel);
         Box::pin(async { Err(ToolError::new(crate::tools::ErrorCode::NotConfigured, "no commands are run here")) })
     }
 
-    /// The files that those named so changed since it was opened, each with what was done to it.
+    /// Returns the files that the named workers have changed, each with the kind of change.
     fn changed(&self, who: &[String]) -> Vec<String> {
         let _ = who;
         Vec::new()
     }
 }
 
-/// Nothing but the tree.
+/// No tools other than the tree.
 struct NoTools;
 
 impl WorkerTools for NoTools {

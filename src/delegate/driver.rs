@@ -1,4 +1,5 @@
-//! The orchestrator there is: carries out what the machine says, and keeps each event before the next thing is begun.
+//! Orchestrator within this process. The driver performs the effects of [`DelegationState`] and commits each event
+//! before the next effect.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,7 +17,7 @@ use crate::{
     id::{NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::Model,
-    session::{GenerateRequest as Turn, HostTools, Progress, Promise, ToolAccess, generate},
+    session::{BoxFuture, GenerateRequest as Turn, HostTools, Progress, ToolAccess, generate},
     store::{Mutation, StoreError},
     tools::{ErrorCode, HostTool, ToolError},
     types::{AuthorType, NewSession, Node, Op, Parent, SessionPatch},
@@ -25,203 +26,216 @@ use crate::{
 mod planning;
 mod report;
 
-/// Plans, has worked, verifies, in this process.
+/// Orchestrator that plans, runs workers and verifies results in this process.
 pub struct LocalOrchestrator(Arc<OrchestratorConfig>);
 
 impl LocalOrchestrator {
-    /// An orchestrator with this crew.
+    /// Creates an orchestrator.
     #[must_use]
-    pub fn new(crew: OrchestratorConfig) -> Self {
-        Self(Arc::new(crew))
+    pub fn new(config: OrchestratorConfig) -> Self {
+        Self(Arc::new(config))
     }
 }
 
 impl Orchestrator for LocalOrchestrator {
-    fn carry_on(&self, work: RunContext) -> Promise<'_, Result<DelegationReport, ToolError>> {
-        let crew = Arc::clone(&self.0);
+    fn create(&self, actor: &Actor, parent: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
+        events::create(actor, parent, goal, context)
+    }
+
+    fn run(&self, run_context: RunContext) -> BoxFuture<'_, Result<DelegationReport, ToolError>> {
+        let config = Arc::clone(&self.0);
         Box::pin(async move {
-            let mut driver = DelegationDriver::open(crew, work)?;
-            driver.carry_on().await
+            let mut driver = DelegationDriver::open(config, run_context)?;
+            driver.run().await
         })
     }
 }
 
-/// What a task of the runtime reports; `None` if it was stopped.
-type Done = Option<VerificationOutcome>;
+/// Result of a spawned task; `None` if it was cancelled.
+type TaskOutcome = Option<VerificationOutcome>;
 
 struct DelegationDriver {
-    crew: Arc<OrchestratorConfig>,
+    config: Arc<OrchestratorConfig>,
     loom: Loom,
-    work: RunContext,
+    run_context: RunContext,
     head: Node,
-    task: prompts::DelegationGoal,
-    /// Who delegated, in the session that plans and verifies.
+    goal: prompts::DelegationGoal,
+    /// Actor of the delegation, in the session that plans and verifies.
     actor: Actor,
     session: SessionId,
-    /// Events that are kept.
+    /// Committed events.
     events: Vec<DelegationEvent>,
-    machine: Option<DelegationState>,
-    running: JoinSet<Done>,
-    /// The program's tools, as the planner is told of them.
+    delegation_state: Option<DelegationState>,
+    running: JoinSet<TaskOutcome>,
+    /// Host tools that the planner can assign.
     tools: Vec<HostTool>,
-    /// What others do to the files of a subtask.
+    /// Warnings about files that other delegations change, by subtask.
     shared: HashMap<usize, Vec<String>>,
-    /// Nobody else carries it on as long as this is here.
-    _hold: Option<DelegationLock>,
+    /// Keeps other processes out while the driver exists.
+    _lock: Option<DelegationLock>,
 }
 
 impl DelegationDriver {
-    fn open(crew: Arc<OrchestratorConfig>, work: RunContext) -> Result<Self, ToolError> {
-        let loom = work.actor.loom().clone();
-        let head = loom.node(work.delegation)?;
-        let hold = hold(&crew, &work, &head)?;
-        // Read when nobody else adds to them any more.
+    fn open(config: Arc<OrchestratorConfig>, run_context: RunContext) -> Result<Self, ToolError> {
+        let loom = run_context.actor.loom().clone();
+        let head = loom.node(run_context.delegation)?;
+        let lock = take_lock(&config, &run_context, &head)?;
+        // The events are read under the lock, so that no other process appends more.
         let events = events::events(&loom, &head)?;
         let Some(&DelegationEvent::Begun { session }) = events.first() else {
             return Err(ToolError::new(ErrorCode::Conflict, "the delegation has no beginning"));
         };
-        let gone = || ToolError::new(ErrorCode::NotFound, format!("what was delegated at [{}] was purged", head.local));
-        let task = events::task_of(&head).ok_or_else(gone)?;
-        let tools = crew.kit.tools("planner").into_iter().map(|(tool, _)| tool).collect();
+        let purged =
+            || ToolError::new(ErrorCode::NotFound, format!("the goal of the delegation [{}] was purged", head.local));
+        let goal = events::task_of(&head).ok_or_else(purged)?;
+        let tools = config.worker_tools.tools("planner").into_iter().map(|(tool, _)| tool).collect();
         Ok(Self {
-            actor: work.actor.clone().in_session(session),
-            crew,
+            actor: run_context.actor.clone().in_session(session),
+            config,
             loom,
-            work,
+            run_context,
             head,
-            task,
+            goal,
             session,
             events,
-            machine: None,
+            delegation_state: None,
             running: JoinSet::new(),
             tools,
             shared: HashMap::new(),
-            _hold: hold,
+            _lock: lock,
         })
     }
 
-    async fn carry_on(&mut self) -> Result<DelegationReport, ToolError> {
-        let taken_up = self.events.len() > 1;
-        let plan = match self.planned() {
+    async fn run(&mut self) -> Result<DelegationReport, ToolError> {
+        let is_resumed = self.events.len() > 1;
+        let plan = match self.earlier_plan() {
             Some(plan) => plan,
             None => {
-                let model = self.crew.planner.model.reference().to_owned();
-                (self.work.tell)(DelegationUpdate::Planning { delegation: self.head.local.clone(), model });
+                let model = self.config.planner.model.reference().to_owned();
+                (self.run_context.on_update)(DelegationUpdate::Planning { delegation: self.head.local.clone(), model });
                 match self.plan().await {
-                    Err(_) if self.work.cancel.is_cancelled() => return self.report(),
+                    Err(_) if self.run_context.cancel.is_cancelled() => return self.report(),
                     planned => planned?,
                 }
             }
         };
         let titles = plan.subtasks().iter().map(|subtask| subtask.title.clone()).collect();
-        (self.work.tell)(DelegationUpdate::Planned { delegation: self.head.local.clone(), subtasks: titles });
+        (self.run_context.on_update)(DelegationUpdate::Planned {
+            delegation: self.head.local.clone(),
+            subtasks: titles,
+        });
         self.shared = self.shared_files(&plan)?;
         let limits = DelegationLimits {
-            parallel: self.crew.parallel,
-            attempts: self.crew.attempts.max(1),
-            stronger: self.crew.stronger.is_some(),
+            parallel: self.config.parallel,
+            attempts: self.config.attempts.max(1),
+            stronger: self.config.fallback_model.is_some(),
         };
-        let mut machine = DelegationState::new(plan, limits);
+        let mut delegation = DelegationState::new(plan, limits);
         for event in &self.events {
-            machine.step(event);
+            delegation.step(event);
         }
-        let (approved, complete) = (machine.is_approved(), machine.is_complete());
-        self.machine = Some(machine);
+        let (approved, complete) = (delegation.is_approved(), delegation.is_complete());
+        self.delegation_state = Some(delegation);
         if complete {
             return self.report();
         }
         let effects = if approved {
-            self.happened(DelegationEvent::Resumed).await?
+            self.record_event(DelegationEvent::Resumed).await?
         } else {
-            if taken_up {
-                self.happened(DelegationEvent::Resumed).await?;
+            if is_resumed {
+                self.record_event(DelegationEvent::Resumed).await?;
             }
             self.approve().await?
         };
-        self.run(effects).await?;
+        self.run_effects(effects).await?;
         self.report()
     }
 
-    /// Carries effects out until nothing is left, or somebody stops it.
-    async fn run(&mut self, effects: Vec<DelegationEffect>) -> Result<(), ToolError> {
-        let cancel = self.work.cancel.clone();
+    /// Performs effects until none is left or the delegation is cancelled.
+    async fn run_effects(&mut self, effects: Vec<DelegationEffect>) -> Result<(), ToolError> {
+        let cancel = self.run_context.cancel.clone();
         let mut next = effects;
         loop {
             for effect in next {
                 if self.perform(effect).await? {
-                    self.happened(DelegationEvent::Ended).await?;
+                    self.record_event(DelegationEvent::Ended).await?;
                     return Ok(());
                 }
             }
             let done = tokio::select! {
                 done = self.running.join_next() => done,
-                () = cancel.cancelled() => return self.stopped().await,
+                () = cancel.cancelled() => return self.stop().await,
             };
             next = match done {
-                Some(Ok(Some(seen))) => self.seen(seen).await?,
-                // A task that broke off has said so by its panic; what it was at is tried anew when this is carried on.
-                Some(Ok(None) | Err(_)) | None => return self.stopped().await,
+                Some(Ok(Some(outcome))) => self.on_outcome(outcome).await?,
+                // A panicked task has reported itself; a resume repeats its subtask.
+                Some(Ok(None) | Err(_)) | None => return self.stop().await,
             };
         }
     }
 
-    /// Lets what runs come to its end, which it does soon, and keeps what came.
-    async fn stopped(&mut self) -> Result<(), ToolError> {
-        self.work.cancel.cancel();
+    /// Cancels the running tasks, waits for them and commits their results.
+    async fn stop(&mut self) -> Result<(), ToolError> {
+        self.run_context.cancel.cancel();
         while let Some(done) = self.running.join_next().await {
-            if let Ok(Some(seen)) = done {
-                self.seen(seen).await?;
+            if let Ok(Some(outcome)) = done {
+                self.on_outcome(outcome).await?;
             }
         }
-        self.happened(DelegationEvent::Stopped).await?;
+        self.record_event(DelegationEvent::Stopped).await?;
         Ok(())
     }
 
-    /// Keeps what came of a task of the runtime, and tells of it.
-    async fn seen(&mut self, seen: VerificationOutcome) -> Result<Vec<DelegationEffect>, ToolError> {
-        let effects = self.happened(seen.event.clone()).await?;
-        let (task, passed) = match seen.event {
+    /// Commits the outcome of a task and reports it.
+    async fn on_outcome(&mut self, outcome: VerificationOutcome) -> Result<Vec<DelegationEffect>, ToolError> {
+        let effects = self.record_event(outcome.event.clone()).await?;
+        let (task, passed) = match outcome.event {
             DelegationEvent::Verified { task, passed, .. } => (task, passed),
-            DelegationEvent::Broke { task, .. } | DelegationEvent::Unverified { task, .. } => (task, false),
+            DelegationEvent::WorkFailed { task, .. } | DelegationEvent::VerifyFailed { task, .. } => (task, false),
             _ => return Ok(effects),
         };
-        (self.work.tell)(DelegationUpdate::Verdict { task, title: self.title(task), passed, why: seen.why });
+        (self.run_context.on_update)(DelegationUpdate::Verdict {
+            task,
+            title: self.title(task),
+            passed,
+            why: outcome.why,
+        });
         Ok(effects)
     }
 
-    /// Keeps an event, and tells the machine of it.
-    async fn happened(&mut self, event: DelegationEvent) -> Result<Vec<DelegationEffect>, ToolError> {
-        self.keep(event, Vec::new()).await
+    /// Commits an event and applies it to the state.
+    async fn record_event(&mut self, event: DelegationEvent) -> Result<Vec<DelegationEffect>, ToolError> {
+        self.commit_event(event, Vec::new()).await
     }
 
-    /// The same, together with what else is kept.
-    async fn keep(
+    /// Commits an event together with other mutations and applies it to the state.
+    async fn commit_event(
         &mut self,
         event: DelegationEvent,
         mut with: Vec<Mutation>,
     ) -> Result<Vec<DelegationEffect>, ToolError> {
         let number = u32::try_from(self.events.len() + 1).unwrap_or(u32::MAX);
-        with.push(events::kept(self.head.id, number, &event)?);
+        with.push(events::event_mutation(self.head.id, number, &event)?);
         self.actor.submit(Op::Delegate, with).await.map_err(|error| match error {
             StoreError::Conflict(message) => {
-                let hint = format!("loom delegate --resume {} shows how it stands", self.head.local);
+                let hint = format!("loom delegate --resume {} shows its status", self.head.local);
                 ToolError::new(ErrorCode::Conflict, message).hint(hint)
             }
             error => OpsError::from(error).into(),
         })?;
-        let effects = self.machine.as_mut().map(|machine| machine.step(&event)).unwrap_or_default();
+        let effects = self.delegation_state.as_mut().map(|delegation| delegation.step(&event)).unwrap_or_default();
         self.events.push(event);
         Ok(effects)
     }
 
-    /// Does what the machine says; `true` if nothing is left to be done.
+    /// Performs an effect. Returns true if no subtask is left to run.
     async fn perform(&mut self, effect: DelegationEffect) -> Result<bool, ToolError> {
         match effect {
-            DelegationEffect::Work { task, stronger } => self.start(task, stronger).await?,
+            DelegationEffect::Work { task, stronger } => self.start_attempt(task, stronger).await?,
             DelegationEffect::Verify { task, node } => self.verify(task, node),
             DelegationEffect::Skip { task, because } => {
                 let (title, needs) = (self.title(task), self.title(because));
-                (self.work.tell)(DelegationUpdate::Skipped { task, title, needs });
+                (self.run_context.on_update)(DelegationUpdate::Skipped { task, title, needs });
             }
             DelegationEffect::End => return Ok(true),
         }
@@ -229,41 +243,41 @@ impl DelegationDriver {
     }
 
     fn title(&self, task: usize) -> String {
-        let subtasks = self.machine.as_ref().map_or(&[][..], |machine| machine.plan().subtasks());
+        let subtasks = self.delegation_state.as_ref().map_or(&[][..], |delegation| delegation.plan().subtasks());
         subtasks.get(task).map(|subtask| subtask.title.clone()).unwrap_or_default()
     }
 
     fn model(&self, stronger: bool) -> Arc<dyn Model> {
-        let model = self.crew.stronger.as_ref().filter(|_| stronger).unwrap_or(&self.crew.worker.model);
+        let model = self.config.fallback_model.as_ref().filter(|_| stronger).unwrap_or(&self.config.worker.model);
         Arc::clone(model)
     }
 
-    /// Briefs somebody, and has them work.
-    async fn start(&mut self, task: usize, stronger: bool) -> Result<(), ToolError> {
-        let Some(machine) = &self.machine else { return Ok(()) };
-        let (state, plan) = (machine.tasks()[task].clone(), machine.plan());
+    /// Starts an attempt: saves the instructions and spawns the worker.
+    async fn start_attempt(&mut self, task: usize, stronger: bool) -> Result<(), ToolError> {
+        let Some(delegation) = &self.delegation_state else { return Ok(()) };
+        let (state, plan) = (delegation.tasks()[task].clone(), delegation.plan());
         let subtask = plan.subtasks()[task].clone();
         let mut mutations = Vec::new();
         let (session, parent, asked) = match state.session {
             Some(session) => {
                 let at = self.loom.session(session)?.position.or(state.brief).unwrap_or(self.head.id);
-                // A process that was killed while somebody worked there has not let go of the place.
-                let worker = &self.crew.worker.agent;
+                // A killed process may still hold a lease at the worker's position.
+                let worker = &self.config.worker.agent;
                 let held = self.loom.actor(worker).in_session(session);
                 held.release(at, worker.id()).await.map_err(OpsError::from)?;
-                (session, at, self.again(&state, stronger)?)
+                (session, at, self.retry_message(&state, stronger)?)
             }
             None => {
                 let session = self.loom.session_id();
-                mutations.push(Mutation::CreateSession(self.working(session)?));
+                mutations.push(Mutation::CreateSession(self.worker_session(session)?));
                 let mut results = Vec::new();
                 for need in plan.needs(task) {
-                    if let TaskStatus::Verified(node) = machine.tasks()[*need].standing {
+                    if let TaskStatus::Verified(node) = delegation.tasks()[*need].standing {
                         results.push((&plan.subtasks()[*need], self.loom.node(node)?));
                     }
                 }
                 let others = self.shared.get(&task).map_or(&[][..], Vec::as_slice);
-                (session, self.head.id, prompts::brief(&self.task, plan, task, &results, others))
+                (session, self.head.id, prompts::instructions(&self.goal, plan, task, &results, others))
             }
         };
         let draft = NodeDraft { author_type: Some(AuthorType::Tool), keep_position: true, ..NodeDraft::text(asked) };
@@ -272,29 +286,29 @@ impl DelegationDriver {
         let stand = SessionPatch { position: Some(brief), ..SessionPatch::default() };
         mutations.extend([Mutation::Append(Box::new(node)), Mutation::UpdateSession { session, patch: stand }]);
         let started = DelegationEvent::Started { task, session, brief, stronger };
-        // Nothing follows from a beginning.
-        self.keep(started, mutations).await?;
+        // A started attempt has no further effects.
+        self.commit_event(started, mutations).await?;
         let model = self.model(stronger);
-        (self.work.tell)(DelegationUpdate::Started {
+        (self.run_context.on_update)(DelegationUpdate::Started {
             task,
             title: subtask.title.clone(),
-            attempt: state.begun + 1,
+            attempt: state.attempts + 1,
             branch: self.loom.node(brief)?.local,
             model: model.reference().to_owned(),
         });
-        let turn = self.turn((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
-        let actor = self.loom.actor(&self.crew.worker.agent).in_session(session);
-        self.running.spawn(work(actor, turn, task, Arc::clone(&self.work.tell)));
+        let turn = self.worker_turn((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
+        let actor = self.loom.actor(&self.config.worker.agent).in_session(session);
+        self.running.spawn(run_worker(actor, turn, task, Arc::clone(&self.run_context.on_update)));
         Ok(())
     }
 
-    /// A session for somebody to work in.
-    fn working(&self, id: SessionId) -> Result<NewSession, ToolError> {
+    /// Returns a new session for a worker.
+    fn worker_session(&self, id: SessionId) -> Result<NewSession, ToolError> {
         let own = self.loom.session(self.session)?;
         Ok(NewSession {
             id,
             workspace: own.workspace,
-            agent: self.crew.worker.agent.id(),
+            agent: self.config.worker.agent.id(),
             tree: own.tree,
             position: None,
             started_at: self.loom.now(),
@@ -306,99 +320,109 @@ impl DelegationDriver {
         })
     }
 
-    /// What somebody is told who is to try again.
-    fn again(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
-        let why = match (state.verdict, &state.trouble) {
-            (Some(verdict), _) => judge::reason(&self.loom.node(verdict)?),
+    /// Returns the message for another attempt, with the reason of the last failure.
+    fn retry_message(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
+        let why = match (state.verdict, &state.last_error) {
+            (Some(verdict), _) => judge::verdict_reason(&self.loom.node(verdict)?),
             (None, Some(trouble)) => trouble.clone(),
-            (None, None) => "It was cut off. What was done so far stands above.".to_owned(),
+            (None, None) => "The attempt was interrupted. The work so far is above.".to_owned(),
         };
-        Ok(prompts::again(&why, stronger && !state.stronger))
+        Ok(prompts::retry(&why, stronger && !state.use_fallback))
     }
 
-    /// The turn in which somebody works, from what it is asked on. `from`: that, and what its branch begins with.
-    fn turn(
+    /// Builds the worker's turn. `from` is the node with the instructions; `context_start` is the first node of the subtask's
+    /// branch.
+    fn worker_turn(
         &self,
         (task, subtask): (usize, &super::Subtask),
-        (from, since): (NodeId, NodeId),
+        (from, context_start): (NodeId, NodeId),
         model: Arc<dyn Model>,
     ) -> Result<Turn, ToolError> {
-        let crew = &self.crew;
-        let who = self.who(task);
-        let wanted = crew.kit.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
-        let tools = wanted.into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler));
+        let config = &self.config;
+        let who = self.worker_name(task);
+        let tools_of_subtask =
+            config.worker_tools.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
+        let tools =
+            tools_of_subtask.into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler));
         let commands = ToolAccess {
-            rounds: crew.rounds,
-            native: crew.native,
+            rounds: config.rounds,
+            native: config.native,
             tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error))?),
-            ..ToolAccess::new(Arc::clone(&crew.models))
+            ..ToolAccess::new(Arc::clone(&config.models))
         };
         Ok(Turn {
-            since: Some(since),
-            context: crew.context,
-            cancel: self.work.cancel.child_token(),
-            drafts: crew.drafts.clone(),
-            prices: crew.prices.clone(),
-            ..Turn::turn(from, crew.worker.agent.clone(), model, commands)
+            context_start: Some(context_start),
+            context: config.context,
+            cancel: self.run_context.cancel.child_token(),
+            partials_dir: config.partials_dir.clone(),
+            prices: config.prices.clone(),
+            ..Turn::turn(from, config.worker.agent.clone(), model, commands)
         })
     }
 
-    /// How somebody who works is named to the others.
-    fn who(&self, task: usize) -> String {
-        format!("{}, subtask {} of [{}]", self.crew.worker.agent.name(), task + 1, self.head.local)
+    /// Returns the worker's name as other agents see it.
+    fn worker_name(&self, task: usize) -> String {
+        format!("{}, subtask {} of [{}]", self.config.worker.agent.name(), task + 1, self.head.local)
     }
 
-    /// Has somebody look at a result.
+    /// Spawns the verification of a result.
     fn verify(&mut self, task: usize, node: NodeId) {
-        let Some(machine) = &self.machine else { return };
-        let state = &machine.tasks()[task];
-        let looking = Verification {
-            crew: Arc::clone(&self.crew),
+        let Some(delegation) = &self.delegation_state else { return };
+        let state = &delegation.tasks()[task];
+        let verification = Verification {
+            config: Arc::clone(&self.config),
             actor: self.actor.clone(),
-            task: self.task.clone(),
+            task: self.goal.clone(),
             at: task,
-            subtask: machine.plan().subtasks()[task].clone(),
+            subtask: delegation.plan().subtasks()[task].clone(),
             node,
             session: state.session.unwrap_or(self.session),
-            worker: self.model(state.stronger),
-            cancel: self.work.cancel.child_token(),
+            worker: self.model(state.use_fallback),
+            cancel: self.run_context.cancel.child_token(),
         };
-        self.running.spawn(looking.look());
+        self.running.spawn(verification.run());
     }
 }
 
-/// Keeps others from carrying it on, where it can be seen that somebody does.
-fn hold(crew: &OrchestratorConfig, work: &RunContext, head: &Node) -> Result<Option<DelegationLock>, ToolError> {
-    let Some(folder) = &crew.drafts else { return Ok(None) };
-    let agents = work.actor.loom().snapshot()?.agents().map_err(OpsError::from)?;
-    let who = agents.iter().find(|agent| agent.id() == work.actor.agent()).map_or("somebody", |agent| agent.name());
+/// Takes the delegation's lock; `None` without a folder for lock files.
+fn take_lock(
+    config: &OrchestratorConfig,
+    run_context: &RunContext,
+    head: &Node,
+) -> Result<Option<DelegationLock>, ToolError> {
+    let Some(folder) = &config.partials_dir else { return Ok(None) };
+    let agents = run_context.actor.loom().snapshot()?.agents().map_err(OpsError::from)?;
+    let who = agents
+        .iter()
+        .find(|agent| agent.id() == run_context.actor.agent())
+        .map_or("another agent", |agent| agent.name());
     DelegationLock::take(folder, head, who)
 }
 
-/// One try: a whole turn. `None` if somebody stopped it.
-async fn work(actor: Actor, turn: Turn, task: usize, tell: super::UpdateSink) -> Done {
+/// Runs one attempt as a whole turn; `None` if it was cancelled.
+async fn run_worker(actor: Actor, turn: Turn, task: usize, on_update: super::UpdateSink) -> TaskOutcome {
     let cancel: CancellationToken = turn.cancel.clone();
     let mut failed = None;
     let done = generate(&actor, turn, |progress| match progress {
         Progress::Failed { error, .. } => failed = Some(error.to_string()),
-        Progress::Ran { line, reply, .. } => tell(DelegationUpdate::Ran { task, line, ok: reply.is_ok() }),
+        Progress::Ran { line, reply, .. } => on_update(DelegationUpdate::Ran { task, line, ok: reply.is_ok() }),
         _ => {}
     })
     .await;
     if cancel.is_cancelled() {
         return None;
     }
-    let broke =
-        |why: String| Some(VerificationOutcome { event: DelegationEvent::Broke { task, why: why.clone() }, why });
+    let work_failed =
+        |why: String| Some(VerificationOutcome { event: DelegationEvent::WorkFailed { task, why: why.clone() }, why });
     match (done, failed) {
-        (Err(error), _) => broke(error.to_string()),
-        (Ok(_), Some(why)) => broke(why),
+        (Err(error), _) => work_failed(error.to_string()),
+        (Ok(_), Some(why)) => work_failed(why),
         (Ok(nodes), None) => match nodes.iter().rev().find(|node| !node.content.trim().is_empty()) {
             Some(result) => Some(VerificationOutcome {
                 event: DelegationEvent::Finished { task, node: result.id },
                 why: String::new(),
             }),
-            None => broke("it ended without a word about what was done".to_owned()),
+            None => work_failed("it ended without a report of its work".to_owned()),
         },
     }
 }

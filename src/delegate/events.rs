@@ -1,4 +1,4 @@
-//! What is kept of a delegation: its head, and its events in their order.
+//! Storage of delegations: head nodes and their event lists.
 
 use super::{DelegationEvent, prompts};
 use crate::{
@@ -10,33 +10,33 @@ use crate::{
     types::{AuthorType, Json, NewSession, Node, Op, Parent, SessionPatch},
 };
 
-/// A delegation as a list has it.
+/// Delegation in a list.
 #[derive(Debug, Clone)]
 pub struct DelegationSummary {
-    /// Its head.
+    /// Head node.
     pub head: Node,
-    /// What was wanted.
+    /// Goal of the delegation.
     pub goal: String,
-    /// What happened last.
+    /// Last event.
     pub last: DelegationEvent,
 }
 
 impl DelegationSummary {
-    /// Whether somebody may be at it, or take it up: it came to no end.
+    /// Returns true if the delegation is running or can be resumed.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         !matches!(self.last, DelegationEvent::Ended | DelegationEvent::Stopped | DelegationEvent::Refused)
     }
 }
 
-/// Makes the head of a delegation below a node; `actor` is who delegates, in a session, whose decisions and constraints
-/// are passed along. Returns the head. Nothing is done yet: see [`super::Orchestrator::carry_on`].
+/// Creates the head node of a delegation below node `below`, with the decisions and constraints of the actor's session.
+/// [`super::Orchestrator::run`] starts the work.
 ///
 /// # Errors
-/// If there is no goal or it is too long, the actor has no session, or the store fails.
-pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
+/// If the goal is empty or too long, the actor has no session, or the store fails.
+pub fn create(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
     if goal.trim().is_empty() {
-        return Err(ToolError::new(ErrorCode::InvalidSyntax, "what is delegated needs a goal"));
+        return Err(ToolError::new(ErrorCode::InvalidSyntax, "a delegation needs a goal"));
     }
     if goal.len() + context.len() > MAX_CONTENT_BYTES {
         return Err(ToolError::new(
@@ -44,7 +44,8 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
             format!("goal and context are at most {MAX_CONTENT_BYTES} bytes"),
         ));
     }
-    let session = actor.session().ok_or_else(|| OpsError::Invalid("who delegates needs a session".to_owned()))?;
+    let session =
+        actor.session().ok_or_else(|| OpsError::Invalid("the delegating agent needs a session".to_owned()))?;
     let loom = actor.loom();
     let mut own = loom.session(session)?;
     let register = loom.snapshot()?.session_state(session).map_err(OpsError::from)?;
@@ -83,24 +84,24 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
         Mutation::CreateSession(planning),
         Mutation::Append(Box::new(head)),
         Mutation::UpdateSession { session: plans, patch: stand },
-        kept(node, 1, &DelegationEvent::Begun { session: plans })?,
+        event_mutation(node, 1, &DelegationEvent::Begun { session: plans })?,
     ];
     actor.commit(Op::Delegate, begun)?;
     Ok(node)
 }
 
-/// The mutation that keeps an event.
-pub(super) fn kept(delegation: NodeId, number: u32, event: &DelegationEvent) -> Result<Mutation, ToolError> {
+/// Returns the mutation that appends an event.
+pub(super) fn event_mutation(delegation: NodeId, number: u32, event: &DelegationEvent) -> Result<Mutation, ToolError> {
     let text = serde_json::to_string(event).map_err(|error| ToolError::new(ErrorCode::Conflict, error.to_string()))?;
     let event = Json::parse(text).map_err(|error| ToolError::new(ErrorCode::Conflict, error.to_string()))?;
     Ok(Mutation::AppendDelegationEvent { node: delegation, number, event })
 }
 
-/// Every delegation of a file, the newest first.
+/// Returns all delegations of the database, newest first.
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn all(loom: &Loom) -> Result<Vec<DelegationSummary>, ToolError> {
+pub fn list(loom: &Loom) -> Result<Vec<DelegationSummary>, ToolError> {
     let snapshot = loom.snapshot()?;
     let mut found = Vec::new();
     for (head, last) in snapshot.delegations()? {
@@ -111,10 +112,10 @@ pub fn all(loom: &Loom) -> Result<Vec<DelegationSummary>, ToolError> {
     Ok(found)
 }
 
-/// What happened in a delegation so far.
+/// Returns the events of a delegation, in order.
 ///
 /// # Errors
-/// If the node is no delegation's head, or the store cannot be read.
+/// If the node is not the head of a delegation, or the store cannot be read.
 pub(super) fn events(loom: &Loom, head: &Node) -> Result<Vec<DelegationEvent>, ToolError> {
     let kept = loom.snapshot()?.delegation(head.id)?;
     if kept.is_empty() {
@@ -129,7 +130,7 @@ fn event(kept: &Json) -> Result<DelegationEvent, ToolError> {
     serde_json::from_str(kept.as_str()).map_err(broken)
 }
 
-/// What a head says is wanted; `None` once it was purged.
+/// Returns the goal stored in a head node; `None` after a purge.
 pub(super) fn task_of(head: &Node) -> Option<prompts::DelegationGoal> {
     head.metadata.as_ref().and_then(|kept| serde_json::from_str(kept.as_str()).ok())
 }

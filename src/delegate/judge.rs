@@ -1,4 +1,5 @@
-//! Looking at a result: a command's exit status, or somebody who did not do the work. Either way what was said is a node.
+//! Verification of a result, by the exit status of a command or by a model that did not do the work. Either verdict is
+//! saved as a node.
 
 use std::sync::Arc;
 
@@ -14,54 +15,59 @@ use crate::{
     types::{AuthorType, EdgeKind, Node, Op, Parent, ToolCallFields},
 };
 
-/// Nodes of a session that are looked through for what was done.
-const NODES: u32 = 400;
-/// Characters of what a check printed that are kept with its node.
-const OUTPUT: usize = 20_000;
+/// Maximum nodes of the worker's session that the judge's prompt covers.
+const MAX_SESSION_NODES: u32 = 400;
+/// Maximum characters of check output in its node.
+const MAX_CHECK_OUTPUT_CHARS: usize = 20_000;
 
-/// A result that is to be looked at.
+/// Pending verification of one result.
 pub(super) struct Verification {
-    pub(super) crew: Arc<OrchestratorConfig>,
-    /// Who delegated, in the session that verifies.
+    pub(super) config: Arc<OrchestratorConfig>,
+    /// Actor of the delegation, in the session that verifies.
     pub(super) actor: Actor,
     pub(super) task: prompts::DelegationGoal,
     pub(super) at: usize,
     pub(super) subtask: Subtask,
-    /// The result.
+    /// Node with the result.
     pub(super) node: NodeId,
-    /// The session that worked.
+    /// Session of the worker.
     pub(super) session: SessionId,
-    /// The model that did.
+    /// Model of the worker.
     pub(super) worker: Arc<dyn Model>,
     pub(super) cancel: CancellationToken,
 }
 
-/// What came of it, and why.
+/// Event of the verification and its reason.
 pub(super) struct VerificationOutcome {
     pub(super) event: DelegationEvent,
     pub(super) why: String,
 }
 
 impl Verification {
-    /// Looks; `None` if somebody stopped it.
-    pub(super) async fn look(self) -> Option<VerificationOutcome> {
-        let looked = match self.subtask.check.clone().filter(|_| self.crew.kit.checks()) {
+    /// Runs the verification; `None` if it was cancelled.
+    pub(super) async fn run(self) -> Option<VerificationOutcome> {
+        let outcome = match self.subtask.check.clone().filter(|_| self.config.worker_tools.checks()) {
             Some(command) => self.check(&command).await,
             None => self.judge().await,
         };
-        if looked.is_err() && self.cancel.is_cancelled() {
+        if outcome.is_err() && self.cancel.is_cancelled() {
             return None;
         }
         let task = self.at;
-        Some(looked.unwrap_or_else(|why| VerificationOutcome {
-            event: DelegationEvent::Unverified { task, why: why.clone() },
+        Some(outcome.unwrap_or_else(|why| VerificationOutcome {
+            event: DelegationEvent::VerifyFailed { task, why: why.clone() },
             why,
         }))
     }
 
     async fn check(&self, command: &str) -> Result<VerificationOutcome, String> {
-        let ran = self.crew.kit.check(command, self.cancel.clone()).await.map_err(|failure| failure.to_string())?;
-        let output: String = ran.output.chars().take(OUTPUT).collect();
+        let ran = self
+            .config
+            .worker_tools
+            .check(command, self.cancel.clone())
+            .await
+            .map_err(|failure| failure.to_string())?;
+        let output: String = ran.output.chars().take(MAX_CHECK_OUTPUT_CHARS).collect();
         let (passed, why) = (ran.passed, format!("{command}\n{output}"));
         let draft = NodeDraft {
             kind: Some(EdgeKind::Tool),
@@ -71,50 +77,51 @@ impl Verification {
         };
         let node = self.actor.draft(Parent::Node(self.node), draft);
         let id = node.id;
-        let kept = self.actor.submit(Op::Delegate, vec![Mutation::Append(Box::new(node))]).await;
-        kept.map_err(|error| error.to_string())?;
+        let metadata = self.actor.submit(Op::Delegate, vec![Mutation::Append(Box::new(node))]).await;
+        metadata.map_err(|error| error.to_string())?;
         Ok(VerificationOutcome { event: DelegationEvent::Verified { task: self.at, node: id, passed }, why })
     }
 
     async fn judge(&self) -> Result<VerificationOutcome, String> {
         let loom = self.actor.loom();
         let result = loom.node(self.node).map_err(|error| error.to_string())?;
-        let done = done(loom, self.session).map_err(|error| error.to_string())?;
-        let asked = prompts::judging(&self.task, &self.subtask, &done, &result.content);
-        let judge = (self.crew.judge.agent.clone(), self.crew.judge_of(&*self.worker));
-        let prices = self.crew.prices.clone();
-        let mut interview = SideConversation::new(self.actor.clone(), judge, prices, self.node, prompts::JUDGE);
-        let mut answer = self.ask(&mut interview, &asked).await?;
+        let done = command_results(loom, self.session).map_err(|error| error.to_string())?;
+        let asked = prompts::judge_question(&self.task, &self.subtask, &done, &result.content);
+        let judge = (self.config.judge.agent.clone(), self.config.judge_for(&*self.worker));
+        let prices = self.config.prices.clone();
+        let mut conversation = SideConversation::new(self.actor.clone(), judge, prices, self.node, prompts::JUDGE);
+        let mut answer = self.ask(&mut conversation, &asked).await?;
         let verdict = match verdict::read(&answer.content) {
             Some(verdict) => verdict,
             None => {
-                answer = self.ask(&mut interview, prompts::AGAIN).await?;
-                verdict::read(&answer.content).ok_or("what the judge says cannot be read as a verdict")?
+                answer = self.ask(&mut conversation, prompts::VERDICT_FORMAT_REMINDER).await?;
+                verdict::read(&answer.content).ok_or("the answer of the judge is not a verdict")?
             }
         };
         let event = DelegationEvent::Verified { task: self.at, node: answer.id, passed: verdict.passed };
         Ok(VerificationOutcome { event, why: verdict.why })
     }
 
-    async fn ask(&self, interview: &mut SideConversation, words: &str) -> Result<Node, String> {
-        interview.ask(words, &self.cancel).await.map_err(|error| error.to_string())
+    async fn ask(&self, conversation: &mut SideConversation, words: &str) -> Result<Node, String> {
+        conversation.ask(words, &self.cancel).await.map_err(|error| error.to_string())
     }
 }
 
-/// What was done in a session: the commands and their answers.
-fn done(loom: &Loom, session: SessionId) -> Result<Vec<(String, String)>, OpsError> {
-    let nodes = loom.turns(session, 0, NODES)?;
+/// Returns the commands of a session with their results.
+fn command_results(loom: &Loom, session: SessionId) -> Result<Vec<(String, String)>, OpsError> {
+    let nodes = loom.turns(session, 0, MAX_SESSION_NODES)?;
     let answers = nodes.into_iter().filter(|node| node.kind == EdgeKind::Tool);
-    let told = answers.map(|node| {
-        let metadata = node.metadata.as_ref().map(|kept| serde_json::from_str::<serde_json::Value>(kept.as_str()));
-        let line = metadata.and_then(Result::ok).and_then(|kept| kept["command"].as_str().map(str::to_owned));
+    let results = answers.map(|node| {
+        let metadata =
+            node.metadata.as_ref().map(|metadata| serde_json::from_str::<serde_json::Value>(metadata.as_str()));
+        let line = metadata.and_then(Result::ok).and_then(|metadata| metadata["command"].as_str().map(str::to_owned));
         (line.or(node.tool.name).unwrap_or_default(), node.content)
     });
-    Ok(told.collect())
+    Ok(results.collect())
 }
 
-/// What a verdict's node says: the reason in it, or all of it.
-pub(super) fn reason(node: &Node) -> String {
+/// Returns the reason in a verdict's node, or its whole text.
+pub(super) fn verdict_reason(node: &Node) -> String {
     match verdict::read(&node.content).filter(|_| node.author_type == AuthorType::Model) {
         Some(verdict) if !verdict.why.is_empty() => verdict.why,
         _ => node.content.clone(),

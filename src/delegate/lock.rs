@@ -1,9 +1,9 @@
-//! Who carries a delegation on: one at a time. That is a file beside the drafts, which its process holds locked; the system
-//! takes the lock away when the process ends, however it ends. So one that still runs is left alone, and one that was killed
-//! is taken up at once, with no time to wait for and no sign of life to write.
+//! Lock file that lets one process at a time run a delegation. The file lies in the folder of partial replies. Its
+//! process holds it locked, and the operating system releases the lock when the process ends. A live delegation is
+//! therefore protected, and a crashed one can be resumed at once, without a timeout or heartbeat.
 //!
-//! It is a courtesy that keeps work from being done twice. What keeps the record true is the number of each event, of which
-//! there is one: who works where no folder is given is told by that, at the next event.
+//! The lock only avoids duplicate work. Correctness comes from the event numbers, which are unique per delegation.
+//! Without a folder, a second process fails when it appends its first event.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -17,30 +17,30 @@ use crate::{
     types::{Node, one_line},
 };
 
-/// A delegation that is being carried on, until this goes.
+/// Held lock of a delegation; released on drop.
 pub(super) struct DelegationLock {
-    /// Locked as long as it is open.
+    /// The lock lasts as long as the file is open.
     _file: File,
     path: PathBuf,
 }
 
 impl DelegationLock {
-    /// Takes a delegation for somebody, in a folder that is made if it is not there.
+    /// Locks a delegation for an agent, and creates the folder if missing.
     ///
     /// # Errors
-    /// If somebody has it: `CONFLICT`, naming them.
-    pub(super) fn take(folder: &Path, head: &Node, who: &str) -> Result<Option<Self>, ToolError> {
-        let path = path(folder, head.id);
-        match lock(&path, who) {
+    /// `CONFLICT` with the holder's name, if another process holds the lock.
+    pub(super) fn take(folder: &Path, head: &Node, agent: &str) -> Result<Option<Self>, ToolError> {
+        let path = lock_path(folder, head.id);
+        match lock_file(&path, agent) {
             Ok(file) => Ok(Some(Self { _file: file, path })),
             Err(TryLockError::WouldBlock) => {
-                let who = named(&path);
-                let message = format!("the delegation [{}] is being carried on by {who}", head.local);
+                let agent = holder_name(&path);
+                let message = format!("the delegation [{}] is being carried on by {agent}", head.local);
                 Err(ToolError::new(ErrorCode::Conflict, message)
                     .hint("loom delegate --list shows when it is not any more"))
             }
             Err(TryLockError::Error(error)) => {
-                tracing::warn!(%error, "nobody else can see that the delegation is being carried on");
+                tracing::warn!(%error, "the delegation could not be locked; other processes do not see that it runs");
                 Ok(None)
             }
         }
@@ -49,25 +49,26 @@ impl DelegationLock {
 
 impl Drop for DelegationLock {
     fn drop(&mut self) {
-        // Who opened it before it went holds a file that nobody finds; of two that come of that, one is told by the events.
+        // A process that opened the file before its removal locks a file that others do not see. The event numbers then
+        // stop one of the two processes.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Who carries a delegation on at this moment, if somebody does: an agent, and the number of its process. `folder` is
-/// where crews keep their drafts ([`super::OrchestratorConfig::drafts`]).
+/// Returns the current holder of a delegation's lock as agent and process number; `None` if it is free. `folder` is
+/// [`super::OrchestratorConfig::partials_dir`].
 #[must_use]
-pub fn carried_on_by(folder: &Path, delegation: NodeId) -> Option<String> {
-    let path = path(folder, delegation);
+pub fn lock_holder(folder: &Path, delegation: NodeId) -> Option<String> {
+    let path = lock_path(folder, delegation);
     let file = File::open(&path).ok()?;
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| named(&path))
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)).then(|| holder_name(&path))
 }
 
-fn path(folder: &Path, delegation: NodeId) -> PathBuf {
+fn lock_path(folder: &Path, delegation: NodeId) -> PathBuf {
     folder.join(format!("{delegation}.delegation"))
 }
 
-fn lock(path: &Path, who: &str) -> Result<File, TryLockError> {
+fn lock_file(path: &Path, agent: &str) -> Result<File, TryLockError> {
     let open = || -> io::Result<File> {
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         let mut options = OpenOptions::new();
@@ -78,12 +79,12 @@ fn lock(path: &Path, who: &str) -> Result<File, TryLockError> {
     };
     let mut file = open().map_err(TryLockError::Error)?;
     file.try_lock()?;
-    let name = format!("{who} (process {})\n", std::process::id());
+    let name = format!("{agent} (process {})\n", std::process::id());
     file.set_len(0).and_then(|()| file.write_all(name.as_bytes())).map_err(TryLockError::Error)?;
     Ok(file)
 }
 
-fn named(path: &Path) -> String {
+fn holder_name(path: &Path) -> String {
     let name = fs::read_to_string(path).map(|text| one_line(&text)).unwrap_or_default();
     if name.trim().is_empty() { "another process".to_owned() } else { name.trim().to_owned() }
 }

@@ -1,7 +1,7 @@
-//! A plan: subtasks with what each builds on, read from what a planner wrote and checked as a whole.
+//! Plan of a delegation: subtasks and their dependencies, parsed from a planner's reply and validated as a whole.
 //!
-//! Planners are models: the JSON stands in prose or in a fence, or is none. What is wrong is said of all of it at once, in
-//! sentences that the planner can mend it by.
+//! Planners are models: the JSON may be embedded in prose or in a code fence. Validation reports all problems at once,
+//! so that the planner can correct them in one reply.
 
 use std::{collections::HashMap, fmt, path::Component, path::Path};
 
@@ -14,67 +14,67 @@ use serde_json::{Value, json};
 
 use crate::types::{literal, literal_line};
 
-/// Bytes of a plan's text at most.
-const LONGEST: usize = 1 << 20;
-/// Problems that are named; of more, how many there are.
-const NAMED: usize = 12;
+/// Maximum bytes of a plan's text.
+const MAX_PLAN_BYTES: usize = 1 << 20;
+/// Maximum problems that an error lists; more are only counted.
+const MAX_LISTED_PROBLEMS: usize = 12;
 
-/// A part of the work.
+/// Subtask of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subtask {
-    /// What others name it by.
+    /// Id for dependencies, unique in the plan.
     pub id: String,
-    /// What it is, in a few words.
+    /// Short title.
     pub title: String,
-    /// What is to be done.
+    /// Instructions for the worker.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub details: String,
-    /// The subtasks whose results it needs.
+    /// Ids of the subtasks whose results it needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// By what it is seen to be done.
+    /// Criteria for the judge.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub criteria: String,
-    /// A command whose exit status says whether it is done.
+    /// Command that verifies the result by its exit status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// The program's tools that it may use.
+    /// Host tools that the worker may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// The files that it means to change.
+    /// Files that the worker plans to change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
 }
 
-/// What a plan is held against.
+/// Rules for the validation of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanRules<'a> {
-    /// The names of the program's tools.
+    /// Names of the available host tools.
     pub tools: &'a [String],
-    /// Whether commands can be run as checks.
+    /// True if commands can run as checks.
     pub checks: bool,
-    /// Subtasks at most.
+    /// Maximum number of subtasks.
     pub most: usize,
 }
 
-/// A plan that holds: every id is there once, and nothing waits for itself.
+/// Valid plan: ids are unique and dependencies have no cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     subtasks: Vec<Subtask>,
-    /// What each waits for.
+    /// Indices of the dependencies of each subtask.
     needs: Vec<Vec<usize>>,
-    /// An order in which each comes after what it waits for.
+    /// Indices of all subtasks in a topological order.
     order: Vec<usize>,
 }
 
-/// What is wrong with a plan.
+/// Problems of an invalid plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct PlanError(Vec<String>);
 
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0[..self.0.len().min(NAMED)].join("; "))?;
-        let more = self.0.len().saturating_sub(NAMED);
+        f.write_str(&self.0[..self.0.len().min(MAX_LISTED_PROBLEMS)].join("; "))?;
+        let more = self.0.len().saturating_sub(MAX_LISTED_PROBLEMS);
         if more > 0 { write!(f, "; and {more} more") } else { Ok(()) }
     }
 }
@@ -85,7 +85,7 @@ impl From<String> for PlanError {
     }
 }
 
-/// What a planner writes.
+/// JSON that a planner writes.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum PlanJson {
@@ -94,34 +94,34 @@ enum PlanJson {
 }
 
 impl Plan {
-    /// Reads a plan from what a planner wrote.
+    /// Parses and validates a planner's reply.
     ///
     /// # Errors
-    /// If it is none, or does not hold: everything that is wrong.
+    /// If the reply holds no valid plan; lists all problems.
     pub fn read(text: &str, rules: &PlanRules<'_>) -> Result<Self, PlanError> {
-        if text.len() > LONGEST {
-            return Err(format!("the plan has {} bytes, and {LONGEST} is the most", text.len()).into());
+        if text.len() > MAX_PLAN_BYTES {
+            return Err(format!("the plan has {} bytes, and {MAX_PLAN_BYTES} is the most", text.len()).into());
         }
-        let value = json_in(text).ok_or_else(|| "there is no JSON object with \"subtasks\" in it".to_owned())?;
+        let value = extract_json(text).ok_or_else(|| "there is no JSON object with \"subtasks\" in it".to_owned())?;
         let subtasks = match serde_json::from_value(value.clone()) {
             Ok(PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) => subtasks,
-            Err(_) => return Err(shape(&value).into()),
+            Err(_) => return Err(shape_error(&value).into()),
         };
         Self::new(subtasks, rules)
     }
 
-    /// A plan that somebody else made, for what it says; `None` if it cannot be read.
-    pub(super) fn loosely(text: &str) -> Option<Self> {
-        let written = serde_json::from_value(json_in(text)?).ok()?;
+    /// Parses the plan of another delegation without validating its tools; `None` if it cannot be parsed.
+    pub(super) fn parse_lenient(text: &str) -> Option<Self> {
+        let written = serde_json::from_value(extract_json(text)?).ok()?;
         let (PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) = written;
         let tools: Vec<String> = subtasks.iter().flat_map(|subtask| subtask.tools.clone()).collect();
         Self::new(subtasks, &PlanRules { tools: &tools, checks: true, most: usize::MAX }).ok()
     }
 
-    /// A plan of these subtasks.
+    /// Validates subtasks and builds a plan.
     ///
     /// # Errors
-    /// If it does not hold: everything that is wrong.
+    /// If the plan is invalid; lists all problems.
     pub fn new(subtasks: Vec<Subtask>, rules: &PlanRules<'_>) -> Result<Self, PlanError> {
         match subtasks.len() {
             0 => return Err("the plan has no subtask".to_owned().into()),
@@ -134,9 +134,9 @@ impl Plan {
         let mut known: HashMap<&str, usize> = HashMap::with_capacity(subtasks.len());
         for (at, subtask) in subtasks.iter().enumerate() {
             if known.insert(&subtask.id, at).is_some() {
-                problems.push(format!("the id {:?} is there twice", subtask.id));
+                problems.push(format!("the id {:?} occurs twice", subtask.id));
             }
-            problems.extend(lacks(subtask, rules));
+            problems.extend(missing_fields(subtask, rules));
         }
         let mut graph = DiGraph::<usize, ()>::with_capacity(subtasks.len(), subtasks.len());
         let nodes: Vec<NodeIndex> = (0..subtasks.len()).map(|at| graph.add_node(at)).collect();
@@ -148,7 +148,7 @@ impl Plan {
                         graph.update_edge(nodes[*need], nodes[at], ());
                         needs[at].push(*need);
                     }
-                    None => problems.push(format!("{:?} depends on {id:?}, and there is none", subtask.id)),
+                    None => problems.push(format!("{:?} depends on {id:?}, which does not exist", subtask.id)),
                 }
             }
             needs[at].sort_unstable();
@@ -158,7 +158,7 @@ impl Plan {
             return Err(PlanError(problems));
         }
         let order = toposort(&graph, None).map_err(|_| PlanError(cycles(&graph, &subtasks)))?;
-        // What can be done at the same time stays in the planner's order.
+        // Subtasks of one level keep the planner's order.
         let mut levels = vec![0usize; subtasks.len()];
         for at in order.into_iter().map(|node| graph[node]) {
             levels[at] = needs[at].iter().map(|need| levels[*need] + 1).max().unwrap_or(0);
@@ -168,33 +168,34 @@ impl Plan {
         Ok(Self { subtasks, needs, order })
     }
 
-    /// The subtasks, as the planner wrote them.
+    /// Returns the subtasks in the planner's order.
     #[must_use]
     pub fn subtasks(&self) -> &[Subtask] {
         &self.subtasks
     }
 
-    /// What a subtask waits for.
+    /// Returns the indices of a subtask's dependencies.
     #[must_use]
     pub fn needs(&self, task: usize) -> &[usize] {
         &self.needs[task]
     }
 
-    /// Every subtask, each after what it waits for.
+    /// Returns the indices of all subtasks in a topological order.
     #[must_use]
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// The files that it means to change, as paths from the workspace without `.` and `..`.
+    /// Returns the files of all subtasks with the subtask's index. Paths are relative to the workspace, without `.` and
+    /// `..`.
     pub fn files(&self) -> impl Iterator<Item = (usize, String)> {
         let all = self.subtasks.iter().enumerate();
-        all.flat_map(|(at, subtask)| subtask.files.iter().map(move |file| (at, plain(file))))
+        all.flat_map(|(at, subtask)| subtask.files.iter().map(move |file| (at, normalize_path(file))))
     }
 }
 
 impl fmt::Display for Plan {
-    /// The plan for a person: who is asked, or reads what is going on.
+    /// Formats the plan for the user's approval.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, subtask) in self.subtasks.iter().enumerate() {
             if at > 0 {
@@ -214,7 +215,7 @@ impl fmt::Display for Plan {
                 ("files", &subtask.files.join(", ")),
             ] {
                 if !said.is_empty() {
-                    // The bar keeps a line of a text from reading as a line of the plan.
+                    // The bar marks continued lines, so that text cannot imitate a line of the plan.
                     let said = literal(said.trim_end()).replace('\n', "\n   │ ");
                     write!(f, "\n   {what}: {said}")?;
                 }
@@ -224,7 +225,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// What a planner is told that a plan is.
+/// Returns the JSON schema of a plan for the planner's prompt.
 pub(super) fn schema() -> Value {
     let text = |meaning: &str| json!({ "type": "string", "description": meaning });
     let texts = |meaning: &str| json!({ "type": "array", "items": { "type": "string" }, "description": meaning });
@@ -233,10 +234,10 @@ pub(super) fn schema() -> Value {
         "properties": {
             "id": text("A short name, unique in the plan."),
             "title": text("What it is, in a few words."),
-            "details": text("What is to be done, for somebody who sees only this, the goal and the results it depends on."),
+            "details": text("What is to be done, for a worker who sees only this, the goal and the results it depends on."),
             "depends_on": texts("The ids of the subtasks whose results it needs; none if it can begin at once."),
-            "criteria": text("By what somebody else sees that it is done."),
-            "check": text("A command whose exit status 0 says that it is done, where there is one."),
+            "criteria": text("Criteria by which a judge sees that it is done."),
+            "check": text("A command whose exit status is 0 if it is done, if there is one."),
             "tools": texts("The tools that it may use, of those that there are."),
             "files": texts("The files that it changes."),
         },
@@ -249,13 +250,13 @@ pub(super) fn schema() -> Value {
     })
 }
 
-/// True if a text is one line that shows all it holds.
+/// True if a text is one line without control or invisible characters.
 fn is_line(text: &str) -> bool {
     !text.trim().chars().any(|c| c.is_control() || crate::types::is_invisible(c))
 }
 
-/// What a subtask lacks, or has too much.
-fn lacks(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
+/// Returns the problems of a subtask.
+fn missing_fields(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
     let id = &subtask.id;
     let mut problems = Vec::new();
     if id.trim().is_empty() || id.len() > 64 {
@@ -267,7 +268,7 @@ fn lacks(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
         problems.push(format!("the title of {id:?} has to be one line without control characters"));
     }
     if subtask.criteria.trim().is_empty() && subtask.check.is_none() {
-        problems.push(format!("{id:?} has no criteria: nobody could see that it is done"));
+        problems.push(format!("{id:?} has no criteria: it could not be verified"));
     }
     if subtask.check.as_deref().is_some_and(|check| check.trim().is_empty()) {
         problems.push(format!("the check of {id:?} is empty"));
@@ -275,16 +276,16 @@ fn lacks(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
         problems
             .push(format!("the check of {id:?} has to be one line without control characters; a script can be a file"));
     } else if subtask.check.is_some() && !rules.checks {
-        problems.push(format!("{id:?} has a check, and no commands can be run here: give criteria"));
+        problems.push(format!("{id:?} has a check, but commands cannot run here: give criteria"));
     }
     for tool in subtask.tools.iter().filter(|tool| !rules.tools.contains(tool)) {
         let known = if rules.tools.is_empty() { "there are none".to_owned() } else { rules.tools.join(", ") };
-        problems.push(format!("{id:?} uses the tool {tool:?}, which is not there ({known})"));
+        problems.push(format!("{id:?} uses the tool {tool:?}, which does not exist ({known})"));
     }
     problems
 }
 
-/// The cycles of a graph, each as the ids in it.
+/// Returns the dependency cycles as messages that list their ids.
 fn cycles(graph: &DiGraph<usize, ()>, subtasks: &[Subtask]) -> Vec<String> {
     let circles =
         |part: &Vec<NodeIndex>| part.len() > 1 || part.first().is_some_and(|at| graph.contains_edge(*at, *at));
@@ -292,8 +293,9 @@ fn cycles(graph: &DiGraph<usize, ()>, subtasks: &[Subtask]) -> Vec<String> {
     let named = parts.iter().filter(|part| circles(part)).map(|part| {
         let mut ids: Vec<usize> = part.iter().map(|at| graph[*at]).collect();
         ids.sort_unstable();
-        let more = ids.len().saturating_sub(NAMED);
-        let ids: Vec<String> = ids.iter().take(NAMED).map(|at| format!("{:?}", subtasks[*at].id)).collect();
+        let more = ids.len().saturating_sub(MAX_LISTED_PROBLEMS);
+        let ids: Vec<String> =
+            ids.iter().take(MAX_LISTED_PROBLEMS).map(|at| format!("{:?}", subtasks[*at].id)).collect();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         match ids.as_slice() {
             [one] => format!("{one} depends on itself"),
@@ -303,8 +305,8 @@ fn cycles(graph: &DiGraph<usize, ()>, subtasks: &[Subtask]) -> Vec<String> {
     named.collect()
 }
 
-/// The JSON in a text: all of it, what a fence holds, or what stands between the outermost braces or brackets.
-pub(super) fn json_in(text: &str) -> Option<Value> {
+/// Extracts JSON from a text: the whole text, a code fence, or the part between the outermost braces or brackets.
+pub(super) fn extract_json(text: &str) -> Option<Value> {
     let fenced = text.split("```").skip(1).step_by(2).map(|fence| fence.trim_start_matches("json"));
     let between = |open: char, close: char| {
         let (from, to) = (text.find(open)?, text.rfind(close)?);
@@ -315,8 +317,8 @@ pub(super) fn json_in(text: &str) -> Option<Value> {
     found.find(|value| value.is_object() || value.is_array())
 }
 
-/// Why JSON is no plan, as well as that can be said.
-fn shape(value: &Value) -> String {
+/// Describes why JSON does not have the shape of a plan.
+fn shape_error(value: &Value) -> String {
     let Some(subtasks) = value.get("subtasks").unwrap_or(value).as_array() else {
         return "the JSON has no list \"subtasks\"".to_owned();
     };
@@ -329,8 +331,8 @@ fn shape(value: &Value) -> String {
     }
 }
 
-/// A path from the workspace as others would write it.
-fn plain(path: &str) -> String {
+/// Normalizes a path relative to the workspace.
+fn normalize_path(path: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in Path::new(path.trim()).components() {
         match part {

@@ -1,4 +1,4 @@
-//! What the planner, those who work and those who verify are told.
+//! Prompts for the planner, the workers and the judge.
 
 use super::{Plan, PlanError, Subtask, plan::schema};
 use crate::{
@@ -6,38 +6,38 @@ use crate::{
     types::{Node, one_line},
 };
 
-/// What a planner is.
+/// System prompt of the planner.
 const PLANNER: &str = include_str!("planner.md");
-/// What a judge is.
+/// System prompt of the judge.
 pub(super) const JUDGE: &str = include_str!("judge.md");
-/// Asked of a judge whose answer could not be read.
-pub(super) const AGAIN: &str =
+/// Repeated question to a judge whose answer could not be parsed.
+pub(super) const VERDICT_FORMAT_REMINDER: &str =
     "That could not be read. Answer with the JSON object alone: {\"passed\": true or false, \"why\": \"…\"}";
-/// Characters of a result that others build on, or that is judged.
-const RESULT: usize = 16_000;
-/// Characters of all that was done on the way, and of one answer in it.
-const DONE: usize = 8_000;
-const ANSWER: usize = 400;
+/// Maximum characters of a result in a prompt.
+const MAX_RESULT_CHARS: usize = 16_000;
+/// Maximum characters of all steps of a worker, and of one command result in them.
+const MAX_STEPS_CHARS: usize = 8_000;
+const MAX_STEP_RESULT_CHARS: usize = 400;
 
-/// What is delegated, as it was said.
+/// Goal of a delegation with its context; stored as metadata of the head node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct DelegationGoal {
-    /// What is wanted.
+    /// Goal in the delegating agent's words.
     pub goal: String,
-    /// What is to be known for that.
+    /// Background information from the delegating agent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
-    /// What was decided in the conversation.
+    /// Key decisions of the delegating session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// What holds in the conversation.
+    /// Constraints of the delegating session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
 }
 
 impl DelegationGoal {
-    /// What is to be known, as a text; empty if there is nothing.
-    fn known(&self) -> String {
+    /// Formats context, constraints and decisions; empty if there are none.
+    fn format_background(&self) -> String {
         let mut text = String::new();
         if !self.context.trim().is_empty() {
             text.push_str(&format!("\n\nContext:\n{}", self.context.trim()));
@@ -51,14 +51,14 @@ impl DelegationGoal {
         text
     }
 
-    /// What stands at the head of a delegation.
+    /// Returns the content of the delegation's head node.
     pub(super) fn head(&self) -> String {
-        format!("Delegated: {}{}", self.goal.trim(), self.known())
+        format!("Delegated: {}{}", self.goal.trim(), self.format_background())
     }
 }
 
-/// A text's beginning and end, if it is longer than that.
-fn cut(text: &str, most: usize) -> String {
+/// Shortens a text to its beginning and end.
+fn truncate_middle(text: &str, most: usize) -> String {
     let all = text.chars().count();
     if all <= most {
         return text.to_owned();
@@ -69,11 +69,11 @@ fn cut(text: &str, most: usize) -> String {
     format!("{start}\n[… {} characters are left out here …]\n{end}", all - 2 * half)
 }
 
-/// What a planner is asked: what it is, and the task.
-pub(super) fn planning(task: &DelegationGoal, tools: &[HostTool], checks: bool) -> (String, String) {
-    let mut asked = format!("Goal: {}{}", task.goal.trim(), task.known());
+/// Returns the planner's system prompt and its first message.
+pub(super) fn planning_prompt(task: &DelegationGoal, tools: &[HostTool], checks: bool) -> (String, String) {
+    let mut asked = format!("Goal: {}{}", task.goal.trim(), task.format_background());
     asked.push_str(if tools.is_empty() {
-        "\n\nThere are no tools beside reading and writing in the conversation."
+        "\n\nThere are no tools other than reading and writing in the conversation."
     } else {
         "\n\nTools:"
     });
@@ -86,13 +86,14 @@ pub(super) fn planning(task: &DelegationGoal, tools: &[HostTool], checks: bool) 
     (format!("{PLANNER}{}", schema()), asked)
 }
 
-/// What a planner is told whose plan does not hold.
+/// Returns the message that asks the planner to correct an invalid plan.
 pub(super) fn repair(error: &PlanError) -> String {
-    format!("This plan does not hold: {error}. Answer with the whole plan, mended, as one JSON object.")
+    format!("This plan is invalid: {error}. Answer with the whole corrected plan as one JSON object.")
 }
 
-/// What an agent is asked to do. `results`: of what it builds on; `others`: files that somebody else works on.
-pub(super) fn brief(
+/// Returns the instructions of a worker. `results` are those of its dependencies; `others` are warnings about shared
+/// files.
+pub(super) fn instructions(
     task: &DelegationGoal,
     plan: &Plan,
     at: usize,
@@ -105,7 +106,7 @@ pub(super) fn brief(
     if !subtask.details.trim().is_empty() {
         text.push_str(&format!("\n\n{}", subtask.details.trim()));
     }
-    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.known()));
+    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.format_background()));
     if !subtask.criteria.trim().is_empty() {
         text.push_str(&format!("\n\nIt is done when: {}", subtask.criteria.trim()));
     }
@@ -119,7 +120,7 @@ pub(super) fn brief(
         text.push_str(&format!("\n\nTake care: {other}"));
     }
     for (on, result) in results {
-        let words = cut(result.content.trim(), RESULT);
+        let words = truncate_middle(result.content.trim(), MAX_RESULT_CHARS);
         text.push_str(&format!("\n\n--- Result of \"{}\" [{}]\n{words}", one_line(&on.title), result.local));
     }
     if !results.is_empty() {
@@ -132,25 +133,34 @@ pub(super) fn brief(
     text
 }
 
-/// What an agent is told whose work did not do.
-pub(super) fn again(why: &str, stronger: bool) -> String {
-    let who = if stronger { "Somebody else tried this before you, and it did not do" } else { "That did not do" };
-    format!("{who}:\n\n{}\n\nMend it, and end with what you did and found.", cut(why.trim(), RESULT))
+/// Returns the message that asks a worker to try again.
+pub(super) fn retry(why: &str, stronger: bool) -> String {
+    let who =
+        if stronger { "Another model tried this before you, and that attempt failed" } else { "That attempt failed" };
+    format!(
+        "{who}:\n\n{}\n\nCorrect it, and end with what you did and found.",
+        truncate_middle(why.trim(), MAX_RESULT_CHARS)
+    )
 }
 
-/// What a judge is asked.
-pub(super) fn judging(task: &DelegationGoal, subtask: &Subtask, done: &[(String, String)], result: &str) -> String {
+/// Returns the judge's question.
+pub(super) fn judge_question(
+    task: &DelegationGoal,
+    subtask: &Subtask,
+    done: &[(String, String)],
+    result: &str,
+) -> String {
     let mut text = format!("Subtask: {}\n\n{}", subtask.title.trim(), subtask.details.trim());
-    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.known()));
+    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.format_background()));
     let criteria = if subtask.criteria.trim().is_empty() { "as the subtask says" } else { subtask.criteria.trim() };
     text.push_str(&format!("\n\nCriteria: {criteria}"));
     let mut steps = String::new();
     for (line, answer) in done {
-        steps.push_str(&format!("\n{}\n{}\n", one_line(line), cut(answer, ANSWER)));
+        steps.push_str(&format!("\n{}\n{}\n", one_line(line), truncate_middle(answer, MAX_STEP_RESULT_CHARS)));
     }
     if !steps.is_empty() {
-        text.push_str(&format!("\n\n--- What was done on the way{}", cut(&steps, DONE)));
+        text.push_str(&format!("\n\n--- What was done on the way{}", truncate_middle(&steps, MAX_STEPS_CHARS)));
     }
-    text.push_str(&format!("\n\n--- The result\n{}\n---", cut(result.trim(), RESULT)));
+    text.push_str(&format!("\n\n--- The result\n{}\n---", truncate_middle(result.trim(), MAX_RESULT_CHARS)));
     text
 }

@@ -1,159 +1,161 @@
-//! How far a delegation is: events in, what is to be done out. It knows no model, no store and no clock; whoever drives
-//! it carries out each [`Effect`] and tells it what happened.
+//! Delegation as a pure state machine: events in, effects out. It uses no model, store or clock. A driver performs each
+//! [`DelegationEffect`] and reports each [`DelegationEvent`].
 //!
-//! The events are what is kept of a delegation, and they hold ids alone: the words are nodes. After a crash they are told
-//! to a new machine in their order, which is then as far as the old one was; [`Event::Resumed`] has it begin anew what
-//! was going on, and what was verified stays so.
+//! The store keeps only the events. They hold ids; the texts are nodes. After a crash a new state machine replays the
+//! events in order. [`DelegationEvent::Resumed`] then restarts unfinished subtasks; verified ones stay verified.
 
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
 use crate::id::{NodeId, SessionId};
 
-/// How much is done at once, and how often something is tried.
+/// Limits of concurrency and attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelegationLimits {
-    /// Subtasks that are worked on, or verified, at once; at least 1.
+    /// Maximum number of subtasks in work or verification at once; at least 1.
     pub parallel: usize,
-    /// How often a subtask is tried by the usual model; at least 1.
+    /// Attempts of a subtask by the worker's model; at least 1.
     pub attempts: u32,
-    /// Whether there is a stronger model that tries after that.
+    /// True if a fallback model makes one more attempt.
     pub stronger: bool,
 }
 
-/// What happened.
+/// Event of a delegation, stored as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum DelegationEvent {
-    /// Somebody delegated.
+    /// The delegation was created.
     Begun {
-        /// The session that plans and verifies; those that work are delegated by it.
+        /// Session that plans and verifies. The workers' sessions are its sub-sessions.
         session: SessionId,
     },
-    /// There is a plan that holds.
+    /// A valid plan exists.
     Planned {
-        /// The node that has it.
+        /// Node with the plan.
         node: NodeId,
     },
-    /// The person agreed to it.
+    /// The user approved the plan.
     Approved,
-    /// The person did not.
+    /// The user refused the plan.
     Refused,
-    /// A subtask is being worked on.
+    /// A worker started an attempt at a subtask.
     Started {
-        /// Which, by its place in the plan.
+        /// Index of the subtask in the plan.
         task: usize,
-        /// The session that works.
+        /// Session of the worker.
         session: SessionId,
-        /// What it is asked.
+        /// Node with the worker's instructions.
         brief: NodeId,
-        /// Whether by the stronger model.
+        /// True if the fallback model works on it.
         stronger: bool,
     },
-    /// The work is done, as whoever did it says.
+    /// The worker reported a result.
     Finished {
-        /// Which.
+        /// Index of the subtask in the plan.
         task: usize,
-        /// The node with its result.
+        /// Node with the result.
         node: NodeId,
     },
-    /// The work could not be done.
-    Broke {
-        /// Which.
+    /// The attempt failed.
+    #[serde(rename = "broke")]
+    WorkFailed {
+        /// Index of the subtask in the plan.
         task: usize,
-        /// Why.
+        /// Error message.
         why: String,
     },
-    /// Somebody else looked at the result.
+    /// A check or a judge verified the result.
     Verified {
-        /// Which.
+        /// Index of the subtask in the plan.
         task: usize,
-        /// The node with what they say.
+        /// Node with the verdict.
         node: NodeId,
-        /// Whether it is what was wanted.
+        /// True if the result meets the criteria.
         passed: bool,
     },
-    /// Nobody could look at it.
-    Unverified {
-        /// Which.
+    /// The verification failed to run.
+    #[serde(rename = "unverified")]
+    VerifyFailed {
+        /// Index of the subtask in the plan.
         task: usize,
-        /// Why.
+        /// Error message.
         why: String,
     },
-    /// It goes on after it was left: what is not verified is tried anew.
+    /// A process resumed the delegation; subtasks that are not verified are tried again.
     Resumed,
-    /// Somebody stopped it.
+    /// The delegation was stopped.
     Stopped,
-    /// Nothing is left to be done.
+    /// No subtask is left to run.
     Ended,
 }
 
-/// What is to be done.
+/// Effect that the driver must perform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DelegationEffect {
-    /// Work on a subtask. Answered by [`Event::Started`], and then by [`Event::Finished`] or [`Event::Broke`].
+    /// Start an attempt. Answered by [`DelegationEvent::Started`], then by [`DelegationEvent::Finished`] or
+    /// [`DelegationEvent::WorkFailed`].
     Work {
-        /// Which.
+        /// Index of the subtask in the plan.
         task: usize,
-        /// Whether by the stronger model.
+        /// True if the fallback model makes the attempt.
         stronger: bool,
     },
-    /// Look at a result. Answered by [`Event::Verified`] or [`Event::Unverified`].
+    /// Verify a result. Answered by [`DelegationEvent::Verified`] or [`DelegationEvent::VerifyFailed`].
     Verify {
-        /// Which.
+        /// Index of the subtask in the plan.
         task: usize,
-        /// The node with the result.
+        /// Node with the result.
         node: NodeId,
     },
-    /// Say that a subtask will not be done.
+    /// Report that a subtask is skipped.
     Skip {
-        /// Which.
+        /// Index of the subtask in the plan.
         task: usize,
-        /// The one that it needs.
+        /// Index of the failed or skipped subtask that it depends on.
         because: usize,
     },
-    /// Nothing is left to be done. Answered by [`Event::Ended`].
+    /// No subtask is left to run. Answered by [`DelegationEvent::Ended`].
     End,
 }
 
-/// How far a subtask is.
+/// Progress of a subtask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskStatus {
-    /// It waits for others, or for its turn.
+    /// Waits for its dependencies or for a free worker.
     Waiting,
-    /// It is being worked on.
+    /// A worker runs.
     Working,
-    /// Its result is being looked at.
+    /// The result is being verified.
     Verifying(NodeId),
-    /// It is done, and somebody else has seen that it is.
+    /// The result passed verification.
     Verified(NodeId),
-    /// It could not be done; why.
+    /// All attempts failed; holds the error if no verdict does.
     Failed(Option<String>),
-    /// It needs one that was not done.
+    /// A dependency failed or was skipped; holds its index.
     Skipped(usize),
 }
 
-/// A subtask's state.
+/// State of a subtask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubtaskState {
-    /// How far it is.
+    /// Progress of the subtask.
     pub standing: TaskStatus,
-    /// How often it was tried in vain since it was begun or taken up again.
+    /// Consecutive failures since the subtask was started or resumed.
     pub failures: u32,
-    /// How often it was begun.
-    pub begun: u32,
-    /// The session that works on it.
+    /// Number of started attempts.
+    pub attempts: u32,
+    /// Session of the worker.
     pub session: Option<SessionId>,
-    /// Where its branch begins.
+    /// First node of the subtask's branch.
     pub brief: Option<NodeId>,
-    /// Its last result.
+    /// Last result.
     pub result: Option<NodeId>,
-    /// What was said of that, if somebody looked.
+    /// Verdict on the last result, if verified.
     pub verdict: Option<NodeId>,
-    /// Why it was not done the last time, where no verdict says it.
-    pub trouble: Option<String>,
-    /// Whether the stronger model had it last.
-    pub stronger: bool,
+    /// Error of the last attempt, if there is no verdict.
+    pub last_error: Option<String>,
+    /// True if the fallback model made the last attempt.
+    pub use_fallback: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +166,7 @@ enum DelegationPhase {
     Ended,
 }
 
-/// A delegation whose plan is there.
+/// State of a delegation that has a plan.
 #[derive(Debug, Clone)]
 pub struct DelegationState {
     plan: Plan,
@@ -174,55 +176,55 @@ pub struct DelegationState {
 }
 
 impl DelegationState {
-    /// A delegation with a plan that nobody agreed to yet.
+    /// Creates the state of a plan that is not approved yet.
     #[must_use]
     pub fn new(plan: Plan, limits: DelegationLimits) -> Self {
         let task = SubtaskState {
             standing: TaskStatus::Waiting,
             failures: 0,
-            begun: 0,
+            attempts: 0,
             session: None,
             brief: None,
             result: None,
             verdict: None,
-            trouble: None,
-            stronger: false,
+            last_error: None,
+            use_fallback: false,
         };
         let tasks = vec![task; plan.subtasks().len()];
         Self { plan, limits, tasks, phase: DelegationPhase::Proposed }
     }
 
-    /// Its plan.
+    /// Returns the plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Its subtasks' states, by their place in the plan.
+    /// Returns the states of the subtasks, in plan order.
     #[must_use]
     pub fn tasks(&self) -> &[SubtaskState] {
         &self.tasks
     }
 
-    /// Whether somebody agreed to it.
+    /// Returns true if the plan was approved.
     #[must_use]
     pub fn is_approved(&self) -> bool {
         self.phase != DelegationPhase::Proposed
     }
 
-    /// Whether it was stopped.
+    /// Returns true if the delegation was stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.phase == DelegationPhase::Stopped
     }
 
-    /// Whether nothing is left to be done, now or later: every subtask is verified.
+    /// Returns true if every subtask is verified.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.tasks.iter().all(|task| matches!(task.standing, TaskStatus::Verified(_)))
     }
 
-    /// Takes in what happened; returns what is to be done. What does not fit the state changes nothing.
+    /// Applies an event and returns the effects. An event that does not fit the state has no effect.
     pub fn step(&mut self, event: &DelegationEvent) -> Vec<DelegationEffect> {
         let mut effects = Vec::new();
         match event {
@@ -235,19 +237,19 @@ impl DelegationState {
             DelegationEvent::Started { task, session, brief, stronger } => {
                 if let Some(task) = self.tasks.get_mut(*task) {
                     task.standing = TaskStatus::Working;
-                    (task.session, task.stronger) = (Some(*session), *stronger);
+                    (task.session, task.use_fallback) = (Some(*session), *stronger);
                     task.brief.get_or_insert(*brief);
-                    task.begun += 1;
+                    task.attempts += 1;
                 }
             }
             DelegationEvent::Finished { task, node } => {
                 if let Some(state) = self.tasks.get_mut(*task) {
                     state.standing = TaskStatus::Verifying(*node);
-                    (state.result, state.verdict, state.trouble) = (Some(*node), None, None);
+                    (state.result, state.verdict, state.last_error) = (Some(*node), None, None);
                     effects.push(DelegationEffect::Verify { task: *task, node: *node });
                 }
             }
-            DelegationEvent::Broke { task, why } => self.failed(*task, None, Some(why)),
+            DelegationEvent::WorkFailed { task, why } => self.failed(*task, None, Some(why)),
             DelegationEvent::Verified { task, node, passed: false } => self.failed(*task, Some(*node), None),
             DelegationEvent::Verified { task, node, passed: true } => {
                 if let Some(state) = self.tasks.get_mut(*task)
@@ -257,35 +259,35 @@ impl DelegationState {
                     state.verdict = Some(*node);
                 }
             }
-            DelegationEvent::Unverified { task, why } => {
+            DelegationEvent::VerifyFailed { task, why } => {
                 if let Some(state) = self.tasks.get_mut(*task) {
                     state.standing = TaskStatus::Failed(Some(why.clone()));
                 }
             }
         }
         if self.phase == DelegationPhase::Running {
-            effects.extend(self.due());
+            effects.extend(self.ready_effects());
         }
         effects
     }
 
-    /// A try was in vain: another one, if there may be one.
+    /// Records a failed attempt. The subtask waits for another attempt unless the limit is reached.
     fn failed(&mut self, task: usize, verdict: Option<NodeId>, why: Option<&String>) {
         let most = self.limits.attempts + u32::from(self.limits.stronger);
         let Some(state) = self.tasks.get_mut(task) else { return };
-        (state.verdict, state.trouble) = (verdict, why.cloned());
+        (state.verdict, state.last_error) = (verdict, why.cloned());
         state.failures += 1;
         state.standing = if state.failures < most { TaskStatus::Waiting } else { TaskStatus::Failed(why.cloned()) };
     }
 
-    /// What was going on begins anew; a result that nobody looked at is looked at.
+    /// Restarts unfinished subtasks. Results without a verdict are verified again.
     fn resume(&mut self) -> Vec<DelegationEffect> {
         if self.phase != DelegationPhase::Proposed {
             self.phase = DelegationPhase::Running;
         }
         let mut effects = Vec::new();
         for (at, task) in self.tasks.iter_mut().enumerate() {
-            let unseen = task.verdict.is_none() && task.trouble.is_none();
+            let unseen = task.verdict.is_none() && task.last_error.is_none();
             match (&task.standing, task.result) {
                 (TaskStatus::Verified(_), _) => {}
                 (TaskStatus::Verifying(_) | TaskStatus::Failed(_), Some(node)) if unseen => {
@@ -299,8 +301,8 @@ impl DelegationState {
         effects
     }
 
-    /// What can be begun now.
-    fn due(&mut self) -> Vec<DelegationEffect> {
+    /// Returns the effects of all subtasks that can start now.
+    fn ready_effects(&mut self) -> Vec<DelegationEffect> {
         let mut effects = Vec::new();
         let busy = |task: &&SubtaskState| matches!(task.standing, TaskStatus::Working | TaskStatus::Verifying(_));
         let mut active = self.tasks.iter().filter(busy).count();

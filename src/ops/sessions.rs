@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::{Actor, Loom, NodeDraft, OpsError, Result};
 use crate::{
-    id::{NodeId, SessionId, TreeId},
+    id::{AgentId, NodeId, SessionId, TreeId},
     store::{Mutation, Receipt, SessionFilter, WordFilter},
     types::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem},
 };
@@ -56,6 +56,23 @@ impl Loom {
         Ok(self.sessions(&filter)?.pop())
     }
 
+    /// Returns the newest session of an agent in a workspace that can be continued. `tree` restricts it to one tree.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn find_session(&self, workspace: &str, agent: AgentId, tree: Option<TreeId>) -> Result<Option<Session>> {
+        let filter = SessionFilter {
+            workspace: Some(workspace.to_owned()),
+            agent: Some(agent),
+            tree,
+            active: true,
+            unexpired: Some(self.now()),
+            limit: 1,
+            ..SessionFilter::default()
+        };
+        Ok(self.sessions(&filter)?.pop())
+    }
+
     /// Returns at most `limit` turns of a session in order, after the first `offset`.
     ///
     /// # Errors
@@ -66,6 +83,18 @@ impl Loom {
 }
 
 impl Actor {
+    /// Returns this agent's newest session in a workspace and tree, or starts one at `position`. The position of an
+    /// existing session does not change.
+    ///
+    /// # Errors
+    /// If the node is not in the tree, or the store fails.
+    pub fn ensure_session(&self, workspace: &str, tree: TreeId, position: NodeId) -> Result<SessionId> {
+        match self.loom().find_session(workspace, self.agent(), Some(tree))? {
+            Some(session) => Ok(session.id),
+            None => self.start_session(workspace, tree, Some(position)),
+        }
+    }
+
     /// Starts a session of this agent at a node.
     ///
     /// # Errors

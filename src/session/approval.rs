@@ -1,36 +1,37 @@
-//! A person's consent to what an agent is about to do.
+//! Approval of an agent's action by the user.
 
-use super::request::Promise;
+use futures_util::future::BoxFuture;
+
 use crate::tools::{ErrorCode, ToolError};
 
-/// What an agent is about to do.
+/// Action that an agent asks to perform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRequest {
-    /// The tool that it asks for.
+    /// Name of the requested tool.
     pub tool: String,
-    /// What a person may allow for good, for this tool alone: a file or a command; empty if every call is asked about.
+    /// File or command that the user can approve permanently for this tool. Empty if every call needs approval.
     pub subject: String,
-    /// What it would do, on one line. Content: a face shows it sanitised.
-    pub what: String,
-    /// All of it: the command, the change of a file, the plan. Content as well; may be empty.
-    pub detail: String,
+    /// Summary of the action in one line. It contains model output, so a front end must sanitize it.
+    pub summary: String,
+    /// Complete action: the command, the diff or the plan. It contains model output and may be empty.
+    pub details: String,
 }
 
-/// What a person says to it.
+/// Answer of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// It may be done.
+    /// The action is approved.
     Yes,
-    /// It may not; why, if they say so. The agent is told.
+    /// The action is refused, with an optional reason for the agent.
     No(Option<String>),
 }
 
 impl Decision {
-    /// What the agent is told of a refusal.
+    /// Converts a refusal into a tool error for the agent.
     ///
     /// # Errors
-    /// If it is one: `CANCELLED`, with the reason.
-    pub fn granted(self) -> Result<(), ToolError> {
+    /// `CANCELLED` with the reason, if the action is refused.
+    pub fn into_result(self) -> Result<(), ToolError> {
         match self {
             Self::Yes => Ok(()),
             Self::No(None) => Err(ToolError::new(ErrorCode::Cancelled, "it was refused")),
@@ -39,15 +40,15 @@ impl Decision {
     }
 }
 
-/// Who is asked. Several may be asked at once, by agents that work beside each other.
+/// Asks the user for approval. Agents that run concurrently may call it at the same time.
 pub trait Approval: Send + Sync {
-    /// Asks. The future is dropped if the answer is of no use any more.
-    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision>;
+    /// Waits for the decision. The future is dropped if the decision is no longer needed.
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> BoxFuture<'a, Decision>;
 }
 
-/// One answer to everything.
+/// Fixed decision for every request.
 impl Approval for Decision {
-    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         Box::pin(async { self.clone() })
     }
 }

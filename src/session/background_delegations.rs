@@ -1,12 +1,12 @@
-//! Delegated work that nobody waits for. Its report becomes a node where it was delegated, when it is there.
+//! Delegations in the background. The report is saved as a child of the node that delegated.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
+use super::{DelegationReport, Orchestrator, RunContext};
 use crate::{
-    delegate::{DelegationReport, Orchestrator, RunContext},
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
     store::Mutation,
@@ -14,7 +14,7 @@ use crate::{
     types::{AuthorType, EdgeKind, Op, Parent, ToolCallFields},
 };
 
-/// Work that goes on beside the conversation, as long as the program does. What is cut off can be carried on.
+/// Running background delegations. They end with the program and can be resumed later.
 #[derive(Default)]
 pub struct Background {
     running: Mutex<Vec<JoinHandle<()>>>,
@@ -22,7 +22,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// How much of it is going on.
+    /// Returns the number of running delegations.
     #[must_use]
     pub fn running(&self) -> usize {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -30,17 +30,17 @@ impl Background {
         running.len()
     }
 
-    /// Waits until nothing of it is going on.
+    /// Waits until no delegation is running.
     pub async fn idle(&self) {
         loop {
             let next = self.running.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let Some(next) = next else { return };
-            // One that broke off has said so.
+            // A panicked task has reported itself.
             let _ = next.await;
         }
     }
 
-    /// Stops all of it; what was done stays.
+    /// Cancels all delegations; results so far are saved.
     pub fn stop(&self) {
         self.stop.cancel();
     }
@@ -49,29 +49,29 @@ impl Background {
         self.stop.child_token()
     }
 
-    pub(super) fn run(&self, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, work: RunContext) {
-        let running = runtime.spawn(async move {
-            let done = orchestrator.carry_on(work.clone()).await;
-            if let Err(error) = keep_report(&work.actor, work.delegation, &done).await {
-                tracing::warn!(%error, "the report of delegated work is not kept");
+    pub(super) fn run(&self, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, run: RunContext) {
+        let task = runtime.spawn(async move {
+            let result = orchestrator.run(run.clone()).await;
+            if let Err(error) = save_report(&run.actor, run.delegation, &result).await {
+                tracing::warn!(%error, "the report of a delegation could not be saved");
             }
         });
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).push(running);
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).push(task);
     }
 }
 
-/// Keeps a report as the answer of the tool, beside the node that delegated: so it is found by `→ recall tool:delegate`. An
-/// agent's own call is answered anyway; this is for work that nobody waited for, that a person began, or that was taken up.
+/// Saves a report as a result of tool `delegate` below the node that delegated. `→ recall tool:delegate` then finds it.
+/// Agents that wait get the report as a command result; this is for background, user-started and resumed delegations.
 ///
 /// # Errors
 /// If the store fails.
-pub async fn keep_report(
+pub async fn save_report(
     actor: &Actor,
     delegation: NodeId,
-    done: &Result<DelegationReport, ToolError>,
+    result: &Result<DelegationReport, ToolError>,
 ) -> Result<(), OpsError> {
     let head = actor.loom().node(delegation)?;
-    let text = match done {
+    let text = match result {
         Ok(report) => report.to_string(),
         Err(failure) => format!("✗ {failure}"),
     };

@@ -1,4 +1,4 @@
-//! A server's embeddings for recall, which is synchronous.
+//! Adapter from a server's asynchronous embeddings to the synchronous [`Embedder`] of recall.
 
 use tokio::runtime::Handle;
 
@@ -7,12 +7,12 @@ use crate::{
     recall::{EmbedError, Embedder},
 };
 
-/// A server's model as recall wants it. It blocks while it waits, so it is used where that does no harm.
+/// Embedding client for recall. It blocks its thread during a request, so it must not run on an async worker thread.
 #[derive(Debug, Clone)]
 pub struct Embedding {
-    /// Where requests run.
+    /// Runtime that executes the requests.
     pub runtime: Handle,
-    /// The server's model.
+    /// Client of the embedding model.
     pub client: Embeddings,
 }
 

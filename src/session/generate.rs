@@ -1,53 +1,48 @@
-//! Generating: drives turns ([`crate::agent`]), one for each continuation, streaming side by side.
+//! Driver of generations: runs one turn ([`crate::agent`]) for each continuation; their streams run concurrently.
 //!
-//! Each reply is saved when it and all replies requested before it have ended, so siblings are stored in the order of
-//! the request. One that is cut off or cancelled is saved as far as it came,
-//! marked as interrupted; one that fails before a word came leaves nothing. How many run at once is up to the model:
-//! some servers break one stream off when the next request comes.
+//! Each reply is saved as soon as it ends. An interrupted or cancelled reply is saved with the text so far and marked
+//! as interrupted. A reply that fails before its first text leaves no node. The model limits its concurrent requests,
+//! because some servers abort a stream when the next request arrives.
 
-mod save_in_order;
+mod lease;
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc};
 
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    DelegationUpdate,
     host::CommandBatch,
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, prompt},
     request::{GenerateError, GenerateRequest, Progress},
-    save_reply::{note_open, speaks_by},
-    stream::{ModelRequestTask, ReportSender, mind},
+    save_reply::{SaveOptions, append_open_todos_note, record_session_model, save},
+    stream::{ModelRequestTask, ReportSender, forward_cancellation},
 };
 use crate::{
-    agent::{RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
+    agent::{ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
+    arrow::run::CommandReply,
     context::CommandRound,
-    delegate::DelegationUpdate,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
-    provider::{Model, ProviderError, Request, ToolDefinition},
-    tools::{self, CommandReply},
+    provider::{FinishReason, Model, ProviderError, Request, ToolDefinition},
+    tools,
     types::{Node, Todo, TodoScope},
 };
 
-/// For how long a position is taken; whoever crashes blocks it no longer than that.
-const LEASE: Duration = Duration::from_secs(60);
-/// How often that is renewed while a model writes.
-const RENEWAL: Duration = Duration::from_secs(20);
-
-/// What a task reports of a seat.
+/// Report of a task about one slot.
 pub(super) enum TaskReport {
-    /// What happened, for the turn.
+    /// Input for the turn's state machine.
     Input(TurnInput),
-    /// A command was run.
-    Ran { line: String, reply: CommandReply },
-    /// Something happened in work that a command delegated.
-    Told(DelegationUpdate),
-    /// A batch was, in this session at its end; its answers are kept.
-    Answered { exchange: CommandRound, session: SessionId },
-    /// It could not be.
-    Broken(OpsError),
+    /// A command of the current batch has run.
+    CommandRan { line: String, reply: CommandReply },
+    /// A delegation that a command started has made progress.
+    Delegation(DelegationUpdate),
+    /// The batch has run and its results are saved. `session` is the session in which the batch ended.
+    BatchDone { round: CommandRound, session: SessionId },
+    /// The results of the batch could not be saved.
+    BatchFailed(OpsError),
 }
 
 impl From<TurnInput> for TaskReport {
@@ -56,75 +51,71 @@ impl From<TurnInput> for TaskReport {
     }
 }
 
-/// One continuation while it comes.
+/// State of one continuation.
 struct Slot {
     turn: Turn,
     model: Arc<dyn Model>,
-    /// The model's requests at once.
-    lanes: Arc<Semaphore>,
-    meant: PartialReplyHeader,
+    /// Limits the concurrent requests to the model; shared by the slots of one model.
+    request_permits: Arc<Semaphore>,
+    partial_header: PartialReplyHeader,
     file: Option<PartialReplyFile>,
-    /// Tokens of its prompt, by the estimate.
+    /// Estimated tokens of the current prompt.
     estimated: u32,
-    /// Stops its stream.
+    /// Cancels the current stream.
     stop: CancellationToken,
-    /// The finished reply that waits until earlier continuations are saved.
-    unsaved: Option<RoundOutput>,
-    /// What was saved of the reply that broke off.
-    cut: Option<Box<Node>>,
-    /// Why what the turn needed could not be done.
+    /// Node with the interrupted reply.
+    interrupted_node: Option<Box<Node>>,
+    /// Error of an effect that could not be performed.
     error: Option<GenerateError>,
 }
 
-/// Carries a plan out; `on` hears of everything as it happens. Returns the nodes that were saved, in the order in which
-/// they were requested; siblings are stored in that order too. A reply that ends early waits for those before it, and is
-/// in its partial reply file until then. With one continuation the session's position moves to it; with several it stays.
+/// Runs a generation request and passes each event to `on_progress`. Returns the saved nodes in the order of their
+/// completion. With one continuation the session's position moves to it; with several it stays.
 ///
-/// With [`Plan::commands`] it is a whole turn: each round's words are a node where the agent stands, and what it was
-/// answered hangs beside that as nodes of kind `tool`.
+/// With [`GenerateRequest::commands`] the request is a whole agent turn. Each round's text becomes a node at the
+/// agent's position. The command results become its children of kind `tool`.
 ///
 /// # Errors
-/// If the path cannot be read, or, where nothing at all was saved, the first failure.
+/// If the path cannot be read, or if no reply was saved: the first failure.
 pub async fn generate(
     actor: &Actor,
-    plan: GenerateRequest,
-    on: impl FnMut(Progress),
+    request: GenerateRequest,
+    on_progress: impl FnMut(Progress),
 ) -> Result<Vec<Node>, GenerateError> {
-    let itself = actor.agent() == plan.author.id() && actor.session().is_some();
-    if plan.commands.is_some() && !(itself && plan.models.len() * plan.n == 1) {
-        return Err(GenerateError::NotItself);
+    let is_own_session = actor.agent() == request.author.id() && actor.session().is_some();
+    if request.commands.is_some() && !(is_own_session && request.models.len() * request.n == 1) {
+        return Err(GenerateError::NotOwnSession);
     }
-    let (tell, mut inbox) = mpsc::channel(64);
+    let (reports, mut reports_rx) = mpsc::channel(64);
     let mut driver = GenerationDriver {
         actor: actor.clone(),
-        seats: Vec::new(),
+        slots: Vec::new(),
         scope: None,
-        exchanges: Vec::new(),
+        rounds: Vec::new(),
         saved: Vec::new(),
         first_error: None,
         leased: None,
-        tell,
-        plan,
-        on,
+        reports,
+        request,
+        on_progress,
     };
-    driver.sit().await?;
-    let cancel = driver.plan.cancel.clone();
+    driver.start_slots().await?;
+    let cancel = driver.request.cancel.clone();
     let mut cancelled = false;
-    let mut renewal = tokio::time::interval(RENEWAL);
+    let mut renewal = tokio::time::interval(lease::LEASE_RENEWAL_INTERVAL);
     renewal.reset();
-    while driver.seats.iter().any(|seat| !seat.turn.is_over()) {
+    while driver.slots.iter().any(|slot| !slot.turn.is_over()) {
         tokio::select! {
-            // The driver holds a sender itself.
-            Some((index, report)) = inbox.recv() => driver.hear(index, report).await,
+            // `recv` never returns `None`: the driver owns a sender.
+            Some((index, report)) = reports_rx.recv() => driver.on_report(index, report).await,
             _ = renewal.tick() => driver.renew().await,
             () = cancel.cancelled(), if !cancelled => {
                 cancelled = true;
-                for index in 0..driver.seats.len() {
-                    driver.happened(index, TurnInput::Cancelled).await;
+                for index in 0..driver.slots.len() {
+                    driver.step(index, TurnInput::Cancelled).await;
                 }
             }
         }
-        driver.save_finished().await;
     }
     driver.release().await;
     match (driver.saved.is_empty(), driver.first_error) {
@@ -136,148 +127,125 @@ pub async fn generate(
 
 struct GenerationDriver<F> {
     actor: Actor,
-    plan: GenerateRequest,
-    on: F,
-    seats: Vec<Slot>,
-    /// Whose plan this turn's commands work on.
+    request: GenerateRequest,
+    on_progress: F,
+    slots: Vec<Slot>,
+    /// Owner of the todos that this turn's commands edit.
     scope: Option<TodoScope>,
-    /// What this turn's commands were answered.
-    exchanges: Vec<CommandRound>,
+    /// Finished command rounds of this turn.
+    rounds: Vec<CommandRound>,
     saved: Vec<Node>,
     first_error: Option<GenerateError>,
-    /// The position that is taken while models write there.
+    /// Position under lease while models stream there.
     leased: Option<NodeId>,
-    tell: ReportSender,
+    reports: ReportSender,
 }
 
 impl<F: FnMut(Progress)> GenerationDriver<F> {
-    /// Takes a seat for each continuation, and asks the models.
-    async fn sit(&mut self) -> Result<(), GenerateError> {
-        if let (Some(_), Some(session)) = (&self.plan.commands, self.actor.session()) {
+    /// Creates a slot for each continuation and sends the first requests.
+    async fn start_slots(&mut self) -> Result<(), GenerateError> {
+        if let (Some(_), Some(session)) = (&self.request.commands, self.actor.session()) {
             let turn = self.actor.loom().session(session)?.turns + 1;
             self.scope = Some(TodoScope { session, turn });
         }
-        for model in &self.plan.models {
-            let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
-            for _ in 0..self.plan.n {
-                // Every turn begins by asking, and that is done for all at once below.
-                let (turn, _) = Turn::begin(self.plan.rules());
-                self.seats.push(Slot {
+        for model in &self.request.models {
+            let request_permits = Arc::new(Semaphore::new(model.parallel().max(1)));
+            for _ in 0..self.request.n {
+                // The first effect of every turn is a request; the requests of all slots are sent together below.
+                let (turn, _) = Turn::begin(self.request.turn_config());
+                self.slots.push(Slot {
                     turn,
                     model: Arc::clone(model),
-                    lanes: Arc::clone(&lanes),
-                    meant: self.meant(self.plan.from, model.reference()),
+                    request_permits: Arc::clone(&request_permits),
+                    partial_header: self.partial_header(self.request.from, model.reference()),
                     file: None,
                     estimated: 0,
                     stop: CancellationToken::new(),
-                    unsaved: None,
-                    cut: None,
+                    interrupted_node: None,
                     error: None,
                 });
             }
         }
-        if self.seats.is_empty() {
-            return Err(GenerateError::Nothing);
+        if self.slots.is_empty() {
+            return Err(GenerateError::NoContinuations);
         }
-        speaks_by(&self.actor, &self.plan.models).await?;
-        mind(&self.plan.stops, self.seats.len(), &self.tell);
-        self.ask(0..self.seats.len(), 1).await
+        record_session_model(&self.actor, &self.request.models).await?;
+        forward_cancellation(&self.request.cancel_each, self.slots.len(), &self.reports);
+        self.request_models(0..self.slots.len(), 1).await
     }
 
-    /// Takes a position for the author.
-    async fn lease(&mut self, node: NodeId) -> Result<(), GenerateError> {
-        self.actor.lease(node, self.plan.author.id(), LEASE).await.map_err(OpsError::from)?;
-        self.leased = Some(node);
-        Ok(())
-    }
-
-    /// Holds the position for longer. If that fails, others may take it; what is written is saved all the same.
-    async fn renew(&mut self) {
-        let Some(node) = self.leased else { return };
-        if let Err(error) = self.actor.lease(node, self.plan.author.id(), LEASE).await {
-            tracing::warn!(%error, "the position is not held for longer");
-        }
-    }
-
-    /// Lets go of the position. If that fails, it is free when its time runs out.
-    async fn release(&mut self) {
-        let Some(node) = self.leased.take() else { return };
-        if let Err(error) = self.actor.release(node, self.plan.author.id()).await {
-            tracing::warn!(%error, "the position is held until its time runs out");
-        }
-    }
-
-    fn meant(&self, parent: NodeId, reference: &str) -> PartialReplyHeader {
+    fn partial_header(&self, parent: NodeId, reference: &str) -> PartialReplyHeader {
         let node = self.actor.loom().node_id();
         PartialReplyHeader {
             node,
             parent,
-            author: self.plan.author.id(),
+            author: self.request.author.id(),
             reference: reference.to_owned(),
             session: self.actor.session(),
-            stay: self.plan.stay || self.plan.models.len() * self.plan.n > 1,
+            keep_position: self.request.keep_position || self.request.models.len() * self.request.n > 1,
         }
     }
 
-    /// Takes in what a task reports.
-    async fn hear(&mut self, index: usize, report: TaskReport) {
+    /// Processes the report of a task.
+    async fn on_report(&mut self, index: usize, report: TaskReport) {
         match report {
             TaskReport::Input(input) => {
                 if let TurnInput::Text(text) = &input {
-                    self.keep(index, text);
+                    self.append_partial(index, text);
                 }
-                self.happened(index, input).await;
+                self.step(index, input).await;
             }
-            TaskReport::Told(told) => (self.on)(Progress::Delegated { index, told }),
-            TaskReport::Ran { line, reply } => (self.on)(Progress::Ran { index, line, reply }),
-            TaskReport::Answered { exchange, session } => {
-                self.exchanges.push(exchange);
+            TaskReport::Delegation(reported) => (self.on_progress)(Progress::Delegated { index, update: reported }),
+            TaskReport::CommandRan { line, reply } => (self.on_progress)(Progress::Ran { index, line, reply }),
+            TaskReport::BatchDone { round, session } => {
+                self.rounds.push(round);
                 self.actor = self.actor.clone().in_session(session);
-                let open = !self.open().is_empty();
-                self.happened(index, TurnInput::Answered { open }).await;
+                let open = !self.open_todos().is_empty();
+                self.step(index, TurnInput::CommandsDone { open }).await;
             }
-            TaskReport::Broken(error) => self.failed(index, error.into()).await,
+            TaskReport::BatchFailed(error) => self.fail(index, error.into()).await,
         }
     }
 
-    /// The open items of the turn's plan. Where they cannot be read, the turn goes on as if there were none.
-    fn open(&self) -> Vec<Todo> {
+    /// Returns the open todos of the turn. A read error is logged and yields none.
+    fn open_todos(&self) -> Vec<Todo> {
         let Some(scope) = self.scope else { return Vec::new() };
         let read = self.actor.loom().todos(scope);
-        let mut todos = read.inspect_err(|error| tracing::warn!(%error, "the plan is not read")).unwrap_or_default();
+        let mut todos =
+            read.inspect_err(|error| tracing::warn!(%error, "the open todos could not be read")).unwrap_or_default();
         todos.retain(|todo| todo.status.is_open());
         todos
     }
 
-    /// Keeps words where a kill leaves them.
-    fn keep(&mut self, index: usize, text: &str) {
-        let Some(folder) = self.plan.drafts.as_deref() else { return };
-        let seat = &mut self.seats[index];
-        if seat.file.is_none() {
-            seat.file = PartialReplyFile::create(folder, &seat.meant)
-                .inspect_err(|error| tracing::warn!(%error, "words are not kept while they stream"))
+    /// Appends text to the slot's partial-reply file.
+    fn append_partial(&mut self, index: usize, text: &str) {
+        let Some(folder) = self.request.partials_dir.as_deref() else { return };
+        let slot = &mut self.slots[index];
+        if slot.file.is_none() {
+            slot.file = PartialReplyFile::create(folder, &slot.partial_header)
+                .inspect_err(|error| tracing::warn!(%error, "the partial reply is not saved"))
                 .ok();
         }
-        if let Some(file) = &mut seat.file {
+        if let Some(file) = &mut slot.file {
             file.push(text);
         }
     }
 
-    async fn failed(&mut self, index: usize, error: GenerateError) {
-        self.seats[index].error = Some(error);
-        self.happened(index, TurnInput::Failed).await;
+    async fn fail(&mut self, index: usize, error: GenerateError) {
+        self.slots[index].error = Some(error);
+        self.step(index, TurnInput::EffectFailed).await;
     }
 
-    /// Tells a turn what happened, and does what it says, which may have it told more.
-    async fn happened(&mut self, index: usize, input: TurnInput) {
+    /// Feeds an input to the turn and performs the effects, including those of the inputs they produce.
+    async fn step(&mut self, index: usize, input: TurnInput) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
-            for effect in self.seats[index].turn.step(input) {
+            for effect in self.slots[index].turn.step(input) {
                 match self.perform(index, effect).await {
                     Ok(more) => inputs.extend(more),
                     Err(error) => {
-                        self.seats[index].error = Some(error);
-                        inputs.push(TurnInput::Failed);
+                        self.slots[index].error = Some(error);
+                        inputs.push(TurnInput::EffectFailed);
                     }
                 }
             }
@@ -286,140 +254,164 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
 
     async fn perform(&mut self, index: usize, effect: TurnEffect) -> Result<Option<TurnInput>, GenerateError> {
         match effect {
-            TurnEffect::Ask { round } => {
-                (self.on)(Progress::Round { index, round });
-                self.ask(index..index + 1, round).await?;
+            TurnEffect::RequestModel { round } => {
+                (self.on_progress)(Progress::Round { index, round });
+                self.request_models(index..index + 1, round).await?;
             }
-            TurnEffect::Stop => self.seats[index].stop.cancel(),
-            TurnEffect::Show(text) => (self.on)(Progress::Text { index, text }),
-            TurnEffect::Save(said) => {
-                if self.seats[..index].iter().any(|seat| !seat.turn.is_over()) {
-                    self.seats[index].unsaved = Some(said);
-                    return Ok(None);
+            TurnEffect::StopStream => self.slots[index].stop.cancel(),
+            TurnEffect::Emit(text) => (self.on_progress)(Progress::Text { index, text }),
+            TurnEffect::Save(output) => {
+                let (interrupted, usage) = (output.interrupted, output.finish.as_ref().and_then(|finish| finish.usage));
+                let reason = output.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
+                // With several continuations the other streams still need the lease.
+                let free = self.leased.take_if(|_| self.slots.len() == 1);
+                let options = SaveOptions {
+                    release: free,
+                    estimated: self.slots[index].estimated,
+                    header: &self.slots[index].partial_header,
+                    prices: &self.request.prices,
+                    keep_position: self.request.keep_position || self.slots.len() > 1,
+                    is_turn: self.request.commands.is_some(),
+                };
+                let node = save(&self.actor, output, &options).await?;
+                let slot = &mut self.slots[index];
+                if let Some(file) = slot.file.take() {
+                    file.delete();
                 }
-                return self.save(index, said).await.map(Some);
+                self.saved.push(node.clone());
+                if interrupted {
+                    slot.interrupted_node = Some(Box::new(node));
+                } else {
+                    (self.on_progress)(Progress::Saved { index, node: Box::new(node), usage, reason });
+                }
+                return Ok(Some(TurnInput::Saved));
             }
-            TurnEffect::Run(asked) => return Ok(self.run(index, asked)),
-            TurnEffect::End(ending) => {
-                self.left_open(index);
-                self.ended(index, ending);
+            TurnEffect::RunCommands(requests) => return Ok(self.run_commands(index, requests)),
+            TurnEffect::End(end) => {
+                self.report_open_todos(index);
+                self.finish_slot(index, end);
             }
         }
         Ok(None)
     }
 
-    /// Asks the models of these seats, which all want the same.
-    async fn ask(&mut self, wanted: Range<usize>, round: u32) -> Result<(), GenerateError> {
+    /// Sends the model requests of a range of slots that share one prompt.
+    async fn request_models(&mut self, slots: Range<usize>, round: u32) -> Result<(), GenerateError> {
         let session = match (round, self.actor.session()) {
             (1, _) | (_, None) => None,
             (_, Some(session)) => Some(self.actor.loom().session(session)?),
         };
         let (from, versions) = match &session {
-            Some(session) => (session.position.unwrap_or(self.plan.from), session.versions.as_slice()),
-            None => (self.plan.from, self.plan.versions.as_slice()),
+            Some(session) => (session.position.unwrap_or(self.request.from), session.versions.as_slice()),
+            None => (self.request.from, self.request.versions.as_slice()),
         };
-        let first = Arc::clone(&self.seats[wanted.start].model);
-        let so_far = TurnProgress { exchanges: &self.exchanges, scope: self.scope };
-        let (prompt, estimated) = prompt(&self.actor, &self.plan, &*first, (from, versions), &so_far)?;
+        let first = Arc::clone(&self.slots[slots.start].model);
+        let progress = TurnProgress { rounds: &self.rounds, scope: self.scope };
+        let (prompt, estimated) = prompt(&self.actor, &self.request, &*first, (from, versions), &progress)?;
         self.lease(from).await?;
-        let sampling = self.plan.sampling.clone().or(&self.plan.own_sampling());
-        let request = Request { sampling, tools: self.native(), ..Request::new(prompt) };
-        let mut first = wanted.start;
-        while first < wanted.end {
-            let model = Arc::clone(&self.seats[first].model);
-            let of_model = (first / self.plan.n + 1) * self.plan.n;
-            let together = model.max_choices_per_request().clamp(1, of_model.min(wanted.end) - first);
+        let sampling = self.request.sampling.clone().or(&self.request.own_sampling());
+        let request = Request { sampling, tools: self.native_tools(), ..Request::new(prompt) };
+        let mut first = slots.start;
+        while first < slots.end {
+            let model = Arc::clone(&self.slots[first].model);
+            let of_model = (first / self.request.n + 1) * self.request.n;
+            let together = model.together().clamp(1, of_model.min(slots.end) - first);
             let mut stops = Vec::with_capacity(together);
             for index in first..first + together {
-                let meant = self.meant(from, model.reference());
-                let seat = &mut self.seats[index];
-                (seat.meant, seat.stop, seat.estimated) = (meant, self.plan.cancel.child_token(), estimated);
-                stops.push(seat.stop.clone());
+                let header = self.partial_header(from, model.reference());
+                let slot = &mut self.slots[index];
+                (slot.partial_header, slot.stop, slot.estimated) =
+                    (header, self.request.cancel.child_token(), estimated);
+                stops.push(slot.stop.clone());
             }
             let mut request = request.clone();
-            // Requests of one seed would all draw the same.
-            let own = (first % self.plan.n) as u64;
+            // Requests with equal seeds would return equal replies.
+            let own = (first % self.request.n) as u64;
             request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add(own));
-            let lanes = Arc::clone(&self.seats[first].lanes);
-            let (wanted, cancel) = (first..first + together, self.plan.cancel.clone());
-            let asking = ModelRequestTask { model, lanes, request, wanted, stops, cancel };
-            tokio::spawn(asking.ask(self.tell.clone()));
+            let request_permits = Arc::clone(&self.slots[first].request_permits);
+            let (slots, cancel) = (first..first + together, self.request.cancel.clone());
+            let task = ModelRequestTask { model, request_permits, request, slots, stops, cancel };
+            tokio::spawn(task.run(self.reports.clone()));
             first += together;
         }
         Ok(())
     }
 
-    /// The tools as a provider is told of them.
-    fn native(&self) -> Vec<ToolDefinition> {
-        let Some(commands) = self.plan.commands.as_ref().filter(|commands| commands.native) else { return Vec::new() };
-        let tools = tools::native(self.plan.author.profile.permissions, commands.tools.tools());
-        let told = |tool: tools::NativeToolSpec| ToolDefinition {
+    /// Returns the tool definitions for the provider's tool-call API; empty if native tools are off.
+    fn native_tools(&self) -> Vec<ToolDefinition> {
+        let Some(commands) = self.request.commands.as_ref().filter(|commands| commands.native) else {
+            return Vec::new();
+        };
+        let tools = tools::native(self.request.author.profile.permissions, commands.tools.tools());
+        let definition = |tool: tools::NativeToolSpec| ToolDefinition {
             name: tool.name,
             description: tool.description,
             parameters: tool.parameters,
         };
-        tools.into_iter().map(told).collect()
+        tools.into_iter().map(definition).collect()
     }
 
-    /// Has a batch run where waiting does no harm; a turn that has nothing to run it by is told that this failed.
-    fn run(&mut self, index: usize, asked: Vec<ToolRequest>) -> Option<TurnInput> {
-        let Some((commands, session)) = self.plan.commands.clone().zip(self.actor.session()) else {
-            return Some(TurnInput::Failed);
+    /// Runs a batch of commands on a blocking thread. A turn without tool access gets [`TurnInput::EffectFailed`].
+    fn run_commands(&mut self, index: usize, requests: Vec<ToolRequest>) -> Option<TurnInput> {
+        let Some((commands, session)) = self.request.commands.clone().zip(self.actor.session()) else {
+            return Some(TurnInput::EffectFailed);
         };
-        let heard = self.tell.clone();
+        let reports = self.reports.clone();
         let batch = CommandBatch {
             loom: self.actor.loom().clone(),
-            agent: self.plan.author.clone(),
+            agent: self.request.author.clone(),
             session,
-            after: self.seats[index].meant.node,
+            after: self.slots[index].partial_header.node,
             scope: self.scope.unwrap_or(TodoScope { session, turn: 0 }),
-            before: self.exchanges.iter().flat_map(|exchange| exchange.outcomes.iter().cloned()).collect(),
-            hosting: super::SessionHost {
+            before: self.rounds.iter().flat_map(|round| round.results.iter().cloned()).collect(),
+            host: super::SessionHost {
                 runtime: tokio::runtime::Handle::current(),
-                agent: self.plan.author.id(),
-                commands,
-                context: self.plan.context,
-                drafts: self.plan.drafts.clone(),
-                prices: self.plan.prices.clone(),
-                cancel: self.plan.cancel.clone(),
-                // If nobody listens any more, the work goes on all the same.
-                tell: Arc::new(move |told| _ = heard.blocking_send((index, TaskReport::Told(told)))),
-                hear: Arc::new(|_| {}),
+                agent: self.request.author.id(),
+                tool_access: commands,
+                context: self.request.context,
+                partials_dir: self.request.partials_dir.clone(),
+                prices: self.request.prices.clone(),
+                cancel: self.request.cancel.clone(),
+                // The delegation continues even if the driver was dropped.
+                on_delegation: Arc::new(move |update| {
+                    _ = reports.blocking_send((index, TaskReport::Delegation(update)))
+                }),
+                on_progress: Arc::new(|_| {}),
             },
         };
-        let tell = self.tell.clone();
-        tokio::task::spawn_blocking(move || batch.run(index, asked, &tell));
+        let reports = self.reports.clone();
+        tokio::task::spawn_blocking(move || batch.run(index, requests, &reports));
         None
     }
 
-    /// Says at the turn's last node, and to whoever watches, what of its plan stayed open.
-    fn left_open(&mut self, index: usize) {
-        let (todos, last) = (self.open(), self.saved.last());
+    /// Notes the open todos at the turn's last node and reports them.
+    fn report_open_todos(&mut self, index: usize) {
+        let (todos, last) = (self.open_todos(), self.saved.last());
         let (Some(last), false) = (last, todos.is_empty()) else { return };
-        if let Err(error) = note_open(&self.actor, last.id, &todos) {
-            tracing::warn!(%error, "what stayed open is not noted");
+        if let Err(error) = append_open_todos_note(&self.actor, last.id, &todos) {
+            tracing::warn!(%error, "the open todos could not be noted");
         }
-        (self.on)(Progress::LeftOpen { index, todos });
+        (self.on_progress)(Progress::TodosLeftOpen { index, todos });
     }
 
-    fn ended(&mut self, index: usize, ending: TurnEnd) {
-        let seat = &mut self.seats[index];
-        let (cut, own) = (seat.cut.take(), seat.error.take());
-        let error = match ending {
+    fn finish_slot(&mut self, index: usize, end: TurnEnd) {
+        let slot = &mut self.slots[index];
+        let (partial, effect_error) = (slot.interrupted_node.take(), slot.error.take());
+        let error = match end {
             TurnEnd::Done => return,
-            TurnEnd::Rounds => return (self.on)(Progress::OutOfRounds { index }),
+            TurnEnd::RoundLimit => return (self.on_progress)(Progress::OutOfRounds { index }),
             TurnEnd::Cancelled => ProviderError::Cancelled.into(),
             TurnEnd::Failed(TurnFailure::Model(error)) => error.into(),
             TurnEnd::Failed(TurnFailure::Empty) => GenerateError::Empty,
-            TurnEnd::Failed(TurnFailure::Failed) => own.unwrap_or(GenerateError::Empty),
+            TurnEnd::Failed(TurnFailure::EffectFailed) => effect_error.unwrap_or(GenerateError::Empty),
         };
-        let told = match &error {
+        let reported = match &error {
             GenerateError::Provider(error) => error.clone().into(),
             other => GenerateError::Ops(OpsError::Invalid(other.to_string())),
         };
         if !matches!(error, GenerateError::Empty) {
             self.first_error.get_or_insert(error);
         }
-        (self.on)(Progress::Failed { index, error: told, saved: cut });
+        (self.on_progress)(Progress::Failed { index, error: reported, saved: partial });
     }
 }

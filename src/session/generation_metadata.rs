@@ -1,7 +1,7 @@
-//! The envelope of a generation: what the provider said beside the words, kept with the node.
+//! Metadata of a generation (provider, usage, cost, timing), stored as JSON with its node.
 //!
-//! It is written and read here and nowhere else. What sums read stands first and is small; probabilities, which can be
-//! as long as a book, stand last. Envelopes of imports may hold anything, so reading takes what it finds.
+//! Only this module writes and reads the format. The fields that totals need come first. Log probabilities can be long
+//! and come last. Imported metadata may have any shape; unknown or missing fields are accepted.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -12,39 +12,39 @@ use crate::{
     types::Json,
 };
 
-/// What is kept of a generation.
+/// Metadata of a generation, as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GenerationMetadata<'a> {
-    /// What the model is called in this program.
+    /// Model reference used by this program, such as `openai:gpt-5`.
     pub reference: &'a str,
-    /// Why it ended, as a word.
+    /// Finish reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<&'a str>,
-    /// The model as the server names it.
+    /// Model name reported by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<&'a str>,
-    /// Tokens, where the server says.
+    /// Token usage reported by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What they cost, where the price was known at that time.
+    /// Cost, if the price was known when the reply was saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
-    /// The server's name for the request.
+    /// Request id assigned by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<&'a str>,
-    /// Milliseconds to the first text.
+    /// Milliseconds from the request to the first text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_token_ms: Option<u64>,
-    /// Milliseconds to the end.
+    /// Milliseconds from the request to the end of the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_ms: Option<u64>,
-    /// How probable each token was, where that was asked for.
+    /// Log probability of each token, if requested.
     #[serde(skip_serializing_if = "<[Logprob]>::is_empty")]
     pub logprobs: &'a [Logprob],
 }
 
 impl<'a> GenerationMetadata<'a> {
-    /// Of a generation of which nothing is known but who made it and that it was cut off.
+    /// Creates the metadata of an interrupted reply, of which only the model is known.
     #[must_use]
     pub fn interrupted(reference: &'a str) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl<'a> GenerationMetadata<'a> {
         }
     }
 
-    /// Of a generation that ended, with what it costs.
+    /// Creates the metadata of a finished reply, with its cost at the given prices.
     #[must_use]
     pub fn of(reference: &'a str, finish: &'a Finish, prices: &Prices) -> Self {
         let millis = |d: Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
@@ -78,16 +78,16 @@ impl<'a> GenerationMetadata<'a> {
         }
     }
 
-    /// The envelope as it is kept.
+    /// Returns the metadata as JSON.
     ///
     /// # Errors
-    /// None that is known: everything in it is plain; the JSON library does not promise that.
+    /// If serialization fails; no known value causes that.
     pub fn json(&self) -> Result<Json, serde_json::Error> {
         Json::parse(serde_json::to_string(self)?)
     }
 }
 
-/// What sums need of an envelope.
+/// Fields of the metadata that usage totals need.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct BilledUsage<'a> {
     #[serde(borrow, default)]
@@ -101,7 +101,7 @@ pub(super) struct BilledUsage<'a> {
 }
 
 impl<'a> BilledUsage<'a> {
-    /// Reads an envelope; one of another make holds nothing that is understood.
+    /// Reads stored metadata. Metadata of an unknown format yields the default, with no usage.
     pub(super) fn read(envelope: &'a str) -> Self {
         serde_json::from_str(envelope).unwrap_or_default()
     }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_what_came_and_what_it_costs() {
+    fn metadata_holds_usage_and_cost() {
         let usage = Usage { prompt: 1_000, output: 10, ..Usage::default() };
         let logprobs = vec![Logprob { token: "a".into(), logprob: -0.5, top: vec![("b".into(), -1.5)] }];
         let finish = Finish { usage: Some(usage), logprobs, ..Finish::new(FinishReason::Stop) };

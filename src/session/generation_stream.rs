@@ -1,4 +1,4 @@
-//! A plan that runs by itself, heard of as a stream of events.
+//! Background generation whose progress is read as a stream of events.
 
 use std::{
     pin::Pin,
@@ -15,9 +15,8 @@ use crate::{
     types::Node,
 };
 
-/// A plan that is being carried out. Dropping it does not stop it: see [`Running::cancel`].
-///
-/// It is a [`Stream`] of what happens, which ends when the plan has.
+/// Running generation, as a [`Stream`] of progress events that ends with the generation. Dropping it does not cancel
+/// the generation: see [`GenerationStream::cancel`].
 #[derive(Debug)]
 pub struct GenerationStream {
     events: mpsc::UnboundedReceiver<Progress>,
@@ -25,39 +24,39 @@ pub struct GenerationStream {
     cancel: CancellationToken,
 }
 
-/// Starts a plan on the current tokio runtime; what [`generate()`] hears comes out of the stream. Events wait for a slow
-/// reader, and the plan does not.
+/// Starts [`generate()`] as a task of the current tokio runtime. The event queue is unbounded, so a slow reader does
+/// not delay the generation.
 ///
 /// # Panics
 /// Outside of a tokio runtime.
 #[must_use]
-pub fn start(actor: Actor, plan: GenerateRequest) -> GenerationStream {
+pub fn spawn(actor: Actor, request: GenerateRequest) -> GenerationStream {
     let (sender, events) = mpsc::unbounded_channel();
-    let cancel = plan.cancel.clone();
-    // A reader that is gone does not want the rest; the plan goes on all the same.
-    let tell = move |progress| _ = sender.send(progress);
-    let task = tokio::spawn(async move { generate(&actor, plan, tell).await });
+    let cancel = request.cancel.clone();
+    // The generation continues if the reader was dropped.
+    let on_progress = move |progress| _ = sender.send(progress);
+    let task = tokio::spawn(async move { generate(&actor, request, on_progress).await });
     GenerationStream { events, task, cancel }
 }
 
 impl GenerationStream {
-    /// Waits for the next event; `None` once the plan has ended.
+    /// Waits for the next event; `None` after the generation has ended.
     pub async fn next(&mut self) -> Option<Progress> {
         self.events.recv().await
     }
 
-    /// Ends everything early; what came is saved, and told of.
+    /// Cancels all continuations. Partial replies are saved and reported.
     pub fn cancel(&self) {
         self.cancel.cancel();
     }
 
-    /// Waits for the end; what [`generate()`] returns.
+    /// Waits for the end and returns the result of [`generate()`].
     ///
     /// # Errors
-    /// As [`generate()`].
+    /// The errors of [`generate()`].
     pub async fn end(self) -> Result<Vec<Node>, GenerateError> {
         drop(self.events);
-        let broken = |error: tokio::task::JoinError| OpsError::Invalid(format!("the turn broke off: {error}"));
+        let broken = |error: tokio::task::JoinError| OpsError::Invalid(format!("the turn failed: {error}"));
         self.task.await.map_err(broken)?
     }
 }

@@ -1,4 +1,4 @@
-//! An agent's commands, run in its turn: the engine's door for them, with the models and tools that the program has.
+//! Host functions for commands: models, web search, host tools and delegation. Also runs the command batch of a reply.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -7,8 +7,8 @@ use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Embedding,
-    background_delegations::keep_report,
+    Embedding, RunContext, UpdateSink,
+    background_delegations::save_report,
     generate::{TaskReport, generate},
     request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
     stream::ReportSender,
@@ -18,137 +18,142 @@ use crate::{
     arrow::Command,
     context::{self, CommandResult, CommandRound, RoundCall},
     delegate::{self, RunContext},
-    exec::{ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
-    id::{AgentId, NodeId, SessionId},
+    exec::{ContinueRequest, DelegateRequest, ExecRequest, Executor,id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent, ToolCall},
     recall::{self, QueryEmbedding},
-    store::{Mutation, SessionFilter},
+    store::Mutation,
     tools::{CommandReply, ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
     types::{Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolCallFields},
 };
 
-/// Bytes of an argument that is kept beside an answer.
-const KEPT: usize = 2_000;
+/// Maximum bytes of an argument that is stored in a result's metadata.
+const MAX_METADATA_ARGUMENT_BYTES: usize = 2_000;
 
-/// What the program does for an agent's commands: has models continue nodes, and runs tools of its own.
+/// [`Host`] of a session. It gives commands access to models, host tools and delegation.
 ///
-/// It blocks while it waits, so it is used where that does no harm: in a program that is not asynchronous, or on a thread
-/// that may block.
+/// Its methods block, so they must run outside of async worker threads.
 pub struct SessionHost {
-    /// Where models and tools run.
+    /// Runtime of models and tools.
     pub runtime: Handle,
-    /// Whose commands these are.
+    /// Agent that runs the commands.
     pub agent: AgentId,
-    /// What there is.
-    pub commands: ToolAccess,
-    /// How much models are shown.
+    /// Tools of the agent.
+    pub tool_access: ToolAccess,
+    /// Context options of invoked models.
     pub context: context::ContextOptions,
-    /// Where words are kept while they stream.
-    pub drafts: Option<PathBuf>,
-    /// What tokens cost.
+    /// Directory of partial replies.
+    pub partials_dir: Option<PathBuf>,
+    /// Token prices.
     pub prices: Prices,
-    /// Stops what runs, and lets nothing more be begun.
+    /// Cancels running operations and prevents new ones.
     pub cancel: CancellationToken,
-    /// Hears of what happens in delegated work.
-    pub tell: delegate::UpdateSink,
-    /// Hears what comes of models that a command has continue, while it comes.
-    pub hear: Hear,
+    /// Receives progress events of delegations.
+    pub on_delegation: UpdateSink,
+    /// Receives progress events of replies that `continue` requests.
+    pub on_progress: ProgressSink,
 }
 
-/// Hears of a generation; see [`SessionHost::hear`].
-pub type Hear = Arc<dyn Fn(Progress) + Send + Sync>;
+/// Callback for progress events; see [`SessionHost::on_progress`].
+pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl Host for SessionHost {
-    fn generate(&self, actor: &Actor, asked: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError> {
-        let author = asked.author;
-        if author.id() == self.agent || self.commands.callers.contains(&author.id()) {
+    fn generate(&self, actor: &Actor, request: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError> {
+        let author = request.author;
+        if author.id() == self.agent || self.tool_access.callers.contains(&author.id()) {
             let name = author.name();
-            return Err(ToolError::new(ErrorCode::PermissionDenied, format!("{name} is acting already, further up")));
+            return Err(ToolError::new(
+                ErrorCode::PermissionDenied,
+                format!("{name} is already active in this call chain"),
+            ));
         }
         self.runtime.block_on(async {
-            let model = self.commands.models.open(author).await?;
-            let n = usize::try_from(asked.n).unwrap_or(usize::MAX);
-            let mut plan = GenerateRequest {
-                versions: asked.versions.to_vec(),
-                sampling: Sampling { max_tokens: asked.tokens, ..Sampling::default() },
+            let model = self.tool_access.models.open(author).await?;
+            let n = usize::try_from(request.n).unwrap_or(usize::MAX);
+            let mut generate_request = GenerateRequest {
+                versions: request.versions.to_vec(),
+                sampling: Sampling { max_tokens: request.tokens, ..Sampling::default() },
                 context: self.context,
                 cancel: self.cancel.clone(),
-                drafts: self.drafts.clone(),
+                partials_dir: self.partials_dir.clone(),
                 prices: self.prices.clone(),
-                // Who has another one write stays where it is, and goes there if it wants to.
-                stay: true,
-                ..GenerateRequest::new(asked.from.id, author.clone(), model, n)
+                // The caller stays at its position; it can move to the reply with a command.
+                keep_position: true,
+                ..GenerateRequest::new(request.from.id, author.clone(), model, n)
             };
             let mut actor = actor.clone();
             if n == 1 && author.profile.permissions.has(Permission::LoomAware) {
-                actor = self.seat(&actor, asked)?;
-                let mut callers = self.commands.callers.clone();
+                actor = self.author_actor(&actor, request)?;
+                let mut callers = self.tool_access.callers.clone();
                 callers.push(self.agent);
-                (plan.stay, plan.commands) = (false, Some(ToolAccess { callers, ..self.commands.clone() }));
+                (generate_request.keep_position, generate_request.commands) =
+                    (false, Some(ToolAccess { callers, ..self.tool_access.clone() }));
             }
-            let saved = generate(&actor, plan, |progress| (self.hear)(progress)).await.map_err(failure)?;
+            let saved = generate(&actor, generate_request, |progress| (self.on_progress)(progress))
+                .await
+                .map_err(generate_error)?;
             let words: Vec<NodeId> = saved.iter().filter(|n| !n.content.is_empty()).map(|n| n.id).collect();
             Ok(if words.is_empty() { saved.last().map(|node| node.id).into_iter().collect() } else { words })
         })
     }
 
-    fn delegate(&self, actor: &Actor, asked: &DelegateRequest<'_>) -> Result<String, ToolError> {
-        let Some(orchestrator) = self.commands.orchestrator.clone() else {
+    fn delegate(&self, actor: &Actor, request: &DelegateRequest<'_>) -> Result<String, ToolError> {
+        let Some(orchestrator) = self.tool_access.orchestrator.clone() else {
             return Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"));
         };
-        let delegation = delegate::begin(actor, asked.at, asked.goal, asked.context)?;
+        let delegation = orchestrator.create(actor, request.at, request.goal, request.context)?;
         let local = actor.loom().node(delegation)?.local;
-        if !asked.wait {
-            let cancel = self.commands.background.cancel();
-            let work = RunContext { actor: actor.clone(), delegation, cancel, tell: Arc::new(|_| {}) };
-            self.commands.background.run(&self.runtime, orchestrator, work);
+        if !request.wait {
+            let cancel = self.tool_access.background.cancel();
+            let run = RunContext { actor: actor.clone(), delegation, cancel, on_update: Arc::new(|_| {}) };
+            self.tool_access.background.run(&self.runtime, orchestrator, run);
             let hint = "its report comes later: → recall tool:delegate";
             return Ok(format!("✓ delegated [{local}] · {hint}"));
         }
-        // Whoever hears of it may wait for a slow reader, and a task of the runtime may not.
-        let (sender, mut heard) = mpsc::unbounded_channel();
-        let tell: delegate::UpdateSink = Arc::new(move |told| _ = sender.send(told));
-        let work = RunContext { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), tell };
-        let done = self.runtime.spawn(async move { orchestrator.carry_on(work).await });
-        while let Some(told) = heard.blocking_recv() {
-            (self.tell)(told);
+        // The callback may block on a slow reader, so it must not run in a runtime task.
+        let (sender, mut updates) = mpsc::unbounded_channel();
+        let on_update: UpdateSink = Arc::new(move |update| _ = sender.send(update));
+        let run = RunContext { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), on_update };
+        let done = self.runtime.spawn(async move { orchestrator.run(run).await });
+        while let Some(update) = updates.blocking_recv() {
+            (self.on_delegation)(update);
         }
-        let broken =
-            |error: tokio::task::JoinError| Err(ToolError::new(ErrorCode::Conflict, format!("it broke off: {error}")));
-        let done = self.runtime.block_on(done).unwrap_or_else(broken);
-        // A person's line is no node with answers beside it, so the report is kept as if nobody had waited.
+        let join_error = |error: tokio::task::JoinError| {
+            Err(ToolError::new(ErrorCode::Conflict, format!("the delegation task failed: {error}")))
+        };
+        let done = self.runtime.block_on(done).unwrap_or_else(join_error);
+        // A user's command has no result node, so the report is saved as for a background delegation.
         if done.is_ok() && self.is_person(actor)? {
-            self.runtime.block_on(keep_report(actor, delegation, &done))?;
+            self.runtime.block_on(save_report(actor, delegation, &done))?;
         }
         Ok(done?.to_string())
     }
 
     fn tools(&self) -> &[HostTool] {
-        self.commands.tools.tools()
+        self.tool_access.tools.tools()
     }
 
     fn call(&self, name: &str, arguments: &Value) -> Result<String, ToolError> {
-        let toolbox = &self.commands.tools;
-        let found = toolbox.tools.iter().zip(&toolbox.handlers).find(|(tool, _)| tool.name == name);
-        let Some((_, handler)) = found else {
+        let host_tools = &self.tool_access.tools;
+        let entry = host_tools.tools.iter().zip(&host_tools.handlers).find(|(tool, _)| tool.name == name);
+        let Some((_, handler)) = entry else {
             return Err(ToolError::new(ErrorCode::NotFound, format!("no tool {name}")));
         };
         let answer = handler(arguments.clone());
         self.runtime.block_on(async {
             tokio::select! {
                 answer = answer => answer,
-                () = self.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+                () = self.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "it was stopped")),
             }
         })
     }
 
-    fn search(&self, asked: &WebSearch<'_>) -> Result<Vec<WebHit>, ToolError> {
-        let Some(searcher) = &self.commands.search else { return NoHost.search(asked) };
+    fn search(&self, request: &WebSearch<'_>) -> Result<Vec<WebHit>, ToolError> {
+        let Some(searcher) = &self.tool_access.search else { return NoHost.search(request) };
         self.runtime.block_on(async {
             tokio::select! {
-                hits = searcher.search(asked) => hits,
-                () = self.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+                hits = searcher.search(request) => hits,
+                () = self.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "it was stopped")),
             }
         })
     }
@@ -158,35 +163,36 @@ impl Host for SessionHost {
     }
 
     fn embed_query(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
-        let client = self.runtime.block_on(self.commands.models.embeddings())?;
+        let client = self.runtime.block_on(self.tool_access.models.embeddings())?;
         let embedder = Embedding { runtime: self.runtime.clone(), client };
-        let made = recall::embed(actor, &embedder, MISSING).and_then(|_| QueryEmbedding::of(&embedder, question));
-        made.inspect_err(|error| tracing::warn!(%error, "recall goes by words alone")).ok()
+        let made =
+            recall::embed(actor, &embedder, MAX_EMBEDDED_NODES).and_then(|_| QueryEmbedding::of(&embedder, question));
+        made.inspect_err(|error| tracing::warn!(%error, "recall uses words only")).ok()
     }
 
-    fn summarize(&self, asked: &SummaryRequest<'_>) -> Option<SummaryResponse> {
+    fn summarize(&self, request: &SummaryRequest<'_>) -> Option<SummaryResponse> {
         self.runtime.block_on(async {
             tokio::select! {
-                summary = summary(&*self.commands.models, asked) => summary,
-                () = tokio::time::sleep(PATIENCE) => None,
+                summary = request_summary(&*self.tool_access.models, request) => summary,
+                () = tokio::time::sleep(SUMMARY_TIMEOUT) => None,
                 () = self.cancel.cancelled() => None,
             }
         })
     }
 }
 
-/// Nodes whose vectors are made at the most before a recall goes on.
-const MISSING: usize = 256;
-/// How long somebody who looks waits for a summary before the first sentence serves.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Tokens of a summary: thirty words, twice over in a language of long words.
-const SUMMARY: u32 = 120;
+/// Maximum number of nodes that one recall embeds first.
+const MAX_EMBEDDED_NODES: usize = 256;
+/// Maximum time for a summary; then its first sentences are used.
+const SUMMARY_TIMEOUT: Duration = Duration::from_secs(20);
+/// Maximum tokens of a summary: twice the tokens of thirty words, for languages with long words.
+const MAX_SUMMARY_TOKENS: u32 = 120;
 
-/// What a small model makes of something; `None` if there is none, or it does not.
-async fn summary(models: &dyn ModelResolver, asked: &SummaryRequest<'_>) -> Option<SummaryResponse> {
+/// Requests a summary from the summary model; `None` if there is no such model or it fails.
+async fn request_summary(models: &dyn ModelResolver, request: &SummaryRequest<'_>) -> Option<SummaryResponse> {
     let model = models.summarizer().await?;
-    let prompt = Prompt::Chat(vec![Message::system(asked.system), Message::user(asked.user)]);
-    let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(SUMMARY), ..Sampling::default() };
+    let prompt = Prompt::Chat(vec![Message::system(request.system), Message::user(request.user)]);
+    let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(MAX_SUMMARY_TOKENS), ..Sampling::default() };
     let mut reply = model.stream(Request { sampling, ..Request::new(prompt) });
     let mut content = String::new();
     while let Some(event) = reply.next().await {
@@ -194,7 +200,7 @@ async fn summary(models: &dyn ModelResolver, asked: &SummaryRequest<'_>) -> Opti
             Ok(StreamEvent::Text(text)) => content.push_str(&text),
             Ok(StreamEvent::Done(_)) => {}
             Err(error) => {
-                tracing::warn!(%error, "a summary is not made");
+                tracing::warn!(%error, "the summary request failed");
                 return None;
             }
         }
@@ -203,51 +209,38 @@ async fn summary(models: &dyn ModelResolver, asked: &SummaryRequest<'_>) -> Opti
 }
 
 impl SessionHost {
-    /// Whether these are a person's commands.
+    /// Returns true if the commands come from a human agent.
     fn is_person(&self, actor: &Actor) -> Result<bool, OpsError> {
         let agents = actor.loom().snapshot()?.agents()?;
         Ok(agents.iter().any(|agent| agent.id() == self.agent && agent.profile.kind == AgentKind::Human))
     }
 
-    /// The agent that is to act, in a session of its own at the node.
-    fn seat(&self, caller: &Actor, asked: &ContinueRequest<'_>) -> Result<Actor, OpsError> {
+    /// Returns an actor for the invoked agent, in its own session at the node.
+    fn author_actor(&self, caller: &Actor, request: &ContinueRequest<'_>) -> Result<Actor, OpsError> {
         let loom = caller.loom();
         let workspace = match caller.session() {
             Some(session) => loom.session(session)?.workspace,
             None => String::new(),
         };
-        seat(loom, asked.author, &workspace, asked.from.id)
+        actor_at(loom, request.author, &workspace, request.from.id)
     }
 }
 
-/// An agent at a node, in its newest session of that workspace and tree, or in a new one.
+/// Returns an actor for an agent at node `at`. Uses its newest session in that workspace and tree, or starts one.
 ///
 /// # Errors
-/// If there is no such node, or the store fails.
-pub fn seat(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<Actor, OpsError> {
-    let (node, actor) = (loom.node(at)?, loom.actor(agent));
-    let filter = SessionFilter {
-        workspace: Some(workspace.to_owned()),
-        agent: Some(agent.id()),
-        tree: Some(node.tree),
-        active: true,
-        unexpired: Some(loom.now()),
-        limit: 1,
-        ..SessionFilter::default()
-    };
-    let known = loom.snapshot()?.sessions(&filter)?.pop();
-    let session = match known {
-        Some(session) => return seat_in(loom, agent, session.id, at),
-        None => actor.start_session(workspace, node.tree, Some(at))?,
-    };
-    Ok(actor.in_session(session))
+/// If the node does not exist or the store fails.
+pub fn actor_at(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<Actor, OpsError> {
+    let tree = loom.node(at)?.tree;
+    let session = loom.actor(agent).ensure_session(workspace, tree, at)?;
+    actor_in_session(loom, agent, session, at)
 }
 
-/// An agent at a node, in one of its sessions.
+/// Returns an actor for an agent in one of its sessions and moves that session to node `at`.
 ///
 /// # Errors
-/// If there is no such session, the node is in another tree, or the store fails.
-pub fn seat_in(loom: &Loom, agent: &Agent, session: SessionId, at: NodeId) -> Result<Actor, OpsError> {
+/// If the session does not exist, the node is in another tree, or the store fails.
+pub fn actor_in_session(loom: &Loom, agent: &Agent, session: SessionId, at: NodeId) -> Result<Actor, OpsError> {
     let (session, actor) = (loom.session(session)?, loom.actor(agent));
     if session.position != Some(at) {
         actor.set_position(&session, &loom.node(at)?)?;
@@ -260,62 +253,62 @@ pub(super) struct CommandBatch {
     pub(super) loom: Loom,
     pub(super) agent: Agent,
     pub(super) session: SessionId,
-    /// The node that asked.
+    /// Node with the reply.
     pub(super) after: NodeId,
-    /// Whose plan they work on.
+    /// Owner of the todos that the commands edit.
     pub(super) scope: TodoScope,
-    /// What was answered before in this turn.
+    /// Earlier results of this turn.
     pub(super) before: Vec<CommandResult>,
-    pub(super) hosting: SessionHost,
+    pub(super) host: SessionHost,
 }
 
 impl CommandBatch {
-    /// Runs what was asked for, keeps the answers, and tells of both.
-    pub(super) fn run(self, index: usize, asked: Vec<ToolRequest>, tell: &ReportSender) {
-        let runner = Executor::new(self.loom.clone(), self.agent.clone(), self.session, &self.hosting);
-        let before = self.before.iter().filter(|outcome| !outcome.failed);
-        let before = before.filter_map(|outcome| Some((outcome.line.strip_prefix("→ ")?, outcome.answer.as_str())));
+    /// Runs the commands, saves their results as nodes and reports both.
+    pub(super) fn run(self, index: usize, requests: Vec<ToolRequest>, reports: &ReportSender) {
+        let runner = Executor::new(self.loom.clone(), self.agent.clone(), self.session, &self.host);
+        let before = self.before.iter().filter(|result| !result.failed);
+        let before = before.filter_map(|result| Some((result.line.strip_prefix("→ ")?, result.answer.as_str())));
         let runner = runner.in_turn(self.scope).answered(before);
-        let mut runner = runner.inline(self.hosting.commands.inline);
-        let wanted: Vec<ExecRequest> = asked.iter().map(|asked| wanted(&runner, asked)).collect();
-        let lines: Vec<String> = asked.iter().zip(&wanted).map(|(asked, wanted)| line(asked, wanted)).collect();
-        let meant = wanted.clone();
-        let mut outcomes = Vec::with_capacity(asked.len());
-        runner.run_each(wanted, &mut |at, reply| {
-            // A line over the limit of a batch has no place in it.
+        let mut runner = runner.inline(self.host.tool_access.max_inline_tokens);
+        let parsed: Vec<ExecRequest> = requests.iter().map(|request| to_exec_request(&runner, request)).collect();
+        let lines: Vec<String> =
+            requests.iter().zip(&parsed).map(|(request, parsed)| format_command(request, parsed)).collect();
+        let mut results = Vec::with_capacity(requests.len());
+        runner.run_each(parsed.clone(), &mut |at, reply| {
+            // Lines above the batch limit have no entry.
             let line = lines.get(at).cloned().unwrap_or_default();
-            if asked.get(at).is_none_or(ToolRequest::wants_answer) {
-                outcomes.push((at, outcome(asked.get(at), &line, reply)));
+            if requests.get(at).is_none_or(ToolRequest::expects_result) {
+                results.push((at, to_command_result(requests.get(at), &line, reply)));
             }
-            // If nobody listens any more, the commands are run all the same: they were asked for.
-            let _ = tell.blocking_send((index, TaskReport::Ran { line, reply: reply.clone() }));
+            // The commands run even if the driver was dropped.
+            let _ = reports.blocking_send((index, TaskReport::CommandRan { line, reply: reply.clone() }));
         });
         let session = runner.session();
-        let report = match self.keep(&outcomes, &meant) {
+        let report = match self.save_results(&results, &parsed) {
             Ok(()) => {
-                let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
-                TaskReport::Answered { exchange: CommandRound { after: self.after, outcomes }, session }
+                let results = results.into_iter().map(|(_, result)| result).collect();
+                TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session }
             }
-            Err(error) => TaskReport::Broken(error),
+            Err(error) => TaskReport::BatchFailed(error),
         };
-        let _ = tell.blocking_send((index, report));
+        let _ = reports.blocking_send((index, report));
     }
 
-    /// Keeps answers as nodes beside the one that asked, each with what was done: the session's state learns from that.
-    fn keep(&self, outcomes: &[(usize, CommandResult)], meant: &[ExecRequest]) -> Result<(), OpsError> {
+    /// Saves the results as children of the reply, with the executed command as metadata for the session state.
+    fn save_results(&self, results: &[(usize, CommandResult)], parsed: &[ExecRequest]) -> Result<(), OpsError> {
         let actor = self.loom.actor(&self.agent).in_session(self.session);
-        let answers = outcomes.iter().map(|(at, outcome)| {
-            let wanted = meant.get(*at);
+        let answers = results.iter().map(|(at, result)| {
+            let parsed = parsed.get(*at);
             let draft = NodeDraft {
                 kind: Some(EdgeKind::Tool),
                 author_type: Some(AuthorType::Tool),
                 tool: ToolCallFields {
                     calls: None,
-                    call_id: outcome.call.as_ref().map(|call| call.id.clone()),
-                    name: wanted.and_then(ExecRequest::name).map(str::to_owned),
+                    call_id: result.call.as_ref().map(|call| call.id.clone()),
+                    name: parsed.and_then(ExecRequest::name).map(str::to_owned),
                 },
-                metadata: Json::parse(done(outcome, wanted).to_string()).ok(),
-                ..NodeDraft::text(outcome.answer.clone())
+                metadata: Json::parse(result_metadata(result, parsed).to_string()).ok(),
+                ..NodeDraft::text(result.answer.clone())
             };
             Mutation::Append(Box::new(actor.draft(Parent::Node(self.after), draft)))
         });
@@ -327,26 +320,28 @@ impl CommandBatch {
     }
 }
 
-/// What was done, as it is kept beside the answer: the same whether a line or a call asked for it. Long arguments are in the
-/// reply itself.
-fn done(outcome: &CommandResult, wanted: Option<&ExecRequest>) -> Value {
-    let mut done = json!({ "command": outcome.line });
-    if let Some(ExecRequest::HostTool { arguments: Value::Object(given), .. }) = wanted {
-        let short = given.iter().filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= KEPT));
-        done["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
+/// Returns a result's metadata: the executed command and its arguments. Long arguments are omitted; the reply contains
+/// them.
+fn result_metadata(result: &CommandResult, parsed: Option<&ExecRequest>) -> Value {
+    let mut metadata = json!({ "command": result.line });
+    if let Some(ExecRequest::HostTool { arguments: Value::Object(given), .. }) = parsed {
+        let short = given
+            .iter()
+            .filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= MAX_METADATA_ARGUMENT_BYTES));
+        metadata["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
     }
-    if outcome.failed {
-        done["failed"] = true.into();
+    if result.failed {
+        metadata["failed"] = true.into();
     }
-    done
+    metadata
 }
 
-fn wanted(runner: &Executor<'_>, asked: &ToolRequest) -> ExecRequest {
-    match asked {
+fn to_exec_request(runner: &Executor<'_>, request: &ToolRequest) -> ExecRequest {
+    match request {
         ToolRequest::Line { text, closed: true } => runner.read(text),
         ToolRequest::Line { closed: false, .. } => {
             let failure =
-                ToolError::new(ErrorCode::InvalidSyntax, "the reply ended within this line, so it was not run");
+                ToolError::new(ErrorCode::InvalidSyntax, "the reply ended within this line, so it did not run");
             ExecRequest::Refused(failure.hint("write it again, whole"))
         }
         ToolRequest::Thought(words) => ExecRequest::Command(Command::Think { content: Some(words.clone()) }),
@@ -354,18 +349,18 @@ fn wanted(runner: &Executor<'_>, asked: &ToolRequest) -> ExecRequest {
     }
 }
 
-/// A command as it is shown: as it was understood, or as it was written.
-fn line(asked: &ToolRequest, wanted: &ExecRequest) -> String {
-    match (wanted, asked) {
+/// Formats a command in canonical form, or as written if it could not be parsed.
+fn format_command(request: &ToolRequest, parsed: &ExecRequest) -> String {
+    match (parsed, request) {
         (ExecRequest::Refused(_), ToolRequest::Line { text, .. }) => text.clone(),
         (ExecRequest::Refused(_), ToolRequest::Call(call)) => format!("{} {}", call.name, call.arguments),
         (_, ToolRequest::Thought(_)) => "→ think".to_owned(),
-        (wanted, _) => format!("→ {wanted}"),
+        (parsed, _) => format!("→ {parsed}"),
     }
 }
 
-fn outcome(asked: Option<&ToolRequest>, line: &str, reply: &CommandReply) -> CommandResult {
-    let call = match asked {
+fn to_command_result(request: Option<&ToolRequest>, line: &str, reply: &CommandReply) -> CommandResult {
+    let call = match request {
         Some(ToolRequest::Call(ToolCall { id, name, arguments })) => {
             Some(RoundCall { id: id.clone(), name: name.clone(), arguments: arguments.clone() })
         }
@@ -374,18 +369,18 @@ fn outcome(asked: Option<&ToolRequest>, line: &str, reply: &CommandReply) -> Com
     CommandResult { call, line: line.to_owned(), answer: reply.to_string(), failed: !reply.is_ok() }
 }
 
-/// A failed generation as a command's answer.
-fn failure(error: GenerateError) -> ToolError {
+/// Converts a generation error to a command error.
+fn generate_error(error: GenerateError) -> ToolError {
     match error {
         GenerateError::Ops(error) => error.into(),
-        GenerateError::Provider(error) => of_provider(&error),
+        GenerateError::Provider(error) => provider_error(&error),
         other => ToolError::new(ErrorCode::ModelError, other.to_string()),
     }
 }
 
-/// A model's failure as a command's answer.
+/// Converts a model error to a command error.
 #[must_use]
-pub fn of_provider(error: &ProviderError) -> ToolError {
+pub fn provider_error(error: &ProviderError) -> ToolError {
     let code = match error.class() {
         ErrorClass::Configuration => ErrorCode::NotConfigured,
         ErrorClass::Cancelled => ErrorCode::Cancelled,

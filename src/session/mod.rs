@@ -1,7 +1,10 @@
-//! Sessions at work: the async rim, where models stream and what they say is saved; and what a host brings along.
+//! Asynchronous driver of sessions: streams models, saves their replies, runs their commands, and defines the traits
+//! that a host implements.
 
 mod approval;
 mod background_delegations;
+mod delegation;
+mod delegation_report;
 mod embedding;
 mod generate;
 mod generation_metadata;
@@ -18,18 +21,21 @@ mod stream;
 pub mod system;
 
 pub use approval::{Approval, ApprovalRequest, Decision};
-pub use background_delegations::{Background, keep_report};
+pub use background_delegations::{Background, save_report};
+pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
+pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
 pub use embedding::Embedding;
+pub use futures_util::future::BoxFuture;
 pub use generate::generate;
 pub use generation_metadata::GenerationMetadata;
-pub use generation_stream::{GenerationStream, start};
-pub use host::{Hear, SessionHost, of_provider, seat, seat_in};
+pub use generation_stream::{GenerationStream, spawn};
+pub use host::{ProgressSink, SessionHost, actor_at, actor_in_session, provider_error};
 pub use partial_replies::recover;
 pub use prompt::context_of;
 pub use request::{
-    GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Promise, Searcher, ToolAccess, ToolHandler,
+    GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Searcher, ToolAccess, ToolHandler,
 };
-pub use resume::{Interruption, Resumed, opening, resume};
+pub use resume::{Interruption, ResumedSession, opening, resume};
 pub(crate) use side_conversation::SideConversation;
 pub use stats::{Stats, UsageByKey, UsageTotals, path_stats, stats};
 pub use system::open;

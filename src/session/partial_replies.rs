@@ -1,9 +1,9 @@
-//! Words that are still streaming, kept against a kill.
+//! Partial replies on disk, so that a crash does not lose streamed text.
 //!
-//! A node is written once, when its text is whole. Until then what a model says is appended to a file of its own beside
-//! the database, as it comes. The process that streams holds a lock on that file; the system takes the lock away when
-//! the process ends, however it ends. So a file that can be locked was left behind, and [`recover`] makes of it the
-//! node that was meant, marked as interrupted. Nothing is synced: the file outlives the process, not the machine.
+//! A node is written once, when its text is complete. Until then each piece of text is appended to a file next to the
+//! database. The streaming process holds a lock on that file, and the operating system releases the lock when the
+//! process ends. A file that can be locked was therefore left by a dead process; [`recover`] turns it into the intended
+//! node, marked as interrupted. Nothing is synced: the text survives a crash of the process but not of the machine.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -21,81 +21,83 @@ use crate::{
     types::{AuthorType, Op, Parent},
 };
 
-/// What a draft will be: the first line of its file.
+/// Header (first line) of a partial-reply file: the location of the recovered node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct PartialReplyHeader {
     pub(super) node: NodeId,
     pub(super) parent: NodeId,
     pub(super) author: AgentId,
     pub(super) reference: String,
-    /// In which session.
+    /// Session of the reply, if any.
     #[serde(default)]
     pub(super) session: Option<SessionId>,
-    /// Whether that stays where it is.
+    /// True if the session's position stays at the parent.
     #[serde(default)]
-    pub(super) stay: bool,
+    #[serde(rename = "stay")]
+    pub(super) keep_position: bool,
 }
 
-/// One stream's file.
+/// Open and locked file of one stream.
 pub(super) struct PartialReplyFile {
     file: File,
     path: PathBuf,
 }
 
 impl PartialReplyFile {
-    /// A file in `folder`, which is made if it is not there.
-    pub(super) fn create(folder: &Path, meant: &PartialReplyHeader) -> io::Result<Self> {
+    /// Creates the file in `folder`, which is created if missing.
+    pub(super) fn create(folder: &Path, header: &PartialReplyHeader) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let path = folder.join(format!("{}.draft", meant.node));
+        let path = folder.join(format!("{}.draft", header.node));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&path)?;
         file.lock()?;
-        let mut head = serde_json::to_vec(meant)?;
+        let mut head = serde_json::to_vec(header)?;
         head.push(b'\n');
         file.write_all(&head)?;
         Ok(Self { file, path })
     }
 
-    /// Keeps more text. A full disk here is no reason to stop the stream: the node will say so.
+    /// Appends text. A write error, such as a full disk, is only logged: the stream continues and its node is still
+    /// saved.
     pub(super) fn push(&mut self, text: &str) {
         if let Err(error) = self.file.write_all(text.as_bytes()) {
-            tracing::warn!(%error, "a draft is not kept");
+            tracing::warn!(%error, "the partial reply is not saved");
         }
     }
 
-    /// Removes the file: its text is a node now, or there is none.
-    pub(super) fn done(self) {
+    /// Deletes the file after its text was saved as a node or discarded.
+    pub(super) fn delete(self) {
         if let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!(%error, "a draft is left behind; the next start finds its node there");
+            tracing::warn!(%error, "a partial-reply file could not be deleted; the next start deletes it");
         }
     }
 }
 
-/// Whether a process that still runs streams into a session.
-pub(super) fn streams(folder: &Path, session: SessionId) -> bool {
+/// True if a live process streams into the session.
+pub(super) fn is_streaming(folder: &Path, session: SessionId) -> bool {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files.filter_map(|file| File::open(file.path()).ok()).any(|mut file| {
         let busy = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         let mut text = String::new();
-        // The words after the first line may end within a character.
+        // The read may end within a character, so an error is ignored; only the first line is used.
         let _ = file.read_to_string(&mut text);
         let head = text.lines().next().and_then(|line| serde_json::from_str::<PartialReplyHeader>(line).ok());
-        busy && head.is_some_and(|meant| meant.session == Some(session))
+        busy && head.is_some_and(|header| header.session == Some(session))
     })
 }
 
-/// Makes nodes of what streams left in `folder` when their process was killed. Files of streams that still run are
-/// left alone. Returns the nodes that were made.
+/// Saves the partial replies that dead processes left in `folder` as nodes. Files of live streams are skipped. Returns
+/// the new nodes.
 ///
 /// # Errors
-/// If a file cannot be read or the store fails; files that were not done yet are found again the next time.
+/// If a file cannot be read or the store fails. The remaining files are recovered by the next call.
 pub fn recover(actor: &Actor, folder: &Path) -> Result<Vec<NodeId>, OpsError> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let io = |e: io::Error| OpsError::Invalid(format!("{}: {e}", folder.display()));
-    let mut made = Vec::new();
+    let mut recovered = Vec::new();
     for entry in entries {
         let path = entry.map_err(io)?.path();
         if path.extension().is_none_or(|e| e != "draft") {
@@ -109,35 +111,35 @@ pub fn recover(actor: &Actor, folder: &Path) -> Result<Vec<NodeId>, OpsError> {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
-        made.extend(node_of(actor, &bytes)?);
-        // Another process may have been as quick.
+        recovered.extend(node_of(actor, &bytes)?);
+        // Another process may have recovered and deleted the same file.
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound
         {
             return Err(io(error));
         }
     }
-    // Best effort: it is only tidier without an empty folder, and one that is not empty stays.
+    // Best effort: removal fails, and may, if the folder is not empty.
     let _ = fs::remove_dir(folder);
-    Ok(made)
+    Ok(recovered)
 }
 
-/// The node that a draft was meant to be, if it is not there and the draft holds a word.
+/// Saves a partial reply as its intended node. `None` if the node exists, its parent does not, or there is no text.
 fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
     let Some(end) = bytes.iter().position(|b| *b == b'\n') else { return Ok(None) };
-    let Ok(meant) = serde_json::from_slice::<PartialReplyHeader>(&bytes[..end]) else { return Ok(None) };
-    // A character that was cut in the middle goes.
+    let Ok(header) = serde_json::from_slice::<PartialReplyHeader>(&bytes[..end]) else { return Ok(None) };
+    // An incomplete character at the end is dropped.
     let text = String::from_utf8_lossy(&bytes[end + 1..]);
     let text = text.trim_end_matches('\u{fffd}');
     let snapshot = actor.loom().snapshot()?;
-    if text.is_empty() || snapshot.node(meant.node)?.is_some() || snapshot.node(meant.parent)?.is_none() {
+    if text.is_empty() || snapshot.node(header.node)?.is_some() || snapshot.node(header.parent)?.is_none() {
         return Ok(None);
     }
-    let provenance = GenerationMetadata::interrupted(&meant.reference).json().ok();
-    let session = meant.session.map(|id| snapshot.session(id)).transpose()?.flatten();
+    let provenance = GenerationMetadata::interrupted(&header.reference).json().ok();
+    let session = header.session.map(|id| snapshot.session(id)).transpose()?.flatten();
     drop(snapshot);
-    // As if it had been saved when it was cut off; a session that went on elsewhere stays there.
-    let stay = meant.stay || session.as_ref().is_none_or(|session| session.position != Some(meant.parent));
+    // Same effect as a save at the interruption. A session that has moved since then keeps its position.
+    let stay = header.keep_position || session.as_ref().is_none_or(|session| session.position != Some(header.parent));
     let actor = session.iter().fold(actor.clone(), |actor, session| actor.in_session(session.id));
     let draft = NodeDraft {
         author_type: Some(AuthorType::Model),
@@ -146,8 +148,8 @@ fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
         keep_position: stay,
         ..NodeDraft::text(text)
     };
-    let mut node = actor.draft(Parent::Node(meant.parent), draft);
-    (node.id, node.author) = (meant.node, meant.author);
+    let mut node = actor.draft(Parent::Node(header.parent), draft);
+    (node.id, node.author) = (header.node, header.author);
     actor.commit(Op::Generate, vec![Mutation::Append(Box::new(node))])?;
-    Ok(Some(meant.node))
+    Ok(Some(header.node))
 }

@@ -1,4 +1,4 @@
-//! What a model is asked when it continues a node: the assembled context, in the provider's words.
+//! Prompt of a model request: the assembled context, converted to the provider's message types.
 
 use super::{GenerateError, GenerateRequest};
 use crate::{
@@ -11,37 +11,43 @@ use crate::{
     types::{Agent, TodoScope},
 };
 
-/// What happened in a turn so far.
+/// Progress of the current turn.
 #[derive(Default)]
 pub(super) struct TurnProgress<'a> {
-    /// What its commands were answered.
-    pub(super) exchanges: &'a [CommandRound],
-    /// Whose plan they work on.
+    /// Finished command rounds of this turn.
+    pub(super) rounds: &'a [CommandRound],
+    /// Owner of the todos that the turn's commands edit.
     pub(super) scope: Option<TodoScope>,
 }
 
-/// What a model is asked where its author stands, and how many tokens that is by the estimate.
+/// Builds the prompt at the author's position. Returns it with its estimated tokens.
 pub(super) fn prompt(
     actor: &Actor,
-    plan: &GenerateRequest,
+    request: &GenerateRequest,
     model: &dyn Model,
     (from, versions): (NodeId, &[NodeId]),
-    so_far: &TurnProgress<'_>,
+    progress: &TurnProgress<'_>,
 ) -> Result<(Prompt, u32), GenerateError> {
-    let place = PromptPosition {
+    let position = PromptPosition {
         from,
         versions,
-        so_far,
-        since: plan.since,
-        input: plan.commands.as_ref().map(|_| plan.from),
-        extras: plan.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
+        progress,
+        context_start: request.context_start,
+        input: request.commands.as_ref().map(|_| request.from),
+        host_tools: request.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
     };
-    let options = plan.shown().counted_by(model.reference(), &*actor.loom().snapshot()?).map_err(OpsError::from)?;
-    let mut assembled = assembled(actor, &plan.author, &place, options)?;
-    // Only what is too long is chosen anew, so that a window that fits stays as it is.
-    if let Some(counted) = counted(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget())) {
-        let correction = TokenCalibration::from_counts(assembled.report.total.into(), counted);
-        assembled = self::assembled(actor, &plan.author, &place, context::ContextOptions { correction, ..options })?;
+    let options = request
+        .context_options()
+        .calibrated_for(model.reference(), &*actor.loom().snapshot()?)
+        .map_err(OpsError::from)?;
+    let mut assembled = assemble_context(actor, &request.author, &position, options)?;
+    // The context is assembled again only if it exceeds the budget, so that a window that fits stays unchanged.
+    if let Some(counted) =
+        count_tokens(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget()))
+    {
+        let calibration = TokenCalibration::from_counts(assembled.report.total.into(), counted);
+        assembled =
+            assemble_context(actor, &request.author, &position, context::ContextOptions { calibration, ..options })?;
     }
     let prompt = match assembled.prompt {
         context::RenderedPrompt::Text(text) => Prompt::Raw(text),
@@ -50,8 +56,8 @@ pub(super) fn prompt(
     Ok((prompt, assembled.report.total))
 }
 
-/// How many tokens a prompt is by the model's own count, if it counts; what it puts between messages not counted.
-fn counted(model: &dyn Model, prompt: &context::RenderedPrompt) -> Option<u64> {
+/// Counts the tokens of a prompt with the model's own tokenizer, without its message separators. `None` if it has none.
+fn count_tokens(model: &dyn Model, prompt: &context::RenderedPrompt) -> Option<u64> {
     let texts: Vec<&str> = match prompt {
         context::RenderedPrompt::Text(text) => vec![text],
         context::RenderedPrompt::Messages(messages) => {
@@ -62,7 +68,7 @@ fn counted(model: &dyn Model, prompt: &context::RenderedPrompt) -> Option<u64> {
 }
 
 fn message(message: context::PromptMessage) -> Message {
-    let role = match message.voice {
+    let role = match message.role {
         MessageRole::System => Role::System,
         MessageRole::User => Role::User,
         MessageRole::Assistant => Role::Assistant,
@@ -80,21 +86,22 @@ fn message(message: context::PromptMessage) -> Message {
     Message { role, parts: results.chain(text).chain(calls).collect(), cache: message.kept }
 }
 
-/// Where an author stands, and what happened in its turn so far.
+/// Position of an author and the progress of its turn.
 struct PromptPosition<'a> {
     from: NodeId,
     versions: &'a [NodeId],
-    so_far: &'a TurnProgress<'a>,
-    since: Option<NodeId>,
+    progress: &'a TurnProgress<'a>,
+    context_start: Option<NodeId>,
     input: Option<NodeId>,
-    extras: &'a [crate::tools::HostTool],
+    host_tools: &'a [crate::tools::HostTool],
 }
 
-/// What `author` is shown when `actor` has it continue a node. The session whose state it sees is the actor's own if they
-/// are the same, else the author's newest in that tree.
+/// Assembles the context that `author` would see if `actor` let it continue node `from`. The session state comes from
+/// the actor's session if `author` is the actor's agent. Otherwise it comes from the author's newest active session in
+/// that tree.
 ///
 /// # Errors
-/// If there is no such node, what is shown does not fit, or the store fails.
+/// If the node does not exist, the context does not fit the window, or the store fails.
 pub fn context_of(
     actor: &Actor,
     author: &Agent,
@@ -102,38 +109,44 @@ pub fn context_of(
     versions: &[NodeId],
     options: context::ContextOptions,
 ) -> Result<context::AssembledPrompt, GenerateError> {
-    let place =
-        PromptPosition { from, versions, so_far: &TurnProgress::default(), since: None, input: None, extras: &[] };
-    assembled(actor, author, &place, options)
+    let position = PromptPosition {
+        from,
+        versions,
+        progress: &TurnProgress::default(),
+        context_start: None,
+        input: None,
+        host_tools: &[],
+    };
+    assemble_context(actor, author, &position, options)
 }
 
-fn assembled(
+fn assemble_context(
     actor: &Actor,
     author: &Agent,
-    place: &PromptPosition<'_>,
+    position: &PromptPosition<'_>,
     options: context::ContextOptions,
 ) -> Result<context::AssembledPrompt, GenerateError> {
     let loom = actor.loom();
     let session = match actor.session().filter(|_| actor.agent() == author.id()) {
         Some(session) => Some(loom.session(session)?),
         None => {
-            let (agent, tree) = (Some(author.id()), Some(loom.node(place.from)?.tree));
+            let (agent, tree) = (Some(author.id()), Some(loom.node(position.from)?.tree));
             let filter = SessionFilter { agent, tree, active: true, limit: 1, ..SessionFilter::default() };
             loom.snapshot()?.sessions(&filter).map_err(OpsError::from)?.pop()
         }
     };
-    let ask = context::ContextRequest {
+    let request = context::ContextRequest {
         agent: author,
-        to: place.from,
-        versions: place.versions,
-        since: place.since,
+        leaf: position.from,
+        versions: position.versions,
+        first_node: position.context_start,
         session: session.as_ref(),
-        exchanges: place.so_far.exchanges,
-        scope: place.so_far.scope,
-        input: place.input,
-        extras: place.extras,
+        rounds: position.progress.rounds,
+        scope: position.progress.scope,
+        input: position.input,
+        host_tools: position.host_tools,
         options,
         now: loom.now(),
     };
-    Ok(context::assemble(&*loom.snapshot()?, &ask)?)
+    Ok(context::assemble(&*loom.snapshot()?, &request)?)
 }

@@ -1,16 +1,16 @@
-//! What to generate, and what is heard of it.
+//! Input and output of a generation: the request, the traits that a host implements, progress events and errors.
 
-use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::Background;
+use super::{Background, DelegationUpdate, Orchestrator};
 use crate::{
     agent::TurnConfig,
     context::{self, ContextError},
-    delegate::{DelegationUpdate, Orchestrator},
     id::{AgentId, NodeId},
     ops::OpsError,
     provider::{Embeddings, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
@@ -18,80 +18,80 @@ use crate::{
     types::{Agent, Node, Todo},
 };
 
-/// What to generate.
+/// Request for continuations of a node or for an agent turn.
 pub struct GenerateRequest {
-    /// The node to continue.
+    /// Node to continue.
     pub from: NodeId,
-    /// The versions to read on the way to it.
+    /// Versions to read on the path to it.
     pub versions: Vec<NodeId>,
-    /// Who writes: its system prompt, settings and name are used.
+    /// Agent that writes; its system prompt, sampling settings and name apply.
     pub author: Agent,
-    /// The node with which what is shown of the path begins; `None`: its root.
-    pub since: Option<NodeId>,
-    /// The models; each makes `n` continuations.
+    /// First node of the path included in the context. `None`: the root.
+    pub context_start: Option<NodeId>,
+    /// Models; each writes `n` continuations.
     pub models: Vec<Arc<dyn Model>>,
-    /// Continuations a model.
+    /// Number of continuations per model.
     pub n: usize,
-    /// How to draw, before the author's own settings.
+    /// Sampling settings, which override the author's.
     pub sampling: Sampling,
-    /// How much the author is shown, and how.
+    /// Context options.
     pub context: context::ContextOptions,
-    /// Ends everything early; what came is saved.
+    /// Cancels all continuations; partial replies are saved.
     pub cancel: CancellationToken,
-    /// Ends single continuations early, each by the token at its number; what came is saved.
-    pub stops: Vec<CancellationToken>,
-    /// Where words are kept while they stream, so that [`super::recover`] finds them after a kill; `None`: nowhere.
-    pub drafts: Option<PathBuf>,
-    /// What tokens cost, to be kept with each generation.
+    /// Cancels single continuations, by index; partial replies are saved.
+    pub cancel_each: Vec<CancellationToken>,
+    /// Directory of partial replies, from which [`super::recover`] restores text after a crash. `None`: no copies.
+    pub partials_dir: Option<PathBuf>,
+    /// Token prices for cost calculation.
     pub prices: Prices,
-    /// Whether the session's position stays where it is, also with one continuation.
-    pub stay: bool,
-    /// What the author may do by commands; `None`: it only writes words.
+    /// True if the session's position stays at `from`. With several continuations it always stays.
+    pub keep_position: bool,
+    /// Tools that the author can use; `None`: it writes text only.
     pub commands: Option<ToolAccess>,
 }
 
 impl GenerateRequest {
-    /// `n` continuations of a node by one model; what is not said here is the usual.
+    /// Creates a request for `n` continuations by one model, with default options.
     #[must_use]
     pub fn new(from: NodeId, author: Agent, model: Arc<dyn Model>, n: usize) -> Self {
         Self {
             from,
             versions: Vec::new(),
-            since: None,
+            context_start: None,
             author,
             models: vec![model],
             n,
             sampling: Sampling::default(),
             context: context::ContextOptions::default(),
             cancel: CancellationToken::new(),
-            stops: Vec::new(),
-            drafts: None,
+            cancel_each: Vec::new(),
+            partials_dir: None,
             prices: Prices::default(),
-            stay: false,
+            keep_position: false,
             commands: None,
         }
     }
 
-    /// A whole turn of an agent: it answers a node, and what it asks for by commands is done. The actor that runs the
-    /// plan must be this agent, in a session.
+    /// Creates a request for a whole turn of an agent, which answers a node and runs commands. The actor must be this
+    /// agent in a session.
     #[must_use]
     pub fn turn(from: NodeId, author: Agent, model: Arc<dyn Model>, commands: ToolAccess) -> Self {
         Self { commands: Some(commands), ..Self::new(from, author, model, 1) }
     }
 
-    /// How much the author is shown: no more than the smallest of the models can read.
-    pub(super) fn shown(&self) -> context::ContextOptions {
+    /// Returns the context options with the smallest window of all models.
+    pub(super) fn context_options(&self) -> context::ContextOptions {
         let windows = self.models.iter().filter_map(|model| u32::try_from(model.window()?).ok());
         let mut options =
             context::ContextOptions { window: windows.fold(self.context.window, u32::min), ..self.context };
-        // Tokens kept for the reply, where it may be longer than what is kept anyway.
+        // A long reply limit enlarges the reserve, up to half of the window.
         let asked = self.sampling.max_tokens.or(self.author.profile.max_tokens).map(|n| n.min(options.window / 2));
         let longer = asked.filter(|asked| *asked > options.window - options.budget());
         options.reserve = options.reserve.or(longer);
         options
     }
 
-    /// What the author's profile says of how to draw.
+    /// Returns the sampling settings of the author's profile.
     pub(super) fn own_sampling(&self) -> Sampling {
         let profile = &self.author.profile;
         #[allow(clippy::cast_possible_truncation)] // a temperature has one or two digits
@@ -100,47 +100,48 @@ impl GenerateRequest {
         Sampling { temperature, max_tokens: profile.max_tokens, stop, ..Sampling::default() }
     }
 
-    pub(super) fn rules(&self) -> TurnConfig {
-        self.commands
-            .as_ref()
-            .map_or(TurnConfig::words(), |commands| TurnConfig { rounds: commands.rounds, ..TurnConfig::commands() })
+    pub(super) fn turn_config(&self) -> TurnConfig {
+        self.commands.as_ref().map_or(TurnConfig::text_only(), |commands| TurnConfig {
+            rounds: commands.rounds,
+            ..TurnConfig::with_commands()
+        })
     }
 }
 
-/// What an agent may do by commands in its turn.
+/// Tools that an agent can use in its turn.
 #[derive(Clone)]
 pub struct ToolAccess {
-    /// Rounds at most.
+    /// Maximum number of rounds.
     pub rounds: u32,
-    /// Whether the tools are offered in the provider's own way too, beside arrow lines.
+    /// True if tools are also available through the provider's tool-call API.
     pub native: bool,
-    /// Opens the models of the agents that this one has continue nodes.
+    /// Resolves models for agents that this one invokes with `continue`.
     pub models: Arc<dyn ModelResolver>,
-    /// Tools of the program around the engine.
+    /// Tools that the host program provides.
     pub tools: Arc<HostTools>,
-    /// What searches the web; `None`: nothing does.
+    /// Web search service; `None`: no search.
     pub search: Option<Arc<dyn Searcher>>,
-    /// Tokens of a command's answer that are shown at once; see [`crate::tools::DEFAULT_REPLY_TOKENS`].
-    pub inline: u32,
-    /// The agents that had this one act, the first one first: none of them may be asked again.
+    /// Maximum tokens of a command result before it is paged; see [`crate::tools::DEFAULT_REPLY_TOKENS`].
+    pub max_inline_tokens: u32,
+    /// Chain of agents that invoked this one, outermost first. None of them can be invoked again.
     pub callers: Vec<AgentId>,
-    /// What carries delegated work on; `None`: nothing can be delegated.
+    /// Orchestrator of delegations; `None`: the agent cannot delegate.
     pub orchestrator: Option<Arc<dyn Orchestrator>>,
-    /// Delegated work that nobody waits for.
+    /// Delegations that run in the background.
     pub background: Arc<Background>,
 }
 
 impl ToolAccess {
-    /// The usual: ten rounds, arrow lines only, no tools but the engine's.
+    /// Creates the default: ten rounds, arrow lines only, no host tools.
     #[must_use]
     pub fn new(models: Arc<dyn ModelResolver>) -> Self {
         Self {
-            rounds: TurnConfig::ROUNDS,
+            rounds: TurnConfig::DEFAULT_ROUNDS,
             native: false,
             models,
             tools: Arc::default(),
             search: None,
-            inline: DEFAULT_REPLY_TOKENS,
+            max_inline_tokens: DEFAULT_REPLY_TOKENS,
             callers: Vec::new(),
             orchestrator: None,
             background: Arc::default(),
@@ -148,48 +149,46 @@ impl ToolAccess {
     }
 }
 
-/// A future that can be kept.
-pub type Promise<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
 /// Opens the models of agents.
 pub trait ModelResolver: Send + Sync {
-    /// The model of an agent: its own, or the one for those that name none.
+    /// Returns the model of an agent, or the default model if its profile names none.
     ///
     /// # Errors
-    /// If there is none, or it cannot be used; `NOT_CONFIGURED` then, with a hint.
-    fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>>;
+    /// `NOT_CONFIGURED` with a hint, if there is no model or it cannot be used.
+    fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>>;
 
-    /// The model whose vectors recall goes by too; `None`: there is none, and it goes by words alone.
-    fn embeddings(&self) -> Promise<'_, Option<Embeddings>> {
+    /// Returns the embedding model for recall; `None`: recall matches words only.
+    fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
         Box::pin(async { None })
     }
 
-    /// The small model that sums up what is long; `None`: there is none, and first sentences serve.
-    fn summarizer(&self) -> Promise<'_, Option<Arc<dyn Model>>> {
+    /// Returns the model for summaries; `None`: summaries consist of first sentences.
+    fn summarizer(&self) -> BoxFuture<'_, Option<Arc<dyn Model>>> {
         Box::pin(async { None })
     }
 }
 
-/// One model for everybody.
+/// Same model for every agent.
 impl ModelResolver for Arc<dyn Model> {
-    fn open<'a>(&'a self, _: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>> {
+    fn open<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
         Box::pin(async { Ok(Self::clone(self)) })
     }
 }
 
-/// Searches the web.
+/// Web search service.
 pub trait Searcher: Send + Sync {
-    /// What is found, the best first.
+    /// Returns the hits, best first.
     ///
     /// # Errors
-    /// If the service fails; its key is in no error.
-    fn search<'a>(&'a self, asked: &'a WebSearch<'a>) -> Promise<'a, Result<Vec<WebHit>, ToolError>>;
+    /// If the service fails. Error messages never contain its key.
+    fn search<'a>(&'a self, asked: &'a WebSearch<'a>) -> BoxFuture<'a, Result<Vec<WebHit>, ToolError>>;
 }
 
-/// Runs a tool: arguments that fit its schema in, text or a failure out.
-pub type ToolHandler = Box<dyn Fn(Value) -> Promise<'static, Result<String, ToolError>> + Send + Sync>;
+/// Function of a tool. The arguments are valid by its schema; the result is text or an error.
+pub type ToolHandler = Box<dyn Fn(Value) -> BoxFuture<'static, Result<String, ToolError>> + Send + Sync>;
 
-/// Tools of the program around the engine: agents use them by arrow lines and, where that is on, in the provider's way.
+/// Tools that the host program provides, with their functions. Agents use them by arrow lines and, if enabled, through
+/// the provider's tool-call API.
 #[derive(Default)]
 pub struct HostTools {
     pub(super) tools: Vec<HostTool>,
@@ -197,10 +196,10 @@ pub struct HostTools {
 }
 
 impl HostTools {
-    /// The same with one more.
+    /// Adds a tool.
     ///
     /// # Errors
-    /// If the name cannot be one, or is taken, or the schema is no object's.
+    /// If the name is invalid or taken, or the schema is not that of an object.
     pub fn with(mut self, tool: HostTool, handler: ToolHandler) -> Result<Self, String> {
         self.tools.push(tool);
         HostTool::check(&self.tools)?;
@@ -208,81 +207,82 @@ impl HostTools {
         Ok(self)
     }
 
-    /// What there is.
+    /// Returns the declarations of the tools.
     #[must_use]
     pub fn tools(&self) -> &[HostTool] {
         &self.tools
     }
 }
 
-/// What happens while a plan is carried out. `index` counts continuations from 0: first all of the first model; a turn has
-/// one.
+/// Progress event of a generation. `index` numbers the continuations from 0, grouped by model. A turn has only one.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Progress {
-    /// More text. Commands are not part of it.
+    /// Text arrived, without commands.
     Text {
-        /// Which continuation.
+        /// Index of the continuation.
         index: usize,
-        /// What came.
+        /// Text to append.
         text: String,
     },
-    /// What was said is on disk: a continuation, or what an agent said in a round of its turn.
+    /// A reply was committed: a continuation, or one round of a turn.
     Saved {
-        /// Which continuation.
+        /// Index of the continuation.
         index: usize,
-        /// Its node. Its content is empty where an agent only wrote commands.
+        /// Saved node. Its content is empty if the agent wrote only commands.
         node: Box<Node>,
-        /// Tokens that it took, where the server says.
+        /// Token usage, if the server reported it.
         usage: Option<Usage>,
-        /// Why it ended.
+        /// Reason for the end of the reply.
         #[serde(skip)]
         reason: FinishReason,
     },
-    /// A command was run.
+    /// A command has run.
     Ran {
-        /// Which continuation.
+        /// Index of the continuation.
         index: usize,
-        /// The command as it was understood, or as it was written if it was not.
+        /// Command in canonical form, or as written if it could not be parsed.
         line: String,
-        /// What it was answered.
+        /// Result of the command.
         reply: CommandReply,
     },
-    /// Something happened in work that was delegated by a command.
+    /// A delegation made progress.
     Delegated {
-        /// Which continuation.
+        /// Index of the continuation.
         index: usize,
-        /// What.
-        told: DelegationUpdate,
+        /// Progress event of the delegation.
+        #[serde(rename = "told")]
+        update: DelegationUpdate,
     },
-    /// The answers of a round are on disk, and the model is asked again.
+    /// A round's results were committed, and the next round starts.
     Round {
-        /// Which continuation.
+        /// Index of the continuation.
         index: usize,
-        /// Which round this is, from 2.
+        /// Number of the new round, from 2.
         round: u32,
     },
-    /// The turn ended with its last round, though the model still asked for something.
+    /// The turn ended at its round limit.
     OutOfRounds {
-        /// Which continuation.
+        /// Index of the continuation.
         index: usize,
     },
-    /// The turn ended while items of its plan were open. A note at its last node says so too.
-    LeftOpen {
-        /// Which continuation.
+    /// The turn ended with open todos. A note at its last node lists them.
+    #[serde(rename = "left_open")]
+    TodosLeftOpen {
+        /// Index of the continuation.
         index: usize,
-        /// The items.
+        /// Open todos.
         todos: Vec<Todo>,
     },
-    /// One failed.
+    /// A continuation failed.
     Failed {
-        /// Which continuation.
+        /// Index of the continuation.
         index: usize,
-        /// Why.
+        /// Cause of the failure.
         #[serde(serialize_with = "as_text")]
         error: GenerateError,
-        /// What came before, if anything, saved and marked as interrupted.
+        /// Partial reply, saved as interrupted; `None` if there was no text.
         saved: Option<Box<Node>>,
     },
 }
@@ -291,26 +291,26 @@ fn as_text<S: serde::Serializer>(error: &GenerateError, serializer: S) -> Result
     serializer.collect_str(error)
 }
 
-/// Why nothing, or not all, was generated.
+/// Error of a generation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GenerateError {
     /// Reading or saving failed.
     #[error(transparent)]
     Ops(#[from] OpsError),
-    /// There is no prompt.
+    /// The context could not be assembled.
     #[error(transparent)]
     Context(#[from] ContextError),
-    /// The model failed.
+    /// The model request failed.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// The reply held no text.
-    #[error("the model ended its reply without a word")]
+    /// The reply was empty.
+    #[error("the reply of the model is empty")]
     Empty,
-    /// The plan names no model or no continuation.
-    #[error("there is nothing to generate: no model, or none of it")]
-    Nothing,
-    /// Commands are for one continuation of an agent that runs the plan itself, in a session.
-    #[error("commands need one continuation, by the agent that runs the plan, in a session")]
-    NotItself,
+    /// The request names no model or zero continuations.
+    #[error("there is nothing to generate: no model or no continuation")]
+    NoContinuations,
+    /// Commands require a single continuation by the agent that runs the request, in a session.
+    #[error("commands need one continuation by the agent that runs the request, in a session")]
+    NotOwnSession,
 }

@@ -1,5 +1,5 @@
-//! Resuming a session: it goes on where it stood, with all that it kept. Nothing has to be loaded for that, since nothing
-//! of a session is anywhere but in the store; what is left to do is to say how a turn ended that a crash cut off.
+//! Resuming a session. The store holds the complete session, so nothing has to be loaded. What remains is to mark a
+//! turn that a crash interrupted.
 
 use std::path::Path;
 
@@ -11,65 +11,66 @@ use crate::{
     types::{AgentKind, AuthorType, EdgeKind, Node, Op, Parent, Session},
 };
 
-/// What the note on a turn that was cut off says.
-const CUT: &str = "This turn was cut off here: its process ended before the reply did.";
+/// Text of the note on an interrupted turn.
+const INTERRUPTION_NOTE: &str = "This turn was cut off here: its process ended before the reply did.";
 
-/// Where a turn was cut off.
+/// Point at which a turn was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interruption {
-    /// Before a word of the reply came: this message has none.
-    Unanswered(NodeId),
-    /// Within the reply: this is it, as far as it came.
-    Within(NodeId),
-    /// After commands of the reply were answered, before it went on from here.
-    Between(NodeId),
+    /// Before any text of the reply arrived. Holds the message without a reply.
+    NoReply(NodeId),
+    /// During the reply. Holds the partial reply.
+    MidReply(NodeId),
+    /// After the reply's commands ran and before the next model request. Holds the agent's position.
+    BetweenRounds(NodeId),
 }
 
-/// A session that goes on.
+/// Session that can be continued.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resumed {
-    /// The session: another one than was asked for where that was ended or has run out.
+pub struct ResumedSession {
+    /// The session. It is a new one if the requested session was ended or has expired.
     pub session: Session,
-    /// The turn that was open when its process ended.
-    pub cut: Option<Interruption>,
+    /// Interruption of the session's last turn, if any.
+    pub interruption: Option<Interruption>,
 }
 
-/// Goes on with a session. A turn that was cut off is marked: the note hangs on the last node that was saved, and what
-/// held the position for it is let go of. `drafts` is where words are kept while they stream.
+/// Resumes a session. For an interrupted turn, appends a note to the last saved node and releases the session's leases.
+/// `folder` holds the partial replies of running streams.
 ///
 /// # Errors
-/// [`StoreError::Conflict`] if a process that still runs writes in it; if there is no such session, or the store fails.
-pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<Resumed, OpsError> {
+/// [`StoreError::Conflict`] if a live process streams into the session. Also if the session does not exist or the store
+/// fails.
+pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<ResumedSession, OpsError> {
     let loom = actor.loom();
-    if folder.is_some_and(|folder| partial_replies::streams(folder, id)) {
-        return Err(StoreError::Conflict("a process that still runs writes in this session".to_owned()).into());
+    if folder.is_some_and(|folder| partial_replies::is_streaming(folder, id)) {
+        return Err(StoreError::Conflict("a running process writes in this session".to_owned()).into());
     }
     let old = loom.session(id)?;
     let id = actor.continue_session(id)?;
-    let cut = cut(actor, &old)?;
-    if let Some((cut, last)) = &cut {
-        mark(&actor.clone().in_session(old.id), &old, last, cut)?;
+    let interruption = find_interruption(actor, &old)?;
+    if let Some((interruption, last)) = &interruption {
+        mark_interrupted(&actor.clone().in_session(old.id), &old, last, interruption)?;
     }
-    Ok(Resumed { session: loom.session(id)?, cut: cut.map(|(cut, _)| cut) })
+    Ok(ResumedSession { session: loom.session(id)?, interruption: interruption.map(|(kind, _)| kind) })
 }
 
-/// Turns in which the first words of a person are looked for.
-const LOOKED_AT: u32 = 20;
+/// Number of turns searched for the first human message.
+const MAX_SEARCHED_TURNS: u32 = 20;
 
-/// What a session began with, to know it by: the first words of a person in it, else of anybody; empty if there are none.
+/// Returns the first human message of a session, or else its first message, as a label. Empty if it has none.
 ///
 /// # Errors
 /// If the store fails.
 pub fn opening(loom: &Loom, session: SessionId) -> Result<String, OpsError> {
-    let mut turns = loom.turns(session, 0, LOOKED_AT)?;
+    let mut turns = loom.turns(session, 0, MAX_SEARCHED_TURNS)?;
     turns.retain(|node| !node.content.trim().is_empty());
     let persons = |node: &Node| node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
     let at = turns.iter().position(persons).unwrap_or(0);
     Ok(if turns.is_empty() { String::new() } else { turns.swap_remove(at).content })
 }
 
-/// Where the session's last turn was cut off, and the last node that was saved of it.
-fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>, OpsError> {
+/// Detects an interrupted last turn. Returns the interruption and the node at the session's position.
+fn find_interruption(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>, OpsError> {
     let (loom, snapshot) = (actor.loom(), actor.loom().snapshot()?);
     let kind = snapshot.agents()?.into_iter().find(|agent| agent.id() == session.agent).map(|a| a.profile.kind);
     if kind != Some(AgentKind::Model) {
@@ -80,27 +81,37 @@ fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>,
     let Some(last) = last.filter(|last| last.id == position.id || last.parent == Some(position.id)) else {
         return Ok(None);
     };
-    let cut = match (last.role(), last.kind) {
-        (AuthorType::Human, EdgeKind::Continuation) => Interruption::Unanswered(last.id),
-        (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Interruption::Within(last.id),
-        (AuthorType::Tool, EdgeKind::Tool) => Interruption::Between(position.id),
-        // It was asked to do something, and nothing was answered any more.
-        (AuthorType::Model, EdgeKind::Continuation) if last.tool.calls.is_some() => Interruption::Between(last.id),
+    let interruption = match (last.role(), last.kind) {
+        (AuthorType::Human, EdgeKind::Continuation) => Interruption::NoReply(last.id),
+        (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Interruption::MidReply(last.id),
+        (AuthorType::Tool, EdgeKind::Tool) => Interruption::BetweenRounds(position.id),
+        // The reply requested commands that have no results.
+        (AuthorType::Model, EdgeKind::Continuation) if last.tool.calls.is_some() => {
+            Interruption::BetweenRounds(last.id)
+        }
         _ => return Ok(None),
     };
-    Ok(Some((cut, position)))
+    Ok(Some((interruption, position)))
 }
 
-/// Says at a node that the turn ended there, and lets go of what is held in the session.
-fn mark(actor: &Actor, session: &Session, last: &Node, cut: &Interruption) -> Result<(), OpsError> {
-    let note =
-        NodeDraft { kind: Some(EdgeKind::Annotation), author_type: Some(AuthorType::System), ..NodeDraft::text(CUT) };
+/// Appends the interruption note to a node and releases the leases of the session.
+fn mark_interrupted(
+    actor: &Actor,
+    session: &Session,
+    last: &Node,
+    interruption: &Interruption,
+) -> Result<(), OpsError> {
+    let note = NodeDraft {
+        kind: Some(EdgeKind::Annotation),
+        author_type: Some(AuthorType::System),
+        ..NodeDraft::text(INTERRUPTION_NOTE)
+    };
     let leases = actor.loom().snapshot()?.leases(session.tree)?;
     let held = leases.into_iter().filter(|lease| lease.session == Some(session.id));
     let mut mutations: Vec<Mutation> =
         held.map(|lease| Mutation::Release { node: lease.node, agent: lease.agent }).collect();
-    // A reply that broke off says so itself.
-    if !matches!(cut, Interruption::Within(_)) {
+    // An interrupted reply is marked as such already.
+    if !matches!(interruption, Interruption::MidReply(_)) {
         mutations.push(Mutation::Append(Box::new(actor.draft(Parent::Node(last.id), note))));
     }
     if !mutations.is_empty() {

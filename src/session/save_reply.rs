@@ -1,4 +1,4 @@
-//! What a model said becomes a node.
+//! Saving a model's reply as a node.
 
 use std::sync::Arc;
 
@@ -13,22 +13,22 @@ use crate::{
     types::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
 };
 
-/// Where words go, and how.
+/// Destination and metadata of a reply.
 pub(super) struct SaveOptions<'a> {
-    /// The position that is free for others from now on.
-    pub(super) free: Option<NodeId>,
-    /// Tokens of the prompt, by the estimate.
+    /// Node whose lease the same commit releases.
+    pub(super) release: Option<NodeId>,
+    /// Estimated tokens of the prompt.
     pub(super) estimated: u32,
-    pub(super) meant: &'a PartialReplyHeader,
+    pub(super) header: &'a PartialReplyHeader,
     pub(super) prices: &'a Prices,
-    /// Whether the session stays where it is.
-    pub(super) stay: bool,
-    /// Whether it is an agent's own turn, which its `undo` does not mean.
-    pub(super) turn: bool,
+    /// True if the session's position does not move to the reply.
+    pub(super) keep_position: bool,
+    /// True for a round of an agent turn: that agent's `undo` skips such commits.
+    pub(super) is_turn: bool,
 }
 
-/// Keeps with a session which model speaks in it, where that is another one than before; of several none does.
-pub(super) async fn speaks_by(actor: &Actor, models: &[Arc<dyn Model>]) -> Result<(), GenerateError> {
+/// Stores the model reference on the session if it changed. Does nothing for a request with several models.
+pub(super) async fn record_session_model(actor: &Actor, models: &[Arc<dyn Model>]) -> Result<(), GenerateError> {
     let (Some(id), [model]) = (actor.session(), models) else { return Ok(()) };
     let reference = model.reference();
     if actor.loom().session(id)?.model.as_deref() != Some(reference) {
@@ -39,36 +39,40 @@ pub(super) async fn speaks_by(actor: &Actor, models: &[Arc<dyn Model>]) -> Resul
     Ok(())
 }
 
-/// Saves what was said; returns its node when it is on disk.
-pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<'_>) -> Result<Node, GenerateError> {
-    let SaveOptions { meant, prices, .. } = saving;
-    let finish = said.finish.as_ref();
-    let interrupted = said.interrupted || finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
+/// Appends the reply and returns its node after the commit.
+pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptions<'_>) -> Result<Node, GenerateError> {
+    let SaveOptions { header, prices, .. } = options;
+    let finish = output.finish.as_ref();
+    let interrupted = output.interrupted || finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
     let usage = finish.and_then(|f| f.usage);
-    let reference = &meant.reference;
-    let envelope = finish
+    let reference = &header.reference;
+    let metadata = finish
         .map_or_else(|| GenerationMetadata::interrupted(reference), |f| GenerationMetadata::of(reference, f, prices));
-    let calls = (!said.calls.is_empty()).then(|| serde_json::to_string(&said.calls).ok()).flatten();
+    let calls = (!output.calls.is_empty()).then(|| serde_json::to_string(&output.calls).ok()).flatten();
     let draft = NodeDraft {
         kind: Some(EdgeKind::Continuation),
         author_type: Some(AuthorType::Model),
-        // A cut reply's are often not counted, and those of commands are not of the words.
-        tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|n| *n > 0 && said.raw.is_none()),
-        raw: said.raw,
+        // Servers often report no usage for interrupted replies. With commands, the usage covers more than the saved
+        // text.
+        tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|n| *n > 0 && output.raw.is_none()),
+        raw: output.raw,
         tool: ToolCallFields { calls: calls.and_then(|calls| Json::parse(calls).ok()), ..ToolCallFields::default() },
         interrupted,
-        provenance: envelope.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
-        keep_position: saving.stay,
-        ..NodeDraft::text(said.words)
+        provenance: metadata
+            .json()
+            .inspect_err(|error| tracing::warn!(%error, "the generation metadata could not be serialized"))
+            .ok(),
+        keep_position: options.keep_position,
+        ..NodeDraft::text(output.text)
     };
-    let mut new = actor.draft(Parent::Node(meant.parent), draft);
-    (new.id, new.author) = (meant.node, meant.author);
-    let op = if saving.turn { Op::Turn } else { Op::Generate };
+    let mut new = actor.draft(Parent::Node(header.parent), draft);
+    (new.id, new.author) = (header.node, header.author);
+    let op = if options.is_turn { Op::Turn } else { Op::Generate };
     let mut mutations = vec![Mutation::Append(Box::new(new))];
-    mutations.extend(saving.free.map(|node| Mutation::Release { node, agent: meant.author }));
+    mutations.extend(options.release.map(|node| Mutation::Release { node, agent: header.author }));
     mutations.extend(usage.map(|usage| Mutation::RecordTokenUsage {
         model: reference.clone(),
-        estimated: saving.estimated.into(),
+        estimated: options.estimated.into(),
         reported: usage.prompt,
     }));
     let receipt = actor.submit(op, mutations).await.map_err(OpsError::from)?;
@@ -76,13 +80,13 @@ pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<
     Ok(actor.loom().node(id)?)
 }
 
-/// Notes at a turn's last node what of its plan stayed open.
-pub(super) fn note_open(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
-    let named: Vec<String> = todos.iter().map(todo_name).collect();
+/// Appends a note with the open todos of a turn to its last node.
+pub(super) fn append_open_todos_note(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
+    let names: Vec<String> = todos.iter().map(todo_name).collect();
     let draft = NodeDraft {
         kind: Some(EdgeKind::Annotation),
         author_type: Some(AuthorType::System),
-        ..NodeDraft::text(format!("The turn ended with open todos: {}", named.join(" · ")))
+        ..NodeDraft::text(format!("The turn ended with open todos: {}", names.join(" · ")))
     };
     actor.commit(Op::Turn, vec![Mutation::Append(Box::new(actor.draft(Parent::Node(at), draft)))])?;
     Ok(())

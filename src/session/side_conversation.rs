@@ -1,6 +1,8 @@
-//! Asking a model beside any conversation: a question that is a node, and an answer below it, with what it took.
+//! Conversation with a model outside any session's path: each question is a node, its answer is a node below it, and
+//! usage is recorded.
 //!
-//! The model is shown what it is told here and nothing else; so it can look at what others did without having been there.
+//! The model sees only the system prompt and the messages sent here. A judge can therefore assess work without seeing
+//! the conversation that produced it.
 
 use std::sync::Arc;
 
@@ -21,18 +23,19 @@ use crate::{
     types::{Agent, AuthorType, Node, Op, Parent},
 };
 
-/// Questions and answers, each below the one before.
+/// Chain of questions and answers, each a child of the one before.
 pub(crate) struct SideConversation {
     actor: Actor,
     author: Agent,
     model: Arc<dyn Model>,
     prices: Prices,
     at: NodeId,
-    said: Vec<Message>,
+    messages: Vec<Message>,
 }
 
 impl SideConversation {
-    /// Begins below a node. `actor` asks, in whose session all of it is; `author` answers.
+    /// Creates a conversation below node `at`. `actor` appends the questions in its session; `author` writes the
+    /// answers.
     pub(crate) fn new(
         actor: Actor,
         (author, model): (Agent, Arc<dyn Model>),
@@ -40,32 +43,39 @@ impl SideConversation {
         at: NodeId,
         system: &str,
     ) -> Self {
-        Self { actor, author, model, prices, at, said: vec![Message::system(system)] }
+        Self { actor, author, model, prices, at, messages: vec![Message::system(system)] }
     }
 
-    /// Asks; returns the answer, which is on the disk then, and a full answer: none that was cut off.
-    pub(crate) async fn ask(&mut self, words: &str, cancel: &CancellationToken) -> Result<Node, GenerateError> {
-        let draft = NodeDraft { author_type: Some(AuthorType::Tool), keep_position: true, ..NodeDraft::text(words) };
+    /// Appends a question and returns the answer's node after it was committed. An interrupted answer is an error.
+    pub(crate) async fn ask(&mut self, text: &str, cancel: &CancellationToken) -> Result<Node, GenerateError> {
+        let draft = NodeDraft { author_type: Some(AuthorType::Tool), keep_position: true, ..NodeDraft::text(text) };
         let question = self.actor.draft(Parent::Node(self.at), draft);
         let parent = question.id;
         let asked = self.actor.submit(Op::Delegate, vec![Mutation::Append(Box::new(question))]);
         asked.await.map_err(OpsError::from)?;
-        self.said.push(Message::user(words));
+        self.messages.push(Message::user(text));
         let (answer, finish) = self.answer(cancel).await?;
-        let meant = PartialReplyHeader {
+        let header = PartialReplyHeader {
             node: self.actor.loom().node_id(),
             parent,
             author: self.author.id(),
             reference: self.model.reference().to_owned(),
             session: self.actor.session(),
-            stay: true,
+            keep_position: true,
         };
-        let estimated = self.said.iter().map(|message| estimated_tokens(&message.text())).sum();
-        let saving = SaveOptions { free: None, estimated, meant: &meant, prices: &self.prices, stay: true, turn: true };
-        let said =
-            RoundOutput { words: answer, raw: None, calls: Vec::new(), finish: Some(finish), interrupted: false };
-        let node = save(&self.actor, said, &saving).await?;
-        self.said.push(Message::assistant(&node.content));
+        let estimated = self.messages.iter().map(|message| estimated_tokens(&message.text())).sum();
+        let options = SaveOptions {
+            release: None,
+            estimated,
+            header: &header,
+            prices: &self.prices,
+            keep_position: true,
+            is_turn: true,
+        };
+        let output =
+            RoundOutput { text: answer, raw: None, calls: Vec::new(), finish: Some(finish), interrupted: false };
+        let node = save(&self.actor, output, &options).await?;
+        self.messages.push(Message::assistant(&node.content));
         self.at = node.id;
         Ok(node)
     }
@@ -73,7 +83,7 @@ impl SideConversation {
     async fn answer(&self, cancel: &CancellationToken) -> Result<(String, Finish), GenerateError> {
         let request = Request {
             sampling: Sampling { temperature: Some(0.0), ..Sampling::default() },
-            ..Request::new(Prompt::Chat(self.said.clone()))
+            ..Request::new(Prompt::Chat(self.messages.clone()))
         };
         let mut reply = self.model.stream(request);
         let mut answer = String::new();

@@ -1,8 +1,8 @@
-//! What generations took, summed: tokens, money, and whose branches were taken up.
+//! Usage totals of generations: tokens, cost, and the number of replies that were continued.
 //!
-//! The sums are taken from the envelopes each time rather than kept: a generation costs seconds and its envelope
-//! microseconds to read, so a sum that must be kept right at every write, purge and import is not worth having until
-//! trees hold millions of generations. What a sum costs is said at [`Snapshot::generations`].
+//! Totals are computed from the metadata of each generation and are not stored. Reading one takes microseconds,
+//! generating one takes seconds. A stored total would have to stay correct through every write, purge and import; that
+//! pays off only for trees with millions of generations. [`Snapshot::generations`] documents the cost of a scan.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,32 +16,32 @@ use crate::{
     types::AuthorType,
 };
 
-/// Sums over generations.
+/// Totals over a set of generations. Token counts lack generations whose usage is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct UsageTotals {
-    /// How many.
+    /// Number of generations.
     pub generations: u64,
-    /// Of these, how many were continued by somebody.
+    /// Number of generations that have at least one continuation.
     pub taken_up: u64,
-    /// Of these, of how many no tokens are known; the sums lack those.
+    /// Number of generations without any known token count; the token totals lack them.
     pub uncounted: u64,
-    /// Tokens of their prompts, cached ones included.
+    /// Prompt tokens, including cached ones.
     pub prompt: u64,
-    /// Of these, how many came from a provider's cache.
+    /// Prompt tokens read from a provider's cache.
     pub cached: u64,
-    /// Of these, how many were put into one, where that was charged for.
+    /// Prompt tokens written to a provider's cache, if the provider charges for that.
     pub cache_write: u64,
-    /// Tokens of the replies.
+    /// Reply tokens.
     pub output: u64,
-    /// Of how many the cost is known.
+    /// Number of generations with a known cost.
     pub priced: u64,
-    /// Billionths of each currency.
+    /// Cost by currency, in billionths of its unit.
     #[serde(skip)]
     cost: BTreeMap<String, i128>,
 }
 
 impl UsageTotals {
-    /// The money, one amount a currency.
+    /// Returns the cost, one amount per currency.
     #[must_use]
     pub fn cost(&self) -> Vec<Money> {
         #[allow(clippy::cast_precision_loss)] // sums of money are far below 2^52 billionths
@@ -88,27 +88,27 @@ impl UsageTotals {
     }
 }
 
-/// Sums of one agent by one model.
+/// Totals of one agent with one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageByKey {
-    /// Who wrote.
+    /// The agent that wrote the replies.
     pub agent: AgentId,
-    /// The model by its reference, else as its server named it; `None` if no envelope says.
+    /// Reference of the model, or the name reported by the server. `None` if the metadata has neither.
     pub model: Option<String>,
-    /// The sums.
+    /// The totals of this agent and model.
     pub sums: UsageTotals,
 }
 
-/// Sums by agent and model.
+/// Usage totals, overall and by agent and model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// By agent and model, those with the most output first.
+    /// Totals by agent and model, in descending order of output tokens.
     pub shares: Vec<UsageByKey>,
-    /// Of all.
+    /// Totals over all agents and models.
     pub all: UsageTotals,
 }
 
-/// Shares while they are summed; an agent writes by few models, so a list of those is looked through.
+/// Totals during summation. The inner list is searched linearly because an agent uses few models.
 #[derive(Default)]
 struct Ledger(HashMap<AgentId, Vec<(Option<String>, UsageTotals)>>);
 
@@ -142,7 +142,7 @@ impl Ledger {
     }
 }
 
-/// Sums the generations that a filter takes, pruned ones too: they were paid for.
+/// Sums the generations that match a filter. Pruned generations count because they were paid for.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -154,7 +154,7 @@ pub fn stats(snapshot: &dyn Snapshot, filter: &GenerationFilter) -> Result<Stats
     Ok(ledger.stats())
 }
 
-/// Sums the generations on the path to a node: what it took to get there, without what was tried beside it.
+/// Sums the generations on the path from the root to a node; other branches do not count.
 ///
 /// # Errors
 /// If the store cannot be read.

@@ -1,4 +1,4 @@
-//! Requests and their streams, each a task of its own.
+//! Model requests and their streams, each run by its own task.
 
 use std::{ops::Range, sync::Arc, time::Instant};
 
@@ -10,70 +10,70 @@ use crate::{
     provider::{Finish, FinishReason, Generation, Model, ProviderError, Request, StreamEvent},
 };
 
-/// What a stream tells, with the index of its seat.
+/// Channel for reports of stream tasks, each with the index of its slot.
 pub(super) type ReportSender = mpsc::Sender<(usize, super::generate::TaskReport)>;
 
-/// Has single continuations of so many end when they are stopped.
-pub(super) fn mind(stops: &[CancellationToken], seats: usize, tell: &ReportSender) {
-    for (index, stop) in stops.iter().take(seats).cloned().enumerate() {
-        let tell = tell.clone();
+/// Forwards the cancellation token of each continuation to the driver as [`TurnInput::Cancelled`].
+pub(super) fn forward_cancellation(stops: &[CancellationToken], slots: usize, reports: &ReportSender) {
+    for (index, stop) in stops.iter().take(slots).cloned().enumerate() {
+        let reports = reports.clone();
         tokio::spawn(async move {
             tokio::select! {
-                // If nobody hears it any more, it has ended.
-                () = stop.cancelled() => drop(tell.send((index, TurnInput::Cancelled.into())).await),
-                () = tell.closed() => {}
+                // A send error means that the generation has ended.
+                () = stop.cancelled() => drop(reports.send((index, TurnInput::Cancelled.into())).await),
+                () = reports.closed() => {}
             }
         });
     }
 }
 
-/// One request to a model, for the seats in `wanted`, with what stops each of their streams.
+/// One model request that fills the slots of `slots`, with a cancellation token for each.
 pub(super) struct ModelRequestTask {
     pub(super) model: Arc<dyn Model>,
-    pub(super) lanes: Arc<Semaphore>,
+    pub(super) request_permits: Arc<Semaphore>,
     pub(super) request: Request,
-    pub(super) wanted: Range<usize>,
+    pub(super) slots: Range<usize>,
     pub(super) stops: Vec<CancellationToken>,
-    /// Stops all of it.
+    /// Token that cancels the request while it waits for a permit.
     pub(super) cancel: CancellationToken,
 }
 
 impl ModelRequestTask {
-    /// From its place in the queue to its streams.
-    pub(super) async fn ask(self, tell: ReportSender) {
-        let lane = tokio::select! {
+    /// Waits for a permit, sends the request and spawns one task per stream.
+    pub(super) async fn run(self, reports: ReportSender) {
+        let permit = tokio::select! {
             biased;
-            // The semaphore is never closed; were it, the request would simply not wait.
-            lane = Arc::clone(&self.lanes).acquire_owned() => lane.ok().map(Arc::new),
+            // The semaphore is never closed; if it were, the request would run without a permit.
+            permit = Arc::clone(&self.request_permits).acquire_owned() => permit.ok().map(Arc::new),
             () = self.cancel.cancelled() => {
-                for index in self.wanted {
-                    let _ = tell.send((index, TurnInput::Broke(ProviderError::Cancelled).into())).await;
+                for index in self.slots {
+                    let _ = reports.send((index, TurnInput::StreamFailed(ProviderError::Cancelled).into())).await;
                 }
                 return;
             }
         };
-        let replies = self.model.stream_n(self.request, self.wanted.len());
-        for ((index, generation), stop) in self.wanted.zip(replies).zip(self.stops) {
-            tokio::spawn(run(index, generation, stop, tell.clone(), lane.clone()));
+        let replies = self.model.stream_n(self.request, self.slots.len());
+        for ((index, generation), stop) in self.slots.zip(replies).zip(self.stops) {
+            tokio::spawn(run_stream(index, generation, stop, reports.clone(), permit.clone()));
         }
     }
 }
 
-/// One stream to its end.
-async fn run(
+/// Forwards one stream to the driver until the stream ends.
+async fn run_stream(
     index: usize,
     mut generation: Generation,
     stop: CancellationToken,
-    tell: ReportSender,
-    lane: Option<Arc<OwnedSemaphorePermit>>,
+    reports: ReportSender,
+    permit: Option<Arc<OwnedSemaphorePermit>>,
 ) {
     let started = Instant::now();
     let mut stopped = false;
-    let ended = loop {
+    let outcome = loop {
         let next = tokio::select! {
             next = generation.next() => next,
             () = stop.cancelled(), if !stopped => {
-                // What was received already is still given out.
+                // Text that was received before the cancellation is still delivered.
                 stopped = true;
                 generation.cancel();
                 continue;
@@ -81,18 +81,21 @@ async fn run(
         };
         match next {
             Some(Ok(StreamEvent::Text(text))) => {
-                if tell.send((index, TurnInput::Text(text).into())).await.is_err() {
+                if reports.send((index, TurnInput::Text(text).into())).await.is_err() {
                     return;
                 }
             }
-            Some(Ok(StreamEvent::Done(finish))) => break TurnInput::Ended(finish),
-            Some(Err(error)) => break TurnInput::Broke(error),
+            Some(Ok(StreamEvent::Done(finish))) => break TurnInput::StreamEnded(finish),
+            Some(Err(error)) => break TurnInput::StreamFailed(error),
             None => {
-                break TurnInput::Ended(Finish { total: started.elapsed(), ..Finish::new(FinishReason::Interrupted) });
+                break TurnInput::StreamEnded(Finish {
+                    total: started.elapsed(),
+                    ..Finish::new(FinishReason::Interrupted)
+                });
             }
         }
     };
-    drop(lane);
-    // Nobody listens any more only when the caller dropped the whole generation.
-    let _ = tell.send((index, ended.into())).await;
+    drop(permit);
+    // A send error means that the caller dropped the generation.
+    let _ = reports.send((index, outcome.into())).await;
 }

@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::message::{BackgroundEvent, BackgroundReport};
-use crate::session::{Approval, ApprovalRequest, Decision, Promise};
+use crate::session::{Approval, ApprovalRequest, BoxFuture, Decision};
 
 /// Approval queue of the screen whose [`super::ScreenSetup`] holds it. Without an open screen every request is refused.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +62,7 @@ impl Drop for PendingApproval<'_> {
 }
 
 impl Approval for ApprovalQueue {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> Promise<'a, Decision> {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
             let answer = {
                 let mut state = self.state();

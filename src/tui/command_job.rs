@@ -21,7 +21,7 @@ use crate::{
     exec::Executor,
     id::SessionId,
     ops::OpsError,
-    session::{Progress, SessionHost, seat, seat_in},
+    session::{Progress, SessionHost, actor_at, actor_in_session},
 };
 
 /// Progress reports of a running command job.
@@ -107,8 +107,8 @@ fn run(
     reports: UnboundedSender<BackgroundReport>,
 ) -> Result<WriteResult, OpsError> {
     let actor = match session {
-        Some(session) => seat_in(&setup.loom, &setup.agent, session, command_job.from)?,
-        None => seat(&setup.loom, &setup.agent, &setup.workspace, command_job.from)?,
+        Some(session) => actor_in_session(&setup.loom, &setup.agent, session, command_job.from)?,
+        None => actor_at(&setup.loom, &setup.agent, &setup.workspace, command_job.from)?,
     };
     let session = actor.session().ok_or_else(|| OpsError::Invalid("there is no session".to_owned()))?;
     let progress_sink = Arc::new(CommandProgress { number: command_job.number, reports, columns: Mutex::default() });
@@ -117,13 +117,13 @@ fn run(
     let host = SessionHost {
         runtime,
         agent: setup.agent.id(),
-        commands,
+        tool_access: commands,
         context: setup.context,
-        drafts: setup.drafts.clone(),
+        partials_dir: setup.drafts.clone(),
         prices: setup.prices.clone(),
         cancel,
-        tell: Arc::new(move |told| on_delegation.on_progress(Progress::Delegated { index: 0, told })),
-        hear: Arc::new(move |progress| on_progress.on_progress(progress)),
+        on_delegation: Arc::new(move |told| on_delegation.on_progress(Progress::Delegated { index: 0, update: told })),
+        on_progress: Arc::new(move |progress| on_progress.on_progress(progress)),
     };
     let mut runner = Executor::new(setup.loom.clone(), setup.agent.clone(), session, &host);
     let mut lines: Vec<String> = arrow::scan(&command_job.text)

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
-    session::{GenerateError, GenerateRequest, Progress, ToolAccess, seat, seat_in, start},
+    session::{GenerateError, GenerateRequest, Progress, ToolAccess, actor_at, actor_in_session, spawn},
     types::{Agent, Permission},
 };
 
@@ -133,21 +133,21 @@ async fn run_job(
     ));
     let plan = GenerateRequest {
         from: job.from,
-        since: None,
+        context_start: None,
         versions: job.versions.clone(),
         author,
         n: job.n,
         context: setup.context,
         cancel: tokens.all,
-        stops: tokens.each,
-        drafts: setup.drafts.clone(),
+        cancel_each: tokens.each,
+        partials_dir: setup.drafts.clone(),
         prices: setup.prices.clone(),
-        stay: !uses_commands,
+        keep_position: !uses_commands,
         commands: uses_commands.then(|| tool_access(setup, job)),
         models,
         sampling: crate::provider::Sampling::default(),
     };
-    let mut running = start(actor.clone(), plan);
+    let mut running = spawn(actor.clone(), plan);
     while let Some(progress) = running.next().await {
         if let Some(event) = generation_event(progress) {
             emit(event);
@@ -182,13 +182,13 @@ fn actor(
 ) -> Result<Actor, OpsError> {
     if uses_commands {
         if let Some(responder) = &job.responder {
-            return seat_in(&setup.loom, author, responder.session, job.from);
+            return actor_in_session(&setup.loom, author, responder.session, job.from);
         }
-        return seat(&setup.loom, author, &setup.workspace, job.from);
+        return actor_at(&setup.loom, author, &setup.workspace, job.from);
     }
     match session {
         Some(session) => Ok(setup.loom.actor(&setup.agent).in_session(session)),
-        None => seat(&setup.loom, &setup.agent, &setup.workspace, job.from),
+        None => actor_at(&setup.loom, &setup.agent, &setup.workspace, job.from),
     }
 }
 
@@ -211,7 +211,7 @@ pub(super) fn generation_event(progress: Progress) -> Option<GenerationEvent> {
         Progress::OutOfRounds { index } => {
             GenerationEvent::Failed(index, "the turn reached its round limit".to_owned(), None)
         }
-        Progress::Delegated { index, told } => GenerationEvent::DelegationNote(index, delegation_lines::line(&told)?),
-        Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
+        Progress::Delegated { index, update: told } => GenerationEvent::DelegationNote(index, delegation_lines::line(&told)?),
+        Progress::Round { .. } | Progress::TodosLeftOpen { .. } => return None,
     })
 }

@@ -12,7 +12,7 @@ use crate::{
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, NodeDraft, OpsError, SplitAt, UndoResult},
     session::{Interruption, resume},
-    store::{Receipt, SessionFilter},
+    store::Receipt,
     types::{AgentKind, EdgeKind, Mode, Node, Parent, PinTarget, TreePatch, one_line},
 };
 
@@ -61,13 +61,9 @@ impl WriteThread {
     /// Returns the user's actor at a node, in the current session, the newest one of the tree, or a new one.
     fn actor_at(&mut self, node: NodeId) -> Result<Actor> {
         let actor = self.setup.loom.actor(&self.setup.agent);
-        let known = match self.session {
-            Some(session) => Some(session),
-            None => self.recent_session()?.map(|session| session.id),
-        };
-        let session = match known {
+        let session = match self.session {
             Some(session) => session,
-            None => actor.start_session(&self.setup.workspace, self.tree, Some(node))?,
+            None => actor.ensure_session(&self.setup.workspace, self.tree, node)?,
         };
         self.session = Some(session);
         let actor = actor.in_session(session);
@@ -76,19 +72,6 @@ impl WriteThread {
             actor.set_position(&session, &self.setup.loom.node(node)?)?;
         }
         Ok(actor)
-    }
-
-    fn recent_session(&self) -> Result<Option<crate::types::Session>> {
-        let filter = SessionFilter {
-            workspace: Some(self.setup.workspace.clone()),
-            agent: Some(self.setup.agent.id()),
-            tree: Some(self.tree),
-            active: true,
-            unexpired: Some(self.setup.loom.now()),
-            limit: 1,
-            ..SessionFilter::default()
-        };
-        Ok(self.setup.loom.snapshot()?.sessions(&filter)?.pop())
     }
 
     fn run(&mut self, request: &WriteRequest) -> Result<WriteResult> {
@@ -295,7 +278,7 @@ impl WriteThread {
         let found = self.setup.loom.tree(tree)?;
         self.tree = tree;
         self.session = None;
-        let known = self.recent_session()?;
+        let known = self.setup.loom.find_session(&self.setup.workspace, self.setup.agent.id(), Some(self.tree))?;
         let position = at.or(known.as_ref().and_then(|session| session.position)).or(found.root);
         let position = position.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
         // The next program opens the tree of the workspace's newest session.
@@ -322,12 +305,10 @@ impl WriteThread {
         self.actor_at(position)?;
         let answers = agent.profile.kind == AgentKind::Model;
         let responder = answers.then(|| Responder { name: agent.name().to_owned(), session: session.id });
-        let message = match &resumed.cut {
-            Some(Interruption::Unanswered(_)) => {
-                "this was not answered: its process ended before a word came".to_owned()
-            }
-            Some(Interruption::Within(_)) => "this was cut off within the reply: its process ended".to_owned(),
-            Some(Interruption::Between(_)) => {
+        let message = match &resumed.interruption {
+            Some(Interruption::NoReply(_)) => "this was not answered: its process ended before a word came".to_owned(),
+            Some(Interruption::MidReply(_)) => "this was cut off within the reply: its process ended".to_owned(),
+            Some(Interruption::BetweenRounds(_)) => {
                 "this was cut off between two rounds of commands: its process ended".to_owned()
             }
             None if answers => format!("{} continues from here", agent.name()),

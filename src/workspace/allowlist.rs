@@ -1,18 +1,18 @@
-//! What may be done without asking: patterns of commands and of files, as the configuration has them.
+//! Patterns of commands and files that need no approval, from the configuration.
 //!
-//! A pattern of a command is compared with the whole of it. `*` stands for words, but for nothing that a shell would make
-//! another command of, for no option except a few harmless ones ([`HARMLESS`]), for no comment and for no part of another
-//! word: `cargo test*` fits `cargo test --lib name`, and not `cargo test; curl … | sh`, `cargo test --config …` or
-//! `cargo testament`. A pattern of a file is a glob, in which `**` goes through folders.
+//! A command pattern must match the whole command. `*` matches words but no shell syntax that starts another command.
+//! It also matches no comment, no part of a word, and no option except some harmless ones ([`HARMLESS_OPTIONS`]).
+//! `cargo test*` matches `cargo test --lib name`, but not `cargo test; curl …
+//!  sh`, `cargo test --config …` or `cargo testament`. A file pattern is a glob in which `**` crosses folders.
 //!
-//! Left out: what the allowed program does by itself with words that are no options (`make deploy`, a `sed` script, the tests
-//! that `cargo test` runs).
+//! Not covered: effects of the allowed program with plain arguments, such as `make deploy`, a `sed` script, or the
+//! tests that `cargo test` runs.
 
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// What may be done without asking.
+/// Patterns of actions that need no approval.
 #[derive(Debug, Clone, Default)]
 pub struct Allowlist {
     commands: Vec<String>,
@@ -20,16 +20,16 @@ pub struct Allowlist {
 }
 
 impl Allowlist {
-    /// Nothing: everything that changes something is asked about.
+    /// Returns an empty allowlist: every change needs approval.
     #[must_use]
-    pub fn nothing() -> Self {
+    pub fn deny_all() -> Self {
         Self::default()
     }
 
-    /// Commands that fit one of `commands`, and changes of files that fit one of `files`.
+    /// Creates an allowlist from command patterns and file globs.
     ///
     /// # Errors
-    /// If a glob is none: which one, and why.
+    /// If a glob is invalid; names the glob and the reason.
     pub fn new(commands: &[String], files: &[String]) -> Result<Self, String> {
         let mut globs = GlobSetBuilder::new();
         for pattern in files {
@@ -40,24 +40,24 @@ impl Allowlist {
         Ok(Self { commands: commands.iter().map(|pattern| pattern.trim().to_owned()).collect(), files })
     }
 
-    /// Whether a command is run unasked.
+    /// Returns true if a command needs no approval.
     #[must_use]
-    pub fn command(&self, command: &str) -> bool {
+    pub fn allows_command(&self, command: &str) -> bool {
         let command = command.trim();
-        self.commands.iter().any(|pattern| fits(pattern, command))
+        self.commands.iter().any(|pattern| matches_pattern(pattern, command))
     }
 
-    /// Whether a file, named by its path from the folder, is changed unasked. What `.git` holds never is: it says which
-    /// programs git runs.
+    /// Returns true if a file, given by its path from the folder, can change without approval. Files in `.git` always
+    /// need approval, because they configure programs that git runs.
     #[must_use]
-    pub fn file(&self, path: &Path) -> bool {
+    pub fn allows_file(&self, path: &Path) -> bool {
         let hidden = path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
         !hidden && self.files.is_match(path)
     }
 }
 
-/// Options that a star stands for, beside numbers such as `-20`: they change what is printed or which tests run.
-const HARMLESS: [&str; 12] = [
+/// Options that `*` can match, besides numbers such as `-20`. They select output or tests only.
+const HARMLESS_OPTIONS: [&str; 12] = [
     "-q",
     "--quiet",
     "--verbose",
@@ -72,8 +72,8 @@ const HARMLESS: [&str; 12] = [
     "--version",
 ];
 
-/// True if a star may stand for `text` between the literal parts `before` and `after`.
-fn is_plain(before: &str, text: &str, after: &str) -> bool {
+/// True if a star may match `text` between the literal parts `before` and `after`.
+fn star_may_match(before: &str, text: &str, after: &str) -> bool {
     const SHELL: [char; 16] = [';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '\\', '\n', '\r', '\0', '#'];
     if text.is_empty() {
         return true;
@@ -88,7 +88,7 @@ fn is_plain(before: &str, text: &str, after: &str) -> bool {
     {
         return false;
     }
-    // A shell drops quotes, so they hide no option. An option whose name the pattern ends in is not completed.
+    // A shell removes quotes, so they must not hide an option. The star must not extend an option in the pattern.
     let bare = text.replace(['\'', '"'], "");
     let begun = before.rsplit(char::is_whitespace).next().unwrap_or_default().trim_start_matches(['\'', '"']);
     let continued = !begun.is_empty() && !bare.starts_with(char::is_whitespace);
@@ -98,10 +98,12 @@ fn is_plain(before: &str, text: &str, after: &str) -> bool {
     bare.split_whitespace().skip(usize::from(continued)).all(is_harmless)
 }
 
-/// True if a word is no option, no setting (`NAME=value`) and no file of options (`@file`), and does not expand to one.
+/// True if a word is no option, no setting (`NAME=value`), no option file (`@file`), and does not expand to one.
 fn is_harmless(word: &str) -> bool {
     let number = word.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
-    number || HARMLESS.contains(&word) || !word.starts_with(['-', '+', '@', '*', '?', '[']) && !word.contains('=')
+    number
+        || HARMLESS_OPTIONS.contains(&word)
+        || !word.starts_with(['-', '+', '@', '*', '?', '[']) && !word.contains('=')
 }
 
 /// True if every quote in `text` is closed in it.
@@ -114,8 +116,8 @@ fn is_balanced(text: &str) -> bool {
     open.is_none()
 }
 
-/// Whether the pattern fits all of the command.
-fn fits(pattern: &str, command: &str) -> bool {
+/// True if the pattern matches the whole command.
+fn matches_pattern(pattern: &str, command: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = command.strip_prefix(first) else { return false };
@@ -125,13 +127,13 @@ fn fits(pattern: &str, command: &str) -> bool {
         return rest.is_empty();
     }
     while let Some(part) = parts.next() {
-        // The last part has to stand at the end; each other one is taken where it first comes.
+        // The last part must end the command; every other part matches at its first occurrence.
         let at = if parts.peek().is_none() {
             rest.len().checked_sub(part.len()).filter(|_| rest.ends_with(part))
         } else {
             rest.find(part)
         };
-        let Some(at) = at.filter(|at| is_plain(before, &rest[..*at], part)) else { return false };
+        let Some(at) = at.filter(|at| star_may_match(before, &rest[..*at], part)) else { return false };
         before = part;
         rest = &rest[at + part.len()..];
     }
@@ -148,10 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn a_star_is_any_words_and_no_other_command() {
+    fn a_star_matches_words_and_no_other_command() {
         let allowed = allowed(&["cargo test*", "git status", "ls * src", "make *"], &[]);
         for command in ["cargo test", " cargo test --lib 'a b' ", "git status", "ls a src", "make all"] {
-            assert!(allowed.command(command), "{command}");
+            assert!(allowed.allows_command(command), "{command}");
         }
         for command in [
             "cargo build",
@@ -170,13 +172,13 @@ mod tests {
             "ls -l; rm src",
             "",
         ] {
-            assert!(!allowed.command(command), "{command}");
+            assert!(!allowed.allows_command(command), "{command}");
         }
-        assert!(!Allowlist::nothing().command("ls"));
+        assert!(!Allowlist::deny_all().allows_command("ls"));
     }
 
     #[test]
-    fn a_star_is_no_option_that_writes_or_runs_no_comment_and_no_part_of_a_word() {
+    fn a_star_matches_no_risky_option_no_comment_and_no_part_of_a_word() {
         let allowed = allowed(
             &[
                 "git log*",
@@ -198,7 +200,7 @@ mod tests {
             "git diff --stat HEAD",
             "cp src/a.rs out",
         ] {
-            assert!(allowed.command(command), "{command}");
+            assert!(allowed.allows_command(command), "{command}");
         }
         for command in [
             "git log -1 --output=.git/hooks/post-checkout --format='#!/bin/sh'",
@@ -218,7 +220,7 @@ mod tests {
             "make CC=./wrap all",
             "x --output",
         ] {
-            assert!(!allowed.command(command), "{command}");
+            assert!(!allowed.allows_command(command), "{command}");
         }
     }
 
@@ -226,14 +228,16 @@ mod tests {
     fn files_are_allowed_by_globs_and_git_never() {
         let allowed = allowed(&[], &["src/**", "./docs/*.md"]);
         for path in ["src/a.rs", "src/deep/er/b.rs", "docs/a.md"] {
-            assert!(allowed.file(Path::new(path)), "{path}");
+            assert!(allowed.allows_file(Path::new(path)), "{path}");
         }
         for path in ["Cargo.toml", "docs/deep/a.md", "docs/a.txt", "srcs/a"] {
-            assert!(!allowed.file(Path::new(path)), "{path}");
+            assert!(!allowed.allows_file(Path::new(path)), "{path}");
         }
         let all = self::allowed(&[], &["**"]);
         assert!(
-            all.file(Path::new("a")) && !all.file(Path::new(".git/config")) && !all.file(Path::new("x/.Git/hooks/y"))
+            all.allows_file(Path::new("a"))
+                && !all.allows_file(Path::new(".git/config"))
+                && !all.allows_file(Path::new("x/.Git/hooks/y"))
         );
         assert!(Allowlist::new(&[], &["a[".to_owned()]).is_err());
     }

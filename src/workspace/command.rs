@@ -1,5 +1,5 @@
-//! `run_command`: a shell's command in the folder. Its answer begins with how it ended, in a form that rules can read:
-//! `exit 0`, or `exit none · …` where it did not end by itself.
+//! `run_command`: runs a shell command in the folder. The answer starts with the exit status in a form that rules can
+//! parse: `exit 0`, or `exit none · …` if the command was stopped.
 
 use std::{process::ExitStatus, sync::Arc, time::Duration};
 
@@ -16,8 +16,8 @@ use crate::{
     types::Permission,
 };
 
-/// The longest time that can be asked for.
-const LONGEST: Duration = Duration::from_secs(600);
+/// Maximum time of a command.
+const MAX_COMMAND_TIME: Duration = Duration::from_secs(600);
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "run_command",
@@ -45,77 +45,77 @@ struct CommandParams {
     seconds: Option<u64>,
 }
 
-/// What came of a command.
+/// Result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessResult {
-    /// Its exit code; `None` if it was stopped, or ended by a signal.
+    /// Exit code; `None` if the command was stopped or ended by a signal.
     pub code: Option<i32>,
-    /// How it ended and what it printed, as the tool answers.
+    /// Answer of the tool: the exit status and the output.
     pub text: String,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let CommandParams { command, seconds } = arguments(given)?;
-        Ok(hand.run(command, seconds.map(Duration::from_secs)).await?.text)
+        Ok(files.run(command, seconds.map(Duration::from_secs)).await?.text)
     })
 }
 
 impl AgentFiles {
-    /// Runs a command, if that is allowed.
+    /// Runs a command after approval, unless the allowlist covers it.
     pub(super) async fn run(
         self: Arc<Self>,
         command: String,
-        time: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<ProcessResult, ToolError> {
         let command = command.trim().to_owned();
         if command.is_empty() || command.contains('\0') {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "there is no command"));
         }
-        if !self.shared.settings.allowed.command(&command) {
-            let (what, detail) = match command.lines().count() {
+        if !self.state.settings.allowlist.allows_command(&command) {
+            let (summary, details) = match command.lines().count() {
                 1 => (command.clone(), String::new()),
                 count => (format!("a command of {}", lines(count)), command.clone()),
             };
-            self.ask(&TOOL, &command, what, detail).await?;
+            self.ask(&TOOL, &command, summary, details).await?;
         }
-        self.run_agreed(command, time).await
+        self.run_approved(command, timeout).await
     }
 
-    /// Runs a command that a person agreed to.
-    pub(super) async fn run_agreed(
+    /// Runs a command that was approved.
+    pub(super) async fn run_approved(
         self: Arc<Self>,
         command: String,
-        time: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<ProcessResult, ToolError> {
-        let time = time.unwrap_or(self.shared.settings.time).clamp(Duration::from_secs(1), LONGEST);
+        let timeout = timeout.unwrap_or(self.state.settings.timeout).clamp(Duration::from_secs(1), MAX_COMMAND_TIME);
         let waited = Arc::new(());
         let waiting = Arc::downgrade(&waited);
-        let ended = blocking(move || {
-            let environment = &self.shared.settings.environment;
-            process::run(&command, self.root().path(), environment, time, &waiting)
+        let outcome = blocking(move || {
+            let environment = &self.state.settings.environment;
+            process::run(&command, self.root().path(), environment, timeout, &waiting)
                 .map_err(|error| ToolError::new(ErrorCode::Conflict, format!("the command cannot be run: {error}")))
         });
-        let ended = ended.await?;
+        let outcome = outcome.await?;
         drop(waited);
-        Ok(said(ended, time))
+        Ok(format_result(outcome, timeout))
     }
 }
 
-fn said(ended: CommandOutcome, time: Duration) -> ProcessResult {
-    let (code, mut text) = match ended.end {
-        ExitReason::Itself { status, left } => {
-            let left = if left { " · what it left running was stopped" } else { "" };
+fn format_result(outcome: CommandOutcome, timeout: Duration) -> ProcessResult {
+    let (code, mut text) = match outcome.end {
+        ExitReason::Exited { status, left } => {
+            let left = if left { " · processes that it left running were stopped" } else { "" };
             match status.code() {
                 Some(code) => (Some(code), format!("exit {code}{left}")),
                 None => (None, format!("exit none · {}{left}", signal(status))),
             }
         }
-        ExitReason::Late => (None, format!("exit none · stopped after {} s", time.as_secs())),
-        ExitReason::Flood => (None, "exit none · stopped, it printed too much".to_owned()),
-        ExitReason::Unwanted => (None, "exit none · stopped".to_owned()),
+        ExitReason::TimedOut => (None, format!("exit none · stopped after {} s", timeout.as_secs())),
+        ExitReason::OutputLimit => (None, "exit none · stopped, it printed too much".to_owned()),
+        ExitReason::Cancelled => (None, "exit none · stopped".to_owned()),
     };
-    let output = ended.output.text();
+    let output = outcome.output.text();
     text.push_str(if output.is_empty() { " · no output" } else { "\n" });
     text.push_str(&output);
     ProcessResult { code, text }

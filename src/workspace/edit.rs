@@ -1,20 +1,19 @@
-//! `edit_file`: one passage of a file is replaced. The passage must be there exactly once, so that nobody has to guess
-//! which one was meant.
+//! `edit_file`: replaces one passage of a file. The passage must occur exactly once, so that the edit is unambiguous.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, root, write::diff};
+use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, reread_hint, root, write::diff};
 use crate::{
     session::Promise,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
 
-/// Places of a passage that are named.
-const NAMED: usize = 8;
+/// Maximum occurrences of a passage that an error lists.
+const MAX_LISTED_OCCURRENCES: usize = 8;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "edit_file",
@@ -30,7 +29,7 @@ fn parameters() -> Value {
         "properties": {
             "path": { "type": "string", "description": "The file, from the workspace's folder." },
             "old": { "type": "string", "description": "The passage, with enough around it to be the only one." },
-            "new": { "type": "string", "description": "What stands there instead; empty to take it out." },
+            "new": { "type": "string", "description": "The replacement; empty to delete the passage." },
         },
         "required": ["path", "old", "new"],
     })
@@ -43,36 +42,37 @@ struct EditParams {
     new: String,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
-        let wanted: EditParams = arguments(given)?;
-        let looker = Arc::clone(&hand);
+        let params: EditParams = arguments(given)?;
+        let reader = Arc::clone(&files);
         let edit = blocking(move || {
-            let path = looker.root().real(&looker.root().inside(&wanted.path)?)?;
-            let before = looker.root().content(&path)?;
-            let note = match looker.last_seen(&path) {
+            let path = reader.root().canonical(&reader.root().resolve(&params.path)?)?;
+            let before = reader.root().content(&path)?;
+            let note = match reader.last_read_hash(&path) {
                 Some(seen) if seen != before.hash => {
-                    let by = looker.other(&path, &before);
-                    format!(" · {} had changed it since you saw it", by.as_deref().unwrap_or("somebody"))
+                    let by = reader.modified_by(&path, &before);
+                    format!(" · {} had changed it since you read it", by.as_deref().unwrap_or("another program"))
                 }
                 _ => String::new(),
             };
-            let name = root::shown(&path);
+            let name = root::display_path(&path);
             let Ok(text) = String::from_utf8(before.bytes) else {
                 let message = format!("{name} is not UTF-8, so it cannot be edited as text");
                 return Err(ToolError::new(ErrorCode::Conflict, message));
             };
-            let (after, line) = replaced(&text, &wanted.old, &wanted.new)
-                .map_err(|why| ToolError::new(ErrorCode::Conflict, format!("{name}: {why}")).hint(again(&path)))?;
+            let (after, line) = replace_once(&text, &params.old, &params.new).map_err(|why| {
+                ToolError::new(ErrorCode::Conflict, format!("{name}: {why}")).hint(reread_hint(&path))
+            })?;
             Ok(Edit { path, name, hash: before.hash, before: text, after, line, note })
         })
         .await?;
         let Edit { path, name, hash, before, after, line, note } = edit;
-        if !hand.shared.settings.allowed.file(&path) {
-            hand.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
+        if !files.state.settings.allowlist.allows_file(&path) {
+            files.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
         }
         let counts = (before.lines().count(), after.lines().count());
-        blocking(move || hand.put(&path, Some(hash), after.as_bytes())).await?;
+        blocking(move || files.write_if_unchanged(&path, Some(hash), after.as_bytes())).await?;
         let length = match counts {
             (before, after) if before == after => String::new(),
             (before, after) => format!(" · {} now, before {before}", super::lines(after)),
@@ -81,7 +81,7 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
     })
 }
 
-/// A change that is not made yet.
+/// Prepared edit that is not written yet.
 struct Edit {
     path: std::path::PathBuf,
     name: String,
@@ -92,9 +92,9 @@ struct Edit {
     note: String,
 }
 
-/// The text with its one `old` replaced, and the line where that begins; or why not. Where all lines end in CR LF, so do
-/// those of the passages, though models write LF.
-fn replaced(text: &str, old: &str, new: &str) -> Result<(String, usize), String> {
+/// Replaces the only occurrence of `old`. Returns the new text and the line of the edit, or the reason for a refusal.
+/// If all lines of the file end in CR LF, the passages are converted to CR LF, because models write LF.
+fn replace_once(text: &str, old: &str, new: &str) -> Result<(String, usize), String> {
     if old.is_empty() {
         return Err("old is empty; write_file makes a file".to_owned());
     }
@@ -105,25 +105,26 @@ fn replaced(text: &str, old: &str, new: &str) -> Result<(String, usize), String>
     };
     let (old, new) = (ends(old), ends(new));
     let line = |at: usize| text[..at].matches('\n').count() + 1;
-    // Passages that overlap are several too.
+    // Overlapping occurrences count separately.
     let starts = text.char_indices().map(|(at, _)| at).filter(|at| text[*at..].starts_with(&old));
-    let places: Vec<usize> = starts.take(NAMED + 1).collect();
+    let places: Vec<usize> = starts.take(MAX_LISTED_OCCURRENCES + 1).collect();
     match places.as_slice() {
-        [] => Err(missing(text, &old)),
+        [] => Err(not_found_reason(text, &old)),
         [_] if old == new => Err("old and new are the same".to_owned()),
         [at] => Ok((format!("{}{new}{}", &text[..*at], &text[at + old.len()..]), line(*at))),
         several => {
-            let more = if several.len() > NAMED { " and more" } else { "" };
-            let named: Vec<String> = several.iter().take(NAMED).map(|at| line(*at).to_string()).collect();
-            let count = several.len().min(NAMED);
+            let more = if several.len() > MAX_LISTED_OCCURRENCES { " and more" } else { "" };
+            let named: Vec<String> =
+                several.iter().take(MAX_LISTED_OCCURRENCES).map(|at| line(*at).to_string()).collect();
+            let count = several.len().min(MAX_LISTED_OCCURRENCES);
             let places = named.join(", ");
             Err(format!("old is there {count} times{more}, at lines {places}{more}; give more of what is around it"))
         }
     }
 }
 
-/// Why a passage is not there, as far as one can tell.
-fn missing(text: &str, old: &str) -> String {
+/// Describes why a passage was not found.
+fn not_found_reason(text: &str, old: &str) -> String {
     let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     if bare(text).contains(&bare(old)) {
         return "old is there only with other spaces or line ends; it must match exactly".to_owned();
@@ -131,7 +132,7 @@ fn missing(text: &str, old: &str) -> String {
     let first = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let at = text.lines().position(|line| !first.is_empty() && line.trim() == first);
     match at {
-        Some(at) => format!("old is not there; its first line is at line {}, and what follows differs", at + 1),
+        Some(at) => format!("old is not there; its first line is at line {}, and the lines after it differ", at + 1),
         None => "old is not there".to_owned(),
     }
 }
@@ -141,10 +142,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passage_is_replaced_only_where_it_is_the_only_one() {
-        assert_eq!(replaced("a\nb\nc\n", "b", "x\ny"), Ok(("a\nx\ny\nc\n".to_owned(), 2)));
-        assert_eq!(replaced("a\nb\n", "\nb", ""), Ok(("a\n".to_owned(), 1)));
-        let wrong = |text: &str, old: &str, new: &str| replaced(text, old, new).unwrap_err();
+    fn only_a_unique_passage_is_replaced() {
+        assert_eq!(replace_once("a\nb\nc\n", "b", "x\ny"), Ok(("a\nx\ny\nc\n".to_owned(), 2)));
+        assert_eq!(replace_once("a\nb\n", "\nb", ""), Ok(("a\n".to_owned(), 1)));
+        let wrong = |text: &str, old: &str, new: &str| replace_once(text, old, new).unwrap_err();
         assert!(wrong("b\nb\n", "b", "x").contains("2 times, at lines 1, 2"));
         assert!(wrong("aaa", "aa", "x").contains("2 times"), "passages that overlap are two");
         assert!(wrong(&"b\n".repeat(20), "b", "x").contains("and more"));
@@ -156,9 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_of_the_file_are_kept() {
-        assert_eq!(replaced("a\r\nb\r\nc\r\n", "a\nb", "x\ny"), Ok(("x\r\ny\r\nc\r\n".to_owned(), 1)));
-        assert_eq!(replaced("a\r\nb\r\n", "b", "x\ny"), Ok(("a\r\nx\r\ny\r\n".to_owned(), 2)));
-        assert_eq!(replaced("漢\r\n字", "漢\r\n字", "x"), Ok(("x".to_owned(), 1)));
+    fn line_ends_are_preserved() {
+        assert_eq!(replace_once("a\r\nb\r\nc\r\n", "a\nb", "x\ny"), Ok(("x\r\ny\r\nc\r\n".to_owned(), 1)));
+        assert_eq!(replace_once("a\r\nb\r\n", "b", "x\ny"), Ok(("a\r\nx\r\ny\r\n".to_owned(), 2)));
+        assert_eq!(replace_once("漢\r\n字", "漢\r\n字", "x"), Ok(("x".to_owned(), 1)));
     }
 }

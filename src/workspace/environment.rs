@@ -1,11 +1,10 @@
-//! What a command finds in its environment: what the host has, without keys, and set so that programs neither colour, page
-//! nor ask.
+//! Environment of commands: the host's variables without secrets, and settings that disable colors, pagers and prompts.
 
 use std::ffi::{OsStr, OsString};
 
-/// Words by which a variable is taken for a key, as they end its name or stand in it.
-const ENDS: [&str; 2] = ["_PAT", "_AUTH"];
-const WORDS: [&str; 13] = [
+/// Name endings and substrings of variables that are treated as secrets.
+const SECRET_ENDINGS: [&str; 2] = ["_PAT", "_AUTH"];
+const SECRET_WORDS: [&str; 13] = [
     "KEY",
     "TOKEN",
     "SECRET",
@@ -20,50 +19,50 @@ const WORDS: [&str; 13] = [
     "COOKIE",
     "JWT",
 ];
-/// Folders, which are no keys though their names have one of [`WORDS`].
-const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
+/// Folder variables that are not secrets although their names contain one of [`SECRET_WORDS`].
+const FOLDER_VARIABLES: [&str; 2] = ["PWD", "OLDPWD"];
 
-/// What is set for every command.
-const SET: [(&str, &str); 5] =
+/// Variables that every command gets.
+const FIXED_VARIABLES: [(&str, &str); 5] =
     [("TERM", "dumb"), ("NO_COLOR", "1"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
-/// The variables of a command; without any, it has those that are set for every one.
+/// Environment variables of commands. The default holds only the variables that every command gets.
 #[derive(Clone, Default)]
 pub struct Environment(Vec<(OsString, OsString)>);
 
 impl Environment {
-    /// The host's variables without those that hold keys: those of `keys`, those whose names say so, and those whose values
-    /// are addresses with a password (`scheme://user:password@host`), unless they are in `passed`.
+    /// Filters the host's variables. Drops the variables in `keys`, names that look like secrets, and URLs with a
+    /// password (`scheme://user:password@host`), except those in `passed`.
     pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>, keys: &[String], passed: &[String]) -> Self {
         let named = |all: &[String], name: &OsStr| all.iter().any(|one| OsStr::new(one) == name);
         let kept = |name: &OsStr, value: &OsStr| {
-            named(passed, name) || !named(keys, name) && !is_key(name) && !has_password(value)
+            named(passed, name) || !named(keys, name) && !is_secret(name) && !has_url_password(value)
         };
         Self(variables.into_iter().filter(|(name, value)| kept(name, value)).collect())
     }
 
-    /// What is set, later ones before earlier ones.
+    /// Returns all variables; later ones take precedence.
     pub(super) fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         let own = self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
-        own.chain(SET.iter().map(|(name, value)| (OsStr::new(*name), OsStr::new(*value))))
+        own.chain(FIXED_VARIABLES.iter().map(|(name, value)| (OsStr::new(*name), OsStr::new(*value))))
     }
 }
 
-/// Shows names only.
+/// Shows only names, because values may be secret.
 impl std::fmt::Debug for Environment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.iter().map(|(name, _)| name)).finish()
     }
 }
 
-fn is_key(name: &OsStr) -> bool {
+fn is_secret(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
-    !FOLDERS.contains(&name.as_str())
-        && (ENDS.iter().any(|end| name.ends_with(end)) || WORDS.iter().any(|word| name.contains(word)))
+    !FOLDER_VARIABLES.contains(&name.as_str())
+        && (SECRET_ENDINGS.iter().any(|end| name.ends_with(end)) || SECRET_WORDS.iter().any(|word| name.contains(word)))
 }
 
-/// True if a value is an address with a password in it.
-fn has_password(value: &OsStr) -> bool {
+/// True if a value is a URL with a password.
+fn has_url_password(value: &OsStr) -> bool {
     let value = value.to_string_lossy();
     let authority = value.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
     authority.and_then(|authority| authority.rsplit_once('@')).is_some_and(|(user, _)| user.contains(':'))
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_addresses_that_hold_keys_are_a_pattern() {
+    fn secret_names_and_urls_are_detected() {
         let given = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         let keys =
             ["MYSQL_PWD", "PASS", "KEY", "PGPASS", "PRIVATE_KEY_PEM", "DATABASE_URL", "APP_DSN", "BEARER", "gh_pat"];
@@ -86,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_not_passed_on() {
+    fn secrets_are_not_passed_on() {
         let names =
             ["PATH", "HOME", "OPENAI_API_KEY", "GITHUB_TOKEN", "aws_secret_access", "MY_MODEL", "DB_PASSWORD", "X_PAT"];
         let variables = || names.map(|name| (OsString::from(name), OsString::from("value")));

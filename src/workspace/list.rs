@@ -1,5 +1,5 @@
-//! `list_files`: the files below a folder. Where they are too many, deep folders are folded into counts, so that the whole
-//! is always in view.
+//! `list_files`: lists the files below a folder. If there are too many, deep folders are collapsed into counts, so that
+//! the answer covers the whole folder.
 
 use std::{
     collections::BTreeMap,
@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, root,
+    AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, root,
     walk::{self, Deadline},
 };
-use crate::{exec::escape::count, session::Promise, types::Permission};
+use crate::{exec::escape::count, session::BoxFuture, types::Permission};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "list_files",
@@ -40,27 +40,28 @@ struct ListParams {
     files: Option<String>,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
-        let wanted: ListParams = arguments(given)?;
-        let (patience, _waiting) = Deadline::begin();
-        blocking(move || list(&hand, &wanted, &patience)).await
+        let params: ListParams = arguments(given)?;
+        let (deadline, _waiting) = Deadline::begin();
+        blocking(move || list(&files, &params, &deadline)).await
     })
 }
 
-fn list(hand: &AgentFiles, wanted: &ListParams, patience: &Deadline) -> Answer {
-    let start = walk::start(hand.root(), wanted.path.as_deref())?;
-    let found = walk::files(hand.root(), &start, wanted.files.as_deref(), patience)?;
-    let place = walk::place(&start);
-    let more = if found.cut { " or more" } else { "" };
+fn list(files: &AgentFiles, params: &ListParams, deadline: &Deadline) -> Answer {
+    let start = walk::start(files.root(), params.path.as_deref())?;
+    let found = walk::files(files.root(), &start, params.files.as_deref(), deadline)?;
+    let place = walk::display_folder(&start);
+    let more = if found.incomplete { " or more" } else { "" };
     let mut text = format!("{place} · {}{more}", count(found.files.len() as u64, "file"));
     let base = if start == Path::new(".") { 0 } else { start.components().count() };
     let deepest = found.files.iter().map(|path| path.components().count()).max().unwrap_or(0);
-    let lines = (base + 1..=deepest).rev().map(|depth| folded(&found.files, depth)).find(|lines| fits(lines));
+    let lines =
+        (base + 1..=deepest).rev().map(|depth| collapse_folders(&found.files, depth)).find(|lines| fits_answer(lines));
     let folded_away = lines.as_ref().is_some_and(|lines| lines.len() < found.files.len());
-    let lines = lines.unwrap_or_else(|| folded(&found.files, base + 1));
+    let lines = lines.unwrap_or_else(|| collapse_folders(&found.files, base + 1));
     for (at, line) in lines.iter().enumerate() {
-        if text.len() > ANSWER {
+        if text.len() > MAX_ANSWER_BYTES {
             text.push_str(&format!("\n… {} more; name a path, or files by a glob", lines.len() - at));
             return Ok(text);
         }
@@ -68,17 +69,17 @@ fn list(hand: &AgentFiles, wanted: &ListParams, patience: &Deadline) -> Answer {
         text.push_str(line);
     }
     if folded_away {
-        text.push_str("\n… what is in a folder with a count: → list_files path:\"…\"");
+        text.push_str("\n… to list a folder with a count: → list_files path:\"…\"");
     }
     Ok(text)
 }
 
-fn fits(lines: &[String]) -> bool {
-    lines.iter().map(|line| line.len() + 1).sum::<usize>() <= ANSWER
+fn fits_answer(lines: &[String]) -> bool {
+    lines.iter().map(|line| line.len() + 1).sum::<usize>() <= MAX_ANSWER_BYTES
 }
 
-/// The paths, with what is deeper than `depth` as counts of its folders.
-fn folded(files: &[PathBuf], depth: usize) -> Vec<String> {
+/// Formats the paths, with folders deeper than `depth` collapsed into counts.
+fn collapse_folders(files: &[PathBuf], depth: usize) -> Vec<String> {
     let mut folders: BTreeMap<PathBuf, u64> = BTreeMap::new();
     for path in files {
         let deep = path.components().count() > depth;
@@ -86,8 +87,8 @@ fn folded(files: &[PathBuf], depth: usize) -> Vec<String> {
         *folders.entry(kept).or_default() += u64::from(deep);
     }
     let line = |(path, inside): (PathBuf, u64)| match inside {
-        0 => root::shown(&path),
-        inside => format!("{}/ ({})", root::shown(&path), count(inside, "file")),
+        0 => root::display_path(&path),
+        inside => format!("{}/ ({})", root::display_path(&path), count(inside, "file")),
     };
     folders.into_iter().map(line).collect()
 }
@@ -97,10 +98,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_deep_becomes_a_count() {
+    fn deep_folders_become_counts() {
         let files: Vec<PathBuf> = ["a", "src/b", "src/x/c", "src/x/d", "src/y/e"].map(PathBuf::from).to_vec();
-        assert_eq!(folded(&files, 3), ["a", "src/b", "src/x/c", "src/x/d", "src/y/e"]);
-        assert_eq!(folded(&files, 2), ["a", "src/b", "src/x/ (2 files)", "src/y/ (1 file)"]);
-        assert_eq!(folded(&files, 1), ["a", "src/ (4 files)"]);
+        assert_eq!(collapse_folders(&files, 3), ["a", "src/b", "src/x/c", "src/x/d", "src/y/e"]);
+        assert_eq!(collapse_folders(&files, 2), ["a", "src/b", "src/x/ (2 files)", "src/y/ (1 file)"]);
+        assert_eq!(collapse_folders(&files, 1), ["a", "src/ (4 files)"]);
     }
 }

@@ -1,18 +1,18 @@
-//! Tools for work in a folder: an agent reads, writes and edits files, lists and searches them, and runs commands.
+//! Tools for work in a folder: an agent reads, writes, edits, lists and searches files and runs commands.
 //!
-//! They are tools of the program around the engine, as any program can bring them along ([`crate::session::HostTools`]):
-//! each is a line (`→ read_file path:"src/main.rs"`) and a provider's own tool. They come from one table.
+//! They are host tools ([`crate::session::HostTools`]), declared in one table. Each is available as an arrow line (`→
+//! read_file path:"src/main.rs"`) and through the provider's tool-call API.
 //!
-//! - **Confined.** Files are only those below the folder, whatever their paths say (`root.rs`).
-//! - **Asked about.** What changes something is shown to a person first ([`Approval`]), unless a pattern of [`Allowlist`]
-//!   says that this may be done. Looking is never asked about.
-//! - **Each with hands of its own.** Agents that work beside each other get [`Workspace::tools`] each. A file that one of
-//!   them changed since another one read it is not overwritten by that one, which is told who did it.
-//! - **Whole.** A file is replaced by a new one or stays as it is.
-//! - **Short.** What is long is cut, with a line that says how the rest is seen.
+//! - **Confined.** Tools reach only files below the folder, whatever their paths contain (`root.rs`).
+//! - **Approved.** The user approves each change ([`Approval`]) unless a pattern of [`Allowlist`] covers it. Reading
+//!   needs no approval.
+//! - **Separate per agent.** Each concurrent agent has its own [`Workspace::tools`]. An agent cannot overwrite a file
+//!   that another agent changed since it read the file; the error names the other agent.
+//! - **Atomic.** A write replaces the whole file or leaves it unchanged.
+//! - **Bounded.** Long answers are truncated, with a line that explains how to read the rest.
 //!
-//! A command is no file: it can do what its user can do. It runs in the folder, without keys, for a time, and only as far
-//! as it was allowed; more is the business of containers.
+//! Commands are not confined: they have the rights of the user. They run in the folder, without secrets, with a time
+//! limit, and after approval. Stronger isolation needs a container.
 
 mod allowlist;
 mod command;
@@ -44,50 +44,50 @@ use self::root::{FileContent, SandboxDir};
 pub use self::{allowlist::Allowlist, command::ProcessResult, environment::Environment};
 use crate::{
     session::{Approval, ApprovalRequest, HostTools, Promise, ToolHandler},
-    tools::{ErrorCode, HostTool, ToolError},
+    tools::{ErrorCode, HostTools, ToolError},
     types::Permission,
 };
 
-/// Bytes of an answer, about: what is longer is cut by the tool, which knows how the rest is asked for.
-const ANSWER: usize = 10_000;
+/// Approximate maximum bytes of an answer. Each tool truncates its own answer and explains how to read the rest.
+const MAX_ANSWER_BYTES: usize = 10_000;
 
-/// A tool as the table has it.
+/// Table entry of a tool.
 struct WorkspaceTool {
     name: &'static str,
     description: &'static str,
     permission: Permission,
     parameters: fn() -> Value,
-    run: fn(Arc<AgentFiles>, Value) -> Promise<'static, Answer>,
+    run: fn(Arc<AgentFiles>, Value) -> BoxFuture<'static, Answer>,
 }
 
 type Answer = Result<String, ToolError>;
 
-/// Every tool.
+/// All tools.
 const TOOLS: &[&WorkspaceTool] = &[&read::TOOL, &write::TOOL, &edit::TOOL, &list::TOOL, &search::TOOL, &command::TOOL];
 
-/// A folder to work in.
+/// Folder that agents work in.
 #[derive(Clone)]
 pub struct Workspace(Arc<WorkspaceState>);
 
-/// What may be done in a folder, and who is asked about the rest.
+/// Approval rules and limits of a workspace.
 #[derive(Clone)]
 pub struct WorkspaceSettings {
-    /// What is done unasked.
-    pub allowed: Allowlist,
-    /// Who is asked.
+    /// Actions that need no approval.
+    pub allowlist: Allowlist,
+    /// Asks the user for approval.
     pub approval: Arc<dyn Approval>,
-    /// What commands find in their environment.
+    /// Environment of commands.
     pub environment: Environment,
-    /// How long a command may take that asks for no time of its own.
-    pub time: Duration,
+    /// Time limit of a command that requests none.
+    pub timeout: Duration,
 }
 
 impl WorkspaceSettings {
-    /// The usual: everything that changes something is asked about; commands have two minutes and an empty environment.
+    /// Creates settings in which every change needs approval. Commands have two minutes and the default environment.
     #[must_use]
     pub fn new(approval: Arc<dyn Approval>) -> Self {
-        let (allowed, environment) = (Allowlist::nothing(), Environment::default());
-        Self { allowed, approval, environment, time: Duration::from_secs(120) }
+        let (allowed, environment) = (Allowlist::deny_all(), Environment::default());
+        Self { allowlist: allowed, approval, environment, timeout: Duration::from_secs(120) }
     }
 }
 
@@ -97,26 +97,26 @@ struct WorkspaceState {
     files: Mutex<BTreeMap<PathBuf, KnownFile>>,
 }
 
-/// What is known of a file that was changed here.
+/// Last change of a file by an agent of this workspace.
 struct KnownFile {
     hash: blake3::Hash,
     by: String,
     created: bool,
 }
 
-/// A file that was changed.
+/// File that was changed through the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileModified {
-    /// Its path from the folder.
+    /// Path relative to the folder.
     pub path: PathBuf,
-    /// Whether it was not there before.
+    /// True if the workspace created the file.
     pub created: bool,
-    /// Whose hands changed it last.
+    /// Agent of the last change.
     pub by: String,
 }
 
 impl Workspace {
-    /// A folder to work in.
+    /// Opens a folder.
     ///
     /// # Errors
     /// If the folder cannot be opened.
@@ -125,13 +125,13 @@ impl Workspace {
         Ok(Self(Arc::new(WorkspaceState { root, settings, files: Mutex::default() })))
     }
 
-    /// The tools for one agent at work, named for the others.
+    /// Returns the tools for one agent; `who` is its name for other agents.
     #[must_use]
     pub fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)> {
-        let hand = self.hand(who);
-        let made = TOOLS.iter().map(|tool| {
-            let (run, hand) = (tool.run, Arc::clone(&hand));
-            let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&hand), arguments));
+        let files = self.agent_files(who);
+        let tools = TOOLS.iter().map(|tool| {
+            let (run, files) = (tool.run, Arc::clone(&files));
+            let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&files), arguments));
             let extra = HostTool {
                 name: tool.name.to_owned(),
                 description: tool.description.to_owned(),
@@ -140,30 +140,30 @@ impl Workspace {
             };
             (extra, handler)
         });
-        made.collect()
+        tools.collect()
     }
 
-    fn hand(&self, who: &str) -> Arc<AgentFiles> {
-        Arc::new(AgentFiles { shared: Arc::clone(&self.0), who: who.to_owned(), seen: Mutex::default() })
+    fn agent_files(&self, who: &str) -> Arc<AgentFiles> {
+        Arc::new(AgentFiles { state: Arc::clone(&self.0), agent: who.to_owned(), seen: Mutex::default() })
     }
 
-    /// Runs a command as the tool `run_command` does, asking like that.
+    /// Runs a command like the tool `run_command`, including approval.
     ///
     /// # Errors
-    /// If it was refused, or cannot be started. How it ended is none.
+    /// If the user refuses or the command cannot be started. A failed command is not an error.
     pub async fn run(&self, who: &str, command: &str, time: Option<Duration>) -> Result<ProcessResult, ToolError> {
-        self.hand(who).run(command.to_owned(), time).await
+        self.agent_files(who).run(command.to_owned(), time).await
     }
 
-    /// A toolbox of nothing else.
+    /// Returns host tools that hold only the tools of this workspace.
     ///
     /// # Errors
-    /// Never, as long as the table's names are names.
-    pub fn toolbox(&self, who: &str) -> Result<HostTools, String> {
+    /// If a tool name is invalid; the names of the table are valid.
+    pub fn host_tools(&self, who: &str) -> Result<HostTools, String> {
         self.tools(who).into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler))
     }
 
-    /// The files that were changed since it was opened, by path.
+    /// Returns the files that were changed since the workspace was opened, by path.
     #[must_use]
     pub fn changed(&self) -> Vec<FileModified> {
         let changed = |(path, known): (&PathBuf, &KnownFile)| FileModified {
@@ -181,68 +181,69 @@ impl WorkspaceState {
     }
 }
 
-/// One agent's hands in the folder.
+/// View of one agent on the folder.
 struct AgentFiles {
-    shared: Arc<WorkspaceState>,
-    who: String,
-    /// The files that it saw, as they were then.
+    state: Arc<WorkspaceState>,
+    agent: String,
+    /// Hash of each file at the agent's last read or write.
     seen: Mutex<HashMap<PathBuf, blake3::Hash>>,
 }
 
 impl AgentFiles {
     fn root(&self) -> &SandboxDir {
-        &self.shared.root
+        &self.state.root
     }
 
-    fn saw(&self, path: &Path, hash: blake3::Hash) {
+    fn record_read(&self, path: &Path, hash: blake3::Hash) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), hash);
     }
 
-    fn last_seen(&self, path: &Path) -> Option<blake3::Hash> {
+    fn last_read_hash(&self, path: &Path) -> Option<blake3::Hash> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
     }
 
-    /// Who else made a file what it is now, as far as that is known.
-    fn other(&self, path: &Path, now: &FileContent) -> Option<String> {
-        let files = self.shared.files();
-        files.get(path).filter(|known| known.hash == now.hash && known.by != self.who).map(|known| known.by.clone())
+    /// Returns the other agent that last changed a file, if the file still has that content.
+    fn modified_by(&self, path: &Path, now: &FileContent) -> Option<String> {
+        let files = self.state.files();
+        files.get(path).filter(|known| known.hash == now.hash && known.by != self.agent).map(|known| known.by.clone())
     }
 
-    /// Asks whether something may be done.
+    /// Asks the user for approval.
     async fn ask(&self, tool: &WorkspaceTool, subject: &str, what: String, detail: String) -> Result<(), ToolError> {
-        let asking = ApprovalRequest { tool: tool.name.to_owned(), subject: subject.to_owned(), what, detail };
-        self.shared.settings.approval.ask(&asking).await.granted()
+        let request =
+            ApprovalRequest { tool: tool.name.to_owned(), subject: subject.to_owned(), summary: what, details: detail };
+        self.state.settings.approval.ask(&request).await.into_result()
     }
 
-    /// Puts bytes at a path that has `before` in it, whose change was agreed to; what came in between stays.
-    fn put(&self, path: &Path, before: Option<blake3::Hash>, bytes: &[u8]) -> Result<(), ToolError> {
-        // Held from the last look to the change: of two hands, one sees what the other did.
-        let mut files = self.shared.files();
+    /// Writes an approved change if the file still has the hash `before`; returns a conflict otherwise.
+    fn write_if_unchanged(&self, path: &Path, before: Option<blake3::Hash>, bytes: &[u8]) -> Result<(), ToolError> {
+        // The lock covers check and write, so that concurrent agents do not overwrite each other.
+        let mut files = self.state.files();
         let now = self.root().content_if_any(path)?.map(|content| content.hash);
         if now != before {
-            let message = format!("{} was changed at the same moment; nothing was written", root::shown(path));
-            return Err(ToolError::new(ErrorCode::Conflict, message).hint(again(path)));
+            let message = format!("{} was changed at the same moment; nothing was written", root::display_path(path));
+            return Err(ToolError::new(ErrorCode::Conflict, message).hint(reread_hint(path)));
         }
-        let hash = self.root().put(path, bytes)?;
+        let hash = self.root().replace_file(path, bytes)?;
         let created = before.is_none() || files.get(path).is_some_and(|known| known.created);
-        files.insert(path.to_owned(), KnownFile { hash, by: self.who.clone(), created });
+        files.insert(path.to_owned(), KnownFile { hash, by: self.agent.clone(), created });
         drop(files);
-        self.saw(path, hash);
+        self.record_read(path, hash);
         Ok(())
     }
 }
 
-/// How a file is seen as it is now.
-fn again(path: &Path) -> String {
-    format!("→ read_file path:\"{}\"", root::shown(path))
+/// Hint that shows how to read the file again.
+fn reread_hint(path: &Path) -> String {
+    format!("→ read_file path:\"{}\"", root::display_path(path))
 }
 
-/// The arguments of a call. They fit the schema already.
+/// Deserializes the arguments of a call, which the schema has validated.
 fn arguments<T: DeserializeOwned>(given: Value) -> Result<T, ToolError> {
     serde_json::from_value(given).map_err(|error| ToolError::new(ErrorCode::InvalidSyntax, error.to_string()))
 }
 
-/// Does what waits for disks where that does no harm.
+/// Runs blocking file access on a blocking thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
@@ -250,7 +251,7 @@ async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(ToolError::new(ErrorCode::Conflict, format!("the tool failed: {error}"))))
 }
 
-/// The number of lines, with the word for them.
+/// Formats a number of lines.
 fn lines(count: usize) -> String {
     crate::exec::escape::count(count as u64, "line")
 }

@@ -1,11 +1,11 @@
-//! A command as a process: run to its end, or stopped with everything that it began.
+//! Execution of a command as a process. The command and all processes that it started have ended when the call returns.
 //!
-//! It is the leader of a process group of its own, and the group is killed when the command ended, took too long, printed
-//! too much, or nobody waits for it any more. Its leader is reaped only after that, so that the group's number cannot be
-//! somebody else's by then. Standard output and error are one pipe, in the order in which they were written; of what is
-//! long its beginning and its end are kept. What left the group is found by a mark in its environment (`stray.rs`).
+//! The command leads its own process group. The group is killed when the command ends, exceeds its time or output
+//! limit, or is cancelled. The leader is reaped last, so that the group id cannot be reused before the kill. Standard
+//! output and error share one pipe, which keeps their order. Of long output the beginning and the end are kept.
+//! Processes that left the group are found by a marker in their environment (`orphan_processes.rs`).
 //!
-//! Left out: where this program itself is killed, its command goes on until it prints, for nobody reads it any more.
+//! Not handled: if this program is killed, its command runs until it writes to the closed pipe.
 
 use std::{
     io::{self, Read as _},
@@ -20,41 +20,41 @@ use std::{
 
 use super::environment::Environment;
 #[cfg(target_os = "linux")]
-use super::orphan_processes::stop as strays;
+use super::orphan_processes::stop as kill_orphans;
 
-/// The variable that marks what a command begins: children have it wherever they go.
-pub(super) const MARK: &str = "LOOM_COMMAND";
+/// Environment variable that marks the processes of a command; children inherit it.
+pub(super) const MARKER_VARIABLE: &str = "LOOM_COMMAND";
 
-/// Bytes of output that are kept of its beginning and of its end.
-const HEAD: usize = 3_000;
-const TAIL: usize = 6_000;
+/// Bytes of output that are kept from its beginning and from its end.
+const HEAD_BYTES: usize = 3_000;
+const TAIL_BYTES: usize = 6_000;
 /// Bytes of output after which a command is stopped.
-const FLOOD: u64 = 16 << 20;
-/// How often it is looked whether it ended while something else holds its output open.
-const TICK: Duration = Duration::from_millis(20);
-/// How long that may hold it open afterwards.
-const GRACE: Duration = Duration::from_millis(300);
+const MAX_OUTPUT_BYTES: u64 = 16 << 20;
+/// Interval of the checks for the end of a command whose output is still open.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Time that other processes may keep the output open after the command ended.
+const OUTPUT_GRACE_PERIOD: Duration = Duration::from_millis(300);
 
-/// How a command ended.
+/// Reason for the end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExitReason {
-    /// By itself; whether it left something running that was stopped.
-    Itself { status: ExitStatus, left: bool },
-    /// It took longer than it may.
-    Late,
-    /// It printed more than it may.
-    Flood,
-    /// Nobody waits for it any more.
-    Unwanted,
+    /// The command exited; `left` is true if processes that it started were killed.
+    Exited { status: ExitStatus, left: bool },
+    /// The command exceeded its time limit.
+    TimedOut,
+    /// The command exceeded its output limit.
+    OutputLimit,
+    /// The caller dropped its handle.
+    Cancelled,
 }
 
-/// What came of a command.
+/// Exit reason and output of a command.
 pub(super) struct CommandOutcome {
     pub(super) end: ExitReason,
     pub(super) output: CapturedOutput,
 }
 
-/// The beginning and the end of an output.
+/// Beginning and end of an output.
 #[derive(Default)]
 pub(super) struct CapturedOutput {
     head: Vec<u8>,
@@ -65,30 +65,30 @@ pub(super) struct CapturedOutput {
 impl CapturedOutput {
     fn push(&mut self, bytes: &[u8]) {
         self.all += bytes.len() as u64;
-        let (head, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
+        let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - self.head.len()));
         self.head.extend_from_slice(head);
         self.tail.extend_from_slice(rest);
-        if self.tail.len() > 2 * TAIL {
-            self.tail.drain(..self.tail.len() - TAIL);
+        if self.tail.len() > 2 * TAIL_BYTES {
+            self.tail.drain(..self.tail.len() - TAIL_BYTES);
         }
     }
 
-    /// The output as text: what a terminal would show of each line, with a note where something is left out.
+    /// Returns the output as text, as a terminal would show it. A note marks omitted bytes.
     pub(super) fn text(mut self) -> String {
-        let end = self.tail.len().saturating_sub(TAIL);
+        let end = self.tail.len().saturating_sub(TAIL_BYTES);
         self.tail.drain(..end);
         let left_out = self.all - (self.head.len() + self.tail.len()) as u64;
         if left_out == 0 {
             self.head.append(&mut self.tail);
-            return shown(&self.head);
+            return printable(&self.head);
         }
         let note = format!("… {left_out} bytes are left out here; send the output to a file to read all of it");
-        format!("{}\n{note}\n{}", shown(&self.head), shown(&self.tail))
+        format!("{}\n{note}\n{}", printable(&self.head), printable(&self.tail))
     }
 }
 
-/// Lines as a terminal leaves them: what a carriage return goes back over is gone. Bytes that are no text are marked.
-fn shown(bytes: &[u8]) -> String {
+/// Applies carriage returns as a terminal does: the last part of a line remains. Invalid UTF-8 is replaced.
+fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let line = |line: &'_ str| {
         let line = line.strip_suffix('\r').unwrap_or(line);
@@ -97,7 +97,8 @@ fn shown(bytes: &[u8]) -> String {
     text.trim_end().split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs a command in a folder, for as long as somebody holds `waiting`, and at most for `time`. It blocks.
+/// Runs a command in a folder and blocks until it ends. Stops it after `time`, or when the last owner of `waiting`
+/// drops it.
 pub(super) fn run(
     command: &str,
     folder: &Path,
@@ -109,10 +110,10 @@ pub(super) fn run(
     let (mut reader, writer) = io::pipe()?;
     let mut child = {
         let mut shell = shell(command);
-        shell.current_dir(folder).env_clear().envs(environment.variables()).env(MARK, &mark);
+        shell.current_dir(folder).env_clear().envs(environment.variables()).env(MARKER_VARIABLE, &mark);
         shell.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         shell.spawn()?
-        // The shell's own ends of the pipe go here; otherwise it would never be at its end.
+        // Dropping the command closes its copies of the pipe; otherwise the reader would never see the end.
     };
     let (sender, chunks) = sync_channel::<Vec<u8>>(16);
     let reading = std::thread::Builder::new().name("loomtree-command".to_owned()).spawn(move || {
@@ -131,33 +132,33 @@ pub(super) fn run(
     let (mut output, mut ended, mut open) = (CapturedOutput::default(), None, true);
     let stopped = loop {
         if waiting.strong_count() == 0 {
-            break Some(ExitReason::Unwanted);
+            break Some(ExitReason::Cancelled);
         }
         if Instant::now() >= until {
-            break Some(ExitReason::Late);
+            break Some(ExitReason::TimedOut);
         }
-        match chunks.recv_timeout(TICK) {
+        match chunks.recv_timeout(POLL_INTERVAL) {
             Ok(chunk) => {
                 output.push(&chunk);
-                if output.all > FLOOD {
-                    break Some(ExitReason::Flood);
+                if output.all > MAX_OUTPUT_BYTES {
+                    break Some(ExitReason::OutputLimit);
                 }
                 continue;
             }
             Err(RecvTimeoutError::Disconnected) if open => open = false,
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK / 10),
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(POLL_INTERVAL / 10),
             Err(RecvTimeoutError::Timeout) => {}
         }
         if ended.is_none() && has_ended(&mut child).unwrap_or(true) {
             ended = Some(Instant::now());
         }
-        if ended.is_some_and(|at| !open || at.elapsed() >= GRACE) {
+        if ended.is_some_and(|at| !open || at.elapsed() >= OUTPUT_GRACE_PERIOD) {
             break None;
         }
     };
-    let strays = stop(&mut child, &mark);
+    let orphans = stop(&mut child, &mark);
     let status = child.wait()?;
-    Ok(CommandOutcome { end: stopped.unwrap_or(ExitReason::Itself { status, left: open || strays }), output })
+    Ok(CommandOutcome { end: stopped.unwrap_or(ExitReason::Exited { status, left: open || orphans }), output })
 }
 
 #[cfg(unix)]
@@ -175,7 +176,7 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-/// Whether the command ended, without reaping it: until that is done its number is its own.
+/// Returns whether the command has ended, without reaping it: its process id must not be reused yet.
 #[cfg(unix)]
 fn has_ended(child: &mut Child) -> io::Result<bool> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -189,13 +190,13 @@ fn has_ended(child: &mut Child) -> io::Result<bool> {
     Ok(child.try_wait()?.is_some())
 }
 
-/// Kills the command and what it began; whether something had left its group.
+/// Kills the command's process group and its orphans. Returns true if a process had left the group.
 #[cfg(unix)]
 fn stop(child: &mut Child, mark: &str) -> bool {
     let Some(group) = pid(child) else { return false };
-    // What is not there any more needs no end.
+    // The group may have ended already.
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    strays(mark, group)
+    kill_orphans(mark, group)
 }
 
 #[cfg(not(unix))]
@@ -205,7 +206,7 @@ fn stop(child: &mut Child, _: &str) -> bool {
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn strays(_: &str, _: rustix::process::Pid) -> bool {
+fn kill_orphans(_: &str, _: rustix::process::Pid) -> bool {
     false
 }
 
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_keeps_its_beginning_and_its_end() {
+    fn long_output_keeps_its_beginning_and_end() {
         let mut kept = CapturedOutput::default();
         for n in 0..100_000 {
             kept.push(format!("line {n}\n").as_bytes());
@@ -228,12 +229,12 @@ mod tests {
         assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("\nline 99999") && text.len() < 10_000);
         assert!(text.contains("bytes are left out here"));
         let mut kept = CapturedOutput::default();
-        kept.push(&[b'x'; HEAD + TAIL]);
-        assert_eq!(kept.text().len(), HEAD + TAIL);
+        kept.push(&[b'x'; HEAD_BYTES + TAIL_BYTES]);
+        assert_eq!(kept.text().len(), HEAD_BYTES + TAIL_BYTES);
     }
 
     #[test]
-    fn a_line_is_what_a_terminal_leaves_of_it() {
-        assert_eq!(shown(b"10%\r20%\rdone\nnext\r\n\xff\n\n"), "done\nnext\n\u{fffd}");
+    fn carriage_returns_apply_like_in_a_terminal() {
+        assert_eq!(printable(b"10%\r20%\rdone\nnext\r\n\xff\n\n"), "done\nnext\n\u{fffd}");
     }
 }

@@ -1,7 +1,7 @@
-//! `read_file`: a file's lines, numbered, so many at once.
+//! `read_file`: returns a page of numbered lines.
 //!
-//! The number before each line tells the next `from`, and keeps a line of the file from reading as a command or an answer:
-//! what stands behind the bar is the file's own, without a mark.
+//! The line numbers tell the model the next `from`. With the bar after them, no line of a file can look like a command
+//! or an answer.
 
 use std::{
     io::{self, BufRead, BufReader, Cursor, Read as _},
@@ -11,19 +11,19 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines, root};
+use super::{AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, lines, root};
 use crate::{
     session::Promise,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
 
-/// Lines at once, unless fewer are asked for.
-const LINES: usize = 400;
-/// Bytes of a line that are shown.
-const WIDTH: usize = 1_000;
-/// Bytes of a file that are looked through.
-const LOOKED_THROUGH: u64 = 256 << 20;
+/// Maximum lines of an answer.
+const MAX_LINES: usize = 400;
+/// Maximum bytes of a line that are shown.
+const MAX_LINE_BYTES: usize = 1_000;
+/// Maximum bytes of a file that are scanned.
+const MAX_SCANNED_BYTES: u64 = 256 << 20;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "read_file",
@@ -52,46 +52,46 @@ struct ReadParams {
     lines: Option<usize>,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
-        let wanted: ReadParams = arguments(given)?;
-        blocking(move || read(&hand, &wanted)).await
+        let params: ReadParams = arguments(given)?;
+        blocking(move || read(&files, &params)).await
     })
 }
 
-fn read(hand: &AgentFiles, wanted: &ReadParams) -> Answer {
-    let path = hand.root().inside(&wanted.path)?;
-    let file = hand.root().file(&path)?;
-    let fail = |error: io::Error| hand.root().failure(&path, &error);
+fn read(files: &AgentFiles, params: &ReadParams) -> Answer {
+    let path = files.root().resolve(&params.path)?;
+    let file = files.root().file(&path)?;
+    let fail = |error: io::Error| files.root().failure(&path, &error);
     let size = file.metadata().map_err(fail)?.len();
-    let from = wanted.from.unwrap_or(1).max(1);
-    let most = wanted.lines.unwrap_or(LINES).clamp(1, LINES);
-    let (page, by) = if size <= root::CHANGED {
-        let content = hand.root().content(&path)?;
-        let real = hand.root().real(&path)?;
-        let by = hand.other(&real, &content);
-        hand.saw(&real, content.hash);
-        (page(Cursor::new(content.bytes), from, most).map_err(fail)?, by)
+    let from = params.from.unwrap_or(1).max(1);
+    let most = params.lines.unwrap_or(MAX_LINES).clamp(1, MAX_LINES);
+    let (page, by) = if size <= root::MAX_EDIT_BYTES {
+        let content = files.root().content(&path)?;
+        let real = files.root().canonical(&path)?;
+        let by = files.modified_by(&real, &content);
+        files.record_read(&real, content.hash);
+        (read_page(Cursor::new(content.bytes), from, most).map_err(fail)?, by)
     } else {
-        (page(BufReader::with_capacity(64 * 1024, file.take(LOOKED_THROUGH)), from, most).map_err(fail)?, None)
+        (read_page(BufReader::with_capacity(64 * 1024, file.take(MAX_SCANNED_BYTES)), from, most).map_err(fail)?, None)
     };
-    let name = root::shown(&path);
+    let name = root::display_path(&path);
     let Some(page) = page else {
         return Err(ToolError::new(
             ErrorCode::Conflict,
             format!("{name} is binary ({size} bytes); only text can be read"),
         ));
     };
-    let mut text = match (page.all, size > LOOKED_THROUGH) {
+    let mut text = match (page.all, size > MAX_SCANNED_BYTES) {
         (0, _) => format!("{name} is empty"),
         (all, false) => format!("{name} · {}", lines(all)),
-        (all, true) => format!("{name} · {size} bytes, of which the first {LOOKED_THROUGH} have {}", lines(all)),
+        (all, true) => format!("{name} · {size} bytes, of which the first {MAX_SCANNED_BYTES} have {}", lines(all)),
     };
     if let Some(by) = by {
         text.push_str(&format!(" · last changed by {by}"));
     }
     if page.lossy {
-        text.push_str(" · not UTF-8: what is not is shown as �");
+        text.push_str(" · not UTF-8: invalid bytes are shown as �");
     }
     text.push('\n');
     text.push_str(&page.text);
@@ -104,20 +104,20 @@ fn read(hand: &AgentFiles, wanted: &ReadParams) -> Answer {
     Ok(text)
 }
 
-/// Some lines of a file.
+/// Page of a file.
 struct FilePage {
     text: String,
-    /// How many they are.
+    /// Number of lines in the page.
     shown: usize,
-    /// The first line after them, counted from 1.
+    /// First line after the page, counted from 1.
     next: usize,
-    /// How many lines there are.
+    /// Number of lines in the file.
     all: usize,
     lossy: bool,
 }
 
-/// The lines from `from` on; `None` if this is no text.
-fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
+/// Reads a page from line `from`; `None` if the file is binary.
+fn read_page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
     let mut page = FilePage { text: String::new(), shown: 0, next: from, all: 0, lossy: false };
     let mut line = Vec::new();
     loop {
@@ -126,12 +126,12 @@ fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option
             return Ok(None);
         }
         page.all += 1;
-        if page.all < from || page.shown >= most || page.text.len() >= ANSWER {
+        if page.all < from || page.shown >= most || page.text.len() >= MAX_ANSWER_BYTES {
             continue;
         }
         let kept = line.strip_suffix(b"\r").unwrap_or(&line);
         let text = String::from_utf8_lossy(kept);
-        // A character that the cut goes through is no fault of the file.
+        // A character that the truncation splits does not make the file lossy.
         let cut = length > line.len();
         page.lossy |= std::str::from_utf8(kept).is_err_and(|error| !cut || error.error_len().is_some());
         page.text.push_str(&format!("{:>4}│{}", page.all, text.trim_end_matches(if cut { '\u{fffd}' } else { '\n' })));
@@ -143,19 +143,20 @@ fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option
     }
 }
 
-/// Reads a line without its end, as far as [`WIDTH`] bytes; returns its whole length, `None` at the end.
+/// Reads a line without its terminator, at most [`MAX_LINE_BYTES`] of it. Returns its full length, or `None` at the
+/// end.
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
     line.clear();
-    let (mut length, mut begun) = (0, false);
+    let (mut length, mut started) = (0, false);
     loop {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
-            return Ok(begun.then_some(length));
+            return Ok(started.then_some(length));
         }
-        begun = true;
+        started = true;
         let end = memchr::memchr(b'\n', buffer);
         let piece = &buffer[..end.unwrap_or(buffer.len())];
-        line.extend_from_slice(&piece[..piece.len().min(WIDTH.saturating_sub(line.len()))]);
+        line.extend_from_slice(&piece[..piece.len().min(MAX_LINE_BYTES.saturating_sub(line.len()))]);
         length += piece.len();
         let read = piece.len() + usize::from(end.is_some());
         reader.consume(read);

@@ -1,11 +1,11 @@
-//! A folder that nothing gets out of: every path of a tool is opened below it, piece by piece, by `cap-std`.
+//! Folder that paths cannot escape: `cap-std` opens every path component by component below it.
 //!
-//! The system, not the text of a path, decides where it leads: `..`, symbolic links and folders that are exchanged
-//! between a look and an act end below the root or fail. A symbolic link that stays inside works as anywhere. What is no
-//! file (a pipe, a device) is never waited for.
+//! The operating system resolves the path, not this program's text handling. `..`, symbolic links and folders that are
+//! exchanged between check and use either stay below the root or fail. A symbolic link to a target inside works. Pipes
+//! and devices are never opened for waiting.
 //!
-//! Left out: hard links to files elsewhere, which nobody can tell from other files. Reading one shows it; writing replaces
-//! the link and leaves what it was linked to alone.
+//! Not detected: hard links to files outside. Reading shows such a file; writing replaces the link and leaves the other
+//! file unchanged.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -22,17 +22,17 @@ use crate::{
     tools::{ErrorCode, ToolError},
 };
 
-/// Bytes of a file that is changed as a whole.
-pub(super) const CHANGED: u64 = 4 << 20;
+/// Maximum bytes of a file that tools change or read as a whole.
+pub(super) const MAX_EDIT_BYTES: u64 = 4 << 20;
 
-/// A folder that nothing gets out of.
+/// Folder that paths cannot escape.
 #[derive(Debug)]
 pub(super) struct SandboxDir {
     dir: Dir,
     path: PathBuf,
 }
 
-/// What stands in a file: bytes, and what tells them from others.
+/// Content of a file with its hash.
 pub(super) struct FileContent {
     pub(super) bytes: Vec<u8>,
     pub(super) hash: blake3::Hash,
@@ -50,32 +50,35 @@ impl SandboxDir {
         Ok(Self { dir: Dir::open_ambient_dir(&path, ambient_authority())?, path })
     }
 
-    /// Where it is.
+    /// Returns the canonical path of the folder.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A path as it was written, from the root; models also write it in full. Where it leads is not looked at yet.
-    pub(super) fn inside(&self, written: &str) -> Result<PathBuf, ToolError> {
+    /// Converts a path as a model writes it, relative or absolute, to a path relative to the root. Does not access the
+    /// file system.
+    pub(super) fn resolve(&self, written: &str) -> Result<PathBuf, ToolError> {
         let path = Path::new(written.trim());
-        let path = if path.is_absolute() { path.strip_prefix(&self.path).map_err(|_| outside(written))? } else { path };
-        // `.` is left out; `..` is not touched, for only the system knows what it means behind a link.
+        let path =
+            if path.is_absolute() { path.strip_prefix(&self.path).map_err(|_| outside_error(written))? } else { path };
+        // `.` is dropped. `..` stays, because its meaning behind a link is only known to the operating system.
         let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
         Ok(if path.as_os_str().is_empty() { PathBuf::from(".") } else { path })
     }
 
-    /// The path without links and `..`: what two names of one file have in common. What is not there yet is where it
-    /// would be.
-    pub(super) fn real(&self, path: &Path) -> Result<PathBuf, ToolError> {
+    /// Resolves links and `..`, so that two names of a file compare equal. For a missing file, resolves its folder.
+    pub(super) fn canonical(&self, path: &Path) -> Result<PathBuf, ToolError> {
         match self.dir.canonicalize(path) {
             Ok(real) => Ok(if real.as_os_str().is_empty() { PathBuf::from(".") } else { real }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if self.dir.symlink_metadata(path).is_ok() {
-                    let message = format!("{} is a symbolic link to nothing", shown(path));
+                    let message = format!("{} is a symbolic link to nothing", display_path(path));
                     return Err(ToolError::new(ErrorCode::Conflict, message));
                 }
                 match (path.parent(), path.file_name()) {
-                    (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => Ok(self.real(parent)?.join(name)),
+                    (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => {
+                        Ok(self.canonical(parent)?.join(name))
+                    }
                     (_, Some(name)) => Ok(PathBuf::from(name)),
                     _ => Err(self.failure(path, &error)),
                 }
@@ -84,8 +87,8 @@ impl SandboxDir {
         }
     }
 
-    /// What is known of a path; `None` if nothing is there.
-    pub(super) fn look(&self, path: &Path) -> Result<Option<Metadata>, ToolError> {
+    /// Returns the metadata of a path; `None` if it does not exist.
+    pub(super) fn metadata(&self, path: &Path) -> Result<Option<Metadata>, ToolError> {
         match self.dir.metadata(path) {
             Ok(metadata) => Ok(Some(metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -93,73 +96,77 @@ impl SandboxDir {
         }
     }
 
-    /// Opens a file to be read.
+    /// Opens a regular file for reading.
     pub(super) fn file(&self, path: &Path) -> Result<File, ToolError> {
         let fail = |error: io::Error| self.failure(path, &error);
-        // Opening some devices does something, so what it is is asked before, and of the open file again.
+        // Opening some devices has side effects, so the type is checked before the open and again on the open file.
         is_file(path, &self.dir.metadata(path).map_err(fail)?)?;
         let mut options = OpenOptions::new();
         options.read(true);
         #[cfg(unix)]
-        cap_std::fs::OpenOptionsExt::custom_flags(&mut options, NO_WAITING);
+        cap_std::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCKING_FLAGS);
         let file = self.dir.open_with(path, &options).map_err(fail)?;
         is_file(path, &file.metadata().map_err(fail)?)?;
         Ok(file)
     }
 
-    /// All that stands in a file that is to be changed.
+    /// Reads a whole file for a change.
+    ///
+    /// # Errors
+    /// `LIMIT_EXCEEDED` above [`MAX_EDIT_BYTES`].
     pub(super) fn content(&self, path: &Path) -> Result<FileContent, ToolError> {
         let mut bytes = Vec::new();
-        let read = self.file(path)?.take(CHANGED + 1).read_to_end(&mut bytes);
+        let read = self.file(path)?.take(MAX_EDIT_BYTES + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.failure(path, &error))?;
-        if bytes.len() as u64 > CHANGED {
-            let message = format!("{} has more than {} MiB, too much for this tool", shown(path), CHANGED >> 20);
+        if bytes.len() as u64 > MAX_EDIT_BYTES {
+            let message =
+                format!("{} has more than {} MiB, too much for this tool", display_path(path), MAX_EDIT_BYTES >> 20);
             return Err(ToolError::new(ErrorCode::LimitExceeded, message));
         }
         Ok(FileContent::of(bytes))
     }
 
-    /// What is at a path: a file's content, or nothing.
+    /// Reads a whole file; `None` if it does not exist.
     pub(super) fn content_if_any(&self, path: &Path) -> Result<Option<FileContent>, ToolError> {
-        match self.look(path)? {
+        match self.metadata(path)? {
             Some(_) => self.content(path).map(Some),
             None => Ok(None),
         }
     }
 
-    /// Puts `bytes` at a path: all of them, or nothing changes. The path must be a [`Root::real`] one, since a link in its
-    /// place would be replaced.
-    pub(super) fn put(&self, path: &Path, bytes: &[u8]) -> Result<blake3::Hash, ToolError> {
+    /// Replaces a file atomically. The path must come from [`SandboxDir::canonical`], because a link at its end would
+    /// be replaced.
+    pub(super) fn replace_file(&self, path: &Path, bytes: &[u8]) -> Result<blake3::Hash, ToolError> {
         let fail = |error: io::Error| self.failure(path, &error);
-        let name = path.file_name().ok_or_else(|| outside(&path.to_string_lossy()))?;
+        let name = path.file_name().ok_or_else(|| outside_error(&path.to_string_lossy()))?;
         let folder = self.parent(path).map_err(fail)?;
         let known = folder.metadata(name).ok();
         if let Some(known) = &known {
             is_file(path, known)?;
             if known.permissions().readonly() {
-                return Err(ToolError::new(ErrorCode::Conflict, format!("{} is write-protected", shown(path))));
+                return Err(ToolError::new(ErrorCode::Conflict, format!("{} is write-protected", display_path(path))));
             }
         }
-        let draft = format!(".loom-{:016x}", rand::random::<u64>());
+        let temporary = format!(".loom-{:016x}", rand::random::<u64>());
         let written = (|| {
-            let mut file = folder.open_with(&draft, OpenOptions::new().write(true).create_new(true))?;
+            let mut file = folder.open_with(&temporary, OpenOptions::new().write(true).create_new(true))?;
             if let Some(known) = &known {
                 file.set_permissions(known.permissions())?;
             }
             file.write_all(bytes)?;
             file.sync_all()?;
-            folder.rename(&draft, &folder, name)
+            folder.rename(&temporary, &folder, name)
         })();
         if let Err(error) = written {
-            // What is not there needs no removal.
-            let _ = folder.remove_file(&draft);
+            // The temporary file may not exist.
+            let _ = folder.remove_file(&temporary);
             return Err(fail(error));
         }
         Ok(blake3::hash(bytes))
     }
 
-    /// Opens the folder that a [`Root::real`] path is in, and makes what is missing of it. No link is followed: one that took a
-    /// folder's place after consent was given fails.
+    /// Opens the parent folder of a canonical path and creates missing folders. Follows no link: a link that replaced a
+    /// folder after the approval causes an error.
     fn parent(&self, path: &Path) -> io::Result<Dir> {
         let mut folder = self.dir.try_clone()?;
         for part in path.parent().into_iter().flat_map(Path::components) {
@@ -171,7 +178,7 @@ impl SandboxDir {
             folder = match folder_in(&folder, name) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     match folder.create_dir(name) {
-                        // Another agent made it at the same moment.
+                        // Another agent created it concurrently.
                         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                         _ => folder_in(&folder, name)?,
                     }
@@ -182,28 +189,28 @@ impl SandboxDir {
         Ok(folder)
     }
 
-    /// Names in the folder of a path that are like its own.
-    fn like(&self, path: &Path) -> Vec<String> {
+    /// Returns similar names in the folder of a path.
+    fn similar_names(&self, path: &Path) -> Vec<String> {
         let Some(name) = path.file_name() else { return Vec::new() };
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let Ok(entries) = self.dir.read_dir(parent) else { return Vec::new() };
         let names = entries.take(10_000).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let near = nearest(&name.to_string_lossy(), names);
-        near.into_iter().map(|name| shown(&parent.join(name))).collect()
+        let near = nearest_names(&name.to_string_lossy(), names);
+        near.into_iter().map(|name| display_path(&parent.join(name))).collect()
     }
 
-    /// What went wrong with a path, in words.
+    /// Converts an I/O error to a tool error.
     pub(super) fn failure(&self, path: &Path, error: &io::Error) -> ToolError {
         use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
-        let name = shown(path);
+        let name = display_path(path);
         match error.kind() {
             NotFound => {
                 let failure = ToolError::new(ErrorCode::NotFound, format!("no file {name}"));
-                let like = self.like(path);
-                if like.is_empty() { failure } else { failure.hint(format!("there is {}", like.join(", "))) }
+                let similar = self.similar_names(path);
+                if similar.is_empty() { failure } else { failure.hint(format!("there is {}", similar.join(", "))) }
             }
-            // The system's own refusals have a number.
-            PermissionDenied if error.raw_os_error().is_none() => outside(&path.to_string_lossy()),
+            // `cap-std` reports an escape without an OS error number; errors of the OS have one.
+            PermissionDenied if error.raw_os_error().is_none() => outside_error(&path.to_string_lossy()),
             IsADirectory => ToolError::new(ErrorCode::Conflict, format!("{name} is a folder")),
             NotADirectory => ToolError::new(ErrorCode::NotFound, format!("{name} is below a file, not a folder")),
             _ => ToolError::new(ErrorCode::Conflict, format!("{name}: {error}")),
@@ -211,7 +218,7 @@ impl SandboxDir {
     }
 }
 
-/// Opens a folder in another one; a symbolic link is none.
+/// Opens a subfolder; fails for a symbolic link.
 #[cfg(unix)]
 fn folder_in(folder: &Dir, name: &std::ffi::OsStr) -> io::Result<Dir> {
     use rustix::fs::{Mode, OFlags, openat};
@@ -219,7 +226,7 @@ fn folder_in(folder: &Dir, name: &std::ffi::OsStr) -> io::Result<Dir> {
     Ok(Dir::from_std_file(std::fs::File::from(openat(folder, name, flags, Mode::empty())?)))
 }
 
-/// Opens a folder in another one; a symbolic link is none, unless it takes the folder's place at this very moment.
+/// Opens a subfolder; fails for a symbolic link. The check and the open are not atomic here.
 #[cfg(not(unix))]
 fn folder_in(folder: &Dir, name: &std::ffi::OsStr) -> io::Result<Dir> {
     if folder.symlink_metadata(name)?.is_symlink() {
@@ -228,21 +235,21 @@ fn folder_in(folder: &Dir, name: &std::ffi::OsStr) -> io::Result<Dir> {
     folder.open_dir(name)
 }
 
-/// Opening a pipe waits for somebody at its other end, unless it is told not to.
+/// Flags for opening a pipe without waiting for its other end.
 #[cfg(unix)]
 #[allow(clippy::cast_possible_wrap)] // the bits of a flag, whatever the system counts them as
-const NO_WAITING: i32 = (rustix::fs::OFlags::NONBLOCK.bits() | rustix::fs::OFlags::NOCTTY.bits()) as i32;
+const NONBLOCKING_FLAGS: i32 = (rustix::fs::OFlags::NONBLOCK.bits() | rustix::fs::OFlags::NOCTTY.bits()) as i32;
 
 fn is_file(path: &Path, metadata: &Metadata) -> Result<(), ToolError> {
     if metadata.is_file() {
         return Ok(());
     }
     let what = if metadata.is_dir() { "a folder" } else { "no regular file (a pipe, a socket or a device)" };
-    Err(ToolError::new(ErrorCode::Conflict, format!("{} is {what}", shown(path))))
+    Err(ToolError::new(ErrorCode::Conflict, format!("{} is {what}", display_path(path))))
 }
 
-/// The names that differ least from what was written, at most three; none that differ in more than a third of it.
-fn nearest(written: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+/// Returns up to three names with the smallest edit distance, which is at most a third of the length.
+fn nearest_names(written: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     let written = written.to_lowercase();
     let most = (written.chars().count() / 3).max(1);
     let distance = |name: &String| strsim::osa_distance(&written, &name.to_lowercase());
@@ -253,14 +260,14 @@ fn nearest(written: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-fn outside(written: &str) -> ToolError {
+fn outside_error(written: &str) -> ToolError {
     let message = format!("{} is outside of the workspace", quoted(written));
     ToolError::new(ErrorCode::PermissionDenied, message)
         .hint("paths are from the workspace's folder, such as src/main.rs")
 }
 
-/// A path in a message: with `/` everywhere.
-pub(super) fn shown(path: &Path) -> String {
+/// Formats a path with `/` for messages.
+pub(super) fn display_path(path: &Path) -> String {
     let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/")
 }

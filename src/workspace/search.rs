@@ -1,5 +1,5 @@
-//! `search_text`: lines that fit a pattern, by ripgrep's own crates. What a model wrote that is no pattern is looked for as
-//! it stands.
+//! `search_text`: finds lines by a regular expression, with ripgrep's crates. An invalid expression is searched as
+//! literal text.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -10,23 +10,23 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, root,
+    AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, root,
     walk::{self, Deadline},
 };
 use crate::{
     exec::escape::count,
-    session::Promise,
+    session::BoxFuture,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
 
-/// Lines that are shown.
-const LINES: usize = 100;
-/// Characters of a line that are shown, and how many of them before what was found.
-const WIDTH: usize = 200;
-const BEFORE: usize = 60;
-/// Bytes of memory for a file's longest line; a file with a longer one is passed over.
-const MEMORY: usize = 8 << 20;
+/// Maximum matching lines in an answer.
+const MAX_MATCHES: usize = 100;
+/// Maximum characters of a line, and the part of them before the match.
+const MAX_LINE_CHARS: usize = 200;
+const CHARS_BEFORE_MATCH: usize = 60;
+/// Maximum bytes of memory for a line; a file with a longer line is skipped.
+const MAX_LINE_MEMORY_BYTES: usize = 8 << 20;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "search_text",
@@ -55,56 +55,56 @@ struct SearchParams {
     files: Option<String>,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
-        let wanted: SearchParams = arguments(given)?;
-        let (patience, _waiting) = Deadline::begin();
-        blocking(move || search(&hand, &wanted, &patience)).await
+        let params: SearchParams = arguments(given)?;
+        let (deadline, _waiting) = Deadline::begin();
+        blocking(move || search(&files, &params, &deadline)).await
     })
 }
 
-fn search(hand: &AgentFiles, wanted: &SearchParams, patience: &Deadline) -> Answer {
-    let (matcher, literal) = matcher(&wanted.pattern)?;
-    let start = walk::start(hand.root(), wanted.path.as_deref())?;
-    let found = walk::files(hand.root(), &start, wanted.files.as_deref(), patience)?;
+fn search(files: &AgentFiles, params: &SearchParams, deadline: &Deadline) -> Answer {
+    let (matcher, literal) = matcher(&params.pattern)?;
+    let start = walk::start(files.root(), params.path.as_deref())?;
+    let found = walk::files(files.root(), &start, params.files.as_deref(), deadline)?;
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
         .binary_detection(BinaryDetection::quit(0))
-        .heap_limit(Some(MEMORY))
+        .heap_limit(Some(MAX_LINE_MEMORY_BYTES))
         .build();
-    let (mut hits, mut passed_over) = (FileMatches::default(), 0u64);
-    let (mut looked, mut cut) = (0u64, found.cut);
+    let (mut matches, mut skipped) = (FileMatches::default(), 0u64);
+    let (mut searched, mut incomplete) = (0u64, found.incomplete);
     for path in &found.files {
-        if patience.is_over() {
-            cut = true;
+        if deadline.is_over() {
+            incomplete = true;
             break;
         }
-        // Links are not followed; what is gone meanwhile, or may not be read, holds nothing for anybody.
-        let Ok(file) = hand.root().file(path) else { continue };
-        looked += 1;
-        let one = one_file(&mut searcher, &matcher, path, file.into_std(), patience, &mut hits);
-        passed_over += u64::from(one.is_err());
+        // Links are not followed. Files that vanished or cannot be read are skipped.
+        let Ok(file) = files.root().file(path) else { continue };
+        searched += 1;
+        let result = search_file(&mut searcher, &matcher, path, file.into_std(), deadline, &mut matches);
+        skipped += u64::from(result.is_err());
     }
-    let mut text = format!("{} in {}", count(hits.lines, "line"), count(hits.files, "file"));
-    text.push_str(&format!(" of {} ({})", looked, walk::place(&start)));
+    let mut text = format!("{} in {}", count(matches.lines, "line"), count(matches.files, "file"));
+    text.push_str(&format!(" of {} ({})", searched, walk::display_folder(&start)));
     if literal {
-        text.push_str(" · the pattern is no regular expression, so it was looked for as it stands");
+        text.push_str(" · the pattern is not a regular expression, so it was searched as literal text");
     }
-    text.push_str(&hits.text);
-    let left = hits.lines - hits.shown;
+    text.push_str(&matches.text);
+    let left = matches.lines - matches.shown;
     if left > 0 {
         text.push_str(&format!("\n… {} more; name a path, files by a glob, or a longer pattern", count(left, "line")));
     }
-    if passed_over > 0 {
-        text.push_str(&format!("\n… {} could not be looked through", count(passed_over, "file")));
+    if skipped > 0 {
+        text.push_str(&format!("\n… {} could not be searched", count(skipped, "file")));
     }
-    if cut {
-        text.push_str("\n… not all was looked through: it took too long; name a path");
+    if incomplete {
+        text.push_str("\n… the search took too long and is incomplete; name a path");
     }
     Ok(text)
 }
 
-/// The matcher of a pattern, and whether it takes it as it stands.
+/// Builds the matcher of a pattern. Returns true if the pattern is used as literal text.
 fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), ToolError> {
     if pattern.is_empty() {
         return Err(ToolError::new(ErrorCode::InvalidSyntax, "the pattern is empty"));
@@ -118,7 +118,7 @@ fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), ToolError> {
     Ok((builder.fixed_strings(true).build(pattern).map_err(wrong)?, true))
 }
 
-/// What was found.
+/// Matches over all files.
 #[derive(Default)]
 struct FileMatches {
     text: String,
@@ -127,41 +127,42 @@ struct FileMatches {
     files: u64,
 }
 
-fn one_file(
+fn search_file(
     searcher: &mut Searcher,
     matcher: &RegexMatcher,
     path: &Path,
     file: std::fs::File,
-    patience: &Deadline,
-    hits: &mut FileMatches,
+    deadline: &Deadline,
+    matches: &mut FileMatches,
 ) -> io::Result<()> {
-    let name = root::shown(path);
-    let before = hits.lines;
+    let name = root::display_path(path);
+    let before = matches.lines;
     let searched = searcher.search_file(
         matcher,
         &file,
         Lossy(|number, line| {
-            hits.lines += 1;
-            if hits.shown < LINES as u64 && hits.text.len() < ANSWER {
-                hits.shown += 1;
-                hits.text.push_str(&format!("\n{name}:{number}: {}", around(matcher, line.trim_end())));
+            matches.lines += 1;
+            if matches.shown < MAX_MATCHES as u64 && matches.text.len() < MAX_ANSWER_BYTES {
+                matches.shown += 1;
+                matches.text.push_str(&format!("\n{name}:{number}: {}", excerpt(matcher, line.trim_end())));
             }
-            Ok(!patience.is_over())
+            Ok(!deadline.is_over())
         }),
     );
-    hits.files += u64::from(hits.lines > before);
+    matches.files += u64::from(matches.lines > before);
     searched
 }
 
-/// A line, or of a long one what is around the first place that fits.
-fn around(matcher: &RegexMatcher, line: &str) -> String {
-    if line.chars().count() <= WIDTH {
+/// Returns a line, truncated around its first match.
+fn excerpt(matcher: &RegexMatcher, line: &str) -> String {
+    if line.chars().count() <= MAX_LINE_CHARS {
         return line.to_owned();
     }
     let at = matcher.find(line.as_bytes()).ok().flatten().map_or(0, |found| found.start());
     let characters = |text: &str| text.chars().count();
-    let start = line.get(..at).map_or(0, characters).saturating_sub(BEFORE);
-    let shown: String = line.chars().skip(start).take(WIDTH).collect();
-    let (before, after) = (if start > 0 { "…" } else { "" }, if start + WIDTH < characters(line) { "…" } else { "" });
+    let start = line.get(..at).map_or(0, characters).saturating_sub(CHARS_BEFORE_MATCH);
+    let shown: String = line.chars().skip(start).take(MAX_LINE_CHARS).collect();
+    let (before, after) =
+        (if start > 0 { "…" } else { "" }, if start + MAX_LINE_CHARS < characters(line) { "…" } else { "" });
     format!("{before}{shown}{after}")
 }

@@ -1,8 +1,7 @@
-//! The files below a folder, as ripgrep sees them: without what `.gitignore` and `.ignore` leave out, without `.git`, and
-//! not through symbolic links.
+//! File walk as ripgrep does it: honors `.gitignore` and `.ignore`, skips `.git`, does not follow symbolic links.
 //!
-//! Only names come from here. Should a folder become a link to another place meanwhile, names of that place might be seen;
-//! what stands in files is read by way of the root, which goes nowhere else.
+//! The walk returns only names. If a folder is replaced by a link during the walk, names outside may appear; contents
+//! are read through [`SandboxDir`], which stays inside.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,22 +14,22 @@ use ignore::{WalkBuilder, overrides::OverrideBuilder};
 use super::root::{self, SandboxDir};
 use crate::tools::{ErrorCode, ToolError};
 
-/// Files that are looked at.
-const FILES: usize = 100_000;
-/// How long it may take.
-const TIME: Duration = Duration::from_secs(20);
+/// Maximum number of files.
+const MAX_FILES: usize = 100_000;
+/// Maximum time.
+const MAX_WALK_TIME: Duration = Duration::from_secs(20);
 
-/// Ends a walk when its time is over, or when nobody waits for it any more.
+/// Deadline of a walk, which also ends when the caller drops its handle.
 pub(super) struct Deadline {
     until: Instant,
     waiting: Weak<()>,
 }
 
 impl Deadline {
-    /// Beginning now, as long as somebody holds what comes with it.
+    /// Starts the time limit. The walk runs while the caller holds the returned handle.
     pub(super) fn begin() -> (Self, Arc<()>) {
         let waiting = Arc::new(());
-        (Self { until: Instant::now() + TIME, waiting: Arc::downgrade(&waiting) }, waiting)
+        (Self { until: Instant::now() + MAX_WALK_TIME, waiting: Arc::downgrade(&waiting) }, waiting)
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -38,21 +37,21 @@ impl Deadline {
     }
 }
 
-/// What was found.
+/// Files found by a walk.
 #[derive(Default)]
 pub(super) struct WalkEntry {
-    /// Paths from the root, in order; what is no file is left out, links are not.
+    /// Sorted paths from the root: regular files and links.
     pub(super) files: Vec<PathBuf>,
-    /// Whether there may be more.
-    pub(super) cut: bool,
+    /// True if the walk stopped before its end.
+    pub(super) incomplete: bool,
 }
 
-/// The files below `start`, of those that fit a glob: `*.rs` anywhere, `src/**/*.rs` from the root.
+/// Returns the files below `start` that match a glob: `*.rs` at any depth, `src/**/*.rs` from the root.
 pub(super) fn files(
     root: &SandboxDir,
     start: &Path,
     glob: Option<&str>,
-    patience: &Deadline,
+    deadline: &Deadline,
 ) -> Result<WalkEntry, ToolError> {
     let mut builder = WalkBuilder::new(root.path().join(start));
     builder.hidden(false).git_global(false).require_git(false).sort_by_file_name(std::cmp::Ord::cmp);
@@ -63,35 +62,35 @@ pub(super) fn files(
         only.add(glob.trim_start_matches("./")).map_err(wrong)?;
         builder.overrides(only.build().map_err(wrong)?);
     }
-    let mut found = WalkEntry::default();
+    let mut walk = WalkEntry::default();
     for entry in builder.build() {
-        if found.files.len() >= FILES || patience.is_over() {
-            found.cut = true;
+        if walk.files.len() >= MAX_FILES || deadline.is_over() {
+            walk.incomplete = true;
             break;
         }
-        // A folder that cannot be read is passed over, as it is for whoever lists by hand.
+        // Folders that cannot be read are skipped.
         let Ok(entry) = entry else { continue };
         let listed = entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink());
         if let Ok(path) = entry.path().strip_prefix(root.path())
             && listed
         {
-            found.files.push(path.to_owned());
+            walk.files.push(path.to_owned());
         }
     }
-    Ok(found)
+    Ok(walk)
 }
 
-/// The folder, or the file, where a search begins.
+/// Resolves the folder or file at which a search starts.
 pub(super) fn start(root: &SandboxDir, written: Option<&str>) -> Result<PathBuf, ToolError> {
-    let path = root.inside(written.unwrap_or("."))?;
-    let real = root.real(&path)?;
-    match root.look(&real)? {
+    let path = root.resolve(written.unwrap_or("."))?;
+    let real = root.canonical(&path)?;
+    match root.metadata(&real)? {
         Some(_) => Ok(real),
         None => Err(root.failure(&path, &std::io::ErrorKind::NotFound.into())),
     }
 }
 
-/// Where it begins, in words.
-pub(super) fn place(start: &Path) -> String {
-    if start == Path::new(".") { "the workspace".to_owned() } else { root::shown(start) }
+/// Describes the start of a search in words.
+pub(super) fn display_folder(start: &Path) -> String {
+    if start == Path::new(".") { "the workspace".to_owned() } else { root::display_path(start) }
 }

@@ -1,4 +1,4 @@
-//! The folder as what those have who do delegated work: each with hands of its own, and checks that are commands.
+//! Workspace as the tools of delegation workers: each worker has its own view, and checks are commands.
 
 use tokio_util::sync::CancellationToken;
 
@@ -6,7 +6,7 @@ use super::Workspace;
 use crate::{
     delegate::{CheckResult, WorkerTools},
     session::{Promise, ToolHandler},
-    tools::{ErrorCode, HostTool, ToolError},
+    tools::{BoxFuture, HostTool, ToolError},
 };
 
 impl WorkerTools for Workspace {
@@ -18,13 +18,17 @@ impl WorkerTools for Workspace {
         true
     }
 
-    fn check<'a>(&'a self, command: &'a str, cancel: CancellationToken) -> Promise<'a, Result<CheckResult, ToolError>> {
-        let hand = self.hand("a check");
+    fn check<'a>(
+        &'a self,
+        command: &'a str,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
+        let files = self.agent_files("a check");
         Box::pin(async move {
             let ran = tokio::select! {
-                // A command whose answer nobody waits for is stopped.
-                ran = hand.run(command.to_owned(), None) => ran?,
-                () = cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+                // Dropping the future stops the command.
+                ran = files.run(command.to_owned(), None) => ran?,
+                () = cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "it was stopped")),
             };
             Ok(CheckResult { passed: ran.code == Some(0), output: ran.text })
         })
@@ -32,7 +36,7 @@ impl WorkerTools for Workspace {
 
     fn changed(&self, who: &[String]) -> Vec<String> {
         let changed = Workspace::changed(self).into_iter().filter(|changed| who.contains(&changed.by));
-        let said = |created: bool| if created { "created" } else { "modified" };
-        changed.map(|changed| format!("{} ({})", changed.path.display(), said(changed.created))).collect()
+        let kind = |created: bool| if created { "created" } else { "modified" };
+        changed.map(|changed| format!("{} ({})", changed.path.display(), kind(changed.created))).collect()
     }
 }

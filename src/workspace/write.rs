@@ -1,4 +1,4 @@
-//! `write_file`: a whole file, new or in the place of another one.
+//! `write_file`: creates or replaces a whole file.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, lines, root};
+use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines, reread_hint, root};
 use crate::{
     session::Promise,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
 
-/// Lines around a change that a person is shown.
-const AROUND: usize = 3;
+/// Context lines of a diff.
+const DIFF_CONTEXT_LINES: usize = 3;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "write_file",
@@ -30,7 +30,7 @@ fn parameters() -> Value {
         "type": "object",
         "properties": {
             "path": { "type": "string", "description": "The file, from the workspace's folder. Folders are made." },
-            "content": { "type": "string", "description": "All that shall stand in it." },
+            "content": { "type": "string", "description": "The whole content of the file." },
         },
         "required": ["path", "content"],
     })
@@ -42,43 +42,46 @@ struct WriteParams {
     content: String,
 }
 
-fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
+fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
     Box::pin(async move {
         let WriteParams { path, content } = arguments(given)?;
-        let written = hand.root().inside(&path)?;
-        let (looker, content) = (Arc::clone(&hand), Arc::new(content));
+        let written = files.root().resolve(&path)?;
+        let (reader, content) = (Arc::clone(&files), Arc::new(content));
         let (path, before) = blocking(move || {
-            let path = looker.root().real(&written)?;
-            let before = looker.root().content_if_any(&path)?;
+            let path = reader.root().canonical(&written)?;
+            let before = reader.root().content_if_any(&path)?;
             match &before {
-                Some(now) if looker.last_seen(&path) != Some(now.hash) => {
-                    let name = root::shown(&path);
-                    let why = match (looker.last_seen(&path), looker.other(&path, now)) {
+                Some(now) if reader.last_read_hash(&path) != Some(now.hash) => {
+                    let name = root::display_path(&path);
+                    let why = match (reader.last_read_hash(&path), reader.modified_by(&path, now)) {
                         (None, None) => format!("{name} is there, and you have not read it"),
                         (None, Some(by)) => format!("{name} is there, written by {by}, and you have not read it"),
                         (Some(_), by) => {
-                            format!("{name} was changed by {} since you saw it", by.as_deref().unwrap_or("somebody"))
+                            format!(
+                                "{name} was changed by {} since you read it",
+                                by.as_deref().unwrap_or("another program")
+                            )
                         }
                     };
-                    Err(ToolError::new(ErrorCode::Conflict, why).hint(again(&path)))
+                    Err(ToolError::new(ErrorCode::Conflict, why).hint(reread_hint(&path)))
                 }
                 _ => Ok((path, before)),
             }
         })
         .await?;
-        let name = root::shown(&path);
+        let name = root::display_path(&path);
         if before.as_ref().is_some_and(|now| now.bytes == content.as_bytes()) {
-            return Ok(format!("{name} says that already; nothing was written"));
+            return Ok(format!("{name} has this content already; nothing was written"));
         }
         let old = before.as_ref().map(|now| String::from_utf8_lossy(&now.bytes).into_owned());
-        if !hand.shared.settings.allowed.file(&path) {
+        if !files.state.settings.allowlist.allows_file(&path) {
             let verb = if old.is_some() { "overwrite" } else { "create" };
             let what = format!("{verb} {name} ({})", lines(content.lines().count()));
-            hand.ask(&TOOL, &name, what, diff(old.as_deref().unwrap_or_default(), &content)).await?;
+            files.ask(&TOOL, &name, what, diff(old.as_deref().unwrap_or_default(), &content)).await?;
         }
         let count = lines(content.lines().count());
         let hash = before.map(|now| now.hash);
-        blocking(move || hand.put(&path, hash, content.as_bytes())).await?;
+        blocking(move || files.write_if_unchanged(&path, hash, content.as_bytes())).await?;
         Ok(match old {
             None => format!("created {name} · {count}"),
             Some(old) => format!("overwrote {name} · {count}, before {}", old.lines().count()),
@@ -86,7 +89,7 @@ fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
     })
 }
 
-/// A change as people read it.
+/// Formats a change as a unified diff.
 pub(super) fn diff(old: &str, new: &str) -> String {
-    TextDiff::from_lines(old, new).unified_diff().context_radius(AROUND).to_string()
+    TextDiff::from_lines(old, new).unified_diff().context_radius(DIFF_CONTEXT_LINES).to_string()
 }

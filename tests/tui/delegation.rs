@@ -72,7 +72,7 @@ impl DelegationScreen {
     }
 
     fn last_event(&self) -> DelegationEvent {
-        delegate::all(&self.harness.play.loom).unwrap().remove(0).last
+        delegate::list(&self.harness.play.loom).unwrap().remove(0).last
     }
 
     /// Last message of the collaborator's last prompt.
@@ -225,14 +225,14 @@ fn background_work_asks_for_approval_and_stops_with_the_screen() {
         .shows("· depth");
     // The delegation runs in the background: its refusal is recorded some time after the answer.
     let loom = screen.harness.play.loom.clone();
-    screen.harness.wait_until("refused", |_| delegate::all(&loom).unwrap()[0].last == DelegationEvent::Refused);
+    screen.harness.wait_until("refused", |_| delegate::list(&loom).unwrap()[0].last == DelegationEvent::Refused);
 
     let mut screen = DelegationScreen::new(&replies, [endless()], &[]);
     screen.harness.press(":").type_queued("chat Paint it.").send("enter").wait_for("allow it?").send("y");
     screen.harness.wait_for("Subtask 1 of");
     let DelegationScreen { harness, .. } = screen;
     harness.app.close(Duration::from_secs(20));
-    assert_eq!(delegate::all(&harness.play.loom).unwrap().remove(0).last, DelegationEvent::Stopped);
+    assert_eq!(delegate::list(&harness.play.loom).unwrap().remove(0).last, DelegationEvent::Stopped);
 }
 
 #[test]
@@ -273,7 +273,7 @@ mod folder {
         let path = folder.path().to_owned();
         let change = |setup: &mut ScreenSetup| {
             let settings = WorkspaceSettings::new(Arc::new(setup.consent.clone()));
-            let tools = Workspace::open(path, settings).unwrap().toolbox("collaborator").unwrap();
+            let tools = Workspace::open(path, settings).unwrap().host_tools("collaborator").unwrap();
             setup.tools = Some(ToolAccess { tools: Arc::new(tools), ..setup.commands.clone() });
         };
         let replies = replies.iter().map(|reply| ScriptedReply::words(reply));

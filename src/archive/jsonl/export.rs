@@ -1,4 +1,4 @@
-//! Writing.
+//! Export of trees as JSONL.
 
 use std::{collections::HashMap, io::Write};
 
@@ -15,21 +15,21 @@ use crate::{
     types::{AuthorType, Node, SessionPatch},
 };
 
-/// Nodes read at once.
-const PAGE: u32 = 512;
+/// Nodes per read.
+const PAGE_NODES: u32 = 512;
 
-/// What an export wrote.
+/// Counts of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Exported {
-    /// Trees.
+    /// Number of trees.
     pub trees: u64,
-    /// Nodes of all trees.
+    /// Number of nodes in all trees.
     pub nodes: u64,
-    /// Lines, the head included.
+    /// Number of lines, including the header.
     pub lines: u64,
 }
 
-/// Writes trees, with the agents, documents and sessions that they name.
+/// Writes trees with their agents, documents and sessions.
 ///
 /// # Errors
 /// If the store cannot be read or `out` cannot be written.
@@ -87,7 +87,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
     let filter = SessionFilter { tree: Some(id), delegated: true, ..SessionFilter::default() };
     let mut sessions = snapshot.sessions(&filter)?;
     sessions.sort_unstable_by_key(|s| s.id);
-    // Who delegates comes before those that work for it.
+    // A delegating session precedes its sub-sessions.
     let by: HashMap<SessionId, SessionId> = sessions.iter().filter_map(|s| Some((s.id, s.delegated_by?))).collect();
     let above = |id: &SessionId| std::iter::successors(Some(*id), |id| by.get(id).copied()).count();
     sessions.sort_by_cached_key(|s| above(&s.id));
@@ -105,13 +105,13 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
     }
     let mut after = 0;
     loop {
-        let page = snapshot.nodes_after(id, after, PAGE)?;
+        let page = snapshot.nodes_after(id, after, PAGE_NODES)?;
         let Some(last) = page.last() else { break };
         after = last.seq;
         for node in page {
             writer.done.nodes += 1;
             let mut line = node_line(snapshot, node)?;
-            // A session that went on in another tree is exported with that.
+            // A session that moved to another tree is exported with that tree.
             if line.session_id.is_some_and(|id| sessions.iter().all(|session| session.id != id)) {
                 (line.session_id, line.turn) = (None, None);
             }
@@ -120,7 +120,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
     }
     let mut after = 0;
     loop {
-        let page = snapshot.nodes_after(id, after, PAGE)?;
+        let page = snapshot.nodes_after(id, after, PAGE_NODES)?;
         let Some(last) = page.last() else { break };
         after = last.seq;
         for node in page.iter().filter(|n| n.state.links > 0) {

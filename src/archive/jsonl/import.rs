@@ -1,4 +1,4 @@
-//! Reading: each kind of line is taken in by a method of its own.
+//! Import of JSONL, with one method per record type.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::{
     types::{Link, LinkTarget, NewSession, NewTree},
 };
 
-/// Reads what [`export`] wrote.
+/// Imports the output of [`export`].
 pub(in crate::archive) fn import(
     actor: &Actor,
     first: &SourceLine,
@@ -42,7 +42,7 @@ pub(in crate::archive) fn import(
         }
     }
     import.batch.flush()?;
-    // Branches that were pruned are hidden once all of their nodes are there.
+    // Pruned branches are pruned after all their nodes exist.
     for (place, node) in std::mem::take(&mut import.pruned) {
         import.batch.push(place, Mutation::Prune { node })?;
     }
@@ -53,13 +53,13 @@ pub(in crate::archive) fn import(
 struct JsonlImport<'a> {
     actor: &'a Actor,
     batch: ImportBatch<'a>,
-    /// Trees that were there before: their nodes may be too.
+    /// Trees that existed before the import, whose nodes may exist too.
     known: HashSet<TreeId>,
     pruned: Vec<(u64, NodeId)>,
 }
 
 impl JsonlImport<'_> {
-    /// Takes one line in; the inner error is about that line alone.
+    /// Imports a line. The inner error concerns only this line.
     fn line(&mut self, line: &SourceLine) -> Result<Result<(), String>, ArchiveError> {
         #[derive(Deserialize)]
         struct Head<'a> {
@@ -132,8 +132,8 @@ impl JsonlImport<'_> {
         Ok(())
     }
 
-    /// An agent with the same id is the same agent; where only this file changed it from the default, its profile is
-    /// taken. One whose name is taken gets a number after it.
+    /// Imports an agent. An existing agent with the same id gets the file's profile if its own is still the default. If
+    /// another agent has the name, the imported one gets a number appended.
     fn agent(&mut self, place: u64, line: AgentLine) -> Result<(), ArchiveError> {
         self.batch.done.other += 1;
         let agents = self.actor.loom().snapshot()?.agents()?;
@@ -143,7 +143,10 @@ impl JsonlImport<'_> {
             if here.profile != profile && default_agents().contains(&here.profile) {
                 self.batch.commit_as(own, line.created_at, vec![Mutation::UpdateAgent(profile)])?;
             } else if here.profile != profile {
-                self.batch.problem(place, format!("agent {:?} is kept as it is here", here.name()));
+                self.batch.problem(
+                    place,
+                    format!("agent {:?} already exists with another profile, which stays", here.name()),
+                );
             }
             return Ok(());
         }
@@ -161,7 +164,7 @@ impl JsonlImport<'_> {
         self.batch.commit_as(own, line.created_at, mutations)
     }
 
-    /// A document with the same id is the same; versions that are missing here are added.
+    /// Imports a document and adds the versions that are missing.
     fn document(&mut self, line: DocumentLine) -> Result<(), ArchiveError> {
         self.batch.done.other += 1;
         let documents = self.actor.loom().snapshot()?.documents()?;
@@ -226,7 +229,7 @@ impl JsonlImport<'_> {
             self.batch.problem(place, format!("no session {}", line.session_id));
             return Ok(());
         };
-        // A session that went on here is further than the file knows.
+        // The stored session is newer than the file.
         if here.position.is_some() && here.last_active_at >= line.last_active_at {
             return Ok(());
         }

@@ -1,8 +1,8 @@
-//! The engine's own JSONL: one object a line, everything a tree holds but its journal.
+//! Lossless JSONL format of loomtree: one JSON object per line, with everything in a tree except its journal.
 //!
-//! Lossless: ids, local ids, hashes, times, turns, marks and envelopes come back, so exporting what was imported gives
-//! the same bytes. Lines are in the order in which nodes were added, parents before children. The journal stays
-//! behind: its numbers belong to a file; `backup` keeps it.
+//! Ids, local ids, hashes, times, turns, marks and metadata survive, so an export of an import is byte-equal. Nodes are
+//! in insertion order, parents first. The journal is excluded because its numbers belong to one database file; `backup`
+//! copies it.
 
 mod export;
 mod import;
@@ -20,11 +20,11 @@ use crate::{
     },
 };
 
-/// The version of the format that is written.
+/// Format version of exports.
 const VERSION: u32 = 1;
 
-/// A line as it is written. (It is read in two steps, by [`import`]: serde cannot keep JSON verbatim inside an enum
-/// that is told apart by a field.)
+/// Record as it is written. [`import`] reads it in two steps, because serde cannot keep raw JSON inside an internally
+/// tagged enum.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum JsonlRecord {
@@ -86,7 +86,7 @@ struct SessionLine {
     item: Option<WorkItem>,
 }
 
-/// What was recorded in a session on purpose.
+/// Facts that were recorded in a session explicitly.
 #[derive(Serialize, Deserialize)]
 struct RecordedLine {
     session_id: SessionId,
@@ -94,7 +94,7 @@ struct RecordedLine {
     record: crate::session_state::SessionRecord,
 }
 
-/// Where a session stands, after the nodes it may stand on.
+/// Position of a session; follows the nodes that it refers to.
 #[derive(Serialize, Deserialize)]
 struct PositionLine {
     session_id: SessionId,

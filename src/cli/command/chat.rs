@@ -14,7 +14,7 @@ use loomtree::{
     id::SessionId,
     ops::{Actor, NodeDraft},
     provider::Model,
-    session::{Background, GenerateRequest, Progress, ToolAccess, generate, seat, seat_in},
+    session::{Background, GenerateRequest, Progress, ToolAccess, actor_at, actor_in_session, generate},
     tools::CommandReply,
     types::{Agent, Node, Parent, Permission},
 };
@@ -312,9 +312,9 @@ impl Chat {
     fn run_command(&mut self, text: &str, typed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
         let mut host = models::session_host(cx, cx.agent.id(), &self.runtime, self.ctrl_c.arm());
         self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
-        host.commands.tools = Arc::clone(&self.own_tools.tools);
-        host.commands.orchestrator.clone_from(&self.orchestrator);
-        host.commands.background = Arc::clone(&self.background);
+        host.tool_access.tools = Arc::clone(&self.own_tools.tools);
+        host.tool_access.orchestrator.clone_from(&self.orchestrator);
+        host.tool_access.background = Arc::clone(&self.background);
         let mut executor = Executor::new(cx.loom.clone(), cx.agent.clone(), self.session, &host);
         let lines = super::do_::batches(text, &|line| executor.read(line));
         for line in lines.into_iter().flatten() {
@@ -341,8 +341,8 @@ impl Chat {
         let existing =
             existing.filter(|agent_session| agent_session.tree == tree.id && agent_session.can_resume(cx.now()));
         let agent_session = match existing {
-            Some(agent_session) => seat_in(&cx.loom, &self.with, agent_session.id, leaf)?,
-            None => seat(&cx.loom, &self.with, &cx.workspace, leaf)?,
+            Some(agent_session) => actor_in_session(&cx.loom, &self.with, agent_session.id, leaf)?,
+            None => actor_at(&cx.loom, &self.with, &cx.workspace, leaf)?,
         };
         self.agent_session = agent_session.session();
         Ok(agent_session)
@@ -368,7 +368,7 @@ impl Chat {
             sampling: self.options.turn.sampling(),
             context: self.options.turn.context(&cx.config),
             cancel: self.ctrl_c.arm(),
-            drafts: Some(cx.partials_dir.clone()),
+            partials_dir: Some(cx.partials_dir.clone()),
             prices: cx.config.prices.clone(),
             commands: self.commands.clone(),
             ..GenerateRequest::new(message_node, self.with.clone(), Arc::clone(&self.model), 1)

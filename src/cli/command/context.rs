@@ -117,7 +117,7 @@ fn prompt(assembled: &AssembledPrompt, cx: &mut CommandContext<'_>) -> Result<()
         RenderedPrompt::Messages(messages) => {
             for (at, message) in messages.iter().enumerate() {
                 let gap = if at == 0 { "" } else { "\n" };
-                let role = serde_json::to_value(message.voice).unwrap_or_default();
+                let role = serde_json::to_value(message.role).unwrap_or_default();
                 writeln!(cx.out, "{gap}{}", paint(DIM, format!("── {} ──", role.as_str().unwrap_or("?"))))?;
                 writeln!(cx.out, "{}", sanitize(&message.content))?;
             }
@@ -127,14 +127,14 @@ fn prompt(assembled: &AssembledPrompt, cx: &mut CommandContext<'_>) -> Result<()
 }
 
 fn report(report: &ContextReport, cx: &mut CommandContext<'_>) -> Result<()> {
-    for (part, tokens) in &report.parts {
+    for (part, tokens) in &report.sections {
         writeln!(cx.out, "{tokens:>9}  {}", part.as_str())?;
     }
     let free = report.budget.saturating_sub(report.total);
     writeln!(cx.out, "{}  total", paint(BOLD, format!("{:>9}", report.total)))?;
     writeln!(cx.out, "{free:>9}  free of {}, in a window of {} tokens", report.budget, report.window)?;
-    if !report.correction.is_none() {
-        let by = f64::from(report.correction.permille()) / 1_000.0;
+    if !report.calibration.is_none() {
+        let by = f64::from(report.calibration.permille()) / 1_000.0;
         writeln!(cx.out, "{by:>9.2}  tokens of this model for each estimated token")?;
     }
     writeln!(cx.out)?;
@@ -146,12 +146,12 @@ fn report(report: &ContextReport, cx: &mut CommandContext<'_>) -> Result<()> {
         let id = paint(ID, &node.local);
         let edited =
             if node.role == node.author_type { String::new() } else { format!(", edited by {}", node.author_type) };
-        writeln!(cx.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), inclusion(node.fate))?;
+        writeln!(cx.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), inclusion(node.inclusion))?;
     }
     for pin in &report.pins {
         let kind = if matches!(pin.target, PinTarget::Node(_)) { "pin" } else { "document pin" };
         let name = cut(&pin.name, cx.out.width.saturating_sub(40));
-        writeln!(cx.out, "{:>9}  {kind}  {name}  {}", pin.tokens, inclusion(pin.fate))?;
+        writeln!(cx.out, "{:>9}  {kind}  {name}  {}", pin.tokens, inclusion(pin.inclusion))?;
     }
     Ok(())
 }
@@ -159,8 +159,8 @@ fn report(report: &ContextReport, cx: &mut CommandContext<'_>) -> Result<()> {
 fn inclusion(inclusion: Inclusion) -> String {
     let said = |what: &str, why: InclusionReason| format!("{what}: {}", why.as_str());
     match inclusion {
-        Inclusion::In => "in".to_owned(),
-        Inclusion::Cut(why) => said("cut", why),
-        Inclusion::Out(why) => said("out", why),
+        Inclusion::Full => "in".to_owned(),
+        Inclusion::Truncated(why) => said("cut", why),
+        Inclusion::Omitted(why) => said("out", why),
     }
 }

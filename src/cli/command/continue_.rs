@@ -6,7 +6,7 @@ use std::{io::Write as _, sync::Arc};
 use indicatif::{MultiProgress, ProgressBar};
 use loomtree::{
     provider::{FinishReason, Model, Sampling},
-    session::{GenerateError, GenerateRequest, Progress, generate, seat},
+    session::{GenerateError, GenerateRequest, Progress, actor_at, generate},
     types::{Node, Permission},
 };
 use tokio_util::sync::CancellationToken;
@@ -69,20 +69,20 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         None
     };
     let own = actor.clone();
-    let actor = if runs_commands { seat(&cx.loom, &author, &cx.workspace, from.id)? } else { actor };
+    let actor = if runs_commands { actor_at(&cx.loom, &author, &cx.workspace, from.id)? } else { actor };
     let request = GenerateRequest {
         from: from.id,
-        since: None,
+        context_start: None,
         versions: current.versions().to_vec(),
         author,
         n,
-        stay: false,
+        keep_position: false,
         commands,
         sampling: Sampling { seed: args.seed, logprobs: args.logprobs, ..args.turn.sampling() },
         context: args.turn.context(&cx.config),
         cancel: cancel.clone(),
-        stops: Vec::new(),
-        drafts: Some(cx.partials_dir.clone()),
+        cancel_each: Vec::new(),
+        partials_dir: Some(cx.partials_dir.clone()),
         prices: cx.config.prices.clone(),
         models,
     };

@@ -10,7 +10,7 @@ use loomtree::{
     delegate::{self, DelegationReport, DelegationStatus, DelegationUpdate, RunContext},
     id::NodeId,
     ops::Actor,
-    session::{Approval, Decision, keep_report},
+    session::{Approval, Decision, save_report},
     tools::{ErrorCode, Tool, ToolError},
     types::Node,
 };
@@ -74,7 +74,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let delegation = match (&args.goal, &args.resume) {
         (Some(goal), _) => {
             let context = args.context.as_deref().unwrap_or("");
-            delegate::begin(&actor, current.position.id, goal, context).map_err(tool_failure)?
+            delegate::create(&actor, current.position.id, goal, context).map_err(tool_failure)?
         }
         (None, Some(id)) => cx.node(&current, id)?.id,
         (None, None) => return Err(CliError::usage("no goal given")),
@@ -134,9 +134,9 @@ fn run_delegation(
     let cancel = ctrl_c.arm();
     let (sender, updates) = mpsc::channel();
     let sink: delegate::UpdateSink = Arc::new(move |update| _ = sender.send(update));
-    let work = RunContext { actor: actor.clone(), delegation, cancel: cancel.clone(), tell: sink };
+    let work = RunContext { actor: actor.clone(), delegation, cancel: cancel.clone(), on_update: tell: sink };
     let orchestrator = delegation::lazy(builder);
-    let done = runtime.spawn(async move { orchestrator.carry_on(work).await });
+    let done = runtime.spawn(async move { orchestrator.run(work).await });
     // The orchestrator holds the only sender, so the channel closes when it ends.
     let (mut output_error, mut has_worked) = (None, false);
     for update in updates {
@@ -147,14 +147,15 @@ fn run_delegation(
             output_error.get_or_insert(error);
         }
     }
-    let done = runtime.block_on(done).map_err(|error| CliError::failed(format!("the orchestrator failed: {error}")))?;
+    let done =
+        runtime.block_on(done).map_err(|error| CliError::failed(format!("the delegation task failed: {error}")))?;
     ctrl_c.disarm();
     if let Some(output_error) = output_error {
         return Err(output_error);
     }
     if has_worked && done.is_ok() {
         // Appends the report to the conversation where the goal was delegated.
-        runtime.block_on(keep_report(&actor, delegation, &done))?;
+        runtime.block_on(save_report(&actor, delegation, &done))?;
     }
     done.map_err(|failure| with_resume_hint(failure, &actor, delegation))
 }
@@ -197,10 +198,10 @@ struct DelegationRow<'a> {
 
 /// Lists the delegations of the database.
 fn list(cx: &mut CommandContext<'_>) -> Result<()> {
-    let all = delegate::all(&cx.loom).map_err(tool_failure)?;
+    let all = delegate::list(&cx.loom).map_err(tool_failure)?;
     let now = cx.now();
     for entry in &all {
-        let carried_on_by = delegate::carried_on_by(&cx.partials_dir, entry.head.id);
+        let carried_on_by = delegate::lock_holder(&cx.partials_dir, entry.head.id);
         let state = match entry.last {
             _ if carried_on_by.is_some() => "running",
             delegate::DelegationEvent::Ended => "ended",

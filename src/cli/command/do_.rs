@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
             }
         }
     }
-    models::wait_for_background(&host.commands.background, &runtime, &ctrl_c)?;
+    models::wait_for_background(&host.tool_access.background, &runtime, &ctrl_c)?;
     match failed {
         0 => Ok(()),
         _ => Err(CliError::failed(format!("{failed} of {} failed", count(all, "line")))),

@@ -48,13 +48,13 @@ pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let with = cx.loom.snapshot()?.agents()?.into_iter().find(|agent| agent.id() == session.agent);
     let with = with.ok_or_else(|| CliError::failed("the agent of this session does not exist"))?;
     let own = own_session_at(cx, &session)?;
-    if let Some(cut) = &resumed.cut
+    if let Some(cut) = &resumed.interruption
         && !cx.out.json
     {
         let (id, reason) = match cut {
-            Interruption::Unanswered(id) => (id, "has no reply: the process ended before it began"),
-            Interruption::Within(id) => (id, "is a partial reply: the process ended"),
-            Interruption::Between(id) => (id, "is not the end of the turn: the process ended between two rounds"),
+            Interruption::NoReply(id) => (id, "has no reply: the process ended before it began"),
+            Interruption::MidReply(id) => (id, "is a partial reply: the process ended"),
+            Interruption::BetweenRounds(id) => (id, "is not the end of the turn: the process ended between two rounds"),
         };
         writeln!(cx.out, "{}  {}", paint(ID, &cx.loom.node(*id)?.local), paint(DIM, reason))?;
     }

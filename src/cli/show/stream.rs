@@ -57,13 +57,13 @@ impl StreamPrinter {
                 self.end_line(out)?;
                 writeln!(out, "{}", paint(MARK, "the turn ended: it reached its limit of rounds"))?;
             }
-            Progress::Delegated { told: update, .. } => {
+            Progress::Delegated { update: told: update, .. } => {
                 self.end_line(out)?;
                 if let Some(line) = delegation::update_line(update, out.width.saturating_sub(4)) {
                     writeln!(out, "    {}", line.trim_end())?;
                 }
             }
-            Progress::LeftOpen { todos, .. } => {
+            Progress::TodosLeftOpen { todos, .. } => {
                 self.end_line(out)?;
                 let open = count(todos.len() as u64, "item");
                 writeln!(out, "{}", paint(MARK, format!("{open} of the plan left open:")))?;

@@ -1,4 +1,4 @@
-//! A plan, and whether the person agrees to it.
+//! Planning and approval of the plan.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl DelegationDriver {
-    /// The plan that was made, if there is one that holds.
-    pub(super) fn planned(&self) -> Option<Plan> {
+    /// Returns the plan of an earlier run, if it is still valid.
+    pub(super) fn earlier_plan(&self) -> Option<Plan> {
         let made =
             |event: &DelegationEvent| if let DelegationEvent::Planned { node } = event { Some(*node) } else { None };
         let node = self.loom.node(self.events.iter().rev().find_map(made)?).ok()?;
@@ -26,29 +26,29 @@ impl DelegationDriver {
     }
 
     fn rules<'a>(&self, tools: &'a [String]) -> PlanRules<'a> {
-        PlanRules { tools, checks: self.crew.kit.checks(), most: self.crew.subtasks }
+        PlanRules { tools, checks: self.config.worker_tools.checks(), most: self.config.subtasks }
     }
 
-    /// Has a plan made; one that does not hold is sent back once.
+    /// Requests a plan. An invalid plan is returned to the planner once for correction.
     pub(super) async fn plan(&mut self) -> Result<Plan, ToolError> {
         let names = self.names();
-        let (system, asked) = prompts::planning(&self.task, &self.tools, self.crew.kit.checks());
-        let planner = (self.crew.planner.agent.clone(), Arc::clone(&self.crew.planner.model));
-        let prices = self.crew.prices.clone();
-        let mut interview = SideConversation::new(self.actor.clone(), planner, prices, self.head.id, &system);
-        let mut node = interview.ask(&asked, &self.work.cancel).await.map_err(|error| self.unplanned(&error))?;
+        let (system, asked) = prompts::planning_prompt(&self.goal, &self.tools, self.config.worker_tools.checks());
+        let planner = (self.config.planner.agent.clone(), Arc::clone(&self.config.planner.model));
+        let prices = self.config.prices.clone();
+        let mut conversation = SideConversation::new(self.actor.clone(), planner, prices, self.head.id, &system);
+        let mut node =
+            conversation.ask(&asked, &self.run_context.cancel).await.map_err(|error| self.unplanned(&error))?;
         let mut read = Plan::read(&node.content, &self.rules(&names));
         if let Err(error) = &read {
             let repair = prompts::repair(error);
-            node = interview.ask(&repair, &self.work.cancel).await.map_err(|error| self.unplanned(&error))?;
+            node = conversation.ask(&repair, &self.run_context.cancel).await.map_err(|error| self.unplanned(&error))?;
             read = Plan::read(&node.content, &self.rules(&names));
         }
         let plan = read.map_err(|error| {
-            let failure =
-                ToolError::new(ErrorCode::ModelError, format!("no plan that holds, also at the second try: {error}"));
-            failure.hint(format!("loom delegate --resume {} plans anew", self.head.local))
+            let failure = ToolError::new(ErrorCode::ModelError, format!("no valid plan after two attempts: {error}"));
+            failure.hint(format!("loom delegate --resume {} plans again", self.head.local))
         })?;
-        self.happened(DelegationEvent::Planned { node: node.id }).await?;
+        self.record_event(DelegationEvent::Planned { node: node.id }).await?;
         Ok(plan)
     }
 
@@ -58,34 +58,34 @@ impl DelegationDriver {
             _ => ErrorCode::ModelError,
         };
         let failure = ToolError::new(code, format!("no plan was made: {error}"));
-        failure.hint(format!("loom delegate --resume {} plans anew", self.head.local))
+        failure.hint(format!("loom delegate --resume {} plans again", self.head.local))
     }
 
-    /// Asks the person whether this is what they want.
+    /// Asks the user to approve the plan.
     pub(super) async fn approve(&mut self) -> Result<Vec<DelegationEffect>, ToolError> {
-        let Some(machine) = &self.machine else { return Ok(Vec::new()) };
-        let mut detail = format!("{}\n\n{}", self.task.head(), machine.plan());
+        let Some(delegation) = &self.delegation_state else { return Ok(Vec::new()) };
+        let mut detail = format!("{}\n\n{}", self.goal.head(), delegation.plan());
         let mut shared: Vec<&String> = self.shared.values().flatten().collect();
         shared.sort_unstable();
         shared.dedup();
         for shared in shared {
             detail.push_str(&format!("\n\nTake care: {shared}"));
         }
-        let asking = ApprovalRequest {
+        let request = ApprovalRequest {
             tool: "delegate".to_owned(),
-            // Another plan for the same goal is another question.
+            // Every plan needs its own approval, also for the same goal.
             subject: String::new(),
-            what: format!("{} subtasks: {}", machine.plan().subtasks().len(), self.task.goal),
-            detail,
+            summary: format!("{} subtasks: {}", delegation.plan().subtasks().len(), self.goal.goal),
+            details: detail,
         };
         let verdict = tokio::select! {
-            verdict = self.crew.approval.ask(&asking) => verdict,
-            () = self.work.cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+            verdict = self.config.approval.ask(&request) => verdict,
+            () = self.run_context.cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "it was stopped")),
         };
-        match verdict.granted() {
-            Ok(()) => self.happened(DelegationEvent::Approved).await,
+        match verdict.into_result() {
+            Ok(()) => self.record_event(DelegationEvent::Approved).await,
             Err(refused) => {
-                self.happened(DelegationEvent::Refused).await?;
+                self.record_event(DelegationEvent::Refused).await?;
                 Err(refused)
             }
         }

@@ -1,5 +1,5 @@
-//! How a delegation stands, gathered from its machine and the nodes that its events name; and who else works on the same
-//! files.
+//! Report of a delegation, built from its state and the nodes that its events name. Also detects files that other
+//! delegations change.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,31 +19,31 @@ impl DelegationDriver {
         let snapshot = self.loom.snapshot()?;
         let filter = GenerationFilter { session: Some(self.session), ..GenerationFilter::default() };
         let took = stats(&*snapshot, &filter)?.all;
-        let subtasks = match &self.machine {
-            Some(machine) => {
-                let line = |(at, task)| self.line(machine, at, task);
-                machine.tasks().iter().enumerate().map(line).collect::<Result<_, _>>()?
+        let subtasks = match &self.delegation_state {
+            Some(delegation) => {
+                let line = |(at, task)| self.subtask_report(delegation, at, task);
+                delegation.tasks().iter().enumerate().map(line).collect::<Result<_, _>>()?
             }
             None => Vec::new(),
         };
-        let state = match (&self.machine, self.events.last()) {
-            (Some(machine), _) if machine.is_complete() => DelegationStatus::Completed,
+        let state = match (&self.delegation_state, self.events.last()) {
+            (Some(delegation), _) if delegation.is_complete() => DelegationStatus::Completed,
             (_, Some(DelegationEvent::Ended)) => DelegationStatus::Incomplete,
             (_, Some(DelegationEvent::Stopped)) => DelegationStatus::Stopped,
-            _ if self.work.cancel.is_cancelled() => DelegationStatus::Stopped,
+            _ if self.run_context.cancel.is_cancelled() => DelegationStatus::Stopped,
             _ => DelegationStatus::Open,
         };
-        let who: Vec<String> = (0..subtasks.len()).map(|task| self.who(task)).collect();
+        let who: Vec<String> = (0..subtasks.len()).map(|task| self.worker_name(task)).collect();
         let mut shared: Vec<String> = self.shared.values().flatten().cloned().collect();
         shared.sort_unstable();
         shared.dedup();
         Ok(DelegationReport {
             delegation: self.head.id,
             local: self.head.local.clone(),
-            goal: self.task.goal.clone(),
+            goal: self.goal.goal.clone(),
             state,
             subtasks,
-            files: self.crew.kit.changed(&who),
+            files: self.config.worker_tools.changed(&who),
             shared,
             generations: took.generations,
             prompt: took.prompt,
@@ -52,13 +52,18 @@ impl DelegationDriver {
         })
     }
 
-    fn line(&self, machine: &DelegationState, at: usize, task: &SubtaskState) -> Result<SubtaskReport, ToolError> {
-        let subtask = &machine.plan().subtasks()[at];
+    fn subtask_report(
+        &self,
+        delegation: &DelegationState,
+        at: usize,
+        task: &SubtaskState,
+    ) -> Result<SubtaskReport, ToolError> {
+        let subtask = &delegation.plan().subtasks()[at];
         let mark = match &task.standing {
             TaskStatus::Verified(_) => SubtaskStatus::Verified,
             TaskStatus::Failed(why) => SubtaskStatus::Failed { why: self.why(task, why.as_deref())? },
             TaskStatus::Skipped(needs) => {
-                SubtaskStatus::Skipped { needs: machine.plan().subtasks()[*needs].title.clone() }
+                SubtaskStatus::Skipped { needs: delegation.plan().subtasks()[*needs].title.clone() }
             }
             TaskStatus::Waiting | TaskStatus::Working | TaskStatus::Verifying(_) => SubtaskStatus::Open,
         };
@@ -66,22 +71,22 @@ impl DelegationDriver {
         Ok(SubtaskReport {
             id: subtask.id.clone(),
             title: subtask.title.clone(),
-            mark,
-            attempts: task.begun,
+            status: mark,
+            attempts: task.attempts,
             branch: task.brief.map(|brief| self.loom.node(brief)).transpose()?.map(|node| node.local),
             checked: verdict.is_some_and(|verdict| verdict.author_type == AuthorType::Tool),
         })
     }
 
-    fn why(&self, task: &SubtaskState, said: Option<&str>) -> Result<String, ToolError> {
-        Ok(match (said.or(task.trouble.as_deref()), task.verdict) {
-            (Some(said), _) => said.to_owned(),
-            (None, Some(verdict)) => judge::reason(&self.loom.node(verdict)?),
+    fn why(&self, task: &SubtaskState, why: Option<&str>) -> Result<String, ToolError> {
+        Ok(match (why.or(task.last_error.as_deref()), task.verdict) {
+            (Some(why), _) => why.to_owned(),
+            (None, Some(verdict)) => judge::verdict_reason(&self.loom.node(verdict)?),
             (None, None) => String::new(),
         })
     }
 
-    /// What others who are at work in the same folder mean to do to the files of the plan's subtasks.
+    /// Returns warnings about files of the plan that other open delegations in the same workspace change, by subtask.
     pub(super) fn shared_files(&self, plan: &Plan) -> Result<HashMap<usize, Vec<String>>, ToolError> {
         let mut shared: HashMap<usize, Vec<String>> = HashMap::new();
         let own: Vec<(usize, String)> = plan.files().collect();
@@ -89,8 +94,8 @@ impl DelegationDriver {
             return Ok(shared);
         }
         let folder = self.loom.session(self.session)?.workspace;
-        for other in events::all(&self.loom)?.into_iter().filter(|other| other.is_open()) {
-            // Who came first is not told; who comes second is.
+        for other in events::list(&self.loom)?.into_iter().filter(|other| other.is_open()) {
+            // Only the later of two delegations is warned.
             if other.head.id == self.head.id || other.head.seq > self.head.seq {
                 continue;
             }
@@ -108,7 +113,7 @@ impl DelegationDriver {
         Ok(shared)
     }
 
-    /// The files that a delegation in this folder means to change.
+    /// Returns the files that a delegation in this workspace plans to change.
     fn files_of(&self, head: NodeId, folder: &str) -> Result<BTreeMap<String, usize>, ToolError> {
         let head = self.loom.node(head)?;
         let events = events::events(&self.loom, &head)?;
@@ -118,8 +123,8 @@ impl DelegationDriver {
                 DelegationEvent::Begun { session } => here = self.loom.session(*session)?.workspace == folder,
                 DelegationEvent::Planned { node } if here => {
                     let node = self.loom.node(*node)?;
-                    // Its rules are its own business: what it names counts.
-                    let subtasks = Plan::loosely(&node.content);
+                    // Only the file names matter, so the plan is not checked against the rules.
+                    let subtasks = Plan::parse_lenient(&node.content);
                     files = subtasks.iter().flat_map(Plan::files).map(|(task, file)| (file, task)).collect();
                 }
                 _ => {}

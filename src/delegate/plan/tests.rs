@@ -17,7 +17,7 @@ fn wrong(text: &str) -> String {
 }
 
 #[test]
-fn a_plan_is_read_wherever_its_json_stands() {
+fn a_plan_is_parsed_from_prose_and_fences() {
     let json = r#"{"subtasks":[{"id":"a","title":"A","criteria":"c","more":1},{"id":"b","title":"B","details":"d","criteria":"c","depends_on":["a"]}]}"#;
     let bare = &json[12..json.len() - 1];
     for text in [
@@ -32,7 +32,7 @@ fn a_plan_is_read_wherever_its_json_stands() {
 }
 
 #[test]
-fn what_is_no_plan_is_said_so() {
+fn an_answer_without_a_plan_is_an_error() {
     assert_eq!(
         wrong("I would first look at the file, then change it."),
         "there is no JSON object with \"subtasks\" in it"
@@ -42,14 +42,14 @@ fn what_is_no_plan_is_said_so() {
     assert_eq!(wrong("{\"steps\": []}"), "the JSON has no list \"subtasks\"");
     assert_eq!(wrong("{\"subtasks\": [{\"id\": \"a\"}]}"), "subtask 1 is not as it must be: missing field `title`");
     assert_eq!(wrong("{\"subtasks\": [1]}").split(':').next(), Some("subtask 1 is not as it must be"));
-    let huge = format!("{{\"subtasks\": [\"{}\"]}}", "x".repeat(LONGEST));
+    let huge = format!("{{\"subtasks\": [\"{}\"]}}", "x".repeat(MAX_PLAN_BYTES));
     assert!(wrong(&huge).ends_with("and 1048576 is the most"));
     let many: Vec<Subtask> = (0..101).map(|n| subtask(&n.to_string(), &[])).collect();
     assert_eq!(Plan::new(many, &NONE).unwrap_err().to_string(), "the plan has 101 subtasks, and 100 is the most");
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once() {
+fn all_problems_are_reported_at_once() {
     let tools = ["read_file".to_owned()];
     let rules = PlanRules { tools: &tools, checks: false, most: 100 };
     let mut twice = subtask("a", &["c"]);
@@ -61,13 +61,13 @@ fn everything_that_is_wrong_is_said_at_once() {
     assert_eq!(
         error.unwrap_err().to_string().split("; ").collect::<Vec<_>>(),
         [
-            "the id \"a\" is there twice",
-            "\"a\" uses the tool \"fly\", which is not there (read_file)",
+            "the id \"a\" occurs twice",
+            "\"a\" uses the tool \"fly\", which does not exist (read_file)",
             "\"\" is no id: a short name",
             "\"\" has no title",
-            "\"\" has a check, and no commands can be run here: give criteria",
-            "\"d\" has no criteria: nobody could see that it is done",
-            "\"a\" depends on \"c\", and there is none",
+            "\"\" has a check, but commands cannot run here: give criteria",
+            "\"d\" has no criteria: it could not be verified",
+            "\"a\" depends on \"c\", which does not exist",
         ]
     );
     let unknown: Vec<Subtask> = (0..20).map(|n| subtask(&n.to_string(), &["x"])).collect();
@@ -75,7 +75,7 @@ fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
-fn circles_are_named() {
+fn cycles_are_reported() {
     let error = |subtasks: Vec<Subtask>| Plan::new(subtasks, &NONE).unwrap_err().to_string();
     assert_eq!(error(vec![subtask("a", &["a"])]), "\"a\" depends on itself");
     let circle = vec![subtask("a", &["c"]), subtask("b", &["a"]), subtask("c", &["b"]), subtask("d", &["a"])];
@@ -83,7 +83,7 @@ fn circles_are_named() {
 }
 
 #[test]
-fn a_thousand_subtasks_are_held_against_the_rules_in_order() {
+fn a_thousand_subtasks_are_validated_and_ordered() {
     let ids: Vec<String> = (0..1_000).map(|n| format!("task-{n}")).collect();
     let subtasks = ids.iter().enumerate().map(|(n, id)| {
         let needs: Vec<&str> = (1..=4).filter_map(|back| Some(ids[n.checked_sub(back * 7)?].as_str())).collect();

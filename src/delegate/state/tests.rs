@@ -7,7 +7,7 @@ use crate::delegate::{PlanRules, Subtask};
 
 const RULES: PlanRules<'_> = PlanRules { tools: &[], checks: false, most: 100 };
 
-/// A plan of subtasks named by letters: `a`, `b` after `a`, …
+/// Builds a plan from the dependencies of each subtask.
 fn plan(needs: &[&[usize]]) -> Plan {
     let subtasks = needs.iter().enumerate().map(|(at, needs)| Subtask {
         id: at.to_string(),
@@ -45,13 +45,13 @@ fn works(effects: &[DelegationEffect]) -> Vec<(usize, bool)> {
 }
 
 #[test]
-fn nothing_is_begun_before_somebody_agrees_and_then_what_is_ready() {
+fn nothing_starts_before_approval_and_then_ready_subtasks_start() {
     let mut machine = DelegationState::new(plan(&[&[], &[], &[], &[0, 1]]), LIMITS);
     assert_eq!(machine.step(&DelegationEvent::Planned { node: node(0) }), []);
     assert_eq!(works(&machine.step(&DelegationEvent::Approved)), [(0, false), (1, false)]);
     assert_eq!(machine.step(&started(0)), []);
     assert_eq!(machine.step(&finished(0)), [DelegationEffect::Verify { task: 0, node: node(100) }]);
-    // Somebody who verifies is busy too.
+    // A subtask in verification counts as active.
     assert_eq!(works(&machine.step(&verified(0, true))), [(2, false)]);
     machine.step(&finished(1));
     assert_eq!(works(&machine.step(&verified(1, true))), [(3, false)]);
@@ -63,7 +63,7 @@ fn nothing_is_begun_before_somebody_agrees_and_then_what_is_ready() {
 }
 
 #[test]
-fn what_fails_is_tried_again_then_by_the_stronger_and_what_needs_it_is_skipped() {
+fn failures_are_retried_then_use_the_fallback_and_skip_their_dependents() {
     let mut machine = DelegationState::new(plan(&[&[], &[0], &[1], &[]]), LIMITS);
     machine.step(&DelegationEvent::Approved);
     let mut tries = Vec::new();
@@ -78,31 +78,34 @@ fn what_fails_is_tried_again_then_by_the_stronger_and_what_needs_it_is_skipped()
         tries[2],
         [DelegationEffect::Skip { task: 1, because: 0 }, DelegationEffect::Skip { task: 2, because: 1 }]
     );
-    // The rest goes on.
+    // Independent subtasks continue.
     machine.step(&finished(3));
     assert_eq!(machine.step(&verified(3, true)), [DelegationEffect::End]);
     assert!(!machine.is_complete());
     assert_eq!(machine.tasks()[2].standing, TaskStatus::Skipped(1));
-    // Taken up again, what was not done has all its tries.
+    // After a resume, unfinished subtasks have all their attempts.
     let effects = machine.step(&DelegationEvent::Resumed);
     assert_eq!(works(&effects), [(0, false)]);
     assert_eq!(machine.tasks()[1].standing, TaskStatus::Waiting);
 }
 
 #[test]
-fn what_could_not_be_looked_at_is_looked_at_again_and_not_done_again() {
+fn a_failed_verification_is_repeated_without_repeating_the_work() {
     let mut machine = DelegationState::new(plan(&[&[]]), LIMITS);
     machine.step(&DelegationEvent::Approved);
     machine.step(&started(0));
     machine.step(&finished(0));
-    assert_eq!(machine.step(&DelegationEvent::Unverified { task: 0, why: "no judge".into() }), [DelegationEffect::End]);
+    assert_eq!(
+        machine.step(&DelegationEvent::VerifyFailed { task: 0, why: "no judge".into() }),
+        [DelegationEffect::End]
+    );
     machine.step(&DelegationEvent::Ended);
     assert_eq!(machine.step(&DelegationEvent::Resumed), [DelegationEffect::Verify { task: 0, node: node(100) }]);
     assert_eq!(machine.step(&verified(0, true)), [DelegationEffect::End]);
 }
 
 #[test]
-fn stopped_it_begins_nothing() {
+fn a_stopped_delegation_starts_nothing() {
     let mut machine = DelegationState::new(plan(&[&[], &[], &[]]), LIMITS);
     machine.step(&DelegationEvent::Approved);
     machine.step(&DelegationEvent::Stopped);
@@ -111,8 +114,8 @@ fn stopped_it_begins_nothing() {
     assert_eq!(works(&machine.step(&DelegationEvent::Resumed)).len(), 2);
 }
 
-/// Plays a plan to its end; `passes` says what comes of each try. Cut off after `cut` events, it is told them anew and goes
-/// on. Returns what was verified how often.
+/// Runs a plan to its end; `passes` decides each attempt. After `cut` events the state is rebuilt from the events and
+/// resumed. Returns how often each subtask was verified.
 fn play(plan: &Plan, passes: &dyn Fn(usize, u32) -> bool, cut: usize) -> (HashMap<usize, u32>, DelegationState) {
     let mut machine = DelegationState::new(plan.clone(), LIMITS);
     let (mut events, mut passed, mut tries) =
@@ -164,7 +167,7 @@ fn play(plan: &Plan, passes: &dyn Fn(usize, u32) -> bool, cut: usize) -> (HashMa
 
 proptest! {
     #[test]
-    fn every_plan_comes_to_an_end_and_nothing_that_was_verified_is_done_again(
+    fn every_plan_ends_and_verified_subtasks_are_not_repeated(
         needs in prop::collection::vec(prop::collection::vec(any::<prop::sample::Index>(), 0..3), 1..12),
         bad in prop::collection::hash_set(0..12_usize, 0..4),
         cut in 1..40_usize,
@@ -177,7 +180,7 @@ proptest! {
         prop_assert!(passed.values().all(|times| *times == 1));
         let settled = |task: &SubtaskState| !matches!(task.standing, TaskStatus::Waiting | TaskStatus::Working | TaskStatus::Verifying(_));
         prop_assert!(machine.tasks().iter().all(settled));
-        // Done is exactly what neither fails nor needs what does.
+        // Exactly the subtasks without a failing dependency are verified.
         let mut good = vec![false; needs.len()];
         for &task in plan.order() {
             good[task] = !bad.contains(&task) && needs[task].iter().all(|need| good[*need]);

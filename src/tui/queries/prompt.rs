@@ -33,7 +33,7 @@ impl LookupRequest<'_> {
         let known = author.profile.model.as_deref().or(self.context.model.as_deref());
         if let Some(reference) = known {
             let snapshot = self.loom.snapshot().map_err(to_message)?;
-            options = options.counted_by(reference, &*snapshot).map_err(|error| error.to_string())?;
+            options = options.calibrated_for(reference, &*snapshot).map_err(|error| error.to_string())?;
         }
         let assembled = context_of(&actor, &author, node, &self.context.versions, options);
         Ok(assembled.map_err(|error| error.to_string())?.report)
@@ -50,7 +50,7 @@ impl LookupRequest<'_> {
             words: String::new(),
             action: ItemAction::ContextPart(None),
         };
-        for (part, number) in &report.parts {
+        for (part, number) in &report.sections {
             items.push(plain(vec![tokens(*number), Span::raw(part.as_str())]));
         }
         let share = u64::from(report.total) * 100 / u64::from(report.budget.max(1));
@@ -72,10 +72,10 @@ impl LookupRequest<'_> {
         for part in report.path.iter().rev() {
             let pinned = pins.iter().any(|pin| pin.target == PinTarget::Node(part.id));
             let words = snapshot.node(part.id).ok().flatten().map(|node| node.content).unwrap_or_default();
-            let (fate, style) = match part.fate {
-                Inclusion::In => (String::new(), palette.style(ColorRole::Words)),
-                Inclusion::Cut(why) => (format!("cut: {}  ", why.as_str()), palette.style(ColorRole::Mark)),
-                Inclusion::Out(why) => (format!("out: {}  ", why.as_str()), palette.style(ColorRole::Dim)),
+            let (fate, style) = match part.inclusion {
+                Inclusion::Full => (String::new(), palette.style(ColorRole::Words)),
+                Inclusion::Truncated(why) => (format!("cut: {}  ", why.as_str()), palette.style(ColorRole::Mark)),
+                Inclusion::Omitted(why) => (format!("out: {}  ", why.as_str()), palette.style(ColorRole::Dim)),
             };
             let fate = if pinned { format!("⌖ {fate}") } else { fate };
             let max_columns = self.context.columns.saturating_sub(20 + text::width(&fate));
@@ -86,7 +86,7 @@ impl LookupRequest<'_> {
                 Span::styled(fate, palette.style(ColorRole::Mark)),
                 Span::styled(text::truncate(&words, max_columns), style),
             ];
-            let excluded = part.fate == Inclusion::Out(InclusionReason::Excluded);
+            let excluded = part.inclusion == Inclusion::Omitted(InclusionReason::Excluded);
             let words = if excluded { "excluded" } else { "" };
             items.push(ListItem {
                 line: Line::from(line),

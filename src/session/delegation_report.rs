@@ -1,4 +1,4 @@
-//! What comes back of a delegation: short enough for the conversation, with the ids of all that is longer.
+//! Report of a delegation: short enough for the conversation, with the local ids of the nodes that hold the details.
 
 use std::fmt;
 
@@ -10,97 +10,98 @@ use crate::{
     types::one_line,
 };
 
-/// How a delegation stands.
+/// Status of a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelegationStatus {
-    /// Every subtask is done and verified.
+    /// Every subtask is verified.
     Completed,
-    /// Some could not be done.
+    /// The delegation ended, and some subtasks failed or were skipped.
     Incomplete,
-    /// Somebody stopped it.
+    /// The delegation was cancelled and can be resumed.
     Stopped,
-    /// It is not at its end: it is going on, or was cut off.
+    /// The delegation is running or its process ended; it can be resumed.
     Open,
 }
 
-/// How a subtask stands.
+/// Status of a subtask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum SubtaskStatus {
-    /// Done, and seen to be.
+    /// The result passed verification.
     Verified,
-    /// Not done; why.
+    /// All attempts failed.
     Failed {
-        /// What the last verdict says, or what went wrong.
+        /// Reason of the last verdict, or the last error.
         why: String,
     },
-    /// Not tried: what it needs was not done.
+    /// A dependency failed or was skipped.
     Skipped {
-        /// The title of that.
+        /// Title of the dependency.
         needs: String,
     },
-    /// Not at its end.
+    /// The subtask has not ended.
     Open,
 }
 
-/// A subtask in a report.
+/// Subtask in a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SubtaskReport {
-    /// Its name in the plan.
+    /// Id of the subtask in the plan.
     pub id: String,
-    /// What it is.
+    /// Title of the subtask.
     pub title: String,
-    /// How it stands.
+    /// Status of the subtask.
     #[serde(flatten)]
-    pub mark: SubtaskStatus,
-    /// How often it was tried.
+    pub status: SubtaskStatus,
+    /// Number of started attempts.
     pub attempts: u32,
-    /// Where its branch begins.
+    /// First node of the subtask's branch; `None` before the first attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<LocalId>,
-    /// Whether a command's exit status said that it is done, rather than a model.
+    /// True if a check command verified the result, false for a model.
     pub checked: bool,
 }
 
-/// What comes back.
+/// Report of a delegation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelegationReport {
-    /// The delegation: the node below which all of it is.
+    /// Head node of the delegation.
     pub delegation: NodeId,
-    /// Its short id, by which it is taken up again.
+    /// Local id of the head node, which a resume takes.
     #[serde(rename = "local_id")]
     pub local: LocalId,
-    /// What was wanted.
+    /// Goal of the delegation.
     pub goal: String,
-    /// How it stands.
+    /// Status of the delegation.
     pub state: DelegationStatus,
-    /// The subtasks, as planned; none as long as there is no plan.
+    /// Subtasks in plan order; empty without a plan.
     pub subtasks: Vec<SubtaskReport>,
-    /// Files that were changed, where that is known: `src/a.rs (created)`.
+    /// Files that workers changed, if known: `src/a.rs (created)`.
     pub files: Vec<String>,
-    /// What others were doing to the same files.
+    /// Warnings about files that other delegations change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<String>,
-    /// Generations that it took, plan and verdicts included.
+    /// Number of generations, including planning and verification.
     pub generations: u64,
-    /// Tokens of their prompts.
+    /// Prompt tokens of all generations.
     pub prompt: u64,
-    /// Tokens of their replies.
+    /// Reply tokens of all generations.
     pub output: u64,
-    /// What that cost, where it is known.
+    /// Cost by currency, if known.
     pub cost: Vec<Money>,
 }
 
 impl DelegationReport {
     fn count(&self, fits: impl Fn(&SubtaskStatus) -> bool) -> usize {
-        self.subtasks.iter().filter(|line| fits(&line.mark)).count()
+        self.subtasks.iter().filter(|line| fits(&line.status)).count()
     }
 
-    /// How much of it was verified, and how.
+    /// Formats the number of verified subtasks and the kind of verification.
     fn verification(&self) -> String {
         let verified = self.count(|mark| *mark == SubtaskStatus::Verified);
-        let checked = self.subtasks.iter().filter(|line| line.mark == SubtaskStatus::Verified && line.checked).count();
+        let checked =
+            self.subtasks.iter().filter(|line| line.status == SubtaskStatus::Verified && line.checked).count();
         let by = match (checked, verified - checked) {
             (0, 0) => String::new(),
             (checked, 0) => format!(" ({checked} by a check)"),
@@ -112,7 +113,7 @@ impl DelegationReport {
 }
 
 impl fmt::Display for DelegationReport {
-    /// The report as a model reads it; every line begins with words of ours.
+    /// Formats the report for a model. Every line starts with fixed text, so that content cannot imitate a command.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let goal = one_line(&self.goal);
         let state = match self.state {
@@ -126,7 +127,7 @@ impl fmt::Display for DelegationReport {
             f.write_str("\nSubtasks:")?;
         }
         for line in &self.subtasks {
-            let (mark, why) = match &line.mark {
+            let (mark, why) = match &line.status {
                 SubtaskStatus::Verified => ("[x]", String::new()),
                 SubtaskStatus::Failed { why } => ("[!]", format!(" — failed: {}", one_line(why))),
                 SubtaskStatus::Skipped { needs } => ("[-]", format!(" — skipped: it needs \"{}\"", one_line(needs))),
@@ -154,7 +155,7 @@ impl fmt::Display for DelegationReport {
         }
         match self.state {
             DelegationStatus::Completed => Ok(()),
-            _ => write!(f, "\nWhat is verified stays. To go on with the rest: loom delegate --resume {}", self.local),
+            _ => write!(f, "\nVerified subtasks stay. To resume the rest: loom delegate --resume {}", self.local),
         }
     }
 }
