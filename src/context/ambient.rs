@@ -94,7 +94,8 @@ pub(super) fn hint(hint: &Hint) -> Option<String> {
         let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
         format!("{turn}{}", escape::id(node))
     };
-    let (said, search) = (first_words(&hint.trigger, MAX_REFERENCE_CHARS), first_words(&hint.search, MAX_REFERENCE_CHARS));
+    let (said, search) =
+        (first_words(&hint.trigger, MAX_REFERENCE_CHARS), first_words(&hint.search, MAX_REFERENCE_CHARS));
     let line = |nodes: &[Node]| {
         format!(
             "Hint: {} may mean what is not shown here, probably {}. Look before you answer: → recall search {}",

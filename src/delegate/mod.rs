@@ -40,7 +40,7 @@ pub use crate::session::{
     DelegationReport, DelegationStatus, DelegationUpdate, Orchestrator, RunContext, SubtaskReport, SubtaskStatus,
     UpdateSink,
 };
-use crate::{arrow::run::ToolError, id::NodeId, ops::Actor};
+use crate::{id::NodeId, ops::Actor, tools::ToolError};
 
 /// Constructor of an orchestrator.
 type OrchestratorFactory = Box<dyn Fn() -> BoxFuture<'static, Result<Arc<dyn Orchestrator>, ToolError>> + Send + Sync>;

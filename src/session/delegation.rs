@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::DelegationReport;
 use crate::{
-    arrow::run::ToolError,
     id::{LocalId, NodeId},
     ops::Actor,
+    tools::ToolError,
 };
 
 /// Delegation to run, and its caller.

@@ -1,10 +1,12 @@
 //! Driver of generations: runs one turn ([`crate::agent`]) for each continuation; their streams run concurrently.
 //!
-//! Each reply is saved as soon as it ends. An interrupted or cancelled reply is saved with the text so far and marked
+//! Each reply is saved when it and all replies requested before it have ended, so siblings are stored in the order of
+//! the request. An interrupted or cancelled reply is saved with the text so far and marked
 //! as interrupted. A reply that fails before its first text leaves no node. The model limits its concurrent requests,
 //! because some servers abort a stream when the next request arrives.
 
 mod lease;
+mod save_in_order;
 
 use std::{ops::Range, sync::Arc};
 
@@ -17,17 +19,16 @@ use super::{
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, prompt},
     request::{GenerateError, GenerateRequest, Progress},
-    save_reply::{SaveOptions, append_open_todos_note, record_session_model, save},
+    save_reply::{append_open_todos_note, record_session_model},
     stream::{ModelRequestTask, ReportSender, forward_cancellation},
 };
 use crate::{
-    agent::{ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
-    arrow::run::CommandReply,
+    agent::{RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
     context::CommandRound,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
-    provider::{FinishReason, Model, ProviderError, Request, ToolDefinition},
-    tools,
+    provider::{Model, ProviderError, Request, ToolDefinition},
+    tools::{self, CommandReply},
     types::{Node, Todo, TodoScope},
 };
 
@@ -63,14 +64,16 @@ struct Slot {
     estimated: u32,
     /// Cancels the current stream.
     stop: CancellationToken,
+    /// Finished reply that waits until earlier continuations are saved.
+    unsaved: Option<RoundOutput>,
     /// Node with the interrupted reply.
     interrupted_node: Option<Box<Node>>,
     /// Error of an effect that could not be performed.
     error: Option<GenerateError>,
 }
 
-/// Runs a generation request and passes each event to `on_progress`. Returns the saved nodes in the order of their
-/// completion. With one continuation the session's position moves to it; with several it stays.
+/// Runs a generation request and passes each event to `on_progress`. Returns the saved nodes in the order in which
+/// they were requested. A reply that ends early waits for those before it, in its partial reply file. With one continuation the session's position moves to it; with several it stays.
 ///
 /// With [`GenerateRequest::commands`] the request is a whole agent turn. Each round's text becomes a node at the
 /// agent's position. The command results become its children of kind `tool`.
@@ -116,6 +119,7 @@ pub async fn generate(
                 }
             }
         }
+        driver.save_finished().await;
     }
     driver.release().await;
     match (driver.saved.is_empty(), driver.first_error) {
@@ -161,6 +165,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
                     file: None,
                     estimated: 0,
                     stop: CancellationToken::new(),
+                    unsaved: None,
                     interrupted_node: None,
                     error: None,
                 });
@@ -261,30 +266,11 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             TurnEffect::StopStream => self.slots[index].stop.cancel(),
             TurnEffect::Emit(text) => (self.on_progress)(Progress::Text { index, text }),
             TurnEffect::Save(output) => {
-                let (interrupted, usage) = (output.interrupted, output.finish.as_ref().and_then(|finish| finish.usage));
-                let reason = output.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
-                // With several continuations the other streams still need the lease.
-                let free = self.leased.take_if(|_| self.slots.len() == 1);
-                let options = SaveOptions {
-                    release: free,
-                    estimated: self.slots[index].estimated,
-                    header: &self.slots[index].partial_header,
-                    prices: &self.request.prices,
-                    keep_position: self.request.keep_position || self.slots.len() > 1,
-                    is_turn: self.request.commands.is_some(),
-                };
-                let node = save(&self.actor, output, &options).await?;
-                let slot = &mut self.slots[index];
-                if let Some(file) = slot.file.take() {
-                    file.delete();
+                if self.slots[..index].iter().any(|slot| !slot.turn.is_over()) {
+                    self.slots[index].unsaved = Some(output);
+                    return Ok(None);
                 }
-                self.saved.push(node.clone());
-                if interrupted {
-                    slot.interrupted_node = Some(Box::new(node));
-                } else {
-                    (self.on_progress)(Progress::Saved { index, node: Box::new(node), usage, reason });
-                }
-                return Ok(Some(TurnInput::Saved));
+                return self.save(index, output).await.map(Some);
             }
             TurnEffect::RunCommands(requests) => return Ok(self.run_commands(index, requests)),
             TurnEffect::End(end) => {
@@ -315,7 +301,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         while first < slots.end {
             let model = Arc::clone(&self.slots[first].model);
             let of_model = (first / self.request.n + 1) * self.request.n;
-            let together = model.together().clamp(1, of_model.min(slots.end) - first);
+            let together = model.max_choices_per_request().clamp(1, of_model.min(slots.end) - first);
             let mut stops = Vec::with_capacity(together);
             for index in first..first + together {
                 let header = self.partial_header(from, model.reference());

@@ -211,7 +211,9 @@ pub(super) fn generation_event(progress: Progress) -> Option<GenerationEvent> {
         Progress::OutOfRounds { index } => {
             GenerationEvent::Failed(index, "the turn reached its round limit".to_owned(), None)
         }
-        Progress::Delegated { index, update: told } => GenerationEvent::DelegationNote(index, delegation_lines::line(&told)?),
+        Progress::Delegated { index, update: told } => {
+            GenerationEvent::DelegationNote(index, delegation_lines::line(&told)?)
+        }
         Progress::Round { .. } | Progress::TodosLeftOpen { .. } => return None,
     })
 }

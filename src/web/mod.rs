@@ -24,7 +24,7 @@ use self::page::PageFetcher;
 use crate::{
     provider::Secret,
     session::Searcher,
-    tools::{BoxFuture, ToolError, WebHit, WebSearch},
+    tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::first_words,
 };
 

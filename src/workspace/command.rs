@@ -11,10 +11,10 @@ use super::{
     process::{self, CommandOutcome, ExitReason},
 };
 use crate::{
-    session::Promise,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
+use futures_util::future::BoxFuture;
 
 /// Maximum time of a command.
 const MAX_COMMAND_TIME: Duration = Duration::from_secs(600);

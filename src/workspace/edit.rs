@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, reread_hint, root, write::diff};
 use crate::{
-    session::Promise,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
+use futures_util::future::BoxFuture;
 
 /// Maximum occurrences of a passage that an error lists.
 const MAX_LISTED_OCCURRENCES: usize = 8;

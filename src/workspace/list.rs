@@ -14,7 +14,8 @@ use super::{
     AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, root,
     walk::{self, Deadline},
 };
-use crate::{exec::escape::count, session::BoxFuture, types::Permission};
+use crate::{exec::escape::count, types::Permission};
+use futures_util::future::BoxFuture;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "list_files",

@@ -43,10 +43,11 @@ use serde_json::Value;
 use self::root::{FileContent, SandboxDir};
 pub use self::{allowlist::Allowlist, command::ProcessResult, environment::Environment};
 use crate::{
-    session::{Approval, ApprovalRequest, HostTools, Promise, ToolHandler},
-    tools::{ErrorCode, HostTools, ToolError},
+    session::{Approval, ApprovalRequest, HostTools, ToolHandler},
+    tools::{ErrorCode, HostTool, ToolError},
     types::Permission,
 };
+use futures_util::future::BoxFuture;
 
 /// Approximate maximum bytes of an answer. Each tool truncates its own answer and explains how to read the rest.
 const MAX_ANSWER_BYTES: usize = 10_000;

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use super::{AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, lines, root};
 use crate::{
-    session::Promise,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
+use futures_util::future::BoxFuture;
 
 /// Maximum lines of an answer.
 const MAX_LINES: usize = 400;

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::{
     exec::escape::count,
-    session::BoxFuture,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
+use futures_util::future::BoxFuture;
 
 /// Maximum matching lines in an answer.
 const MAX_MATCHES: usize = 100;

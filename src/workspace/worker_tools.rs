@@ -5,9 +5,10 @@ use tokio_util::sync::CancellationToken;
 use super::Workspace;
 use crate::{
     delegate::{CheckResult, WorkerTools},
-    session::{Promise, ToolHandler},
-    tools::{BoxFuture, HostTool, ToolError},
+    session::ToolHandler,
+    tools::{ErrorCode, HostTool, ToolError},
 };
+use futures_util::future::BoxFuture;
 
 impl WorkerTools for Workspace {
     fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)> {

@@ -8,10 +8,10 @@ use similar::TextDiff;
 
 use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines, reread_hint, root};
 use crate::{
-    session::Promise,
     tools::{ErrorCode, ToolError},
     types::Permission,
 };
+use futures_util::future::BoxFuture;
 
 /// Context lines of a diff.
 const DIFF_CONTEXT_LINES: usize = 3;

@@ -107,7 +107,7 @@ fn for_model(options: ContextOptions, author: &Agent, cx: &CommandContext<'_>) -
         }
         _ => (named, None),
     };
-    let options = options.counted_by(&reference, &*cx.loom.snapshot()?).map_err(OpsError::from)?;
+    let options = options.calibrated_for(&reference, &*cx.loom.snapshot()?).map_err(OpsError::from)?;
     Ok(options.limit_window(window))
 }
 

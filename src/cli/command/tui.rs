@@ -71,7 +71,12 @@ fn tools(cx: &CommandContext<'_>, approvals: &ApprovalQueue, defaults: &ToolAcce
     let folder = turn_args::workspace(cx, Arc::new(approvals.clone()), &[], &[])?;
     let tools = Arc::new(folder.host_tools(tui::COLLABORATOR).map_err(CliError::failed)?);
     let orchestrator = delegation::default_orchestrator(cx, Arc::new(approvals.clone()), Some(Arc::new(folder)));
-    Ok(Some(ToolAccess { tools, max_inline_tokens: turn_args::MAX_INLINE_ANSWER_TOKENS, orchestrator, ..defaults.clone() }))
+    Ok(Some(ToolAccess {
+        tools,
+        max_inline_tokens: turn_args::MAX_INLINE_ANSWER_TOKENS,
+        orchestrator,
+        ..defaults.clone()
+    }))
 }
 
 /// Returns `None`: this build has no workspace tools.

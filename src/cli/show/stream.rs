@@ -57,7 +57,7 @@ impl StreamPrinter {
                 self.end_line(out)?;
                 writeln!(out, "{}", paint(MARK, "the turn ended: it reached its limit of rounds"))?;
             }
-            Progress::Delegated { update: told: update, .. } => {
+            Progress::Delegated { update, .. } => {
                 self.end_line(out)?;
                 if let Some(line) = delegation::update_line(update, out.width.saturating_sub(4)) {
                     writeln!(out, "    {}", line.trim_end())?;

@@ -16,43 +16,43 @@ use crate::{
 impl<F: FnMut(Progress)> GenerationDriver<F> {
     /// Saves finished replies whose predecessors are saved or have failed.
     pub(super) async fn save_finished(&mut self) {
-        for index in 0..self.seats.len() {
-            if let Some(said) = self.seats[index].unsaved.take() {
-                match self.save(index, said).await {
-                    Ok(input) => self.happened(index, input).await,
-                    Err(error) => self.failed(index, error).await,
+        for index in 0..self.slots.len() {
+            if let Some(output) = self.slots[index].unsaved.take() {
+                match self.save(index, output).await {
+                    Ok(input) => self.step(index, input).await,
+                    Err(error) => self.fail(index, error).await,
                 }
             }
-            if !self.seats[index].turn.is_over() {
+            if !self.slots[index].turn.is_over() {
                 return;
             }
         }
     }
 
     /// Appends a reply as a node, and emits its event.
-    pub(super) async fn save(&mut self, index: usize, said: RoundOutput) -> Result<TurnInput, GenerateError> {
-        let (interrupted, usage) = (said.interrupted, said.finish.as_ref().and_then(|finish| finish.usage));
-        let reason = said.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
-        // Others still write at a position that several continue.
-        let free = self.leased.take_if(|_| self.seats.len() == 1);
-        let saving = SaveOptions {
-            free,
-            estimated: self.seats[index].estimated,
-            meant: &self.seats[index].meant,
-            prices: &self.plan.prices,
-            stay: self.plan.stay || self.seats.len() > 1,
-            turn: self.plan.commands.is_some(),
+    pub(super) async fn save(&mut self, index: usize, output: RoundOutput) -> Result<TurnInput, GenerateError> {
+        let (interrupted, usage) = (output.interrupted, output.finish.as_ref().and_then(|finish| finish.usage));
+        let reason = output.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
+        // With several continuations the other streams still need the lease.
+        let release = self.leased.take_if(|_| self.slots.len() == 1);
+        let options = SaveOptions {
+            release,
+            estimated: self.slots[index].estimated,
+            header: &self.slots[index].partial_header,
+            prices: &self.request.prices,
+            keep_position: self.request.keep_position || self.slots.len() > 1,
+            is_turn: self.request.commands.is_some(),
         };
-        let node = save_reply::save(&self.actor, said, &saving).await?;
-        let seat = &mut self.seats[index];
-        if let Some(file) = seat.file.take() {
-            file.done();
+        let node = save_reply::save(&self.actor, output, &options).await?;
+        let slot = &mut self.slots[index];
+        if let Some(file) = slot.file.take() {
+            file.delete();
         }
         self.saved.push(node.clone());
         if interrupted {
-            seat.cut = Some(Box::new(node));
+            slot.interrupted_node = Some(Box::new(node));
         } else {
-            (self.on)(Progress::Saved { index, node: Box::new(node), usage, reason });
+            (self.on_progress)(Progress::Saved { index, node: Box::new(node), usage, reason });
         }
         Ok(TurnInput::Saved)
     }

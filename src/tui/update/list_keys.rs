@@ -132,11 +132,18 @@ pub(super) fn show_next_approval(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some((number, approval)) = model.approvals.pop_front() else { return Vec::new() };
     let width = usize::from(model.width).saturating_sub(10).clamp(20, 90);
     let long = literal_line(&approval.summary).chars().count() > 2 * width;
-    let all =
-        if long { format!("{}\n{}", literal_line(&approval.summary), approval.details) } else { approval.details.clone() };
+    let all = if long {
+        format!("{}\n{}", literal_line(&approval.summary), approval.details)
+    } else {
+        approval.details.clone()
+    };
     let detail = crate::tui::markdown::plain(&literal(&all), width, ratatui::style::Style::new());
     model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel {
-        text: if long { approval.tool.clone() } else { format!("{}: {}", approval.tool, literal_line(&approval.summary)) },
+        text: if long {
+            approval.tool.clone()
+        } else {
+            format!("{}: {}", approval.tool, literal_line(&approval.summary))
+        },
         detail: if all.is_empty() { Vec::new() } else { detail },
         scroll: 0,
         yes: ScreenEffect::AnswerApproval(number, true, false),
