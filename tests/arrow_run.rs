@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use insta::assert_snapshot;
 use loomtree::{
     arrow::{
-        Command, NodeRef, Rendering,
+        BranchFormat, Command, NodeRef,
         run::{CommandReply, ContinueRequest, ErrorCode, Host, SummaryRequest, SummaryResponse, ToolError, escape},
     },
     id::NodeId,
@@ -120,7 +120,7 @@ fn view_says_what_is_before_a_long_branch() {
         branch: Some(NodeRef::Id(play.id(at))),
         full: false,
         annotations: false,
-        rendering: Some(Rendering::Prose),
+        rendering: Some(BranchFormat::Prose),
     });
     let said = said.to_string();
     let (first, rest) = said.split_once('\n').unwrap();

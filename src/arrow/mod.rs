@@ -26,6 +26,6 @@ pub use lex::Span;
 pub use parse::{ParseError, ParseErrorCode, ParsedLine, parse};
 pub use scan::{Call, Event, Scanner, Thought, is_command, scan, scan_commands};
 pub use values::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
-    Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace,
+    BranchFormat, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
+    RecallSort, Relative, ResponseKind, SearchDepth, Topic, WritePlace,
 };

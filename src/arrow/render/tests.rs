@@ -1,8 +1,8 @@
 use proptest::{option, prelude::*};
 
 use crate::arrow::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
-    Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace, parse, run::call::command as call,
+    BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter,
+    RecallScope, Relative, ResponseKind, SearchDepth, Topic, WritePlace, parse, run::call::command as call,
 };
 use crate::types::{EdgeKind, TodoDraft};
 
@@ -77,7 +77,7 @@ fn about_nodes() -> impl Strategy<Value = Command> {
             annotations,
             rendering: None
         }),
-        (node(), option::of(one_of(&[Rendering::Prose, Rendering::Nodes]))).prop_map(|(branch, rendering)| {
+        (node(), option::of(one_of(&[BranchFormat::Prose, BranchFormat::Nodes]))).prop_map(|(branch, rendering)| {
             Command::View { node: None, branch: Some(branch), full: false, annotations: false, rendering }
         }),
         (at(), one_of(&listings)).prop_map(|(node, what)| Command::List { node, what }),
