@@ -182,10 +182,10 @@ fn the_table_and_the_lexicon_agree() {
 #[test]
 fn an_explanation_tells_the_evidence() {
     let told = arrow::explain("→ let's look at a7x2 in full");
-    assert!(told.tokens.iter().any(|token| token.text == "a7x2" && token.read_as.starts_with("Id")));
+    assert!(told.tokens.iter().any(|token| token.text == "a7x2" && token.read_as.starts_with("id")));
     assert!(told.decision.starts_with("view a7x2 full"), "{}", told.decision);
     assert!(told.candidates[0].starts_with("view"));
-    assert_eq!(arrow::explain("→ don't prune a7x2").speech, "Negated");
+    assert_eq!(arrow::explain("→ don't prune a7x2").speech, "negated");
 }
 
 /// Long lines of what a parser may choke on: brackets, quotes that never close, apostrophes, one long word.
