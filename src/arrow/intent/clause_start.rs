@@ -3,7 +3,7 @@
 use super::{ClauseRole, ClauseStart, IntentParser, Utterance, is_finite};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
-    lexicon::{self, Form, FunctionWord, Noun, Prep, Verb},
+    lexicon::{self, Form, FunctionWord, Noun, Verb},
     phrases,
 };
 
@@ -39,11 +39,6 @@ impl IntentParser<'_> {
                 {
                     return ClauseStart::Utterance(Utterance::Remark);
                 }
-                // `pleease show me`
-                (TokenKind::Name, _) if lexicon::correct_typo(text) == Some("please") => {
-                    self.polite = true;
-                    at += 1;
-                }
                 // `never mind the branch, take me back`
                 (_, Some(FunctionWord::Not))
                     if text.eq_ignore_ascii_case("never") && self.text_at(at + 1) == "mind" && first =>
@@ -55,14 +50,6 @@ impl IntentParser<'_> {
                     }
                 }
                 (_, Some(FunctionWord::Not)) => return ClauseStart::Utterance(Utterance::Negated),
-                // `if it isn't too much trouble, show me a7x2`
-                (_, Some(FunctionWord::If)) if phrases::is_polite_condition(self.line, &self.terms[at..]) => {
-                    match (at..self.terms.len()).find(|at| self.terms[*at].is(',')) {
-                        Some(comma) => at = comma,
-                        None => return ClauseStart::Utterance(Utterance::Hypothetical),
-                    }
-                    self.polite = true;
-                }
                 (_, Some(FunctionWord::If | FunctionWord::Later)) => {
                     return ClauseStart::Utterance(Utterance::Hypothetical);
                 }
@@ -78,9 +65,6 @@ impl IntentParser<'_> {
                     at += 1;
                 }
                 (_, Some(FunctionWord::Lets)) => at += 1,
-                // `you can safely delete a7x2`
-                (TokenKind::Name, _) if text.ends_with("ly") && self.verb_at(at + 1).is_some() => at += 1,
-                (_, Some(FunctionWord::Sub)) if first && text.eq_ignore_ascii_case("so") => at += 1,
                 _ => break,
             }
         }
@@ -117,8 +101,7 @@ impl IntentParser<'_> {
             return ClauseStart::Other;
         }
         self.correct_verb(at, first);
-        let term = &self.terms[at];
-        if !matches!(term.kind, TokenKind::Word) {
+        if self.terms[at].kind != TokenKind::Word {
             return ClauseStart::Other;
         }
         if let Some(start) = self.special_imperative(at, first) {
@@ -195,36 +178,14 @@ impl IntentParser<'_> {
     /// Reading of an opening whose words mean something else together, or whose verb is a noun.
     fn special_imperative(&mut self, at: usize, first: bool) -> Option<ClauseStart> {
         let term = self.terms[at];
-        // `I'd like to be at a7x2`
-        if self.text_at(at) == "be"
-            && matches!(self.terms.get(at + 1).and_then(|next| next.entry.prep), Some(Prep::At | Prep::In | Prep::On))
-        {
-            return Some(ClauseStart::Request(at, Verb::Go));
-        }
         // `come on`, `hide and seek`
         let idiom = matches!(self.text_at(at), "come" | "Come") && self.text_at(at + 1) == "on"
             || self.func_at(at + 1) == Some(FunctionWord::And) && self.terms[at + 1].entry.prep.is_none();
         if idiom && term.entry.verb.is_some() && !matches!(term.entry.verb, Some((Verb::Go | Verb::Take, _))) && first {
             return Some(ClauseStart::Other);
         }
-        // `item 3 is done`
-        if first
-            && term.entry.noun == Some(Noun::Todo)
-            && term.entry.verb.is_none()
-            && matches!(self.terms.get(at + 1).map(|next| next.kind), Some(TokenKind::Number(_)))
-            && matches!(self.text_at(at + 2), "is" | "done")
-        {
-            return Some(ClauseStart::Request(at, Verb::Todo));
-        }
         if phrases::is_prohibition(self.line, &self.terms[at..]) {
             return Some(ClauseStart::Utterance(Utterance::Negated));
-        }
-        // `decision: the keeper never marries`
-        if matches!(term.entry.noun, Some(Noun::Decision | Noun::Constraint))
-            && self.terms.get(at + 1).is_some_and(|next| next.is(':'))
-        {
-            self.zones[at] = ClauseRole::Main;
-            return Some(ClauseStart::Request(at, Verb::Decide));
         }
         // `git branch -D a7x2`
         if term.entry.noun == Some(Noun::Branch)
@@ -281,20 +242,6 @@ impl IntentParser<'_> {
         for at in 2..self.terms.len() {
             let goes = matches!(self.text_at(at), "go" | "thanks" | "cheers" | "ta")
                 && self.terms[at + 1..].iter().all(|term| term.is('!') || term.is('.'));
-            // `a diff of a7x2 and b3k9 is respectfully requested`
-            let requested = matches!(self.text_at(at), "is" | "are")
-                && self.terms[at + 1..].iter().any(|term| term.text.of(self.line) == "requested")
-                && self.terms[at + 1..].iter().all(|term| {
-                    matches!(term.entry.func, Some(FunctionWord::Pad))
-                        || term.is('.')
-                        || matches!(term.text.of(self.line), "requested" | "hereby" | "respectfully")
-                });
-            if requested {
-                self.terms.truncate(at);
-                self.zones.truncate(at);
-                self.polite = true;
-                return;
-            }
             if goes && self.terms[at - 1].is(',') {
                 self.terms.truncate(at - 1);
                 self.zones.truncate(at - 1);
