@@ -185,7 +185,7 @@ fn an_explanation_tells_the_evidence() {
     assert!(told.tokens.iter().any(|token| token.text == "a7x2" && token.read_as.starts_with("id")));
     assert!(told.decision.starts_with("view a7x2 full"), "{}", told.decision);
     assert!(told.candidates[0].starts_with("view"));
-    assert_eq!(arrow::explain("→ don't prune a7x2").speech, "Negated");
+    assert_eq!(arrow::explain("→ don't prune a7x2").speech, "negated");
 }
 
 /// Long lines of what a parser may choke on: brackets, quotes that never close, apostrophes, one long word.

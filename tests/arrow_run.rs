@@ -10,7 +10,8 @@ use std::sync::Mutex;
 
 use insta::assert_snapshot;
 use loomtree::{
-    arrow::{Command, NodeRef, Rendering},
+    arrow::{
+        BranchFormat, Command, NodeRef},
     exec::{ContinueRequest, Host, escape},
     id::NodeId,
     ops::{Actor, DocumentEdit, NodeDraft},
@@ -119,7 +120,7 @@ fn view_says_what_is_before_a_long_branch() {
         branch: Some(NodeRef::Id(play.id(at))),
         full: false,
         annotations: false,
-        rendering: Some(Rendering::Prose),
+        rendering: Some(BranchFormat::Prose),
     });
     let said = said.to_string();
     let (first, rest) = said.split_once('\n').unwrap();

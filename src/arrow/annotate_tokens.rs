@@ -167,6 +167,12 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
         }
         terms.push(term);
     }
+    reclassify(line, &mut terms);
+    terms
+}
+
+/// Corrects tokens that depend on those around them: numbers that are ids, operations in the place of options.
+fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
     // `pin:a7x2`: the operation itself stands where an option's name does.
     if let Some(first) = terms.first_mut()
         && matches!(first.kind, TokenKind::OptionName(_))
@@ -176,11 +182,9 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             (first.kind, first.entry) = (TokenKind::Word, entry);
         }
     }
-    node_words::fold_references(line, &mut terms);
+    node_words::fold_references(line, terms);
     for at in 0..terms.len() {
-        if matches!(terms[at].kind, TokenKind::Number(_))
-            && is_number_id(terms[at].text.of(line))
-            && !counts(&terms, at)
+        if matches!(terms[at].kind, TokenKind::Number(_)) && is_number_id(terms[at].text.of(line)) && !counts(terms, at)
         {
             terms[at].kind = TokenKind::Id;
         }
@@ -192,7 +196,7 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             terms[at - 2].entry = lexicon::look_up("the");
         }
     }
-    if id_for_word(line, &terms) {
+    if id_for_word(line, terms) {
         (terms[1].kind, terms[1].entry) = (TokenKind::Name, Entry::default());
     }
     // `into one happy node: "…"`: no id is a sentence.
@@ -205,7 +209,6 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             terms[at - 2].kind = TokenKind::Word;
         }
     }
-    terms
 }
 
 /// True if a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.

@@ -207,27 +207,7 @@ impl<'a> Arguments<'a> {
             TokenKind::BookmarkLabel { escapes } => ArgKind::BookmarkLabel { escapes },
             TokenKind::AgentPosition { escapes } => ArgKind::AgentPosition { escapes },
             TokenKind::File => ArgKind::File,
-            // What describes a noun may tell anything.
-            TokenKind::Name if intent.zones[at] == ClauseRole::Relative => return at + 1,
-            // `summary=true`
-            TokenKind::Name
-                if at > 0 && matches!(terms[at - 1].kind, TokenKind::OptionName(key) if key.is_switch()) =>
-            {
-                return at + 1;
-            }
-            // `append=true`
-            TokenKind::Name
-                if at > 0 && matches!(terms[at - 1].kind, TokenKind::OptionName(_)) && text.of(self.line) == "true" =>
-            {
-                return at + 1;
-            }
-            // An adverb says how.
-            TokenKind::Name
-                if prefix.key.is_none() && text.end - text.start > 4 && text.of(self.line).ends_with("ly") =>
-            {
-                return at + 1;
-            }
-            TokenKind::Name if prefix.key.is_none() && describes(terms, at) => return at + 1,
+            TokenKind::Name if self.is_ignored_name(terms, intent, at, prefix) => return at + 1,
             TokenKind::Name => ArgKind::Name,
             TokenKind::Range(first, last) => ArgKind::Range(first, last),
             TokenKind::Number(_) => return self.number(terms, at, prefix),
@@ -285,6 +265,17 @@ impl<'a> Arguments<'a> {
             *prefix = ArgPrefix::default();
         }
         next
+    }
+
+    /// True if an unknown word is no argument: an adverb, a word of a description, the value of a switch.
+    fn is_ignored_name(&self, terms: &[AnnotatedToken], intent: &Intent, at: usize, prefix: &ArgPrefix) -> bool {
+        let text = terms[at].text;
+        // `summary=true`, `append=true`
+        let switch = at > 0
+            && matches!(terms[at - 1].kind, TokenKind::OptionName(key)
+                if key.is_switch() || text.of(self.line) == "true");
+        let adverb = prefix.key.is_none() && text.end - text.start > 4 && text.of(self.line).ends_with("ly");
+        intent.zones[at] == ClauseRole::Relative || switch || adverb || prefix.key.is_none() && describes(terms, at)
     }
 
     /// True if any word at `at` is a value: behind `name:`, `--name`, `=`.

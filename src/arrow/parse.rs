@@ -78,7 +78,7 @@ pub(super) struct ParseTrace {
 pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedLine, ParseError> {
     if line.len() > MAX_LINE_BYTES {
         let message = format!("a line is at most {MAX_LINE_BYTES} bytes");
-        return Err(refuse(ParseErrorCode::LimitExceeded, line, None, message, String::new(), Vec::new()));
+        return Err(invalid(ParseErrorCode::LimitExceeded, line, message));
     }
     let (line, thought) = thought(line);
     let bare;
@@ -92,33 +92,19 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     };
     let said = line.trim_start();
     if lex::arrow(said).map_or(said, |(rest, _)| rest.trim_start()).starts_with('>') {
-        return Err(refuse(
-            ParseErrorCode::InvalidSyntax,
-            line,
-            None,
-            "it is a quotation".into(),
-            String::new(),
-            Vec::new(),
-        ));
+        return Err(invalid(ParseErrorCode::InvalidSyntax, line, "it is a quotation"));
     }
     let lexed = lex::line(line).map_err(|error| lex_error(line, error))?;
     trace.terms = annotate_tokens::terms(line, &lexed);
     if trace.terms.is_empty() {
-        return Err(refuse(
-            ParseErrorCode::InvalidSyntax,
-            line,
-            None,
-            "the line is empty".into(),
-            String::new(),
-            Vec::new(),
-        ));
+        return Err(invalid(ParseErrorCode::InvalidSyntax, line, "the line is empty"));
     }
     let words = trace.terms.len();
     trace.terms.truncate(MAX_WORDS);
     let intent = &*trace.intent.insert(intent::read(line, &mut trace.terms, lexed.end));
     if words > MAX_WORDS && intent.raw.is_none() {
         let message = format!("a command has at most {MAX_WORDS} words and marks outside quotes");
-        return Err(refuse(ParseErrorCode::LimitExceeded, line, None, message, String::new(), Vec::new()));
+        return Err(invalid(ParseErrorCode::LimitExceeded, line, message));
     }
     if intent.speech != Utterance::Request {
         return Err(not_a_request(line, &trace.terms, intent));
@@ -128,10 +114,7 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(not_a_request(line, &trace.terms, intent));
     };
     if let Some(end) = incomplete_tail(line, &trace.terms, intent, &candidate) {
-        let message = format!("something is missing after {:?}", end.of(line));
-        let understood = format!("`{}`: {}", candidate.tool.name(), candidate.tool.spec().help);
-        let suggestions = suggest::commands(line, &trace.terms, Some(candidate.tool));
-        return Err(refuse(ParseErrorCode::InvalidSyntax, line, Some(end), message, understood, suggestions));
+        return Err(incomplete(line, end, &trace.terms, candidate.tool));
     }
     let mut arguments = collect_args(line, &trace.terms, intent, &candidate);
     let moves = candidate.tool == Tool::Switch && candidate.group == Verb::Move;
@@ -139,10 +122,7 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         candidate.tool = Tool::Move;
     }
     let tool = candidate.tool;
-    let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| {
-        let said = term.text.of(line);
-        lexicon::correct_typo(said).filter(|_| term.corrected).unwrap_or(said).to_ascii_lowercase()
-    });
+    let said = verb_text(line, &trace.terms, &candidate);
     promote_bare_ids(line, &trace.terms, &mut arguments, &candidate, &said);
     node_words::promote_places(line, &mut trace.terms, intent, &mut arguments, &mut candidate)
         .map_err(|place| other_node_error(line, place, tool))?;
@@ -169,22 +149,41 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     trace.needed = confidence_threshold(tool);
     let confidence = trace.penalties.iter().fold(1.0, |sum, (_, doubt)| sum - doubt);
     if confidence < trace.needed {
-        let understood = format!("it could be `{command}`");
-        let message = match arguments.first_unknown_word.filter(|_| arguments.unknown_words > 0) {
-            Some(word) => format!("not sure enough what is meant: {:?} was not understood", word.of(line)),
-            None => "not sure enough what is meant".to_owned(),
-        };
-        let suggestions = vec![format!("→ {command}")];
-        return Err(refuse(
-            ParseErrorCode::InvalidSyntax,
-            line,
-            arguments.first_unknown_word,
-            message,
-            understood,
-            suggestions,
-        ));
+        return Err(unsure(line, &arguments, &command));
     }
     Ok(ParsedLine { command, confidence })
+}
+
+/// An error without a span, a reading or suggestions.
+fn invalid(code: ParseErrorCode, line: &str, message: impl Into<String>) -> ParseError {
+    refuse(code, line, None, message.into(), String::new(), Vec::new())
+}
+
+/// The verb in lower case, with its typo corrected.
+fn verb_text(line: &str, terms: &[AnnotatedToken], candidate: &Candidate) -> String {
+    terms.get(candidate.verb).map_or_else(String::new, |term| {
+        let said = term.text.of(line);
+        lexicon::correct_typo(said).filter(|_| term.corrected).unwrap_or(said).to_ascii_lowercase()
+    })
+}
+
+/// The error of a line that ends where an argument is expected.
+fn incomplete(line: &str, end: lex::Span, terms: &[AnnotatedToken], tool: Tool) -> ParseError {
+    let message = format!("something is missing after {:?}", end.of(line));
+    let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
+    let suggestions = suggest::commands(line, terms, Some(tool));
+    refuse(ParseErrorCode::InvalidSyntax, line, Some(end), message, understood, suggestions)
+}
+
+/// The error of a line whose reading has too little confidence.
+fn unsure(line: &str, arguments: &Arguments<'_>, command: &Command) -> ParseError {
+    let understood = format!("it could be `{command}`");
+    let message = match arguments.first_unknown_word.filter(|_| arguments.unknown_words > 0) {
+        Some(word) => format!("not sure enough what is meant: {:?} was not understood", word.of(line)),
+        None => "not sure enough what is meant".to_owned(),
+    };
+    let suggestions = vec![format!("→ {command}")];
+    refuse(ParseErrorCode::InvalidSyntax, line, arguments.first_unknown_word, message, understood, suggestions)
 }
 
 /// A `think` with its thought: the line itself, and what stands between it and the line `←`.

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, RecallFilter, RecallScope, RecallSort, Relative,
-    Rendering, ResponseKind, SearchDepth, Topic, WritePlace, annotate_tokens,
+    BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, RecallFilter, RecallScope, RecallSort,
+    Relative, ResponseKind, SearchDepth, Topic, WritePlace, annotate_tokens,
 };
 
 impl Display for NodeRef {
@@ -52,7 +52,7 @@ macro_rules! words {
 }
 
 words! {
-    Rendering { Prose => "prose", Nodes => "nodes" }
+    BranchFormat { Prose => "prose", Nodes => "nodes" }
     Listing {
         Continuations => "continuations", Annotations => "annotations", Links => "links", Versions => "versions",
         Siblings => "siblings", Bookmarks => "bookmarks",

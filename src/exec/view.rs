@@ -9,7 +9,7 @@ use super::{
     escape::{self, content, facts, header, id},
 };
 use crate::{
-    arrow::{NodeRef, Rendering},
+    arrow::{BranchFormat, NodeRef},
     id::NodeId,
     store::ChildFilter,
     tools::{ErrorCode, ToolError},
@@ -41,15 +41,15 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, node.local.as_str()))
     }
 
-    pub(super) fn view_branch(&self, here: &Position, last: &NodeRef, rendering: Option<Rendering>) -> OutputResult {
+    pub(super) fn view_branch(&self, here: &Position, last: &NodeRef, rendering: Option<BranchFormat>) -> OutputResult {
         let last = self.resolve_node(here, last)?;
         let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, MAX_BRANCH_NODES)?;
         let before = path.first().and_then(|first| first.parent).map(|parent| self.loom.node(parent)).transpose()?;
         let text = match rendering {
-            Some(Rendering::Prose) => {
+            Some(BranchFormat::Prose) => {
                 path.iter().map(|node| content(node).into_owned()).collect::<Vec<_>>().join("\n\n")
             }
-            Some(Rendering::Nodes) | None => {
+            Some(BranchFormat::Nodes) | None => {
                 let nodes = path.iter().map(|node| {
                     let facts = facts(node);
                     let gap = if facts.is_empty() { "" } else { "\n" };

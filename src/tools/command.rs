@@ -10,7 +10,7 @@ mod items;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, Relative, Rendering,
+    BranchFormat, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, Relative,
     ResponseKind, SearchDepth, Topic, WritePlace,
 };
 use crate::types::TodoDraft;
@@ -68,7 +68,7 @@ commands! {
         annotations: bool,
         /// Rendering of a branch.
         #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
-        rendering: Option<Rendering>,
+        rendering: Option<BranchFormat>,
     },
     /// Lists what belongs to a node.
     List {

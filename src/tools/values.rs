@@ -117,7 +117,7 @@ impl<'de> Deserialize<'de> for NodeRange {
 /// Rendering of a branch by `view`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Rendering {
+pub enum BranchFormat {
     /// Running text, without headers.
     Prose,
     /// Node by node, with headers.

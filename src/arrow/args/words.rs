@@ -166,16 +166,7 @@ impl Arguments<'_> {
             return next + 1;
         }
         let text = Span { start: terms[at].text.start, end: terms[next - 1].text.end };
-        let between = terms.get(next);
-        let joins = between.is_some_and(|term| {
-            term.is('-')
-                || term.is('–')
-                || term.is('.') && terms.get(next + 1).is_some_and(|t| t.is('.'))
-                || matches!(term.entry.prep, Some(Prep::Through | Prep::To))
-                || term.entry.func == Some(FunctionWord::And) && prefix.prep == Some(Prep::Between)
-                || term.text.of(self.line) == "until"
-                || term.is(',') && !term.gap && terms.get(next + 1).is_some_and(|more| is_last_line(more, self.line))
-        });
+        let joins = self.joins_range(terms, next, prefix);
         // `copy 1122 to 3344`: two ids, unless lines or turns are counted.
         let ids = text.end - text.start > 3 && !matches!(prefix.noun, Some(Noun::Line | Noun::Turn));
         if joins && !ids {
@@ -210,24 +201,43 @@ impl Arguments<'_> {
         {
             arg.unit = Some(Noun::Token);
         }
-        // `that one`, `the one at`: no number.
-        let the_two = at > 0
-            && terms[at - 1].entry.func == Some(FunctionWord::Det)
-            && arg.unit.is_none()
-            && arg.text.end - arg.text.start < 4;
-        // `show me a7x2 first`
-        let adverb = terms[at].entry.func == Some(FunctionWord::Pad) && arg.unit.is_none();
-        let pronoun = the_two || adverb || terms[at].entry.func == Some(FunctionWord::One) && arg.unit.is_none();
-        if pronoun || terms[at].entry.func == Some(FunctionWord::Adjective) && arg.unit.is_none() {
+        if is_pronoun(terms, at, &arg) {
             return next;
         }
         self.items.push(arg);
         *prefix = ArgPrefix::default();
         next
     }
+
+    /// True if the term at `next` joins two numbers to a range.
+    fn joins_range(&self, terms: &[AnnotatedToken], next: usize, prefix: &ArgPrefix) -> bool {
+        let between = terms.get(next);
+        between.is_some_and(|term| {
+            term.is('-')
+                || term.is('–')
+                || term.is('.') && terms.get(next + 1).is_some_and(|t| t.is('.'))
+                || matches!(term.entry.prep, Some(Prep::Through | Prep::To))
+                || term.entry.func == Some(FunctionWord::And) && prefix.prep == Some(Prep::Between)
+                || term.text.of(self.line) == "until"
+                || term.is(',') && !term.gap && terms.get(next + 1).is_some_and(|more| is_last_line(more, self.line))
+        })
+    }
 }
 
 /// `25p`, as `sed` ends a range of lines.
 fn is_last_line(term: &AnnotatedToken, line: &str) -> bool {
     !term.gap && matches!(term.kind, TokenKind::Number(_)) && term.text.of(line).ends_with('p')
+}
+
+/// True if the number word at `at` counts nothing: a pronoun or an adverb.
+fn is_pronoun(terms: &[AnnotatedToken], at: usize, arg: &super::Arg) -> bool {
+    // `that one`, `the one at`: no number.
+    let the_two = at > 0
+        && terms[at - 1].entry.func == Some(FunctionWord::Det)
+        && arg.unit.is_none()
+        && arg.text.end - arg.text.start < 4;
+    // `show me a7x2 first`
+    let adverb = terms[at].entry.func == Some(FunctionWord::Pad) && arg.unit.is_none();
+    let pronoun = the_two || adverb || terms[at].entry.func == Some(FunctionWord::One) && arg.unit.is_none();
+    pronoun || terms[at].entry.func == Some(FunctionWord::Adjective) && arg.unit.is_none()
 }

@@ -280,7 +280,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn todo(&mut self) -> Bound {
-        let mut todo = Todo { status: self.name_for(&[OptionName::Status]), ..Todo::default() };
+        let mut todo = TodoFields { status: self.name_for(&[OptionName::Status]), ..TodoFields::default() };
         let keyed = self
             .arguments
             .items
@@ -337,7 +337,7 @@ impl Binder<'_, '_> {
                 return Err(BindError::Missing("the item: its words, or its number"));
             }
         }
-        let Todo { add, done, cancel, resume, outcome, status } = todo;
+        let TodoFields { add, done, cancel, resume, outcome, status } = todo;
         Ok(Command::Todo { add, done, cancel, resume, outcome, status })
     }
 
@@ -423,7 +423,7 @@ fn node(text: &str) -> Option<NodeRef> {
 }
 
 #[derive(Default)]
-struct Todo {
+struct TodoFields {
     add: Vec<TodoDraft>,
     done: Option<u32>,
     cancel: Option<u32>,

@@ -2,7 +2,7 @@
 
 use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
-    Command, LinkEnd, Listing, NodeRef, Relative, Rendering, ResponseKind,
+    BranchFormat, Command, LinkEnd, Listing, NodeRef, Relative, ResponseKind,
     args::{Arg, ArgKind},
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
@@ -49,13 +49,13 @@ impl Binder<'_, '_> {
         Ok(Command::View { node, branch, full, annotations, rendering })
     }
 
-    fn rendering(&mut self) -> Option<Rendering> {
+    fn rendering(&mut self) -> Option<BranchFormat> {
         let said = self.arguments.take(|arg| arg.key == Some(OptionName::As)).map(|arg| self.arguments.value(&arg));
         match said.as_deref() {
-            Some("nodes") => Some(Rendering::Nodes),
-            Some(_) => Some(Rendering::Prose),
-            None if self.names(Noun::Prose) => Some(Rendering::Prose),
-            None if self.arguments.role == Some(Noun::Node) => Some(Rendering::Nodes),
+            Some("nodes") => Some(BranchFormat::Nodes),
+            Some(_) => Some(BranchFormat::Prose),
+            None if self.names(Noun::Prose) => Some(BranchFormat::Prose),
+            None if self.arguments.role == Some(Noun::Node) => Some(BranchFormat::Nodes),
             None => None,
         }
     }

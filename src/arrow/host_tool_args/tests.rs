@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::types::Permission;
 
-struct Line<'a>(&'a str, &'a Value);
+struct HostToolLine<'a>(&'a str, &'a Value);
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for HostToolLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write(f, self.0, self.1)
     }
@@ -185,7 +185,7 @@ fn arguments() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn a_canonical_line_is_read_back(given in arguments()) {
-        let line = Line("get_weather", &given).to_string();
+        let line = HostToolLine("get_weather", &given).to_string();
         prop_assert_eq!(said(&line), Ok(given), "{}", line);
     }
 

@@ -5,7 +5,6 @@ use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     classify,
     lexicon::{Form, FunctionWord, Noun, Prep, Verb},
-    option_name::OptionName,
     phrases,
 };
 use crate::tools::TABLE;
@@ -56,115 +55,12 @@ impl IntentParser<'_> {
             from += length;
         }
         let Some(term) = self.terms.get(from).copied() else { return Clause::Arguments(from) };
-        // `do it`
-        // `prune a7x2, but only its last child`
-        let narrows = self.func_at(at) == Some(FunctionWord::But) || self.func_at(at - 1) == Some(FunctionWord::But);
-        if narrows
-            && matches!(self.text_at(at), "only" | "but" | "just")
-            && matches!(group, Verb::Prune | Verb::Remove | Verb::Restore | Verb::Copy | Verb::Move)
-        {
-            return Clause::Negation;
-        }
-        let does_it = matches!(self.text_at(from), "do" | "Do")
-            && (self.func_at(from + 1) == Some(FunctionWord::It) || matches!(self.text_at(from + 1), "so" | "that"))
-            && self.has_no_argument(from);
-        if does_it {
-            return Clause::Statement;
-        }
-        if is_finite(&term)
-            && term.entry.func != Some(FunctionWord::Clause)
-            && !embedded
-            && from == at
-            && !self.terms[at - 1].is('?')
-            && !self.is_gloss(from)
-        {
-            // `…, is not good`: why. `…, is what it printed` tells of the line itself.
-            let telling = self.terms[from + 1..].iter().take(2).any(|term| {
-                matches!(
-                    term.entry.func,
-                    Some(FunctionWord::What | FunctionWord::It | FunctionWord::Sub | FunctionWord::Subject)
-                ) || term.is('?')
-                    || term.text.of(self.line) == "that"
-            });
-            let judges = self.terms[at - 1].is(',') && term.entry.func == Some(FunctionWord::Be) && !telling;
-            if judges
-                && self.has_no_argument(from)
-                && self.terms[from + 1..].len() <= 4
-                && !self.terms.iter().any(|t| t.is('?'))
-            {
-                return Clause::Statement;
-            }
-            return Clause::Comment;
-        }
-        // `bookmark a7x2, it's "the hinge"`
-        if term.entry.func == Some(FunctionWord::Clause)
-            && group == Verb::Bookmark
-            && self.terms.get(from + 1).is_some_and(AnnotatedToken::is_text)
-        {
-            return Clause::Arguments(from + 1);
-        }
-        // `…, because "it drags"` gives a reason as an argument.
-        if term.entry.func == Some(FunctionWord::Sub)
-            && self.terms[from + 1..].iter().take(2).any(AnnotatedToken::is_text)
-        {
-            return Clause::Arguments(from);
-        }
-        match (term.kind, term.entry.func) {
-            (TokenKind::Word, Some(FunctionWord::Clause | FunctionWord::Subject | FunctionWord::Would)) => {
-                return Clause::Statement;
-            }
-            (TokenKind::Word, Some(FunctionWord::Sub)) if !embedded => return Clause::Statement,
-            (TokenKind::Word, Some(FunctionWord::If)) => {
-                let polite = phrases::is_polite_condition(self.line, &self.terms[from..]);
-                return if polite { Clause::Statement } else { Clause::Condition };
-            }
-            _ => {}
-        }
-        // `…, it helped nobody`
-        let it_does = matches!(self.verb_at(from + 1), Some((_, Form::Past | Form::Third)));
-        let so = at > 0 && self.text_at(at - 1) == "so";
-        if term.entry.func == Some(FunctionWord::It) && (it_does || so) && self.has_no_argument(from) {
-            return Clause::Statement;
-        }
-        // `…, superseded by d5n7`
-        let participle = |text: &str| text.len() > 4 && text.ends_with("ed");
-        if term.kind == TokenKind::Name
-            && self.terms[at - 1].is(',')
-            && participle(self.text_at(from))
-            && matches!(
-                self.terms.get(from + 1).and_then(|next| next.entry.prep),
-                Some(Prep::By | Prep::In | Prep::With | Prep::On | Prep::From)
-            )
-        {
-            return Clause::Statement;
-        }
-        // `…, and do not wait for it`
-        let waits = |not: &usize| {
-            self.func_at(*not) == Some(FunctionWord::Not)
-                && !matches!(group, Verb::Search | Verb::Find)
-                && !self.terms[*not - 1].is('=')
-                && !matches!(self.terms[*not - 1].kind, TokenKind::OptionName(_))
-                && self.is_no_wait(*not, group)
-        };
-        let words = |at: &usize| self.terms.get(*at).is_some_and(|term| term.kind == TokenKind::Word);
-        if let Some(not) = (from..from + 3).take_while(words).find(waits) {
-            let waits = |at: &usize| matches!(self.text_at(*at), "wait" | "waiting" | "block" | "blocking");
-            return Clause::Arguments((not..not + 5).find(waits).unwrap_or(not + 1));
-        }
-        if let Some(until) = self.contrast(at, from) {
-            return Clause::Contrast(until);
-        }
-        // `…, but don't prune it`
-        let other_denied = matches!(self.text_at(from), "don't" | "not" | "never")
-            && self.func_at(from + 2) == Some(FunctionWord::It)
-            && self.has_no_argument(from)
-            && (at > 0 && self.func_at(at - 1) == Some(FunctionWord::But)
-                || self.func_at(at) == Some(FunctionWord::But));
-        if other_denied && self.verb_at(from + 1).is_some_and(|(verb, form)| form == Form::Base && verb != group) {
-            return Clause::Contrast(from + 3);
-        }
-        if phrases::embeds(group) && self.text_at(from) == "complete" && self.has_no_argument(from) {
-            return Clause::Arguments(from);
+        let remark = self
+            .judgement(at, from, group, embedded)
+            .or_else(|| self.reason(at, from, group, embedded))
+            .or_else(|| self.exception(at, from, group));
+        if let Some(clause) = remark {
+            return clause;
         }
         if let ClauseStart::Request(verb, other) = self.imperative(from, false, false)
             && !(term.entry.noun.is_some() && self.is_argument(verb, group))
@@ -193,6 +89,133 @@ impl IntentParser<'_> {
         Clause::Arguments(from)
     }
 
+    /// A clause that narrows the request, or that judges what stands before it.
+    fn judgement(&self, at: usize, from: usize, group: Verb, embedded: bool) -> Option<Clause> {
+        let term = self.terms[from];
+        // `prune a7x2, but only its last child`
+        let narrows = self.func_at(at) == Some(FunctionWord::But) || self.func_at(at - 1) == Some(FunctionWord::But);
+        if narrows
+            && matches!(self.text_at(at), "only" | "but" | "just")
+            && matches!(group, Verb::Prune | Verb::Remove | Verb::Restore | Verb::Copy | Verb::Move)
+        {
+            return Some(Clause::Negation);
+        }
+        // `do it`
+        let does_it = matches!(self.text_at(from), "do" | "Do")
+            && (self.func_at(from + 1) == Some(FunctionWord::It) || matches!(self.text_at(from + 1), "so" | "that"))
+            && self.has_no_argument(from);
+        if does_it {
+            return Some(Clause::Statement);
+        }
+        if is_finite(&term)
+            && term.entry.func != Some(FunctionWord::Clause)
+            && !embedded
+            && from == at
+            && !self.terms[at - 1].is('?')
+            && !self.is_gloss(from)
+        {
+            // `…, is not good`: why. `…, is what it printed` tells of the line itself.
+            let telling = self.terms[from + 1..].iter().take(2).any(|term| {
+                matches!(
+                    term.entry.func,
+                    Some(FunctionWord::What | FunctionWord::It | FunctionWord::Sub | FunctionWord::Subject)
+                ) || term.is('?')
+                    || term.text.of(self.line) == "that"
+            });
+            let judges = self.terms[at - 1].is(',') && term.entry.func == Some(FunctionWord::Be) && !telling;
+            if judges
+                && self.has_no_argument(from)
+                && self.terms[from + 1..].len() <= 4
+                && !self.terms.iter().any(|t| t.is('?'))
+            {
+                return Some(Clause::Statement);
+            }
+            return Some(Clause::Comment);
+        }
+        None
+    }
+
+    /// A clause that gives a reason, a condition or a result.
+    fn reason(&self, at: usize, from: usize, group: Verb, embedded: bool) -> Option<Clause> {
+        let term = self.terms[from];
+        // `bookmark a7x2, it's "the hinge"`
+        if term.entry.func == Some(FunctionWord::Clause)
+            && group == Verb::Bookmark
+            && self.terms.get(from + 1).is_some_and(AnnotatedToken::is_text)
+        {
+            return Some(Clause::Arguments(from + 1));
+        }
+        // `…, because "it drags"` gives a reason as an argument.
+        if term.entry.func == Some(FunctionWord::Sub)
+            && self.terms[from + 1..].iter().take(2).any(AnnotatedToken::is_text)
+        {
+            return Some(Clause::Arguments(from));
+        }
+        match (term.kind, term.entry.func) {
+            (TokenKind::Word, Some(FunctionWord::Clause | FunctionWord::Subject | FunctionWord::Would)) => {
+                return Some(Clause::Statement);
+            }
+            (TokenKind::Word, Some(FunctionWord::Sub)) if !embedded => return Some(Clause::Statement),
+            (TokenKind::Word, Some(FunctionWord::If)) => {
+                let polite = phrases::is_polite_condition(self.line, &self.terms[from..]);
+                return Some(if polite { Clause::Statement } else { Clause::Condition });
+            }
+            _ => {}
+        }
+        // `…, it helped nobody`
+        let it_does = matches!(self.verb_at(from + 1), Some((_, Form::Past | Form::Third)));
+        let so = at > 0 && self.text_at(at - 1) == "so";
+        if term.entry.func == Some(FunctionWord::It) && (it_does || so) && self.has_no_argument(from) {
+            return Some(Clause::Statement);
+        }
+        // `…, superseded by d5n7`
+        let participle = |text: &str| text.len() > 4 && text.ends_with("ed");
+        if term.kind == TokenKind::Name
+            && self.terms[at - 1].is(',')
+            && participle(self.text_at(from))
+            && matches!(
+                self.terms.get(from + 1).and_then(|next| next.entry.prep),
+                Some(Prep::By | Prep::In | Prep::With | Prep::On | Prep::From)
+            )
+        {
+            return Some(Clause::Statement);
+        }
+        None
+    }
+
+    /// A clause that says what is not meant, or how the request is not to be done.
+    fn exception(&self, at: usize, from: usize, group: Verb) -> Option<Clause> {
+        // `…, and do not wait for it`
+        let waits = |not: &usize| {
+            self.func_at(*not) == Some(FunctionWord::Not)
+                && !matches!(group, Verb::Search | Verb::Find)
+                && !self.terms[*not - 1].is('=')
+                && !matches!(self.terms[*not - 1].kind, TokenKind::OptionName(_))
+                && self.is_no_wait(*not, group)
+        };
+        let words = |at: &usize| self.terms.get(*at).is_some_and(|term| term.kind == TokenKind::Word);
+        if let Some(not) = (from..from + 3).take_while(words).find(waits) {
+            let waits = |at: &usize| matches!(self.text_at(*at), "wait" | "waiting" | "block" | "blocking");
+            return Some(Clause::Arguments((not..not + 5).find(waits).unwrap_or(not + 1)));
+        }
+        if let Some(until) = self.contrast(at, from) {
+            return Some(Clause::Contrast(until));
+        }
+        // `…, but don't prune it`
+        let other_denied = matches!(self.text_at(from), "don't" | "not" | "never")
+            && self.func_at(from + 2) == Some(FunctionWord::It)
+            && self.has_no_argument(from)
+            && (at > 0 && self.func_at(at - 1) == Some(FunctionWord::But)
+                || self.func_at(at) == Some(FunctionWord::But));
+        if other_denied && self.verb_at(from + 1).is_some_and(|(verb, form)| form == Form::Base && verb != group) {
+            return Some(Clause::Contrast(from + 3));
+        }
+        if phrases::embeds(group) && self.text_at(from) == "complete" && self.has_no_argument(from) {
+            return Some(Clause::Arguments(from));
+        }
+        None
+    }
+
     /// True if a word that could be a verb is rather the noun that names an argument: `…, note "why"`.
     pub(super) fn is_argument(&self, at: usize, group: Verb) -> bool {
         let next = self.terms.get(at + 1);
@@ -208,39 +231,6 @@ impl IntentParser<'_> {
             }
             _ => next.is_some_and(|next| next.is(':') || next.is('=')) && self.terms[at].entry.option.is_some(),
         }
-    }
-
-    /// True if unquoted content begins at `at`.
-    pub(super) fn begins_raw(&self, at: usize, verb: usize) -> bool {
-        let todo = self.terms[verb].entry.verb.is_some_and(|(verb, _)| verb == Verb::Todo)
-            && matches!(self.verb_at(at), Some((Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish, _)) | None)
-            && (self.verb_at(at).is_some() || self.func_at(at) == Some(FunctionWord::Do));
-        if todo || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
-            return false;
-        }
-        // `settle it: decide "…"`
-        let again = self.verb_at(at).is_some_and(|again| self.verb_at(verb) == Some(again));
-        if again && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text) {
-            return false;
-        }
-        if let Some(TokenKind::OptionName(key)) =
-            at.checked_sub(2).and_then(|before| self.terms.get(before)).map(|term| term.kind)
-        {
-            // `change a7x2 to: a new text`
-            let becomes = key == OptionName::To && matches!(self.verb_at(verb), Some((Verb::Edit | Verb::Replace, _)));
-            return (key.is_content() || becomes && !self.terms.get(at).is_some_and(AnnotatedToken::is_id))
-                && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
-        }
-        let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
-            let is_role = before > 0 && self.terms[before - 1].entry.prep == Some(Prep::As);
-            !is_role && OptionName::named(self.text_at(before)).is_some_and(|key| !key.is_content())
-        });
-        self.terms.get(at).is_some_and(|next| {
-            let leads = next.entry.option.is_some()
-                || matches!(next.entry.noun, Some(Noun::Label | Noun::Text | Noun::Constraint | Noun::Decision));
-            let leads = leads && self.terms[at + 1..].iter().take(3).any(AnnotatedToken::is_text);
-            next.gap && !next.is_text() && !matches!(next.kind, TokenKind::OptionName(_)) && !leads && !named
-        })
     }
 
     /// `, not the archive`: where what is not meant ends, if no verb is in it.

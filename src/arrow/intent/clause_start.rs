@@ -3,7 +3,7 @@
 use super::{ClauseRole, ClauseStart, IntentParser, Utterance, is_finite};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
-    lexicon::{self, Form, FunctionWord, Noun, Prep, Verb},
+    lexicon::{self, Form, FunctionWord, Noun, Verb},
     phrases,
 };
 
@@ -22,8 +22,11 @@ impl IntentParser<'_> {
                 gerund |= what.gerund;
                 continue;
             }
-            let entry = term.entry;
-            match (term.kind, entry.func) {
+            let (kind, entry) = (term.kind, term.entry);
+            if let Some(start) = self.question_opening(at, first) {
+                return start;
+            }
+            match (kind, entry.func) {
                 (
                     TokenKind::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{' | '$' | '/' | '<'),
                     _,
@@ -36,11 +39,6 @@ impl IntentParser<'_> {
                 {
                     return ClauseStart::Utterance(Utterance::Remark);
                 }
-                // `pleease show me`
-                (TokenKind::Name, _) if lexicon::correct_typo(text) == Some("please") => {
-                    self.polite = true;
-                    at += 1;
-                }
                 // `never mind the branch, take me back`
                 (_, Some(FunctionWord::Not))
                     if text.eq_ignore_ascii_case("never") && self.text_at(at + 1) == "mind" && first =>
@@ -52,32 +50,8 @@ impl IntentParser<'_> {
                     }
                 }
                 (_, Some(FunctionWord::Not)) => return ClauseStart::Utterance(Utterance::Negated),
-                // `if it isn't too much trouble, show me a7x2`
-                (_, Some(FunctionWord::If)) if phrases::is_polite_condition(self.line, &self.terms[at..]) => {
-                    match (at..self.terms.len()).find(|at| self.terms[*at].is(',')) {
-                        Some(comma) => at = comma,
-                        None => return ClauseStart::Utterance(Utterance::Hypothetical),
-                    }
-                    self.polite = true;
-                }
                 (_, Some(FunctionWord::If | FunctionWord::Later)) => {
                     return ClauseStart::Utterance(Utterance::Hypothetical);
-                }
-                (_, Some(FunctionWord::What)) if first => return self.question(at),
-                (_, Some(FunctionWord::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
-                    return self.question(at);
-                }
-                (_, Some(FunctionWord::Why)) => return ClauseStart::Utterance(Utterance::Question),
-                // `do it again, redo`
-                (_, Some(FunctionWord::Do))
-                    if first
-                        && text.eq_ignore_ascii_case("do")
-                        && matches!(self.func_at(at + 1), Some(FunctionWord::It)) =>
-                {
-                    return ClauseStart::Other;
-                }
-                (_, Some(FunctionWord::Be | FunctionWord::Do | FunctionWord::Have | FunctionWord::Modal)) if first => {
-                    return self.asking(at);
                 }
                 (_, Some(FunctionWord::Pad | FunctionWord::Then | FunctionWord::And))
                     if entry.verb.is_none() || entry.func == Some(FunctionWord::Pad) =>
@@ -91,82 +65,49 @@ impl IntentParser<'_> {
                     at += 1;
                 }
                 (_, Some(FunctionWord::Lets)) => at += 1,
-                // `you can safely delete a7x2`
-                (TokenKind::Name, _) if text.ends_with("ly") && self.verb_at(at + 1).is_some() => at += 1,
-                (_, Some(FunctionWord::Sub)) if first && text.eq_ignore_ascii_case("so") => at += 1,
                 _ => break,
             }
         }
         self.imperative(at, first, gerund)
     }
 
+    /// Reading of a clause that opens as a question does.
+    fn question_opening(&mut self, at: usize, first: bool) -> Option<ClauseStart> {
+        let text = self.text_at(at);
+        match self.func_at(at) {
+            Some(FunctionWord::What) if first => Some(self.question(at)),
+            Some(FunctionWord::Sub) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
+                Some(self.question(at))
+            }
+            Some(FunctionWord::Why) => Some(ClauseStart::Utterance(Utterance::Question)),
+            // `do it again, redo`
+            Some(FunctionWord::Do)
+                if first
+                    && text.eq_ignore_ascii_case("do")
+                    && matches!(self.func_at(at + 1), Some(FunctionWord::It)) =>
+            {
+                Some(ClauseStart::Other)
+            }
+            Some(FunctionWord::Be | FunctionWord::Do | FunctionWord::Have | FunctionWord::Modal) if first => {
+                Some(self.asking(at))
+            }
+            _ => None,
+        }
+    }
+
     /// True if an imperative stands at `at`.
     pub(super) fn imperative(&mut self, at: usize, first: bool, gerund: bool) -> ClauseStart {
-        let Some(term) = self.terms.get(at) else { return ClauseStart::Other };
-        if first
-            && (term.kind == TokenKind::Name || term.kind == TokenKind::Id && !term.bracketed)
-            && term.entry.verb.is_none()
-        {
-            let text = term.text.of(self.line);
-            if let Some(word) = lexicon::correct_typo(text) {
-                let term = &mut self.terms[at];
-                (term.entry, term.corrected, term.kind) = (lexicon::look_up(word), true, TokenKind::Word);
-            }
+        if at >= self.terms.len() {
+            return ClauseStart::Other;
         }
-        // `[diff] a7x2 b3k9`
-        if first && self.terms[at].bracketed {
-            let text = self.text_at(at);
-            let entry = lexicon::look_up(text);
-            let correct_typo = lexicon::correct_typo(text).filter(|_| !entry.is_known());
-            let entry = correct_typo.map_or(entry, lexicon::look_up);
-            if entry.base().is_some() {
-                (self.terms[at].entry, self.terms[at].kind) = (entry, TokenKind::Word);
-            }
+        self.correct_verb(at, first);
+        if self.terms[at].kind != TokenKind::Word {
+            return ClauseStart::Other;
+        }
+        if let Some(start) = self.special_imperative(at, first) {
+            return start;
         }
         let term = &self.terms[at];
-        if !matches!(term.kind, TokenKind::Word) {
-            return ClauseStart::Other;
-        }
-        // `I'd like to be at a7x2`
-        if self.text_at(at) == "be"
-            && matches!(self.terms.get(at + 1).and_then(|next| next.entry.prep), Some(Prep::At | Prep::In | Prep::On))
-        {
-            return ClauseStart::Request(at, Verb::Go);
-        }
-        // `come on`, `hide and seek`
-        let idiom = matches!(self.text_at(at), "come" | "Come") && self.text_at(at + 1) == "on"
-            || self.func_at(at + 1) == Some(FunctionWord::And) && self.terms[at + 1].entry.prep.is_none();
-        if idiom && term.entry.verb.is_some() && !matches!(term.entry.verb, Some((Verb::Go | Verb::Take, _))) && first {
-            return ClauseStart::Other;
-        }
-        // `item 3 is done`
-        if first
-            && term.entry.noun == Some(Noun::Todo)
-            && term.entry.verb.is_none()
-            && matches!(self.terms.get(at + 1).map(|next| next.kind), Some(TokenKind::Number(_)))
-            && matches!(self.text_at(at + 2), "is" | "done")
-        {
-            return ClauseStart::Request(at, Verb::Todo);
-        }
-        if phrases::is_prohibition(self.line, &self.terms[at..]) {
-            return ClauseStart::Utterance(Utterance::Negated);
-        }
-        // `decision: the keeper never marries`
-        if matches!(term.entry.noun, Some(Noun::Decision | Noun::Constraint))
-            && self.terms.get(at + 1).is_some_and(|next| next.is(':'))
-        {
-            self.zones[at] = ClauseRole::Main;
-            return ClauseStart::Request(at, Verb::Decide);
-        }
-        // `git branch -D a7x2`
-        if term.entry.noun == Some(Noun::Branch)
-            && self
-                .terms
-                .get(at + 1)
-                .is_some_and(|next| next.kind == TokenKind::Flag && matches!(next.text.of(self.line), "D" | "d"))
-        {
-            return ClauseStart::Request(at, Verb::Prune);
-        }
         let Some((verb, form)) = term.entry.verb else { return ClauseStart::Other };
         // `restoring please a7x2`
         // `annotating a7x2: "weak"`
@@ -195,32 +136,8 @@ impl IntentParser<'_> {
         if finite || third && self.terms[at + 1].entry.prep.is_none() && self.text_at(at + 1).ends_with("es") {
             return ClauseStart::Other;
         }
-        // `go look at`, `let go of`
-        if let Some((chained, Form::Base)) = self.verb_at(at + 1)
-            && self.terms[at + 1].entry.noun.is_none()
-            && !matches!(chained, Verb::Name | Verb::Limit)
-        {
-            match (verb, chained) {
-                (Verb::Ask, Verb::Go) => return ClauseStart::Request(at, Verb::Drop),
-                (Verb::Go, _) if matches!(self.text_at(at), "go" | "Go") => {
-                    return self.imperative(at + 1, first, gerund);
-                }
-                (Verb::Go, _) => return ClauseStart::Other,
-                (Verb::Stash, Verb::Put) => {
-                    self.zones[at] = ClauseRole::Main;
-                    return ClauseStart::Request(at + 1, Verb::Recall);
-                }
-                (Verb::Stash, Verb::Carry) => return ClauseStart::Request(at, Verb::Stash),
-                // `bookmark remove a7x2`: the noun comes first.
-                (
-                    Verb::Stash | Verb::Bookmark | Verb::Pin | Verb::Link | Verb::Memory | Verb::Tree,
-                    Verb::Drop | Verb::Remove | Verb::See | Verb::List,
-                ) => {
-                    self.zones[at] = ClauseRole::Main;
-                    return ClauseStart::Request(at + 1, chained);
-                }
-                _ => {}
-            }
+        if let Some(start) = self.chained_verb(at, verb, first, gerund) {
+            return start;
         }
         // `skip ahead to`
         if verb == Verb::Skip && matches!(self.text_at(at + 1), "ahead" | "to" | "forward" | "on") {
@@ -231,6 +148,86 @@ impl IntentParser<'_> {
             return ClauseStart::Utterance(Utterance::Negated);
         }
         ClauseStart::Request(at, verb)
+    }
+
+    /// Reads a misspelt or bracketed word as the verb it could be.
+    fn correct_verb(&mut self, at: usize, first: bool) {
+        let term = &self.terms[at];
+        if first
+            && (term.kind == TokenKind::Name || term.kind == TokenKind::Id && !term.bracketed)
+            && term.entry.verb.is_none()
+        {
+            let text = term.text.of(self.line);
+            if let Some(word) = lexicon::correct_typo(text) {
+                let term = &mut self.terms[at];
+                (term.entry, term.corrected, term.kind) = (lexicon::look_up(word), true, TokenKind::Word);
+            }
+        }
+        // `[diff] a7x2 b3k9`
+        if first && self.terms[at].bracketed {
+            let text = self.text_at(at);
+            let entry = lexicon::look_up(text);
+            let correct_typo = lexicon::correct_typo(text).filter(|_| !entry.is_known());
+            let entry = correct_typo.map_or(entry, lexicon::look_up);
+            if entry.base().is_some() {
+                (self.terms[at].entry, self.terms[at].kind) = (entry, TokenKind::Word);
+            }
+        }
+    }
+
+    /// Reading of an opening whose words mean something else together, or whose verb is a noun.
+    fn special_imperative(&mut self, at: usize, first: bool) -> Option<ClauseStart> {
+        let term = self.terms[at];
+        // `come on`, `hide and seek`
+        let idiom = matches!(self.text_at(at), "come" | "Come") && self.text_at(at + 1) == "on"
+            || self.func_at(at + 1) == Some(FunctionWord::And) && self.terms[at + 1].entry.prep.is_none();
+        if idiom && term.entry.verb.is_some() && !matches!(term.entry.verb, Some((Verb::Go | Verb::Take, _))) && first {
+            return Some(ClauseStart::Other);
+        }
+        if phrases::is_prohibition(self.line, &self.terms[at..]) {
+            return Some(ClauseStart::Utterance(Utterance::Negated));
+        }
+        // `git branch -D a7x2`
+        if term.entry.noun == Some(Noun::Branch)
+            && self
+                .terms
+                .get(at + 1)
+                .is_some_and(|next| next.kind == TokenKind::Flag && matches!(next.text.of(self.line), "D" | "d"))
+        {
+            return Some(ClauseStart::Request(at, Verb::Prune));
+        }
+        None
+    }
+
+    /// `go look at`, `let go of`: reading of two verbs side by side.
+    fn chained_verb(&mut self, at: usize, verb: Verb, first: bool, gerund: bool) -> Option<ClauseStart> {
+        if let Some((chained, Form::Base)) = self.verb_at(at + 1)
+            && self.terms[at + 1].entry.noun.is_none()
+            && !matches!(chained, Verb::Name | Verb::Limit)
+        {
+            match (verb, chained) {
+                (Verb::Ask, Verb::Go) => return Some(ClauseStart::Request(at, Verb::Drop)),
+                (Verb::Go, _) if matches!(self.text_at(at), "go" | "Go") => {
+                    return Some(self.imperative(at + 1, first, gerund));
+                }
+                (Verb::Go, _) => return Some(ClauseStart::Other),
+                (Verb::Stash, Verb::Put) => {
+                    self.zones[at] = ClauseRole::Main;
+                    return Some(ClauseStart::Request(at + 1, Verb::Recall));
+                }
+                (Verb::Stash, Verb::Carry) => return Some(ClauseStart::Request(at, Verb::Stash)),
+                // `bookmark remove a7x2`: the noun comes first.
+                (
+                    Verb::Stash | Verb::Bookmark | Verb::Pin | Verb::Link | Verb::Memory | Verb::Tree,
+                    Verb::Drop | Verb::Remove | Verb::See | Verb::List,
+                ) => {
+                    self.zones[at] = ClauseRole::Main;
+                    return Some(ClauseStart::Request(at + 1, chained));
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// True if the word at `at` only calls for attention: `no,`, `wait,`.
@@ -245,20 +242,6 @@ impl IntentParser<'_> {
         for at in 2..self.terms.len() {
             let goes = matches!(self.text_at(at), "go" | "thanks" | "cheers" | "ta")
                 && self.terms[at + 1..].iter().all(|term| term.is('!') || term.is('.'));
-            // `a diff of a7x2 and b3k9 is respectfully requested`
-            let requested = matches!(self.text_at(at), "is" | "are")
-                && self.terms[at + 1..].iter().any(|term| term.text.of(self.line) == "requested")
-                && self.terms[at + 1..].iter().all(|term| {
-                    matches!(term.entry.func, Some(FunctionWord::Pad))
-                        || term.is('.')
-                        || matches!(term.text.of(self.line), "requested" | "hereby" | "respectfully")
-                });
-            if requested {
-                self.terms.truncate(at);
-                self.zones.truncate(at);
-                self.polite = true;
-                return;
-            }
             if goes && self.terms[at - 1].is(',') {
                 self.terms.truncate(at - 1);
                 self.zones.truncate(at - 1);

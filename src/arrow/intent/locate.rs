@@ -1,6 +1,6 @@
 //! Position of the request in a line: at the start, after a mark, or after its object.
 
-use super::{ClauseRole, ClauseStart, IntentParser, Utterance};
+use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::Reading};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lexicon::{Form, FunctionWord, Verb},
@@ -9,7 +9,7 @@ use crate::arrow::{
 
 impl IntentParser<'_> {
     /// Utterance type of the line, the verb of the request, and the index of the token that decided it.
-    pub(super) fn whole(&mut self) -> (Utterance, Option<(usize, Verb)>, usize) {
+    pub(super) fn whole(&mut self) -> Reading {
         self.drop_courtesy();
         if self.only_names() {
             return (Utterance::Several, None, 0);
@@ -21,19 +21,7 @@ impl IntentParser<'_> {
         match self.head(0, true) {
             ClauseStart::Request(verb, group) => return self.request(verb, group),
             ClauseStart::Utterance(Utterance::Question) => {
-                // `what came of a7x2? list its continuations`
-                for at in 0..self.terms.len() {
-                    if self.terms[at].is('?')
-                        && let ClauseStart::Request(verb, group) = self.head(at + 1, false)
-                        && (phrases::embeds(group)
-                            || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help | Verb::Continue))
-                        && (self.has_object(verb) || group == Verb::Help)
-                    {
-                        self.zones[..at].fill(ClauseRole::Before);
-                        return self.request(verb, group);
-                    }
-                }
-                return (Utterance::Question, None, 0);
+                return self.request_after_question().unwrap_or((Utterance::Question, None, 0));
             }
             ClauseStart::Utterance(Utterance::Negated) => {
                 let Some((verb, group)) = self.opposite() else { return (Utterance::Negated, None, 0) };
@@ -43,13 +31,7 @@ impl IntentParser<'_> {
             ClauseStart::Utterance(speech) => return (speech, None, 0),
             ClauseStart::Other => {}
         }
-        // `it is hereby decided: "x"`
-        if let Some(verb) =
-            (0..self.terms.len().min(4)).find(|at| self.verb_at(*at) == Some((Verb::Decide, Form::Past)))
-            && matches!(self.text_at(0).to_ascii_lowercase().as_str(), "it" | "it's" | "decided" | "resolved")
-            && self.terms[verb + 1..].iter().take(2).any(AnnotatedToken::is_text)
-            && !(0..verb).any(|at| matches!(self.text_at(at), "was" | "were" | "had"))
-        {
+        if let Some(verb) = self.recorded_decision() {
             return self.request(verb, Verb::Decide);
         }
         // Something stands before: what it is about (`b3k9: prune it`), or why (`it drags, prune it`).
@@ -79,24 +61,8 @@ impl IntentParser<'_> {
             {
                 return self.request_behind(verb, group);
             }
-            if (self.is_boundary(at) && self.func_at(at) != Some(FunctionWord::Or) || self.has_please(at))
-                && let ClauseStart::Request(verb, group) = self.head(at + 1, false)
-                && (self.has_object(verb)
-                    || !self.tells(at)
-                    || verb + 1 == self.terms.len() && matches!(group, Verb::Undo | Verb::Redo))
-            {
-                let arrow = matches!(self.terms[at].kind, TokenKind::Mark('→' | '➜' | '⇒' | '➔' | '⟶'));
-                if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.kind == TokenKind::Name)) {
-                    return (Utterance::Remark, None, at);
-                }
-                if self.quotes(at) {
-                    return (Utterance::Remark, None, at);
-                }
-                if matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
-                    return (Utterance::Hypothetical, None, 0);
-                }
-                self.zones[..at].fill(ClauseRole::Before);
-                return self.request(verb, group);
+            if let Some(reading) = self.request_after_mark(at) {
+                return reading;
             }
             at += 1;
         }
@@ -120,8 +86,57 @@ impl IntentParser<'_> {
         (Utterance::Remark, None, 0)
     }
 
+    /// `it is hereby decided: "x"`: the participle of a decision that the line records.
+    fn recorded_decision(&self) -> Option<usize> {
+        let verb = (0..self.terms.len().min(4)).find(|at| self.verb_at(*at) == Some((Verb::Decide, Form::Past)))?;
+        let records = matches!(self.text_at(0).to_ascii_lowercase().as_str(), "it" | "it's" | "decided" | "resolved")
+            && self.terms[verb + 1..].iter().take(2).any(AnnotatedToken::is_text)
+            && !(0..verb).any(|at| matches!(self.text_at(at), "was" | "were" | "had"));
+        records.then_some(verb)
+    }
+
+    /// `what came of a7x2? list its continuations`: the request behind a question.
+    fn request_after_question(&mut self) -> Option<Reading> {
+        for at in 0..self.terms.len() {
+            if self.terms[at].is('?')
+                && let ClauseStart::Request(verb, group) = self.head(at + 1, false)
+                && (phrases::embeds(group)
+                    || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help | Verb::Continue))
+                && (self.has_object(verb) || group == Verb::Help)
+            {
+                self.zones[..at].fill(ClauseRole::Before);
+                return Some(self.request(verb, group));
+            }
+        }
+        None
+    }
+
+    /// Reading of the request that begins behind the mark, conjunction or `please` at `at`.
+    fn request_after_mark(&mut self, at: usize) -> Option<Reading> {
+        if (self.is_boundary(at) && self.func_at(at) != Some(FunctionWord::Or) || self.has_please(at))
+            && let ClauseStart::Request(verb, group) = self.head(at + 1, false)
+            && (self.has_object(verb)
+                || !self.tells(at)
+                || verb + 1 == self.terms.len() && matches!(group, Verb::Undo | Verb::Redo))
+        {
+            let arrow = matches!(self.terms[at].kind, TokenKind::Mark('→' | '➜' | '⇒' | '➔' | '⟶'));
+            if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.kind == TokenKind::Name)) {
+                return Some((Utterance::Remark, None, at));
+            }
+            if self.quotes(at) {
+                return Some((Utterance::Remark, None, at));
+            }
+            if matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
+                return Some((Utterance::Hypothetical, None, 0));
+            }
+            self.zones[..at].fill(ClauseRole::Before);
+            return Some(self.request(verb, group));
+        }
+        None
+    }
+
     /// Reads on from a verb that stands behind what it is about.
-    fn request_behind(&mut self, verb: usize, group: Verb) -> (Utterance, Option<(usize, Verb)>, usize) {
+    fn request_behind(&mut self, verb: usize, group: Verb) -> Reading {
         self.zones[..verb].fill(ClauseRole::Main);
         // `b3k9 is void and should be pruned`: what is told of it is no argument.
         if let Some(and) = (1..verb).rev().find(|at| self.func_at(*at) == Some(FunctionWord::And))

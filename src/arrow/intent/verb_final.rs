@@ -19,54 +19,8 @@ impl IntentParser<'_> {
             // `a7x2 should read "…"`
             let before = (subject..at).rev().find(|at| self.func_at(*at) != Some(FunctionWord::Pad)).unwrap_or(subject);
             let shall = matches!(self.text_at(before), "should" | "must" | "to" | "shall");
-            // `a7x2 deserves a bookmark`
-            if at <= subject + 2
-                && matches!(
-                    self.text_at(at),
-                    "deserves" | "needs" | "wants" | "merits" | "gets" | "requires" | "warrants"
-                )
-                && matches!(self.text_at(at + 1), "a" | "an")
-                && self.terms[at + 2..].iter().take(2).any(|term| {
-                    matches!(term.entry.noun, Some(Noun::Annotation | Noun::Bookmark | Noun::Pin | Noun::Link))
-                })
-                && self.terms[subject].is_id()
-            {
-                return Some((at, Verb::Add));
-            }
-            // `a7x2 should point to b3k9`, `a7x2 may return to the context`
-            if self.func_at(before) == Some(FunctionWord::Modal)
-                && self.terms[..before].iter().any(AnnotatedToken::is_id)
-                && !matches!(self.text_at(before), "could" | "might" | "would")
-            {
-                let back = self.terms[at..]
-                    .iter()
-                    .any(|term| term.entry.prep == Some(Prep::Back) || term.entry.noun == Some(Noun::Context));
-                match (self.text_at(at), self.verb_at(at)) {
-                    ("come" | "return", _) if back => return Some((at, Verb::Bring)),
-                    ("point", _) => return Some((at, Verb::Link)),
-                    ("become", _) => return Some((at, Verb::Merge)),
-                    _ => {}
-                }
-            }
-            // `the bookmark on a7x2 can go`, `a7x2 should stay out of the context`, `the text of a7x2 should be "…"`
-            if self.func_at(before) == Some(FunctionWord::Modal)
-                && self.terms[..before].iter().any(AnnotatedToken::is_id)
-            {
-                let names = |noun| self.terms.iter().any(|term| term.entry.noun == Some(noun));
-                let kept = names(Noun::Bookmark) || names(Noun::Pin);
-                let out = names(Noun::Context) && self.terms[at..].iter().any(|t| t.entry.prep == Some(Prep::Out));
-                match self.text_at(at) {
-                    "go" if kept && self.ends(at + 1) => return Some((at, Verb::Remove)),
-                    "come" if kept && self.text_at(at + 1) == "off" => return Some((at, Verb::Remove)),
-                    "stay" | "remain" if out && shall => return Some((at, Verb::Keep)),
-                    "be" if shall
-                        && names(Noun::Text)
-                        && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text) =>
-                    {
-                        return Some((at, Verb::Edit));
-                    }
-                    _ => {}
-                }
+            if let Some(request) = self.modal_request(subject, at, before, shall) {
+                return Some(request);
             }
             if shall
                 && matches!(self.verb_at(at), Some((Verb::Read | Verb::Respond, Form::Base)))
@@ -103,6 +57,53 @@ impl IntentParser<'_> {
                     return Some((at, verb));
                 }
                 Some((verb, Form::Base)) if at + 1 == self.terms.len() && self.polite => return Some((at, verb)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// `a7x2 deserves a bookmark`, `a7x2 should point to b3k9`: the verb that asks for what the sentence wishes.
+    fn modal_request(&self, subject: usize, at: usize, before: usize, shall: bool) -> Option<(usize, Verb)> {
+        // `a7x2 deserves a bookmark`
+        if at <= subject + 2
+            && matches!(self.text_at(at), "deserves" | "needs" | "wants" | "merits" | "gets" | "requires" | "warrants")
+            && matches!(self.text_at(at + 1), "a" | "an")
+            && self.terms[at + 2..]
+                .iter()
+                .take(2)
+                .any(|term| matches!(term.entry.noun, Some(Noun::Annotation | Noun::Bookmark | Noun::Pin | Noun::Link)))
+            && self.terms[subject].is_id()
+        {
+            return Some((at, Verb::Add));
+        }
+        // `a7x2 should point to b3k9`, `a7x2 may return to the context`
+        if self.func_at(before) == Some(FunctionWord::Modal)
+            && self.terms[..before].iter().any(AnnotatedToken::is_id)
+            && !matches!(self.text_at(before), "could" | "might" | "would")
+        {
+            let back = self.terms[at..]
+                .iter()
+                .any(|term| term.entry.prep == Some(Prep::Back) || term.entry.noun == Some(Noun::Context));
+            match (self.text_at(at), self.verb_at(at)) {
+                ("come" | "return", _) if back => return Some((at, Verb::Bring)),
+                ("point", _) => return Some((at, Verb::Link)),
+                ("become", _) => return Some((at, Verb::Merge)),
+                _ => {}
+            }
+        }
+        // `the bookmark on a7x2 can go`, `a7x2 should stay out of the context`, `the text of a7x2 should be "…"`
+        if self.func_at(before) == Some(FunctionWord::Modal) && self.terms[..before].iter().any(AnnotatedToken::is_id) {
+            let names = |noun| self.terms.iter().any(|term| term.entry.noun == Some(noun));
+            let kept = names(Noun::Bookmark) || names(Noun::Pin);
+            let out = names(Noun::Context) && self.terms[at..].iter().any(|t| t.entry.prep == Some(Prep::Out));
+            match self.text_at(at) {
+                "go" if kept && self.ends(at + 1) => return Some((at, Verb::Remove)),
+                "come" if kept && self.text_at(at + 1) == "off" => return Some((at, Verb::Remove)),
+                "stay" | "remain" if out && shall => return Some((at, Verb::Keep)),
+                "be" if shall && names(Noun::Text) && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text) => {
+                    return Some((at, Verb::Edit));
+                }
                 _ => {}
             }
         }

@@ -84,34 +84,7 @@ pub(super) fn penalties(
     let changes =
         !matches!(candidate.tool.spec().side_effect, SideEffect::ReadOnly) && candidate.tool != Tool::Continue;
     if unknown_words > 0.0 {
-        // Beside an argument a word more may describe it; without any it is the line that is about something else.
-        // A light verb means what its objects say, so there an unknown word may be the object.
-        let light = matches!(
-            candidate.group,
-            Verb::Get
-                | Verb::Put
-                | Verb::Add
-                | Verb::Make
-                | Verb::Take
-                | Verb::Bring
-                | Verb::Keep
-                | Verb::Ask
-                | Verb::Carry
-                | Verb::Leave
-                | Verb::Turn
-                | Verb::Drop
-                | Verb::Go
-        );
-        let each = match (candidate.features.has_explicit_target(), light) {
-            (true, false) => match candidate.tool.spec().side_effect {
-                SideEffect::Destructive => 0.25,
-                _ if changes => 0.19,
-                _ => 0.15,
-            },
-            (true, true) => 0.35,
-            (false, _) => 0.5,
-        };
-        penalties.push(("words that were not understood", each * unknown_words));
+        penalties.push(("words that were not understood", unknown_word_penalty(candidate, changes) * unknown_words));
     }
     // `look, I already pruned it`: it only calls for attention.
     if candidate.tool == Tool::View
@@ -158,15 +131,7 @@ pub(super) fn penalties(
     if intent.nominal {
         penalties.push(("it has no verb", 0.2));
     }
-    // `note: the tone shifts` may as well be a remark; `note on a7x2: …` is none.
-    let bare =
-        intent.raw.is_some_and(|raw| terms.get(candidate.verb).is_some_and(|verb| raw.start <= verb.whole.end + 3));
-    if bare
-        && matches!(
-            candidate.tool,
-            Tool::Edit | Tool::Annotate | Tool::Respond | Tool::Link | Tool::Bookmark | Tool::Merge
-        )
-    {
+    if is_bare_content(terms, intent, candidate) {
         penalties.push(("it could be a remark", 0.35));
     }
     if intent.doubtful {
@@ -180,6 +145,46 @@ pub(super) fn penalties(
         penalties.push(("the verb is misspelt", if destructive { 0.5 } else { 0.1 }));
     }
     penalties
+}
+
+/// `note: the tone shifts` may as well be a remark; `note on a7x2: …` is none.
+fn is_bare_content(terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> bool {
+    intent.raw.is_some_and(|raw| terms.get(candidate.verb).is_some_and(|verb| raw.start <= verb.whole.end + 3))
+        && matches!(
+            candidate.tool,
+            Tool::Edit | Tool::Annotate | Tool::Respond | Tool::Link | Tool::Bookmark | Tool::Merge
+        )
+}
+
+/// Confidence that each unknown word takes.
+fn unknown_word_penalty(candidate: &Candidate, changes: bool) -> f32 {
+    // Beside an argument a word more may describe it; without any it is the line that is about something else.
+    // A light verb means what its objects say, so there an unknown word may be the object.
+    let light = matches!(
+        candidate.group,
+        Verb::Get
+            | Verb::Put
+            | Verb::Add
+            | Verb::Make
+            | Verb::Take
+            | Verb::Bring
+            | Verb::Keep
+            | Verb::Ask
+            | Verb::Carry
+            | Verb::Leave
+            | Verb::Turn
+            | Verb::Drop
+            | Verb::Go
+    );
+    match (candidate.features.has_explicit_target(), light) {
+        (true, false) => match candidate.tool.spec().weight {
+            SideEffect::Risks => 0.25,
+            _ if changes => 0.19,
+            _ => 0.15,
+        },
+        (true, true) => 0.35,
+        (false, _) => 0.5,
+    }
 }
 
 /// `prune every node that mentions a7x2`, `delete all the branches under a7x2`.

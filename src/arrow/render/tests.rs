@@ -3,8 +3,8 @@ use proptest::{option, prelude::*};
 use crate::types::{EdgeKind, TodoDraft};
 use crate::{
     arrow::{
-        Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
-        Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace, parse,
+        BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter,
+    RecallScope, Relative, ResponseKind, SearchDepth, Topic, WritePlace, parse,
     },
     exec::call::command as call,
 };
@@ -80,7 +80,7 @@ fn about_nodes() -> impl Strategy<Value = Command> {
             annotations,
             rendering: None
         }),
-        (node(), option::of(one_of(&[Rendering::Prose, Rendering::Nodes]))).prop_map(|(branch, rendering)| {
+        (node(), option::of(one_of(&[BranchFormat::Prose, BranchFormat::Nodes]))).prop_map(|(branch, rendering)| {
             Command::View { node: None, branch: Some(branch), full: false, annotations: false, rendering }
         }),
         (at(), one_of(&listings)).prop_map(|(node, what)| Command::List { node, what }),

@@ -1,0 +1,396 @@
+//! Reading of a request: from its verb to the end of the line, clause by clause.
+
+use super::{ClauseRole, IntentParser, Utterance, clause::Clause, is_finite};
+use crate::arrow::{
+    annotate_tokens::{AnnotatedToken, TokenKind},
+    lex::Span,
+    lexicon::{Form, FunctionWord, Noun, Prep, Verb},
+    option_name::OptionName,
+    phrases,
+};
+
+/// Utterance type, verb, and index of the token that decided the type.
+pub(super) type Reading = (Utterance, Option<(usize, Verb)>, usize);
+
+/// Position and state of the reader behind the verb.
+struct Cursor {
+    verb: usize,
+    group: Verb,
+    zone: ClauseRole,
+    /// True inside an indirect question, where a finite verb states nothing.
+    embedded: bool,
+    at: usize,
+}
+
+impl IntentParser<'_> {
+    /// Reads from the verb to the end of the line.
+    pub(super) fn request(&mut self, verb: usize, group: Verb) -> Reading {
+        self.zones[verb] = ClauseRole::Verb;
+        if let Some((second, other)) = self.light_verb_only(verb, group) {
+            return self.restart(second, other);
+        }
+        let mut c = Cursor { verb, group, zone: ClauseRole::Main, embedded: self.questioned, at: verb + 1 };
+        while c.at < self.terms.len() {
+            let decided = self
+                .request_colon(&c)
+                .or_else(|| if self.is_boundary(c.at) { self.next_clause(&mut c) } else { self.next_term(&mut c) });
+            if let Some(reading) = decided {
+                return reading;
+            }
+        }
+        (Utterance::Request, Some((verb, group)), verb)
+    }
+
+    /// Reads the request that begins at `second` instead of the one before it.
+    fn restart(&mut self, second: usize, other: Verb) -> Reading {
+        self.zones[..second].fill(ClauseRole::Before);
+        self.request(second, other)
+    }
+
+    /// Reading of a colon that ends the request: a remark in the form of a definition, or unquoted content.
+    fn request_colon(&mut self, c: &Cursor) -> Option<Reading> {
+        let Cursor { verb, group, at, .. } = *c;
+        let (term, asked) = (self.terms[at], Some((verb, group)));
+        // `usage: annotate ID "text"`, `think of a7x2 as a hinge`
+        let shows = term.is(':') && at == verb + 1 && matches!(self.text_at(verb), "usage" | "Usage" | "man");
+        let likens = group == Verb::Think && term.entry.prep == Some(Prep::As);
+        if shows || likens {
+            return Some((Utterance::Remark, asked, at));
+        }
+        // `undo (v.): to reverse`
+        if term.is(':') && self.terms[at - 1].is(')') && self.terms[verb + 1].is('(') && !self.has_argument(at) {
+            return Some((Utterance::Remark, asked, at));
+        }
+        if term.is(':') && c.zone != ClauseRole::Tail && phrases::bears_content(group) && self.begins_raw(at + 1, verb)
+        {
+            // `TODO: decide whether to prune it`, as comments in code say it
+            if at == verb + 1 && matches!(self.text_at(verb), "TODO" | "NOTE") {
+                return Some((Utterance::Remark, asked, at));
+            }
+            self.raw = self.terms.get(at + 1).map(|next| Span { start: next.whole.start, end: self.end });
+            return Some((Utterance::Request, asked, verb));
+        }
+        None
+    }
+
+    /// Reads the clause behind the mark or conjunction at the cursor.
+    fn next_clause(&mut self, c: &mut Cursor) -> Option<Reading> {
+        let Cursor { verb, group, at, .. } = *c;
+        let (term, asked) = (self.terms[at], Some((verb, group)));
+        // `prune a7x2?` wonders, `could you prune a7x2?` does not.
+        self.doubtful |= term.is('?')
+            && c.zone != ClauseRole::Tail
+            && !self.polite
+            && !self.questioned
+            && !phrases::embeds(group)
+            && group != Verb::Think;
+        let or = term.entry.func == Some(FunctionWord::Or);
+        let vague = matches!(self.text_at(at + 1), "so" | "less" | "fewer" | "more");
+        if or && !vague && c.zone != ClauseRole::Tail {
+            return Some((Utterance::Choice, asked, at));
+        }
+        match self.segment(at + 1, group, c.embedded) {
+            Clause::Request(second, other) => return self.second_request(c, second, other),
+            Clause::Contrast(until) => {
+                self.zones[at..until].fill(ClauseRole::Skip);
+                c.at = until;
+                return None;
+            }
+            Clause::Statement if self.attributes(at + 1) => return Some((Utterance::Remark, asked, at)),
+            Clause::Negation if c.zone != ClauseRole::Tail => return Some((Utterance::Negated, asked, at)),
+            Clause::Comment if c.zone != ClauseRole::Tail => return Some((Utterance::Remark, asked, at)),
+            Clause::Statement | Clause::Negation | Clause::Comment => c.zone = ClauseRole::Tail,
+            Clause::Desire(from) => {
+                c.zone = ClauseRole::Relative;
+                c.at = from;
+                return None;
+            }
+            Clause::Condition => return Some((Utterance::Hypothetical, asked, at)),
+            Clause::Arguments(from) => {
+                // Behind a mark, words that name no argument and are not known tell something.
+                let marked = matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '!' | '—' | '–' | '-'));
+                let tells = marked && c.zone != ClauseRole::Tail && self.has_no_argument(from) && self.is_strange(from);
+                let aside = term.is('(') && self.has_no_argument(at + 1) || self.names_again(at, from);
+                if tells {
+                    c.zone = ClauseRole::Aside;
+                } else if aside {
+                    c.zone = ClauseRole::Relative;
+                } else if matches!(c.zone, ClauseRole::Relative | ClauseRole::Aside) {
+                    c.zone = ClauseRole::Main;
+                }
+                c.at = from;
+                return None;
+            }
+        }
+        c.at += 1;
+        None
+    }
+
+    /// Reads a second request: the same one again, the real one behind a beginning, or one too many.
+    fn second_request(&mut self, c: &mut Cursor, second: usize, other: Verb) -> Option<Reading> {
+        let Cursor { verb, group, at, .. } = *c;
+        let asked = Some((verb, group));
+        let tail = c.zone == ClauseRole::Tail;
+        // `keep a7x2 in sight, pin it`: the name of the operation is what counts.
+        if !tail && self.is_said_again(asked, second, other) {
+            return Some(self.restart(second, other));
+        }
+        if group == Verb::Help && other == Verb::Help && self.names_tool(second + 1) {
+            return Some((Utterance::Several, asked, second));
+        }
+        if !tail && self.repeats(asked, second, other) {
+            // `what does a7x2 say? open it in full`
+            let tells =
+                |at| matches!(self.func_at(at), Some(FunctionWord::If | FunctionWord::What | FunctionWord::Why));
+            let looks = phrases::embeds(group) && phrases::embeds(other);
+            let looks = looks && !(second..self.terms.len()).any(tells);
+            c.zone = if looks { ClauseRole::Main } else { ClauseRole::Tail };
+            c.at = second + 1;
+            return None;
+        }
+        if matches!(other, Verb::Get | Verb::Make) && !self.has_argument(second) {
+            c.zone = ClauseRole::Tail;
+            c.at += 1;
+            return None;
+        }
+        // `leave this behind and go to the root`
+        if group == Verb::Leave && self.text_at(at - 1) == "behind" {
+            return Some(self.restart(second, other));
+        }
+        if phrases::goes_with(group, other, self.line, &self.terms[second..]) {
+            c.zone = ClauseRole::Main;
+            self.zones[second] = ClauseRole::Main;
+            c.at = second + 1;
+            return None;
+        }
+        // `see where a7x2 goes, try four continuations`
+        if matches!(other, Verb::Try | Verb::Continue | Verb::Get | Verb::Make)
+            && group == Verb::See
+            && matches!(self.func_at(verb + 1), Some(FunctionWord::Sub | FunctionWord::What))
+            && !self.terms[second..].iter().any(AnnotatedToken::is_id)
+        {
+            return Some(self.restart(second, other));
+        }
+        if self.is_only_a_beginning(c, second, other) {
+            // `I'd say a7x2 belongs there, move it`
+            self.doubtful &= group != Verb::Respond;
+            return Some(self.restart(second, other));
+        }
+        Some((Utterance::Several, asked, second))
+    }
+
+    /// `I love a7x2, bookmark it`: true if the first request only leads to the one at `second`.
+    fn is_only_a_beginning(&self, c: &Cursor, second: usize, other: Verb) -> bool {
+        let Cursor { verb, group, at, .. } = *c;
+        let light = matches!(
+            group,
+            Verb::Take | Verb::Get | Verb::Summarise | Verb::Lift | Verb::Keep | Verb::Recall | Verb::Respond
+        );
+        let leads = group == Verb::Get
+            || other == group
+            || self.text_at(verb).eq_ignore_ascii_case("let")
+            || self.is_named_first(verb, at);
+        leads && self.only_points(second) || light && self.func_at(second + 1) == Some(FunctionWord::It)
+    }
+
+    /// Reads the word or argument at the cursor.
+    fn next_term(&mut self, c: &mut Cursor) -> Option<Reading> {
+        let Cursor { verb, group, at, .. } = *c;
+        let (term, asked) = (self.terms[at], Some((verb, group)));
+        if self.opens_purpose(c) {
+            c.zone = ClauseRole::Aside;
+        }
+        if matches!(c.zone, ClauseRole::Tail | ClauseRole::Aside) {
+            self.zones[at] = c.zone;
+            c.at += 1;
+            return None;
+        }
+        let chained = term.is('&') && self.terms.get(at + 1).is_some_and(|next| next.is('&'));
+        if (term.is('|') || chained) && c.zone != ClauseRole::Tail {
+            return Some((Utterance::Several, asked, at));
+        }
+        // What stands behind `name:` is a value, whatever it says.
+        if matches!(self.terms[at - 1].kind, TokenKind::OptionName(_)) || self.is_limit(at) {
+            self.zones[at] = c.zone;
+            c.at += 1;
+            return None;
+        }
+        // `think about whether …`: what is thought of is anything.
+        if group == Verb::Think
+            && at == verb + 1
+            && !(self.text_at(at) == "of" && self.text_at(at + 2) == "as")
+            && self.asks_no_more(at)
+        {
+            self.doubtful |= (at..self.terms.len()).any(|at| self.func_at(at) == Some(FunctionWord::Doubt));
+            return Some((Utterance::Request, asked, verb));
+        }
+        // `the node we're on`
+        if matches!(self.text_at(at), "we're" | "i'm" | "I'm")
+            && self.func_at(at - 1).is_none()
+            && self.terms[at - 1].entry.noun.is_some()
+            && matches!(self.terms.get(at + 1).and_then(|next| next.entry.prep), Some(Prep::On | Prep::At | Prep::In))
+        {
+            self.zones[at..at + 2].fill(c.zone);
+            c.at += 2;
+            return None;
+        }
+        if let Some(reading) = self.next_word(c) {
+            return Some(reading);
+        }
+        self.zones[at] = c.zone;
+        c.at += 1;
+        None
+    }
+
+    /// `for reference`, `to check its ending`: true if the preposition at the cursor says why, not what.
+    fn opens_purpose(&self, c: &Cursor) -> bool {
+        let Cursor { verb, group, at, .. } = *c;
+        let term = self.terms[at];
+        let purpose = match term.entry.prep {
+            Some(Prep::For) => !matches!(group, Verb::Search | Verb::Find | Verb::Grep | Verb::Recall | Verb::See),
+            Some(Prep::To) => {
+                self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Base)
+                    && !matches!(group, Verb::Get | Verb::Ask | Verb::Tell)
+            }
+            Some(Prep::Before) => true,
+            _ => false,
+        };
+        purpose
+            && at > verb + 1
+            && c.zone == ClauseRole::Main
+            && self.has_no_argument(at + 1)
+            && term.kind == TokenKind::Word
+            && !self.terms[at + 1..]
+                .iter()
+                .take(3)
+                .any(|next| matches!(next.entry.noun, Some(Noun::Context | Noun::Stash | Noun::Todo)))
+    }
+
+    /// Effect of the word at the cursor on the clause: it may end the arguments, or decide the utterance type.
+    fn next_word(&mut self, c: &mut Cursor) -> Option<Reading> {
+        let Cursor { verb, group, at, .. } = *c;
+        let (term, asked) = (self.terms[at], Some((verb, group)));
+        match (term.kind, term.entry.func) {
+            (TokenKind::Word, Some(FunctionWord::Sub))
+                if self.terms[at + 1..].iter().take(2).any(|t| {
+                    t.is_text()
+                        || matches!(t.kind, TokenKind::Number(_))
+                        || matches!(t.entry.noun, Some(Noun::Depth | Noun::Turn | Noun::Level))
+                }) => {}
+            (TokenKind::Word, Some(FunctionWord::Sub)) if c.embedded || phrases::embeds(group) && at <= verb + 2 => {
+                c.embedded = true
+            }
+            // `move a7x2 so that it hangs under b3k9`
+            (TokenKind::Word, Some(FunctionWord::Sub)) if group == Verb::Move && !self.has_no_argument(at + 1) => {
+                c.zone = ClauseRole::Relative;
+            }
+            // `continue until a7x2 is resolved`
+            (TokenKind::Word, Some(FunctionWord::Sub))
+                if matches!(self.text_at(at), "until" | "till") && group == Verb::Continue =>
+            {
+                return Some((Utterance::Hypothetical, asked, at));
+            }
+            (TokenKind::Word, Some(FunctionWord::Sub)) => c.zone = self.subordinate(at),
+            (TokenKind::Word, Some(FunctionWord::What)) => c.embedded = true,
+            (TokenKind::Word, Some(FunctionWord::Doubt)) => self.doubtful = true,
+            (TokenKind::Word, _) if c.zone == ClauseRole::Main && self.is_deferred(at, group) => {
+                return Some((Utterance::Hypothetical, asked, at));
+            }
+            (TokenKind::Word, Some(FunctionWord::If)) => {
+                if !phrases::is_polite_condition(self.line, &self.terms[at..]) {
+                    return Some((Utterance::Hypothetical, asked, at));
+                }
+                c.zone = ClauseRole::Tail;
+            }
+            (TokenKind::Word, Some(FunctionWord::Not)) if self.denies(at, group) => {
+                return Some((Utterance::Negated, asked, at));
+            }
+            (TokenKind::Word, Some(FunctionWord::Subject))
+                if matches!(self.text_at(at), "someone" | "somebody" | "anyone") => {}
+            (TokenKind::Word, Some(FunctionWord::Subject | FunctionWord::Clause | FunctionWord::Would))
+                if !c.embedded && c.zone == ClauseRole::Main =>
+            {
+                c.zone = ClauseRole::Tail;
+            }
+            // `now that the chapter is done`
+            (TokenKind::Word, Some(FunctionWord::Det))
+                if self.text_at(at) == "that" && matches!(self.text_at(at - 1), "now" | "given" | "seeing") =>
+            {
+                c.zone = ClauseRole::Tail;
+            }
+            // `as it stands`, `as we said`
+            (TokenKind::Word, _)
+                if matches!(self.text_at(at), "as" | "like")
+                    && c.zone == ClauseRole::Main
+                    && matches!(self.func_at(at + 1), Some(FunctionWord::Subject | FunctionWord::It))
+                    && !self.ends(at + 2)
+                    && self.has_no_argument(at + 1) =>
+            {
+                c.zone = ClauseRole::Aside;
+            }
+            (TokenKind::Word, Some(FunctionWord::Det)) if self.text_at(at) == "that" && self.is_finite_at(at + 1) => {
+                c.zone = ClauseRole::Relative;
+            }
+            _ => return self.finite_verb(c),
+        }
+        None
+    }
+
+    /// A finite verb tells something; inside a description of a noun it tells nothing of the request.
+    fn finite_verb(&self, c: &mut Cursor) -> Option<Reading> {
+        let Cursor { verb, group, at, .. } = *c;
+        let (term, asked) = (self.terms[at], Some((verb, group)));
+        match () {
+            _ if group == Verb::Todo
+                && is_finite(&term)
+                && !matches!(self.text_at(at), "was" | "were" | "had" | "got")
+                && (self.func_at(at + 1) == Some(FunctionWord::Do)
+                    || matches!(self.verb_at(at + 1), Some((Verb::Finish, Form::Past)))) => {}
+            // `every version a7x2 has been through`
+            _ if is_finite(&term)
+                && phrases::embeds(group)
+                && (self.is_contact_clause(at) || self.func_at(at - 1) == Some(FunctionWord::It)) =>
+            {
+                c.zone = ClauseRole::Relative;
+            }
+            _ if is_finite(&term) && !c.embedded && c.zone == ClauseRole::Main && at > verb && !self.is_gloss(at) => {
+                return Some((Utterance::Remark, asked, at));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// True if unquoted content begins at `at`.
+    pub(super) fn begins_raw(&self, at: usize, verb: usize) -> bool {
+        let todo = self.terms[verb].entry.verb.is_some_and(|(verb, _)| verb == Verb::Todo)
+            && matches!(self.verb_at(at), Some((Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish, _)) | None)
+            && (self.verb_at(at).is_some() || self.func_at(at) == Some(FunctionWord::Do));
+        if todo || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
+            return false;
+        }
+        // `settle it: decide "…"`
+        let again = self.verb_at(at).is_some_and(|again| self.verb_at(verb) == Some(again));
+        if again && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text) {
+            return false;
+        }
+        if let Some(TokenKind::OptionName(key)) =
+            at.checked_sub(2).and_then(|before| self.terms.get(before)).map(|term| term.kind)
+        {
+            // `change a7x2 to: a new text`
+            let becomes = key == OptionName::To && matches!(self.verb_at(verb), Some((Verb::Edit | Verb::Replace, _)));
+            return (key.is_content() || becomes && !self.terms.get(at).is_some_and(AnnotatedToken::is_id))
+                && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
+        }
+        let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
+            let is_role = before > 0 && self.terms[before - 1].entry.prep == Some(Prep::As);
+            !is_role && OptionName::named(self.text_at(before)).is_some_and(|key| !key.is_content())
+        });
+        self.terms.get(at).is_some_and(|next| {
+            let leads = next.entry.option.is_some()
+                || matches!(next.entry.noun, Some(Noun::Label | Noun::Text | Noun::Constraint | Noun::Decision));
+            let leads = leads && self.terms[at + 1..].iter().take(3).any(AnnotatedToken::is_text);
+            next.gap && !next.is_text() && !matches!(next.kind, TokenKind::OptionName(_)) && !leads && !named
+        })
+    }
+}
