@@ -10,8 +10,7 @@ use std::sync::Mutex;
 
 use insta::assert_snapshot;
 use loomtree::{
-    arrow::{
-        BranchFormat, Command, NodeRef},
+    arrow::{BranchFormat, Command, NodeRef},
     exec::{ContinueRequest, Host, escape},
     id::NodeId,
     ops::{Actor, DocumentEdit, NodeDraft},

@@ -4,7 +4,7 @@ use crate::types::{EdgeKind, TodoDraft};
 use crate::{
     arrow::{
         BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter,
-    RecallScope, Relative, ResponseKind, SearchDepth, Topic, WritePlace, parse,
+        RecallScope, Relative, ResponseKind, SearchDepth, Topic, WritePlace, parse,
     },
     exec::call::command as call,
 };
