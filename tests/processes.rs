@@ -4,8 +4,7 @@
 // Clippy recognizes only functions marked #[test] as tests, and not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
-#[path = "support/child.rs"]
-mod child;
+use support::child;
 mod support;
 
 use std::{

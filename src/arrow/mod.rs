@@ -18,8 +18,8 @@ mod scan;
 mod suggest;
 
 pub use crate::tools::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
-    RecallSort, Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace,
+    BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter,
+    RecallScope, RecallSort, Relative, ResponseKind, SearchDepth, Topic, WritePlace,
 };
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
 pub use lex::Span;

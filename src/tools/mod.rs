@@ -40,8 +40,8 @@ pub use spec::{SideEffect, ToolSpec};
 pub use summary::{SummaryRequest, SummaryResponse};
 pub use table::TABLE;
 pub use values::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
-    Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace,
+    BranchFormat, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
+    RecallSort, Relative, ResponseKind, SearchDepth, Topic, WritePlace,
 };
 pub use web_search::{WebHit, WebSearch};
 

@@ -4,10 +4,8 @@
 // Clippy recognizes only functions marked #[test] as tests, and not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
-#[path = "../support/child.rs"]
-mod child;
-#[path = "../support/skip.rs"]
-mod skip;
+use support::child;
+use support::skip;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -34,7 +34,10 @@ pub(crate) fn command(wrapper: &[&str], job: &[&str]) -> Command {
             command
         }
     };
-    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
+    // The child's test is in the module of the test that starts it.
+    let test = std::thread::current().name().unwrap_or("").to_owned();
+    let child = test.rsplit_once("::").map_or("child".to_owned(), |(module, _)| format!("{module}::child"));
+    command.args(["--exact", &child, "--nocapture", "--test-threads=1"]);
     command.env(JOB, job.join("\n")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -11,7 +11,7 @@ use std::{
 
 use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem as _};
 
-use crate::support::Home;
+use super::cli::Home;
 
 /// The program in a pseudo-terminal.
 pub(crate) struct Terminal {

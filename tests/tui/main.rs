@@ -4,8 +4,7 @@
 // A panic fails the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 
-#[path = "../support/play.rs"]
-mod play;
+use support::sample_tree as play;
 #[path = "../support/mod.rs"]
 mod support;
 

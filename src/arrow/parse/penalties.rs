@@ -177,8 +177,8 @@ fn unknown_word_penalty(candidate: &Candidate, changes: bool) -> f32 {
             | Verb::Go
     );
     match (candidate.features.has_explicit_target(), light) {
-        (true, false) => match candidate.tool.spec().weight {
-            SideEffect::Risks => 0.25,
+        (true, false) => match candidate.tool.spec().side_effect {
+            SideEffect::Destructive => 0.25,
             _ if changes => 0.19,
             _ => 0.15,
         },

@@ -1,0 +1,33 @@
+//! Tests of the library, by subject. `tests/README.md` says where a test goes.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod anthropic;
+mod archive;
+mod arrow;
+mod arrow_accuracy;
+mod arrow_calls;
+mod arrow_fuzz;
+mod arrow_run;
+mod arrow_scan;
+mod arrow_tools;
+mod context;
+mod delegate;
+mod generate;
+mod leases;
+mod migrations;
+mod properties;
+mod provider;
+mod recall;
+mod recall_hint;
+mod recall_semantic;
+mod session_state;
+mod sessions;
+mod stats;
+mod todos;
+mod tokens;
+mod turn;
+mod undo_descriptions;
+mod web;
+mod workspace;

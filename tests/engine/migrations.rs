@@ -1,0 +1,180 @@
+//! Databases of older versions: every run opens each released one, migrates it, and checks its content.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use crate::support;
+
+use std::{fs, path::Path};
+
+use loomtree::{
+    id::NodeId,
+    ops::{Actor, NodeDraft},
+    store::{StoreError, TreeFilter},
+    types::{AuthorType, Mode, Parent},
+};
+use support::store::Scene;
+
+/// The databases in `fixtures/databases`, by name.
+fn old_databases() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/databases"));
+    let mut found: Vec<(String, Vec<u8>)> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "db"))
+        .map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), fs::read(path).unwrap()))
+        .collect();
+    found.sort();
+    assert!(!found.is_empty(), "there are no old databases");
+    found
+}
+
+/// The content of files next to the scene's database whose name has this ending.
+fn files_next_to(scene: &Scene, end: &str) -> Vec<Vec<u8>> {
+    let folder = fs::read_dir(scene.path.parent().unwrap()).unwrap();
+    let named = folder.map(|e| e.unwrap().path()).filter(|p| p.to_string_lossy().ends_with(end));
+    named.map(|p| fs::read(p).unwrap()).collect()
+}
+
+#[test]
+fn an_old_database_is_backed_up_migrated_and_whole() {
+    for (name, bytes) in old_databases() {
+        let scene = Scene::new(3);
+        fs::write(&scene.path, &bytes).unwrap();
+        let before: i64 = rusqlite::Connection::open(&scene.path)
+            .unwrap()
+            .query_row("SELECT count(*) FROM nodes", [], |r| r.get(0))
+            .unwrap();
+        let owner = scene.owner();
+        let report = owner.loom().store().verify(&mut |_| {}).unwrap();
+        assert_eq!(report.problems, Vec::<String>::new(), "{name}");
+        assert_eq!(report.nodes, before.unsigned_abs(), "{name}");
+        let trees = owner.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap();
+        assert!(!trees.is_empty(), "{name}");
+        owner.append(Parent::Node(trees[0].root.unwrap()), NodeDraft::text("and on it goes")).unwrap();
+        assert!(owner.loom().document("notes").is_ok(), "{name}");
+
+        let backups = files_next_to(&scene, ".bak");
+        assert_eq!(backups.len(), 1, "{name}: one backup beside it");
+        let copy = Scene::new(4);
+        fs::write(&copy.path, &backups[0]).unwrap();
+        let version = |path: &Path| -> i64 {
+            rusqlite::Connection::open(path).unwrap().pragma_query_value(None, "user_version", |r| r.get(0)).unwrap()
+        };
+        assert_eq!(format!("schema-{}", version(&copy.path)), name);
+        assert!(version(&scene.path) > version(&copy.path));
+
+        // Opening it again migrates nothing, and makes no second backup.
+        drop(owner);
+        drop(scene.owner());
+        assert_eq!(files_next_to(&scene, ".bak").len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn an_old_database_is_not_migrated_by_reading_it() {
+    for (name, bytes) in old_databases() {
+        let scene = Scene::new(3);
+        fs::write(&scene.path, &bytes).unwrap();
+        let refused = scene.options().read_only(true).open(&scene.path).unwrap_err();
+        assert!(matches!(refused, StoreError::Refused(_)), "{name}: {refused}");
+        assert!(refused.to_string().contains("open it once for writing"), "{name}: {refused}");
+        assert_eq!(fs::read(&scene.path).unwrap(), bytes, "{name}");
+    }
+}
+
+#[test]
+fn two_at_once_migrate_once() {
+    for (name, bytes) in old_databases() {
+        let scene = Scene::new(3);
+        fs::write(&scene.path, &bytes).unwrap();
+        std::thread::scope(|threads| {
+            for _ in 0..8 {
+                threads.spawn(|| drop(scene.store()));
+            }
+        });
+        // A process that starts between two migrations may copy that state too; the original state is copied once.
+        assert_eq!(files_next_to(&scene, &format!(".{name}-1700000000000.bak")).len(), 1, "{name}");
+        assert_eq!(scene.owner().loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new(), "{name}");
+    }
+}
+
+/// Creates a model's reply, a human's edit of it, and an edit of that edit.
+fn edited(owner: &Actor) -> [NodeId; 2] {
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What is the weather?")).unwrap();
+    let root = root.id;
+    let reply = NodeDraft { author_type: Some(AuthorType::Model), ..NodeDraft::text("It shone.") };
+    let reply = owner.append(Parent::Node(root), reply).unwrap().nodes[0].id;
+    let first = owner.edit(reply, "It rained.").unwrap().nodes[0].id;
+    [first, owner.edit(first, "It snowed.").unwrap().nodes[0].id]
+}
+
+#[test]
+fn an_edit_keeps_its_role_even_if_it_predates_roles() {
+    let scene = Scene::new(3);
+    let owner = scene.owner();
+    let edits = edited(&owner);
+    let keeps = |owner: &Actor| {
+        for id in edits {
+            let node = owner.loom().node(id).unwrap();
+            assert_eq!((node.author_type, node.role()), (AuthorType::Human, AuthorType::Model));
+            assert_eq!(node.speaker(), "model, edited by human");
+        }
+    };
+    keeps(&owner);
+    drop(owner);
+    // The same file as before the migration that added roles.
+    let conn = rusqlite::Connection::open(&scene.path).unwrap();
+    let view: String =
+        conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'conversation_turns'", [], |r| r.get(0)).unwrap();
+    let trigger: String =
+        conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'nodes_update'", [], |r| r.get(0)).unwrap();
+    let before = [
+        "DROP VIEW conversation_turns; DROP TRIGGER nodes_update; ALTER TABLE nodes DROP COLUMN role",
+        &view.replace("coalesce(n.role, n.author_type)", "n.author_type"),
+        &trigger.replace(" AND NEW.role IS OLD.role", ""),
+        "DELETE FROM migrations WHERE version = 13; PRAGMA user_version = 12",
+    ];
+    before.iter().for_each(|sql| conn.execute_batch(sql).unwrap());
+    drop(conn);
+    keeps(&scene.owner());
+}
+
+#[test]
+fn verify_sees_a_change_of_each_field_that_the_hash_covers() {
+    for change in [
+        "author_type = 0",
+        "role = 0",
+        "created_at = created_at + 1",
+        "raw = 'raw'",
+        "tool_calls = '[]'",
+        "tool_call_id = 'x'",
+        "tool_name = 'x'",
+        "tokens = 7",
+        "interrupted = 1",
+        "metadata = '{}'",
+        "version_of = NULL, edited_from = NULL",
+        "purged_at = 1",
+    ] {
+        let scene = Scene::new(3);
+        let owner = scene.owner();
+        edited(&owner);
+        assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+        let conn = rusqlite::Connection::open(&scene.path).unwrap();
+        let which =
+            if change.contains("author_type") { "author_type = 1" } else { "seq = (SELECT max(seq) FROM nodes)" };
+        conn.execute_batch(&format!("DROP TRIGGER nodes_update; UPDATE nodes SET {change} WHERE {which}")).unwrap();
+        let problems = owner.loom().store().verify(&mut |_| {}).unwrap().problems;
+        assert!(problems.iter().any(|p| p.contains("is damaged")), "{change}: {problems:?}");
+    }
+}
+
+#[test]
+fn verify_sees_undo_data_that_does_not_decode() {
+    let scene = Scene::new(3);
+    let owner = scene.owner();
+    edited(&owner);
+    let conn = rusqlite::Connection::open(&scene.path).unwrap();
+    conn.execute_batch("DROP TRIGGER journal_update; UPDATE journal SET undo = '{\"Prun' WHERE seq = 1").unwrap();
+    let problems = owner.loom().store().verify(&mut |_| {}).unwrap().problems;
+    assert!(problems.iter().any(|p| p.contains("journal entry 1 cannot be undone")), "{problems:?}");
+}

@@ -1,0 +1,160 @@
+//! Semantic recall: embeddings of a local test server, stored, and combined with the ranking by words.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use crate::support;
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpListener,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use loomtree::{
+    id::NodeId,
+    ops::{Actor, NodeDraft},
+    provider::{Embeddings, Endpoint},
+    recall::{self, EmbedError, Embedder, Query, QueryEmbedding, Scope},
+    session::Embedding,
+    store::PurgeTarget,
+    types::{Mode, Parent},
+};
+use serde_json::{Value, json};
+use support::store::Scene;
+
+/// Words per dimension of an embedding.
+const MEANINGS: [&[&str]; 3] =
+    [&["car", "automobile", "sedan"], &["dog", "puppy", "hound"], &["rain", "drizzle", "wet"]];
+
+fn vector(text: &str) -> Vec<f32> {
+    let text = text.to_lowercase();
+    let mut vector: Vec<f32> =
+        MEANINGS.iter().map(|words| words.iter().filter(|word| text.contains(**word)).count() as f32).collect();
+    vector.push(0.1);
+    vector
+}
+
+/// Starts an embedding server that counts its requests. It replies in reverse order; `spoil` changes each reply.
+fn server(spoil: fn(String) -> String) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicUsize::new(0));
+    let requests = Arc::clone(&count);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length, mut path) = (String::new(), 0, String::new());
+            while reader.read_line(&mut line).unwrap() > 2 {
+                if path.is_empty() {
+                    path.clone_from(&line);
+                }
+                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            assert!(path.starts_with("POST /v1/embeddings "), "{path}");
+            let asked: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(asked["model"], "small");
+            let texts = asked["input"].as_array().unwrap().iter().enumerate();
+            let data =
+                texts.map(|(index, text)| json!({ "index": index, "embedding": vector(text.as_str().unwrap()) }));
+            let answer = spoil(json!({ "data": data.rev().collect::<Vec<_>>() }).to_string());
+            count.fetch_add(1, Ordering::SeqCst);
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", answer.len());
+            stream.write_all(format!("{head}{answer}").as_bytes()).unwrap();
+        }
+    });
+    (url, requests)
+}
+
+fn embedding(runtime: &tokio::runtime::Runtime, url: &str) -> Embedding {
+    let client = Embeddings::new(Endpoint::at(url, Some("small"))).unwrap();
+    Embedding { runtime: runtime.handle().clone(), client }
+}
+
+fn say(actor: &Actor, at: NodeId, text: &str) -> NodeId {
+    actor.append(Parent::Node(at), NodeDraft::text(text)).unwrap().nodes[0].id
+}
+
+fn found(actor: &Actor, text: &str, meaning: Option<&QueryEmbedding>) -> Vec<String> {
+    let snapshot = actor.loom().snapshot().unwrap();
+    let found = recall::search_with(&*snapshot, &Query::new(text, Scope::Everything), meaning).unwrap();
+    found.hits.into_iter().map(|hit| hit.node.content).collect()
+}
+
+#[test]
+fn a_node_without_a_word_of_the_question_is_found_by_its_embedding() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (url, requests) = server(|answer| answer);
+    let embedder = embedding(&runtime, &url);
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let car = say(&owner, root.id, "We bought a sedan, a blue one.");
+    say(&owner, root.id, "The hound barks.");
+    say(&owner, root.id, "Drizzle all day.");
+    for number in 0..100 {
+        say(&owner, root.id, &format!("filler {number}"));
+    }
+    assert_eq!(found(&owner, "automobile", None), [""; 0]);
+    assert_eq!(recall::embed(&owner, &embedder, 10).unwrap(), 10);
+    assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 94, "the root has words too");
+    assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 0);
+    let before = requests.load(Ordering::SeqCst);
+    let meaning = QueryEmbedding::of(&embedder, "automobile").unwrap();
+    assert_eq!(requests.load(Ordering::SeqCst), before + 1);
+    assert_eq!(found(&owner, "automobile", Some(&meaning))[0], "We bought a sedan, a blue one.");
+    // Words weigh more than meaning.
+    let meaning = QueryEmbedding::of(&embedder, "filler 7, not the car").unwrap();
+    assert_eq!(found(&owner, "filler 7", Some(&meaning))[0], "filler 7");
+    // Embeddings of another model are not compared.
+    let other = Embedding {
+        client: Embeddings::new(Endpoint { reference: "other".into(), ..Endpoint::at(&url, Some("small")) }).unwrap(),
+        ..embedder.clone()
+    };
+    let meaning = QueryEmbedding::of(&other, "automobile").unwrap();
+    assert_eq!(found(&owner, "automobile", Some(&meaning)), [""; 0]);
+    // A purged node has no embedding, and a rebuild has all others created again.
+    let meaning = QueryEmbedding::of(&embedder, "automobile").unwrap();
+    owner.purge(PurgeTarget::Node(car)).unwrap();
+    assert!(!found(&owner, "automobile", Some(&meaning)).iter().any(|text| text.contains("sedan")));
+    let count = |scene: &Scene| -> i64 {
+        let conn = rusqlite::Connection::open(&scene.path).unwrap();
+        conn.query_row("SELECT count(*) FROM vectors", [], |r| r.get(0)).unwrap()
+    };
+    assert_eq!(count(&scene), 103);
+    owner.loom().store().rebuild().unwrap();
+    assert_eq!(count(&scene), 0);
+    assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 103);
+    assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[test]
+fn an_invalid_reply_is_an_error_and_stores_nothing() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let scene = Scene::new(2);
+    let owner = scene.owner();
+    owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let spoils: [fn(String) -> String; 5] = [
+        |_| "no JSON".to_owned(),
+        |_| json!({ "data": [] }).to_string(),
+        |_| json!({ "data": [{ "index": 0, "embedding": [] }] }).to_string(),
+        |_| json!({ "data": [{ "index": 7, "embedding": [1.0] }] }).to_string(),
+        |_| json!({ "data": [{ "index": 0, "embedding": [1e300] }] }).to_string(),
+    ];
+    for spoil in spoils {
+        let embedder = embedding(&runtime, &server(spoil).0);
+        let failed = recall::embed(&owner, &embedder, 10);
+        assert!(matches!(failed, Err(EmbedError::Model(_))), "{failed:?}");
+    }
+    let nowhere = embedding(&runtime, "http://127.0.0.1:1/v1");
+    assert!(matches!(nowhere.embed(&["x".to_owned()]), Err(EmbedError::Model(_))));
+}

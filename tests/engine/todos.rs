@@ -1,0 +1,391 @@
+//! Todos: commands and tool calls on a plan, their effect on a turn, and the report of open items.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+#[allow(dead_code)] // not all of it is needed here
+use crate::support::sample_tree as play;
+
+use std::sync::Arc;
+
+use loomtree::{
+    exec::{ExecRequest, Executor, NoHost},
+    id::NodeId,
+    ops::{Actor, NodeDraft},
+    provider::{Model, Prompt, Scripted, ScriptedReply, ToolCall},
+    session::{GenerateRequest, Progress, ToolAccess, actor_at, generate},
+    store::{ChildFilter, JournalFilter, Mutation, PurgeTarget},
+    tools::ErrorCode,
+    types::{AuthorType, EdgeKind, Node, Parent, TodoDraft, TodoScope, TodoStatus},
+};
+use play::Play;
+use serde_json::json;
+
+fn scope(play: &Play, turn: u64) -> TodoScope {
+    TodoScope { session: play.session("collaborator", play.marie), turn }
+}
+
+/// The collaborator's executor in a turn.
+fn runner(play: &Play, scope: TodoScope) -> Executor<'static> {
+    let agent = play.loom.agent("collaborator").unwrap();
+    Executor::new(play.loom.clone(), agent, scope.session, &NoHost).in_turn(scope)
+}
+
+/// Results of a batch of lines.
+fn lines(runner: &mut Executor<'_>, lines: &[&str]) -> String {
+    let wanted: Vec<ExecRequest> = lines.iter().map(|line| runner.read(line)).collect();
+    runner.run_batch(wanted).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_plan_is_created_listed_and_completed() {
+    let play = Play::new();
+    let scope = scope(&play, 3);
+    let mut agent = runner(&play, scope);
+    insta::assert_snapshot!(lines(&mut agent, &["→ todo"]), @r#"
+    Todos: no plan in this turn
+      → todo add "…" begins one
+    "#);
+    insta::assert_snapshot!(
+        lines(&mut agent, &[
+            "→ todo add \"Read chapter 2\" \"Check the flashback's date\"",
+            "→ todo add \"Reword the ending\" context:\"the second draft\" criteria:\"no adverbs\" agent:\"editor\"",
+            "→ todo",
+        ]),
+        @r#"
+    ✓ planned 2 items: 1 "Read chapter 2" · 2 "Check the flashback's date" · 2 open
+    ✓ planned 1 item: 3 "Reword the ending" · 3 open
+    Todos: 0 of 3 done
+      [>] 1 "Read chapter 2"
+      [ ] 2 "Check the flashback's date"
+      [ ] 3 "Reword the ending" · for "editor"
+          context: "the second draft"
+          done when: "no adverbs"
+    "#
+    );
+    insta::assert_snapshot!(
+        lines(&mut agent, &[
+            "→ todo done 1 \"it has twelve pages\"",
+            "→ todo cancel 3 \"nobody wants it\"",
+            "→ todo",
+            "→ todo status:all",
+        ]),
+        @r#"
+    ✓ done 1 "Read chapter 2" · 2 left · next: 2 "Check the flashback's date"
+    ✓ cancelled 3 "Reword the ending" · 1 left · next: 2 "Check the flashback's date"
+    Todos: 1 of 3 done · 1 cancelled
+      [>] 2 "Check the flashback's date"
+    Todos: 1 of 3 done · 1 cancelled
+      [x] 1 "Read chapter 2"
+          outcome: "it has twelve pages"
+      [>] 2 "Check the flashback's date"
+      [-] 3 "Reword the ending" · for "editor"
+          context: "the second draft"
+          done when: "no adverbs"
+          outcome: "nobody wants it"
+    "#
+    );
+    let done = lines(&mut agent, &["→ todo done 2 \"the fourth of May\""]);
+    assert_eq!(done, "✓ done 2 \"Check the flashback's date\" · 0 left");
+
+    // Each step is journaled, and undo skips it.
+    let journal =
+        play.loom.snapshot().unwrap().journal(JournalFilter { limit: 7, ..JournalFilter::default() }).unwrap();
+    let told: Vec<&str> = journal.iter().map(|entry| entry.change.as_str()).collect();
+    assert_eq!(
+        told,
+        ["finish_todo", "finish_todo", "finish_todo", "add_todo", "add_todo", "add_todo", "create_session"]
+    );
+    let before = play.loom.todos(scope).unwrap();
+    lines(&mut agent, &["→ undo"]);
+    assert_eq!(play.loom.todos(scope).unwrap(), before);
+}
+
+#[test]
+fn invalid_arguments_are_rejected_without_a_change() {
+    let play = Play::new();
+    let scope = scope(&play, 1);
+    let mut agent = runner(&play, scope);
+    insta::assert_snapshot!(lines(&mut agent, &["→ todo done 1 \"x\"", "→ todo resume"]), @r#"
+    ✗ NOT_FOUND: todo: no todo 1 in this turn's plan
+      hint: there is no plan · → todo add "…" begins one · → todo resume takes up an earlier one
+    ✗ NOT_FOUND: todo: no earlier turn of this session left anything open
+    "#);
+    // All at once, before any item can be complete.
+    insta::assert_snapshot!(
+        lines(&mut agent, &["→ todo add \"one\" \"two\"", "→ todo done 1 \"did it\"", "→ todo done 2 \"did it\""]),
+        @r#"
+    ✓ planned 2 items: 1 "one" · 2 "two" · 2 open
+    ✗ CONFLICT: todo: 1 "one" was planned in this very batch: nothing can be done of it yet
+      hint: do it, and say what came of it afterwards
+    ✗ CONFLICT: todo: 2 "two" was planned in this very batch: nothing can be done of it yet
+      hint: do it, and say what came of it afterwards
+    "#
+    );
+    insta::assert_snapshot!(
+        lines(&mut agent, &[
+            "→ todo done 1",
+            "→ todo cancel 2 \" \"",
+            "→ todo done 7 \"x\"",
+            "→ todo status:soon",
+            "→ todo add \" \"",
+            "→ todo done 1 \"did it\"",
+            "→ todo done 1 \"again\"",
+        ]),
+        @r#"
+    ✗ INVALID_SYNTAX: todo: an item is done with an outcome
+      hint: → todo done 1 "what came of it"
+    ✗ INVALID_SYNTAX: todo: an item is cancelled with a reason
+      hint: → todo cancel 2 "why"
+    ✗ NOT_FOUND: todo: no todo 7 in this turn's plan
+      hint: open: 1 "one" · 2 "two"
+    ✗ INVALID_SYNTAX: todo: "soon" is no state of an item
+      hint: open, pending, in_progress, completed, cancelled or all
+    ✗ INVALID_SYNTAX: todo: an item needs a title
+      hint: → todo add "what is to be done"
+    ✓ done 1 "one" · 1 left · next: 2 "two"
+    ✗ CONFLICT: todo: 1 "one" is completed already: "did it"
+    "#
+    );
+    // Too many items, and too much text.
+    let many = json!({ "items": vec!["x"; 33] }).to_string();
+    let call = agent.read_call("create_todo", &many);
+    assert_eq!(agent.run_batch(vec![call]).remove(0).result.unwrap_err().code, ErrorCode::LimitExceeded);
+    let some = json!({ "items": vec!["x"; 32] }).to_string();
+    for reply in (0..4).map(|_| agent.run_batch(vec![agent.read_call("create_todo", &some)]).remove(0)).skip(3) {
+        assert_eq!(reply.to_string(), "✗ LIMIT_EXCEEDED: todo: a plan has at most 100 items");
+    }
+    let long = json!({ "items": [{ "title": "x", "context": "y".repeat(1 << 20) }] }).to_string();
+    let call = agent.read_call("create_todo", &long);
+    assert_eq!(agent.run_batch(vec![call]).remove(0).result.unwrap_err().code, ErrorCode::LimitExceeded);
+    assert_eq!(play.loom.todos(scope).unwrap().len(), 98);
+}
+
+#[test]
+fn calls_and_lines_have_the_same_effect_and_cannot_choose_the_plan() {
+    let play = Play::new();
+    let scope = scope(&play, 1);
+    let mut agent = runner(&play, scope);
+    let mut call = |name: &str, arguments: serde_json::Value| {
+        let call = agent.read_call(name, &arguments.to_string());
+        agent.run_batch(vec![call]).remove(0).to_string()
+    };
+    let items = json!([
+        { "title": "second", "context": "c", "completion_criteria": "d", "agent_type": "coder" },
+        "third",
+        { "title": "first", "order": "1" },
+    ]);
+    assert_eq!(
+        call("create_todo", json!({ "items": items })),
+        "✓ planned 3 items: 3 \"first\" · 1 \"second\" · 2 \"third\" · 3 open"
+    );
+    assert!(
+        call("list_todo", json!({})).starts_with("Todos: 0 of 3 done\n  [ ] 3 \"first\"\n  [>] 1 \"second\" · for")
+    );
+    let done = call("complete_todo", json!({ "todo": 3, "outcome": "done so" }));
+    assert_eq!(done, "✓ done 3 \"first\" · 2 left · next: 1 \"second\"");
+    let given_up = call("complete_todo", json!({ "todo": "1", "outcome": "no use", "status": "cancelled" }));
+    assert_eq!(given_up, "✓ cancelled 1 \"second\" · 1 left · next: 2 \"third\"");
+    assert!(call("list_todo", json!({ "status": "cancelled" })).ends_with("outcome: \"no use\""));
+    for (name, wrong, said) in [
+        ("create_todo", json!({ "items": ["x"], "turn": 2 }), "create_todo: there is no argument \"turn\""),
+        (
+            "complete_todo",
+            json!({ "todo": 2, "outcome": "x", "session": "y" }),
+            "complete_todo: there is no argument \"session\"",
+        ),
+        (
+            "create_todo",
+            json!({ "items": [{ "context": "x" }] }),
+            "create_todo: add is not as it must be: titles, or objects with title, context, completion_criteria, agent_type, order",
+        ),
+        (
+            "create_todo",
+            json!({ "items": [{ "title": "x", "turn": 2 }] }),
+            "create_todo: add is not as it must be: titles, or objects with title, context, completion_criteria, agent_type, order",
+        ),
+        (
+            "complete_todo",
+            json!({ "todo": 2, "outcome": "x", "status": "open" }),
+            "complete_todo: status is completed or cancelled",
+        ),
+    ] {
+        let reply = call(name, wrong);
+        assert_eq!(reply.lines().next().unwrap(), format!("✗ INVALID_SYNTAX: {said}"));
+    }
+    // Another turn has another plan, and so has work outside of a turn.
+    for turn in [0, 2] {
+        assert!(play.loom.todos(TodoScope { turn, ..scope }).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn nothing_is_deleted_and_a_purge_empties_the_words() {
+    let play = Play::new();
+    let scope = scope(&play, 1);
+    let actor = play.loom.actor(&play.loom.agent("collaborator").unwrap()).in_session(scope.session);
+    actor.append(Parent::Position(scope.session), NodeDraft::text("said")).unwrap();
+    let item = |title: &str| TodoDraft { title: title.to_owned(), context: "secret".into(), ..TodoDraft::default() };
+    let plan = actor.add_todos(scope, &[item("one secret"), item("two")]).unwrap();
+    actor.finish_todo(plan[0].id, TodoStatus::Completed, "a secret outcome").unwrap();
+    actor.finish_todo(plan[0].id, TodoStatus::Cancelled, "said again").unwrap_err();
+    assert!(rusqlite::Connection::open(&play.scene.path).unwrap().execute("DELETE FROM todos", []).is_err());
+    let purge = Mutation::Purge(PurgeTarget::Session(scope.session));
+    play.owner.commit(loomtree::types::Op::Purge, vec![purge]).unwrap();
+    let left = play.loom.todos(scope).unwrap();
+    assert_eq!(
+        left.iter().map(|todo| todo.status).collect::<Vec<_>>(),
+        [TodoStatus::Completed, TodoStatus::InProgress]
+    );
+    assert!(left.iter().all(|todo| todo.title.is_empty() && todo.context.is_empty()));
+    assert!(!std::fs::read(&play.scene.path).unwrap().windows(6).any(|bytes| bytes == b"secret"));
+}
+
+/// Appends a message of the human, and runs the collaborator with these replies.
+async fn turn(play: &Play, at: NodeId, model: &Arc<Scripted>) -> (Vec<Node>, Vec<Progress>, Actor) {
+    let said = play.owner.append(Parent::Node(at), NodeDraft::text("Do it all.")).unwrap().nodes[0].id;
+    let agent = play.loom.agent("collaborator").unwrap();
+    let actor = actor_at(&play.loom, &agent, "/work", said).unwrap();
+    let model: Arc<dyn Model> = model.clone();
+    let plan = GenerateRequest::turn(said, agent, Arc::clone(&model), ToolAccess::new(Arc::new(model)));
+    let mut heard = Vec::new();
+    let nodes = generate(&actor, plan, |progress| heard.push(progress)).await.unwrap();
+    (nodes, heard, actor)
+}
+
+fn script(replies: &[String]) -> Arc<Scripted> {
+    Arc::new(Scripted::new(replies.iter().map(|reply| ScriptedReply::words(reply))))
+}
+
+/// The lines about the plan in a round's prompt.
+fn shown(model: &Scripted, round: usize) -> Vec<String> {
+    let Prompt::Chat(messages) = &model.requests()[round].prompt else { panic!("a dialogue is a chat") };
+    let text: Vec<String> = messages.iter().map(|message| message.text()).collect();
+    let lines = text.iter().flat_map(|text| text.lines());
+    lines.filter(|line| line.starts_with("Todos:") || line.starts_with("Open:")).map(str::to_owned).collect()
+}
+
+fn notes(play: &Play, of: NodeId) -> Vec<Node> {
+    let filter = ChildFilter { kind: Some(EdgeKind::Annotation), ..ChildFilter::default() };
+    play.loom.snapshot().unwrap().children(of, &filter).unwrap()
+}
+
+#[tokio::test]
+async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
+    let play = Play::new();
+    let marie = play.id(play.marie);
+    let titles: Vec<String> = (1..=6).map(|n| format!("\"part {n}\"")).collect();
+    let mut replies = vec![format!("A plan.\n→ todo add {}\n", titles.join(" "))];
+    // Three rounds per item: two searches and the outcome.
+    for n in 1..=6 {
+        replies.push(format!("→ view {marie}\n"));
+        replies.push(format!("→ list {marie} annotations\n"));
+        replies.push(format!("→ todo done {n} \"part {n} is read\"\n"));
+    }
+    replies.push("All six are done.".to_owned());
+    let model = script(&replies);
+    let (nodes, heard, actor) = turn(&play, play.nine, &model).await;
+    assert_eq!((nodes.len(), nodes.last().unwrap().content.as_str()), (20, "All six are done."));
+    assert!(
+        !heard.iter().any(|progress| matches!(progress, Progress::OutOfRounds { .. } | Progress::TodosLeftOpen { .. }))
+    );
+    // The plan is in the prompt of every round.
+    assert_eq!(shown(&model, 0), Vec::<String>::new());
+    assert_eq!(
+        shown(&model, 5),
+        [
+            "Todos: 1 of 6 done · next: \"part 2\"",
+            "Open: 2 \"part 2\" · 3 \"part 3\" · 4 \"part 4\" · 5 \"part 5\" · 6 \"part 6\""
+        ]
+    );
+    assert!((1..20).all(|round| shown(&model, round)[0].starts_with("Todos: ")));
+    assert_eq!(shown(&model, 19), ["Todos: 6 of 6 done"]);
+    let session = actor.session().unwrap();
+    let plan = play.loom.snapshot().unwrap().todos(session, None).unwrap();
+    assert!(
+        plan.iter().all(|todo| todo.turn == 1 && todo.status == TodoStatus::Completed && todo.started_at.is_some())
+    );
+    // The prompt explains planning only where plans are possible.
+    let told = |messages: &Prompt| format!("{messages:?}").contains("Planning a turn:");
+    assert!(told(&model.requests()[0].prompt));
+    let words = GenerateRequest::new(play.nine, play.loom.agent("collaborator").unwrap(), model.clone(), 1);
+    generate(&play.owner, words, |_| {}).await.unwrap();
+    assert!(!told(&model.requests().last().unwrap().prompt));
+}
+
+#[tokio::test]
+async fn open_items_are_reported_and_carried_over_on_request_only() {
+    let play = Play::new();
+    let model =
+        script(&["→ todo add \"one\" \"two\" \"three\"\n".into(), "→ todo done 1 \"so\"\n".into(), "Enough.".into()]);
+    let (nodes, heard, actor) = turn(&play, play.nine, &model).await;
+    let last = nodes.last().unwrap();
+    let note = notes(&play, last.id).remove(0);
+    assert_eq!(note.content, "The turn ended with open todos: 2 \"two\" · 3 \"three\"");
+    assert_eq!(note.author_type, AuthorType::System);
+    let open = heard.iter().find_map(|progress| match progress {
+        Progress::TodosLeftOpen { todos, .. } => Some(todos.iter().map(|todo| todo.number).collect::<Vec<_>>()),
+        _ => None,
+    });
+    assert_eq!(open, Some(vec![2, 3]));
+
+    // The next turn has its own plan, and its prompt reports the open items.
+    let model =
+        script(&["→ todo add \"mine\"\n".into(), "→ todo done 1 \"so\"\n→ todo resume\n".into(), "Well.".into()]);
+    let (nodes, heard, later) = turn(&play, last.id, &model).await;
+    assert_eq!(later.session(), actor.session());
+    assert_eq!(shown(&model, 0), ["Todos: 2 left open by earlier turns · → todo resume"]);
+    assert_eq!(shown(&model, 1)[0], "Todos: 0 of 1 done · next: \"mine\"");
+    assert_eq!(shown(&model, 2), ["Todos: 1 of 3 done · next: \"two\"", "Open: 2 \"two\" · 3 \"three\""]);
+    assert!(heard.iter().any(|progress| matches!(progress, Progress::TodosLeftOpen { todos, .. } if todos.len() == 2)));
+    assert_eq!(notes(&play, nodes.last().unwrap().id).len(), 1);
+    let all = play.loom.snapshot().unwrap().todos(actor.session().unwrap(), None).unwrap();
+    let where_made: Vec<(u64, u64)> = all.iter().map(|todo| (todo.made_in, todo.turn)).collect();
+    let second = all.last().unwrap().turn;
+    assert_eq!(where_made, [(1, 1), (second, second), (1, second), (1, second)]);
+}
+
+#[tokio::test]
+async fn an_endless_turn_is_stopped_after_fifty_rounds() {
+    let play = Play::new();
+    let plan = "→ todo add \"never\"\n".to_owned();
+    let replies: Vec<String> = std::iter::once(plan).chain((0..60).map(|_| "→ todo\n".to_owned())).collect();
+    let (nodes, heard, _) = turn(&play, play.nine, &script(&replies)).await;
+    assert_eq!(nodes.len(), 50);
+    assert!(heard.iter().any(|progress| matches!(progress, Progress::OutOfRounds { .. })));
+    assert_eq!(notes(&play, nodes.last().unwrap().id).len(), 1);
+}
+
+#[tokio::test]
+async fn native_calls_plan_a_turn() {
+    let play = Play::new();
+    let call = |id: &str, name: &str, arguments: serde_json::Value| ToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments: arguments.to_string(),
+    };
+    let model = Arc::new(Scripted::new([
+        ScriptedReply::words("I plan.").calling([call("1", "create_todo", json!({ "items": [{ "title": "one" }] }))]),
+        ScriptedReply::words("").calling([call("2", "complete_todo", json!({ "todo": 1, "outcome": "so" }))]),
+        ScriptedReply::words("Done."),
+    ]));
+    let (nodes, heard, actor) = turn(&play, play.nine, &model).await;
+    assert_eq!(nodes.len(), 3);
+    let ran: Vec<String> = heard
+        .iter()
+        .filter_map(|progress| match progress {
+            Progress::Ran { line, reply, .. } => Some(format!("{line} {reply}")),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        ran,
+        ["→ todo add \"one\" ✓ planned 1 item: 1 \"one\" · 1 open", "→ todo done 1 \"so\" ✓ done 1 \"one\" · 0 left"]
+    );
+    assert_eq!(play.loom.snapshot().unwrap().todos(actor.session().unwrap(), None).unwrap().len(), 1);
+    // The result is found by the name of the tool and of the call.
+    let mut again =
+        Executor::new(play.loom.clone(), play.loom.agent("collaborator").unwrap(), actor.session().unwrap(), &NoHost);
+    for name in ["todo", "create_todo"] {
+        assert!(lines(&mut again, &[&format!("→ recall tool:{name}")]).contains("planned 1 item"), "{name}");
+    }
+}

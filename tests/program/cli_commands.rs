@@ -1,0 +1,144 @@
+//! Tests of documents, agents, databases, configuration and completions.
+
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use crate::support::cli as support;
+
+use support::Home;
+
+#[test]
+fn documents() {
+    let home = Home::new();
+    assert!(home.ok(&["docs"]).contains("no documents"));
+    home.ok(&["docs", "new", "plan", "# One\n\na\n\n# Two\n\nb\n"]);
+    assert!(home.fails(1, &["docs", "new", "plan"]).contains("plan"));
+    home.ok(&["docs", "write", "plan", "--append", "the end"]);
+    home.ok(&["docs", "write", "plan", "--start", "the start"]);
+    home.ok(&["docs", "write", "plan", "--replace", "One", "changed"]);
+    assert_eq!(home.ok(&["docs", "read", "plan", "--section", "one"]), "# One\n\nchanged\n");
+    assert_eq!(home.ok(&["docs", "read", "plan", "--lines", "1"]), "the start\n");
+    assert!(home.fails(1, &["docs", "read", "plan", "--section", "Three"]).contains("\"One\""));
+    assert!(home.fails(1, &["docs", "read", "plan", "--version", "9"]).contains("newest version is 4"));
+    assert!(home.fails(1, &["docs", "read", "plans"]).contains("there are: plan"));
+    assert_eq!(home.json(&["docs", "versions", "plan"]).len(), 4);
+    home.ok(&["docs", "revert", "plan", "1"]);
+    assert!(home.ok(&["docs", "read", "plan"]).starts_with("# One\n\na"));
+    home.pipe(&["docs", "write", "plan", "--whole", "-"], "whole");
+    assert_eq!(home.ok(&["docs", "read", "plan"]), "whole\n");
+    assert!(home.fails(2, &["docs", "write", "plan", "x"]).contains("--append"));
+    home.ok(&["docs", "remove", "plan"]);
+    home.fails(1, &["docs", "read", "plan"]);
+}
+
+#[test]
+fn agents() {
+    let home = Home::new();
+    assert_eq!(home.json(&["agents"]).len(), 3);
+    home.ok(&["agents", "add", "critic", "--model", "ollama:llama3.2", "--permissions", "loom_aware,doc_read"]);
+    assert!(home.ok(&["agents"]).contains("may loom_aware, doc_read"));
+    home.ok(&["agents", "set", "critic", "--temperature", "0.5", "--rename", "reader"]);
+    assert!(home.fails(2, &["agents", "set", "reader"]).contains("nothing would change"));
+    assert!(home.fails(2, &["agents", "set", "reader", "--permissions", "fly"]).contains("loom_write"));
+    assert!(home.fails(1, &["agents", "set", "critic"]).contains("reader"));
+    assert!(home.fails(1, &["agents", "add", "owner"]).contains("owner"));
+    home.ok(&["agents", "remove", "reader"]);
+    home.fails(1, &["agents", "remove", "owner"]);
+    assert_eq!(home.json(&["agents"]).len(), 3);
+}
+
+#[test]
+fn invalid_databases_are_refused() {
+    let home = Home::new();
+    std::fs::write(home.file("loom.db"), "this is a letter, not a database; it is long enough to be read as one")
+        .unwrap();
+    assert!(home.fails(3, &["tree"]).contains("not a loomtree database"));
+    std::fs::remove_file(home.file("loom.db")).unwrap();
+    home.start("unmistakable");
+    home.ok(&["backup", "copy.db"]);
+    assert!(home.fails(1, &["backup", "copy.db"]).contains("already exists"));
+    let copy = home.run(&["--db", "copy.db", "tree"]);
+    assert!(copy.code == 2 || copy.out.contains("unmistakable"), "{copy:?}");
+    assert_eq!(home.json(&["verify"])[0]["nodes"], 1);
+    let all: Vec<u8> = std::fs::read(home.file("copy.db")).unwrap();
+    let at = all.windows(12).position(|w| w == b"unmistakable").unwrap();
+    let mut damaged = all.clone();
+    damaged[at] = b'U';
+    std::fs::write(home.file("loom.db"), &damaged).unwrap();
+    for beside in ["loom.db-wal", "loom.db-shm"] {
+        let _ = std::fs::remove_file(home.file(beside));
+    }
+    let ran = home.run(&["verify"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+}
+
+#[test]
+fn purge_confirms_and_removes_all_content() {
+    let home = Home::new();
+    home.start("root");
+    let secret = home.say("owner", None, "my secret words");
+    assert!(home.fails(2, &["purge", "node", &secret]).contains("--yes"));
+    home.ok(&["purge", "node", &secret, "--yes"]);
+    assert!(home.ok(&["view", &secret]).contains("(purged)"));
+    home.ok(&["purge", "tree", "root", "--yes"]);
+    assert!(home.fails(2, &["purge", "session", "x", "--yes"]).contains("ULID"));
+}
+
+#[test]
+fn configuration() {
+    let home = Home::new();
+    let file = home.file("c.yaml");
+    let file = file.to_str().unwrap();
+    assert_eq!(home.fails(2, &["--config", file, "config"]).lines().count(), 1);
+    assert_eq!(home.ok(&["--config", file, "config", "path"]).trim(), file);
+    home.ok(&["--config", file, "config", "init"]);
+    assert!(home.fails(1, &["--config", file, "config", "init"]).contains("already exists"));
+    assert_eq!(home.json(&["--config", file, "config"])[0]["continuations"], 3);
+    std::fs::write(file, "continuations: 5\nmodels:\n  a: {colour: red}\n").unwrap();
+    let said = home.fails(2, &["--config", file, "config"]);
+    assert!(said.contains("c.yaml:3: ") && said.contains("colour"), "{said}");
+    assert_eq!(said.lines().count(), 1);
+    home.fails(2, &["--config", file, "new", "x"]);
+    std::fs::write(file, "model: scripted:words\n").unwrap();
+    assert!(home.ok(&["--config", file, "models"]).contains("scripted:words"));
+}
+
+#[test]
+fn a_turn_of_tool_calls_alone_shows_its_calls() {
+    let home = Home::new();
+    let pi = concat!(
+        r#"{"type":"session","version":3,"id":"s1","timestamp":"2025-11-20T23:33:50.000Z","cwd":"/x"}"#,
+        "\n",
+        r#"{"type":"message","id":"a1","parentId":null,"message":{"role":"user","content":"hi there"}}"#,
+        "\n",
+        r#"{"type":"message","id":"a2","parentId":"a1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"mill.md"}}],"provider":"p","model":"m"}}"#,
+        "\n",
+        r#"{"type":"message","id":"a3","parentId":"a2","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"the weir"}],"isError":true}}"#,
+        "\n",
+    );
+    assert_eq!(home.pipe(&["import", "-"], pi).code, 0);
+    let tree = home.json(&["trees"])[0]["id"].as_str().unwrap().to_owned();
+    home.ok(&["trees", "--use", &tree]);
+    let calls = "calls read(path=\"mill.md\")";
+    for args in [&["tree"][..], &["view"], &["recall", "mill"]] {
+        assert!(home.ok(args).contains(calls), "{args:?}: {}", home.ok(args));
+    }
+    let failed = home.json(&["recall", "--failed", "weir"]);
+    assert!(failed.len() == 1 && failed[0]["content"] == "the weir", "{failed:?}");
+    assert_eq!(home.json(&["recall", "--failed", "--tool", "read"]).len(), 1);
+    assert_eq!(home.json(&["recall", "--failed", "hi there"]).len(), 0);
+}
+
+#[test]
+fn completions_and_manual() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(home.ok(&["completions", shell]).contains("annotate"), "{shell}");
+    }
+    home.fails(2, &["completions", "basic"]);
+    assert!(home.ok(&["man"]).starts_with(".ie"));
+    std::fs::create_dir(home.file("man")).unwrap();
+    home.ok(&["man", "--out", "man"]);
+    assert!(home.file("man").join("loom-tree.1").exists());
+    assert!(home.file("man/loom.1").exists());
+}

@@ -1,0 +1,167 @@
+//! Tests of the program's files: leftovers of a purge, devices and pipes instead of files, a full standard output.
+
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use crate::support::cli as support;
+
+use std::{fs, process::Stdio};
+
+use support::{Home, Ran};
+
+const SECRET: &str = "zquxSECRETquxz";
+
+#[test]
+fn purge_lists_remaining_copies_and_files() {
+    let home = Home::new();
+    let root = home.start("root");
+    let said = home.say("owner", None, SECRET);
+    let copy = home.json(&["copy", &said, &root])[0]["nodes"][0]["local_id"].as_str().unwrap().to_owned();
+    fs::write(home.file("loom.db.schema-11-5.bak"), SECRET).unwrap();
+    let ran = home.run(&["purge", "node", &said, "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains(&format!("left: [{copy}]")) && ran.err.contains("loom.db.schema-11-5.bak"), "{ran:?}");
+    let ran = home.run(&["purge", "--check", SECRET]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("schema-11-5.bak  1 place") && ran.err.contains("still contain it"), "{ran:?}");
+    home.ok(&["purge", "node", &copy, "--yes"]);
+    fs::remove_file(home.file("loom.db.schema-11-5.bak")).unwrap();
+    assert!(home.ok(&["purge", "--check", SECRET]).starts_with("not found in "));
+}
+
+#[test]
+fn a_migration_reports_its_backup() {
+    let home = Home::new();
+    let old = fs::read_dir("fixtures/databases").unwrap().map(|f| f.unwrap().path());
+    let old = old.filter(|path| path.extension().is_some_and(|e| e == "db")).min().expect("an older database");
+    fs::copy(old, home.file("loom.db")).unwrap();
+    let ran = home.run(&["trees"]);
+    assert!(ran.code == 0 && ran.err.contains(".bak is a copy of the database before its migration"), "{ran:?}");
+    assert_eq!(home.run(&["trees"]).err, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_pipes_and_deep_brackets_are_refused() {
+    let home = Home::new();
+    home.start("root");
+    let pipe = home.file("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let deep = home.file("deep.yaml");
+    fs::write(&deep, "[".repeat(200_000)).unwrap();
+    for (config, why) in
+        [("/dev/zero", "regular"), (pipe.to_str().unwrap(), "regular"), (deep.to_str().unwrap(), "deep")]
+    {
+        assert!(home.fails(2, &["trees", "--config", config]).contains(why), "{config}");
+    }
+    assert!(home.fails(1, &["import", "/dev/zero"]).contains("device"));
+    for db in ["/dev/zero", pipe.to_str().unwrap()] {
+        assert!(home.fails(3, &["trees", "--db", db]).contains("regular"), "{db}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_committed_change_succeeds_without_its_output() {
+    let home = Home::new();
+    home.start("root");
+    let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let run = |args: &[&str]| Ran::from(home.command(args).stdout(full()).output().unwrap());
+    let said = run(&["say", "once"]);
+    assert!(said.code == 0 && said.err.contains("the change was saved"), "{said:?}");
+    assert_eq!(run(&["view"]).code, 1, "what only reads has failed");
+    assert_eq!(home.json(&["tree"]).len(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_write_beyond_the_file_size_limit_is_an_error() {
+    let home = Home::new();
+    assert_eq!(home.pipe(&["new", "-"], "word ".repeat(200_000)).code, 0);
+    let loom = home.command(&["export", "-o", "out.jsonl"]);
+    // A limit of 200 blocks of 512 or 1024 bytes.
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -f 200; exec \"$0\" \"$@\""]).arg(loom.get_program()).args(loom.get_args());
+    let folder = loom.get_current_dir().unwrap();
+    limited.current_dir(folder).env("HOME", folder).stdin(Stdio::null());
+    let ran = Ran::of(&mut limited);
+    assert!(ran.code == 1 && ran.err.contains("File too large"), "{ran:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_export_leaves_no_file() {
+    let home = Home::new();
+    home.start("root");
+    let words = "words ".repeat(20_000);
+    (0..20).for_each(|_| drop(home.say("owner", None, &words)));
+    let out = home.file("out.jsonl");
+    for _ in 0..40 {
+        let mut child =
+            home.command(&["export", "--force", "-o", out.to_str().unwrap()]).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(rand::random_range(10..60)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!home.file("out.jsonl.part").exists());
+    }
+    home.ok(&["export", "--force", "-o", out.to_str().unwrap()]);
+    assert!(fs::metadata(&out).unwrap().len() > 1_000_000);
+}
+
+#[test]
+fn a_paged_path_shows_each_node_once() {
+    let home = Home::new();
+    let mut lines = vec![
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/tmp"}"#.to_owned(),
+    ];
+    for number in 0..2_500_u32 {
+        let parent = number.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent:08x}\""));
+        lines.push(format!(
+            r#"{{"type":"message","id":"{number:08x}","parentId":{parent},"timestamp":"2026-01-01T00:00:00.000Z","message":{{"role":"user","content":[{{"type":"text","text":"word{number}."}}]}}}}"#
+        ));
+    }
+    fs::write(home.file("pi.jsonl"), lines.join("\n")).unwrap();
+    home.ok(&["import", home.file("pi.jsonl").to_str().unwrap()]);
+    home.ok(&["trees", "--use", "word0"]);
+    let depths: Vec<u64> = home.json(&["view", "--all"]).iter().map(|node| node["depth"].as_u64().unwrap()).collect();
+    assert_eq!(depths, (0..depths.len() as u64).collect::<Vec<_>>());
+    assert!(depths.len() >= 2_500);
+}
+
+/// Root ignores permissions, so a test run by root starts the program as another user.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_database_in_a_read_only_folder_can_be_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    home.start("root words");
+    // New databases are readable by their owner only.
+    fs::set_permissions(home.file("loom.db"), fs::Permissions::from_mode(0o644)).unwrap();
+    let folder = home.file("loom.db").parent().unwrap().to_owned();
+    let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    let probe = home.file("probe");
+    mode(0o555);
+    let command = |args: &[&str]| {
+        let own = home.command(args);
+        if fs::write(&probe, "").is_err() {
+            return own;
+        }
+        let mut other = std::process::Command::new("setpriv");
+        other.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+        other.arg(own.get_program()).args(own.get_args()).current_dir(&folder).env("HOME", &folder);
+        other
+    };
+    let runs: Vec<Option<Ran>> = [vec!["tree"], vec!["verify"], vec!["say", "no"]]
+        .map(|args| {
+            command(&["--tree", "root"].into_iter().chain(args).collect::<Vec<_>>()).output().ok().map(Ran::from)
+        })
+        .into();
+    mode(0o755);
+    let [Some(tree), Some(verify), Some(say)] = runs.as_slice() else {
+        eprintln!("skipped: `setpriv` is not here to become somebody else");
+        return;
+    };
+    assert!(tree.code == 0 && tree.out.contains("root words"), "{tree:?}");
+    assert_eq!(verify.code, 0, "{verify:?}");
+    assert!(say.code == 3 && say.err.contains("cannot be written"), "{say:?}");
+}

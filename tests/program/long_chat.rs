@@ -1,0 +1,198 @@
+//! Test of a conversation of 300 turns as a process, with a server on loopback. Early directives are followed and early
+//! facts found outside of the window. A kill during a turn loses only the text that had not arrived.
+
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use crate::support::cli as support;
+use crate::support::sse;
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Child, ChildStdin, Stdio},
+    sync::mpsc::{self, Receiver},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use sse::{DONE, Server, Step, finish, good, head, models, send, status, text};
+use support::Home;
+
+/// Directive of the second turn, which holds for the whole session.
+const ORDER: &str = "Never use an ORM in this project, raw SQL only.";
+/// Fact that is mentioned once, in the twelfth turn.
+const FACT: &str = "The staging host is called brimstone, and it listens on port 6432.";
+
+/// Running program with its input and events.
+struct Talk {
+    child: Child,
+    lines: ChildStdin,
+    events: Receiver<Value>,
+}
+
+impl Talk {
+    fn start(home: &Home, args: &[&str]) -> Self {
+        let mut command = home.command(&[args, &["--json"]].concat());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (lines, out) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (send, events) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                // A line that the kill truncated is ignored.
+                let Ok(event) = serde_json::from_str(&line) else { break };
+                let _ = send.send(event);
+            }
+        });
+        Self { child, lines, events }
+    }
+
+    fn say(&mut self, line: &str) {
+        writeln!(self.lines, "{line}").unwrap();
+    }
+
+    /// Waits for a matching event.
+    #[track_caller]
+    fn wait(&self, fits: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let event = self.events.recv_timeout(Duration::from_secs(60)).expect("the program goes on");
+            if fits(&event) {
+                return event;
+            }
+        }
+    }
+
+    /// Sends a line and waits until the reply with these words is saved.
+    #[track_caller]
+    fn exchange(&mut self, line: &str, answer: &str) {
+        self.say(line);
+        self.wait(|event| event["event"] == "saved" && event["node"]["content"] == answer);
+    }
+}
+
+/// User message of a turn, long enough that a few dozen fill the window.
+fn small_talk(turn: usize) -> String {
+    let day = "We walked along the river, saw the herons by the weir, and came home before it began to rain.";
+    format!("Entry {turn} of the diary. {day} {day}")
+}
+
+fn reply(turn: usize) -> String {
+    format!("Entry {turn} is kept. The herons stay until the river freezes, as they do in most years.")
+}
+
+/// Reply with a native tool call.
+fn calling(name: &str, arguments: &Value) -> Vec<Step> {
+    let function = json!({ "name": name, "arguments": arguments.to_string() });
+    let call = json!({ "index": 0, "id": "call-1", "type": "function", "function": function });
+    let delta = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] }, "finish_reason": null }] });
+    vec![head(), send(format!("data: {delta}\n\n")), send(finish("tool_calls")), send(DONE)]
+}
+
+fn messages(request: &sse::Recorded) -> Vec<(String, String)> {
+    let all = request.body["messages"].as_array().unwrap();
+    all.iter().map(|m| (m["role"].as_str().unwrap().to_owned(), m["content"].to_string())).collect()
+}
+
+/// Returns the bytes of a prompt with a placeholder for the random local id of the message.
+fn prompt(request: &sse::Recorded, said: &Value) -> String {
+    request.body.to_string().replace(said.as_str().unwrap(), "ID")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_hundred_turns_survive_a_kill_without_loss() {
+    let home = Home::new();
+    home.ok(&["new", "--title", "shop", "The shop."]);
+    let list = || models(&[("m", "somebody")]);
+    let server = Server::start([list(), status(401, "", "{\"error\": {\"message\": \"no key\"}}")]).await;
+    let model = format!("{}#m", server.url());
+    let options = ["-m", &model, "--window", "12000", "--native"];
+    let chat = |args: &[&'static str]| -> Vec<String> {
+        args.iter().map(|arg| (*arg).to_owned()).chain(options.iter().map(|arg| (*arg).to_owned())).collect()
+    };
+    let start = |args: &[&'static str]| {
+        let args = chat(args);
+        Talk::start(&home, &args.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+
+    // The first turn fails: the key is wrong. The second has the directive.
+    home.fails(1, &[&["chat"], options.as_slice(), &["We build a shop."]].concat());
+    server.then([list()]);
+    let mut talk = start(&["chat"]);
+    for turn in (2..300).step_by(2) {
+        server.then([good(&reply(turn))]);
+        let said = match turn {
+            2 => ORDER.to_owned(),
+            12 => FACT.to_owned(),
+            _ => small_talk(turn),
+        };
+        talk.exchange(&said, &reply(turn));
+    }
+
+    // Turn 300 refers to an omitted turn: a hint names it, and two commands find it.
+    let asked = server.requests().len();
+    server.then([
+        good("Let me look.\n→ recall search \"staging host\""),
+        calling("conversation_recall", &json!({ "action": "range", "start_turn": 12, "end_turn": 12 })),
+        good("It is brimstone."),
+    ]);
+    talk.exchange("What was the name of that staging host again?", "It is brimstone.");
+    let requests = server.requests().split_off(asked);
+    let first = messages(&requests[0]);
+    let shown = first.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+    assert!(shown.contains(&small_talk(298)) && !shown.contains(&small_talk(150)), "the window is full");
+    assert!(!shown.contains("brimstone"), "what was said is out of it");
+    assert!(shown.contains("turn_count: 300"), "{shown}");
+    let state = shown.split("constraints:").nth(1).expect("the state has constraints");
+    assert!(state.starts_with(&format!("\\n- {ORDER} (turn 2)")), "{state}");
+    assert_eq!(shown.matches("Never use an ORM").count(), 1, "only the state says it");
+    let hint = &first.last().unwrap().1;
+    assert!(hint.contains("Hint: ") && hint.contains("turn 12") && hint.contains("→ recall search"), "{hint}");
+    let found = &messages(&requests[1]).last().unwrap().1.clone();
+    assert!(found.contains("[Turn 12] human") && found.contains(FACT), "{found}");
+    let mut answers = requests[2].body["messages"].as_array().unwrap().iter();
+    let by_call = answers.rfind(|message| message["role"] == "tool" && message["tool_call_id"] == "call-1");
+    let by_call = by_call.expect("the call is answered")["content"].as_str().unwrap();
+    assert!(by_call.contains("[Turn 12] human") && by_call.contains(FACT), "{by_call}");
+    for request in &requests {
+        assert!(request.body.to_string().contains(ORDER));
+    }
+
+    // Copies the file between two turns; then the process dies during the next reply.
+    home.ok(&["backup", "between.db"]);
+    let asked = server.requests().len();
+    server.then([vec![head(), send(text("It listens on ")), Step::Stall]]);
+    talk.say("And its port?");
+    let said = talk.wait(|event| event["event"] == "said")["node"]["local_id"].clone();
+    talk.wait(|event| event["event"] == "text" && event["text"] == "It listens on ");
+    let unbroken = prompt(&server.requests()[asked], &said);
+    talk.child.kill().unwrap();
+    talk.child.wait().unwrap();
+    server.client_closed(1).await;
+
+    // After a resume the interrupted turn is present, marked, and the conversation continues.
+    let listed = home.json(&["sessions"]);
+    assert_eq!(listed[0][0]["first_words"], "We build a shop.", "{listed:?}");
+    let session = listed[0][0]["id"].as_str().unwrap().to_owned();
+    server.then([list(), good("Sorry: on port 6432.")]);
+    let told = home.ok(&[&["resume", &session], options.as_slice(), &["Go on."]].concat());
+    assert!(told.contains("was cut off within the reply") && told.contains("Sorry: on port 6432."), "{told}");
+    let path = home.json(&["view"]);
+    let end: Vec<_> = path[path.len() - 4..]
+        .iter()
+        .map(|node| (node["content"].as_str().unwrap(), node["interrupted"].as_bool().unwrap_or(false)))
+        .collect();
+    let cut = [("And its port?", false), ("It listens on ", true), ("Go on.", false), ("Sorry: on port 6432.", false)];
+    assert_eq!(end, cut);
+
+    // Killed between the turns, the next prompt would have been byte-equal.
+    for name in ["loom.db", "loom.db-wal", "loom.db-shm"] {
+        let _ = fs::remove_file(home.file(name));
+    }
+    fs::rename(home.file("between.db"), home.file("loom.db")).unwrap();
+    let asked = server.requests().len();
+    server.then([list(), good("On port 6432.")]);
+    let args = [&["resume", "--newest", "And its port?"], options.as_slice()].concat();
+    let events = home.json(&args);
+    let said = events.iter().find(|event| event["event"] == "said").unwrap()["node"]["local_id"].clone();
+    assert_eq!(prompt(&server.requests()[asked + 1], &said), unbroken);
+}

@@ -1,0 +1,21 @@
+//! Tests of the program `loom`, by subject. `tests/README.md` says where a test goes.
+
+#![cfg(feature = "cli")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod chat;
+mod cli;
+mod cli_commands;
+mod cli_context;
+mod cli_do;
+mod cli_doctor;
+mod cli_files;
+mod cli_local;
+mod cli_models;
+mod cli_stats;
+mod delegate_terminal;
+mod demo;
+mod long_chat;
+mod tui_terminal;
