@@ -10,9 +10,10 @@ mod words;
 
 use std::{
     collections::{HashMap, HashSet},
-    hash::{BuildHasherDefault, Hasher},
     sync::LazyLock,
 };
+
+use foldhash::fast::FixedState;
 
 pub(super) use super::option_name::OptionName;
 
@@ -99,32 +100,14 @@ impl Entry {
     }
 }
 
-/// FNV, which for words of a few letters costs less than the map's own hash.
-#[derive(Default)]
-struct Fnv(u64);
-
-impl Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        let mut hash = if self.0 == 0 { 0xcbf2_9ce4_8422_2325 } else { self.0 };
-        for byte in bytes {
-            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-        self.0 = hash;
-    }
-}
-
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
+type Map<K, V> = HashMap<K, V, FixedState>;
 
 struct Lexicon {
     entries: Map<Box<[u8]>, Entry>,
     /// Words with one letter taken out, and the words that they were.
     shortened: Map<Box<[u8]>, Vec<&'static str>>,
     /// Words that are no slip of another one.
-    ordinary: HashSet<&'static [u8], BuildHasherDefault<Fnv>>,
+    ordinary: HashSet<&'static [u8], FixedState>,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(build);
