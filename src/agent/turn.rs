@@ -41,7 +41,7 @@ pub enum TurnInput {
     Text(String),
     /// The stream ended normally or was stopped.
     StreamEnded(Finish),
-    /// The stream failed.
+    /// The model stream failed before its end.
     StreamFailed(ProviderError),
     /// The reply was committed.
     Saved,

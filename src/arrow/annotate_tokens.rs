@@ -1,4 +1,4 @@
-//! Tokens with what they may mean: ids told from words, numbers from ranges, every word looked up.
+//! Tokens with what they may mean: ids distinguished from words, numbers from ranges, every word looked up.
 
 use super::{
     Relative,
@@ -14,7 +14,7 @@ use crate::tools::TABLE;
 pub(super) enum TokenKind {
     /// A word of the lexicon.
     Word,
-    /// A word that the lexicon does not know: a name, or a word of somebody's story.
+    /// A word that the lexicon does not know: a name, or a word of quoted prose.
     Name,
     /// A node's id.
     Id,

@@ -1,6 +1,6 @@
 //! The arguments of a request, each with what its neighbours say of it.
 //!
-//! An argument's part in the command is told by a name (`label:`, `--label`, `labelled`), by a preposition (`to b3k9`),
+//! An argument's part in the command is identified by a name (`label:`, `--label`, `labelled`), by a preposition (`to b3k9`),
 //! by the noun before it (`section "S"`) or, with a number, the noun behind it (`3 tokens`). The bag keeps these beside
 //! each argument; `bind` takes out what an operation has a place for. What stays in the bag was not understood.
 
@@ -38,7 +38,7 @@ pub(super) enum ArgKind {
     File,
     /// A word that names something.
     Name,
-    /// A number.
+    /// A number in digits.
     Number(u32),
     /// Numbers, from the first to the last.
     Range(u32, u32),
@@ -89,9 +89,9 @@ pub(super) struct Modifiers {
     pub(super) whole: bool,
     /// `here`, `this node`.
     pub(super) here: bool,
-    /// `..`.
+    /// `..`: the parent.
     pub(super) up: bool,
-    /// `/`.
+    /// `/`: the root.
     pub(super) slash: bool,
     /// `-` alone, where a shell goes back to.
     pub(super) dash: bool,

@@ -23,14 +23,14 @@ pub struct Explanation {
     pub candidates: Vec<String>,
     /// Penalties on confidence, each with its amount.
     pub penalties: Vec<String>,
-    /// The decision.
+    /// The decision, in words.
     pub decision: String,
 }
 
 /// A token as it was read.
 #[derive(Debug, Clone, Serialize)]
 pub struct ExplainedToken {
-    /// The text.
+    /// The text of the token as written.
     pub text: String,
     /// Its first byte in the line, and the one after its last.
     pub span: (usize, usize),

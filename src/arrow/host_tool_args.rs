@@ -108,8 +108,8 @@ pub(crate) fn yes(text: &str) -> Option<bool> {
     }
 }
 
-/// A canonical line: what [`read`] reads back to the same arguments. Long texts come last, so that where the line is cut
-/// for somebody to see, the rest of it is there.
+/// A canonical line: what [`read`] reads back to the same arguments. Long texts come last, so that a truncated line
+/// still shows the short arguments.
 pub(crate) fn write(f: &mut fmt::Formatter<'_>, name: &str, arguments: &Value) -> fmt::Result {
     f.write_str(name)?;
     let mut arguments: Vec<_> = arguments.as_object().into_iter().flatten().collect();

@@ -1,10 +1,10 @@
 //! Intent of a line: request, negation, question, condition or comment, and the position of the request.
 //!
 //! An operation's name is also an English noun and verb, so a line that holds one need not ask for it: it may deny it
-//! (`don't prune a7x2`), tell of it (`pruned b3k9`), wonder (`was it pruned?`), suppose, or use the word for
-//! something else (`a list would kill the rhythm`). What tells them apart is grammar, not vocabulary: whether a verb
+//! (`don't prune a7x2`), report it (`pruned b3k9`), wonder (`was it pruned?`), suppose, or use the word for
+//! something else (`a list would kill the rhythm`). Grammar distinguishes them, not vocabulary: whether a verb
 //! stands in its base form where an imperative stands, who is the subject, tense, modality, negation. So the line is
-//! cut into clauses at its marks and conjunctions; one of them must ask, and only one; a clause that tells (a reason, a
+//! cut into clauses at its marks and conjunctions; one of them must ask, and only one; a stating clause (a reason, a
 //! remark on the node) may go before or after and is left out of the arguments.
 
 mod clause;

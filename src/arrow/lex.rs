@@ -44,7 +44,7 @@ pub(super) enum LexKind {
         /// True if `\"` and the like mean something in it.
         escapes: bool,
     },
-    /// A string between backticks: a string, or an id or a word that someone set as code.
+    /// A string between backticks: a string, or an id or a word formatted as code.
     Ticked,
     /// `[a7x2]`; the span is without the brackets.
     Bracketed,
@@ -185,7 +185,7 @@ fn gap(input: &str) -> Step<'_, &str> {
     take_while1(is_gap)(input)
 }
 
-/// White space, and characters that nobody sees: marks of direction, joiners, a byte order mark, a variation selector.
+/// White space, and invisible characters: marks of direction, joiners, a byte order mark, a variation selector.
 fn is_gap(c: char) -> bool {
     c.is_whitespace()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fe0e}' | '\u{fe0f}')

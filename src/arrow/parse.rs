@@ -37,10 +37,10 @@ const MAX_LINE_BYTES: usize = 4 * MAX_CONTENT_BYTES;
 /// time; a content without quotes may be longer.
 const MAX_WORDS: usize = 256;
 
-/// A parsed line.
+/// A line that was parsed to a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedLine {
-    /// The command.
+    /// The command that the line requests.
     pub command: Command,
     /// Confidence up to 1, never below the threshold of the operation.
     pub confidence: f32,

@@ -65,7 +65,7 @@ fn begins(line: &str, terms: &[AnnotatedToken], phrase: &[&str]) -> bool {
     phrase.iter().enumerate().all(|(at, part)| word(line, terms, at).eq_ignore_ascii_case(part))
 }
 
-/// The politeness that `terms` begin with: how many of them, and what it tells.
+/// The politeness that `terms` begin with: their number and their effect.
 pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> {
     let first = terms.first()?;
     if !matches!(first.kind, TokenKind::Word | TokenKind::Name) {
@@ -209,7 +209,7 @@ fn wanting(word: &str) -> bool {
     ["want", "need", "like", "love", "wish"].iter().any(|w| w.eq_ignore_ascii_case(word))
 }
 
-/// True if `terms` say that someone wants something: `I want three of them`.
+/// True if `terms` express a wish: `I want three of them`.
 pub(super) fn wants(line: &str, terms: &[AnnotatedToken]) -> bool {
     padding(line, terms).is_some_and(|(length, _)| (0..=length).any(|at| wanting(word(line, terms, at))))
 }
@@ -259,7 +259,7 @@ pub(super) const fn embeds(verb: Verb) -> bool {
     )
 }
 
-/// True if the verb asks to be told something.
+/// True if the verb asks for information.
 pub(super) const fn tells(verb: Verb) -> bool {
     embeds(verb) || matches!(verb, Verb::Remind)
 }

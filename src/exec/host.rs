@@ -29,7 +29,7 @@ pub struct ContinueRequest<'a> {
 pub struct DelegateRequest<'a> {
     /// The node under which the delegation works.
     pub at: NodeId,
-    /// The goal.
+    /// The goal of the delegation.
     pub goal: &'a str,
     /// Context for the goal; empty if none was given.
     pub context: &'a str,

@@ -19,7 +19,7 @@ use crate::{
     types::{Clock, Timestamp},
 };
 
-/// System clock.
+/// The operating system's wall clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

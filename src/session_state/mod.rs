@@ -34,7 +34,7 @@ const MAX_ENTRY_CHARS: usize = 200;
 coded! {
     /// Kind of an explicitly recorded entry.
     RecordKind {
-        /// A decision.
+        /// A decision that holds until it is retracted.
         Decision = "decision", 0;
         /// A constraint on future turns.
         Constraint = "constraint", 1;

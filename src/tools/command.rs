@@ -72,7 +72,7 @@ commands! {
     },
     /// Lists what belongs to a node.
     List {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// Kind of item listed.
@@ -124,7 +124,7 @@ commands! {
     },
     /// Adds the agent's own words under a node.
     Respond {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// The words.
@@ -135,7 +135,7 @@ commands! {
     },
     /// Adds a note to a node.
     Annotate {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// The note.
@@ -143,7 +143,7 @@ commands! {
     },
     /// Links a node to something.
     Link {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// The other end.
@@ -154,7 +154,7 @@ commands! {
     },
     /// Adds another wording of a node.
     Edit {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// The new wording.
@@ -169,7 +169,7 @@ commands! {
     },
     /// Marks a node.
     Bookmark {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// The mark's name.
@@ -178,19 +178,19 @@ commands! {
     },
     /// Takes a mark away.
     Unbookmark {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
     },
     /// Hides a node and what is below it.
     Prune {
-        /// The node.
+        /// The node of the operation.
         #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
     },
     /// Brings a pruned node back.
     Restore {
-        /// The node.
+        /// The node of the operation.
         #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
     },
@@ -224,7 +224,7 @@ commands! {
     },
     /// Cuts a node in two.
     Split {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// After so many characters.
@@ -236,19 +236,19 @@ commands! {
     },
     /// Keeps a node out of the context.
     Exclude {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
     },
     /// Takes a node into the context again.
     Include {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
     },
     /// Takes a link away.
     Unlink {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// The other end; a mere node is its id alone in JSON.
@@ -259,13 +259,13 @@ commands! {
     Read {
         /// The document, by name.
         doc: String,
-        /// Its summary.
+        /// A summary instead of the text.
         #[serde(default, skip_serializing_if = "is_false")]
         summary: bool,
         /// These lines.
         #[serde(skip_serializing_if = "Option::is_none")]
         lines: Option<Range>,
-        /// This section.
+        /// The section under this heading.
         #[serde(skip_serializing_if = "Option::is_none")]
         section: Option<String>,
     },
@@ -281,7 +281,7 @@ commands! {
     },
     /// Keeps something in the context.
     Pin {
-        /// The node.
+        /// The node; the position if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// A document instead, by name.
@@ -293,7 +293,7 @@ commands! {
     },
     /// Sets something aside under a label.
     Stash {
-        /// The label.
+        /// The label of the stash item.
         label: String,
         /// These words.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -363,7 +363,7 @@ commands! {
         /// The item that is given up.
         #[serde(skip_serializing_if = "Option::is_none")]
         cancel: Option<u32>,
-        /// Goes on with the plan.
+        /// Resumes the plan of an earlier turn.
         #[serde(default, skip_serializing_if = "is_false")]
         resume: bool,
         /// Outcome, or reason for cancelling.
@@ -375,7 +375,7 @@ commands! {
     },
     /// Hands a goal to another agent.
     Delegate {
-        /// The goal.
+        /// The goal of the delegation.
         goal: String,
         /// Background for the goal.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -386,7 +386,7 @@ commands! {
     },
     /// Searches the web.
     Search {
-        /// The query.
+        /// The words to search for.
         query: String,
         /// Search depth.
         #[serde(skip_serializing_if = "Option::is_none")]

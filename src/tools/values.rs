@@ -15,7 +15,7 @@ pub enum NodeRef {
     Id(String),
     /// A place relative to the agent's position.
     Place {
-        /// The place.
+        /// The place relative to the position.
         place: Relative,
     },
     /// The node with this bookmark.
@@ -195,7 +195,7 @@ pub struct LinkEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionKind {
-    /// A decision.
+    /// A decision that holds until it is retracted.
     Decision,
     /// A constraint that holds from now on.
     Constraint,
@@ -219,7 +219,7 @@ pub enum MemoryView {
 pub enum RecallScope {
     /// Events of the agent's session.
     Session,
-    /// The tree.
+    /// The current tree only.
     Tree,
     /// Events of all sessions of the workspace.
     Workspace,
@@ -260,7 +260,7 @@ pub struct RecallFilter {
     /// Figures alone, by author and tool.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub count: bool,
-    /// What stands before and after this node.
+    /// Selects the nodes before and after this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub around: Option<NodeRef>,
     /// The order, if not the best first.
@@ -292,7 +292,7 @@ pub enum SearchDepth {
 pub enum Topic {
     /// Everything.
     General,
-    /// News.
+    /// News articles of recent days.
     News,
 }
 

@@ -3,7 +3,7 @@
 /// The parameters of a web search.
 #[derive(Debug, Clone, Copy)]
 pub struct WebSearch<'a> {
-    /// The query.
+    /// The words to search for.
     pub query: &'a str,
     /// True if the texts of the pages are requested, beside titles and excerpts.
     pub deep: bool,

@@ -280,7 +280,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn todo(&mut self) -> Bound {
-        let mut todo = TodoFields { status: self.name_for(&[OptionName::Status]), ..TodoFields::default() };
+        let mut todo = TodoOptions { status: self.name_for(&[OptionName::Status]), ..TodoOptions::default() };
         let keyed = self
             .arguments
             .items
@@ -337,7 +337,7 @@ impl Binder<'_, '_> {
                 return Err(BindError::Missing("the item: its words, or its number"));
             }
         }
-        let TodoFields { add, done, cancel, resume, outcome, status } = todo;
+        let TodoOptions { add, done, cancel, resume, outcome, status } = todo;
         Ok(Command::Todo { add, done, cancel, resume, outcome, status })
     }
 
@@ -423,7 +423,7 @@ fn node(text: &str) -> Option<NodeRef> {
 }
 
 #[derive(Default)]
-struct TodoFields {
+struct TodoOptions {
     add: Vec<TodoDraft>,
     done: Option<u32>,
     cancel: Option<u32>,

@@ -22,7 +22,7 @@ pub(super) enum Clause {
     Contrast(usize),
     /// It takes back what was asked: `no`.
     Negation,
-    /// It tells something.
+    /// States a fact, requests nothing.
     Statement,
     /// It makes the request depend on something.
     Condition,

@@ -1,5 +1,5 @@
-//! What takes a request back, though its verb stands where one asks: it is put off, it is somebody else's, it is a
-//! heading.
+//! Rejections of lines whose verb is in request position but that request nothing now: deferred, spoken by another
+//! person, or a heading.
 //!
 //! A line in the imperative may still not be for now (`prune a7x2 after lunch`), nor the writer's own (`Maria: prune
 //! a7x2`, `prune a7x2, he said`). These are properties of what stands around the request, whatever it asks for.
@@ -177,7 +177,7 @@ impl IntentParser<'_> {
         !about && (says || strange)
     }
 
-    /// True if what stands before the verb at `at` reports: of the past, or what somebody thinks of it.
+    /// True if the words before the verb at `at` report a past action or an opinion.
     pub(super) fn reports(&self, at: usize) -> bool {
         let past = |at: usize| {
             matches!(self.text_at(at), "was" | "were" | "had" | "got")

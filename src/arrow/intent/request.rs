@@ -336,7 +336,7 @@ impl IntentParser<'_> {
         None
     }
 
-    /// A finite verb tells something; inside a description of a noun it tells nothing of the request.
+    /// A finite verb makes a statement. Inside a description of a noun it says nothing about the request.
     fn finite_verb(&self, c: &mut Cursor) -> Option<Reading> {
         let Cursor { verb, group, at, .. } = *c;
         let (term, asked) = (self.terms[at], Some((verb, group)));

@@ -9,121 +9,160 @@ use crate::{
     tools::TABLE,
 };
 
+/// Nouns whose items a command lists.
+const LISTED: [Noun; 11] = [
+    Noun::Sibling,
+    Noun::Continuation,
+    Noun::Annotation,
+    Noun::Link,
+    Noun::Version,
+    Noun::Bookmark,
+    Noun::Memory,
+    Noun::Stash,
+    Noun::Todo,
+    Noun::Plan,
+    Noun::Difference,
+];
+
+/// Words of a question about the difference between two nodes.
+const DIFFERENCE_WORDS: &[&str] =
+    &["differ", "different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"];
+
 /// The verb of the command that answers a question, if one does.
 pub(in crate::arrow) fn question(line: &str, terms: &[AnnotatedToken]) -> Option<Verb> {
     let end = terms.iter().position(|term| term.is('?')).unwrap_or(terms.len());
-    let terms = &terms[..end];
-    let known = terms.iter().all(|term| {
-        (term.kind != TokenKind::Name || word(line, std::slice::from_ref(term), 0) == "many")
-            && !matches!(
-                term.entry.func,
-                Some(FunctionWord::If | FunctionWord::Or | FunctionWord::Modal | FunctionWord::Not)
-            )
-    });
+    let question = Question::new(line, &terms[..end]);
     // `what a note on a7x2!`
-    if matches!(word(line, terms, 1), "a" | "an") {
+    if matches!(word(line, question.terms, 1), "a" | "an") {
         return None;
     }
-    let all = terms;
-    let first = word(line, terms, 0).to_ascii_lowercase();
-    let ids = terms.iter().filter(|term| term.is_id()).count();
-    let nouns = |noun: Noun| terms.iter().any(|term| term.entry.noun == Some(noun));
-    let other = terms.iter().any(|term| {
-        matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
-            && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin | Verb::Link
-                | Verb::Bookmark | Verb::Leave | Verb::Keep | Verb::Put | Verb::Add | Verb::Make | Verb::Carry | Verb::Write | Verb::Name))
-    });
-    let names_tool =
-        terms.iter().skip(1).any(|term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line))));
-    if matches!(first.as_str(), "what" | "what's")
-        && ids == 0
-        && names_tool
-        && !nouns(Noun::Memory)
-        && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean"))
-        && terms.len() <= 6
-    {
-        return Some(Verb::Help);
+    question.by_subject().or_else(|| question.by_question_word())
+}
+
+/// A question up to its mark, with the features that decide its answer.
+struct Question<'q> {
+    line: &'q str,
+    terms: &'q [AnnotatedToken],
+    /// The first word, in lower case.
+    first: String,
+    ids: usize,
+    names_tool: bool,
+}
+
+impl<'q> Question<'q> {
+    fn new(line: &'q str, terms: &'q [AnnotatedToken]) -> Self {
+        let is_tool = |term: &AnnotatedToken| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line)));
+        Self {
+            line,
+            terms,
+            first: word(line, terms, 0).to_ascii_lowercase(),
+            ids: terms.iter().filter(|term| term.is_id()).count(),
+            names_tool: terms.iter().skip(1).any(is_tool),
+        }
     }
-    if all.iter().filter(|term| term.kind == TokenKind::File).count() == 1
-        && ids == 0
-        && matches!(first.as_str(), "what" | "what's")
-        && !other
-    {
-        return Some(Verb::See);
+
+    fn has_noun(&self, noun: Noun) -> bool {
+        self.terms.iter().any(|term| term.entry.noun == Some(noun))
     }
-    let asks = |words: &[&str]| {
-        terms.iter().any(|term| words.iter().any(|w| word(line, std::slice::from_ref(term), 0).eq_ignore_ascii_case(w)))
-    };
-    if ids == 2
-        && matches!(first.as_str(), "what" | "what's" | "how")
-        && asks(&[
-            "differ",
-            "different",
-            "changed",
-            "changes",
-            "differs",
-            "separates",
-            "distinguishes",
-            "compared",
-            "new",
-        ])
-    {
-        return Some(Verb::Compare);
+
+    fn has_word(&self, words: &[&str]) -> bool {
+        let is = |term: &AnnotatedToken, other: &str| {
+            word(self.line, std::slice::from_ref(term), 0).eq_ignore_ascii_case(other)
+        };
+        self.terms.iter().any(|term| words.iter().any(|other| is(term, other)))
     }
-    if matches!(first.as_str(), "how" | "how's")
-        && ids == 0
-        && nouns(Noun::Tree)
-        && asks(&["look", "looks", "looking", "does", "is"])
-        && asks(&["tree"])
-        && !asks(&["use", "draw", "call"])
-    {
-        return Some(Verb::See);
+
+    /// True if every word is known, and no condition, alternative or negation is among them.
+    fn is_plain(&self) -> bool {
+        self.terms.iter().all(|term| {
+            (term.kind != TokenKind::Name || word(self.line, std::slice::from_ref(term), 0) == "many")
+                && !matches!(
+                    term.entry.func,
+                    Some(FunctionWord::If | FunctionWord::Or | FunctionWord::Modal | FunctionWord::Not)
+                )
+        })
     }
-    if first == "how" && ids == 0 && names_tool {
-        return Some(Verb::Help);
+
+    /// True if a verb names an operation that is not among those which answer questions.
+    fn names_other_operation(&self) -> bool {
+        self.terms.iter().any(|term| {
+            matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
+                && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash
+                    | Verb::Go | Verb::Pin | Verb::Link | Verb::Bookmark | Verb::Leave | Verb::Keep | Verb::Put
+                    | Verb::Add | Verb::Make | Verb::Carry | Verb::Write | Verb::Name))
+        })
     }
-    let listed = [
-        Noun::Sibling,
-        Noun::Continuation,
-        Noun::Annotation,
-        Noun::Link,
-        Noun::Version,
-        Noun::Bookmark,
-        Noun::Memory,
-        Noun::Stash,
-        Noun::Todo,
-        Noun::Plan,
-        Noun::Difference,
-    ];
-    if ids == 2 && terms.iter().any(|term| term.entry.prep == Some(Prep::Between)) {
-        return Some(Verb::Compare);
+
+    /// Answers questions whose subject decides: a tool, a file, two nodes, the tree, turns.
+    fn by_subject(&self) -> Option<Verb> {
+        let (first, ids) = (self.first.as_str(), self.ids);
+        let is_what = matches!(first, "what" | "what's");
+        let is_short = self.terms.len() <= 6;
+        if is_what && ids == 0 && self.names_tool && !self.has_noun(Noun::Memory) {
+            let means = |term: &AnnotatedToken| matches!(word(self.line, std::slice::from_ref(term), 0), "do" | "mean");
+            if is_short && self.terms.iter().any(means) {
+                return Some(Verb::Help);
+            }
+        }
+        let files = self.terms.iter().filter(|term| term.kind == TokenKind::File).count();
+        if files == 1 && ids == 0 && is_what && !self.names_other_operation() {
+            return Some(Verb::See);
+        }
+        if ids == 2 && (is_what || first == "how") && self.has_word(DIFFERENCE_WORDS) {
+            return Some(Verb::Compare);
+        }
+        if matches!(first, "how" | "how's")
+            && ids == 0
+            && self.has_noun(Noun::Tree)
+            && self.has_word(&["look", "looks", "looking", "does", "is"])
+            && self.has_word(&["tree"])
+            && !self.has_word(&["use", "draw", "call"])
+        {
+            return Some(Verb::See);
+        }
+        if first == "how" && ids == 0 && self.names_tool {
+            return Some(Verb::Help);
+        }
+        if ids == 2 && self.terms.iter().any(|term| term.entry.prep == Some(Prep::Between)) {
+            return Some(Verb::Compare);
+        }
+        if first != "what" || ids != 0 {
+            return None;
+        }
+        let is_number = |term: &AnnotatedToken| matches!(term.kind, TokenKind::Number(_) | TokenKind::Range(..));
+        if self.has_noun(Noun::Turn) && self.terms.iter().any(is_number) {
+            return Some(Verb::Recall);
+        }
+        if self.has_noun(Noun::Tool) && self.has_noun(Noun::Result) && self.names_tool {
+            return Some(Verb::Recall);
+        }
+        (self.has_noun(Noun::Tool) && self.has_word(&["are", "do", "can", "have"]) && is_short).then_some(Verb::Help)
     }
-    let counted = terms.iter().any(|term| matches!(term.kind, TokenKind::Number(_) | TokenKind::Range(..)));
-    if nouns(Noun::Turn) && counted && ids == 0 && first == "what" {
-        return Some(Verb::Recall);
-    }
-    if first == "what" && ids == 0 && nouns(Noun::Tool) && nouns(Noun::Result) && names_tool {
-        return Some(Verb::Recall);
-    }
-    if first == "what" && ids == 0 && nouns(Noun::Tool) && asks(&["are", "do", "can", "have"]) && terms.len() <= 6 {
-        return Some(Verb::Help);
-    }
-    if !known || other {
-        return None;
-    }
-    let asks_how = terms.iter().any(|term| matches!(term.entry.noun, Some(Noun::Help | Noun::Alternative)));
-    if first == "what" && names_tool && asks_how && ids == 0 {
-        return Some(Verb::Help);
-    }
-    match first.as_str() {
-        "how" if word(line, terms, 1) == "many" && listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
-        // `where am I`
-        "where" if ids == 0 && matches!(word(line, terms, 1), "am" | "are") && asks(&["i", "we"]) => Some(Verb::Tree),
-        "where" => (ids == 2 && terms.iter().any(|term| matches!(term.entry.verb, Some((Verb::Compare, _)))))
-            .then_some(Verb::Compare),
-        "what" | "which" | "who" | "what's" | "who's" if listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
-        "what" | "what's" if ids == 1 => Some(Verb::See),
-        "how" if ids == 2 => Some(Verb::Compare),
-        _ => None,
+
+    /// Answers plain questions by their question word and the nouns that they list.
+    fn by_question_word(&self) -> Option<Verb> {
+        if !self.is_plain() || self.names_other_operation() {
+            return None;
+        }
+        let (first, ids) = (self.first.as_str(), self.ids);
+        let is_help = |term: &AnnotatedToken| matches!(term.entry.noun, Some(Noun::Help | Noun::Alternative));
+        if first == "what" && self.names_tool && ids == 0 && self.terms.iter().any(is_help) {
+            return Some(Verb::Help);
+        }
+        let lists = LISTED.iter().any(|noun| self.has_noun(*noun));
+        let second = word(self.line, self.terms, 1);
+        match first {
+            "how" if second == "many" && lists => Some(Verb::See),
+            // `where am I`
+            "where" if ids == 0 && matches!(second, "am" | "are") && self.has_word(&["i", "we"]) => Some(Verb::Tree),
+            "where" => {
+                let compares = |term: &AnnotatedToken| matches!(term.entry.verb, Some((Verb::Compare, _)));
+                (ids == 2 && self.terms.iter().any(compares)).then_some(Verb::Compare)
+            }
+            "what" | "which" | "who" | "what's" | "who's" if lists => Some(Verb::See),
+            "what" | "what's" if ids == 1 => Some(Verb::See),
+            "how" if ids == 2 => Some(Verb::Compare),
+            _ => None,
+        }
     }
 }

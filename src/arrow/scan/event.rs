@@ -23,10 +23,10 @@ pub enum Event<'a> {
 /// An arrow line, with what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// What is to be understood: the line from its arrow on, with the further lines of a quoted string or of block
+    /// Text to parse: the line from its arrow on, with the further lines of a quoted string or of block
     /// content up to its `>>>`; without the list markers and backticks around it, and blanks at its end.
     pub text: &'a str,
-    /// Where it stands in the whole output, in bytes, with the blanks before it and its line end.
+    /// Its range in the whole output, in bytes, with the blanks before it and its line end.
     pub span: Range<usize>,
     /// False if the output ended inside a quoted string or block content. It must not be run then.
     pub closed: bool,
@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// What is to be understood of an arrow line.
+/// Text of an arrow line to parse.
 fn call(text: &str) -> &str {
     let (begin, ticks) = match lead(text, true, false) {
         LineStart::Arrow { begin, ticks, .. } => (begin, ticks),

@@ -30,7 +30,7 @@ pub(super) enum Line {
     Run(usize),
     /// Enough markers, then blanks.
     Closing,
-    /// Code.
+    /// Inside a fenced code block.
     Code,
 }
 

@@ -69,7 +69,7 @@ enum Lookahead {
     Yes(usize),
 }
 
-/// True if a character is passed over: white space, and what nobody sees, such as a byte-order mark.
+/// True if a character is passed over: white space and invisible characters such as a byte-order mark.
 pub(super) fn blank(c: char) -> bool {
     let unseen = matches!(
         c,

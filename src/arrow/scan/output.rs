@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::event::{Event, Kind};
 
-/// How far an arrow back is looked for after a thought in one line, in bytes: so much of a reply may be shown late.
+/// Bytes searched backwards for an arrow after a one-line thought. The output may be delayed by this much.
 const AHEAD: usize = 4096;
 
 /// A thought in one line, and what came since.

@@ -45,7 +45,7 @@ fn after_verb(words: &str) -> Option<&str> {
     ended.then(|| rest.trim_start_matches(|c| blank(c) || matches!(c, ':' | '.' | '…' | ',')))
 }
 
-/// What a line may end in beside its words.
+/// Characters that may end a line after its words.
 fn edge(c: char) -> bool {
     blank(c) || matches!(c, '\n' | '`')
 }

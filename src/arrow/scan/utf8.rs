@@ -38,7 +38,7 @@ impl Utf8 {
         }
     }
 
-    /// What is held at the end of the bytes is no character.
+    /// The bytes end in an incomplete character.
     pub(super) fn finish(&mut self, sink: &mut impl FnMut(&str)) {
         self.flush(true, sink);
     }

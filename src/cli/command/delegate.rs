@@ -29,7 +29,7 @@ use crate::cli::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The goal
+    /// The goal of the delegation
     #[arg(required_unless_present_any = ["resume", "list"], conflicts_with_all = ["resume", "list"])]
     goal: Option<String>,
     /// Facts that the workers need

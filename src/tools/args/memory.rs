@@ -1,4 +1,4 @@
-//! What the agent keeps at hand.
+//! Arguments of the commands for an agent's memory.
 
 use super::{ArgGroup, ArgType, ToolArgs, optional, required};
 use crate::types::EdgeKind;
