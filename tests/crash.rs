@@ -31,7 +31,7 @@ const PER_DATABASE: usize = 25;
 
 /// The entry point of child processes started by a test; does nothing in the test process.
 #[test]
-fn child() {
+fn child_process() {
     if let Some(job) = child::job() {
         writer::write(job[0].as_ref(), job[1].parse().unwrap());
     }

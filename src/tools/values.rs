@@ -227,6 +227,19 @@ pub enum RecallScope {
     All,
 }
 
+impl RecallScope {
+    /// The scope of this name in any case; `None` for other words.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Some(match name.to_lowercase().as_str() {
+            "session" => Self::Session,
+            "tree" => Self::Tree,
+            "workspace" => Self::Workspace,
+            "all" | "everything" => Self::All,
+            _ => return None,
+        })
+    }
+}
+
 /// Filters of a `recall`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallFilter {

@@ -439,7 +439,7 @@ async fn a_stopped_delegation_has_a_consistent_state_and_resumes() {
 
 /// Job of a child process that a test started; does nothing in the test process.
 #[test]
-fn child() {
+fn child_process() {
     let Some(job) = child::job() else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(work_until_killed(Path::new(&job[0])));

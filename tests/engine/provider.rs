@@ -301,7 +301,7 @@ async fn a_refused_connection_names_the_host() {
     let error = all(model.stream(chat("hi"))).await.1.unwrap_err();
     assert!(matches!(&error, ProviderError::Connect { host, .. } if *host == address.to_string()), "{error:?}");
     assert_eq!(error.class(), ErrorClass::Retryable);
-    assert!(error.to_string().contains("no program listens there"), "{error}");
+    assert!(error.to_string().contains("no program listens on the port"), "{error}");
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ use loomtree::{
 
 /// The entry point of child processes started by a test; does nothing in the test process.
 #[test]
-fn child() {
+fn child_process() {
     let Some(job) = child::job() else { return };
     let words: Vec<&str> = job.iter().map(String::as_str).collect();
     match words.as_slice() {

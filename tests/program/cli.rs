@@ -341,7 +341,7 @@ fn changes_can_be_undone() {
     assert!(home.ok(&["view", none]).contains("compare"));
     assert!(home.fails(1, &["link", rain, rain]).contains("itself"));
     assert!(home.ok(&["unlink", rain, none]).contains("1 link removed"));
-    assert!(home.fails(1, &["unlink", rain, none]).contains("not linked"));
+    assert!(home.fails(1, &["unlink", rain, none]).contains("there is no such link"));
     home.ok(&["copy", none, rain]);
     home.ok(&["move", none, rain]);
     assert!(home.fails(1, &["move", jars, jars]).contains("own branch"));
@@ -464,8 +464,8 @@ fn the_owner_can_undo_an_agents_change() {
     assert!(home.ok(&["restore"]).contains("nothing is pruned"));
     assert!(home.fails(1, &["undo", "--agent", "collaborator"]).contains("nothing to undo"));
     assert!(home.ok(&["log", "--limit", "1"]).contains("owner"), "the owner did it");
-    assert!(home.ok(&["redo"]).contains("done again: "));
-    assert!(home.ok(&["undo", "--agent", "collaborator"]).contains("taken back: "));
+    assert!(home.ok(&["redo"]).contains("repeated: "));
+    assert!(home.ok(&["undo", "--agent", "collaborator"]).contains("reverted: "));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn an_invalid_price_is_reported_with_its_line() {
     home.start("Tell me something.");
     std::fs::write(home.file("c.yaml"), "prices:\n  gpt*: { input: -1, output: 2 }\n").unwrap();
     let said = home.fails(2, &["--config", "c.yaml", "stats"]);
-    assert!(said.contains("c.yaml") && said.contains("a price is a number"), "{said}");
+    assert!(said.contains("c.yaml") && said.contains("a price must be a number"), "{said}");
 }
 
 #[test]

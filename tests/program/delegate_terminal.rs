@@ -269,7 +269,7 @@ async fn a_background_delegation_asks_between_two_lines() {
     terminal.keys("Paint it.\r");
     terminal.wait("It is on its way.", 1);
     // The user is typing: the text is not an answer, and a note says so.
-    terminal.wait("An agent asks something", 1);
+    terminal.wait("An agent asks a question", 1);
     assert!(!terminal.text().contains("Allow it?"));
     terminal.keys("\r");
     terminal.wait("Allow it?", 1);
@@ -423,7 +423,7 @@ async fn approval_of_a_plan_does_not_cover_commands_writes_and_checks() {
     for file in ["COMMAND", "WRITE", "CHECK"] {
         assert!(!yard.home.file(file).exists(), "{file}: {ran:?}");
     }
-    assert!(yard.asked()[2].contains("--allow would"), "{}", yard.asked()[2]);
+    assert!(yard.asked()[2].contains("--allow allows it"), "{}", yard.asked()[2]);
 }
 
 /// Returns the output without variable parts; `tree` replaces local ids at the beginning of lines.

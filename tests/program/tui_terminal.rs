@@ -458,7 +458,8 @@ fn a_panic_of_any_thread_restores_the_terminal_and_prints_its_message() {
         let home = Home::new();
         home.ok(&["demo"]);
         let mut program = std::process::Command::new(std::env::current_exe().unwrap());
-        program.args([host, "--exact", "--ignored", "--nocapture"]);
+        let host = format!("tui_terminal::{host}");
+        program.args([host.as_str(), "--exact", "--ignored", "--nocapture"]);
         program.current_dir(home.file("")).env("LOOM_OF_THE_TEST", home.file("loom.db")).env("RUST_BACKTRACE", "0");
         let mut window = Window::start(&program, 80, 24, &[]);
         window.shows(shown);

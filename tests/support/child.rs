@@ -1,4 +1,4 @@
-//! Child processes: the test binary starts itself with a job in an environment variable. The test `child` of that
+//! Child processes: the test binary starts itself with a job in an environment variable. The test `child_process` of that
 //! binary runs the job; without a job it returns at once.
 
 use std::{
@@ -34,10 +34,7 @@ pub(crate) fn command(wrapper: &[&str], job: &[&str]) -> Command {
             command
         }
     };
-    // The child's test is in the module of the test that starts it.
-    let test = std::thread::current().name().unwrap_or("").to_owned();
-    let child = test.rsplit_once("::").map_or("child".to_owned(), |(module, _)| format!("{module}::child"));
-    command.args(["--exact", &child, "--nocapture", "--test-threads=1"]);
+    command.args(["child_process", "--nocapture", "--test-threads=1"]);
     command.env(JOB, job.join("\n")).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -1,9 +1,11 @@
 //! Commands about documents, about what the agent keeps, and the rest.
 
+use serde::{Deserialize as _, de, de::IntoDeserializer as _};
+
 use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
-    Command, DecisionKind, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, SearchDepth, Topic,
-    WritePlace,
+    Command, DecisionKind, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, Relative, SearchDepth,
+    Topic, WritePlace,
     args::{Arg, ArgKind},
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
@@ -142,7 +144,7 @@ impl Binder<'_, '_> {
             |text| Some(text.to_owned()),
             "by: human, model, tool, system or an agent's name",
         )?;
-        let scope = self.option(OptionName::Scope, scope, "scope: session, tree, workspace or all")?;
+        let scope = self.option(OptionName::Scope, RecallScope::parse, "scope: session, tree, workspace or all")?;
         let path = self.option(OptionName::Path, node, "path: the id of the node that the path leads to")?;
         let below = self.option(OptionName::Below, node, "below: the id of the node that it is all below")?;
         let time = |text: &str| text.parse().ok();
@@ -407,19 +409,10 @@ impl Binder<'_, '_> {
     }
 }
 
-fn scope(text: &str) -> Option<RecallScope> {
-    Some(match text.to_lowercase().as_str() {
-        "session" => RecallScope::Session,
-        "tree" => RecallScope::Tree,
-        "workspace" => RecallScope::Workspace,
-        "all" | "everything" => RecallScope::All,
-        _ => return None,
-    })
-}
-
 fn node(text: &str) -> Option<NodeRef> {
     let plain = (2..=26).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    plain.then(|| NodeRef::from(text))
+    let place: Result<Relative, de::value::Error> = Relative::deserialize(text.into_deserializer());
+    place.map(|place| NodeRef::Place { place }).ok().or_else(|| plain.then(|| NodeRef::from(text)))
 }
 
 #[derive(Default)]
