@@ -11,6 +11,7 @@ use crate::{
 
 /// A parsed request of a line or a tool call.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant)] // a batch has at most 32 requests
 pub enum ExecRequest {
     /// An operation of the engine.
     Command(Command),

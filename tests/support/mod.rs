@@ -1,6 +1,7 @@
 //! Helpers that test binaries share.
 
-#![allow(dead_code, unused_imports)] // each binary uses some of them
+#![allow(dead_code)] // each binary uses some of them
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 pub(crate) mod child;
 #[cfg(feature = "cli")]

@@ -21,6 +21,11 @@ fn named() -> impl Strategy<Value = NodeRef> + Clone {
     ]
 }
 
+/// The references that a recall's options take.
+fn id_or_place() -> impl Strategy<Value = NodeRef> + Clone {
+    node().prop_filter("an id or a place", |node| matches!(node, NodeRef::Id(_) | NodeRef::Place { .. }))
+}
+
 /// Any reference to a node, mostly an id.
 fn node() -> impl Strategy<Value = NodeRef> + Clone {
     let places = [
@@ -240,7 +245,7 @@ fn recall() -> impl Strategy<Value = Command> {
                 (*tool, *limit, *only) = (Some(name), most, filter);
             }
         })),
-        node().prop_map(move |at| with(none(), |command| {
+        id_or_place().prop_map(move |at| with(none(), |command| {
             if let Command::Recall { only, .. } = command {
                 only.around = Some(at);
             }

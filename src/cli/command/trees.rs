@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         return use_tree(&tree, cx);
     }
     let limit = if args.limit == 0 { 0 } else { args.limit.saturating_add(1) };
-    let filter = TreeFilter { archived: args.archived, limit: limit };
+    let filter = TreeFilter { archived: args.archived, limit };
     let mut trees = cx.loom.snapshot()?.trees(filter)?;
     let more = limit > 0 && trees.len() > args.limit as usize;
     if more {
