@@ -132,7 +132,7 @@ impl<'h> Executor<'h> {
     }
 
     /// Sets the maximum tokens of a reply, clamped to 1–8,000. The default is
-    /// [`DEFAULT_REPLY_TOKENS`](crate::tools::DEFAULT_REPLY_TOKENS).
+    /// [`DEFAULT_REPLY_TOKENS`].
     #[must_use]
     pub fn inline(mut self, tokens: u32) -> Self {
         self.max_reply_tokens = tokens.clamp(1, recall::MAX_REPLY_TOKENS);
@@ -153,7 +153,7 @@ impl<'h> Executor<'h> {
     }
 
     /// Runs the requests of a batch in order and returns one reply each. Requests beyond
-    /// [`MAX_BATCH_LINES`](crate::tools::MAX_BATCH_LINES) are not run and share one error.
+    /// [`MAX_BATCH_LINES`] are not run and share one error.
     pub fn run_batch<W: Into<ExecRequest>>(&mut self, lines: Vec<W>) -> Vec<CommandReply> {
         let mut replies = Vec::with_capacity(lines.len().min(MAX_BATCH_LINES + 1));
         self.run_each(lines.into_iter().map(Into::into).collect(), &mut |_, reply| replies.push(reply.clone()));

@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Actor {
-    /// Records the estimated and the counted tokens of a prompt. [`Mutation::Reckon`] does the same within another
+    /// Records the estimated and the counted tokens of a prompt. [`Mutation::RecordTokenUsage`] does the same within another
     /// change, such as a saved reply.
     pub fn record_token_usage(&self, model: &str, estimated: u64, reported: u64) -> Pending {
         self.submit(Op::Generate, vec![Mutation::RecordTokenUsage { model: model.to_owned(), estimated, reported }])
