@@ -165,3 +165,15 @@ fn a_database_in_a_read_only_folder_can_be_read() {
     assert_eq!(verify.code, 0, "{verify:?}");
     assert!(say.code == 3 && say.err.contains("cannot be written"), "{say:?}");
 }
+
+#[test]
+fn an_import_with_a_repeated_node_ends_and_reports_the_line() {
+    let home = Home::new();
+    let sample = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sample.jsonl")).unwrap();
+    let mut lines: Vec<&str> = sample.lines().take(7).collect();
+    lines.push(lines[6]);
+    fs::write(home.file("repeated.jsonl"), lines.join("\n")).unwrap();
+    let ran = home.run(&["import", home.file("repeated.jsonl").to_str().unwrap()]);
+    assert!(format!("{}{}", ran.out, ran.err).contains("line 8"), "{ran:?}");
+    home.ok(&["verify"]);
+}

@@ -114,7 +114,10 @@ fn insert_longer(conn: &Connection, row: &mut NewRow<'_>) -> Result<()> {
         {
             return Err(error.into());
         }
-        let longer = if row.node.local.as_ref() == Some(&row.local) { 6 } else { row.local.len() + 1 };
+        // A given id is replaced by the derived one; if it is the derived one already, it becomes longer.
+        let derived = LocalId::derive(row.node.id, 6);
+        let is_given = row.node.local.as_ref() == Some(&row.local) && row.local != derived;
+        let longer = if is_given { 6 } else { row.local.len().max(6) + 1 };
         if longer > 16 {
             return Err(StoreError::Conflict(format!("node {} exists already", row.node.id)));
         }
