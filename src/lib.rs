@@ -56,12 +56,18 @@
 //! `cli` (default) is what the program `loom` needs and `tui` (default) its screen; `local` evaluates a model in the process
 //! (`provider::Local`); `workspace` has tools that work in a folder. A library sets `default-features = false`.
 
+// Files of the program that the fuzz targets include name this crate.
+#[cfg(all(any(test, fuzzing), feature = "tui"))]
+extern crate self as loomtree;
+
 pub mod agent;
 pub mod archive;
 pub mod arrow;
 pub mod context;
 pub mod delegate;
 pub mod exec;
+#[cfg(all(any(test, fuzzing), feature = "tui"))]
+pub mod fuzz;
 pub mod id;
 pub mod ops;
 pub mod provider;

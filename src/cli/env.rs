@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use loomtree::provider::MODELS_VARIABLE;
 
-use super::error::{CliError, Result};
+use super::{
+    config::is_too_deep,
+    error::{CliError, Result},
+};
 
 /// Returns an environment variable; `None` if it is empty or not UTF-8. The folder of model weights always has a value,
 /// because the library does not look up a home directory.
@@ -46,8 +49,6 @@ pub(crate) fn default_config() -> Result<PathBuf> {
 
 /// Maximum size of a settings file, in bytes.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
-/// Maximum nesting of brackets in a settings file. The YAML parser's time grows with the square of the depth.
-const MAX_SETTINGS_NESTING: usize = 100;
 
 /// Reads a settings file. Refuses anything but a regular file: a device has no end, and a pipe may block.
 ///
@@ -67,19 +68,6 @@ pub(crate) fn read_settings(path: &Path) -> std::io::Result<String> {
         return Err(error("its brackets are nested too deeply"));
     }
     Ok(text)
-}
-
-/// True if brackets are nested more deeply than settings need. Brackets in quotes and comments count too.
-fn is_too_deep(text: &str) -> bool {
-    let mut depth = 0_usize;
-    text.bytes().any(|byte| {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth > MAX_SETTINGS_NESTING
-    })
 }
 
 /// Creates a folder and its parents. On Unix only the owner may access new folders.

@@ -159,7 +159,7 @@ impl Http {
     }
 
     /// Returns the HTTP library's chain of causes, without the key.
-    pub(crate) fn detail(&self, error: &reqwest::Error) -> String {
+    pub(crate) fn detail(&self, error: &dyn std::error::Error) -> String {
         self.clean(&error_chain(error))
     }
 
@@ -265,9 +265,9 @@ fn is_refused(error: &reqwest::Error) -> bool {
     })
 }
 
-fn error_chain(error: &reqwest::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = String::new();
-    let mut next: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    let mut next: Option<&dyn std::error::Error> = error.source();
     while let Some(cause) = next {
         let cause_text = cause.to_string();
         if !text.ends_with(&cause_text) {

@@ -17,13 +17,13 @@ pub mod discover;
 mod embeddings;
 mod error;
 mod generation;
-mod http;
+pub(crate) mod http;
 #[cfg(feature = "local")]
 mod local;
 mod message;
 mod model_ref;
-mod protocol;
-mod reply;
+pub(crate) mod protocol;
+pub(crate) mod reply;
 mod retry;
 mod scripted;
 mod secret;

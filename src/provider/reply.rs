@@ -7,8 +7,9 @@
 //! Reading always ends: the size of events and of the stream, and the time of keep-alives without progress are bounded.
 //! Left out: reasoning text, which counts as progress and is dropped.
 
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
+use futures_util::{Stream, StreamExt as _};
 use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
@@ -122,7 +123,21 @@ impl<'a> StreamReader<'a> {
         let header = |name: &str| response.headers().get(name).and_then(|id| id.to_str().ok());
         let id = header("x-request-id").or_else(|| header("request-id"));
         self.request_id = id.map(|id| self.http.clean(id));
-        let end = self.read_body(response, first_byte).await.err().unwrap_or(ReadEnd::Broken(StreamError::ClosedEarly));
+        self.read_chunks(response.bytes_stream(), first_byte).await
+    }
+
+    /// Reads a body in chunks, without headers. Returns the result of each reply.
+    pub(crate) async fn read_chunks<B, E>(
+        mut self,
+        body: impl Stream<Item = Result<B, E>>,
+        first_byte: Instant,
+    ) -> Vec<Result<Finish, ProviderError>>
+    where
+        B: AsRef<[u8]>,
+        E: std::error::Error,
+    {
+        let body = std::pin::pin!(body);
+        let end = self.read_body(body, first_byte).await.err().unwrap_or(ReadEnd::Broken(StreamError::ClosedEarly));
         self.results(&end)
     }
 
@@ -184,7 +199,15 @@ impl<'a> StreamReader<'a> {
     }
 
     /// Reads the body to its end.
-    async fn read_body(&mut self, mut response: Response, first_byte: Instant) -> Result<(), ReadEnd> {
+    async fn read_body<B, E>(
+        &mut self,
+        mut chunks: Pin<&mut impl Stream<Item = Result<B, E>>>,
+        first_byte: Instant,
+    ) -> Result<(), ReadEnd>
+    where
+        B: AsRef<[u8]>,
+        E: std::error::Error,
+    {
         let mut body = ReplyBody::Unknown;
         let mut deadline = first_byte;
         let mut chunk_timeout = None;
@@ -193,22 +216,23 @@ impl<'a> StreamReader<'a> {
         let max_idle = between.saturating_mul(MAX_KEEPALIVES);
         let mut progress = Instant::now();
         loop {
-            let chunk = match (timeout_at(deadline, response.chunk()).await, chunk_timeout) {
-                (Ok(Ok(Some(chunk))), _) => chunk,
-                (Ok(Ok(None)), _) => return self.process_end(body).await,
-                (Ok(Err(error)), _) => {
+            let chunk = match (timeout_at(deadline, chunks.next()).await, chunk_timeout) {
+                (Ok(Some(Ok(chunk))), _) => chunk,
+                (Ok(None), _) => return self.process_end(body).await,
+                (Ok(Some(Err(error))), _) => {
                     return Err(StreamError::Connection(self.http.detail(&error)).into());
                 }
                 (Err(_), None) => return Err(ReadEnd::TimedOut(self.http.first_byte_timeout())),
                 (Err(_), Some(chunk_timeout)) => return Err(StreamError::Stalled(chunk_timeout).into()),
             };
+            let chunk = chunk.as_ref();
             read += chunk.len();
             if read > MAX_STREAM_BYTES {
                 return Err(StreamError::TooLong(MAX_STREAM_BYTES).into());
             }
             let mut progressed = false;
-            if self.process(&mut body, &chunk, &mut progressed).await? {
-                let _ = timeout_at(Instant::now() + BODY_END_TIMEOUT, response.chunk()).await;
+            if self.process(&mut body, chunk, &mut progressed).await? {
+                let _ = timeout_at(Instant::now() + BODY_END_TIMEOUT, chunks.next()).await;
                 return Ok(());
             }
             let now = Instant::now();

@@ -8,7 +8,6 @@ mod archive;
 mod arrow;
 mod arrow_accuracy;
 mod arrow_calls;
-mod arrow_fuzz;
 mod arrow_run;
 mod arrow_scan;
 mod arrow_tools;

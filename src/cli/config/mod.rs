@@ -1,0 +1,148 @@
+//! The configuration: a YAML file in which every field is optional. An error in it is reported as one sentence with
+//! file and line. [`fields`] parses the text.
+//!
+//! The file holds no API keys. It names the environment variable or file that does.
+
+mod fields;
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use self::fields::{Config, is_too_deep};
+use super::{
+    args::Globals,
+    env,
+    error::{CliError, Result},
+};
+
+/// The file that `loom config init` writes.
+pub(crate) const CONFIG_TEMPLATE: &str = "\
+# loomtree's configuration. Every line is optional; remove the # in front of those you want.
+
+# The default model: a name from the list below, or provider:model, or a URL.
+# Default: LOOM_MODEL, then keys in the environment, then servers on this machine.
+# model: ollama:llama3.2
+
+# A small model that summarizes long texts. Without it, summaries are first sentences.
+# summaries: ollama:llama3.2:1b
+
+# An embedding model: recall then also finds texts of similar meaning.
+# embeddings: ollama:nomic-embed-text
+
+# Models by name. API keys are not written here: key_env names a variable, key_file a file.
+# models:
+#   fast:
+#     provider: openai
+#     model: gpt-4o-mini
+#     temperature: 0.7
+#   home:
+#     base_url: http://192.168.1.4:8080/v1
+#     key_env: HOME_KEY
+
+# Prices per million tokens, for `loom stats`. A * matches the rest of a model's name.
+# prices:
+#   gpt-4o-mini*: { input: 0.15, cached: 0.075, output: 0.6, currency: USD }
+
+# The number of continuations that `loom continue` requests.
+# continuations: 3
+
+# Sampling, for models that do not set it.
+# temperature: 1.0
+# max_tokens: 500
+
+# The context window of models, in tokens. Nodes that do not fit are omitted.
+# window: 32768
+
+# The strategy for a full window: rolling_window, middle or stop.
+# strategy: rolling_window
+
+# Prompt rendering: stable repeats the last prompt's prefix, for providers' caches; live shows the present state.
+# rendering: stable
+
+# The web search service for agents with that permission: tavily, brave, or a searxng server of your own.
+# Default: a key in TAVILY_API_KEY or BRAVE_API_KEY, or an address in SEARXNG_URL.
+# search: { service: searxng, base_url: 'http://127.0.0.1:8888' }
+
+# The theme of the screen: dark, light or none. Default: detected. Key bindings are in keys.yaml in this folder.
+# theme: dark
+
+# Commands and file changes that agents may make in the workspace without approval, with `loom chat --tools`.
+# workspace:
+#   allow: ['cargo test*', 'git status']
+#   write: ['docs/**']
+#   pass: [GITHUB_TOKEN]
+#   seconds: 120
+
+# Delegated work: models that plan, verify and retry failed subtasks; concurrent subtasks; attempts a subtask.
+# delegate:
+#   judge: anthropic:claude-sonnet-4-5
+#   stronger: anthropic:claude-opus-4-1
+#   parallel: 4
+#   attempts: 2
+
+# The wait for other programs that write to the database, in seconds.
+# wait_seconds: 10
+";
+
+/// Returns the path of the configuration file, whether or not the file exists.
+pub(crate) fn path(globals: &Globals) -> Result<PathBuf> {
+    globals.config.clone().map_or_else(env::default_config, Ok)
+}
+
+/// Reads the configuration. A missing file is an empty configuration, unless `--config` names it.
+pub(crate) fn load(globals: &Globals) -> Result<Config> {
+    let path = path(globals)?;
+    let text = match env::read_settings(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && globals.config.is_none() => {
+            return Ok(Config::default());
+        }
+        Err(e) => return Err(CliError::Config(format!("{} cannot be read: {e}", path.display()))),
+    };
+    parse(&path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Config> {
+    Config::parse(text).map_err(|mistake| {
+        let line = mistake.line.map(|line| format!(":{line}")).unwrap_or_default();
+        CliError::Config(format!("{}{line}: {}", path.display(), mistake.message))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Config> {
+        parse(Path::new("config.yaml"), text)
+    }
+
+    #[test]
+    fn the_starter_is_valid_with_and_without_its_comment_signs() {
+        assert!(read(CONFIG_TEMPLATE).is_ok());
+        let prose = |line: &str| line.starts_with("# ") && (line.ends_with('.') || line.ends_with("want."));
+        let on: String = CONFIG_TEMPLATE
+            .lines()
+            .filter(|l| !prose(l))
+            .map(|l| l.strip_prefix("# ").unwrap_or(l).to_owned() + "\n")
+            .collect();
+        let config = read(&on).unwrap();
+        assert_eq!((config.models.len(), config.continuations()), (2, 3));
+    }
+
+    #[test]
+    fn a_mistake_is_one_sentence_with_file_and_line() {
+        for (text, said) in [
+            ("model: a\ncolour: red\n", "config.yaml:2: "),
+            ("models:\n  a:\n    colour: red\n", "config.yaml:3: "),
+            ("continuations: many\n", "config.yaml:1: "),
+            ("continuations: 0\n", "config.yaml: continuations must be at least 1"),
+            ("- a\n", "config.yaml:1: "),
+            ("a: [\n", "config.yaml:"),
+        ] {
+            let Err(CliError::Config(message)) = read(text) else { panic!("{text:?} was read") };
+            assert!(message.starts_with(said), "{message:?}");
+            assert_eq!(message.lines().count(), 1);
+        }
+        assert!(read("").is_ok() && read("# nothing\n").is_ok() && read("models:\n").is_ok());
+    }
+}

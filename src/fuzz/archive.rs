@@ -1,0 +1,145 @@
+//! Imports: the own JSONL and pi's sessions, each into a new database on a memory file system if there is one.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, LazyLock},
+};
+
+use tempfile::TempDir;
+
+use loomtree::{
+    archive::{self, ArchiveError, Format, jsonl as own},
+    id::RandomIds,
+    ops::{Actor, Loom},
+    store::{OpenOptions, TreeFilter},
+    types::{FixedClock, Timestamp},
+};
+
+/// Fields and values of both formats.
+pub(super) const WORDS: &[&str] = &[
+    "\n",
+    "null",
+    "true",
+    "-1",
+    "0",
+    "18446744073709551616",
+    "1e999",
+    "[]",
+    "{}",
+    "\"\"",
+    ",",
+    ":",
+    "{\"type\":\"node\",",
+    "\"type\":",
+    "\"id\":",
+    "\"parent_id\":",
+    "\"parentId\":",
+    "\"tree_id\":",
+    "\"kind\":",
+    "\"version\"",
+    "\"annotation\"",
+    "\"version_of\":",
+    "\"edited_from\":",
+    "\"local_id\":",
+    "\"author_type\":",
+    "\"role\":",
+    "\"purged_at\":1,",
+    "\"pruned\":true,",
+    "\"excluded\":true,",
+    "\"bookmark\":\"x\",",
+    "\"raw\":\"\",",
+    "\"metadata\":{},",
+    "\"hash\":",
+    "\"session_id\":",
+    "\"turn\":1,",
+    "\"content\":",
+    "01M808DA082EF3KV6DKNWQEFY6",
+    "00000000000000000000000001",
+    "\\u0000",
+    "\\ud800",
+    "\u{202e}",
+    "toolResult",
+    "toolCall",
+    "thinking",
+    "\"message\":",
+    "\"timestamp\":",
+];
+
+/// Longest input in bytes: a longer one only costs time.
+const MAX_INPUT_BYTES: usize = 64 << 10;
+
+/// Imports the own format.
+pub(super) fn jsonl(bytes: &[u8]) {
+    import(Format::Loomtree, bytes);
+}
+
+/// Imports a session of pi.
+pub(super) fn pi(bytes: &[u8]) {
+    import(Format::Pi, bytes);
+}
+
+/// An import reports malformed items, leaves a database without damage, adds nothing when repeated, and what it added
+/// comes back from an export.
+fn import(format: Format, bytes: &[u8]) {
+    let bytes = &bytes[..bytes.len().min(MAX_INPUT_BYTES)];
+    let (_folder, owner) = new_database();
+    let read = |actor: &Actor, format, mut bytes: &[u8]| {
+        archive::import(actor, Some(format), "input", &mut bytes, &mut |_| {})
+    };
+    let imported = match read(&owner, format, bytes) {
+        Ok(imported) => imported,
+        Err(ArchiveError::Format(_)) => return,
+        Err(error) => panic!("the import failed: {error}"),
+    };
+    check(&owner);
+    let repeated = read(&owner, format, bytes).unwrap();
+    check(&owner);
+    // An item that failed may succeed later: its tree or parent can stand behind it in the file.
+    assert!(repeated.nodes == 0 || !imported.problems.is_empty(), "a repeated import added nodes");
+    let exported = export(&owner);
+    let (_other_folder, other) = new_database();
+    assert_eq!(read(&other, Format::Loomtree, &exported).unwrap().problems, Vec::<String>::new());
+    check(&other);
+    assert_eq!(String::from_utf8(export(&other)).unwrap(), String::from_utf8(exported).unwrap());
+}
+
+fn check(actor: &Actor) {
+    assert_eq!(actor.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+fn export(actor: &Actor) -> Vec<u8> {
+    let snapshot = actor.loom().snapshot().unwrap();
+    let trees = snapshot.trees(TreeFilter::default()).unwrap();
+    let mut out = Vec::new();
+    own::export(snapshot.as_ref(), &trees.iter().map(|tree| tree.id).collect::<Vec<_>>(), &mut out).unwrap();
+    out
+}
+
+/// Returns the owner of a new database, and its folder.
+fn new_database() -> (TempDir, Actor) {
+    static EMPTY: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let folder = folder();
+        let copy = folder.path().join("copy.db");
+        open(&folder.path().join("loom.db")).store().backup(&copy, &mut |_, _| {}).unwrap();
+        fs::read(copy).unwrap()
+    });
+    let folder = folder();
+    let path = folder.path().join("loom.db");
+    fs::write(&path, &*EMPTY).unwrap();
+    let loom = open(&path);
+    let owner = loom.actor(&loom.agent("owner").unwrap());
+    (folder, owner)
+}
+
+fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+fn open(path: &Path) -> Loom {
+    let (clock, ids) =
+        (Arc::new(FixedClock::at(Timestamp::from_millis(1_700_000_000_000))), Arc::new(RandomIds::seeded(1)));
+    let store = OpenOptions::new(clock.clone(), ids.clone()).open(path).unwrap();
+    Loom::new(Arc::new(store), clock, ids)
+}

@@ -1,0 +1,113 @@
+//! Targets of the fuzzers: each feeds bytes to a part of the program that reads foreign input, and checks its laws.
+//!
+//! The crate in `fuzz/` runs them under libFuzzer; `tests` runs them with random mutations on a stable toolchain. So this
+//! module exists only in builds of tests and of fuzzers. A target panics if a law does not hold. Inputs that once broke a
+//! law are in `fixtures/fuzz`, in the folder of their target.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a target reports by a panic
+
+mod archive;
+mod arrow;
+mod config;
+#[path = "../cli/config/fields.rs"]
+#[allow(dead_code)] // the program's file, of which the target uses the parser
+mod config_fields;
+mod provider;
+#[path = "../cli/sanitize.rs"]
+#[allow(dead_code)] // the program's file, of which the target uses most functions
+mod sanitize;
+mod screen;
+#[cfg(test)]
+mod tests;
+#[path = "../cli/wrap.rs"]
+#[allow(dead_code)] // the program's file, of which the target uses one function
+mod wrap;
+
+use std::{fs, path::Path};
+
+/// A part of the program that reads foreign input.
+#[derive(Debug)]
+pub struct FuzzTarget {
+    /// Name of the target, and of its folder in `fixtures/fuzz`.
+    pub name: &'static str,
+    /// Feeds an input to the target; panics if a law does not hold.
+    pub run: fn(&[u8]),
+    /// Files and folders below `fixtures` with more inputs to begin with.
+    fixtures: &'static [&'static str],
+    /// True if each line of a fixture is an input of its own.
+    by_line: bool,
+    /// Words of the input's language, which mutations insert.
+    pub words: &'static [&'static str],
+}
+
+/// All targets.
+pub const FUZZ_TARGETS: &[FuzzTarget] = &[
+    FuzzTarget {
+        name: "arrow_line",
+        run: arrow::line,
+        fixtures: &["arrow/accept", "arrow/reject", "arrow/references"],
+        by_line: true,
+        words: arrow::WORDS,
+    },
+    FuzzTarget {
+        name: "scanner",
+        run: arrow::scanner,
+        fixtures: &["arrow/scan", "arrow/reject"],
+        by_line: false,
+        words: arrow::WORDS,
+    },
+    FuzzTarget {
+        name: "jsonl",
+        run: archive::jsonl,
+        fixtures: &["sample.jsonl"],
+        by_line: false,
+        words: archive::WORDS,
+    },
+    FuzzTarget { name: "pi", run: archive::pi, fixtures: &[], by_line: false, words: archive::WORDS },
+    FuzzTarget { name: "sse", run: provider::sse, fixtures: &[], by_line: false, words: provider::WORDS },
+    FuzzTarget { name: "openai", run: provider::openai, fixtures: &[], by_line: false, words: provider::WORDS },
+    FuzzTarget { name: "anthropic", run: provider::anthropic, fixtures: &[], by_line: false, words: provider::WORDS },
+    FuzzTarget { name: "config", run: config::parse, fixtures: &[], by_line: false, words: config::WORDS },
+    FuzzTarget { name: "screen", run: screen::draw, fixtures: &["text"], by_line: false, words: screen::WORDS },
+];
+
+/// Returns the target of a name.
+#[must_use]
+pub fn target(name: &str) -> &'static FuzzTarget {
+    FUZZ_TARGETS.iter().find(|target| target.name == name).expect("a target of this name")
+}
+
+impl FuzzTarget {
+    /// Returns the inputs to begin with: the target's fixtures, and those that once broke a law.
+    #[must_use]
+    pub fn seeds(&self) -> Vec<Vec<u8>> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        let mut seeds = Vec::new();
+        for fixture in self.fixtures {
+            let mut files = Vec::new();
+            read_files(&root.join(fixture), &mut files);
+            for bytes in files {
+                if self.by_line {
+                    seeds.extend(bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
+                } else {
+                    seeds.push(bytes);
+                }
+            }
+        }
+        read_files(&root.join("fuzz").join(self.name), &mut seeds);
+        seeds.sort();
+        seeds.dedup();
+        seeds
+    }
+}
+
+/// Appends the contents of a file, or of all files below a folder except snapshots.
+fn read_files(path: &Path, files: &mut Vec<Vec<u8>>) {
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            read_files(&entry.unwrap().path(), files);
+        }
+    } else if path.extension().is_none_or(|extension| extension != "snap") && path.exists() {
+        files.push(fs::read(path).unwrap());
+    }
+}
