@@ -17,5 +17,7 @@ mod cli_models;
 mod cli_stats;
 mod delegate_terminal;
 mod demo;
+#[cfg(all(feature = "workspace", feature = "tui", unix))]
+mod entry_points;
 mod long_chat;
 mod tui_terminal;

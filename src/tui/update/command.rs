@@ -64,7 +64,7 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
         "h" => tree_keys::act(model, crate::tui::keys::KeyAction::Help),
         _ => match KEYS.iter().find(|binding| binding.name == word) {
             Some(binding) => tree_keys::act(model, binding.action),
-            None if word.starts_with(['→', '-', '=']) => command_jobs::start(model, text.to_owned()),
+            None if crate::arrow::is_command(text) => command_jobs::start(model, text.to_owned()),
             None => {
                 let mut list = ListPanel::new(format!("there is no :{word}"), ListKind::Plain, "");
                 list.items = all(model);
