@@ -112,6 +112,37 @@ fn doctor_reports_a_locked_file() {
     assert!(found.contains("locked by another process"), "{found}");
 }
 
+#[cfg(unix)]
+#[test]
+fn doctor_names_the_process_that_holds_the_write_lock() {
+    let home = Home::new();
+    home.start("first words");
+    assert!(!checkup(&home, 0, &[]).to_string().contains("write lock"));
+    // This process writes, and readers work.
+    let holder = rusqlite::Connection::open(home.file("loom.db")).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let found = checkup(&home, 0, &[]);
+    let notes = messages(&found, "Database", "note").join("\n");
+    assert!(notes.contains(&format!("process {} holds the write lock", std::process::id())), "{found:#}");
+    holder.execute_batch("ROLLBACK").unwrap();
+    assert!(!checkup(&home, 0, &[]).to_string().contains("write lock"));
+}
+
+#[cfg(unix)]
+#[test]
+fn doctor_lists_folders_of_interrupted_downloads() {
+    let home = Home::new();
+    let (own, ended) = (format!(".loom-fetch-{}", std::process::id()), ".loom-fetch-2147483646");
+    for folder in [own.as_str(), ended, ".loom-fetch-x"] {
+        std::fs::create_dir_all(home.file("models").join(folder)).unwrap();
+    }
+    let mut command = home.command(&["doctor", "--json"]);
+    let ran = Ran::of(command.env("LOOM_MODELS_DIR", home.file("models")));
+    let notes = messages(&serde_json::from_str(&ran.out).unwrap(), "Models", "note").join("\n");
+    assert!(notes.contains(ended) && notes.matches("interrupted download").count() == 1, "{notes}");
+    assert!(home.file("models").join(ended).exists(), "nothing is removed");
+}
+
 #[test]
 fn doctor_lists_leftover_files() {
     let home = Home::new();

@@ -8,6 +8,8 @@ mod finding;
 mod models;
 mod setup;
 mod terminal;
+#[cfg(unix)]
+mod write_lock;
 
 use std::io::Write as _;
 

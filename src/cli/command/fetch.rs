@@ -15,6 +15,7 @@ use loomtree::provider::{KNOWN_WEIGHTS, Weights};
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::{
+    command::models::DOWNLOAD_FOLDER_PREFIX,
     env,
     error::{CliError, Result},
     output::CliOutput,
@@ -182,7 +183,7 @@ struct ScratchDir(PathBuf);
 
 impl ScratchDir {
     fn new(inside: &Path) -> Result<ScratchDir> {
-        let folder = inside.join(format!(".loom-fetch-{}", std::process::id()));
+        let folder = inside.join(format!("{DOWNLOAD_FOLDER_PREFIX}{}", std::process::id()));
         env::create_private_dir(&folder)?;
         Ok(ScratchDir(folder))
     }

@@ -30,6 +30,9 @@ enum ModelsCommand {
     Fetch(fetch::Args),
 }
 
+/// Beginning of the name of a download's folder; the id of its process follows.
+pub(super) const DOWNLOAD_FOLDER_PREFIX: &str = ".loom-fetch-";
+
 /// Downloads weights, lists a server's models, or prints an overview.
 pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     if let Some(ModelsCommand::Fetch(args)) = &args.what {

@@ -41,6 +41,7 @@ pub(super) fn check(globals: &Globals, config: &Config, full: bool) -> Vec<Findi
             findings.extend(wal(&path));
             findings.extend(space(&path, metadata.len()));
             findings.extend(content(&path, config, full));
+            findings.extend(write_lock(&path, config));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let message = format!("there is no database at {} yet", path.display());
@@ -92,6 +93,20 @@ fn wal(path: &Path) -> Option<Finding> {
     } else {
         Finding::ok(AREA, message)
     })
+}
+
+/// Checks whether another process holds the write lock.
+#[cfg(unix)]
+fn write_lock(path: &Path, config: &Config) -> Option<Finding> {
+    let pid = super::write_lock::holder(&sidecar_path(path, "-shm"))?;
+    let message = format!("process {pid} holds the write lock");
+    let advice = format!("wait until it is done, or end it; other writers give up after {} s", config.wait_seconds());
+    Some(Finding::note(AREA, message, advice))
+}
+
+#[cfg(not(unix))]
+fn write_lock(_: &Path, _: &Config) -> Option<Finding> {
+    None
 }
 
 /// Checks the free space of the disk of the database file.
@@ -216,8 +231,8 @@ fn is_abandoned(partial: &Path) -> bool {
     File::open(partial).is_ok_and(|file| file.try_lock_shared().is_ok())
 }
 
-/// Returns the files of a folder whose names match, sorted; empty if the folder cannot be read.
-fn files(folder: &Path, matches: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+/// Returns the entries of a folder whose names match, sorted; empty if the folder cannot be read.
+pub(super) fn files(folder: &Path, matches: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> =
         entries.filter(|entry| entry.file_name().to_str().is_some_and(&matches)).map(|entry| entry.path()).collect();

@@ -1,5 +1,7 @@
 //! Checks of the models that this machine can use.
 
+use std::path::PathBuf;
+
 use loomtree::provider::{
     Target, discover,
     discover::{ProviderStatus, survey},
@@ -7,7 +9,12 @@ use loomtree::provider::{
 };
 
 use super::finding::Finding;
-use crate::cli::{command::models::known_weights, config::Config, env, error::Result};
+use crate::cli::{
+    command::models::{DOWNLOAD_FOLDER_PREFIX, known_weights},
+    config::Config,
+    env,
+    error::Result,
+};
 
 const AREA: &str = "Models";
 
@@ -18,6 +25,7 @@ pub(super) fn check(config: &Config) -> Result<Vec<Finding>> {
         findings.extend(config.models.keys().map(|name| configured(name, config)));
         findings.extend(providers.iter().map(provider));
         findings.extend(weights());
+        findings.extend(interrupted_downloads());
         Ok(findings)
     })
 }
@@ -72,4 +80,31 @@ fn weights() -> Vec<Finding> {
         Finding::ok(AREA, format!("{reference}: {state}"))
     };
     known_weights().into_iter().map(finding).collect()
+}
+
+/// Checks for folders of downloads whose process has ended.
+fn interrupted_downloads() -> Vec<Finding> {
+    let Ok(folder) = env::models_dir() else { return Vec::new() };
+    let is_interrupted = |name: &str| {
+        let pid = name.strip_prefix(DOWNLOAD_FOLDER_PREFIX).and_then(|pid| pid.parse().ok());
+        pid.is_some_and(|pid| !is_running(pid))
+    };
+    let found = super::database::files(&folder, is_interrupted);
+    let finding = |folder: &PathBuf| {
+        let message = format!("{} was left by an interrupted download", folder.display());
+        Finding::note(AREA, message, format!("remove it: rm -r '{}'", folder.display()))
+    };
+    found.iter().map(finding).collect()
+}
+
+#[cfg(unix)]
+fn is_running(pid: i32) -> bool {
+    // A process of another user exists but may not be signalled.
+    let signalled = |pid| rustix::process::test_kill_process(pid);
+    rustix::process::Pid::from_raw(pid).is_some_and(|pid| signalled(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_running(_: i32) -> bool {
+    true
 }
