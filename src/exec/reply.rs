@@ -10,7 +10,7 @@ use crate::tools::{Tool, ToolError};
 /// The result of a command or tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// What the command changed or read.
+    /// The record of the change, or the text that was read.
     pub answer: Answer,
     /// The reply's text for a model: the rendered answer and the new position, cut to the first page.
     pub text: String,
