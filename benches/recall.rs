@@ -120,7 +120,7 @@ fn locomo(read: &Value) -> (Vec<Vec<String>>, Vec<String>) {
 /// The conversations of the hints' fixtures, and what is said in them.
 fn fixtures(folder: &Path) -> (Vec<Vec<String>>, Vec<String>) {
     let (mut conversations, mut questions) = (Vec::new(), Vec::new());
-    for name in ["hints.jsonl", "hints-kept.jsonl"] {
+    for name in ["hints.jsonl", "hints-heldout.jsonl"] {
         for line in fs::read_to_string(folder.join(name)).unwrap().lines() {
             let read: Value = serde_json::from_str(line).unwrap();
             if let Some(turns) = read["turns"].as_array() {

@@ -64,16 +64,21 @@ impl<'a> ImportBatch<'a> {
         Ok(())
     }
 
-    /// Commits one change by another agent or at another time, after all earlier changes.
+    /// Commits one change by another agent or at another time, after all earlier changes. A change that the store refuses
+    /// is a problem of the line.
     pub(super) fn commit_as(
         &mut self,
+        place: u64,
         agent: AgentId,
         at: Timestamp,
         mutations: Vec<Mutation>,
     ) -> Result<(), ArchiveError> {
         self.flush()?;
         let change = Change { op: Op::Import, agent, session: None, at, mutations };
-        self.actor.loom().store().commit(change)?;
+        match self.actor.loom().store().commit(change) {
+            Err(error) if is_about_an_item(&error) => self.problem(place, error),
+            committed => drop(committed?),
+        }
         Ok(())
     }
 

@@ -186,7 +186,7 @@ impl PiImport<'_> {
         let answered = message["toolCallId"].as_str().and_then(|call| self.calls.get(call)).copied();
         let (author, parent, kind, follows) = match role.as_str() {
             "assistant" => {
-                self.speaker = self.agent(&message)?;
+                self.speaker = self.agent(place, &message)?;
                 ((self.speaker, AuthorType::Model), parent, EdgeKind::Continuation, id)
             }
             "toolResult" => {
@@ -298,7 +298,7 @@ impl PiImport<'_> {
     }
 
     /// Returns the agent of a message's model and creates it if missing.
-    fn agent(&mut self, message: &Value) -> Result<AgentId, ArchiveError> {
+    fn agent(&mut self, place: u64, message: &Value) -> Result<AgentId, ArchiveError> {
         let model = message["model"].as_str().unwrap_or("unknown");
         let reference = format!("{}:{model}", message["provider"].as_str().unwrap_or("unknown"));
         if let Some(agent) = self.agents.get(&reference) {
@@ -322,7 +322,8 @@ impl PiImport<'_> {
                 permissions: Permissions::default(),
             };
             let id = profile.id;
-            self.batch.commit_as(self.actor.agent(), self.actor.loom().now(), vec![Mutation::CreateAgent(profile)])?;
+            let create = vec![Mutation::CreateAgent(profile)];
+            self.batch.commit_as(place, self.actor.agent(), self.actor.loom().now(), create)?;
             id
         };
         self.agents.insert(reference, id);

@@ -117,7 +117,7 @@ async fn build(builder: OrchestratorBuilder) -> std::result::Result<Orchestrator
         None => None,
     };
     let worker = AgentModel { agent: worker, model: Arc::clone(&worker_model) };
-    let models = Arc::new(ConfigModels(config.clone()));
+    let models = Arc::new(ConfigModels::new(&config));
     let defaults = OrchestratorConfig::new(planner, worker, judge, models, approval);
     Ok(OrchestratorConfig {
         fallback_model: stronger,

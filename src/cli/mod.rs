@@ -13,6 +13,7 @@ mod config;
 mod delegation;
 mod env;
 mod error;
+mod foreign_changes;
 mod help;
 mod input;
 mod models;

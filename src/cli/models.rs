@@ -1,6 +1,7 @@
 //! Opens models for commands, and cancels their requests on Ctrl-C.
 
 use std::{
+    collections::HashMap,
     io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -41,23 +42,41 @@ pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc
 }
 
 /// Resolves agents' models by the configuration.
-pub(crate) struct ConfigModels(pub(crate) Config);
+pub(crate) struct ConfigModels {
+    config: Config,
+    /// Windows by model reference: that of a local model is read from its file.
+    windows: Mutex<HashMap<String, Option<usize>>>,
+}
+
+impl ConfigModels {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { config: config.clone(), windows: Mutex::default() }
+    }
+}
 
 impl ModelResolver for ConfigModels {
     fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
-        let own = agent.profile.model.as_deref().or(self.0.model.as_deref());
-        Box::pin(async move { open(own, &self.0).await.map_err(|error| tool_error(&error)) })
+        let own = agent.profile.model.as_deref().or(self.config.model.as_deref());
+        Box::pin(async move { open(own, &self.config).await.map_err(|error| tool_error(&error)) })
+    }
+
+    fn known_window(&self, reference: &str) -> Option<usize> {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        *windows
+            .entry(reference.to_owned())
+            .or_insert_with(|| resolve(reference, &self.config.models, &env::env).ok()?.window())
     }
 
     fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
-        let found = embeddings(&self.0).inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings"));
+        let found =
+            embeddings(&self.config).inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings"));
         Box::pin(async { found.ok().flatten() })
     }
 
     fn summarizer(&self) -> BoxFuture<'_, Option<Arc<dyn Model>>> {
         Box::pin(async {
-            let reference = self.0.summaries.as_deref()?;
-            open(Some(reference), &self.0)
+            let reference = self.config.summaries.as_deref()?;
+            open(Some(reference), &self.config)
                 .await
                 .inspect_err(|error| tracing::warn!(error = error.message(), "no summarizer"))
                 .ok()
@@ -96,7 +115,7 @@ pub(crate) fn tool_error(error: &CliError) -> ToolError {
 
 /// Returns the services for agents' commands.
 pub(crate) fn tool_access(config: &Config) -> ToolAccess {
-    ToolAccess { search: searcher(config), ..ToolAccess::new(Arc::new(ConfigModels(config.clone()))) }
+    ToolAccess { search: searcher(config), ..ToolAccess::new(Arc::new(ConfigModels::new(config))) }
 }
 
 /// Returns the configured web search. An error in its configuration is reported when an agent searches, because no

@@ -68,7 +68,9 @@ pub(super) fn parse(bytes: &[u8]) {
     }
     if let Err(mistake) = Config::parse(&text) {
         assert!(!mistake.message.is_empty());
-        assert!(mistake.line.is_none_or(|line| line >= 1 && line <= text.lines().count() + 1), "{mistake:?}");
+        // YAML has more line breaks than text files.
+        let lines = text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).count();
+        assert!(mistake.line.is_none_or(|line| (1..=lines).contains(&line)), "{mistake:?}");
     }
     if let Err(message) = KeyMap::read(&text) {
         assert!(!message.is_empty());

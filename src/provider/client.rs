@@ -37,6 +37,7 @@ struct Inner {
     model: Option<String>,
     sampling: Sampling,
     parallel: usize,
+    window: Option<usize>,
     max_choices: usize,
     /// Capabilities of the server; a refused request removes some.
     capabilities: Mutex<Capabilities>,
@@ -60,6 +61,7 @@ impl Client {
             model: endpoint.model,
             sampling: endpoint.sampling,
             parallel,
+            window: endpoint.window,
             max_choices: if supports_n { MAX_CHOICES_PER_REQUEST } else { 1 },
             capabilities: Mutex::new(capabilities),
         };
@@ -138,6 +140,10 @@ impl Model for Client {
 
     fn parallel(&self) -> usize {
         self.inner.parallel
+    }
+
+    fn window(&self) -> Option<usize> {
+        self.inner.window
     }
 }
 

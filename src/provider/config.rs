@@ -43,6 +43,8 @@ pub struct ModelConfig {
     pub temperature: Option<f32>,
     /// Output limit in tokens for requests that set none.
     pub max_tokens: Option<u32>,
+    /// Context window in tokens; default: the window that the server reports, else no limit.
+    pub window: Option<usize>,
     /// Time-outs of requests, in seconds.
     pub timeouts: Option<Timeouts>,
     /// Rejects an inline key: reading any value into it fails.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::error::clean;
@@ -30,12 +31,35 @@ const MAX_LIST_BYTES: usize = 8 * 1024 * 1024;
 
 /// A model in the list of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "ListedModel")]
 pub struct RemoteModel {
     /// Model id for requests.
     pub id: String,
     /// Owner as the server reports it; identifies some kinds of server.
-    #[serde(default)]
     pub owned_by: Option<String>,
+    /// Context window in tokens; `None` if the server does not report it.
+    pub window: Option<usize>,
+}
+
+/// A model as servers list it. The name of the window's field depends on the server.
+#[derive(Deserialize)]
+struct ListedModel {
+    id: String,
+    owned_by: Option<String>,
+    /// OpenRouter, Together.
+    context_length: Option<Value>,
+    /// Groq.
+    context_window: Option<Value>,
+    /// vLLM.
+    max_model_len: Option<Value>,
+}
+
+impl From<ListedModel> for RemoteModel {
+    fn from(listed: ListedModel) -> Self {
+        let windows = [listed.max_model_len, listed.context_window, listed.context_length];
+        let window = windows.into_iter().flatten().find_map(|value| value.as_u64().filter(|tokens| *tokens > 0));
+        Self { id: listed.id, owned_by: listed.owned_by, window: window.and_then(|tokens| tokens.try_into().ok()) }
+    }
 }
 
 #[derive(Deserialize)]

@@ -114,6 +114,8 @@ pub struct Endpoint {
     pub key: Option<Secret>,
     /// Maximum number of parallel requests; `None`: [`DEFAULT_PARALLEL`], or 1 for servers known to serve one.
     pub parallel: Option<usize>,
+    /// Context window in tokens; `None` if unknown.
+    pub window: Option<usize>,
     /// True if one request may ask for several replies (`n`); `None`: only for OpenAI itself.
     pub supports_n: Option<bool>,
     /// Defaults for sampling options that a request leaves unset.
@@ -134,13 +136,14 @@ impl Endpoint {
             model: model.map(str::to_owned),
             key: None,
             parallel: None,
+            window: None,
             supports_n: None,
             sampling: Sampling::default(),
             timeouts: Timeouts::default(),
         }
     }
 
-    /// Applies the server's list of models: sets the model if given, and the limit of parallel requests.
+    /// Applies the server's list of models: sets the model if given, its window, and the limit of parallel requests.
     pub(crate) fn apply_listing(&mut self, model: Option<&RemoteModel>, listed: &[RemoteModel]) {
         if let Some(model) = model {
             let between = if self.reference == self.base_url { "#" } else { ":" };
@@ -150,6 +153,8 @@ impl Endpoint {
             }
             self.model = Some(model.id.clone());
         }
+        let own = listed.iter().find(|listed| Some(&listed.id) == self.model.as_ref());
+        self.window = self.window.or(own.and_then(|own| own.window));
         // llama-cpp-python reports the owner "me". It aborts a stream when a second request arrives.
         if listed.iter().any(|model| model.owned_by.as_deref() == Some("me")) {
             self.parallel.get_or_insert(1);
@@ -177,6 +182,16 @@ impl Target {
             Target::Endpoint(endpoint) => endpoint.reference.clone(),
             Target::Local(model) => model.reference.clone(),
             Target::Scripted(name) => format!("scripted:{name}"),
+        }
+    }
+
+    /// Returns the context window in tokens, as far as it is known without a server; `None` if unknown.
+    #[must_use]
+    pub fn window(&self) -> Option<usize> {
+        match self {
+            Target::Endpoint(endpoint) => endpoint.window,
+            Target::Local(model) => model.window(),
+            Target::Scripted(_) => None,
         }
     }
 
@@ -304,7 +319,13 @@ fn anthropic_base(base_url: &str) -> String {
 fn configured_target(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Target, ProviderError> {
     let fail = |reason: &str| ProviderError::configuration(format!("model {name}: {reason}"));
     let sampling = Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() };
+    if config.window == Some(0) {
+        return Err(fail("window must be at least 1"));
+    }
     if config.provider.as_deref() == Some(LOCAL_PROVIDER) {
+        if config.window.is_some() {
+            return Err(fail("window is for models of servers; the file of a local model declares its own"));
+        }
         let found = weights::resolve(config.model.as_deref().unwrap_or_default(), env)?;
         return Ok(Target::Local(LocalModel { reference: name.to_owned(), sampling, ..found }));
     }
@@ -351,6 +372,7 @@ fn configured_target(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<
         protocol,
         key: key.or(found.key),
         parallel: config.parallel,
+        window: config.window,
         supports_n: config.n,
         sampling,
         timeouts: config.timeouts.unwrap_or_default(),

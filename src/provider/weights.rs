@@ -94,6 +94,15 @@ fn is_path(name: &str) -> bool {
 }
 
 impl LocalModel {
+    /// Returns the context window that the file declares, in tokens; `None` if the file cannot be read or is not
+    /// supported by this build.
+    pub(crate) fn window(&self) -> Option<usize> {
+        #[cfg(feature = "local")]
+        return super::local::window(&self.path);
+        #[cfg(not(feature = "local"))]
+        None
+    }
+
     /// Loads the weights.
     #[cfg(feature = "local")]
     pub(crate) async fn load(self) -> Result<super::Local, ProviderError> {

@@ -158,6 +158,11 @@ pub trait ModelResolver: Send + Sync {
     /// `NOT_CONFIGURED` with a hint, if there is no model or it cannot be used.
     fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>>;
 
+    /// Returns the context window of a model reference in tokens, as far as it is known without a server. `None`: unknown.
+    fn known_window(&self, _reference: &str) -> Option<usize> {
+        None
+    }
+
     /// Returns the embedding model for recall; `None`: recall matches words only.
     fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
         Box::pin(async { None })
@@ -173,6 +178,10 @@ pub trait ModelResolver: Send + Sync {
 impl ModelResolver for Arc<dyn Model> {
     fn open<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
         Box::pin(async { Ok(Self::clone(self)) })
+    }
+
+    fn known_window(&self, _: &str) -> Option<usize> {
+        self.as_ref().window()
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     screen_query::{ScreenData, ScreenQuery},
 };
 use crate::{
-    id::{DocumentId, NodeId, SessionId, TreeId},
+    id::{AgentId, DocumentId, NodeId, SessionId, TreeId},
     session::ApprovalRequest,
 };
 
@@ -96,6 +96,8 @@ pub(crate) enum ScreenLookup {
     Sessions,
     Bookmarks,
     Pruned,
+    /// Changes of the tree by all agents.
+    Log,
     Documents,
     Document(DocumentId),
     /// Prompt of a model that continues the node, section by section.
@@ -170,6 +172,8 @@ pub(crate) enum LookupResult {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ListItem {
     pub(crate) line: Line<'static>,
+    /// Lines that a search shows below its list while the item is selected.
+    pub(crate) detail: Vec<Line<'static>>,
     /// Text that the list filter matches.
     pub(crate) words: String,
     pub(crate) action: ItemAction,
@@ -186,6 +190,8 @@ pub(crate) enum ItemAction {
     ResumeSession(SessionId),
     /// Restores a pruned branch.
     Restore(NodeId),
+    /// Asks whether to undo the last change of an agent; the text is the question.
+    OfferUndo(AgentId, String),
     /// Shows a document as a page.
     ShowDocument(DocumentId),
     /// Adds a model to the selection, or removes it.
@@ -206,6 +212,8 @@ pub(crate) enum WriteRequest {
     PruneAll(Vec<NodeId>),
     Restore(NodeId),
     Undo,
+    /// Undoes the last change of another agent.
+    UndoOf(AgentId),
     Redo,
     Exclude(NodeId, bool),
     Pin(NodeId, bool),

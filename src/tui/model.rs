@@ -116,6 +116,8 @@ pub(crate) struct ScreenModel {
     /// True if the collaborator answers the node being appended.
     pub(crate) answer_after_append: bool,
     pub(crate) cost: Option<PanelCost>,
+    /// Newest journal entry of the tree that was read; `None` before the tree's first screen.
+    pub(crate) seen_entry: Option<u64>,
     pub(crate) history: Vec<String>,
     /// Text that the user left unsaved; opened again for the same purpose.
     pub(crate) unsaved_input: Option<TextInput>,
@@ -187,6 +189,7 @@ impl ScreenModel {
             last_job: 0,
             answer_after_append: false,
             cost: None,
+            seen_entry: None,
             history: Vec::new(),
             unsaved_input: None,
             notice: None,
@@ -264,6 +267,7 @@ impl ScreenModel {
             highlighter: self.highlighter.clone(),
             agent: self.agent,
             session: self.session,
+            seen_entry: self.seen_entry,
             number: self.query_number,
         };
         vec![ScreenEffect::LoadScreen(Arc::new(query))]
@@ -303,6 +307,10 @@ impl ScreenModel {
             }
         }
         self.cursor = screen.node.id;
+        self.seen_entry = Some(screen.newest_entry);
+        if let Some(change) = &screen.foreign_change {
+            self.notify(change.clone());
+        }
         self.versions.clone_from(&screen.versions);
         self.presence_expires_at = screen.presence_expires_in.map(|gone| self.now + gone.max(MIN_PRESENCE_REFRESH_MS));
         self.hoist = screen.hoist;

@@ -3,14 +3,15 @@
 mod branches;
 mod lists;
 mod prompt;
+mod search;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use ratatui::text::{Line, Span};
 
 use super::{
     ScreenSetup, markdown,
-    message::{ItemAction, ListItem, LookupResult, LookupScope, ScreenLookup},
+    message::{ItemAction, ListItem, LookupResult, ScreenLookup},
     model::ScreenModel,
     path_layout::sign,
     text,
@@ -22,7 +23,8 @@ use crate::{
     id::{NodeId, SessionId, TreeId},
     ops::{Loom, Result},
     provider::Prices,
-    recall::{self, Query},
+    recall,
+    session::ModelResolver,
     store::{SiblingCursor, Snapshot},
     types::{Agent, Node},
 };
@@ -49,6 +51,7 @@ pub(crate) struct LookupContext {
     palette: Palette,
     columns: usize,
     options: context::ContextOptions,
+    resolver: Arc<dyn ModelResolver>,
     prices: Prices,
     model: Option<String>,
     models: Vec<String>,
@@ -67,6 +70,7 @@ impl LookupContext {
             palette: model.palette,
             columns: usize::from(model.width.min(100)).saturating_sub(8).max(20),
             options: setup.context,
+            resolver: Arc::clone(&setup.commands.models),
             prices: setup.prices.clone(),
             model: model.models.first().or(setup.model.as_ref()).cloned(),
             models: setup.models.clone(),
@@ -86,6 +90,7 @@ pub(crate) fn run_lookup(
         ScreenLookup::Sessions => request.sessions(),
         ScreenLookup::Bookmarks => request.nodes(|snapshot| Ok(snapshot.bookmarks(context.tree)?), true),
         ScreenLookup::Pruned => request.nodes(|snapshot| Ok(snapshot.pruned(context.tree)?), false),
+        ScreenLookup::Log => request.log(),
         ScreenLookup::Documents => request.documents(),
         ScreenLookup::Document(id) => request.document(*id),
         ScreenLookup::Context(node) => return request.context(*node),
@@ -168,64 +173,7 @@ impl LookupRequest<'_> {
         }
         spans.push(Span::raw(words[end..].to_owned()));
         let words = format!("{} {before} {}", node.local, text::truncate(&node.content, 400));
-        ListItem { line: Line::from(spans), words, action }
-    }
-
-    fn search(&self, words: &str, scope: LookupScope) -> Result<LookupResult> {
-        let snapshot = self.loom.snapshot()?;
-        let mut hits: Vec<Node> = Vec::new();
-        let mut stems = Vec::new();
-        match scope {
-            LookupScope::Path => {
-                let path = snapshot.path_back(self.context.at, &self.context.versions, MAX_PATH_NODES)?;
-                hits.extend(path.into_iter().rev().filter(|node| find(&node.content, words).is_some()).take(MAX_HITS));
-            }
-            LookupScope::Tree | LookupScope::Everything => {
-                let within = if scope == LookupScope::Tree {
-                    recall::Scope::Tree(self.context.tree)
-                } else {
-                    recall::Scope::Everything
-                };
-                let query = Query { limit: MAX_HITS, ..Query::new(words, within) };
-                let found = recall::search(&*snapshot, &query)?;
-                hits.extend(found.hits.into_iter().map(|hit| hit.node));
-                self.add_phrase_hits(&*snapshot, words, scope, &mut hits)?;
-                stems = found.words;
-            }
-        }
-        hits.retain(|node| node.state.pruned_by.is_none() && node.purged_at.is_none());
-        // Exact matches come first.
-        hits.sort_by_cached_key(|node| find(&node.content, words).is_none());
-        let items = hits.iter().map(|node| {
-            let elsewhere =
-                if node.tree == self.context.tree { String::new() } else { self.title(&*snapshot, node.tree) };
-            self.node(node, &elsewhere, Some((words, &stems)), ItemAction::GoToNode(node.tree, node.id))
-        });
-        Ok(LookupResult::Items(items.collect()))
-    }
-
-    /// Adds nodes that contain the exact text: its last word may be incomplete.
-    fn add_phrase_hits(
-        &self,
-        snapshot: &dyn Snapshot,
-        words: &str,
-        scope: LookupScope,
-        hits: &mut Vec<Node>,
-    ) -> Result<()> {
-        let mut found = Vec::new();
-        let remaining = MAX_HITS.saturating_sub(hits.len()).min(40);
-        let filter = crate::store::WordFilter {
-            tree: (scope == LookupScope::Tree).then_some(self.context.tree),
-            ..crate::store::WordFilter::default()
-        };
-        snapshot.newest_first(&filter, MAX_PHRASE_NODES, &mut |seq, content| {
-            if find(content, words).is_some() && hits.iter().all(|node| node.seq != seq) {
-                found.push(seq);
-            }
-            found.len() < remaining
-        })?;
-        hits.extend(snapshot.nodes_at(&found)?);
-        Ok(())
+        ListItem { line: Line::from(spans), detail: Vec::new(), words, action }
     }
 
     fn title(&self, snapshot: &dyn Snapshot, tree: TreeId) -> String {

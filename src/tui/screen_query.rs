@@ -14,11 +14,13 @@ use super::{
     outline::{OutlineReader, OutlineWindow},
     path_cache::PathCache,
     path_layout::{self, PathLayout},
+    text,
     theme::Palette,
+    write_thread::change_line,
 };
 use crate::{
-    id::{AgentId, NodeId, SessionId},
-    ops::{Loom, OpsError, Result},
+    id::{AgentId, NodeId, SessionId, TreeId},
+    ops::{ForeignChanges, Loom, OpsError, Result, describe_entry, foreign_changes},
     store::{SessionFilter, SiblingCursor, Snapshot},
     types::{Agent, EdgeKind, Lease, Mode, Node, Timestamp, Tree},
 };
@@ -80,6 +82,8 @@ pub(crate) struct ScreenQuery {
     pub(crate) highlighter: Highlighter,
     pub(crate) agent: AgentId,
     pub(crate) session: Option<SessionId>,
+    /// Newest journal entry that an earlier query of this tree read; `None`: no earlier query.
+    pub(crate) seen_entry: Option<u64>,
     /// Number of the query; results of older ones are dropped.
     pub(crate) number: u64,
 }
@@ -116,6 +120,10 @@ pub(crate) struct ScreenData {
     pub(crate) others: Vec<Presence>,
     /// Milliseconds until the first present agent counts as gone. `None`: no agent is present.
     pub(crate) presence_expires_in: Option<u64>,
+    /// Newest journal entry of the tree; 0 if there is none.
+    pub(crate) newest_entry: u64,
+    /// Description of what other agents changed since the earlier query.
+    pub(crate) foreign_change: Option<String>,
     /// Last step, if it led nowhere.
     pub(crate) blocked_step: Option<NavigationStep>,
     /// Hoisted branch; `None` once the cursor leaves it.
@@ -218,7 +226,10 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
         crate::types::PinTarget::Node(id) => Some(id),
         crate::types::PinTarget::Document { .. } => None,
     });
+    let (newest_entry, foreign_change) = foreign_change(snapshot, &query, tree.id, &agents)?;
     Ok(ScreenData {
+        newest_entry,
+        foreign_change,
         branch: branch_index(snapshot, &at, place)?,
         place,
         blocks,
@@ -235,6 +246,22 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
         node: at,
         tree,
     })
+}
+
+/// Returns the tree's newest journal entry, and a description of what other agents changed since the earlier query.
+fn foreign_change(
+    snapshot: &dyn Snapshot,
+    query: &ScreenQuery,
+    tree: TreeId,
+    agents: &[Agent],
+) -> Result<(u64, Option<String>)> {
+    let since = query.seen_entry.unwrap_or(u64::MAX);
+    let ForeignChanges { newest, entries } = foreign_changes(snapshot, tree, query.agent, Some(since))?;
+    let Some(last) = entries.first() else { return Ok((newest, None)) };
+    let name = agents.iter().find(|agent| agent.id() == last.agent).map_or("?", Agent::name);
+    let change = change_line(&describe_entry(snapshot, last)?);
+    let more = if entries.len() > 1 { format!(", and {} more changes", entries.len() - 1) } else { String::new() };
+    Ok((newest, Some(format!("{} {change}{more} · :log lists and undoes", text::truncate(name, 16)))))
 }
 
 /// Returns whether a path contains a node or a version of it.

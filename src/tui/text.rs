@@ -141,7 +141,8 @@ impl TextWrapper<'_> {
     }
 
     fn put(&mut self, shown: String, style: Style, columns: usize) {
-        if self.used + columns > self.max_columns && self.line.len() > self.prefix_cells {
+        // The cells that a break carries to the next line may leave no room for a wide one.
+        while self.used + columns > self.max_columns && self.line.len() > self.prefix_cells {
             if shown == " " {
                 // A space that does not fit ends the line and is dropped.
                 self.break_at = Some(self.line.len());
@@ -214,6 +215,7 @@ mod tests {
         assert_eq!(wrapped("漢字漢字", 5), ["漢字", "漢字"]);
         assert_eq!(wrapped("", 5), [""]);
         assert_eq!(wrapped("a\tb", 9), ["a   b"]);
+        assert_eq!(wrapped(" ab漢", 3), ["", "ab", "漢"], "cells carried to the next line leave no room");
     }
 
     #[test]

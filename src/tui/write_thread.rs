@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     id::{NodeId, SessionId, TreeId},
-    ops::{Actor, NodeDraft, OpsError, SplitAt, UndoResult},
+    ops::{Actor, NodeDraft, OpDescription, OpsError, SplitAt, UndoResult},
     session::{Interruption, resume},
     store::Receipt,
     types::{AgentKind, EdgeKind, Mode, Node, Parent, PinTarget, TreePatch, one_line},
@@ -112,6 +112,7 @@ impl WriteThread {
                 Ok(WriteResult { position: Some(*node), ..undoable("restored") })
             }
             WriteRequest::Undo => self.apply_undo("taken back", Actor::undo),
+            WriteRequest::UndoOf(agent) => self.apply_undo("taken back", |actor, tree| actor.undo_of(*agent, tree)),
             WriteRequest::Redo => self.apply_undo("done again", Actor::redo),
             WriteRequest::Exclude(node, out) => self.set_excluded(*node, *out),
             WriteRequest::Pin(node, pin) => self.set_pinned(*node, *pin),
@@ -239,12 +240,10 @@ impl WriteThread {
     fn apply_undo(
         &mut self,
         word: &str,
-        apply: fn(&Actor, Option<TreeId>) -> Result<UndoResult>,
+        apply: impl FnOnce(&Actor, Option<TreeId>) -> Result<UndoResult>,
     ) -> Result<WriteResult> {
         let undone = apply(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
-        let what = undone
-            .description
-            .words(&|id| id.to_string(), &|name| format!("“{}”", text::truncate(&one_line(name), 24)));
+        let what = change_line(&undone.description);
         let mut node = undone.target.entry.node.map(|id| self.setup.loom.node(id)).transpose()?;
         // Attached nodes are shown at their parent.
         if let Some(adjacent) =
@@ -331,6 +330,11 @@ impl WriteThread {
         (self.session, self.tree) = (Some(session.id), session.tree);
         Ok(WriteResult::default())
     }
+}
+
+/// Formats the description of a change as one line.
+pub(crate) fn change_line(change: &OpDescription) -> String {
+    change.words(&|id| id.to_string(), &|name| format!("“{}”", text::truncate(&one_line(name), 24)))
 }
 
 fn undoable(text: &str) -> WriteResult {

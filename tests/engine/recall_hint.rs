@@ -117,7 +117,7 @@ fn score(file: &str, tell: bool) -> Score {
 
 #[test]
 fn hints_have_the_required_precision_and_recall() {
-    for (file, tell) in [("hints.jsonl", true), ("hints-kept.jsonl", false)] {
+    for (file, tell) in [("hints.jsonl", true), ("hints-heldout.jsonl", false)] {
         let score = score(file, tell);
         let (precision, recall) = (score.precision(), score.recall());
         println!("{file}: precision {precision:.3}, recall {recall:.3}, {score:?}");

@@ -487,3 +487,27 @@ fn recall_marks_what_is_context() {
     assert!(home.ok(&["recall", "--count", "capstan"]).contains("1  total"));
     assert_eq!(home.json(&["recall", "capstan"])[0]["matched"], true);
 }
+
+#[cfg(unix)]
+#[test]
+fn changes_of_agents_are_reported_on_a_terminal() {
+    use crate::support::pty::Terminal;
+    let home = Home::new();
+    home.start("first words");
+    let id = home.say("owner", None, "second words");
+    let run = |home: &Home| {
+        let mut terminal = Terminal::start(home, &["tree"]);
+        terminal.wait("first words", 1);
+        assert_eq!(terminal.ends(), 0);
+        terminal.text()
+    };
+    home.ok(&["do", "--as", "collaborator", "annotate here \"a note\""]);
+    assert!(!run(&home).contains("collaborator"), "a note changes nothing that was there");
+    home.ok(&["do", "--as", "collaborator", &format!("prune {id}")]);
+    let shown = run(&home);
+    assert!(shown.contains(&format!("collaborator pruned {id}; `loom log`")), "{shown}");
+    assert!(shown.contains("loom undo --agent 'collaborator'"), "{shown}");
+    assert!(!home.run(&["tree"]).err.contains("collaborator"), "scripts get no notice");
+    home.ok(&["undo", "--agent", "collaborator"]);
+    assert!(!run(&home).contains("pruned"), "the owner's own change is newer");
+}

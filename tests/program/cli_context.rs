@@ -1,8 +1,29 @@
 //! Tests of `loom context`: the prompt and its report.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 use crate::support::cli;
 
 use cli::Home;
+
+#[test]
+fn the_window_of_the_model_limits_the_report() {
+    let home = Home::new();
+    home.start("Who is Marie?");
+    let config = home.file("config.yaml");
+    let config = config.to_str().unwrap();
+    let write = |window: &str| {
+        let server = "base_url: http://127.0.0.1:9/v1, model: m";
+        std::fs::write(config, format!("model: small\nmodels:\n  small: {{ {server}, window: {window} }}\n")).unwrap();
+    };
+    write("8192");
+    let report = |options: &[&str]| home.run(&[&["--config", config, "context", "--report"], options].concat());
+    assert!(report(&[]).out.contains("in a window of 8192 tokens"), "{:?}", report(&[]));
+    assert!(report(&["--window", "4000"]).out.contains("in a window of 4000 tokens"));
+    assert!(report(&["--window", "64000"]).out.contains("in a window of 8192 tokens"));
+    write("0");
+    assert!(home.fails(1, &["--config", config, "continue", "-n", "1"]).contains("window must be at least 1"));
+}
 
 #[test]
 fn the_prompt_and_its_report_are_printed() {

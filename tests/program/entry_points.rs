@@ -49,7 +49,7 @@ enum Effect {
     Runs,
     /// A question is asked; without a yes nothing runs.
     Asks,
-    /// The line is refused without a question, because there is no terminal or no such tool.
+    /// The line is refused without a question: there is no terminal to ask at, or the entry point has no tools of the folder.
     Refused,
     /// The text is a message: it is saved or sent, and nothing runs.
     Message,
@@ -87,16 +87,14 @@ async fn a_text_runs_only_what_its_entry_point_allows() {
         (DoPiped, LINE, true, Refused),
         (Say, LINE, true, Message),
         (SayPiped, LOG, true, Message),
-        (ScreenTyped, LINE, false, Asks),
-        (ScreenTyped, LINE, true, Runs),
-        (ScreenPasted, TWO, false, Asks),
+        (ScreenTyped, LINE, true, Refused),
+        (ScreenPasted, TWO, true, Refused),
         (ScreenPasted, LOG, true, Message),
         (ScreenPasted, MIXED, true, Message),
-        (ScreenPastedOverTree, LINE, false, Asks),
+        (ScreenPastedOverTree, LINE, true, Refused),
         (ScreenPastedOverTree, LOG, true, Message),
         (ScreenPastedOverTree, QUOTED, true, Message),
-        (ScreenCommand, LINE, false, Asks),
-        (ScreenCommand, LINE, true, Runs),
+        (ScreenCommand, LINE, true, Refused),
         (ScreenCommandPasted, LOG, true, Unknown),
         (ScreenCommandPasted, MIXED, true, Unknown),
         (ScreenModel, LINE, false, Asks),
@@ -171,16 +169,15 @@ fn on_screen(home: &Home, by: By, text: &str, effect: Effect) {
         _ => terminal.keys("r"),
     }
     match effect {
-        Effect::Runs => terminal.sees("exit 0"),
+        Effect::Runs => terminal.sees("Well."),
         Effect::Message => terminal.sees("depth 1"),
         Effect::Unknown => terminal.sees("there is no :"),
-        _ => {
-            for _ in 0..text.lines().count() {
-                terminal.sees("allow it?");
-                terminal.sees("touch PWN");
-                terminal.keys("n");
-            }
-            terminal.sees("refused");
+        Effect::Refused => terminal.sees("no command was found"),
+        Effect::Asks => {
+            terminal.sees("allow it?");
+            terminal.sees("touch PWN");
+            terminal.keys("n");
+            terminal.sees("Well.");
         }
     }
 }

@@ -62,6 +62,16 @@ fn one_or_all_continuations_are_cancelled() {
 }
 
 #[test]
+fn ctrl_c_answers_the_question_whether_to_quit() {
+    let mut harness = Harness::with_replies([endless("It began"), endless("It began"), endless("It began")]);
+    harness.send("space");
+    harness.wait_for("It began").send("q");
+    harness.wait_for("Something still runs").send("ctrl-c");
+    harness.wait_until("ended", |_| true);
+    assert!(harness.app.has_ended());
+}
+
+#[test]
 fn a_failed_generation_shows_its_error() {
     let mut harness = Harness::with_replies([]);
     harness.press("space");

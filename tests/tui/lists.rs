@@ -1,6 +1,17 @@
 //! Lists, pages and dialogs.
 
-use crate::harness::Harness;
+use std::sync::Arc;
+
+use loomtree::{
+    ops::NodeDraft,
+    provider::Model,
+    session::{BoxFuture, ModelResolver, ToolAccess},
+    tools::{ErrorCode, ToolError},
+    tui::ScreenSetup,
+    types::{Agent, Parent},
+};
+
+use crate::{harness::Harness, play::Play};
 
 #[test]
 fn search_updates_while_typing_and_jumps_to_a_hit() {
@@ -13,6 +24,41 @@ fn search_updates_while_typing_and_jumps_to_a_hit() {
     harness.shows("search everything").shows("only tired");
     harness.press("tab").shows("search this path").lacks("only tired").shows("nothing found");
     harness.press("esc").shows("· depth 4");
+}
+
+#[test]
+fn search_marks_near_results_and_shows_the_neighbours_of_a_hit() {
+    let mut harness = Harness::new();
+    let play = &harness.play;
+    let say = |at, text: &str| play.owner.append(Parent::Node(at), NodeDraft::text(text)).unwrap().nodes[0].id;
+    let late = say(play.tired, "The harbour ferry is late.");
+    say(late, "Nobody waits for it.");
+    say(play.nine, "A ferry without lamps.");
+    // A word deep in a long text is in view.
+    say(play.nine, &format!("{} the zeppelin lands.", "Fog and more fog. ".repeat(40)));
+    harness.press("/").type_text("harbour ferry");
+    harness.shows("harbour ferry is late").shows("before").shows("only tired").shows("after").shows("Nobody waits");
+    let screen = harness.screen();
+    let line_with =
+        |words: &str| screen.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{screen}"));
+    assert!(line_with("without lamps").contains("near ") && !line_with("is late").contains("near "), "{screen}");
+    harness.press("esc").press("/").type_text("zeppelin").shows("the zeppelin lands");
+}
+
+#[test]
+fn changes_of_an_agent_are_reported_and_undone_from_the_log() {
+    let mut harness = Harness::new();
+    let collaborator = harness.play.loom.actor(&harness.play.loom.agent("collaborator").unwrap());
+    let pruned = harness.play.id(harness.play.tired);
+    harness.shows("only tired");
+    collaborator.prune(harness.play.tired).unwrap();
+    harness.wait_for(&format!("collaborator pruned {pruned} · :log")).lacks("only tired");
+    harness.press(":").type_text("log").press("enter").shows(&format!("pruned {pruned}"));
+    harness.press("enter").shows(&format!("Undo the last change of collaborator: pruned {pruned}?"));
+    harness.press("y").shows("taken back: pruned").shows("only tired");
+    // A note changes nothing that was there.
+    collaborator.annotate(harness.play.nine, "a note").unwrap();
+    harness.wait_for("✎").lacks("annotated");
 }
 
 #[test]
@@ -54,6 +100,27 @@ fn the_context_view_shows_sections_and_excludes_nodes() {
     harness.shows("out: excluded");
     harness.keys("X").lacks("out: excluded");
     harness.press("esc").lacks("in all,");
+}
+
+/// A resolver that knows the window of every model and opens none.
+struct SmallWindow;
+
+impl ModelResolver for SmallWindow {
+    fn open<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>> {
+        Box::pin(async { Err(ToolError::new(ErrorCode::NotConfigured, "no model")) })
+    }
+
+    fn known_window(&self, _: &str) -> Option<usize> {
+        Some(8_192)
+    }
+}
+
+#[test]
+fn the_context_view_uses_the_window_of_the_model() {
+    let at = |play: &Play| play.marie;
+    let small = |setup: &mut ScreenSetup| setup.commands = ToolAccess::new(Arc::new(SmallWindow));
+    let mut harness = Harness::with_setup(Play::new(), at, (100, 24), [], small);
+    harness.press("c").shows("% of 7,168");
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl JsonlImport<'_> {
             "node" => self.node(line.number, read!())?,
             "tree" => self.tree(line.number, read!())?,
             "agent" => self.agent(line.number, read!())?,
-            "document" => self.document(read!())?,
+            "document" => self.document(line.number, read!())?,
             "session" => self.session(line.number, read!())?,
             "recorded" => self.recorded(line.number, read!())?,
             "position" => self.position(line.number, read!())?,
@@ -127,7 +127,7 @@ impl JsonlImport<'_> {
         )?;
         if let Some(at) = line.archived_at {
             let agent = self.actor.agent();
-            self.batch.commit_as(agent, at, vec![Mutation::SetArchived { tree: line.id, archived: true }])?;
+            self.batch.commit_as(place, agent, at, vec![Mutation::SetArchived { tree: line.id, archived: true }])?;
         }
         Ok(())
     }
@@ -141,7 +141,7 @@ impl JsonlImport<'_> {
         let own = self.actor.agent();
         if let Some(here) = agents.iter().find(|a| a.id() == profile.id) {
             if here.profile != profile && default_agents().contains(&here.profile) {
-                self.batch.commit_as(own, line.created_at, vec![Mutation::UpdateAgent(profile)])?;
+                self.batch.commit_as(place, own, line.created_at, vec![Mutation::UpdateAgent(profile)])?;
             } else if here.profile != profile {
                 self.batch.problem(
                     place,
@@ -161,11 +161,11 @@ impl JsonlImport<'_> {
         if line.removed {
             mutations.push(Mutation::SetAgentRemoved { agent: id, removed: true });
         }
-        self.batch.commit_as(own, line.created_at, mutations)
+        self.batch.commit_as(place, own, line.created_at, mutations)
     }
 
     /// Imports a document and adds the versions that are missing.
-    fn document(&mut self, line: DocumentLine) -> Result<(), ArchiveError> {
+    fn document(&mut self, place: u64, line: DocumentLine) -> Result<(), ArchiveError> {
         self.batch.done.other += 1;
         let documents = self.actor.loom().snapshot()?.documents()?;
         let here = documents.iter().find(|d| d.id == line.id).map_or(0, |d| d.version);
@@ -178,11 +178,11 @@ impl JsonlImport<'_> {
             } else {
                 Mutation::WriteDocument { document: line.id, base: version.version - 1, content: version.content }
             };
-            self.batch.commit_as(author, at, vec![write])?;
+            self.batch.commit_as(place, author, at, vec![write])?;
         }
         if line.removed && here == 0 {
             let remove = Mutation::SetDocumentRemoved { document: line.id, removed: true };
-            self.batch.commit_as(self.actor.agent(), self.actor.loom().now(), vec![remove])?;
+            self.batch.commit_as(place, self.actor.agent(), self.actor.loom().now(), vec![remove])?;
         }
         Ok(())
     }
@@ -234,7 +234,7 @@ impl JsonlImport<'_> {
             return Ok(());
         }
         let update = Mutation::UpdateSession { session: line.session_id, patch: line.patch };
-        self.batch.commit_as(self.actor.agent(), line.last_active_at, vec![update])
+        self.batch.commit_as(place, self.actor.agent(), line.last_active_at, vec![update])
     }
 
     fn link(&mut self, place: u64, line: Link) -> Result<(), ArchiveError> {

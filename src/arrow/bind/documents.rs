@@ -115,7 +115,8 @@ impl Binder<'_, '_> {
         // `stash a7x2 -m "x"`
         let (label, content) = if label.is_none() && content_of.is_some() { (content, None) } else { (label, content) };
         let label = label.ok_or(BindError::Missing("a label"))?;
-        if content.is_none() && content_of.is_none() && summary_of.is_none() {
+        let sources = [content.is_some(), content_of.is_some(), summary_of.is_some()];
+        if sources.into_iter().filter(|is_given| *is_given).count() != 1 {
             return Err(BindError::Missing("what is set aside: a text, content-of:ID or summary-of:ID-ID"));
         }
         Ok(Command::Stash { label, content, content_of, summary_of })

@@ -8,7 +8,7 @@ use loomtree::{
         AssembledPrompt, ContextOptions, ContextReport, Inclusion, InclusionReason, RenderedPrompt, Rendering, Strategy,
     },
     ops::OpsError,
-    provider::{MODEL_VARIABLE, Target, resolve},
+    provider::{MODEL_VARIABLE, resolve},
     session::context_of,
     types::{Agent, PinTarget},
 };
@@ -93,19 +93,13 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
 }
 
-/// Adapts options to the author's model, if one is named: its token counts and, for a local model, its window.
-/// Connects to no server.
+/// Adapts options to the author's model, if one is named: its token counts and its window. Connects to no server.
 fn for_model(options: ContextOptions, author: &Agent, cx: &CommandContext<'_>) -> Result<ContextOptions> {
     let named = author.profile.model.clone().or_else(|| cx.config.model.clone());
     let Some(named) = named.or_else(|| env::env(MODEL_VARIABLE)) else { return Ok(options) };
     let (reference, window) = match resolve(&named, &cx.config.models, &env::env) {
-        Ok(Target::Endpoint(endpoint)) => (endpoint.reference, None),
-        // The window is a fact of the weights. Without them the configured window is reported.
-        Ok(target @ Target::Local(_)) => {
-            let reference = target.reference();
-            (reference, env::runtime()?.block_on(target.connect()).ok().and_then(|model| model.window()))
-        }
-        _ => (named, None),
+        Ok(target) => (target.reference(), target.window()),
+        Err(_) => (named, None),
     };
     let options = options.calibrated_for(&reference, &*cx.loom.snapshot()?).map_err(OpsError::from)?;
     Ok(options.limit_window(window))

@@ -55,7 +55,7 @@ mod view;
 use clap::Subcommand;
 use loomtree::tools::Tool;
 
-use super::{args::Globals, command_context::CommandContext, error::Result, output::CliOutput};
+use super::{args::Globals, command_context::CommandContext, error::Result, foreign_changes, output::CliOutput};
 
 /// The subcommands of `loom`.
 #[derive(Debug, Subcommand)]
@@ -211,6 +211,9 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
             let mut cx = CommandContext::open(globals, out, create)?;
             if let Some(tool) = command.tool() {
                 cx.allow(tool)?;
+            }
+            if !matches!(command, CliCommand::Log(_) | CliCommand::Undo(_)) {
+                foreign_changes::notify(&mut cx)?;
             }
             run_at(command, &mut cx)
         }

@@ -158,7 +158,7 @@ impl Llama {
         if kv_heads == 0 || heads % kv_heads != 0 || !head.is_multiple_of(2) || head == 0 {
             bail!("inconsistent sizes: {heads} heads, {kv_heads} key-value heads of {head} dimensions");
         }
-        let window = gguf.required_number("llama.context_length")?.min(MAX_WINDOW_TOKENS);
+        let window = window(gguf)?;
         let (cosines, sines) = angles(gguf, head, window)?;
         let embedding = gguf.matrix("token_embd.weight")?;
         let output = if gguf.has("output.weight") { gguf.matrix("output.weight")? } else { embedding.clone() };
@@ -287,6 +287,11 @@ impl Layer {
             down: gguf.matrix(&name("ffn_down"))?,
         })
     }
+}
+
+/// Returns the context window of a file in tokens, for prompt and reply together.
+pub(super) fn window(gguf: &Gguf) -> Result<usize> {
+    Ok(gguf.required_number("llama.context_length")?.min(MAX_WINDOW_TOKENS))
 }
 
 /// Returns cosines and sines of the rotary embedding for every position.

@@ -38,6 +38,16 @@ use worker::{InferenceEngine, WorkerEvent, WorkerJob};
 /// Number of replies evaluated in parallel; further replies wait.
 const MAX_CHOICES_PER_REQUEST: usize = 16;
 
+/// Returns the window of the file at `path` in tokens; `None` if it cannot be read. The weights are not loaded.
+pub(super) fn window(path: &Path) -> Option<usize> {
+    Some(usable_window(llama::window(&gguf::Gguf::open(path).ok()?).ok()?))
+}
+
+/// Subtracts a margin for callers that estimate token counts too low.
+const fn usable_window(window: usize) -> usize {
+    window - window / 8
+}
+
 /// A built-in local model, loaded and ready.
 #[derive(Debug)]
 pub struct Local {
@@ -143,8 +153,7 @@ impl Model for Local {
     }
 
     fn window(&self) -> Option<usize> {
-        // The margin is for callers that estimate token counts too low.
-        Some(self.window - self.window / 8)
+        Some(usable_window(self.window))
     }
 }
 

@@ -98,12 +98,25 @@ fn configured_models_take_precedence() {
 
 #[test]
 fn a_listed_model_becomes_part_of_the_reference() {
-    let listed = [RemoteModel { id: "m".into(), owned_by: Some("me".into()) }];
+    let listed = [RemoteModel { id: "m".into(), owned_by: Some("me".into()), window: Some(8_192) }];
     let filled = |reference: &str, names: &Names| {
         let mut found = endpoint(reference, names, &env(&[]));
         found.apply_listing(listed.first(), &listed);
         (found.reference, found.model, found.parallel)
     };
+    let window = |configured| {
+        let mut found = Endpoint { window: configured, ..Endpoint::at("http://h/v1", Some("m")) };
+        found.apply_listing(None, &listed);
+        Target::Endpoint(found).window()
+    };
+    assert_eq!((window(None), window(Some(4_096))), (Some(8_192), Some(4_096)), "the configuration takes precedence");
+    for field in ["context_length", "context_window", "max_model_len"] {
+        let read = |value: &str| {
+            let json = format!(r#"{{"id":"m","owned_by":null,"{field}":{value}}}"#);
+            serde_json::from_str::<RemoteModel>(&json).unwrap().window
+        };
+        assert_eq!((read("32768"), read("0"), read("null"), read("\"8k\"")), (Some(32_768), None, None, None));
+    }
     let names = Names::from([(
         "home".to_owned(),
         ModelConfig { base_url: Some("http://h".into()), parallel: Some(4), ..ModelConfig::default() },

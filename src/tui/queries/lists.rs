@@ -1,13 +1,15 @@
 //! Lookups for lists: trees, sessions, documents, models.
 
+use std::collections::{HashMap, hash_map::Entry};
+
 use ratatui::text::{Line, Span};
 
 use super::{LookupRequest, MAX_LISTED};
 use crate::{
-    id::DocumentId,
-    ops::{OpsError, Result},
+    id::{AgentId, DocumentId},
+    ops::{OpsError, Result, describe_entry},
     session::opening,
-    store::{SessionFilter, TreeFilter},
+    store::{Direction, JournalFilter, SessionFilter, Snapshot, TreeFilter},
     tui::{
         generate::{COLLABORATOR, SUBJECT},
         highlight, markdown,
@@ -15,9 +17,13 @@ use crate::{
         text,
         theme::{ColorRole, Palette},
         view::thousands,
+        write_thread::change_line,
     },
     types::{Agent, AgentKind, Document, Timestamp, Tree, one_line},
 };
+
+/// Changes of the log, at most: each costs a read of its node.
+const MAX_LOGGED: u32 = 200;
 
 /// Sessions of a list, at most: each costs a read of its first message.
 const MAX_SESSIONS: u32 = 100;
@@ -38,7 +44,7 @@ impl LookupRequest<'_> {
             Span::raw(text::pad(&tree.title, max_columns)),
             self.dim(format!("  {facts}")),
         ]);
-        ListItem { line, words: tree.title.clone(), action: ItemAction::OpenTree(tree.id) }
+        ListItem { line, detail: Vec::new(), words: tree.title.clone(), action: ItemAction::OpenTree(tree.id) }
     }
 
     /// Sessions with messages, the last active first; those of this folder come before others.
@@ -68,9 +74,45 @@ impl LookupRequest<'_> {
                 self.dim(format!("  {facts}")),
             ]);
             let words = format!("{name} {words} {} {folder}", tree.title);
-            items.push(ListItem { line, words, action: ItemAction::ResumeSession(session.id) });
+            items.push(ListItem { line, detail: Vec::new(), words, action: ItemAction::ResumeSession(session.id) });
         }
         Ok(LookupResult::Items(items))
+    }
+
+    /// Changes of the tree, the newest first. Choosing one offers to undo the last change of its agent.
+    pub(super) fn log(&self) -> Result<LookupResult> {
+        let snapshot = self.loom.snapshot()?;
+        let filter = JournalFilter { tree: Some(self.context.tree), before: 0, limit: MAX_LOGGED };
+        let (agents, now) = (snapshot.agents()?, self.loom.now());
+        let mut offers: HashMap<AgentId, ItemAction> = HashMap::new();
+        let mut items = Vec::new();
+        for entry in snapshot.journal(filter)?.into_iter().filter(|entry| entry.seq == entry.group) {
+            let agent = agents.iter().find(|agent| agent.id() == entry.agent);
+            let (name, kind) = agent.map_or(("?", ColorRole::Dim), |agent| (agent.name(), role(agent)));
+            let action = match offers.entry(entry.agent) {
+                Entry::Occupied(known) => known.get().clone(),
+                Entry::Vacant(new) => new.insert(self.undo_offer(&*snapshot, entry.agent, name)?).clone(),
+            };
+            let change = change_line(&describe_entry(&*snapshot, &entry)?);
+            let age = entry.at.age(now);
+            let max_columns = self.context.columns.saturating_sub(text::width(&age) + 16);
+            let line = Line::from(vec![
+                Span::styled(text::pad(name, 12), self.context.palette.style(kind)),
+                Span::raw(format!("  {}", text::pad(&change, max_columns))),
+                self.dim(format!("  {age}")),
+            ]);
+            items.push(ListItem { line, detail: Vec::new(), words: format!("{name} {change}"), action });
+        }
+        Ok(LookupResult::Items(items))
+    }
+
+    /// Returns the question whether to undo an agent's last change; no action if nothing can be undone.
+    fn undo_offer(&self, snapshot: &dyn Snapshot, agent: AgentId, name: &str) -> Result<ItemAction> {
+        let Some(target) = snapshot.undo_target(Some(self.context.tree), agent, Direction::Undo)? else {
+            return Ok(ItemAction::ContextPart(None));
+        };
+        let change = change_line(&describe_entry(snapshot, &target.entry)?);
+        Ok(ItemAction::OfferUndo(agent, format!("Undo the last change of {}: {change}?", text::truncate(name, 24))))
     }
 
     pub(super) fn documents(&self) -> Result<LookupResult> {
@@ -81,7 +123,7 @@ impl LookupRequest<'_> {
             let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 2);
             let line =
                 Line::from(vec![Span::raw(text::pad(&document.name, max_columns)), self.dim(format!("  {facts}"))]);
-            ListItem { line, words: document.name, action: ItemAction::ShowDocument(document.id) }
+            ListItem { line, detail: Vec::new(), words: document.name, action: ItemAction::ShowDocument(document.id) }
         };
         Ok(LookupResult::Items(found.map(item).collect()))
     }
@@ -114,7 +156,7 @@ impl LookupRequest<'_> {
                 Span::styled(if selected_models { "✓ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
                 Span::raw(text::truncate(&name, self.context.columns)),
             ]);
-            ListItem { line, words: name.clone(), action: ItemAction::ToggleModel(name) }
+            ListItem { line, detail: Vec::new(), words: name.clone(), action: ItemAction::ToggleModel(name) }
         });
         Ok(LookupResult::Items(items.collect()))
     }

@@ -34,6 +34,7 @@ impl LookupRequest<'_> {
         if let Some(reference) = known {
             let snapshot = self.loom.snapshot().map_err(to_message)?;
             options = options.calibrated_for(reference, &*snapshot).map_err(|error| error.to_string())?;
+            options = options.limit_window(self.context.resolver.known_window(reference));
         }
         let assembled = context_of(&actor, &author, node, &self.context.versions, options);
         Ok(assembled.map_err(|error| error.to_string())?.report)
@@ -47,6 +48,7 @@ impl LookupRequest<'_> {
         let tokens = |number: u32| self.id(format!("{:>8}  ", thousands(number.into())));
         let plain = |line: Vec<Span<'static>>| ListItem {
             line: Line::from(line),
+            detail: Vec::new(),
             words: String::new(),
             action: ItemAction::ContextPart(None),
         };
@@ -90,6 +92,7 @@ impl LookupRequest<'_> {
             let words = if excluded { "excluded" } else { "" };
             items.push(ListItem {
                 line: Line::from(line),
+                detail: Vec::new(),
                 words: words.to_owned(),
                 action: ItemAction::ContextPart(Some(part.id)),
             });
@@ -101,7 +104,7 @@ impl LookupRequest<'_> {
             };
             let name = text::truncate(&pin.name, self.context.columns.saturating_sub(20));
             let line = Line::from(vec![tokens(pin.tokens), self.dim("pin    "), Span::raw(name)]);
-            items.push(ListItem { line, words: String::new(), action });
+            items.push(ListItem { line, detail: Vec::new(), words: String::new(), action });
         }
         Ok(LookupResult::Items(items))
     }

@@ -181,6 +181,7 @@ pub(super) fn apply_write_result(model: &mut ScreenModel, done: Result<WriteResu
     let mut effects = Vec::new();
     if let Some(tree) = result.tree.filter(|tree| *tree != model.tree) {
         model.tree = tree;
+        model.seen_entry = None;
         model.back_stack.clear();
         model.marked.clear();
         model.hoist = None;

@@ -15,6 +15,7 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("title TEXT", "set the title of this tree"),
     ("model NAME", "add a model to the selection, or remove it"),
     ("go ID", "go to a node by its id"),
+    ("log", "list the changes of this tree; enter offers to undo an agent's last change"),
     ("tools", "turn the tools for this folder on or off; changes need your approval"),
     ("bookmark LABEL", "bookmark with a label"),
     ("theme dark|light|none", "change the colors"),
@@ -42,6 +43,13 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
             generation::toggle_model(model, rest);
             Vec::new()
         }
+        "log" => tree_keys::open_list(
+            model,
+            "changes: enter offers to undo the last one of an agent",
+            ListKind::Plain,
+            ScreenLookup::Log,
+            "no changes",
+        ),
         "go" => vec![ScreenEffect::Query(ScreenLookup::Find(rest.to_owned()))],
         "bookmark" => write(WriteRequest::Bookmark(model.cursor, Some(rest.to_owned()))),
         "theme" => match crate::tui::Palette::named(rest) {
@@ -95,6 +103,7 @@ fn all(model: &ScreenModel) -> Vec<crate::tui::message::ListItem> {
                 Span::styled(format!(":{usage:<24}"), model.palette.style(ColorRole::Id)),
                 Span::raw(help),
             ]),
+            detail: Vec::new(),
             words: format!("{usage} {help}"),
             action: ItemAction::ContextPart(None),
         })

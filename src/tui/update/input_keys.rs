@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{command, command_jobs, generation, write};
 use crate::tui::{
     message::{InputPurpose, ItemAction, ScreenEffect, WriteRequest},
-    model::{MAX_CONTINUATIONS, ScreenMode, ScreenModel, TextInput},
+    model::{ConfirmPanel, MAX_CONTINUATIONS, ScreenMode, ScreenModel, TextInput},
 };
 
 /// Opens an input, with the unsaved text of the same purpose if there is one.
@@ -177,6 +177,11 @@ pub(super) fn run_item_action(model: &mut ScreenModel, then: ItemAction) -> Vec<
         ItemAction::OpenTree(tree) => write(WriteRequest::OpenTree(tree, None)),
         ItemAction::ResumeSession(session) => write(WriteRequest::Resume(session)),
         ItemAction::Restore(node) => write(WriteRequest::Restore(node)),
+        ItemAction::OfferUndo(agent, question) => {
+            let undo = ScreenEffect::Write(WriteRequest::UndoOf(agent));
+            model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel::plain(question, undo)));
+            Vec::new()
+        }
         ItemAction::ShowDocument(id) => vec![ScreenEffect::Query(crate::tui::message::ScreenLookup::Document(id))],
         ItemAction::ToggleModel(reference) => {
             generation::toggle_model(model, &reference);

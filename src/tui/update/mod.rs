@@ -106,8 +106,12 @@ fn handle_key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
     }
 }
 
-/// Handles ctrl-c: cancels what runs, else closes what is open, else quits.
+/// Handles ctrl-c: quits if that is asked, cancels what runs, else closes what is open, else quits.
 fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    // The question whether to quit is answered by it.
+    if matches!(&model.mode, ScreenMode::Confirm(confirm) if matches!(confirm.yes, ScreenEffect::Quit)) {
+        return list_keys::confirm_key(model, &KeyCode::Char('y').into());
+    }
     let running = model
         .generation_panel
         .as_ref()

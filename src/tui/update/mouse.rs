@@ -42,7 +42,7 @@ fn click(model: &mut ScreenModel, at: Position) -> Vec<ScreenEffect> {
             let inner = view::list_area(list, Rect::new(0, 0, model.width, model.height));
             let line = at.y.checked_sub(inner.y + 2).map(usize::from);
             if let Some(line) = line.filter(|_| inner.contains(at)) {
-                let first = view::first_item(list.selected, inner);
+                let first = view::first_item(list, inner);
                 if first + line < list.visible_items().len() {
                     list.selected = first + line;
                     return list_keys::key(model, &crossterm::event::KeyCode::Enter.into());

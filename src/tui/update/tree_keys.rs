@@ -148,7 +148,7 @@ fn is_buffer(model: &ScreenModel) -> bool {
     model.screen.as_ref().is_some_and(|screen| screen.tree.mode == TreeMode::Buffer)
 }
 
-fn open_list(
+pub(super) fn open_list(
     model: &mut ScreenModel,
     title: &str,
     kind: ListKind,

@@ -40,10 +40,18 @@ fn area(screen: Rect) -> Rect {
     Rect { x, y, width, height }
 }
 
+/// Rows below the hits of a search, for the neighbours of the selected one.
+const SEARCH_DETAIL_ROWS: u16 = 2;
+
+/// Returns the rows below the items of a list in an area; a small area has none.
+const fn detail_rows(list: &ListPanel, area: Rect) -> u16 {
+    if matches!(list.kind, ListKind::Search(_)) && area.height > 8 { SEARCH_DETAIL_ROWS } else { 0 }
+}
+
 /// Returns the first visible item of a list.
-pub(crate) fn first_item(at: usize, area: Rect) -> usize {
-    let rows = usize::from(area.height).saturating_sub(4).max(1);
-    (at + 1).saturating_sub(rows)
+pub(crate) fn first_item(list: &ListPanel, area: Rect) -> usize {
+    let rows = usize::from(area.height.saturating_sub(4 + detail_rows(list, area))).max(1);
+    (list.selected + 1).saturating_sub(rows)
 }
 
 /// Clears an area and draws a frame with a title; returns the inside.
@@ -88,7 +96,8 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
     };
     put(&line, inner, buffer);
     let shown = list.visible_items();
-    let body = Rect { y: inner.y + inner.height.min(1), height: inner.height.saturating_sub(1), ..inner };
+    let details = detail_rows(list, full_area);
+    let body = Rect { y: inner.y + inner.height.min(1), height: inner.height.saturating_sub(1 + details), ..inner };
     if shown.is_empty() {
         let message = match (list.awaits.is_some(), list.kind, list.filter.text().is_empty()) {
             (true, ..) => "…",
@@ -98,7 +107,7 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
         };
         put(&Line::styled(message, palette.style(ColorRole::Dim)), body, buffer);
     }
-    let first = first_item(list.selected, full_area);
+    let first = first_item(list, full_area);
     for (at, (index, item)) in shown.iter().enumerate().skip(first).take(usize::from(body.height)).enumerate() {
         let place = row(body, at);
         put(&item.line, place, buffer);
@@ -106,6 +115,10 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
             let bar = Rect { x: place.x.saturating_sub(1), width: place.width + 2, ..place };
             buffer.set_style(bar.intersection(*buffer.area()), palette.style(ColorRole::Cursor));
         }
+    }
+    let detail = shown.get(list.selected).map_or(&[][..], |item| &item.detail);
+    for (at, line) in detail.iter().take(usize::from(details)).enumerate() {
+        put(line, row(inner, usize::from(inner.height - details) + at), buffer);
     }
     let before = &list.filter.text()[..list.filter.cursor()];
     let column = if context { 0 } else { (2 + text::width(before)).min(width) };
