@@ -283,7 +283,7 @@ fn the_first_name_in_a_question_is_its_subject() {
     }
     let first = |text: &str| {
         let found = recall::search(&*loom.snapshot().unwrap(), &Query::new(text, Scope::Everything)).unwrap();
-        found.hits[0].node.author
+        found.ranked()[0].node.author
     };
     for name in ["Ada", "Bo"] {
         let other = if name == "Ada" { "Bo" } else { "Ada" };
