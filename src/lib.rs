@@ -53,8 +53,9 @@
 //!
 //! # Features
 //!
-//! `cli` (default) is what the program `loom` needs and `tui` (default) its screen; `local` evaluates a model in the process
-//! (`provider::Local`); `workspace` has tools that work in a folder. A library sets `default-features = false`.
+//! A library sets `default-features = false` and adds what it needs: `net` for models of HTTP servers and web search,
+//! `workspace` for tools that work in a folder, `local` for a model in the process (`provider::Local`), `tiktoken` for exact
+//! token counts. The default features are those of the program `loom`: `cli`, `tui`, `net`, `workspace`.
 
 pub mod agent;
 pub mod archive;
@@ -75,6 +76,7 @@ pub mod tools;
 #[cfg(feature = "tui")]
 pub mod tui;
 pub mod types;
+#[cfg(feature = "net")]
 pub mod web;
 #[cfg(feature = "workspace")]
 pub mod workspace;

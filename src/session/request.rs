@@ -13,7 +13,7 @@ use crate::{
     context::{self, ContextError},
     id::{AgentId, NodeId},
     ops::OpsError,
-    provider::{Embeddings, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
+    provider::{EmbeddingModel, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
     tools::{CommandReply, DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
     types::{Agent, Node, Todo},
 };
@@ -158,7 +158,7 @@ pub trait ModelResolver: Send + Sync {
     fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>>;
 
     /// Returns the embedding model for recall; `None`: recall matches words only.
-    fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
+    fn embeddings(&self) -> BoxFuture<'_, Option<Arc<dyn EmbeddingModel>>> {
         Box::pin(async { None })
     }
 
