@@ -17,7 +17,7 @@
 //!     let folder = tempfile::tempdir()?;
 //!     let loom = session::open(folder.path().join("trees.db"))?;
 //!     let owner = loom.actor(&loom.agent("owner")?);
-//!     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Where could it begin?"))?;
+//!     let (_, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
 //!     let model = Arc::new(Scripted::named("words")?);
 //!     let request = GenerateRequest::new(root.id, loom.agent("subject")?, model, 3);
 //!     let nodes = session::generate(&owner, request, |progress| {
@@ -62,9 +62,11 @@ pub mod archive;
 pub mod arrow;
 pub mod context;
 pub mod delegate;
+mod error;
 pub mod exec;
 pub mod id;
 pub mod ops;
+pub mod prelude;
 pub mod provider;
 pub mod recall;
 pub mod session;
@@ -80,3 +82,5 @@ pub mod types;
 pub mod web;
 #[cfg(feature = "workspace")]
 pub mod workspace;
+
+pub use error::{Error, Result};

@@ -200,9 +200,9 @@ impl HostTools {
     ///
     /// # Errors
     /// If the name is invalid or taken, or the schema is not that of an object.
-    pub fn with(mut self, tool: HostTool, handler: ToolHandler) -> Result<Self, String> {
+    pub fn with(mut self, tool: HostTool, handler: ToolHandler) -> Result<Self, OpsError> {
         self.tools.push(tool);
-        HostTool::check(&self.tools)?;
+        HostTool::check(&self.tools).map_err(OpsError::Invalid)?;
         self.handlers.push(handler);
         Ok(self)
     }
