@@ -11,10 +11,11 @@ use super::{Background, DelegationUpdate, Orchestrator};
 use crate::{
     agent::TurnConfig,
     context::{self, ContextError},
+    exec::CommandReply,
     id::{AgentId, NodeId},
     ops::OpsError,
     provider::{EmbeddingModel, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
-    tools::{CommandReply, DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
+    tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
     types::{Agent, Node, Todo},
 };
 

@@ -9,12 +9,12 @@ use std::sync::Mutex;
 use insta::assert_snapshot;
 use loomtree::{
     arrow::{BranchFormat, Command, NodeRef},
-    exec::{ContinueRequest, Host, escape},
+    exec::{CommandReply, ContinueRequest, Host, escape},
     id::NodeId,
     ops::{Actor, DocumentEdit, NodeDraft, TreeDraft},
     session_state::SessionInfo,
     store::{JournalFilter, Mutation, PurgeTarget},
-    tools::{self, CommandReply, ErrorCode, SummaryRequest, SummaryResponse, Tool, ToolError},
+    tools::{self, ErrorCode, SummaryRequest, SummaryResponse, Tool, ToolError},
     types::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SummarySubject},
 };
 use play::{Play, batch, lines};

@@ -3,10 +3,9 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use loomtree::{
-    exec::{Executor, Host, NoHost, read},
+    exec::{CommandReply, Executor, Host, NoHost, read},
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, Loom, NodeDraft, TreeDraft},
-    tools::CommandReply,
     types::{Mode, NewAgent, Parent, Permissions, Timestamp},
 };
 
