@@ -39,8 +39,8 @@ pub(super) fn is_borrowed_here(borrower: &Borrower) -> bool {
 
 /// The writer in the hands of a caller. Dropping it rolls back what is not committed and returns the writer.
 pub(super) struct LentWriter {
-    writer: Option<WriterThread>,
-    back: mpsc::SyncSender<WriterThread>,
+    writer: Option<Box<WriterThread>>,
+    back: mpsc::SyncSender<Box<WriterThread>>,
     borrower: Option<Borrower>,
     /// Number of the first journal entry; `None` before the first change.
     group: Option<i64>,
@@ -49,8 +49,8 @@ pub(super) struct LentWriter {
 }
 
 impl LentWriter {
-    pub(super) fn new(writer: WriterThread, back: mpsc::SyncSender<WriterThread>) -> Self {
-        Self { writer: Some(writer), back, borrower: None, group: None, agent: None }
+    pub(super) fn new(writer: WriterThread, back: mpsc::SyncSender<Box<WriterThread>>) -> Self {
+        Self { writer: Some(Box::new(writer)), back, borrower: None, group: None, agent: None }
     }
 
     /// Marks this thread as the borrower until the writer is returned.
@@ -81,7 +81,7 @@ impl WriterThread {
         let (back, returned) = mpsc::sync_channel(1);
         // If the caller is gone, the writer is dropped with the message, and so returned.
         drop(caller.send(Ok(LentWriter::new(self, back))));
-        returned.recv().ok()
+        returned.recv().ok().map(|writer| *writer)
     }
 
     /// Makes uncommitted changes visible to queries on the writer's connection.
@@ -106,14 +106,14 @@ impl Deref for LentWriter {
     type Target = WriterThread;
 
     fn deref(&self) -> &WriterThread {
-        self.writer.as_ref().expect("present until dropped")
+        self.writer.as_deref().expect("present until dropped")
     }
 }
 
 #[allow(clippy::expect_used)] // `writer` is only taken by `drop`
 impl DerefMut for LentWriter {
     fn deref_mut(&mut self) -> &mut WriterThread {
-        self.writer.as_mut().expect("present until dropped")
+        self.writer.as_deref_mut().expect("present until dropped")
     }
 }
 
