@@ -1,5 +1,8 @@
 //! Calls of the library from asynchronous code: operations, reads and the stream of changes.
 
+// Clippy treats only functions marked #[test] as tests, not their helpers.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::time::Duration;
 
 use loomtree::{

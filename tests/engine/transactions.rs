@@ -1,5 +1,8 @@
 //! Transactions: several operations that are committed and undone as one.
 
+// Clippy treats only functions marked #[test] as tests, not their helpers.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::{panic, sync::mpsc, thread};
 
 use loomtree::{
