@@ -80,13 +80,13 @@ pub(crate) enum InputPurpose {
     /// Number of continuations per generation.
     Count,
     /// The text, label or place of a command that changes the tree; and the cursor's node after it.
-    Change(NodeId, Command),
+    Change(NodeId, Box<Command>),
 }
 
 impl InputPurpose {
     /// Creates the purpose of a change of one node.
     pub(crate) fn change(node: NodeId, build: impl FnOnce(Option<NodeRef>) -> Command) -> Self {
-        Self::Change(node, build(Some(node.into())))
+        Self::Change(node, Box::new(build(Some(node.into()))))
     }
 
     /// Returns the tool of a change; `None` for other inputs.
@@ -213,7 +213,7 @@ pub(crate) enum ItemAction {
 pub(crate) enum WriteRequest {
     Append(NodeId, String),
     /// Runs a command that changes the tree. The session moves to the node first, except to prune or restore it.
-    Change(NodeId, Command),
+    Change(NodeId, Box<Command>),
     /// Prunes the continuations that the user did not choose.
     PruneAll(Vec<NodeId>),
     Undo,
@@ -239,7 +239,7 @@ pub(crate) enum WriteRequest {
 impl WriteRequest {
     /// Creates the request for a change of one node.
     pub(crate) fn change(node: NodeId, build: impl FnOnce(Option<NodeRef>) -> Command) -> Self {
-        Self::Change(node, build(Some(node.into())))
+        Self::Change(node, Box::new(build(Some(node.into()))))
     }
 
     /// True if the request may move the cursor or open another tree.

@@ -127,7 +127,7 @@ fn on_query_done(
         }
         (_, LookupResult::Page(title, lines)) => model.mode = ScreenMode::Page(PagePanel { title, lines, scroll: 0 }),
         (ScreenLookup::DescendantCount(node), LookupResult::DescendantCount(count, more)) => {
-            let request = WriteRequest::Change(node, Command::Prune { node: node.into() });
+            let request = WriteRequest::Change(node, Box::new(Command::Prune { node: node.into() }));
             if count == 0 {
                 return write(request);
             }

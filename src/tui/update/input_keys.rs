@@ -153,7 +153,7 @@ pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: Strin
             }
         },
         InputPurpose::Change(node, mut command) => {
-            match &mut command {
+            match &mut *command {
                 Command::Edit { .. } if model.node().is_some_and(|now| now.id == node && now.content == text) => {
                     model.notify("nothing was changed");
                     return Vec::new();
@@ -180,7 +180,9 @@ pub(super) fn run_item_action(model: &mut ScreenModel, then: ItemAction) -> Vec<
         ItemAction::OpenTree(tree) if tree == model.tree => model.load_screen(),
         ItemAction::OpenTree(tree) => write(WriteRequest::OpenTree(tree, None)),
         ItemAction::ResumeSession(session) => write(WriteRequest::Resume(session)),
-        ItemAction::Restore(node) => write(WriteRequest::Change(node, Command::Restore { node: node.into() })),
+        ItemAction::Restore(node) => {
+            write(WriteRequest::Change(node, Box::new(Command::Restore { node: node.into() })))
+        }
         ItemAction::ShowDocument(id) => vec![ScreenEffect::Query(crate::tui::message::ScreenLookup::Document(id))],
         ItemAction::ToggleModel(reference) => {
             generation::toggle_model(model, &reference);

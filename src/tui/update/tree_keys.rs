@@ -260,7 +260,7 @@ fn merge(model: &mut ScreenModel) -> Vec<ScreenEffect> {
         return Vec::new();
     }
     let command = Command::Merge { nodes: nodes.into_iter().map(NodeRef::from).collect(), content: String::new() };
-    input_keys::open(model, InputPurpose::Change(model.cursor, command), "")
+    input_keys::open(model, InputPurpose::Change(model.cursor, Box::new(command)), "")
 }
 
 fn branch(model: &mut ScreenModel, moves: bool) -> Vec<ScreenEffect> {
@@ -272,7 +272,7 @@ fn branch(model: &mut ScreenModel, moves: bool) -> Vec<ScreenEffect> {
     model.marked.clear();
     let (node, end) = (from.into(), to.into());
     let command = if moves { Command::Move { node, to: end } } else { Command::Copy { node, to: end } };
-    write(WriteRequest::Change(to, command))
+    write(WriteRequest::Change(to, Box::new(command)))
 }
 
 /// Pins or unpins a node.
