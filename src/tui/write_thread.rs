@@ -12,7 +12,7 @@ use crate::{
     arrow::{Command, LinkEnd, NodeRef},
     exec::{NodeResolver, commit},
     id::{NodeId, SessionId, TreeId},
-    ops::{Actor, NodeDraft, OpsError, UndoResult},
+    ops::{Actor, NodeDraft, OpsError, TreeDraft, UndoResult},
     session::{Interruption, resume},
     store::Receipt,
     tools::Tool,
@@ -185,7 +185,7 @@ impl WriteThread {
     fn create_tree(&mut self, text: &str, buffer: bool) -> Result<WriteResult> {
         let mode = if buffer { Mode::Buffer } else { Mode::Dialogue };
         let actor = self.setup.loom.actor(&self.setup.agent);
-        let (tree, root) = actor.create_tree(None, mode, None, NodeDraft::text(text))?;
+        let (tree, root) = actor.create_tree(TreeDraft::new(NodeDraft::text(text)).mode(mode))?;
         self.open_tree(tree.id, Some(root.id))
     }
 
