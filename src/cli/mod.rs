@@ -9,7 +9,7 @@ mod approval_prompt;
 mod args;
 mod command;
 mod command_context;
-mod config;
+pub(crate) mod config;
 mod delegation;
 mod env;
 mod error;
@@ -19,17 +19,18 @@ mod input;
 mod models;
 mod output;
 mod progress;
-mod sanitize;
+pub(crate) mod sanitize;
 mod show;
 mod terminal_lock;
 mod turn_args;
-mod wrap;
+pub(crate) mod wrap;
 
 use std::{io::Write as _, process::ExitCode};
 
 use self::{error::CliError, output::CliOutput};
 
-pub(crate) fn main() -> ExitCode {
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
     let cli = match help::read() {
         Ok(cli) => cli,
         Err(error) => {

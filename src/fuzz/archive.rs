@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use loomtree::{
+use crate::{
     archive::{self, ArchiveError, Format, jsonl as own},
     id::RandomIds,
     ops::{Actor, Loom},

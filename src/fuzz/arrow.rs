@@ -1,6 +1,6 @@
 //! Arrow lines and the scanner that finds them in a stream.
 
-use loomtree::arrow::{self, Event, ParseError, ParsedLine, Scanner};
+use crate::arrow::{self, Event, ParseError, ParsedLine, Scanner};
 
 /// Signs and words that break lines.
 pub(super) const WORDS: &[&str] = &[

@@ -1,8 +1,9 @@
 //! The configuration and the key map: YAML files of the user.
 
-use loomtree::tui::KeyMap;
-
-use super::config_fields::{Config, is_too_deep};
+use crate::{
+    cli::config::{Config, is_too_deep},
+    tui::KeyMap,
+};
 
 /// Fields and signs of YAML.
 pub(super) const WORDS: &[&str] = &[

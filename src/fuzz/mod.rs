@@ -9,19 +9,10 @@
 mod archive;
 mod arrow;
 mod config;
-#[path = "../cli/config/fields.rs"]
-#[allow(dead_code)] // the program's file, of which the target uses the parser
-mod config_fields;
 mod provider;
-#[path = "../cli/sanitize.rs"]
-#[allow(dead_code)] // the program's file, of which the target uses most functions
-mod sanitize;
 mod screen;
 #[cfg(test)]
 mod tests;
-#[path = "../cli/wrap.rs"]
-#[allow(dead_code)] // the program's file, of which the target uses one function
-mod wrap;
 
 use std::{fs, path::Path};
 

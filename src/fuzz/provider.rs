@@ -5,7 +5,7 @@ use std::{convert::Infallible, sync::LazyLock, time::Duration};
 use futures_util::stream;
 use tokio::{runtime::Runtime, time::Instant};
 
-use loomtree::provider::{
+use crate::provider::{
     ANTHROPIC_VERSION, Endpoint, Finish, Generation, Protocol, ProviderError, Secret, StreamEvent,
     sse::{SseError, SseEvent, SseParser},
 };

@@ -8,13 +8,14 @@ use ratatui::{
     widgets::{Paragraph, Widget as _},
 };
 
-use loomtree::types::is_harmful;
-
-use super::{sanitize, wrap};
-use crate::tui::{
-    Palette,
-    highlight::{highlight, styled_pieces},
-    markdown, text,
+use crate::{
+    cli::{sanitize, wrap},
+    tui::{
+        Palette,
+        highlight::{highlight, styled_pieces},
+        markdown, text,
+    },
+    types::is_harmful,
 };
 
 /// Signs of Markdown, escape sequences, and characters of unusual width.

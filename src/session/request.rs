@@ -14,7 +14,7 @@ use crate::{
     exec::CommandReply,
     id::{AgentId, NodeId},
     ops::OpsError,
-    provider::{Embeddings, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
+    provider::{EmbeddingModel, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
     tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
     types::{Agent, Node, Todo},
 };
@@ -164,7 +164,7 @@ pub trait ModelResolver: Send + Sync {
     }
 
     /// Returns the embedding model for recall; `None`: recall matches words only.
-    fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
+    fn embeddings(&self) -> BoxFuture<'_, Option<Arc<dyn EmbeddingModel>>> {
         Box::pin(async { None })
     }
 
@@ -210,9 +210,9 @@ impl HostTools {
     ///
     /// # Errors
     /// If the name is invalid or taken, or the schema is not that of an object.
-    pub fn with(mut self, tool: HostTool, handler: ToolHandler) -> Result<Self, String> {
+    pub fn with(mut self, tool: HostTool, handler: ToolHandler) -> Result<Self, OpsError> {
         self.tools.push(tool);
-        HostTool::check(&self.tools)?;
+        HostTool::check(&self.tools).map_err(OpsError::Invalid)?;
         self.handlers.push(handler);
         Ok(self)
     }

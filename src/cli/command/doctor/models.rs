@@ -2,11 +2,7 @@
 
 use std::path::PathBuf;
 
-use loomtree::provider::{
-    Target, discover,
-    discover::{ProviderStatus, survey},
-    resolve,
-};
+use loomtree::provider::{ProviderStatus, Target, discover, resolve, survey};
 
 use super::finding::Finding;
 use crate::cli::{
