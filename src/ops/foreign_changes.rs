@@ -30,7 +30,7 @@ pub fn foreign_changes(
     own: AgentId,
     since: Option<u64>,
 ) -> Result<ForeignChanges> {
-    let read = |limit| snapshot.journal(JournalFilter { tree: Some(tree), before: 0, limit });
+    let read = |limit| snapshot.journal(JournalFilter { tree: Some(tree), limit, ..JournalFilter::default() });
     let newest = read(1)?.first().map_or(0, |entry| entry.seq);
     if since.is_some_and(|since| newest <= since) {
         return Ok(ForeignChanges { newest, entries: Vec::new() });

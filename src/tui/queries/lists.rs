@@ -82,7 +82,7 @@ impl LookupRequest<'_> {
     /// Changes of the tree, the newest first. Choosing one offers to undo the last change of its agent.
     pub(super) fn log(&self) -> Result<LookupResult> {
         let snapshot = self.loom.snapshot()?;
-        let filter = JournalFilter { tree: Some(self.context.tree), before: 0, limit: MAX_LOGGED };
+        let filter = JournalFilter { tree: Some(self.context.tree), limit: MAX_LOGGED, ..JournalFilter::default() };
         let (agents, now) = (snapshot.agents()?, self.loom.now());
         let mut offers: HashMap<AgentId, ItemAction> = HashMap::new();
         let mut items = Vec::new();
