@@ -7,6 +7,7 @@ use std::fmt;
 
 /// The class of a tool's failure, as one word that a model can act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ErrorCode {
     /// The node, document, stash, agent or tree does not exist.
     NotFound,

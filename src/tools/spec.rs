@@ -18,6 +18,7 @@ pub enum SideEffect {
 
 /// The declaration of one tool.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ToolSpec {
     /// The tool, which is the row's index in the table.
     pub tool: Tool,

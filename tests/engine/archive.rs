@@ -47,15 +47,13 @@ fn everything(scene: &Scene, mode: Mode) -> (Actor, TreeId) {
         .unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let at_work = owner.clone().in_session(session);
-    let draft = NodeDraft {
-        raw: Some("→ view x\nhello".to_owned()),
-        tokens: Some(12),
-        interrupted: true,
-        metadata: Some(Json::parse(r#"{"b":1.0,"a":[123456789012345678901234567890]}"#).unwrap()),
-        provenance: Some(Json::parse(r#"{"model":"gpt","usage":{"prompt":1}}"#).unwrap()),
-        author_type: Some(loomtree::types::AuthorType::Model),
-        ..NodeDraft::text("hello, this is a reply")
-    };
+    let draft = NodeDraft::text("hello, this is a reply")
+        .raw("→ view x\nhello")
+        .tokens(12)
+        .interrupted(true)
+        .metadata(Json::parse(r#"{"b":1.0,"a":[123456789012345678901234567890]}"#).unwrap())
+        .provenance(Json::parse(r#"{"model":"gpt","usage":{"prompt":1}}"#).unwrap())
+        .author_type(loomtree::types::AuthorType::Model);
     let reply = at_work.append(Parent::Position(session), draft).unwrap().nodes[0].id;
     scene.clock.set(Timestamp::from_millis(1_700_000_060_000));
     let edited = at_work.edit(reply, "another reply").unwrap().nodes[0].id;

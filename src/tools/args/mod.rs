@@ -76,6 +76,7 @@ pub enum ArgType {
 
 /// The declaration of one argument. Its name is the field's name in a command's JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArgSpec {
     /// The argument's name.
     pub name: &'static str,
@@ -89,6 +90,7 @@ pub struct ArgSpec {
 
 /// The usage of a tool.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ToolArgs {
     /// The section of the help.
     pub group: ArgGroup,
