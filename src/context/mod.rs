@@ -95,7 +95,6 @@ pub enum Strategy {
 /// Freshness of a prompt against reuse of the provider's cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Rendering {
     /// Show current values: ages, counts, and a window that moves with each message.
     Live,

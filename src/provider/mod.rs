@@ -77,7 +77,6 @@ pub use weights::{KNOWN_WEIGHTS, LocalModel, MODELS_VARIABLE, Weights};
 
 /// The input that the model continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Prompt {
     /// Messages for a chat model, oldest first.
     Chat(Vec<Message>),

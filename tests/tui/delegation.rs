@@ -256,10 +256,7 @@ fn cancelling_the_turn_withdraws_the_approval() {
 mod folder {
     use std::fs;
 
-    use loomtree::{
-        session::ToolAccess,
-        workspace::{Workspace, WorkspaceSettings},
-    };
+    use loomtree::workspace::{Workspace, WorkspaceSettings};
 
     use super::*;
 
