@@ -105,7 +105,7 @@ impl ParsedQuery {
     /// Factor for the score of a node.
     pub(super) fn boost(&self, node: &Node) -> f64 {
         let mut factor = 1.0;
-        if self.authors.contains(&node.author) || self.roles.contains(&node.author_type) {
+        if self.authors.contains(&node.author) || self.roles.contains(&node.role()) {
             factor *= 1.7;
         }
         factor *= self.date_boost(node.created_at);

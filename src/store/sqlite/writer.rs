@@ -8,6 +8,7 @@
 //! short sleeps between attempts. SQLite's own sleeps grow to 100 ms and let eight writers starve.
 
 use std::{
+    collections::VecDeque,
     path::PathBuf,
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
@@ -25,6 +26,7 @@ use super::{
     fts_index,
     prepared_change::{PreparedChange, TokenizerPool},
     scrub, session_state,
+    staged_copy::{CopyJob, SLICE_PAUSE, StagedCopy},
 };
 use crate::{
     id::IdSource,
@@ -43,7 +45,7 @@ const MIN_CHECKPOINT_TRANSACTIONS: u32 = 100;
 /// Maximum sleep between two attempts to take the lock.
 const MAX_LOCK_SLEEP: Duration = Duration::from_millis(4);
 
-type Reply = oneshot::Sender<Result<Receipt>>;
+pub(super) type Reply = oneshot::Sender<Result<Receipt>>;
 type Task = Box<dyn FnOnce(&mut Connection) + Send>;
 
 enum WriteJob {
@@ -71,6 +73,7 @@ impl WriterHandle {
             cache: WriterCache::default(),
             path: path.clone(),
             uncheckpointed: 0,
+            copies: VecDeque::new(),
         };
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
@@ -122,13 +125,15 @@ impl Drop for WriterHandle {
     }
 }
 
-struct WriterThread {
-    conn: Connection,
+pub(super) struct WriterThread {
+    pub(super) conn: Connection,
     ids: Arc<dyn IdSource>,
-    rules: Arc<CompiledRules>,
-    wait: Duration,
-    cache: WriterCache,
-    path: PathBuf,
+    pub(super) rules: Arc<CompiledRules>,
+    pub(super) wait: Duration,
+    pub(super) cache: WriterCache,
+    pub(super) path: PathBuf,
+    /// Changes whose large copies are in progress. The first one advances.
+    pub(super) copies: VecDeque<CopyJob>,
     /// Transactions since the last checkpoint.
     uncheckpointed: u32,
 }
@@ -137,6 +142,12 @@ impl WriterThread {
     /// Receives the next job. Polls briefly before it sleeps: a caller that appends one message after another sends the
     /// next one soon, and waking a thread costs as much as an append.
     fn next_job(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
+        while !self.copies.is_empty() {
+            match jobs.recv_timeout(SLICE_PAUSE) {
+                Ok(job) => return Some(job),
+                Err(_) => self.continue_copy(),
+            }
+        }
         for _ in 0..MAX_QUEUE_POLLS {
             match jobs.try_recv() {
                 Ok(job) => return Some(job),
@@ -172,7 +183,13 @@ impl WriterThread {
                     task(&mut self.conn);
                     let _ = self.conn.busy_timeout(Duration::ZERO);
                 }
-                WriteJob::Change(work, reply) => next = self.commit_group(work, reply, jobs),
+                WriteJob::Change(work, reply) => {
+                    if let Some((work, reply)) = self.start_copy(work, reply) {
+                        next = self.commit_group(work, reply, jobs);
+                    }
+                    // A full queue does not stop the copies.
+                    self.continue_copy();
+                }
             }
             if next.is_none() {
                 next = self.next_job(jobs);
@@ -198,7 +215,7 @@ impl WriterThread {
         }
         while let Some((work, reply)) = job.take() {
             mutations += work.change.mutations.len();
-            match self.apply(&work) {
+            match self.apply(&work, &[]) {
                 Ok(receipt) => group.push((work, reply, receipt)),
                 Err(error) => {
                     let error = self.with_context(error);
@@ -217,7 +234,7 @@ impl WriterThread {
             }
             if mutations < MAX_GROUP_MUTATIONS {
                 match jobs.try_recv() {
-                    Ok(WriteJob::Change(work, reply)) => job = Some((work, reply)),
+                    Ok(WriteJob::Change(work, reply)) => job = self.start_copy(work, reply),
                     Ok(task @ WriteJob::Task(_)) => other = Some(task),
                     Err(_) => {}
                 }
@@ -244,9 +261,16 @@ impl WriterThread {
         other
     }
 
-    fn apply(&mut self, work: &Arc<PreparedChange>) -> Result<Receipt> {
-        ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.rules, work)
-            .and_then(ChangeApplier::run)
+    pub(super) fn applier<'w>(
+        &'w mut self,
+        work: &'w Arc<PreparedChange>,
+        staged: &'w [StagedCopy],
+    ) -> Result<ChangeApplier<'w>> {
+        ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.rules, work, staged)
+    }
+
+    pub(super) fn apply(&mut self, work: &Arc<PreparedChange>, staged: &[StagedCopy]) -> Result<Receipt> {
+        self.applier(work, staged)?.run()
     }
 
     /// Rolls back after the last change failed, and applies the other changes again. A change that fails now (disk
@@ -264,7 +288,7 @@ impl WriterThread {
             }
             let mut failed = None;
             for (at, (work, _, receipt)) in left.iter_mut().enumerate() {
-                match self.apply(work) {
+                match self.apply(work, &[]) {
                     Ok(again) => *receipt = again,
                     Err(error) => {
                         failed = Some((at, error));
@@ -280,7 +304,7 @@ impl WriterThread {
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<()> {
+    pub(super) fn commit(&mut self) -> Result<()> {
         let flushed = self.cache.flush(&self.conn);
         let written = flushed.and_then(|()| fts_index::index_if_due(&self.conn, &mut self.cache));
         let written = written
@@ -313,7 +337,7 @@ impl WriterThread {
     }
 
     /// Takes the file's write lock, waiting for other processes.
-    fn begin(&mut self) -> Result<()> {
+    pub(super) fn begin(&mut self) -> Result<()> {
         let start = Instant::now();
         let mut sleep = Duration::from_micros(100);
         loop {
@@ -336,7 +360,7 @@ impl WriterThread {
     }
 
     /// Adds the path or the wait to an error that lacks it.
-    fn with_context(&self, error: StoreError) -> StoreError {
+    pub(super) fn with_context(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Backend(source)
                 if source.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code)
