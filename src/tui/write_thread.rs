@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     id::{NodeId, SessionId, TreeId},
-    ops::{Actor, NodeDraft, OpsError, SplitAt, UndoResult},
+    ops::{Actor, NodeDraft, OpsError, SplitAt, TreeDraft, UndoResult},
     session::{Interruption, resume},
     store::Receipt,
     types::{AgentKind, EdgeKind, Mode, Node, Parent, PinTarget, TreePatch, one_line},
@@ -181,7 +181,7 @@ impl WriteThread {
     fn create_tree(&mut self, text: &str, buffer: bool) -> Result<WriteResult> {
         let mode = if buffer { Mode::Buffer } else { Mode::Dialogue };
         let actor = self.setup.loom.actor(&self.setup.agent);
-        let (tree, root) = actor.create_tree(None, mode, None, NodeDraft::text(text))?;
+        let (tree, root) = actor.create_tree(TreeDraft::new(NodeDraft::text(text)).mode(mode))?;
         self.open_tree(tree.id, Some(root.id))
     }
 

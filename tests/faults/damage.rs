@@ -11,7 +11,7 @@ use std::{
 
 use loomtree::{
     archive::jsonl,
-    ops::{Actor, NodeDraft, SplitAt},
+    ops::{Actor, NodeDraft, SplitAt, TreeDraft},
     session_state::RecordKind,
     store::{
         ChildFilter, Direction, JournalFilter, LocalIdLookup, PurgeTarget, SessionFilter, Snapshot, Store, StoreError,
@@ -116,8 +116,8 @@ fn stocked() -> (Vec<u8>, Dump) {
     let tree = nodes[0].tree;
     stock_conversation(&owner, &nodes.iter().map(|node| node.id).collect::<Vec<_>>(), tree);
     stock_memory(&owner, nodes[3].id, tree);
-    owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("another")).unwrap();
-    let archived = owner.create_tree(Some("old".into()), Mode::Dialogue, Some("brief".into()), NodeDraft::text("old"));
+    owner.create_tree(TreeDraft::new("another").mode(Mode::Buffer)).unwrap();
+    let archived = owner.create_tree(TreeDraft::new("old").title("old").system_context("brief"));
     owner.archive_tree(archived.unwrap().0.id).unwrap();
     drop(owner);
     let store = scene.store();
@@ -280,7 +280,7 @@ fn exercise(path: &Path, original: &Dump) -> Outcome {
     let loom = scene.over(store);
     if let Some(owner) = loom.agent("owner").ok().map(|owner| loom.actor(&owner)) {
         for attempt in 0..2 {
-            match owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text(format!("attempt {attempt}"))) {
+            match owner.create_tree(TreeDraft::new(format!("attempt {attempt}"))) {
                 Err(loomtree::ops::OpsError::Store(StoreError::Closed)) => panic!("the writer died"),
                 Err(error) => drop(error.to_string()),
                 Ok(_) => {}

@@ -11,9 +11,9 @@ use std::{
 
 use loomtree::{
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     store::{Mutation, StoreError, TreeFilter},
-    types::{Mode, Node, Op, Parent},
+    types::{Node, Op, Parent},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -75,8 +75,8 @@ fn another_writer_continues_beside_a_large_copy_and_move() {
     let nodes = number("LOOM_COPY_NODES", 3_000);
     let scene = Scene::new(81);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
-    let (_, other) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("other")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
+    let (_, other) = owner.create_tree(TreeDraft::new("other")).unwrap();
     let from = branch(&owner, &root, nodes);
     let counted = |owner: &Actor| owner.loom().tree(tree.id).unwrap().counts.nodes;
     let before = counted(&owner);
@@ -126,7 +126,7 @@ fn a_killed_copy_or_move_is_whole_or_leaves_nothing() {
     for kill in 0..kills {
         let scene = Scene::new(82);
         let owner = scene.owner();
-        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+        let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
         let from = branch(&owner, &root, nodes);
         let before = owner.loom().tree(tree.id).unwrap().counts.nodes;
         drop(owner);
@@ -163,7 +163,7 @@ fn a_killed_copy_or_move_is_whole_or_leaves_nothing() {
 fn a_copy_in_progress_is_invisible_and_survives_another_process() {
     let scene = Scene::new(83);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let from = branch(&owner, &root, 3_000);
     let target = owner.append(Parent::Node(root.id), NodeDraft::text("target")).unwrap().nodes[0].id;
     let visible = owner.loom().tree(tree.id).unwrap().counts.nodes;
@@ -207,7 +207,7 @@ fn a_copy_in_progress_is_invisible_and_survives_another_process() {
 fn a_purge_during_a_large_copy_refuses_the_copy_and_leaves_nothing() {
     let scene = Scene::new(84);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let from = branch(&owner, &root, 6_000);
     let secret = owner.append(Parent::Node(from), NodeDraft::text("zquxCOPIEDquxz")).unwrap().nodes[0].id;
     let copy = vec![Mutation::CopyBranch { from, to: root.id, id: owner.loom().node_id() }];
@@ -228,7 +228,7 @@ fn a_purge_during_a_large_copy_refuses_the_copy_and_leaves_nothing() {
 fn a_large_copy_to_a_node_that_is_pruned_meanwhile_is_refused() {
     let scene = Scene::new(85);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let from = branch(&owner, &root, 6_000);
     let target = owner.append(Parent::Node(root.id), NodeDraft::text("target")).unwrap().nodes[0].id;
     let copy = vec![Mutation::CopyBranch { from, to: target, id: owner.loom().node_id() }];

@@ -27,6 +27,7 @@ use super::{
     prepared_change::{PreparedChange, TokenizerPool},
     scrub, session_state,
     staged_copy::{CopyJob, SLICE_PAUSE, StagedCopy},
+    transaction::{self, Borrower, LentWriter},
 };
 use crate::{
     id::IdSource,
@@ -51,6 +52,7 @@ type Task = Box<dyn FnOnce(&mut Connection) + Send>;
 enum WriteJob {
     Change(Arc<PreparedChange>, Reply),
     Task(Task),
+    Transaction(mpsc::SyncSender<Result<LentWriter>>),
 }
 
 #[derive(Debug)]
@@ -59,6 +61,7 @@ pub(super) struct WriterHandle {
     thread: Option<JoinHandle<()>>,
     path: PathBuf,
     tokenizers: TokenizerPool,
+    borrower: Borrower,
 }
 
 impl WriterHandle {
@@ -79,20 +82,25 @@ impl WriterHandle {
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers: TokenizerPool::default() })
+        let (tokenizers, borrower) = (TokenizerPool::default(), Borrower::default());
+        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers, borrower })
     }
 
     /// Creates a writer that refuses all changes, for a read-only store.
     pub(super) fn read_only(path: PathBuf) -> Self {
-        Self { queue: None, thread: None, path, tokenizers: TokenizerPool::default() }
+        let (tokenizers, borrower) = (TokenizerPool::default(), Borrower::default());
+        Self { queue: None, thread: None, path, tokenizers, borrower }
     }
 
     /// Queues a change; returns its prepared form, shared with the writer thread.
     pub(super) fn submit(&self, change: Change, reply: Reply) -> Option<Arc<PreparedChange>> {
         // Send errors are ignored: the caller has dropped its receiver, or finds the channel closed.
-        let Some(queue) = &self.queue else {
-            drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() })));
-            return None;
+        let queue = match self.queue() {
+            Ok(queue) => queue,
+            Err(error) => {
+                drop(reply.send(Err(error)));
+                return None;
+            }
         };
         let work = PreparedChange::new(change);
         drop(queue.send(WriteJob::Change(Arc::clone(&work), reply)));
@@ -105,13 +113,27 @@ impl WriterHandle {
         &self,
         task: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let Some(queue) = &self.queue else {
-            return Err(StoreError::ReadOnly { path: self.path.clone() });
-        };
+        let queue = self.queue()?;
         let (reply, answer) = mpsc::sync_channel(1);
         let task: Task = Box::new(move |conn| drop(reply.send(task(conn))));
         queue.send(WriteJob::Task(task)).map_err(|_| StoreError::Closed)?;
         answer.recv().map_err(|_| StoreError::Closed)?
+    }
+
+    /// Borrows the writer for a transaction of several changes, after the queued changes.
+    pub(super) fn borrow(&self) -> Result<LentWriter> {
+        let (reply, lent) = mpsc::sync_channel(1);
+        self.queue()?.send(WriteJob::Transaction(reply)).map_err(|_| StoreError::Closed)?;
+        let lent = lent.recv().map_err(|_| StoreError::Closed)??;
+        Ok(lent.borrowed_by_this_thread(&self.borrower))
+    }
+
+    fn queue(&self) -> Result<&mpsc::Sender<WriteJob>> {
+        if transaction::is_borrowed_here(&self.borrower) {
+            let reason = "this thread has an open transaction; use the actor that the transaction passes";
+            return Err(StoreError::Refused(reason.to_owned()));
+        }
+        self.queue.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.path.clone() })
     }
 }
 
@@ -135,7 +157,7 @@ pub(super) struct WriterThread {
     /// Changes whose large copies are in progress. The first one advances.
     pub(super) copies: VecDeque<CopyJob>,
     /// Transactions since the last checkpoint.
-    uncheckpointed: u32,
+    pub(super) uncheckpointed: u32,
 }
 
 impl WriterThread {
@@ -190,6 +212,10 @@ impl WriterThread {
                     // A full queue does not stop the copies.
                     self.continue_copy();
                 }
+                WriteJob::Transaction(caller) => match self.lend(&caller) {
+                    Some(writer) => self = writer,
+                    None => return,
+                },
             }
             if next.is_none() {
                 next = self.next_job(jobs);
@@ -235,7 +261,7 @@ impl WriterThread {
             if mutations < MAX_GROUP_MUTATIONS {
                 match jobs.try_recv() {
                     Ok(WriteJob::Change(work, reply)) => job = self.start_copy(work, reply),
-                    Ok(task @ WriteJob::Task(_)) => other = Some(task),
+                    Ok(job) => other = Some(job),
                     Err(_) => {}
                 }
             }
@@ -271,6 +297,11 @@ impl WriterThread {
 
     pub(super) fn apply(&mut self, work: &Arc<PreparedChange>, staged: &[StagedCopy]) -> Result<Receipt> {
         self.applier(work, staged)?.run()
+    }
+
+    /// Applies a change; `group` is the first journal entry of the transaction that it belongs to.
+    pub(super) fn apply_in_group(&mut self, work: &Arc<PreparedChange>, group: Option<i64>) -> Result<Receipt> {
+        self.applier(work, &[])?.in_group(group).run()
     }
 
     /// Rolls back after the last change failed, and applies the other changes again. A change that fails now (disk
@@ -386,7 +417,7 @@ fn is_purge(change: &Change) -> bool {
     change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
 }
 
-fn clone_error(error: &StoreError) -> StoreError {
+pub(super) fn clone_error(error: &StoreError) -> StoreError {
     match error {
         StoreError::Full => StoreError::Full,
         StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
