@@ -168,16 +168,17 @@ pub(super) fn other_schema(conn: &Connection) -> Result<Vec<String>> {
         new.execute_batch(migration.sql)?;
     }
     let (ours, stored) = (schema(&new)?, schema(conn)?);
-    Ok(ours.symmetric_difference(&stored).map(|(_, name, ..)| name.clone()).collect())
+    Ok(ours.symmetric_difference(&stored).map(|[_, name, ..]| name.clone()).collect())
 }
 
 /// The type, name, table and statement of each part of a schema. White space is normalized: that of the first statement
 /// differs between versions of the program.
-fn schema(conn: &Connection) -> Result<BTreeSet<(String, String, String, Option<String>)>> {
-    let mut parts = conn.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema")?;
-    let normal = |sql: String| sql.split_whitespace().collect::<Vec<_>>().join(" ");
-    let parts =
-        parts.query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get::<_, Option<String>>(3)?.map(normal))))?;
+fn schema(conn: &Connection) -> Result<BTreeSet<[String; 4]>> {
+    let mut parts = conn.prepare("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema")?;
+    let parts = parts.query_map([], |r| {
+        let sql: String = r.get(3)?;
+        Ok([r.get(0)?, r.get(1)?, r.get(2)?, sql.split_whitespace().collect::<Vec<_>>().join(" ")])
+    })?;
     Ok(parts.collect::<rusqlite::Result<_>>()?)
 }
 
