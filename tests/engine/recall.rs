@@ -18,7 +18,10 @@ use loomtree::{
     ops::{Actor, NodeDraft, TreeDraft},
     store::{Mutation, Postings, PurgeTarget, StoreError, WordFilter},
     tools,
-    types::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permission, Permissions, SessionPatch, ToolCallFields},
+    types::{
+        AgentKind, AuthorType, EdgeKind, Json, Mode, NewAgent, Op, Parent, Permission, Permissions, SessionPatch,
+        ToolCallFields,
+    },
 };
 use play::{Play, lines};
 use serde_json::json;
@@ -237,6 +240,57 @@ fn an_answer_is_found_by_the_words_of_its_question() {
     let question = hits.iter().find(|hit| hit.node.id == at).unwrap();
     assert_eq!(question.after.as_ref().unwrap().id, answer);
     assert_eq!(question.before.as_ref().unwrap().id, play.nine);
+}
+
+#[test]
+fn a_synonym_is_found_below_the_word_itself_and_is_no_match() {
+    let scene = Scene::new(13);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
+    let film = say(&owner, root.id, "The film was long.");
+    say(&owner, root.id, "The weather was fine.");
+    let movie = say(&owner, root.id, "A movie, at last.");
+    filler(&owner, root.id, WAITING);
+    let found =
+        |text: &str| recall::search(&*owner.loom().snapshot().unwrap(), &Query::new(text, Scope::Everything)).unwrap();
+    let movies = found("movies");
+    assert_eq!(movies.hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>(), [movie]);
+    assert_eq!(movies.near.first().map(|hit| hit.node.id), Some(film));
+    let pictures = found("pictures in the weather");
+    assert_eq!(pictures.absent, ["pictures"]);
+}
+
+#[test]
+fn the_first_name_in_a_question_is_its_subject() {
+    let scene = Scene::new(14);
+    let owner = scene.owner();
+    let loom = owner.loom();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
+    for name in ["Ada", "Bo"] {
+        let agent = NewAgent {
+            id: loom.agent_id(),
+            name: name.to_owned(),
+            kind: AgentKind::Human,
+            model: None,
+            system_prompt: None,
+            temperature: None,
+            max_tokens: None,
+            stop: Vec::new(),
+            permissions: Permissions::default(),
+        };
+        owner.commit(Op::Agent, vec![Mutation::CreateAgent(agent)]).unwrap();
+        say(&loom.actor(&loom.agent(name).unwrap()), root.id, "I like the gasket.");
+    }
+    let first = |text: &str| {
+        let found = recall::search(&*loom.snapshot().unwrap(), &Query::new(text, Scope::Everything)).unwrap();
+        found.ranked()[0].node.author
+    };
+    for name in ["Ada", "Bo"] {
+        let other = if name == "Ada" { "Bo" } else { "Ada" };
+        let agent = loom.agent(name).unwrap().id();
+        assert_eq!(first(&format!("Which gasket did {name} give to {other}?")), agent);
+        assert_eq!(first(&format!("Which gasket did {name} mention?")), agent);
+    }
 }
 
 #[test]
@@ -814,4 +868,25 @@ fn a_turn_does_not_find_the_message_that_it_answers() {
     let mut runner = play.runner("helper", session).answered([]);
     let said = lines(&mut runner, &["→ recall search \"sextant\""]);
     assert!(said.starts_with("nothing for \"sextant\""), "{said}");
+}
+
+#[test]
+fn an_edited_reply_is_found_as_a_models_reply() {
+    let play = Play::of(Mode::Dialogue);
+    let reply = NodeDraft { author_type: Some(AuthorType::Model), ..NodeDraft::text("The lamp was lit.") };
+    let reply = play.owner.append(Parent::Node(play.nine), reply).unwrap().nodes[0].id;
+    let edit = play.owner.edit(reply, "The zeppelin was lit.").unwrap().nodes[0].id;
+    let found = |name: &str| {
+        let author = Author::named(&*play.loom.snapshot().unwrap(), name).unwrap();
+        let only = Filter { author: Some(author), ..Filter::default() };
+        let query = Query { only, ..Query::new("zeppelin", Scope::Tree(play.tree)) };
+        let hits = recall::search(&*play.loom.snapshot().unwrap(), &query).unwrap().hits;
+        hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>()
+    };
+    assert_eq!(found("model"), [edit]);
+    assert_eq!(found("human"), []);
+    // The index answers as the unindexed nodes do.
+    play.loom.store().rebuild().unwrap();
+    assert_eq!(found("model"), [edit]);
+    assert_eq!(found("human"), []);
 }
