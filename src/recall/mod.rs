@@ -369,7 +369,7 @@ impl<'a> HitFilter<'a> {
             && filter.session.is_none_or(|session| node.session == Some(session))
             && filter.tree.is_none_or(|tree| node.tree == tree)
             && filter.author.is_none_or(|author| node.author == author)
-            && filter.role.is_none_or(|role| node.author_type == role)
+            && filter.role.is_none_or(|role| node.role() == role)
             && filter.kind.is_none_or(|kind| node.kind == kind)
             && filter.from.is_none_or(|from| node.created_at >= from)
             && filter.to.is_none_or(|to| node.created_at <= to)

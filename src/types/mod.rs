@@ -39,11 +39,11 @@ pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
 
-/// Declares a stored enum. Each variant has a word (for users and JSON) and a number (for rows).
-macro_rules! coded {
+/// Declares an enum whose variants have words, for users and JSON.
+macro_rules! worded {
     (
         $(#[$doc:meta])* $name:ident {
-            $($(#[$variant_doc:meta])* $variant:ident = $word:literal, $code:literal;)*
+            $($(#[$variant_doc:meta])* $variant:ident = $word:literal;)*
         }
     ) => {
         $(#[$doc])*
@@ -54,7 +54,7 @@ macro_rules! coded {
         }
 
         impl $name {
-            /// All variants, in the order of their numbers.
+            /// All variants, in the order of their declaration.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
             /// The words of all variants, in the same order.
@@ -64,18 +64,6 @@ macro_rules! coded {
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
-            }
-
-            /// The variant's number in the store.
-            #[must_use]
-            pub const fn code(self) -> i64 {
-                match self { $(Self::$variant => $code,)* }
-            }
-
-            /// Returns the variant with a number; `None` if there is none.
-            #[must_use]
-            pub const fn from_code(code: i64) -> Option<Self> {
-                match code { $($code => Some(Self::$variant),)* _ => None }
             }
         }
 
@@ -91,8 +79,38 @@ macro_rules! coded {
             fn from_str(word: &str) -> Result<Self, Self::Err> {
                 Self::ALL.iter().copied().find(|v| v.as_str() == word).ok_or_else(|| $crate::types::ParseEnumError {
                     word: word.to_owned(),
-                    known: Self::ALL.iter().map(|v| v.as_str()).collect::<Vec<_>>().join(", "),
+                    known: Self::WORDS.join(", "),
                 })
+            }
+        }
+    };
+}
+pub(crate) use worded;
+
+/// Declares a stored enum: a [`worded`] one whose variants also have numbers for rows.
+macro_rules! coded {
+    (
+        $(#[$doc:meta])* $name:ident {
+            $($(#[$variant_doc:meta])* $variant:ident = $word:literal, $code:literal;)*
+        }
+    ) => {
+        $crate::types::worded! {
+            $(#[$doc])* $name {
+                $($(#[$variant_doc])* $variant = $word;)*
+            }
+        }
+
+        impl $name {
+            /// The variant's number in the store.
+            #[must_use]
+            pub const fn code(self) -> i64 {
+                match self { $(Self::$variant => $code,)* }
+            }
+
+            /// Returns the variant with a number; `None` if there is none.
+            #[must_use]
+            pub const fn from_code(code: i64) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)* _ => None }
             }
         }
     };

@@ -848,3 +848,24 @@ fn a_turn_does_not_find_the_message_that_it_answers() {
     let said = lines(&mut runner, &["→ recall search \"sextant\""]);
     assert!(said.starts_with("nothing for \"sextant\""), "{said}");
 }
+
+#[test]
+fn an_edited_reply_is_found_as_a_models_reply() {
+    let play = Play::of(Mode::Dialogue);
+    let reply = NodeDraft::text("The lamp was lit.").author_type(AuthorType::Model);
+    let reply = play.owner.append(Parent::Node(play.nine), reply).unwrap().nodes[0].id;
+    let edit = play.owner.edit(reply, "The zeppelin was lit.").unwrap().nodes[0].id;
+    let found = |name: &str| {
+        let author = Author::named(&*play.loom.snapshot().unwrap(), name).unwrap();
+        let only = Filter::default().author(author);
+        let query = Query::new("zeppelin", Scope::Tree(play.tree)).only(only);
+        let hits = recall::search(&*play.loom.snapshot().unwrap(), &query).unwrap().hits;
+        hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>()
+    };
+    assert_eq!(found("model"), [edit]);
+    assert_eq!(found("human"), []);
+    // The index answers as the unindexed nodes do.
+    play.loom.store().rebuild().unwrap();
+    assert_eq!(found("model"), [edit]);
+    assert_eq!(found("human"), []);
+}

@@ -14,6 +14,7 @@ mod clock;
 mod damage;
 mod found;
 mod full;
+mod large_copy;
 mod purge;
 mod purge_kill;
 mod readonly;
@@ -35,6 +36,7 @@ fn child_process() {
     match words.as_slice() {
         ["fill", path, seed] => full::fill(path, seed.parse().unwrap()),
         ["fill and check", path, kilobytes] => full::fill_and_check(path, kilobytes.parse().unwrap()),
+        ["copy", path, seed, from, to] => large_copy::copy(path, seed.parse().unwrap(), [from, to]),
         ["purge", path, seed] => purge_kill::purge(path, seed.parse().unwrap()),
         ["unprivileged", path] => readonly::unprivileged(path),
         other => panic!("no such job: {other:?}"),
