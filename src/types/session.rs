@@ -139,7 +139,7 @@ setters!(SessionPatch {
     /// Sets the end; `None`: never.
     expires_at(some Option<Timestamp>);
     /// Sets the metadata.
-    metadata(option BTreeMap<String, String>);
+    metadata(some BTreeMap<String, String>);
     /// Sets the model that replies in the session.
     model(some into String);
 });
