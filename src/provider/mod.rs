@@ -15,6 +15,7 @@
 // Parts of the shared types serve only the HTTP clients.
 #![cfg_attr(not(feature = "net"), allow(dead_code))]
 
+mod base_url;
 #[cfg(feature = "net")]
 mod client;
 mod config;

@@ -15,6 +15,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::base_url::{anthropic_base, ollama_base};
 use super::error::clean;
 #[cfg(feature = "net")]
 use super::http::parse_base;
@@ -337,26 +338,6 @@ fn missing_key(model: &str, variable: &str) -> ProviderError {
     ProviderError::configuration(format!(
         "{model} needs a key: set {variable}, or name a key_file in the configuration"
     ))
-}
-
-/// Completes `OLLAMA_HOST`, which configures Ollama's server: scheme and port are optional, the host may be `0.0.0.0`.
-fn ollama_base(host: &str) -> String {
-    let host = host.trim().trim_end_matches('/');
-    if host.starts_with("https://") {
-        return host.to_owned();
-    }
-    let host = host.trim_start_matches("http://");
-    let host = host.replacen("0.0.0.0", "127.0.0.1", 1).replacen("[::]", "[::1]", 1);
-    let host = if host.starts_with(':') { format!("127.0.0.1{host}") } else { host };
-    let bracketed = host.rfind(']').unwrap_or(0);
-    let port = if host[bracketed..].contains([':', '/']) { "" } else { ":11434" };
-    format!("http://{host}{port}")
-}
-
-/// Completes `ANTHROPIC_BASE_URL`: Anthropic's own libraries append `/v1`.
-fn anthropic_base(base_url: &str) -> String {
-    let base_url = base_url.trim().trim_end_matches('/');
-    if base_url.ends_with("/v1") { base_url.to_owned() } else { format!("{base_url}/v1") }
 }
 
 fn configured_target(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Target, ProviderError> {
