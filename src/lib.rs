@@ -66,6 +66,8 @@ pub mod id;
 pub mod ops;
 pub mod provider;
 pub mod recall;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod session;
 pub mod session_state;
 pub mod store;

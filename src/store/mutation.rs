@@ -398,6 +398,7 @@ pub struct Change {
 
 /// The result of a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Receipt {
     /// The sequence number of the change's first journal entry, by which an undo refers to it. 0 if nothing changed.
     pub group: u64,
@@ -411,11 +412,13 @@ pub struct Receipt {
 
 /// A node appended by a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct AppendedNode {
     /// ULID of the node.
     pub id: NodeId,
     /// Local id assigned by the store.
     #[serde(rename = "local_id")]
+    #[cfg_attr(feature = "serve", schema(value_type = String))]
     pub local: LocalId,
     /// Insertion sequence number.
     pub seq: u64,

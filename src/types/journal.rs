@@ -104,6 +104,7 @@ impl Op {
 /// Subject of a change that is not a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub enum Subject {
     /// A document, by its id.
     Document(DocumentId),
@@ -115,6 +116,7 @@ pub enum Subject {
 
 /// An entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct JournalEntry {
     /// Sequence number in the file: 1, 2, 3 …, without gaps.
     pub seq: u64,
@@ -140,6 +142,7 @@ pub struct JournalEntry {
     pub node: Option<NodeId>,
     /// Local id of that node.
     #[serde(rename = "local_id", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serve", schema(value_type = Option<String>))]
     pub local: Option<LocalId>,
     /// Subject other than a node.
     #[serde(skip_serializing_if = "Option::is_none")]
