@@ -104,8 +104,12 @@ fn caller(state: &AppState, request: &Request) -> Result<Caller> {
 /// Checks `Host` against DNS rebinding, and `Origin` against requests of foreign pages.
 fn check_host(headers: &HeaderMap, request: &Request, hosts: &[String]) -> Result<()> {
     let foreign = |what: &str| {
-        Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "host", format!("the server does not answer for this {what}"))
-            .hint("`loom serve --host NAME` adds a host name"))
+        Err(ApiError::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "host",
+            format!("the server does not answer for this {what}"),
+        )
+        .hint("`loom serve --host NAME` adds a host name"))
     };
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(request.uri().host());
     let Some(host) = host.filter(|host| is_own_host(host, hosts)) else { return foreign("host") };
@@ -213,7 +217,8 @@ mod tests {
     #[test]
     fn only_addresses_localhost_and_configured_names_are_own_hosts() {
         let hosts = ["loom.example".to_owned()];
-        for own in ["127.0.0.1:8420", "[::1]:8420", "[::1]", "localhost", "LOCALHOST:1", "loom.example:443", "10.0.0.7"] {
+        for own in ["127.0.0.1:8420", "[::1]:8420", "[::1]", "localhost", "LOCALHOST:1", "loom.example:443", "10.0.0.7"]
+        {
             assert!(is_own_host(own, &hosts), "{own}");
         }
         for foreign in ["evil.example", "127.0.0.1.evil.example:80", "", "localhost.evil", "loom.example.evil:1"] {

@@ -139,9 +139,7 @@ impl From<StoreError> for ApiError {
             StoreError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", message),
             StoreError::Conflict(_) | StoreError::Leased { .. } => Self::new(StatusCode::CONFLICT, "conflict", message),
             StoreError::Refused(_) => Self::invalid(message),
-            StoreError::Busy { .. } => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after(1)
-            }
+            StoreError::Busy { .. } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after(1),
             StoreError::ReadOnly { .. } | StoreError::Full | StoreError::Closed => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
             }

@@ -46,8 +46,7 @@ impl Default for Metrics {
 impl Metrics {
     /// Counts an answered request. `route` is the pattern of the path, so that ids make no labels.
     pub(super) fn answered(&self, route: &str, method: &str, status: u16, took: Duration) {
-        let labels =
-            vec![("route", route.to_owned()), ("method", method.to_owned()), ("status", status.to_string())];
+        let labels = vec![("route", route.to_owned()), ("method", method.to_owned()), ("status", status.to_string())];
         self.requests.get_or_create(&labels).inc();
         self.seconds.observe(took.as_secs_f64());
     }

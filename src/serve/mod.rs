@@ -11,6 +11,8 @@ mod connection;
 mod error;
 mod extract;
 mod metrics;
+mod openai;
+mod record;
 mod state;
 mod token;
 
@@ -80,8 +82,7 @@ impl Server {
         if !address.ip().is_loopback() && settings.tokens.is_empty() {
             return Err(ServeError::NoToken(address));
         }
-        let listener =
-            TcpListener::bind(address).await.map_err(|source| ServeError::Bind { address, source })?;
+        let listener = TcpListener::bind(address).await.map_err(|source| ServeError::Bind { address, source })?;
         Ok(Self { listener, settings })
     }
 
@@ -111,10 +112,7 @@ pub fn openapi() -> String {
 }
 
 /// Spawns the thread that looks for commits, and returns the number of the journal's last entry as it changes.
-fn watch_journal(
-    settings: &ServerSettings,
-    shutdown: &CancellationToken,
-) -> Result<watch::Receiver<u64>, StoreError> {
+fn watch_journal(settings: &ServerSettings, shutdown: &CancellationToken) -> Result<watch::Receiver<u64>, StoreError> {
     let store = settings.loom.store().clone();
     let mut commits = store.watch()?;
     let (sender, receiver) = watch::channel(store.snapshot()?.last_seq()?);

@@ -14,15 +14,16 @@ use super::{
     approval::PendingApprovals,
     error::{ApiError, Result},
     metrics::Metrics,
+    openai::ResponseRuns,
     token::TokenFile,
 };
 use crate::{
     context::ContextOptions,
     id::{NodeId, SessionId, TreeId},
-    ops::{Actor, Loom},
+    ops::{Actor, Loom, SessionDraft},
     provider::Prices,
     session::ToolAccess,
-    types::{Agent, Node, Session, Tree},
+    types::{Agent, Node, Session, Tree, WorkItem},
 };
 
 /// Settings of the server.
@@ -45,6 +46,8 @@ pub struct ServerSettings {
     pub hosts: Vec<String>,
     /// Approvals that wait for a person's decision.
     pub approvals: Arc<PendingApprovals>,
+    /// Names of models that `/v1/models` lists.
+    pub models: Vec<String>,
 }
 
 /// Limits of requests.
@@ -77,6 +80,7 @@ pub(super) struct ServerState {
     pub(super) journal: watch::Receiver<u64>,
     pub(super) shutdown: CancellationToken,
     pub(super) rates: RateLimiter,
+    pub(super) responses: ResponseRuns,
     generations: Mutex<HashMap<String, RunningGeneration>>,
 }
 
@@ -99,7 +103,8 @@ impl AppState {
     pub(super) fn new(settings: ServerSettings, journal: watch::Receiver<u64>, shutdown: CancellationToken) -> Self {
         let rates = RateLimiter::new(settings.limits.requests_per_second, settings.limits.streams);
         let metrics = Metrics::default();
-        Self(Arc::new(ServerState { settings, metrics, journal, shutdown, rates, generations: Mutex::default() }))
+        let (responses, generations) = Default::default();
+        Self(Arc::new(ServerState { settings, metrics, journal, shutdown, rates, responses, generations }))
     }
 
     /// Runs a blocking function of the library on a thread for blocking calls.
@@ -150,6 +155,15 @@ impl AppState {
     /// Returns an actor for the caller's agent.
     pub(super) fn actor(&self, caller: &Caller) -> Result<Actor> {
         Ok(self.loom().actor(&self.agent(caller, None)?))
+    }
+
+    /// Assigns a new tree to the project that the caller is limited to. Returns the work item of the tree.
+    pub(super) fn assign_project(&self, caller: &Caller, tree: TreeId, root: NodeId) -> Result<Option<WorkItem>> {
+        let Some(project) = &caller.project else { return Ok(None) };
+        let item = Some(WorkItem { project: project.clone(), external_ref: tree.to_string() });
+        let draft = SessionDraft { item: item.clone(), ..SessionDraft::of("") };
+        self.actor(caller)?.open_session(tree, Some(root), draft)?;
+        Ok(item)
     }
 
     /// Registers a generation and returns its id. The guard removes it.

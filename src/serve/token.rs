@@ -155,9 +155,9 @@ impl TokenFile {
     /// Returns the record of a token; `None` if it is unknown. Compares hashes in constant time.
     pub(super) fn find(&self, token: &str) -> Option<TokenRecord> {
         let given = hash(token);
-        self.current().into_iter().find(|record| {
-            blake3::Hash::from_hex(&record.hash).is_ok_and(|stored| stored == given)
-        })
+        self.current()
+            .into_iter()
+            .find(|record| blake3::Hash::from_hex(&record.hash).is_ok_and(|stored| stored == given))
     }
 
     /// True if there is no token.

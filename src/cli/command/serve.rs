@@ -109,6 +109,7 @@ fn serve(listen: SocketAddr, hosts: Vec<String>, cx: &mut CommandContext<'_>) ->
         limits: ServerLimits::default(),
         hosts,
         approvals,
+        models: cx.config.models.keys().cloned().collect(),
     };
     env::runtime()?.block_on(async {
         let server = Server::bind(listen, settings).await.map_err(serve_error)?;

@@ -18,7 +18,11 @@ use crate::{
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list_agents, create_agent)).routes(routes!(read_agent, update_agent, remove_agent))
+    OpenApiRouter::new().routes(routes!(list_agents, create_agent)).routes(routes!(
+        read_agent,
+        update_agent,
+        remove_agent
+    ))
 }
 
 /// Lists agents in the order of their creation.

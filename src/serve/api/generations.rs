@@ -37,7 +37,7 @@ use crate::{
 const MAX_CONTINUATIONS: usize = 64;
 
 /// Interval of the comments that keep a silent stream open.
-pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(10);
+pub(in crate::serve) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 /// Header with the id by which a generation is cancelled.
 const GENERATION_HEADER: &str = "x-loom-generation";
@@ -145,18 +145,19 @@ async fn prepare(
     let n = body.n.unwrap_or(1);
     let runs_commands = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
     let (writer, workspace, caller) = (author.clone(), body.workspace.clone(), caller.clone());
-    let actor = state
-        .run(move |state| {
-            if runs_commands { Ok(actor_at(state.loom(), &writer, &workspace, from)?) } else { state.actor(&caller) }
-        })
-        .await?;
+    let actor =
+        state
+            .run(move |state| {
+                if runs_commands {
+                    Ok(actor_at(state.loom(), &writer, &workspace, from)?)
+                } else {
+                    state.actor(&caller)
+                }
+            })
+            .await?;
     let settings = &state.settings;
-    let sampling = Sampling {
-        max_tokens: body.max_tokens,
-        temperature: body.temperature,
-        seed: body.seed,
-        ..Sampling::default()
-    };
+    let sampling =
+        Sampling { max_tokens: body.max_tokens, temperature: body.temperature, seed: body.seed, ..Sampling::default() };
     let first = Arc::clone(models.first().ok_or_else(|| ApiError::invalid("no model"))?);
     let request = GenerateRequest {
         models,

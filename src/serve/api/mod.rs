@@ -26,8 +26,11 @@ use utoipa::{
 };
 use utoipa_axum::router::OpenApiRouter;
 
+pub(super) use generations::KEEP_ALIVE;
+
 use super::{
     error::{ApiError, ErrorBody},
+    openai,
     state::AppState,
 };
 
@@ -37,28 +40,30 @@ use super::{
         title = "loomtree",
         description = "Branching conversations with language models. Times are milliseconds since 1970; ids are ULIDs.",
     ),
-    components(schemas(ErrorBody)),
+    components(schemas(ErrorBody))
 )]
 struct Document;
 
 /// Returns all routes with their description.
 pub(super) fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(Document::openapi()).nest(
-        "/api/v1",
-        OpenApiRouter::new()
-            .merge(trees::routes())
-            .merge(nodes::routes())
-            .merge(changes::routes())
-            .merge(documents::routes())
-            .merge(agents::routes())
-            .merge(sessions::routes())
-            .merge(generations::routes())
-            .merge(arrow::routes())
-            .merge(recall::routes())
-            .merge(context::routes())
-            .merge(approvals::routes())
-            .merge(events::routes()),
-    )
+    OpenApiRouter::with_openapi(Document::openapi())
+        .nest(
+            "/api/v1",
+            OpenApiRouter::new()
+                .merge(trees::routes())
+                .merge(nodes::routes())
+                .merge(changes::routes())
+                .merge(documents::routes())
+                .merge(agents::routes())
+                .merge(sessions::routes())
+                .merge(generations::routes())
+                .merge(arrow::routes())
+                .merge(recall::routes())
+                .merge(context::routes())
+                .merge(approvals::routes())
+                .merge(events::routes()),
+        )
+        .merge(openai::routes())
 }
 
 /// Statuses that every route may answer with.
@@ -96,10 +101,7 @@ pub(super) fn with_errors(mut document: utoipa::openapi::OpenApi) -> utoipa::ope
 
 /// Returns the routes for monitoring, which need no token: they contain neither content nor names.
 pub(super) fn probes() -> Router<AppState> {
-    Router::new()
-        .route("/healthz", get(async || "ok"))
-        .route("/readyz", get(ready))
-        .route("/metrics", get(metrics))
+    Router::new().route("/healthz", get(async || "ok")).route("/readyz", get(ready)).route("/metrics", get(metrics))
 }
 
 /// Answers 200 if the database can be read.
@@ -116,6 +118,6 @@ async fn metrics(State(state): State<AppState>) -> impl IntoResponse {
 }
 
 /// Schema of a JSON value of any type.
-fn any_json() -> RefOr<Schema> {
+pub(super) fn any_json() -> RefOr<Schema> {
     RefOr::T(Schema::default())
 }

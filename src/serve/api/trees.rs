@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    ops::{NodeDraft, SessionDraft},
+    ops::NodeDraft,
     serve::{
         access::Caller,
         error::{ApiError, Result},
@@ -14,7 +14,7 @@ use crate::{
         state::AppState,
     },
     store::{JournalFilter, Receipt, TreeFilter},
-    types::{JournalEntry, Mode, Node, Tree, TreePatch, WorkItem},
+    types::{JournalEntry, Mode, Node, Tree, TreePatch},
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
@@ -89,10 +89,7 @@ async fn create_tree(
             let mode = body.mode.unwrap_or(Mode::Dialogue);
             let (tree, root) =
                 actor.create_tree(body.title, mode, body.system_context, NodeDraft::text(body.content))?;
-            if let Some(project) = &caller.project {
-                let item = WorkItem { project: project.clone(), external_ref: tree.id.to_string() };
-                actor.open_session(tree.id, Some(root.id), SessionDraft { item: Some(item), ..SessionDraft::of("") })?;
-            }
+            state.assign_project(&caller, tree.id, root.id)?;
             state.metrics.appends.inc();
             let tree = state.loom().tree(tree.id)?;
             Ok((StatusCode::CREATED, Json(CreatedTree { tree, root })))
