@@ -25,6 +25,8 @@ pub(super) struct Metrics {
     /// Nodes that requests appended.
     pub(super) appends: Counter,
     tokens: Family<Labels, Counter>,
+    /// Calls that the proxy could not record.
+    pub(super) unrecorded: Counter,
 }
 
 impl Default for Metrics {
@@ -33,13 +35,14 @@ impl Default for Metrics {
         let (requests, tokens) = (Family::<Labels, Counter>::default(), Family::<Labels, Counter>::default());
         let seconds = Histogram::new(exponential_buckets(0.000_1, 4.0, 10));
         let streams = Gauge::default();
-        let appends = Counter::default();
+        let (appends, unrecorded) = (Counter::default(), Counter::default());
         registry.register("requests", "Requests by route, method and status", requests.clone());
         registry.register_with_unit("request", "Time until the answer's header", Unit::Seconds, seconds.clone());
         registry.register("open_streams", "Open streams of events and generations", streams.clone());
         registry.register("appends", "Nodes that requests appended", appends.clone());
         registry.register("model_tokens", "Tokens that models reported, by direction", tokens.clone());
-        Self { registry, requests, seconds, streams, appends, tokens }
+        registry.register("proxy_unrecorded", "Calls that the proxy could not record", unrecorded.clone());
+        Self { registry, requests, seconds, streams, appends, tokens, unrecorded }
     }
 }
 

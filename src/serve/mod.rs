@@ -12,6 +12,7 @@ mod error;
 mod extract;
 mod metrics;
 mod openai;
+mod proxy;
 mod record;
 mod state;
 mod token;
@@ -29,13 +30,20 @@ use tokio::{net::TcpListener, sync::watch};
 use tokio_util::sync::CancellationToken;
 
 pub use approval::PendingApprovals;
+pub use proxy::Upstreams;
 pub use state::{ServerLimits, ServerSettings};
 pub use token::{TokenFile, TokenRecord, TokenScope};
 
 use error::ApiError;
 use state::AppState;
 
-use crate::store::StoreError;
+use crate::{
+    provider::{
+        ProviderError,
+        tls::{Certificates, builder as client_builder},
+    },
+    store::StoreError,
+};
 
 /// Interval at which the server looks for commits of any process. A look costs microseconds and reads no page.
 const COMMIT_POLL: Duration = Duration::from_millis(20);
@@ -62,6 +70,9 @@ pub enum ServeError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The client of the proxy cannot be set up.
+    #[error(transparent)]
+    Client(#[from] ProviderError),
     /// Serving failed.
     #[error("serving")]
     Io(#[from] io::Error),
@@ -100,9 +111,18 @@ impl Server {
     /// If the store cannot be watched.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
         let journal = watch_journal(&self.settings, &shutdown)?;
-        let state = AppState::new(self.settings, journal, shutdown.clone());
+        let state = AppState::new(self.settings, proxy_client()?, journal, shutdown.clone());
         Ok(connection::serve(self.listener, router(state), shutdown).await?)
     }
+}
+
+/// Returns the HTTP client of the proxy. It follows no redirects, which would choose who gets the key.
+fn proxy_client() -> Result<reqwest::Client, ProviderError> {
+    let build = |certificates| Ok(client_builder(certificates)?.tcp_nodelay(true).build());
+    let client: Result<_, ProviderError> = build(Certificates::System);
+    // Without certificates of the system, plain `http` works.
+    let client = client.or_else(|_| build(Certificates::None))?;
+    client.map_err(|error| ProviderError::configuration(error.to_string()))
 }
 
 /// Returns the OpenAPI document of the server as JSON.
@@ -139,6 +159,7 @@ fn router(state: AppState) -> Router {
     let document = document.to_json().unwrap_or_default();
     let json = || [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     routes
+        .merge(proxy::routes())
         .route("/api/v1/openapi.json", axum::routing::get(move || async move { (json(), document) }))
         .layer(middleware::from_fn_with_state(state.clone(), access::check))
         .merge(api::probes())

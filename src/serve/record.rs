@@ -6,12 +6,17 @@
 
 use serde_json::{Value, json};
 
-use super::{access::Caller, error::Result, openai::message_text, state::AppState};
+use super::{
+    access::Caller,
+    error::{ApiError, Result},
+    openai::message_text,
+    state::AppState,
+};
 use crate::{
     id::{AgentId, NodeId},
     ops::NodeDraft,
     store::Mutation,
-    types::{AuthorType, Json, Mode, NewNode, Op, Parent, ToolCallFields},
+    types::{AuthorType, Json, Mode, NewNode, NewTree, Op, Parent, ToolCallFields},
 };
 
 /// A call of a model: what was sent, and what came back.
@@ -19,8 +24,10 @@ use crate::{
 pub(super) struct RecordedCall {
     /// Messages as sent, system prompts among them.
     pub(super) messages: Vec<Value>,
-    /// Reply as a message.
-    pub(super) reply: Value,
+    /// Reply as messages or items.
+    pub(super) replies: Vec<Value>,
+    /// Node of the first reply; `None`: a new one.
+    pub(super) id: Option<NodeId>,
     pub(super) tools: Value,
     pub(super) model: String,
     /// Agent that wrote the reply; `None`: the subject.
@@ -31,7 +38,7 @@ pub(super) struct RecordedCall {
     pub(super) interrupted: bool,
 }
 
-/// Stores a call. Returns the node of the reply.
+/// Stores a call. Returns the first node of the reply.
 pub(super) fn record(state: &AppState, caller: &Caller, call: RecordedCall) -> Result<NodeId> {
     let loom = state.loom();
     let owner = state.actor(caller)?;
@@ -41,52 +48,47 @@ pub(super) fn record(state: &AppState, caller: &Caller, call: RecordedCall) -> R
     };
     let (system, messages): (Vec<Value>, Vec<Value>) =
         call.messages.into_iter().partition(|message| matches!(message["role"].as_str(), Some("system" | "developer")));
-    let mut hash = chain(blake3::hash(caller.project.as_deref().unwrap_or_default().as_bytes()), &Value::Null);
-    let sources: Vec<String> = messages
+    let all: Vec<&Value> = messages.iter().chain(&call.replies).collect();
+    let mut hash = blake3::hash(caller.project.as_deref().unwrap_or_default().as_bytes());
+    let sources: Vec<String> = all
         .iter()
-        .chain([&call.reply])
         .map(|message| {
             hash = chain(hash, &canonical(message));
             format!("call:{}", hash.to_hex())
         })
         .collect();
-    let (known, mut last) = longest_prefix(state, &sources)?;
-    let all: Vec<&Value> = messages.iter().chain([&call.reply]).collect();
-    let mut mutations = Vec::new();
+    let (known, mut last) = longest_prefix(state, &sources[..messages.len()])?;
+    let (mut mutations, mut first_reply) = (Vec::new(), None);
     for (at, message) in all.iter().enumerate().skip(known) {
-        let (parent, tree) = match last {
-            Some(last) => (Parent::Node(last), None),
+        let parent = match last {
+            Some(last) => Parent::Node(last),
             None => {
-                let tree = loom.tree_id();
-                (Parent::Root(tree), Some(tree))
+                let tree = new_tree(state);
+                let id = tree.id;
+                mutations.push(Mutation::CreateTree(tree));
+                Parent::Root(id)
             }
         };
-        let is_reply = at + 1 == all.len();
         let mut node: NewNode = owner.draft(parent, draft(message));
-        node.source = Some(sources[at].clone());
-        if is_reply {
+        // The same reply a second time is a node of its own, which later calls do not continue.
+        let is_new = at < messages.len() || loom.snapshot()?.source(&sources[at])?.is_none();
+        node.source = is_new.then(|| sources[at].clone());
+        if at >= messages.len() {
             (node.author, node.interrupted) = (author, call.interrupted);
+        }
+        if at == messages.len() {
+            node.id = call.id.unwrap_or(node.id);
+            first_reply = Some(node.id);
             let system = if call.system.is_null() { json!(system) } else { call.system.clone() };
             let details = json!({ "model": call.model, "usage": call.usage, "system": system, "tools": call.tools });
             node.provenance = Some(Json::from(details));
         }
         last = Some(node.id);
-        if let Some(tree) = tree {
-            mutations.push(Mutation::CreateTree(crate::types::NewTree {
-                id: tree,
-                title: None,
-                description: None,
-                mode: Mode::Dialogue,
-                system_context: None,
-                created_at: loom.now(),
-            }));
-        }
         mutations.push(Mutation::Append(Box::new(node)));
     }
+    let id = first_reply.ok_or_else(|| ApiError::invalid("the call has no reply"))?;
     let receipt = owner.commit(Op::Import, mutations)?;
     state.metrics.appends.inc_by(receipt.nodes.len() as u64);
-    let id = last.or_else(|| receipt.nodes.last().map(|node| node.id));
-    let id = id.ok_or_else(|| super::error::ApiError::invalid("the call has no message"))?;
     if known == 0 {
         let node = loom.node(id)?;
         let root = loom.tree(node.tree)?.root.unwrap_or(id);
@@ -95,7 +97,18 @@ pub(super) fn record(state: &AppState, caller: &Caller, call: RecordedCall) -> R
     Ok(id)
 }
 
-/// Returns how many messages are stored, and the node of the last of them. A reply that was given before is a new node.
+fn new_tree(state: &AppState) -> NewTree {
+    NewTree {
+        id: state.loom().tree_id(),
+        title: None,
+        description: None,
+        mode: Mode::Dialogue,
+        system_context: None,
+        created_at: state.loom().now(),
+    }
+}
+
+/// Returns how many messages are stored, and the node of the last of them.
 fn longest_prefix(state: &AppState, sources: &[String]) -> Result<(usize, Option<NodeId>)> {
     let snapshot = state.loom().snapshot()?;
     for known in (1..=sources.len()).rev() {
@@ -132,13 +145,16 @@ fn canonical(message: &Value) -> Value {
             _ => None,
         })
         .collect();
-    json!([message["role"], message_text(&message["content"]), message["tool_call_id"], calls, blocks])
+    let item = ["call_id", "name", "arguments", "output"].map(|field| message[field].clone());
+    json!([message["role"], message_text(&message["content"]), message["tool_call_id"], calls, blocks, item])
 }
 
 fn draft(message: &Value) -> NodeDraft {
     let author_type = match message["role"].as_str() {
         Some("assistant") => AuthorType::Model,
         Some("tool") => AuthorType::Tool,
+        None if message["type"] == "function_call_output" => AuthorType::Tool,
+        None => AuthorType::Model,
         _ => AuthorType::Human,
     };
     let calls = message.get("tool_calls").filter(|calls| calls.is_array()).cloned().map(Json::from);

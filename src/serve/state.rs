@@ -15,6 +15,7 @@ use super::{
     error::{ApiError, Result},
     metrics::Metrics,
     openai::ResponseRuns,
+    proxy::Upstreams,
     token::TokenFile,
 };
 use crate::{
@@ -46,6 +47,8 @@ pub struct ServerSettings {
     pub hosts: Vec<String>,
     /// Approvals that wait for a person's decision.
     pub approvals: Arc<PendingApprovals>,
+    /// Base URLs to which the proxy passes calls on.
+    pub upstreams: Upstreams,
     /// Names of models that `/v1/models` lists.
     pub models: Vec<String>,
 }
@@ -81,6 +84,8 @@ pub(super) struct ServerState {
     pub(super) shutdown: CancellationToken,
     pub(super) rates: RateLimiter,
     pub(super) responses: ResponseRuns,
+    /// Client of the proxy.
+    pub(super) client: reqwest::Client,
     generations: Mutex<HashMap<String, RunningGeneration>>,
 }
 
@@ -100,11 +105,16 @@ impl std::ops::Deref for AppState {
 }
 
 impl AppState {
-    pub(super) fn new(settings: ServerSettings, journal: watch::Receiver<u64>, shutdown: CancellationToken) -> Self {
+    pub(super) fn new(
+        settings: ServerSettings,
+        client: reqwest::Client,
+        journal: watch::Receiver<u64>,
+        shutdown: CancellationToken,
+    ) -> Self {
         let rates = RateLimiter::new(settings.limits.requests_per_second, settings.limits.streams);
         let metrics = Metrics::default();
         let (responses, generations) = Default::default();
-        Self(Arc::new(ServerState { settings, metrics, journal, shutdown, rates, responses, generations }))
+        Self(Arc::new(ServerState { settings, metrics, journal, shutdown, rates, responses, client, generations }))
     }
 
     /// Runs a blocking function of the library on a thread for blocking calls.

@@ -2,7 +2,9 @@
 
 use std::{io::Write as _, net::SocketAddr, sync::Arc};
 
-use loomtree::serve::{PendingApprovals, ServeError, Server, ServerLimits, ServerSettings, TokenFile, TokenScope};
+use loomtree::serve::{
+    PendingApprovals, ServeError, Server, ServerLimits, ServerSettings, TokenFile, TokenScope, Upstreams,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
@@ -22,6 +24,12 @@ pub(crate) struct Args {
     /// A host name by which clients address the server; IP addresses and localhost need none
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
+    /// The API to which /proxy/openai passes calls on
+    #[arg(long, value_name = "URL", default_value = "https://api.openai.com")]
+    openai_upstream: String,
+    /// The API to which /proxy/anthropic passes calls on
+    #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
+    anthropic_upstream: String,
     #[command(subcommand)]
     action: Option<ServeAction>,
 }
@@ -60,9 +68,9 @@ enum TokenAction {
     },
 }
 
-pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
-    match args.action {
-        None => serve(args.listen, args.hosts, cx),
+pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    match args.action.take() {
+        None => serve(args, cx),
         Some(ServeAction::Openapi) => Ok(writeln!(cx.out, "{}", loomtree::serve::openapi())?),
         Some(ServeAction::Token(action)) => token(action, cx),
     }
@@ -95,7 +103,7 @@ fn token(action: TokenAction, cx: &mut CommandContext<'_>) -> Result<()> {
     }
 }
 
-fn serve(listen: SocketAddr, hosts: Vec<String>, cx: &mut CommandContext<'_>) -> Result<()> {
+fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let approvals = Arc::new(PendingApprovals::default());
     let mut tool_access = models::tool_access(&cx.config);
     tool_access.orchestrator = delegation::default_orchestrator(cx, approvals.clone(), None);
@@ -107,12 +115,13 @@ fn serve(listen: SocketAddr, hosts: Vec<String>, cx: &mut CommandContext<'_>) ->
         prices: cx.config.prices.clone(),
         tokens: TokenFile::of(&cx.db),
         limits: ServerLimits::default(),
-        hosts,
+        hosts: args.hosts,
         approvals,
+        upstreams: Upstreams { openai: args.openai_upstream.clone(), anthropic: args.anthropic_upstream.clone() },
         models: cx.config.models.keys().cloned().collect(),
     };
     env::runtime()?.block_on(async {
-        let server = Server::bind(listen, settings).await.map_err(serve_error)?;
+        let server = Server::bind(args.listen, settings).await.map_err(serve_error)?;
         let address = server.address().map_err(|error| CliError::io("the server's address", error))?;
         let text = format!("serving {} on http://{address}; Ctrl-C stops", one_line(&cx.db.display().to_string()));
         cx.print_value(&serde_json::json!({ "address": format!("http://{address}") }), || text)?;

@@ -165,7 +165,7 @@ impl StoredChat {
         }
         let call = RecordedCall {
             messages: self.body.messages,
-            reply,
+            replies: vec![reply],
             tools: Value::Array(self.body.tools),
             model: self.body.model.unwrap_or_default(),
             author: Some(self.author),

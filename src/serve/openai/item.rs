@@ -44,7 +44,7 @@ impl<I: fmt::Display> fmt::Display for ItemId<I> {
 pub(super) fn items_of(input: Value) -> Result<Vec<Value>> {
     match input {
         Value::Null => Ok(Vec::new()),
-        Value::String(text) => Ok(vec![json!({ "type": "message", "role": "user", "content": text })]),
+        Value::String(text) => normalize(json!({ "role": "user", "content": text })).map(|item| vec![item]),
         Value::Array(items) => items.into_iter().map(normalize).collect(),
         _ => Err(ApiError::invalid("input must be a text or a list of items")),
     }
