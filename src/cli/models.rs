@@ -9,7 +9,7 @@ use loomtree::{
     delegate,
     id::AgentId,
     ops::Actor,
-    provider::{Embeddings, Model, Sampling, Target, discover, resolve},
+    provider::{EmbeddingModel, Embeddings, Model, Sampling, Target, discover, resolve},
     recall::{self, QueryEmbedding},
     session::{Background, BoxFuture, Embedding, ModelResolver, Searcher, SessionHost, ToolAccess, provider_error},
     tools::{ErrorCode, ToolError, WebHit, WebSearch},
@@ -49,7 +49,7 @@ impl ModelResolver for ConfigModels {
         Box::pin(async move { open(own, &self.0).await.map_err(|error| tool_error(&error)) })
     }
 
-    fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
+    fn embeddings(&self) -> BoxFuture<'_, Option<Arc<dyn EmbeddingModel>>> {
         let found = embeddings(&self.0).inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings"));
         Box::pin(async { found.ok().flatten() })
     }
@@ -66,10 +66,10 @@ impl ModelResolver for ConfigModels {
 }
 
 /// Returns the client of the embedding model, if one is configured.
-pub(crate) fn embeddings(config: &Config) -> Result<Option<Embeddings>> {
+pub(crate) fn embeddings(config: &Config) -> Result<Option<Arc<dyn EmbeddingModel>>> {
     let Some(reference) = config.embeddings.as_deref() else { return Ok(None) };
     match resolve(reference, &config.models, &env::env)? {
-        Target::Endpoint(endpoint) => Ok(Some(Embeddings::new(endpoint)?)),
+        Target::Endpoint(endpoint) => Ok(Some(Arc::new(Embeddings::new(endpoint)?))),
         _ => Err(CliError::usage(format!("embeddings: {reference} is not a model of a server"))),
     }
 }

@@ -1,7 +1,7 @@
 //! Commands that read documents, whole or in part, and write them.
 
 use super::{
-    CommandOutput, Executor, OutputResult,
+    Answer, AnswerResult, Executor,
     escape::{count, escape, quoted},
 };
 use crate::{
@@ -19,7 +19,7 @@ impl Executor<'_> {
         summary: bool,
         lines: Option<Range>,
         heading: Option<&str>,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         let document = self.loom.document(name)?;
         let text = self.document_text(&document)?;
         let mut about = format!("doc:{}", quoted(&document.name));
@@ -49,10 +49,10 @@ impl Executor<'_> {
         } else {
             format!("{about} · version {} · {}\n---\n{}", document.version, words(&body), escape(&body))
         };
-        Ok(CommandOutput::about(said, format!("doc:{}", quoted(&document.name))))
+        Ok(Answer::about(said, format!("doc:{}", quoted(&document.name))))
     }
 
-    pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> OutputResult {
+    pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> AnswerResult {
         super::edits::not_empty(text, "a document")?;
         let document = self.loom.document(name)?;
         let text = text.to_owned();
@@ -66,7 +66,7 @@ impl Executor<'_> {
         let document = self.loom.document(name)?;
         let named = format!("doc:{}", quoted(&document.name));
         let length = words(&self.document_text(&document)?);
-        Ok(CommandOutput::about(format!("✓ wrote {named} · version {} · {length}", document.version), named))
+        Ok(Answer::about(format!("✓ wrote {named} · version {} · {length}", document.version), named))
     }
 
     pub(super) fn document_text(&self, document: &Document) -> Result<String, ToolError> {

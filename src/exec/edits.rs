@@ -1,23 +1,57 @@
-//! Commands that change the tree. Each resolves its arguments, calls one operation of [`crate::ops`] and formats the
-//! reply.
+//! Commands that change the tree, with the executor's rules for references.
 
 use super::{
-    CommandOutput, ContinueRequest, Executor, OutputResult, Position,
-    escape::{count, gist, id, mention, quoted},
+    Answer, AnswerResult, ContinueRequest, Executor, NodeResolver, Position, TreeChange, commit,
+    escape::{id, quoted},
 };
 use crate::{
-    arrow::{LinkEnd, NodeRef, ResponseKind},
-    id::NodeId,
-    ops::{NodeDraft, OpsError, SplitAt},
-    store::Receipt,
-    tools::{ErrorCode, MAX_UNDO_STEPS, ToolError},
-    types::{EdgeKind, LinkTarget, Node, Parent},
+    arrow::{Command, LinkEnd, NodeRef, ResponseKind},
+    ops::NodeDraft,
+    tools::{ErrorCode, MAX_UNDO_STEPS, Tool, ToolError},
+    types::{EdgeKind, LinkTarget, Node, Op, Parent},
 };
 
 /// The agent that writes continuations if the command names none.
 const DEFAULT_AUTHOR: &str = "subject";
 
+/// Resolves references as an agent at its position.
+struct PositionResolver<'a, 'h> {
+    executor: &'a Executor<'h>,
+    here: &'a Position,
+}
+
+impl NodeResolver for PositionResolver<'_, '_> {
+    type Error = ToolError;
+
+    fn node(&self, reference: Option<&NodeRef>) -> Result<Node, ToolError> {
+        self.executor.node(self.here, reference)
+    }
+
+    fn link_end(&self, end: &LinkEnd) -> Result<(LinkTarget, String), ToolError> {
+        self.executor.link_end(self.here, end)
+    }
+}
+
 impl Executor<'_> {
+    /// Runs a command that [`commit`] knows.
+    pub(super) fn change(&self, here: &Position, command: &Command) -> AnswerResult {
+        match command {
+            Command::Edit { content, .. } => not_empty(content, "an edit")?,
+            Command::Split { at, after, .. } if at.is_some() == after.is_some() => {
+                let failure = ToolError::new(ErrorCode::InvalidSyntax, "one place to cut is needed");
+                return Err(failure.hint("→ split ID at:120 · → split ID after \"words\""));
+            }
+            _ => {}
+        }
+        let change = commit(&self.actor(), command, &PositionResolver { executor: self, here })?;
+        match change.nodes.first() {
+            Some(node) if change.tool == Tool::Unbookmark && node.state.bookmark.is_none() => {
+                Err(ToolError::new(ErrorCode::NotFound, format!("{} has no bookmark", id(node))))
+            }
+            _ => Ok(change.into()),
+        }
+    }
+
     pub(super) fn continue_(
         &self,
         here: &Position,
@@ -25,7 +59,7 @@ impl Executor<'_> {
         n: u32,
         tokens: Option<u32>,
         agent: Option<&str>,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         let from = self.node(here, from)?;
         let author = self.loom.agent(agent.unwrap_or(DEFAULT_AUTHOR))?;
         if author.id() == self.agent.id() {
@@ -35,13 +69,8 @@ impl Executor<'_> {
         let asked =
             ContinueRequest { from: &from, versions: &here.session.versions, author: &author, n: n.max(1), tokens };
         let saved = self.host.generate(&self.actor(), &asked)?;
-        let mut text = format!("✓ {} from {}", count(saved.len() as u64, "continuation"), id(&from));
-        for node in saved {
-            let node = self.loom.node(node)?;
-            let cut = if node.interrupted { " · interrupted" } else { "" };
-            text.push_str(&format!("\n  {} {}{cut}", id(&node), gist(&node)));
-        }
-        Ok(CommandOutput::about(text, from.local.as_str()))
+        let nodes = saved.into_iter().map(|node| self.loom.node(node)).collect::<Result<_, _>>()?;
+        Ok(Answer::Continued { from: Box::new(from), nodes })
     }
 
     pub(super) fn respond(
@@ -50,45 +79,25 @@ impl Executor<'_> {
         node: Option<&NodeRef>,
         words: &str,
         kind: Option<ResponseKind>,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         let node = self.node(here, node)?;
         not_empty(words, "a response")?;
-        let (kind, name) = match kind {
-            None | Some(ResponseKind::Continuation) => (EdgeKind::Continuation, "continuation"),
-            Some(ResponseKind::Context) => (EdgeKind::Context, "context"),
-            Some(ResponseKind::Instruction) => (EdgeKind::Instruction, "instruction"),
+        let kind = match kind {
+            None | Some(ResponseKind::Continuation) => EdgeKind::Continuation,
+            Some(ResponseKind::Context) => EdgeKind::Context,
+            Some(ResponseKind::Instruction) => EdgeKind::Instruction,
         };
         // The position moves to the response only if it was added at the position.
         let stay = node.id != here.position.id;
         let draft = NodeDraft { kind: Some(kind), keep_position: stay, ..NodeDraft::text(words) };
-        let added = self.added(&self.actor().append(Parent::Node(node.id), draft)?)?;
-        Ok(CommandOutput::about(format!("✓ created {} as {name} of {}", id(&added), id(&node)), node.local.as_str()))
+        self.append(Tool::Respond, node, draft)
     }
 
-    pub(super) fn annotate(&self, here: &Position, node: Option<&NodeRef>, note: &str) -> OutputResult {
-        let node = self.node(here, node)?;
-        let added = self.added(&self.actor().annotate(node.id, note)?)?;
-        Ok(CommandOutput::about(format!("✓ annotation {} added to {}", id(&added), id(&node)), node.local.as_str()))
-    }
-
-    pub(super) fn link(
-        &self,
-        here: &Position,
-        node: Option<&NodeRef>,
-        to: &LinkEnd,
-        note: Option<String>,
-    ) -> OutputResult {
-        let node = self.node(here, node)?;
-        let (target, name) = self.link_end(here, to)?;
-        self.actor().link(node.id, target, note)?;
-        Ok(CommandOutput::about(format!("✓ linked {} ↔ {name}", id(&node)), node.local.as_str()))
-    }
-
-    pub(super) fn unlink(&self, here: &Position, node: Option<&NodeRef>, from: &LinkEnd) -> OutputResult {
-        let node = self.node(here, node)?;
-        let (target, name) = self.link_end(here, from)?;
-        self.actor().unlink(node.id, &target)?;
-        Ok(CommandOutput::about(format!("✓ unlinked {} from {name}", id(&node)), node.local.as_str()))
+    /// Appends a node under another one.
+    pub(super) fn append(&self, tool: Tool, node: Node, draft: NodeDraft) -> AnswerResult {
+        let actor = self.actor();
+        let receipt = actor.append(Parent::Node(node.id), draft)?;
+        Ok(TreeChange::new(&actor, tool, Op::Append, vec![node], receipt)?.into())
     }
 
     /// Resolves the target of a link. Returns it with its name for the reply.
@@ -117,149 +126,25 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn edit(&self, here: &Position, node: Option<&NodeRef>, words: &str) -> OutputResult {
-        let node = self.node(here, node)?;
-        not_empty(words, "an edit")?;
-        let added = self.added(&self.actor().edit(node.id, words)?)?;
-        let text = match added.kind {
-            EdgeKind::Version => format!("✓ created version {} of {}", id(&added), id(&node)),
-            _ => format!("✓ created branch {} from {}", id(&added), id(&node)),
-        };
-        Ok(CommandOutput::about(text, node.local.as_str()))
-    }
-
-    pub(super) fn merge(&self, here: &Position, nodes: &[NodeRef], words: &str) -> OutputResult {
-        let nodes = nodes.iter().map(|node| self.resolve_node(here, node)).collect::<Result<Vec<Node>, _>>()?;
-        let ids: Vec<NodeId> = nodes.iter().map(|node| node.id).collect();
-        let added = self.added(&self.actor().merge(&ids, words)?)?;
-        let names = nodes.iter().map(id).collect::<Vec<_>>().join(" + ");
-        Ok(CommandOutput::about(format!("✓ created {} from {names}", id(&added)), added.local.as_str()))
-    }
-
-    pub(super) fn bookmark(&self, here: &Position, node: Option<&NodeRef>, label: Option<&str>) -> OutputResult {
-        let node = self.node(here, node)?;
-        self.actor().bookmark(node.id, label.unwrap_or(""))?;
-        let named = label.map(|label| format!(" as {}", quoted(label))).unwrap_or_default();
-        Ok(CommandOutput::about(format!("✓ bookmarked {}{named}", id(&node)), node.local.as_str()))
-    }
-
-    pub(super) fn unbookmark(&self, here: &Position, node: Option<&NodeRef>) -> OutputResult {
-        let node = self.node(here, node)?;
-        if node.state.bookmark.is_none() {
-            return Err(ToolError::new(ErrorCode::NotFound, format!("{} has no bookmark", id(&node))));
-        }
-        self.actor().unbookmark(node.id)?;
-        Ok(CommandOutput::about(format!("✓ took the bookmark off {}", id(&node)), node.local.as_str()))
-    }
-
-    pub(super) fn prune(&self, here: &Position, node: &NodeRef) -> OutputResult {
-        let node = self.resolve_node(here, node)?;
-        let receipt = self.actor().prune(node.id)?;
-        let below = descendants(&receipt);
-        Ok(CommandOutput::about(
-            format!("✓ pruned {}{below} · undo with → restore {}", id(&node), mention(&node)),
-            node.local.as_str(),
-        ))
-    }
-
-    pub(super) fn restore(&self, here: &Position, node: &NodeRef) -> OutputResult {
-        let node = self.resolve_node(here, node)?;
-        let receipt = self.actor().restore(node.id)?;
-        Ok(CommandOutput::about(format!("✓ restored {}{}", id(&node), descendants(&receipt)), node.local.as_str()))
-    }
-
-    /// Undoes (`back`) or redoes the agent's last operations in this tree.
-    pub(super) fn undo(&self, here: &Position, n: u32, back: bool) -> OutputResult {
+    /// Undoes the agent's last operations in this tree, or redoes them.
+    pub(super) fn revert(&self, here: &Position, n: u32, redo: bool) -> AnswerResult {
         if n > MAX_UNDO_STEPS {
             let message = format!("one line takes at most {MAX_UNDO_STEPS} operations back");
             return Err(ToolError::new(ErrorCode::LimitExceeded, message));
         }
-        let actor = self.actor();
-        let (mut lines, mut left) = (Vec::new(), None);
+        let (actor, tree) = (self.actor(), Some(here.tree.id));
+        let (mut operations, mut stopped) = (Vec::new(), None);
         for _ in 0..n.max(1) {
-            let done = if back { actor.undo(Some(here.tree.id)) } else { actor.redo(Some(here.tree.id)) };
-            match done {
-                Ok(undone) => lines.push(format!("  {}", undone.description.words(&|id| format!("[{id}]"), &quoted))),
-                Err(error) if lines.is_empty() => return Err(error.into()),
+            match if redo { actor.redo(tree) } else { actor.undo(tree) } {
+                Ok(undone) => operations.push(undone),
+                Err(error) if operations.is_empty() => return Err(error.into()),
                 Err(error) => {
-                    left = Some(error);
+                    stopped = Some(error.to_string());
                     break;
                 }
             }
         }
-        let verb = if back { "took back" } else { "did again" };
-        let mut text = format!("✓ {verb} {}\n{}", count(lines.len() as u64, "operation"), lines.join("\n"));
-        if let Some(error) = left {
-            text.push_str(&format!("\n  no more: {error}"));
-        }
-        Ok(text.into())
-    }
-
-    pub(super) fn copy(&self, here: &Position, node: &NodeRef, to: &NodeRef) -> OutputResult {
-        let (node, to) = (self.resolve_node(here, node)?, self.resolve_node(here, to)?);
-        let receipt = self.actor().copy_branch(node.id, to.id)?;
-        let copy = self.added(&receipt)?;
-        let below = descendants(&receipt);
-        Ok(CommandOutput::about(
-            format!("✓ copied {}{below} to {} as {}", id(&node), id(&to), id(&copy)),
-            node.local.as_str(),
-        ))
-    }
-
-    pub(super) fn move_(&self, here: &Position, node: &NodeRef, to: &NodeRef) -> OutputResult {
-        let (node, to) = (self.resolve_node(here, node)?, self.resolve_node(here, to)?);
-        let receipt = self.actor().move_branch(node.id, to.id)?;
-        let copy = self.added(&receipt)?;
-        let text = format!("✓ moved {} to {} as {} · undo with → undo", id(&node), id(&to), id(&copy));
-        Ok(CommandOutput::about(text, node.local.as_str()))
-    }
-
-    pub(super) fn split(
-        &self,
-        here: &Position,
-        node: Option<&NodeRef>,
-        at: Option<u32>,
-        after: Option<&str>,
-    ) -> OutputResult {
-        let node = self.node(here, node)?;
-        let at = match (at, after) {
-            (Some(at), None) => SplitAt::Character(at as usize),
-            (None, Some(words)) => SplitAt::After(words.to_owned()),
-            _ => {
-                let failure = ToolError::new(ErrorCode::InvalidSyntax, "one place to cut is needed");
-                return Err(failure.hint("→ split ID at:120 · → split ID after \"words\""));
-            }
-        };
-        let receipt = self.actor().split(node.id, &at)?;
-        let halves = receipt.nodes.iter().map(|half| format!("[{}]", half.local)).collect::<Vec<_>>().join(" + ");
-        Ok(CommandOutput::about(format!("✓ split {} into {halves}", id(&node)), node.local.as_str()))
-    }
-
-    pub(super) fn exclude(&self, here: &Position, node: Option<&NodeRef>, out: bool) -> OutputResult {
-        let node = self.node(here, node)?;
-        let (actor, name) = (self.actor(), id(&node));
-        let text = if out {
-            actor.exclude(node.id)?;
-            format!("✓ excluded {name} from the context · undo with → include {}", mention(&node))
-        } else {
-            actor.include(node.id)?;
-            format!("✓ included {name} in the context")
-        };
-        Ok(CommandOutput::about(text, node.local.as_str()))
-    }
-
-    /// Loads the first node that a commit added.
-    pub(super) fn added(&self, receipt: &Receipt) -> Result<Node, ToolError> {
-        let added = receipt.nodes.first().ok_or_else(|| OpsError::missing("node", "new"))?;
-        Ok(self.loom.node(added.id)?)
-    }
-}
-
-/// Formats the number of affected descendants: ` and 12 descendants`, or nothing.
-fn descendants(receipt: &Receipt) -> String {
-    match receipt.affected.saturating_sub(1) {
-        0 => String::new(),
-        below => format!(" and {}", count(below, "descendant")),
+        Ok(Answer::Reverted { redo, operations, stopped })
     }
 }
 

@@ -1,16 +1,12 @@
 //! The commands `help`, `think` and `decide`.
 
-use super::{
-    CommandOutput, Executor, OutputResult, Position,
-    edits::not_empty,
-    escape::{id, quoted},
-};
+use super::{Answer, AnswerResult, Executor, Position, edits::not_empty, escape::quoted};
 use crate::{
     arrow::DecisionKind,
     ops::NodeDraft,
     session_state::{RecordKind, SessionState},
     tools::{self, ErrorCode, HostTool, Tool, ToolError},
-    types::{EdgeKind, Parent, first_words, one_line},
+    types::{EdgeKind, first_words, one_line},
 };
 
 /// Characters of a decision in its reply.
@@ -28,11 +24,11 @@ pub(super) fn unknown(name: &str, extras: &[HostTool]) -> ToolError {
 }
 
 impl Executor<'_> {
-    pub(super) fn help(&self, name: Option<&str>) -> OutputResult {
+    pub(super) fn help(&self, name: Option<&str>) -> AnswerResult {
         let extras = self.host.tools();
         let Some(name) = name else { return Ok(tools::overview(self.agent.profile.permissions, extras).into()) };
         if let Some(extra) = self.host_tool(name) {
-            return Ok(CommandOutput::about(tools::explain_host_tool(extra), name));
+            return Ok(Answer::about(tools::explain_host_tool(extra), name));
         }
         let wanted = name.trim().to_lowercase();
         let found = Tool::ALL.iter().copied().find(|tool| {
@@ -40,22 +36,21 @@ impl Executor<'_> {
             spec.name == wanted || spec.synonyms.contains(&wanted.as_str())
         });
         match found {
-            Some(tool) => Ok(CommandOutput::about(tools::explain(tool), tool.name())),
+            Some(tool) => Ok(Answer::about(tools::explain(tool), tool.name())),
             None => Err(unknown(name, extras)),
         }
     }
 
     /// Saves a thought as a side node of the position. It is not a turn.
-    pub(super) fn think(&self, here: &Position, thought: Option<&str>) -> OutputResult {
+    pub(super) fn think(&self, here: &Position, thought: Option<&str>) -> AnswerResult {
         let thought = thought.unwrap_or("").trim();
         not_empty(thought, "a thought")?;
         let draft = NodeDraft { kind: Some(EdgeKind::Thought), ..NodeDraft::text(thought) };
-        let added = self.added(&self.actor().append(Parent::Node(here.position.id), draft)?)?;
-        Ok(format!("✓ kept thought {} at {}", id(&added), id(&here.position)).into())
+        self.append(Tool::Think, here.position.clone(), draft)
     }
 
     /// Records a decision or constraint in the session's state with its turn, or retracts a recorded entry.
-    pub(super) fn decide(&self, here: &Position, words: &str, kind: Option<DecisionKind>) -> OutputResult {
+    pub(super) fn decide(&self, here: &Position, words: &str, kind: Option<DecisionKind>) -> AnswerResult {
         not_empty(words, "a decision")?;
         let (kind, name) = match kind {
             None | Some(DecisionKind::Decision) => (RecordKind::Decision, "decision"),
@@ -67,7 +62,7 @@ impl Executor<'_> {
         Ok(format!("✓ recorded {name}: {} (turn {})", quoted(&words), here.session.turns).into())
     }
 
-    fn retract(&self, here: &Position, words: &str) -> OutputResult {
+    fn retract(&self, here: &Position, words: &str) -> AnswerResult {
         let noted = |register: &SessionState| {
             let said =
                 [&register.key_decisions, &register.constraints, &register.errors_resolved].into_iter().flatten();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CommandOutput, ExecRequest, Executor, Position, call, escape::escape, help::unknown, limits};
+use super::{Answer, ExecRequest, Executor, Position, call, escape::escape, help::unknown, limits};
 use crate::{
     arrow::{Command, host_tool_args, parse},
     tools::{ErrorCode, HostTool, NativeAlias, Tool, ToolError},
@@ -49,11 +49,7 @@ impl Executor<'_> {
     }
 
     /// Runs a host tool. Its output is untrusted content, so each line is escaped and indented.
-    pub(super) fn call_host_tool(
-        &mut self,
-        name: &str,
-        arguments: &Value,
-    ) -> Result<(Position, CommandOutput), ToolError> {
+    pub(super) fn call_host_tool(&mut self, name: &str, arguments: &Value) -> Result<(Position, Answer), ToolError> {
         let extra = self.host_tool(name).ok_or_else(|| unknown(name, self.host.tools()))?;
         limits::check_host_tool(extra, arguments, self.agent.profile.permissions)?;
         let here = self.load_position()?;
@@ -64,7 +60,7 @@ impl Executor<'_> {
             text.push_str(if line.is_empty() { "" } else { "  " });
             text.push_str(line);
         }
-        Ok((here, CommandOutput::about(text, argument_label(arguments))))
+        Ok((here, Answer::about(text, argument_label(arguments))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The command `list`: the records that belong to a node, one line each.
 
 use super::{
-    CommandOutput, Executor, OutputResult, Position,
+    Answer, AnswerResult, Executor, Position,
     escape::{count, id, quoted},
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Executor<'_> {
-    pub(super) fn list(&self, here: &Position, node: Option<&NodeRef>, what: Listing) -> OutputResult {
+    pub(super) fn list(&self, here: &Position, node: Option<&NodeRef>, what: Listing) -> AnswerResult {
         // Without a node, all bookmarks of the tree are listed.
         let node = match (what, node, here.tree.root) {
             (Listing::Bookmarks, None, Some(root)) => self.loom.node(root)?,
@@ -32,7 +32,7 @@ impl Executor<'_> {
             0 => format!("{} → no {noun}s", id(&node)),
             number => format!("{} → {}:\n{}", id(&node), count(number as u64, noun), lines.join("\n")),
         };
-        Ok(CommandOutput::about(text, node.local.as_str()))
+        Ok(Answer::about(text, node.local.as_str()))
     }
 
     /// Returns all versions of a node; empty if there is only one.

@@ -1,7 +1,7 @@
 //! Operational memory: the agent's pins and stashes in a tree, and the block that shows them.
 
 use super::{
-    CommandOutput, Executor, OutputResult, Position,
+    Answer, AnswerResult, Executor, Position,
     documents::words,
     escape::{self, content, count, escape, gist, id, quoted},
     extractive_summary, paging, trace,
@@ -83,7 +83,7 @@ impl Executor<'_> {
         node: Option<&NodeRef>,
         doc: Option<&str>,
         heading: Option<&str>,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         let (target, name) = match doc {
             Some(doc) => self.document_pin(doc, heading)?,
             None => {
@@ -113,7 +113,7 @@ impl Executor<'_> {
         words: Option<&str>,
         content_of: Option<&NodeRef>,
         summary_of: Option<&NodeRange>,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         let content = match (words, content_of, summary_of) {
             (Some(words), None, None) => {
                 super::edits::not_empty(words, "a stash")?;
@@ -155,7 +155,7 @@ impl Executor<'_> {
     }
 
     /// Recalls the stash or stored result of a label, or one page of it.
-    pub(super) fn recall_stash(&self, here: &Position, label: &str) -> OutputResult {
+    pub(super) fn recall_stash(&self, here: &Position, label: &str) -> AnswerResult {
         let (whole, part) = paging::parse_label(label);
         for (label, part) in [(label, 1), (whole, part)] {
             let Some(text) = self.stored_text(here, label)? else { continue };
@@ -164,8 +164,7 @@ impl Executor<'_> {
                 let message = format!("{} has {}", quoted(label), count(all.len() as u64, "part"));
                 return Err(ToolError::new(ErrorCode::NotFound, message));
             }
-            let said = CommandOutput::about(paging::render_page(&all, part, label), quoted(label));
-            return Ok(CommandOutput { is_part: true, ..said });
+            return Ok(Answer::Page { text: paging::render_page(&all, part, label), label: quoted(label) });
         }
         let nearest: Vec<String> = self.load_memory(here)?.stashes.into_iter().map(|stash| stash.label).collect();
         // An agent without any stash means a search by these words.
@@ -194,7 +193,7 @@ impl Executor<'_> {
         Ok(Some(format!("stash {}:\n{words}", quoted(label))))
     }
 
-    pub(super) fn drop_item(&self, here: &Position, pin: Option<&str>, stash: Option<&str>) -> OutputResult {
+    pub(super) fn drop_item(&self, here: &Position, pin: Option<&str>, stash: Option<&str>) -> AnswerResult {
         if let Some(label) = stash {
             self.actor().unstash(here.tree.id, label)?;
             return Ok(format!("✓ dropped stash {}", quoted(label)).into());
@@ -233,7 +232,7 @@ impl Executor<'_> {
         as_node.map(|node| (PinTarget::Node(node.id), id(&node)))
     }
 
-    pub(super) fn memory(&mut self, here: &Position, view: Option<MemoryView>) -> OutputResult {
+    pub(super) fn memory(&mut self, here: &Position, view: Option<MemoryView>) -> AnswerResult {
         // The trace includes the earlier lines of this batch.
         self.flush_trace();
         let (agent, tree) = (self.agent.id(), here.tree.id);

@@ -8,7 +8,9 @@
 //!
 //! The executor is synchronous. It calls models, services and host tools through the [`Host`].
 
+mod answer;
 pub(crate) mod call;
+mod change;
 mod documents;
 mod edits;
 mod error;
@@ -24,6 +26,7 @@ mod memory;
 mod navigate;
 mod paging;
 mod recall;
+mod reply;
 mod request;
 mod todo;
 mod trace;
@@ -31,20 +34,25 @@ mod tree;
 mod view;
 mod web;
 
+pub use answer::{Answer, TreeChange};
+pub use change::{NodeResolver, commit};
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
 pub use memory::{block as memory_block, pinned};
 pub use recall::session_summary;
+pub use reply::{CommandReply, Outcome};
 pub use request::ExecRequest;
 pub use todo::{named as todo_name, progress as todo_progress};
 pub use trace::phrases as recent_actions;
 
 use std::{cell::Cell, collections::HashMap};
 
+use answer::AnswerResult;
+
 use crate::{
     arrow::{Command, NodeRef, RecallFilter, SearchDepth, Topic, parse},
     id::{SessionId, TodoId, TreeId},
     ops::{Actor, Loom, OpsError},
-    tools::{CommandReply, DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, Tool, ToolError, WebSearch},
+    tools::{DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, Tool, ToolError, WebSearch},
     types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
 };
 
@@ -73,28 +81,6 @@ struct Position {
     position: Node,
     now: Timestamp,
 }
-
-/// The text of a reply and the label of its subject.
-struct CommandOutput {
-    text: String,
-    about: Option<String>,
-    /// True if the text is a page of a stored result, which is not paginated again.
-    is_part: bool,
-}
-
-impl From<String> for CommandOutput {
-    fn from(text: String) -> Self {
-        Self { text, about: None, is_part: false }
-    }
-}
-
-impl CommandOutput {
-    fn about(text: String, about: impl Into<String>) -> Self {
-        Self { text, about: Some(about.into()), is_part: false }
-    }
-}
-
-type OutputResult = Result<CommandOutput, ToolError>;
 
 impl<'h> Executor<'h> {
     /// Creates an executor for an agent in one of its sessions.
@@ -200,28 +186,28 @@ impl<'h> Executor<'h> {
         CommandReply { tool: Some(command.tool()), result: self.run_checked(command) }
     }
 
-    fn run_checked(&mut self, command: &Command) -> Result<String, ToolError> {
+    fn run_checked(&mut self, command: &Command) -> Result<Outcome, ToolError> {
         self.reload_agent()?;
         limits::check(command, self.agent.profile.permissions)?;
         // A stash can be replaced within the turn, so only recalls of nodes are cached.
         let recall = matches!(command, Command::Recall { label: None, .. }).then(|| command.to_string());
         if let Some(answer) = recall.as_ref().zip(self.recalled.as_ref()).and_then(|(line, all)| all.get(line)) {
-            return Ok(format!("[Note: asked already in this turn, and the answer is the same.]\n{answer}"));
+            return Ok(format!("[Note: asked already in this turn, and the answer is the same.]\n{answer}").into());
         }
         let here = self.load_position()?;
-        let output = self.dispatch(command, &here)?;
+        let answer = self.dispatch(command, &here)?;
         let tool = command.tool();
-        let answer = self.record_and_format(tool.name(), trace::is_recorded(tool), &here, output)?;
+        let outcome = self.record_and_format(tool.name(), trace::is_recorded(tool), &here, answer)?;
         if let Some((line, all)) = recall.zip(self.recalled.as_mut()) {
-            all.insert(line, answer.clone());
+            all.insert(line, outcome.text.clone());
         }
-        Ok(answer)
+        Ok(outcome)
     }
 
-    fn run_host_tool(&mut self, name: &str, arguments: &serde_json::Value) -> Result<String, ToolError> {
+    fn run_host_tool(&mut self, name: &str, arguments: &serde_json::Value) -> Result<Outcome, ToolError> {
         self.reload_agent()?;
-        let (here, output) = self.call_host_tool(name, arguments)?;
-        self.record_and_format(name, true, &here, output)
+        let (here, answer) = self.call_host_tool(name, arguments)?;
+        self.record_and_format(name, true, &here, answer)
     }
 
     /// Reloads the agent: its permissions can change between commands.
@@ -238,17 +224,21 @@ impl<'h> Executor<'h> {
         tool: &str,
         noted: bool,
         here: &Position,
-        output: CommandOutput,
-    ) -> Result<String, ToolError> {
+        answer: Answer,
+    ) -> Result<Outcome, ToolError> {
+        let subject = answer.subject();
         if noted {
             let after = self.loom.snapshot()?.last_seq()?;
-            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: output.about.clone(), after });
+            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: subject.map(str::to_owned), after });
         }
-        let text = self.append_position(tool, here, output.text)?;
-        Ok(if output.is_part { text } else { self.paginate(tool, here, text, output.about.as_deref()) })
+        let mut text = self.append_position(tool, here, answer.to_string())?;
+        if !matches!(answer, Answer::Page { .. }) {
+            text = self.paginate(tool, here, text, subject);
+        }
+        Ok(Outcome { text, answer })
     }
 
-    fn dispatch(&mut self, command: &Command, here: &Position) -> OutputResult {
+    fn dispatch(&mut self, command: &Command, here: &Position) -> AnswerResult {
         match command {
             Command::View { node, branch, full, annotations, rendering } => match branch {
                 Some(branch) => self.view_branch(here, branch, *rendering),
@@ -263,22 +253,8 @@ impl<'h> Executor<'h> {
                 self.continue_(here, from.as_ref(), n.unwrap_or(1), *tokens, agent.as_deref())
             }
             Command::Respond { node, content, kind } => self.respond(here, node.as_ref(), content, *kind),
-            Command::Annotate { node, content } => self.annotate(here, node.as_ref(), content),
-            Command::Link { node, to, note } => self.link(here, node.as_ref(), to, note.clone()),
-            Command::Unlink { node, from } => self.unlink(here, node.as_ref(), from),
-            Command::Edit { node, content } => self.edit(here, node.as_ref(), content),
-            Command::Merge { nodes, content } => self.merge(here, nodes, content),
-            Command::Bookmark { node, label } => self.bookmark(here, node.as_ref(), label.as_deref()),
-            Command::Unbookmark { node } => self.unbookmark(here, node.as_ref()),
-            Command::Prune { node } => self.prune(here, node),
-            Command::Restore { node } => self.restore(here, node),
-            Command::Undo { n } => self.undo(here, n.unwrap_or(1), true),
-            Command::Redo { n } => self.undo(here, n.unwrap_or(1), false),
-            Command::Copy { node, to } => self.copy(here, node, to),
-            Command::Move { node, to } => self.move_(here, node, to),
-            Command::Split { node, at, after } => self.split(here, node.as_ref(), *at, after.as_deref()),
-            Command::Exclude { node } => self.exclude(here, node.as_ref(), true),
-            Command::Include { node } => self.exclude(here, node.as_ref(), false),
+            Command::Undo { n } => self.revert(here, n.unwrap_or(1), false),
+            Command::Redo { n } => self.revert(here, n.unwrap_or(1), true),
             Command::Read { doc, summary, lines, section } => {
                 self.read_document(doc, *summary, *lines, section.as_deref())
             }
@@ -320,6 +296,7 @@ impl<'h> Executor<'h> {
                 include,
                 exclude,
             }),
+            change => self.change(here, change),
         }
     }
 

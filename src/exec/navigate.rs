@@ -1,8 +1,8 @@
 //! Commands that move the position: to a node, to a relative place, to another tree.
 
 use super::{
-    CommandOutput, Executor, OutputResult, Position,
-    escape::{facts, id, mention},
+    Answer, AnswerResult, Executor, Position,
+    escape::{id, mention},
 };
 use crate::{
     arrow::{NodeRef, Relative},
@@ -19,7 +19,7 @@ impl Executor<'_> {
         node: Option<&NodeRef>,
         relative: Option<Relative>,
         tree: Option<&str>,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         let seen = |tree: &Tree| tree.is_visible_to(&here.session);
         let tree = tree.map(|text| self.loom.find_tree_among(text, seen)).transpose()?;
         let tree = tree.filter(|tree| tree.id != here.tree.id);
@@ -49,7 +49,7 @@ impl Executor<'_> {
         node: Option<&NodeRef>,
         relative: Option<Relative>,
         tree: &Tree,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         let target = match (node, relative) {
             (Some(node), _) => Some(self.resolve_node_in(tree, node)?),
             (None, Some(Relative::Root)) => tree.root.map(|root| self.loom.node(root)).transpose()?,
@@ -207,21 +207,13 @@ impl Executor<'_> {
         })
     }
 
-    fn describe_position(&self, session: &Session, node: &Node, tree: Option<&Tree>) -> OutputResult {
-        let tree = tree.map(|tree| format!(" in tree:{}", super::escape::quoted(&tree.title))).unwrap_or_default();
-        let facts = facts(node);
-        let gap = if facts.is_empty() { "" } else { " · " };
-        let path = self.trail(node, &session.versions, 2)?;
-        let text = format!(
-            "✓ switched to {}{tree}\n  depth:{} · {facts}{gap}path: {}",
-            id(node),
-            node.depth,
-            path.iter()
-                .map(|step| step.as_ref().map_or("…", |node| node.local.as_str()))
-                .collect::<Vec<_>>()
-                .join(" → ")
-        );
-        Ok(CommandOutput::about(text, node.local.as_str()))
+    fn describe_position(&self, session: &Session, node: &Node, tree: Option<&Tree>) -> AnswerResult {
+        let trail = self.trail(node, &session.versions, 2)?;
+        Ok(Answer::Moved {
+            node: Box::new(node.clone()),
+            tree: tree.map(|tree| tree.title.clone()),
+            trail: trail.into_iter().map(|step| step.map(|node| node.local)).collect(),
+        })
     }
 
     /// Returns the abbreviated path to a node: the root and the last `end` nodes; `None` marks the omitted part.

@@ -9,7 +9,7 @@ pub(super) use self::render::MAX_REPLY_TOKENS;
 
 use self::render::{entries, fit_entries, header, indent, shown};
 use super::{
-    CommandOutput, Executor, OutputResult, Position,
+    Answer, AnswerResult, Executor, Position,
     escape::{self, count, quoted},
 };
 use crate::{
@@ -45,7 +45,7 @@ impl Executor<'_> {
         text: &str,
         limit: Option<u32>,
         only: &RecallFilter,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS) as usize;
         let within = self.resolve_range(here, only)?;
         let asker = Some(match self.agent.profile.kind {
@@ -74,7 +74,7 @@ impl Executor<'_> {
         }
         found.near.truncate(limit.saturating_sub(found.hits.len()));
         if found.is_empty() {
-            return Ok(CommandOutput::about(self.no_results(here, text, &found, &within)?, first_words(text, 60)));
+            return Ok(Answer::about(self.no_results(here, text, &found, &within)?, first_words(text, 60)));
         }
         let order = if query.by_time { "the newest first" } else { "the best first" };
         let hits = match found.hits.len() {
@@ -86,11 +86,11 @@ impl Executor<'_> {
         let place = within.place;
         let head = format!("{hits} in {place}{} for {}{end}", within.said, quoted(&first_words(text, 80)));
         let said = format!("{}{head}\n{}", absent_words(&found), shown(&*snapshot, here, &found)?);
-        Ok(CommandOutput::about(said, first_words(text, 60)))
+        Ok(Answer::about(said, first_words(text, 60)))
     }
 
     /// Returns counts only.
-    fn recall_count(&self, query: &Query, within: &RecallRange) -> OutputResult {
+    fn recall_count(&self, query: &Query, within: &RecallRange) -> AnswerResult {
         let failed = within.failed;
         let counts = recall::count(&*self.loom.snapshot()?, query, &|node| !failed || recall::is_failure(node))?;
         let mut parts: Vec<String> = counts.authors.iter().map(|(author, n)| format!("{author} {n}")).collect();
@@ -99,18 +99,18 @@ impl Executor<'_> {
         let matches = if counts.total == 1 { "match" } else { "matches" };
         let text = quoted(&first_words(&query.text, 80));
         let said = format!("{} {matches} in {}{} for {text}{parts}", counts.total, within.place, within.said);
-        Ok(CommandOutput::about(said, first_words(&query.text, 60)))
+        Ok(Answer::about(said, first_words(&query.text, 60)))
     }
 
     /// Shows a node with the nodes before and after it.
-    pub(super) fn recall_around(&self, here: &Position, at: &NodeRef, limit: Option<u32>) -> OutputResult {
+    pub(super) fn recall_around(&self, here: &Position, at: &NodeRef, limit: Option<u32>) -> AnswerResult {
         let node = self.resolve_node(here, at)?;
         let snapshot = self.loom.snapshot()?;
         let each = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
         let nodes = recall::around(&*snapshot, node.id, &here.session.versions, each)?;
         let head = format!("around {}, in order:", escape::id(&node));
         let text = fit_entries(entries(&*snapshot, here, &nodes)?);
-        Ok(CommandOutput::about(format!("{head}\n{text}"), format!("around:{}", node.local)))
+        Ok(Answer::about(format!("{head}\n{text}"), format!("around:{}", node.local)))
     }
 
     pub(super) fn recall_turns(
@@ -119,7 +119,7 @@ impl Executor<'_> {
         turns: Range,
         limit: Option<u32>,
         only: &RecallFilter,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         if let Some(scope) = only.scope.filter(|scope| *scope != RecallScope::Session) {
             let message = format!("turns are of your session, and scope:{scope} is not");
             return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ recall search \"words\" scope:tree"));
@@ -135,7 +135,7 @@ impl Executor<'_> {
                 0 => "this session has no turns yet; → recall search \"words\" finds what is in the tree".to_owned(),
                 last => format!("this session has turns 1 to {last}"),
             };
-            return Ok(CommandOutput::about(format!("no {name}{}: {has}", within.said), name));
+            return Ok(Answer::about(format!("no {name}{}: {has}", within.said), name));
         }
         let cut = nodes.len() == limit as usize && nodes.last().and_then(|node| node.turn) < Some(turns.last.into());
         let more = nodes.last().and_then(|node| node.turn).filter(|_| cut);
@@ -144,7 +144,7 @@ impl Executor<'_> {
         if let Some(last) = more {
             text.push_str(&format!("\n[more turns · → recall turns:{}-{}{}]", last + 1, turns.last, within.said));
         }
-        Ok(CommandOutput::about(text, name))
+        Ok(Answer::about(text, name))
     }
 
     pub(super) fn recall_tool(
@@ -153,7 +153,7 @@ impl Executor<'_> {
         tool: &str,
         limit: Option<u32>,
         only: &RecallFilter,
-    ) -> OutputResult {
+    ) -> AnswerResult {
         let within = self.resolve_range(here, only)?;
         let snapshot = self.loom.snapshot()?;
         let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
@@ -168,18 +168,18 @@ impl Executor<'_> {
             let results = count(nodes.len() as u64, "result");
             let head = format!("{results} of {} in {}{}, the newest first:", one_line(tool), within.place, within.said);
             let said = format!("{head}\n{}", fit_entries(entries(&*snapshot, here, &nodes)?));
-            return Ok(CommandOutput::about(said, format!("tool:{tool}")));
+            return Ok(Answer::about(said, format!("tool:{tool}")));
         }
         let known = match recall::tool_names(&*snapshot, &within.scope, &within.seen())?.as_slice() {
             [] => "there are none of any".to_owned(),
             names => format!("there are results of {}", named(names)),
         };
         let said = format!("no results of {} in {}{}; {known}", quoted(tool), within.place, within.said);
-        Ok(CommandOutput::about(said, format!("tool:{tool}")))
+        Ok(Answer::about(said, format!("tool:{tool}")))
     }
 
-    pub(super) fn recall_summary(&self, here: &Position) -> OutputResult {
-        Ok(CommandOutput::about(session_summary(&self.loom, &here.session)?, "summary"))
+    pub(super) fn recall_summary(&self, here: &Position) -> AnswerResult {
+        Ok(Answer::about(session_summary(&self.loom, &here.session)?, "summary"))
     }
 
     /// Resolves the filters of a line.

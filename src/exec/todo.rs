@@ -1,7 +1,7 @@
 //! The command `todo`: the plan of a turn. [`Executor::in_turn`] sets the turn.
 
 use super::{
-    Executor, OutputResult,
+    AnswerResult, Executor,
     escape::{count, quoted},
 };
 use crate::{
@@ -33,7 +33,7 @@ pub fn progress(counts: TodoCounts) -> String {
 }
 
 impl Executor<'_> {
-    pub(super) fn todo(&mut self, command: &Command) -> OutputResult {
+    pub(super) fn todo(&mut self, command: &Command) -> AnswerResult {
         let Command::Todo { add, done, cancel, resume, outcome, status } = command else {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "this is not about a plan"));
         };
@@ -47,7 +47,7 @@ impl Executor<'_> {
         }
     }
 
-    fn todos(&self, status: Option<&str>) -> OutputResult {
+    fn todos(&self, status: Option<&str>) -> AnswerResult {
         let wanted = parse_status(status)?;
         let plan = self.loom.todos(self.scope)?;
         if plan.is_empty() {
@@ -66,7 +66,7 @@ impl Executor<'_> {
         Ok(text.into())
     }
 
-    fn add_todos(&mut self, items: &[TodoDraft]) -> OutputResult {
+    fn add_todos(&mut self, items: &[TodoDraft]) -> AnswerResult {
         let actor = self.actor();
         let before = self.loom.todos(self.scope)?;
         let over = |what: &str, most: usize| {
@@ -91,7 +91,7 @@ impl Executor<'_> {
     }
 
     /// Completes or cancels an item.
-    fn finish_todo(&self, number: u32, outcome: Option<&str>, status: TodoStatus) -> OutputResult {
+    fn finish_todo(&self, number: u32, outcome: Option<&str>, status: TodoStatus) -> AnswerResult {
         let verb = if status == TodoStatus::Completed { "done" } else { "cancel" };
         let plan = self.loom.todos(self.scope)?;
         let todo = plan.iter().find(|todo| todo.number == number).ok_or_else(|| unknown_item(number, &plan))?;
@@ -124,7 +124,7 @@ impl Executor<'_> {
         Ok(format!("✓ {said} {} · {} left{next}", named(todo), TodoCounts::of(&plan).open()).into())
     }
 
-    fn resume_todos(&self) -> OutputResult {
+    fn resume_todos(&self) -> AnswerResult {
         let taken = self.actor().resume_todos(self.scope)?;
         if taken.is_empty() {
             return Err(ToolError::new(ErrorCode::NotFound, "no earlier turn of this session left anything open"));

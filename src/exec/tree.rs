@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    CommandOutput, Executor, OutputResult, Position,
+    Answer, AnswerResult, Executor, Position,
     escape::{count, gist, id, mention, quoted},
 };
 use crate::{
@@ -27,7 +27,7 @@ const MAX_RUN_NODES: usize = 4;
 const MAX_NAMED_NODES: usize = 5;
 
 impl Executor<'_> {
-    pub(super) fn tree(&self, here: &Position, from: Option<&NodeRef>, depth: Option<u32>) -> OutputResult {
+    pub(super) fn tree(&self, here: &Position, from: Option<&NodeRef>, depth: Option<u32>) -> AnswerResult {
         let top = self.node(here, from)?;
         let mut text = format!("Tree: {} ({})\n", quoted(&here.tree.title), sizes(&here.tree));
         let trail = self.trail(&top, &here.session.versions, 1)?;
@@ -51,11 +51,11 @@ impl Executor<'_> {
         let levels = depth.unwrap_or(DEFAULT_LEVELS);
         let mut drawing = TreeDrawing { snapshot: &*snapshot, here: here.position.id, text: &mut text, lines: 0 };
         drawing.branches(drawn, &indent, levels)?;
-        Ok(CommandOutput::about(text, drawn.local.as_str()))
+        Ok(Answer::about(text, drawn.local.as_str()))
     }
 
     /// Summarizes the tree in counts and bookmarks.
-    pub(super) fn tree_summary(&self, here: &Position) -> OutputResult {
+    pub(super) fn tree_summary(&self, here: &Position) -> AnswerResult {
         let (tree, counts) = (&here.tree, &here.tree.counts);
         let mut text = format!("Tree: {} ({} mode)\n", quoted(&tree.title), tree.mode);
         let points = count(counts.branch_points, "branch point");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 
 use super::{
-    CommandOutput, Executor, OutputResult, Position,
+    Answer, AnswerResult, Executor, Position,
     escape::{self, content, facts, header, id},
 };
 use crate::{
@@ -23,7 +23,7 @@ const MAX_DIFF_ITEMS: usize = 20_000;
 const MAX_BRANCH_NODES: u32 = 1_000;
 
 impl Executor<'_> {
-    pub(super) fn view(&self, here: &Position, node: Option<&NodeRef>, full: bool, annotations: bool) -> OutputResult {
+    pub(super) fn view(&self, here: &Position, node: Option<&NodeRef>, full: bool, annotations: bool) -> AnswerResult {
         let node = self.node(here, node)?;
         let mut text = format!("{} · depth:{}\n", header(&node, here.now), node.depth);
         let shown = if full { content(&node).into_owned() } else { self.quoted_summary(&node)? };
@@ -38,10 +38,10 @@ impl Executor<'_> {
                 let _ = write!(text, "\n  {}\n  {words}", header(&note, here.now));
             }
         }
-        Ok(CommandOutput::about(text, node.local.as_str()))
+        Ok(Answer::about(text, node.local.as_str()))
     }
 
-    pub(super) fn view_branch(&self, here: &Position, last: &NodeRef, rendering: Option<BranchFormat>) -> OutputResult {
+    pub(super) fn view_branch(&self, here: &Position, last: &NodeRef, rendering: Option<BranchFormat>) -> AnswerResult {
         let last = self.resolve_node(here, last)?;
         let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, MAX_BRANCH_NODES)?;
         let before = path.first().and_then(|first| first.parent).map(|parent| self.loom.node(parent)).transpose()?;
@@ -65,10 +65,10 @@ impl Executor<'_> {
             }
             None => text,
         };
-        Ok(CommandOutput::about(text, last.local.as_str()))
+        Ok(Answer::about(text, last.local.as_str()))
     }
 
-    pub(super) fn diff(&self, here: &Position, nodes: &[NodeRef]) -> OutputResult {
+    pub(super) fn diff(&self, here: &Position, nodes: &[NodeRef]) -> AnswerResult {
         let [first, second] = nodes else {
             let message = format!("two nodes are compared, and {} were named", nodes.len());
             return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ diff ID ID"));
@@ -78,7 +78,7 @@ impl Executor<'_> {
         text.push_str(&self.describe_divergence(here, &first, &second)?);
         text.push('\n');
         text.push_str(&diff_text(&first, &second));
-        Ok(CommandOutput::about(text, format!("{} {}", first.local, second.local)))
+        Ok(Answer::about(text, format!("{} {}", first.local, second.local)))
     }
 
     /// Describes the node at which the paths to two nodes diverge.

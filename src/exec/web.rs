@@ -2,7 +2,7 @@
 //! line is indented, and a line that looks like a reply or a command is escaped.
 
 use super::{
-    CommandOutput, Executor, OutputResult,
+    Answer, AnswerResult, Executor,
     escape::{count, escape, quoted},
 };
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Executor<'_> {
-    pub(super) fn search(&self, asked: &WebSearch<'_>) -> OutputResult {
+    pub(super) fn search(&self, asked: &WebSearch<'_>) -> AnswerResult {
         let hits = self.host.search(asked)?;
         let query = quoted(asked.query);
         let mut text = format!("✓ {} for {query}", count(hits.len() as u64, "result"));
@@ -26,7 +26,7 @@ impl Executor<'_> {
                 None => {}
             }
         }
-        Ok(CommandOutput::about(text, query))
+        Ok(Answer::about(text, query))
     }
 }
 

@@ -31,12 +31,13 @@ pub(super) struct Matching {
 }
 
 impl Matching {
-    /// Indexes postings by node. `nodes` is the approximate number of searched nodes.
-    pub(super) fn new(said: &Postings, nodes: u64) -> Self {
-        let weights: Vec<f64> = said.words.iter().map(|word| rank::weight(word.about, nodes)).collect();
+    /// Indexes the postings of the first `words` terms by node. `nodes` is the approximate number of searched nodes.
+    pub(super) fn new(said: &Postings, words: usize, nodes: u64) -> Self {
+        let words = &said.words[..words.min(said.words.len())];
+        let weights: Vec<f64> = words.iter().map(|word| rank::weight(word.about, nodes)).collect();
         let most = weights.iter().copied().fold(0.0, f64::max);
         let (mut held, mut rare) = (HashMap::default(), 0);
-        for (at, (word, weight)) in said.words.iter().zip(weights).enumerate() {
+        for (at, (word, weight)) in words.iter().zip(weights).enumerate() {
             if weight >= most * RARE_WEIGHT_SHARE {
                 rare |= 1 << at;
             }
@@ -141,7 +142,7 @@ pub fn count(snapshot: &dyn Snapshot, query: &Query, keep: &dyn Fn(&Node) -> boo
             .map(|found| found.node)
             .collect()
     } else {
-        let matching = Matching::new(&said, query.scope.estimated_size(snapshot)?.unwrap_or(said.all));
+        let matching = Matching::new(&said, words.len(), query.scope.estimated_size(snapshot)?.unwrap_or(said.all));
         matching.held.keys().copied().filter(|node| matching.has_rare_words(*node)).collect()
     };
     let fits = HitFilter::new(snapshot, &filter);

@@ -14,6 +14,7 @@ mod matching;
 mod query_parser;
 mod rank;
 mod semantic;
+mod synonyms;
 mod time_spec;
 
 use std::{
@@ -156,15 +157,16 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     if query.exact {
         return search_exact(snapshot, query, &question, &filter);
     }
-    let said = snapshot.postings(&question.words, &filter, MAX_INDEX_ROWS)?;
+    let (searched, terms) = question.terms();
+    let said = snapshot.postings(&searched, &filter, MAX_INDEX_ROWS)?;
     let nodes = query.scope.estimated_size(snapshot)?.unwrap_or(said.all);
     let literal = said.passages.is_empty();
     let scores: Vec<rank::RankCandidate> = if literal {
         search_phrase(snapshot, &filter, &question.whole, MAX_LITERAL_NODES, query.limit)?
     } else {
-        rank::rank(snapshot, &said, &filter, nodes)?
+        rank::rank(snapshot, &said, &terms, &question.factors, &filter, nodes)?
     };
-    let matching = Matching::new(&said, nodes);
+    let matching = Matching::new(&said, question.words.len(), nodes);
     // A neighbour of a hit is also a candidate, and may be outside the filter.
     let fits = HitFilter::new(snapshot, &filter);
     let scores = &scores[..scores.len().min(MAX_READ_CANDIDATES)];

@@ -1,11 +1,11 @@
-//! Features of a question besides its words: named authors, a day or month, the expected answer type, quoted text. Each
-//! raises the score of some nodes; none excludes a node.
+//! A question: its words with their weights, and its features: named authors, a day or month, the expected answer type,
+//! quoted text. Each feature raises the score of some nodes; none excludes a node.
 
 use std::collections::HashSet;
 
 use jiff::{Timestamp as Instant, tz::TimeZone};
 
-use super::answer_type::AnswerType;
+use super::{answer_type::AnswerType, synonyms::SynonymIndex};
 use crate::{
     id::AgentId,
     text_index::WordTokenizer,
@@ -16,6 +16,14 @@ use crate::{
 const MAX_QUERY_WORDS: usize = 48;
 /// Maximum number of bytes of a question that are read.
 const MAX_QUESTION_BYTES: usize = 8 * 1024;
+/// Weight of a word that describes the question or the conversation instead of its subject.
+const QUESTION_WORD_WEIGHT: f64 = 0.5;
+/// Weight of an occurrence of a synonym relative to the word itself.
+const SYNONYM_WEIGHT: f64 = 0.4;
+/// Factor for nodes by the first named author or a named role, and for nodes by other named authors. In most questions
+/// the first name is the subject.
+const SUBJECT_FACTOR: f64 = 1.7;
+const OBJECT_FACTOR: f64 = 1.3;
 /// Maximum length in characters of a literal search.
 const MAX_PHRASE_CHARS: usize = 400;
 
@@ -34,12 +42,27 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
+/// Words that describe the question or the conversation: `what kind of tea did the user mention`.
+const QUESTION_WORDS: &str = "ask certain conversation current currently describe different discuss explain kind mention \
+    name particular reason recent recently say share sort specific suggest talk tell type various way";
+
+/// A searched term of a question.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct QueryTerm {
+    /// Index of the word that the term stands for: the word itself or a synonym.
+    pub(super) word: usize,
+    /// Weight of an occurrence: 1 for the word itself.
+    pub(super) weight: f64,
+}
+
 /// A question with its words and features.
 #[derive(Debug, Default)]
 pub(super) struct ParsedQuery {
     /// Searched words, each once.
     pub(super) words: Vec<String>,
-    /// Agents named in the question.
+    /// Factor for the weight of each word.
+    pub(super) factors: Vec<f64>,
+    /// Agents named in the question, in the order of their names there.
     pub(super) authors: Vec<AgentId>,
     /// Quoted texts, in lower case on one line.
     pub(super) phrases: Vec<String>,
@@ -81,20 +104,23 @@ impl ParsedQuery {
                 names.extend(parts().flat_map(|part| reader.query(part)));
             }
         }
+        let place = |agent: &AgentId| {
+            let name = agents.iter().find(|known| known.id() == *agent)?.name().split_whitespace().next()?;
+            said.iter().position(|word| *word == name)
+        };
+        found.authors.sort_by_key(place);
+        let lower: Vec<String> = said.iter().map(|word| word.to_lowercase()).collect();
+        let date_words = found.read_dates(&said, &lower);
+        let mut dropped = names;
+        dropped.extend(date_words.iter().flat_map(|word| reader.query(word)));
         found.words = reader.query(text);
-        if found.words.iter().any(|word| !names.contains(word)) {
-            found.words.retain(|word| !names.contains(word));
+        if found.words.iter().any(|word| !dropped.contains(word)) {
+            found.words.retain(|word| !dropped.contains(word));
         }
         found.words.truncate(MAX_QUERY_WORDS);
-        let lower: Vec<String> = said.iter().map(|word| word.to_lowercase()).collect();
-        for (word, as_said) in lower.iter().zip(&said) {
-            let month = (1..).zip(MONTHS).find(|(_, name)| *name == word).map(|(number, _)| number);
-            // `may` and `march` are also common words.
-            found.months.extend(month.filter(|_| as_said.starts_with(char::is_uppercase)));
-            found.years.extend(word.parse::<i16>().ok().filter(|year| (1900..2200).contains(year)));
-            let day = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-            found.days.extend(day.parse::<i8>().ok().filter(|day| (1..=31).contains(day)));
-        }
+        let question_words = reader.query(QUESTION_WORDS);
+        let factor = |word| if question_words.contains(word) { QUESTION_WORD_WEIGHT } else { 1.0 };
+        found.factors = found.words.iter().map(factor).collect();
         found.answer_type = AnswerType::detect(&lower);
         found.roles = roles(&lower, asker);
         found.known = agents.iter().flat_map(|agent| agent.name().split_whitespace()).map(str::to_lowercase).collect();
@@ -102,11 +128,49 @@ impl ParsedQuery {
         found
     }
 
+    /// Reads months, days and years. Returns the words of a date with a month: messages of a day do not name it.
+    fn read_dates<'t>(&mut self, said: &[&'t str], lower: &[String]) -> Vec<&'t str> {
+        let mut words = Vec::new();
+        for (word, as_said) in lower.iter().zip(said) {
+            let month = (1..).zip(MONTHS).find(|(_, name)| *name == word).map(|(number, _)| number);
+            // `may` and `march` are also common words.
+            let month = month.filter(|_| as_said.starts_with(char::is_uppercase));
+            let year = word.parse::<i16>().ok().filter(|year| (1900..2200).contains(year));
+            let day = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            let day = day.parse::<i8>().ok().filter(|day| (1..=31).contains(day));
+            if month.is_some() || year.is_some() || day.is_some() {
+                words.push(*as_said);
+            }
+            self.months.extend(month);
+            self.years.extend(year);
+            self.days.extend(day);
+        }
+        if self.months.is_empty() { Vec::new() } else { words }
+    }
+
+    /// Returns the terms to search: the words, followed by their synonyms.
+    pub(super) fn terms(&self) -> (Vec<String>, Vec<QueryTerm>) {
+        let mut searched = self.words.clone();
+        let mut terms: Vec<QueryTerm> = (0..searched.len()).map(|word| QueryTerm { word, weight: 1.0 }).collect();
+        let synonyms = SynonymIndex::new();
+        for (at, word) in self.words.iter().enumerate() {
+            for synonym in synonyms.of(word) {
+                if !searched.contains(synonym) {
+                    searched.push(synonym.clone());
+                    terms.push(QueryTerm { word: at, weight: SYNONYM_WEIGHT });
+                }
+            }
+        }
+        (searched, terms)
+    }
+
     /// Factor for the score of a node.
     pub(super) fn boost(&self, node: &Node) -> f64 {
         let mut factor = 1.0;
-        if self.authors.contains(&node.author) || self.roles.contains(&node.author_type) {
-            factor *= 1.7;
+        if self.authors.first() == Some(&node.author) || self.roles.contains(&node.author_type) {
+            factor *= SUBJECT_FACTOR;
+        } else if self.authors.contains(&node.author) {
+            factor *= OBJECT_FACTOR;
         }
         factor *= self.date_boost(node.created_at);
         factor *= self.answer_type.boost(&node.content, &self.known);
@@ -216,6 +280,33 @@ mod tests {
         same(of("What was it on 9 June?"), 2.0);
         same(of("What was it in June 2022?"), 1.0);
         same(of("I may go"), 1.0);
+    }
+
+    #[test]
+    fn a_date_and_words_about_the_question_count_less() {
+        let of = |text| {
+            let question = ParsedQuery::parse(text, &[], None);
+            question.words.into_iter().zip(question.factors).collect::<Vec<_>>()
+        };
+        let (whole, half) = (1.0, QUESTION_WORD_WEIGHT);
+        assert_eq!(of("What kind of tea on 9 June, 2022?"), [("kind".to_owned(), half), ("tea".to_owned(), whole)]);
+        assert_eq!(
+            of("port 8080 and 2022"),
+            [("port", whole), ("8080", whole), ("2022", whole)].map(|(w, f)| (w.to_owned(), f))
+        );
+        assert_eq!(
+            of("June 9"),
+            [("june", whole), ("9", whole)].map(|(w, f)| (w.to_owned(), f)),
+            "there are no other words"
+        );
+    }
+
+    #[test]
+    fn a_term_stands_for_the_word_it_is_a_synonym_of() {
+        let (searched, terms) = ParsedQuery::parse("blue puppy", &[], None).terms();
+        assert_eq!(searched, ["blue", "puppi", "dog", "pup"]);
+        assert_eq!(terms.iter().map(|term| term.word).collect::<Vec<_>>(), [0, 1, 1, 1]);
+        assert!(terms[1].weight > terms[2].weight);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::Result;
+use super::{Result, query_parser::QueryTerm};
 use crate::store::{Neighbors, PassageInfo, Postings, Snapshot, WordFilter};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -16,15 +16,15 @@ type Map<K, V> = HashMap<K, V, RandomState>;
 /// BM25 saturation of the term frequency.
 const K1: f64 = 0.5;
 /// BM25 length normalization: 0 none, 1 full.
-const B: f64 = 0.3;
+const B: f64 = 0.35;
 /// Weights of neighbours' words: of the parent and grandparent, of children and grandchildren.
 const ANCESTOR_WEIGHTS: [f64; 2] = [0.5, 0.3];
-const CONTINUATION_WEIGHTS: [f64; 2] = [0.3, 0.1];
+const CONTINUATION_WEIGHTS: [f64; 2] = [0.2, 0.1];
 /// Weight of the parent's words if the parent is a question.
 const QUESTION_WEIGHT: f64 = 0.7;
 /// Weight of the words of a burst, and their saturation. A burst is long, so it saturates later.
 const BURST_WEIGHT: f64 = 0.4;
-const BURST_K1: f64 = 1.5;
+const BURST_K1: f64 = 2.0;
 /// Number of nodes checked against the filter at once, and the number of passing nodes that ends the check.
 const MIN_FILTERED_NODES: usize = 500;
 /// Number of nodes that are rescored, without their neighbours.
@@ -50,7 +50,7 @@ struct Ranking<'a> {
     said: &'a Postings,
     /// Weight (inverse document frequency) of each word.
     weights: Counts,
-    /// Words of all passages with their frequencies, passage by passage.
+    /// Words of all passages with their frequencies, passage by passage. A synonym counts as the word.
     words: Vec<(usize, f64)>,
     /// Start of each passage in `words`, and the end.
     begins: Vec<usize>,
@@ -69,14 +69,19 @@ pub(super) fn weight(about: u64, nodes: u64) -> f64 {
     (1.0 + (of - about + 0.5) / (about + 0.5)).ln()
 }
 
-/// Returns the candidates, the best first. `nodes` is the approximate number of searched nodes.
+/// Returns the candidates, the best first. `terms` are those that `said` was read for, `factors` the weights of the
+/// words that they stand for. `nodes` is the approximate number of searched nodes.
 pub(super) fn rank(
     snapshot: &dyn Snapshot,
     said: &Postings,
+    terms: &[QueryTerm],
+    factors: &[f64],
     filter: &WordFilter,
     nodes: u64,
 ) -> Result<Vec<RankCandidate>> {
-    let weights = said.words.iter().map(|word| weight(word.about, nodes));
+    let mut about = vec![0; factors.len()];
+    terms.iter().zip(&said.words).for_each(|(term, postings)| about[term.word] += postings.about);
+    let weights = about.into_iter().zip(factors).map(|(about, factor)| weight(about, nodes) * factor);
     let mut begins = vec![0; said.passages.len() + 1];
     for (passage, _) in said.words.iter().flat_map(|word| &word.hits) {
         begins[passage + 1] += 1;
@@ -85,9 +90,9 @@ pub(super) fn rank(
         begins[at] += begins[at - 1];
     }
     let (mut ends, mut words) = (begins.clone(), vec![(0, 0.0); begins.last().copied().unwrap_or(0)]);
-    for (word, hits) in said.words.iter().enumerate() {
+    for (term, hits) in terms.iter().zip(&said.words) {
         for (passage, count) in &hits.hits {
-            words[ends[*passage]] = (word, f64::from(*count));
+            words[ends[*passage]] = (term.word, term.weight * f64::from(*count));
             ends[*passage] += 1;
         }
     }

@@ -1,19 +1,21 @@
-//! Adapter from a server's asynchronous embeddings to the synchronous [`Embedder`] of recall.
+//! Adapter from an asynchronous embedding model to the synchronous [`Embedder`] of recall.
+
+use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
 use crate::{
-    provider::Embeddings,
+    provider::EmbeddingModel,
     recall::{EmbedError, Embedder},
 };
 
-/// Embedding client for recall. It blocks its thread during a request, so it must not run on an async worker thread.
-#[derive(Debug, Clone)]
+/// Embedding model for recall. It blocks its thread during a request, so it must not run on an async worker thread.
+#[derive(Clone)]
 pub struct Embedding {
     /// Runtime that executes the requests.
     pub runtime: Handle,
-    /// Client of the embedding model.
-    pub client: Embeddings,
+    /// Model that computes the vectors.
+    pub client: Arc<dyn EmbeddingModel>,
 }
 
 impl Embedder for Embedding {

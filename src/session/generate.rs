@@ -25,10 +25,11 @@ use super::{
 use crate::{
     agent::{RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
     context::CommandRound,
+    exec::CommandReply,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
     provider::{Model, ProviderError, Request, ToolDefinition},
-    tools::{self, CommandReply},
+    tools,
     types::{Node, Todo, TodoScope},
 };
 

@@ -17,13 +17,13 @@ use crate::{
     agent::ToolRequest,
     arrow::Command,
     context::{self, CommandResult, CommandRound, RoundCall},
-    exec::{ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
+    exec::{CommandReply, ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
     id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent, ToolCall},
     recall::{self, QueryEmbedding},
     store::Mutation,
-    tools::{CommandReply, ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
+    tools::{ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
     types::{Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolCallFields},
 };
 

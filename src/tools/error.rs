@@ -98,8 +98,8 @@ impl ToolError {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Prefixes the message with the tool's name. For host tools, which
-    /// [`CommandReply::tool`](super::CommandReply::tool) cannot name.
+    /// Prefixes the message with the tool's name. For host tools, which are no
+    /// [`Tool`](super::Tool).
     pub(crate) fn for_tool(self, tool: &str) -> Self {
         Self { message: format!("{tool}: {}", self.message), ..self }
     }

@@ -2,8 +2,8 @@
 //!
 //! `command.rs` declares the operations with their typed arguments. [`TABLE`] adds verbs, permission, help and usage.
 //! The classifier's lexicon, `→ help`, the JSON schemas of tool calls, `docs/arrow.md` and the permission check derive
-//! from them. Requests and results that cross modules are here too: [`ToolError`], [`CommandReply`], [`HostTool`],
-//! [`WebSearch`], [`SummaryRequest`]. Parsing is in [`crate::arrow`], execution in [`crate::exec`].
+//! from them. Requests and results that cross modules are here too: [`ToolError`], [`HostTool`], [`WebSearch`],
+//! [`SummaryRequest`]. Parsing is in [`crate::arrow`], execution in [`crate::exec`].
 
 mod args;
 mod command;
@@ -14,7 +14,6 @@ mod limits;
 mod native;
 mod permission;
 mod reference;
-mod reply;
 mod schema;
 mod spec;
 mod summary;
@@ -34,7 +33,6 @@ pub use limits::{
 pub use native::{NativeAlias, NativeToolSpec, native};
 pub use permission::missing_permission;
 pub use reference::reference;
-pub use reply::CommandReply;
 pub use schema::schema;
 pub use spec::{SideEffect, ToolSpec};
 pub use summary::{SummaryRequest, SummaryResponse};

@@ -8,9 +8,9 @@ use std::{fs, path::Path};
 
 use loomtree::{
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     store::{StoreError, TreeFilter},
-    types::{AuthorType, Mode, Parent},
+    types::{AuthorType, Parent},
 };
 use support::store::Scene;
 
@@ -100,7 +100,7 @@ fn two_at_once_migrate_once() {
 
 /// Creates a model's reply, a human's edit of it, and an edit of that edit.
 fn edited(owner: &Actor) -> [NodeId; 2] {
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What is the weather?")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("What is the weather?")).unwrap();
     let root = root.id;
     let reply = NodeDraft { author_type: Some(AuthorType::Model), ..NodeDraft::text("It shone.") };
     let reply = owner.append(Parent::Node(root), reply).unwrap().nodes[0].id;

@@ -16,12 +16,12 @@ use std::{
 
 use loomtree::{
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     provider::{Embeddings, Endpoint},
     recall::{self, EmbedError, Embedder, Query, QueryEmbedding, Scope},
     session::Embedding,
     store::PurgeTarget,
-    types::{Mode, Parent},
+    types::Parent,
 };
 use serde_json::{Value, json};
 use support::store::Scene;
@@ -77,7 +77,7 @@ fn server(spoil: fn(String) -> String) -> (String, Arc<AtomicUsize>) {
 
 fn embedding(runtime: &tokio::runtime::Runtime, url: &str) -> Embedding {
     let client = Embeddings::new(Endpoint::at(url, Some("small"))).unwrap();
-    Embedding { runtime: runtime.handle().clone(), client }
+    Embedding { runtime: runtime.handle().clone(), client: Arc::new(client) }
 }
 
 fn say(actor: &Actor, at: NodeId, text: &str) -> NodeId {
@@ -97,7 +97,7 @@ fn a_node_without_a_word_of_the_question_is_found_by_its_embedding() {
     let embedder = embedding(&runtime, &url);
     let scene = Scene::new(1);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let car = say(&owner, root.id, "We bought a sedan, a blue one.");
     say(&owner, root.id, "The hound barks.");
     say(&owner, root.id, "Drizzle all day.");
@@ -117,7 +117,9 @@ fn a_node_without_a_word_of_the_question_is_found_by_its_embedding() {
     assert_eq!(found(&owner, "filler 7", Some(&meaning))[0], "filler 7");
     // Embeddings of another model are not compared.
     let other = Embedding {
-        client: Embeddings::new(Endpoint { reference: "other".into(), ..Endpoint::at(&url, Some("small")) }).unwrap(),
+        client: Arc::new(
+            Embeddings::new(Endpoint { reference: "other".into(), ..Endpoint::at(&url, Some("small")) }).unwrap(),
+        ),
         ..embedder.clone()
     };
     let meaning = QueryEmbedding::of(&other, "automobile").unwrap();
@@ -142,7 +144,7 @@ fn an_invalid_reply_is_an_error_and_stores_nothing() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let scene = Scene::new(2);
     let owner = scene.owner();
-    owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    owner.create_tree(TreeDraft::new("begin")).unwrap();
     let spoils: [fn(String) -> String; 5] = [
         |_| "no JSON".to_owned(),
         |_| json!({ "data": [] }).to_string(),

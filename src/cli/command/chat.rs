@@ -10,12 +10,11 @@ use std::{
 use loomtree::{
     arrow::{self, Event},
     delegate::Orchestrator,
-    exec::Executor,
+    exec::{CommandReply, Executor},
     id::SessionId,
     ops::{Actor, NodeDraft},
     provider::Model,
     session::{Background, GenerateRequest, Progress, ToolAccess, actor_at, actor_in_session, generate},
-    tools::CommandReply,
     types::{Agent, Node, Parent, Permission},
 };
 use rustyline::{DefaultEditor, ExternalPrinter as _, error::ReadlineError};

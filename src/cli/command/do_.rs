@@ -10,8 +10,8 @@ use std::{
 
 use loomtree::{
     arrow::{self, Command, Event},
-    exec::{ExecRequest, Executor},
-    tools::{CommandReply, ErrorCode, ToolError},
+    exec::{CommandReply, ExecRequest, Executor},
+    tools::{ErrorCode, ToolError},
 };
 use serde::Serialize;
 

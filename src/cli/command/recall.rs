@@ -7,10 +7,10 @@ use std::{
 };
 
 use loomtree::{
-    exec::session_summary,
+    exec::{CommandReply, Outcome, session_summary},
     recall::{self, Author, Branch, Filter, Hit, Query, Scope, SearchResults, TimeSpec},
     store::SessionFilter,
-    tools::{CommandReply, Tool},
+    tools::Tool,
     types::{AgentKind, AuthorType, EdgeKind, Node, Session},
 };
 use serde::Serialize;
@@ -171,7 +171,8 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
 
 /// Prints the session summary of `→ recall summary`.
 fn summary(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
-    let reply = CommandReply { tool: Some(Tool::Recall), result: session_summary(&cx.loom, &session(args, cx)?) };
+    let result = session_summary(&cx.loom, &session(args, cx)?).map(Outcome::from);
+    let reply = CommandReply { tool: Some(Tool::Recall), result };
     cx.print_value(&reply, || sanitize(&reply.to_string()).into_owned())
 }
 

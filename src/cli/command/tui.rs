@@ -69,7 +69,7 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
 #[cfg(feature = "workspace")]
 fn tools(cx: &CommandContext<'_>, approvals: &ApprovalQueue, defaults: &ToolAccess) -> Result<Option<ToolAccess>> {
     let folder = turn_args::workspace(cx, Arc::new(approvals.clone()), &[], &[])?;
-    let tools = Arc::new(folder.host_tools(tui::COLLABORATOR).map_err(CliError::failed)?);
+    let tools = Arc::new(folder.host_tools(tui::COLLABORATOR)?);
     let orchestrator = delegation::default_orchestrator(cx, Arc::new(approvals.clone()), Some(Arc::new(folder)));
     Ok(Some(ToolAccess {
         tools,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    exec::{self, ExecRequest, Executor},
+    exec::{self, CommandReply, ExecRequest, Executor},
     id::{SessionId, TreeId},
     serve::{
         access::Caller,
@@ -18,7 +18,7 @@ use crate::{
         state::AppState,
     },
     session::SessionHost,
-    tools::{CommandReply, MAX_BATCH_LINES},
+    tools::MAX_BATCH_LINES,
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {

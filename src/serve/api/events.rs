@@ -142,9 +142,8 @@ impl EventReader {
         let entries = self
             .state
             .run(move |state| {
-                let filter = JournalFilter { tree: None, before: after + u64::from(BATCH) + 1, limit: BATCH };
+                let filter = JournalFilter { tree: None, before: after + u64::from(BATCH) + 1, after, limit: BATCH };
                 let mut entries = state.loom().snapshot()?.journal(filter)?;
-                entries.retain(|entry| entry.seq > after);
                 entries.reverse();
                 Ok(entries)
             })

@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    ops::NodeDraft,
+    ops::{NodeDraft, TreeDraft},
     serve::{
         access::Caller,
         error::{ApiError, Result},
@@ -86,9 +86,9 @@ async fn create_tree(
     state
         .run(move |state| {
             let actor = state.actor(&caller)?;
-            let mode = body.mode.unwrap_or(Mode::Dialogue);
-            let (tree, root) =
-                actor.create_tree(body.title, mode, body.system_context, NodeDraft::text(body.content))?;
+            let mut draft = TreeDraft::new(NodeDraft::text(body.content)).mode(body.mode.unwrap_or(Mode::Dialogue));
+            (draft.title, draft.system_context) = (body.title, body.system_context);
+            let (tree, root) = actor.create_tree(draft)?;
             state.assign_project(&caller, tree.id, root.id)?;
             state.metrics.appends.inc();
             let tree = state.loom().tree(tree.id)?;
@@ -233,7 +233,7 @@ async fn journal(
             let id = state.tree(&caller, &tree)?.id;
             let limit = page.limit();
             let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
-            let entries = state.loom().snapshot()?.journal(JournalFilter { tree: Some(id), before, limit: most })?;
+            let entries = state.loom().snapshot()?.journal(JournalFilter { tree: Some(id), before, after: 0, limit: most })?;
             Ok(Json(Page::of(entries, limit, |entry| entry.seq.to_string())))
         })
         .await

@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::item::{ItemId, draft_of, item_of, items_of};
 use crate::{
     id::{NodeId, SessionId},
-    ops::{Actor, NodeDraft, SessionDraft},
+    ops::{Actor, NodeDraft, SessionDraft, TreeDraft},
     serve::{
         access::Caller,
         api::any_json,
@@ -20,7 +20,7 @@ use crate::{
         state::AppState,
     },
     store::{Mutation, Snapshot},
-    types::{AuthorType, Json as NodeJson, Mode, Op, Parent, Session, SessionPatch},
+    types::{AuthorType, Json as NodeJson, Op, Parent, Session, SessionPatch},
 };
 
 /// Key of the session metadata that marks a conversation.
@@ -101,7 +101,7 @@ pub(super) fn append(
         (Some(before), _) => before,
         (None, _) => {
             let first = items.next().ok_or_else(|| ApiError::invalid("there is no item"))?;
-            let (tree, root) = actor.create_tree(None, Mode::Dialogue, None, draft_of(first))?;
+            let (tree, root) = actor.create_tree(TreeDraft::new(draft_of(first)))?;
             state.assign_project(caller, tree.id, root.id)?;
             root.id
         }
@@ -168,8 +168,7 @@ async fn create(
             let actor = state.actor(&caller)?;
             let mark = Some(NodeJson::from(json!({ MARK: true })));
             let root = NodeDraft { author_type: Some(AuthorType::System), metadata: mark, ..NodeDraft::default() };
-            let title = Some("Conversation".to_owned());
-            let (tree, root) = actor.create_tree(title, Mode::Dialogue, None, root)?;
+            let (tree, root) = actor.create_tree(TreeDraft::new(root).title("Conversation"))?;
             let item = state.assign_project(&caller, tree.id, root.id)?;
             let draft = SessionDraft { metadata, item, ..SessionDraft::of("") };
             let session = actor.open_session(tree.id, Some(root.id), draft)?;

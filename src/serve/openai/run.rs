@@ -145,11 +145,13 @@ pub(super) struct ResponsePlan {
 pub(super) fn start(state: &AppState, plan: ResponsePlan) -> Arc<ResponseRun> {
     let run = Arc::new(ResponseRun::new());
     let id = plan.record.id;
+    let mut sequence = EventSequence::start(plan.record.clone());
+    run.append(sequence.take(), false);
     state.responses.lock().insert(id, Arc::clone(&run));
     let (state, task) = (state.clone(), Arc::clone(&run));
     tokio::spawn(async move {
         state.metrics.streams.inc();
-        execute(&state, &task, plan).await;
+        execute(&state, &task, plan, sequence).await;
         state.metrics.streams.dec();
         tokio::time::sleep(KEEP_EVENTS).await;
         state.responses.lock().remove(&id);
@@ -165,10 +167,8 @@ struct Reply {
     calls: Vec<ToolCall>,
 }
 
-async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan) {
+async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut sequence: EventSequence) {
     let ResponsePlan { mut record, model, request, actor } = plan;
-    let mut sequence = EventSequence::start(record.clone());
-    run.append(sequence.take(), false);
     let mut generation = model.stream(request);
     let mut reply = Reply::default();
     let mut cancelled = false;

@@ -1,10 +1,6 @@
 //! Checks of the models that this machine can use.
 
-use loomtree::provider::{
-    Target, discover,
-    discover::{ProviderStatus, survey},
-    resolve,
-};
+use loomtree::provider::{ProviderStatus, Target, discover, resolve, survey};
 
 use super::finding::Finding;
 use crate::cli::{command::models::known_weights, config::Config, env, error::Result};

@@ -1,18 +1,34 @@
-//! The reply to a command: text for a model to read, or an error with its code.
+//! The reply to a request: the typed answer with its text, or an error with its code.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{Tool, ToolError};
+use super::Answer;
+use crate::tools::{Tool, ToolError};
+
+/// The result of a command or tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The record of the change, or the text that was read.
+    pub answer: Answer,
+    /// The reply's text for a model: the rendered answer and the new position, cut to the first page.
+    pub text: String,
+}
+
+impl From<String> for Outcome {
+    fn from(text: String) -> Self {
+        Self { answer: text.clone().into(), text }
+    }
+}
 
 /// The reply to one command or tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandReply {
     /// The tool that ran; `None` for a host tool and for a line that could not be parsed.
     pub tool: Option<Tool>,
-    /// The reply's text for a model, or the error.
-    pub result: Result<String, ToolError>,
+    /// The outcome, or the error.
+    pub result: Result<Outcome, ToolError>,
 }
 
 impl CommandReply {
@@ -27,7 +43,7 @@ impl fmt::Display for CommandReply {
     /// Writes the text for a model, without a trailing line feed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.result, self.tool) {
-            (Ok(text), _) => f.write_str(text),
+            (Ok(outcome), _) => f.write_str(&outcome.text),
             (Err(failure), tool) => {
                 write!(f, "✗ {}: ", failure.code)?;
                 if let Some(tool) = tool {

@@ -1,0 +1,199 @@
+//! The typed answers of commands and the renderer of their text.
+//!
+//! A command that changes the tree returns what it changed. A command that reads returns its text. A new kind of answer
+//! is a variant of [`Answer`], with an arm in [`Answer::subject`] and in its `Display`.
+
+use std::fmt;
+
+use super::escape::{count, facts, gist, id, mention, quoted};
+use crate::{
+    id::LocalId,
+    ops::{Actor, OpsError, UndoResult},
+    store::Receipt,
+    tools::{Tool, ToolError},
+    types::{EdgeKind, Node, Op},
+};
+
+/// The answer of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Text that a command read or composed.
+    Text {
+        /// The text, with its content escaped.
+        text: String,
+        /// The subject of the text, for the trace; `None` if there is none.
+        subject: Option<String>,
+    },
+    /// A page of a stored result, which is not paginated again.
+    Page {
+        /// The text of the page.
+        text: String,
+        /// The label of the stored result, in quotes.
+        label: String,
+    },
+    /// A change of the tree.
+    Changed(Box<TreeChange>),
+    /// Operations that `undo` or `redo` reverted.
+    Reverted {
+        /// True for `redo`.
+        redo: bool,
+        /// The reverted operations, in the order of reverting.
+        operations: Vec<UndoResult>,
+        /// The reason why fewer operations than requested were reverted; `None` if all were.
+        stopped: Option<String>,
+    },
+    /// Continuations that a model generated.
+    Continued {
+        /// The continued node.
+        from: Box<Node>,
+        /// The saved continuations, in the order of completion.
+        nodes: Vec<Node>,
+    },
+    /// A new position.
+    Moved {
+        /// The node at the new position.
+        node: Box<Node>,
+        /// The title of the new tree; `None` if the tree is the same.
+        tree: Option<String>,
+        /// Local ids on the abbreviated path; `None` marks the omitted part.
+        trail: Vec<Option<LocalId>>,
+    },
+}
+
+/// A change of the tree that [`commit`](super::commit) made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TreeChange {
+    /// The tool of the command.
+    pub tool: Tool,
+    /// The operation in the journal.
+    pub op: Op,
+    /// The nodes that the command names, as they were before the change. The first is its subject.
+    pub nodes: Vec<Node>,
+    /// The first node that the change added; `None` if it added none.
+    pub added: Option<Node>,
+    /// The other end of a link, or the label of a bookmark; `None` for other changes.
+    pub name: Option<String>,
+    /// The receipt of the commit.
+    pub receipt: Receipt,
+}
+
+pub(super) type AnswerResult = Result<Answer, ToolError>;
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Self::Text { text, subject: None }
+    }
+}
+
+impl From<TreeChange> for Answer {
+    fn from(change: TreeChange) -> Self {
+        Self::Changed(Box::new(change))
+    }
+}
+
+impl Answer {
+    pub(super) fn about(text: String, subject: impl Into<String>) -> Self {
+        Self::Text { text, subject: Some(subject.into()) }
+    }
+
+    /// Returns the subject for the trace and for the label of a stored result; `None` if there is none.
+    #[must_use]
+    pub fn subject(&self) -> Option<&str> {
+        match self {
+            Self::Text { subject, .. } => subject.as_deref(),
+            Self::Page { label, .. } => Some(label),
+            Self::Changed(change) => change.nodes.first().map(|node| node.local.as_str()),
+            Self::Reverted { .. } => None,
+            Self::Continued { from: node, .. } | Self::Moved { node, .. } => Some(node.local.as_str()),
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    /// Writes the reply's text for a model, without a trailing line feed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text { text, .. } | Self::Page { text, .. } => f.write_str(text),
+            Self::Changed(change) => change.fmt(f),
+            Self::Reverted { redo, operations, stopped } => {
+                let verb = if *redo { "did again" } else { "took back" };
+                write!(f, "✓ {verb} {}", count(operations.len() as u64, "operation"))?;
+                for operation in operations {
+                    write!(f, "\n  {}", operation.description.words(&|id| format!("[{id}]"), &quoted))?;
+                }
+                stopped.iter().try_for_each(|reason| write!(f, "\n  no more: {reason}"))
+            }
+            Self::Continued { from, nodes } => {
+                write!(f, "✓ {} from {}", count(nodes.len() as u64, "continuation"), id(from))?;
+                nodes.iter().try_for_each(|node| {
+                    let cut = if node.interrupted { " · interrupted" } else { "" };
+                    write!(f, "\n  {} {}{cut}", id(node), gist(node))
+                })
+            }
+            Self::Moved { node, tree, trail } => {
+                let tree = tree.as_ref().map(|title| format!(" in tree:{}", quoted(title))).unwrap_or_default();
+                let facts = facts(node);
+                let gap = if facts.is_empty() { "" } else { " · " };
+                let trail: Vec<&str> = trail.iter().map(|step| step.as_ref().map_or("…", |id| id.as_str())).collect();
+                let (name, depth, path) = (id(node), node.depth, trail.join(" → "));
+                write!(f, "✓ switched to {name}{tree}\n  depth:{depth} · {facts}{gap}path: {path}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for TreeChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = |at: usize| self.nodes.get(at).map(id).unwrap_or_default();
+        let added = self.added.as_ref().map(id).unwrap_or_default();
+        let kind = self.added.as_ref().map_or(EdgeKind::Continuation, |node| node.kind);
+        let end = self.name.as_deref().unwrap_or_default();
+        let subject = named(0);
+        let again = self.nodes.first().map(mention).unwrap_or_default();
+        match self.tool {
+            Tool::Annotate => write!(f, "✓ annotation {added} added to {subject}"),
+            Tool::Link => write!(f, "✓ linked {subject} ↔ {end}"),
+            Tool::Unlink => write!(f, "✓ unlinked {subject} from {end}"),
+            Tool::Edit if kind == EdgeKind::Version => write!(f, "✓ created version {added} of {subject}"),
+            Tool::Edit => write!(f, "✓ created branch {added} from {subject}"),
+            Tool::Merge => {
+                write!(f, "✓ created {added} from {}", self.nodes.iter().map(id).collect::<Vec<_>>().join(" + "))
+            }
+            Tool::Bookmark => {
+                write!(f, "✓ bookmarked {subject}")?;
+                self.name.iter().try_for_each(|label| write!(f, " as {}", quoted(label)))
+            }
+            Tool::Unbookmark => write!(f, "✓ took the bookmark off {subject}"),
+            Tool::Prune => write!(f, "✓ pruned {subject}{} · undo with → restore {again}", self.descendants()),
+            Tool::Restore => write!(f, "✓ restored {subject}{}", self.descendants()),
+            Tool::Copy => write!(f, "✓ copied {subject}{} to {} as {added}", self.descendants(), named(1)),
+            Tool::Move => write!(f, "✓ moved {subject} to {} as {added} · undo with → undo", named(1)),
+            Tool::Split => {
+                let halves: Vec<String> = self.receipt.nodes.iter().map(|half| format!("[{}]", half.local)).collect();
+                write!(f, "✓ split {subject} into {}", halves.join(" + "))
+            }
+            Tool::Exclude => write!(f, "✓ excluded {subject} from the context · undo with → include {again}"),
+            Tool::Include => write!(f, "✓ included {subject} in the context"),
+            Tool::Think => write!(f, "✓ kept thought {added} at {subject}"),
+            _ => write!(f, "✓ created {added} as {kind} of {subject}"),
+        }
+    }
+}
+
+impl TreeChange {
+    /// Creates the record of a commit; reads the first added node.
+    pub(super) fn new(actor: &Actor, tool: Tool, op: Op, nodes: Vec<Node>, receipt: Receipt) -> Result<Self, OpsError> {
+        let added = receipt.nodes.first().map(|added| actor.loom().node(added.id)).transpose()?;
+        Ok(Self { tool, op, nodes, added, name: None, receipt })
+    }
+
+    /// Formats the number of affected descendants: ` and 12 descendants`, or nothing.
+    fn descendants(&self) -> String {
+        match self.receipt.affected.saturating_sub(1) {
+            0 => String::new(),
+            below => format!(" and {}", count(below, "descendant")),
+        }
+    }
+}
