@@ -105,6 +105,7 @@ impl Op {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub enum Subject {
     /// A document, by its id.
     Document(DocumentId),
@@ -117,6 +118,7 @@ pub enum Subject {
 /// An entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct JournalEntry {
     /// Sequence number in the file: 1, 2, 3 …, without gaps.
     pub seq: u64,

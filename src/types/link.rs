@@ -9,6 +9,7 @@ use crate::id::{AgentId, DocumentId, LinkId, NodeId, TreeId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub enum LinkTarget {
     /// A node of the same or of another tree.
     Node(NodeId),

@@ -58,6 +58,7 @@ pub struct ToolCallFields {
 /// Mutable part of a node: counts, which every change updates, and marks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct NodeState {
     /// Number of visible children that continue the conversation.
     pub continuations: u32,

@@ -8,8 +8,8 @@ use crate::store::{Result, WordFilter};
 /// Saves vectors, except those of nodes that were purged since.
 pub(super) fn save(conn: &Connection, model: &str, vectors: &[(u64, Vec<f32>)]) -> Result<()> {
     let mut statement = conn.prepare_cached(
-        "INSERT OR REPLACE INTO vectors (model, node, vector)
-         SELECT ?1, seq, ?3 FROM nodes WHERE seq = ?2 AND purged_at IS NULL",
+        "INSERT OR REPLACE INTO vectors (model, node, vector, row_sum)
+         SELECT ?1, seq, ?3, row_sum(?1, seq, ?3) FROM nodes WHERE seq = ?2 AND purged_at IS NULL",
     )?;
     for (node, vector) in vectors {
         let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
