@@ -1,5 +1,7 @@
 //! `loom serve`: OpenAI's APIs and the recording proxy, over loopback.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // a failure here fails the test
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -64,7 +66,7 @@ async fn a_response_is_a_node_that_others_continue_and_branch_from() {
     assert_eq!((trees["data"].as_array().unwrap().len(), &trees["data"][0]["leaves"]), (1, &json!(2)));
     let path = format!("/v1/responses/{}", first["id"].as_str().unwrap());
     assert_eq!(server.get(&path).await.1["output"], first["output"]);
-    let both = json!({ "input": "x", "previous_response_id": "resp_a", "conversation": "conv_b" });
+    let both = json!({ "model": MODEL, "input": "x", "previous_response_id": "resp_a", "conversation": "conv_b" });
     assert!([404, 422].contains(&server.post("/v1/responses", both).await.0));
     assert_eq!(answer(server.request(Method::DELETE, &path)).await.1["deleted"], true);
     assert_eq!(server.get(&path).await.0, 404);
@@ -132,9 +134,9 @@ async fn the_proxy_passes_bytes_on_and_records_a_tree_without_the_key() {
     let home = Home::new();
     let body = r#"{ "id":"x", "choices":[ {"message":{"role":"assistant","content":"Hello"}} ], "usage":{"prompt_tokens":3} }"#;
     let upstream = Upstream::start([
-        status(200, "content-type: application/json\r\nx-request-id: up-1\r\n", body),
-        status(200, "content-type: application/json\r\n", body),
-        status(401, "content-type: application/json\r\n", "{\"error\":\"no\"}"),
+        status(200, "content-type: application/json\r\nx-request-id: up-1", body),
+        status(200, "content-type: application/json", body),
+        status(401, "content-type: application/json", "{\"error\":\"no\"}"),
     ])
     .await;
     let base = upstream.url();

@@ -26,6 +26,8 @@ impl Drop for HttpServer {
 impl HttpServer {
     /// Starts `loom serve` on a free port and waits until it listens.
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+        // An error means that another test has set it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let all = [&["--json", "serve", "--listen", "127.0.0.1:0"], args].concat();
         let mut child = home.command(&all).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();

@@ -49,13 +49,13 @@ struct DecisionBody {
 async fn decide(
     State(state): State<AppState>,
     caller: Caller,
-    Route(id): Route<u64>,
+    Route(id): Route<String>,
     Body(body): Body<DecisionBody>,
 ) -> Result<StatusCode> {
     caller.require(TokenScope::Admin)?;
     caller.require_whole_file()?;
     let decision = if body.approve { Decision::Yes } else { Decision::No(body.reason) };
-    if state.settings.approvals.decide(id, decision) {
+    if id.parse().is_ok_and(|number| state.settings.approvals.decide(number, decision)) {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(ApiError::not_found("approval", id))

@@ -347,6 +347,7 @@ async fn delete(State(state): State<AppState>, caller: Caller, Route(text): Rout
         .run(move |state| {
             stored(state, &caller, id)?;
             state.actor(&caller)?.prune(id)?;
+            state.responses.remove(id);
             Ok(Json(json!({ "id": text, "object": "response.deleted", "deleted": true })))
         })
         .await

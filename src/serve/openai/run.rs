@@ -127,6 +127,11 @@ impl ResponseRuns {
         self.lock().get(&id).cloned()
     }
 
+    /// Forgets a response. Its task goes on.
+    pub(super) fn remove(&self, id: NodeId) {
+        self.lock().remove(&id);
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, Arc<ResponseRun>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
