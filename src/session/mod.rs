@@ -47,3 +47,4 @@ pub use resume::{Interruption, ResumedSession, opening, resume};
 pub(crate) use side_conversation::SideConversation;
 pub use stats::{Stats, UsageByKey, UsageTotals, path_stats, stats};
 pub use system::open;
+pub use tokio_util::sync::CancellationToken;

@@ -28,6 +28,7 @@ pub use query::{
     SessionFilter, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, Snapshot};
+#[doc(hidden)] // for the ranking
 pub use recall::{Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 #[doc(hidden)] // for the program
 pub use sqlite::count_bytes;
