@@ -6,11 +6,12 @@ use super::{Actor, Loom, NodeDraft, OpsError, Result};
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     store::{Mutation, Receipt, SessionFilter, WordFilter},
-    types::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem},
+    types::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem, setters},
 };
 
 /// Properties of a session to be started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionDraft {
     /// Path of the workspace folder.
     pub workspace: String,
@@ -23,6 +24,17 @@ pub struct SessionDraft {
     /// Metadata of the host application.
     pub metadata: BTreeMap<String, String>,
 }
+
+setters!(SessionDraft {
+    /// Sets the model that replies in the session.
+    model(some into String);
+    /// Sets the work item of the session.
+    item(option WorkItem);
+    /// Sets the duration until the session expires.
+    lasting(option Duration);
+    /// Sets the metadata of the host application.
+    metadata(BTreeMap<String, String>);
+});
 
 impl SessionDraft {
     /// Creates a draft of a session in a workspace.
@@ -105,6 +117,20 @@ impl Actor {
 
     /// Starts a session of this agent at a node, with all its properties. The first session with a work item assigns
     /// its tree to that item. Later sessions in the tree inherit the item.
+    ///
+    /// ```
+    /// use loomtree::{prelude::*, types::WorkItem};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let loom = session::open(folder.path().join("trees.db"))?;
+    /// # let owner = loom.actor(&loom.agent("owner")?);
+    /// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+    /// let item = WorkItem { project: "novel".to_owned(), external_ref: "chapter-3".to_owned() };
+    /// let session = owner.open_session(tree.id, Some(root.id), SessionDraft::of("/novel").item(item.clone()))?;
+    /// owner.clone().in_session(session).append_turn("Next, the storm.".into())?;
+    /// assert_eq!(loom.session_for_item(&item)?.map(|found| found.turns), Some(1));
+    /// # Ok::<(), loomtree::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the node is not in the tree, the tree belongs to another work item, or the store fails.

@@ -40,6 +40,7 @@ mod retry;
 mod scripted;
 mod secret;
 #[cfg(feature = "net")]
+#[doc(hidden)]
 pub mod sse;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
@@ -49,6 +50,8 @@ mod usage;
 mod weights;
 
 use futures_util::future::BoxFuture;
+
+use crate::types::setters;
 
 #[cfg(feature = "net")]
 pub use client::Client;
@@ -71,7 +74,9 @@ pub use retry::Retry;
 pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
-pub use weights::{KNOWN_WEIGHTS, LocalModel, MODELS_VARIABLE, Weights};
+pub use weights::LocalModel;
+#[doc(hidden)] // for the program
+pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, Weights};
 
 /// The input that the model continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +89,7 @@ pub enum Prompt {
 
 /// Sampling options; a field that is `None` or empty is left to the server.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Sampling {
     /// Temperature: 0 is greedy; most servers accept up to 2.
     pub temperature: Option<f32>,
@@ -96,6 +102,19 @@ pub struct Sampling {
     /// Requests the log probability of each token and of so many alternatives (OpenAI: 0 to 20).
     pub logprobs: Option<u8>,
 }
+
+setters!(Sampling {
+    /// Sets the temperature.
+    temperature(some f32);
+    /// Sets the limit of the output, in tokens.
+    max_tokens(some u32);
+    /// Sets the stop texts.
+    stop(Vec<String>);
+    /// Sets the seed.
+    seed(some u64);
+    /// Sets the number of alternatives whose log probabilities are requested.
+    logprobs(some u8);
+});
 
 impl Sampling {
     /// Fills unset fields from `defaults`.
@@ -113,6 +132,7 @@ impl Sampling {
 
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Request {
     /// Input that the model continues.
     pub prompt: Prompt,
@@ -121,6 +141,13 @@ pub struct Request {
     /// Sampling options; unset fields take the endpoint's defaults.
     pub sampling: Sampling,
 }
+
+setters!(Request {
+    /// Sets the tools that the model may call.
+    tools(Vec<ToolDefinition>);
+    /// Sets the sampling options.
+    sampling(Sampling);
+});
 
 impl Request {
     /// Creates a request without tools and with default sampling.

@@ -23,16 +23,21 @@ mod stream;
 pub mod system;
 
 pub use approval::{Approval, ApprovalRequest, Decision};
-pub use background_delegations::{Background, save_report};
+pub use background_delegations::Background;
+#[doc(hidden)] // for the program
+pub use background_delegations::save_report;
 pub use changes::Changes;
 pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
 pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
 pub use embedding::Embedding;
 pub use futures_util::future::BoxFuture;
 pub use generate::generate;
+#[doc(hidden)] // for the program
 pub use generation_metadata::GenerationMetadata;
 pub use generation_stream::{GenerationStream, spawn};
-pub use host::{ProgressSink, SessionHost, actor_at, actor_in_session, provider_error};
+#[doc(hidden)] // for the program
+pub use host::provider_error;
+pub use host::{ProgressSink, SessionHost, actor_at, actor_in_session};
 pub use partial_replies::recover;
 pub use prompt::context_of;
 pub use request::{
