@@ -23,8 +23,8 @@ pub(super) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
 /// Body of every answer with an error status.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ErrorBody {
-    /// The error.
+pub(super) struct ErrorAnswer {
+    /// Description of the failure.
     error: ErrorDetail,
 }
 
@@ -98,7 +98,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let r#type = if self.status.is_server_error() { "server_error" } else { "invalid_request_error" };
         let detail = ErrorDetail { message: self.message, r#type, code: self.code, param: None, hint: self.hint };
-        let mut response = (self.status, Json(ErrorBody { error: detail })).into_response();
+        let mut response = (self.status, Json(ErrorAnswer { error: detail })).into_response();
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -1,4 +1,4 @@
-//! What all requests share, and access to trees and nodes within the caller's rights.
+//! State that all requests share, and access to trees and nodes within the caller's rights.
 
 use std::{
     collections::HashMap,

@@ -49,7 +49,7 @@ enum TokenAction {
     New {
         /// The name of the token
         name: String,
-        /// What the token may do: read, write (change and generate), or admin (agents, approvals, purge)
+        /// The rights of the token: read, write (change and generate), or admin (agents, approvals, purge)
         #[arg(long, default_value = "write")]
         scope: TokenScope,
         /// Limit the token to the trees of a project

@@ -51,13 +51,13 @@ struct AgentBody {
     kind: Option<AgentKind>,
     /// Reference of the agent's model.
     model: Option<String>,
-    /// System prompt.
+    /// Text that the agent's model receives first.
     system_prompt: Option<String>,
     /// Sampling temperature.
     temperature: Option<f64>,
     /// Maximum tokens of a reply.
     max_tokens: Option<u32>,
-    /// Permissions.
+    /// Operations that the agent may use.
     permissions: Option<Vec<Permission>>,
 }
 

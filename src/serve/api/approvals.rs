@@ -35,7 +35,7 @@ async fn list_approvals(State(state): State<AppState>, caller: Caller) -> Result
     Ok(Json(ApprovalList { data: state.settings.approvals.list() }))
 }
 
-/// A decision.
+/// Answer of a person to an approval.
 #[derive(Deserialize, ToSchema)]
 struct DecisionBody {
     /// True approves exactly this action once.

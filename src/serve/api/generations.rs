@@ -71,7 +71,7 @@ struct GenerateBody {
     stream: bool,
 }
 
-/// Generated nodes.
+/// Nodes of a generation, in the order of the request.
 #[derive(Serialize, ToSchema)]
 struct GeneratedNodes {
     data: Vec<Node>,
@@ -174,7 +174,7 @@ async fn prepare(
     Ok((actor, request))
 }
 
-/// Adds what a progress event tells to the metrics.
+/// Counts saved nodes and tokens of a progress event in the metrics.
 fn count(state: &AppState, progress: &Progress) {
     if let Progress::Saved { usage, .. } = progress {
         state.metrics.appends.inc();

@@ -29,7 +29,7 @@ use utoipa_axum::router::OpenApiRouter;
 pub(super) use generations::KEEP_ALIVE;
 
 use super::{
-    error::{ApiError, ErrorBody},
+    error::{ApiError, ErrorAnswer},
     openai,
     state::AppState,
 };
@@ -40,13 +40,13 @@ use super::{
         title = "loomtree",
         description = "Branching conversations with language models. Times are milliseconds since 1970; ids are ULIDs.",
     ),
-    components(schemas(ErrorBody))
+    components(schemas(ErrorAnswer))
 )]
-struct Document;
+struct ApiDocument;
 
 /// Returns all routes with their description.
 pub(super) fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(Document::openapi())
+    OpenApiRouter::with_openapi(ApiDocument::openapi())
         .nest(
             "/api/v1",
             OpenApiRouter::new()
@@ -89,7 +89,7 @@ pub(super) fn with_errors(mut document: utoipa::openapi::OpenApi) -> utoipa::ope
         let PathItem { get, put, post, delete, patch, .. } = item;
         for operation in [get, put, post, delete, patch].into_iter().flatten() {
             for (status, description) in ERRORS {
-                let content = Content::new(Some(ErrorBody::schema()));
+                let content = Content::new(Some(ErrorAnswer::schema()));
                 let response =
                     ResponseBuilder::new().description(description).content("application/json", content).build();
                 operation.responses.responses.entry(status.as_str().to_owned()).or_insert(RefOr::T(response));

@@ -58,7 +58,7 @@ struct RecallBody {
     limit: Option<usize>,
 }
 
-/// A hit.
+/// A node found by a search.
 #[derive(Serialize, ToSchema)]
 struct HitAnswer {
     node: Node,

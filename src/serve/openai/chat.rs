@@ -39,7 +39,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 
 /// A request for a completion. Other fields are ignored.
 #[derive(Deserialize, ToSchema)]
-struct ChatRequest {
+struct CompletionBody {
     /// Name of an agent, or reference of a model.
     model: Option<String>,
     /// The whole conversation.
@@ -63,7 +63,7 @@ struct ChatRequest {
     stop: Value,
 }
 
-impl ChatRequest {
+impl CompletionBody {
     fn request(&self) -> Result<Request> {
         let messages = self.messages.iter().map(message).collect::<Result<Vec<_>>>()?;
         if messages.is_empty() {
@@ -118,8 +118,8 @@ fn message(message: &Value) -> Result<Message> {
 }
 
 /// Completes a conversation.
-#[utoipa::path(post, path = "/chat/completions", tag = "openai", request_body = ChatRequest, responses((status = OK, description = "The completion, or a stream of chunks", content((Value = "application/json"), (String = "text/event-stream")))))]
-async fn complete(State(state): State<AppState>, caller: Caller, Body(body): Body<ChatRequest>) -> Result<Response> {
+#[utoipa::path(post, path = "/chat/completions", tag = "openai", request_body = CompletionBody, responses((status = OK, description = "The completion, or a stream of chunks", content((Value = "application/json"), (String = "text/event-stream")))))]
+async fn complete(State(state): State<AppState>, caller: Caller, Body(body): Body<CompletionBody>) -> Result<Response> {
     let request = body.request()?;
     let (model, author) = model::open(&state, &caller, body.model.as_deref()).await?;
     let completion = Completion {
@@ -145,12 +145,12 @@ struct Completion {
     text: String,
 }
 
-/// What is stored when a completion ends.
+/// Request and writer of a completion that is stored when it ends.
 struct StoredChat {
     state: AppState,
     caller: Caller,
     author: crate::id::AgentId,
-    body: ChatRequest,
+    body: CompletionBody,
 }
 
 impl StoredChat {
@@ -237,7 +237,7 @@ impl Completion {
         Event::default().json_data(chunk).unwrap_or_default()
     }
 
-    /// Streams chunks. The task goes on when the client goes away, so the reply is stored.
+    /// Streams chunks. The task continues when the client disconnects, so the reply is stored.
     fn stream(mut self, mut generation: Generation, stored: Option<StoredChat>) -> Response {
         let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
         tokio::spawn(async move {

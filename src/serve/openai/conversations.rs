@@ -43,7 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(read_item, delete_item))
 }
 
-/// A conversation.
+/// A session as OpenAI's clients read it.
 #[derive(Serialize, ToSchema)]
 struct Conversation {
     id: String,

@@ -32,7 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
     )
 }
 
-/// A model.
+/// A name that a request's `model` may have.
 #[derive(Serialize, ToSchema)]
 struct ModelEntry {
     /// Name that a request's `model` may have.

@@ -245,7 +245,7 @@ fn stored(state: &AppState, caller: &Caller, id: NodeId) -> Result<(ResponseReco
 /// Start of a resumed stream.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct ReadParams {
+struct ResumeParams {
     /// True to stream the events.
     #[serde(default)]
     stream: bool,
@@ -254,12 +254,12 @@ struct ReadParams {
 }
 
 /// Returns a response, or streams its events from a number on.
-#[utoipa::path(get, path = "/responses/{id}", tag = "openai", params(("id" = String, Path), ReadParams), responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (String = "text/event-stream")))))]
+#[utoipa::path(get, path = "/responses/{id}", tag = "openai", params(("id" = String, Path), ResumeParams), responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (String = "text/event-stream")))))]
 async fn read(
     State(state): State<AppState>,
     caller: Caller,
     Route(text): Route<String>,
-    Params(params): Params<ReadParams>,
+    Params(params): Params<ResumeParams>,
 ) -> Result<Response> {
     let id = ItemId::parse("response", &text)?;
     let from = params.starting_after.map_or(0, |after| usize::try_from(after).unwrap_or(usize::MAX).saturating_add(1));

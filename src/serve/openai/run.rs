@@ -30,7 +30,7 @@ pub(super) const RESPONSE_FIELD: &str = "response";
 /// Time for which the events of an ended response stay in memory. Later readers get a replay from the store.
 const KEEP_EVENTS: Duration = Duration::from_secs(60);
 
-/// What the store holds of a response, besides its items.
+/// Fields of a response that the store holds besides its items.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ResponseRecord {
     /// First output node.
@@ -127,7 +127,7 @@ impl ResponseRuns {
         self.lock().get(&id).cloned()
     }
 
-    /// Forgets a response. Its task goes on.
+    /// Forgets a response. Its task continues.
     pub(super) fn remove(&self, id: NodeId) {
         self.lock().remove(&id);
     }
