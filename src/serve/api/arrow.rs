@@ -83,7 +83,7 @@ async fn run_lines(
     }
     let runtime = tokio::runtime::Handle::current();
     let cancel = CancellationToken::new();
-    // Commands that wait for a model end when the client goes away.
+    // Commands that wait for a model end when the client disconnects.
     let _cancel_on_drop = cancel.clone().drop_guard();
     state
         .run(move |state| {

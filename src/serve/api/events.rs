@@ -149,7 +149,7 @@ impl EventReader {
             })
             .await?;
         let newest = *self.journal.borrow();
-        // Numbers without an entry are skipped, so that the stream goes on.
+        // Numbers without an entry are skipped, so that the stream continues.
         self.after = entries.last().map_or((after + u64::from(BATCH)).min(newest), |entry| entry.seq);
         for entry in entries {
             if !self.shows(&entry).await? {

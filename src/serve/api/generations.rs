@@ -184,7 +184,7 @@ fn count(state: &AppState, progress: &Progress) {
     }
 }
 
-/// Returns the progress of a generation as server-sent events. If the client goes away, the generation continues.
+/// Returns the progress of a generation as server-sent events. If the client disconnects, the generation continues.
 fn events(
     state: AppState,
     running: GenerationStream,
