@@ -20,4 +20,8 @@ mod demo;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]
 mod entry_points;
 mod long_chat;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "serve")]
+mod serve_openai;
 mod tui_terminal;
