@@ -39,6 +39,7 @@ pub enum ArgType {
 
 /// The declaration of one argument. Its name is the field's name in a command's JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArgSpec {
     /// The argument's name.
     pub name: &'static str,

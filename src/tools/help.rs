@@ -52,7 +52,7 @@ pub fn explain(tool: Tool) -> String {
 
 /// Returns the detailed help of a host tool.
 #[must_use]
-pub fn explain_host_tool(extra: &HostTool) -> String {
+pub(crate) fn explain_host_tool(extra: &HostTool) -> String {
     let mut text = format!("{}: {}", extra.name, first_sentence(&extra.description));
     let _ = write!(text, "\nNeeds: {}\nForms:\n  {}", extra.permission, extra.form());
     if extra.properties().next().is_some() {

@@ -23,12 +23,11 @@ mod web_search;
 
 pub use argument::{ArgSpec, ArgType};
 pub use error::{ErrorCode, ToolError};
-pub use help::{explain, explain_host_tool, overview};
+pub(crate) use help::explain_host_tool;
+pub use help::{explain, overview};
 pub use host_tool::HostTool;
-pub use limits::{
-    DEFAULT_REPLY_TOKENS, MAX_BATCH_LINES, MAX_CONTENT_BYTES, MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH,
-    MAX_UNDO_STEPS,
-};
+pub use limits::{DEFAULT_REPLY_TOKENS, MAX_BATCH_LINES, MAX_CONTENT_BYTES};
+pub(crate) use limits::{MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH, MAX_UNDO_STEPS};
 pub use native::{NativeAlias, NativeToolSpec, native};
 pub use operations::{Command, TABLE, Tool};
 pub use permission::missing_permission;

@@ -34,6 +34,7 @@ pub enum SideEffect {
 
 /// Rules for the combination of a tool's arguments.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ArgRules {
     /// Arguments that exclude each other.
     pub at_most_one: &'static [&'static str],
@@ -45,6 +46,7 @@ pub struct ArgRules {
 
 /// The declaration of one tool.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ToolSpec {
     /// The tool, which is the row's index in the table.
     pub tool: Tool,

@@ -14,6 +14,7 @@ mod memory;
 mod message;
 mod node;
 mod session;
+mod setters;
 mod summary;
 mod text;
 mod time;
@@ -21,10 +22,8 @@ mod todo;
 mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
-pub use document::{
-    Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, insert_before_line,
-    replace_section, section, sections,
-};
+pub use document::{Document, DocumentVersion, Section, SectionError, section, sections};
+pub(crate) use document::{append_text, insert_at_start, insert_before_line, replace_section};
 pub use hash::{ContentHash, HashInput};
 pub use journal::{JournalEntry, Op, Subject};
 pub use json::Json;
@@ -34,10 +33,10 @@ pub use memory::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, Stash
 pub use message::{Message, MessagePart, Prompt, Role, ToolCall};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolCallFields};
 pub use session::{NewSession, Session, SessionPatch, WorkItem};
+pub(crate) use setters::setters;
 pub use summary::{Summary, SummarySubject};
-pub use text::{
-    first_sentence, first_words, is_harmful, is_invisible, literal, literal_line, one_line, sentences, strip_control,
-};
+pub(crate) use text::{first_sentence, is_harmful, is_invisible, literal, literal_line, one_line, strip_control};
+pub use text::{first_words, sentences};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
@@ -51,6 +50,7 @@ macro_rules! worded {
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)*
         }
@@ -129,6 +129,7 @@ fn deserialize_present<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'
 /// Error for a word that names no variant of an enum.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is none of: {known}")]
+#[non_exhaustive]
 pub struct ParseEnumError {
     /// Word that names no variant.
     pub word: String,

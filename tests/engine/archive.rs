@@ -47,15 +47,13 @@ fn everything(scene: &Scene, mode: Mode) -> (Actor, TreeId) {
         .unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let at_work = owner.clone().in_session(session);
-    let draft = NodeDraft {
-        raw: Some("→ view x\nhello".to_owned()),
-        tokens: Some(12),
-        interrupted: true,
-        metadata: Some(Json::parse(r#"{"b":1.0,"a":[123456789012345678901234567890]}"#).unwrap()),
-        provenance: Some(Json::parse(r#"{"model":"gpt","usage":{"prompt":1}}"#).unwrap()),
-        author_type: Some(loomtree::types::AuthorType::Model),
-        ..NodeDraft::text("hello, this is a reply")
-    };
+    let draft = NodeDraft::text("hello, this is a reply")
+        .raw("→ view x\nhello")
+        .tokens(12)
+        .interrupted(true)
+        .metadata(Json::parse(r#"{"b":1.0,"a":[123456789012345678901234567890]}"#).unwrap())
+        .provenance(Json::parse(r#"{"model":"gpt","usage":{"prompt":1}}"#).unwrap())
+        .author_type(loomtree::types::AuthorType::Model);
     let reply = at_work.append(Parent::Position(session), draft).unwrap().nodes[0].id;
     scene.clock.set(Timestamp::from_millis(1_700_000_060_000));
     let edited = at_work.edit(reply, "another reply").unwrap().nodes[0].id;
@@ -315,7 +313,7 @@ fn an_edited_reply_is_a_models_reply_in_markdown() {
     let scene = Scene::new(1);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(TreeDraft::new("What now?")).unwrap();
-    let reply = NodeDraft { author_type: Some(loomtree::types::AuthorType::Model), ..NodeDraft::text("This.") };
+    let reply = NodeDraft::text("This.").author_type(loomtree::types::AuthorType::Model);
     let reply = owner.append(Parent::Node(root.id), reply).unwrap().nodes[0].id;
     let edit = owner.edit(reply, "That.").unwrap().nodes[0].id;
     let snapshot = owner.loom().snapshot().unwrap();

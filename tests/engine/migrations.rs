@@ -102,7 +102,7 @@ fn two_at_once_migrate_once() {
 fn edited(owner: &Actor) -> [NodeId; 2] {
     let (_, root) = owner.create_tree(TreeDraft::new("What is the weather?")).unwrap();
     let root = root.id;
-    let reply = NodeDraft { author_type: Some(AuthorType::Model), ..NodeDraft::text("It shone.") };
+    let reply = NodeDraft::text("It shone.").author_type(AuthorType::Model);
     let reply = owner.append(Parent::Node(root), reply).unwrap().nodes[0].id;
     let first = owner.edit(reply, "It rained.").unwrap().nodes[0].id;
     [first, owner.edit(first, "It snowed.").unwrap().nodes[0].id]

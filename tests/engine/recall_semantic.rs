@@ -117,9 +117,7 @@ fn a_node_without_a_word_of_the_question_is_found_by_its_embedding() {
     assert_eq!(found(&owner, "filler 7", Some(&meaning))[0], "filler 7");
     // Embeddings of another model are not compared.
     let other = Embedding {
-        client: Arc::new(
-            Embeddings::new(Endpoint { reference: "other".into(), ..Endpoint::at(&url, Some("small")) }).unwrap(),
-        ),
+        client: Arc::new(Embeddings::new(Endpoint::at(&url, Some("small")).reference("other")).unwrap()),
         ..embedder.clone()
     };
     let meaning = QueryEmbedding::of(&other, "automobile").unwrap();

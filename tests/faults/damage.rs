@@ -130,20 +130,18 @@ fn stocked() -> (Vec<u8>, Dump) {
 fn stock_conversation(owner: &Actor, nodes: &[loomtree::id::NodeId], tree: loomtree::id::TreeId) {
     let session = owner.start_session("/project", tree, Some(nodes[9])).unwrap();
     let speaker = owner.clone().in_session(session);
-    let draft = NodeDraft {
-        raw: Some("raw text".to_owned()),
-        tokens: Some(12),
-        metadata: Some(Json::parse(r#"{"kept":1}"#).unwrap()),
-        provenance: Some(Json::parse(r#"{"model":"gpt","usage":{"prompt":1}}"#).unwrap()),
-        ..NodeDraft::text("in a session")
-    };
+    let draft = NodeDraft::text("in a session")
+        .raw("raw text")
+        .tokens(12)
+        .metadata(Json::parse(r#"{"kept":1}"#).unwrap())
+        .provenance(Json::parse(r#"{"model":"gpt","usage":{"prompt":1}}"#).unwrap());
     let mut draft = speaker.draft(Parent::Position(session), draft);
     draft.source = Some("pi:session:1".to_owned());
     let draft = loomtree::store::Mutation::Append(Box::new(draft));
     let said = speaker.commit(loomtree::types::Op::Append, vec![draft]).unwrap().nodes[0].id;
     speaker.append(Parent::Position(session), NodeDraft::text("we must use Rust; the goal is a store")).unwrap();
     let metadata = [("key".to_owned(), "value".to_owned())].into();
-    let patch = SessionPatch { metadata: Some(metadata), model: Some("openai:gpt".into()), ..SessionPatch::default() };
+    let patch = SessionPatch::default().metadata(metadata).model("openai:gpt");
     owner.update_session(session, patch).unwrap();
     speaker.record(RecordKind::Decision, "it ends at sea").unwrap();
     let plan = TodoScope { session, turn: 0 };
@@ -204,9 +202,9 @@ struct Dump(Vec<String>);
 impl Dump {
     fn of(snapshot: &dyn Snapshot, path: &Path) -> Result<Self, StoreError> {
         let mut all = Vec::new();
-        let trees = snapshot.trees(TreeFilter { archived: true, limit: 0 })?;
+        let trees = snapshot.trees(TreeFilter::default().archived(true).limit(0))?;
         let agents = snapshot.agents()?;
-        let sessions = snapshot.sessions(&SessionFilter { delegated: true, ..SessionFilter::default() })?;
+        let sessions = snapshot.sessions(&SessionFilter::default().delegated(true))?;
         let mut export = Vec::new();
         let ids: Vec<_> = trees.iter().map(|tree| tree.id).collect();
         jsonl::export(snapshot, &ids, &mut export).map_err(|e| StoreError::Io { detail: e.to_string() })?;
@@ -216,7 +214,7 @@ impl Dump {
             all.push(format!("{node:?} {:?} {:?}", snapshot.links(node.id)?, snapshot.sources_of(node.id)?));
             let path = snapshot.path_back(node.id, &[], 0)?;
             all.push(format!("{:?}", path.iter().map(|n| n.id).collect::<Vec<_>>()));
-            let children = snapshot.children(node.id, &ChildFilter { pruned: true, ..ChildFilter::default() })?;
+            let children = snapshot.children(node.id, &ChildFilter::default().pruned(true))?;
             all.push(format!("{:?}", children.iter().map(|n| n.id).collect::<Vec<_>>()));
             all.push(format!("{:?} {:?}", snapshot.provenance(node.id)?, snapshot.delegation(node.id)?));
             all.push(format!("{:?}", snapshot.summary(SummarySubject::Node(node.id))?));

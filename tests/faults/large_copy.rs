@@ -184,7 +184,7 @@ fn a_copy_in_progress_is_invisible_and_survives_another_process() {
         if counted < visible + 3_000 {
             assert_eq!(snapshot.node(id).unwrap().map(|node| node.id), None);
             assert!(snapshot.path_back(target, &[], 0).unwrap()[1].state.continuations == 0);
-            let all = loomtree::store::ChildFilter { pruned: true, ..Default::default() };
+            let all = loomtree::store::ChildFilter::default().pruned(true);
             assert_eq!(snapshot.children(target, &all).unwrap().len(), 0);
             assert_eq!(all_nodes(snapshot.as_ref()).unwrap().len() as u64, counted);
             drop(snapshot);

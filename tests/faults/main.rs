@@ -83,7 +83,7 @@ fn assert_clean(store: &dyn Store) {
 /// Reads every node of every tree.
 fn all_nodes(snapshot: &dyn Snapshot) -> Result<Vec<Node>, StoreError> {
     let mut nodes = Vec::new();
-    for tree in snapshot.trees(loomtree::store::TreeFilter { archived: true, limit: 0 })? {
+    for tree in snapshot.trees(loomtree::store::TreeFilter::default().archived(true).limit(0))? {
         nodes.extend(snapshot.nodes_after(tree.id, 0, 0)?);
     }
     Ok(nodes)

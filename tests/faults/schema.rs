@@ -253,7 +253,7 @@ fn local_ids_are_found_and_taken_in_both_of_their_tables() {
     let tree = owner.loom().snapshot().unwrap().trees(loomtree::store::TreeFilter::default()).unwrap().pop().unwrap();
     let root = tree.root.unwrap();
     let nodes: Vec<_> = (0..33_000)
-        .map(|n| owner.draft(Parent::Node(root), NodeDraft { keep_position: true, ..NodeDraft::text(format!("{n}")) }))
+        .map(|n| owner.draft(Parent::Node(root), NodeDraft::text(format!("{n}")).keep_position(true)))
         .collect();
     let ids: Vec<_> = nodes.iter().map(|node| node.id).collect();
     owner.commit(Op::Import, nodes.into_iter().map(|node| Mutation::Append(Box::new(node))).collect()).unwrap();

@@ -51,7 +51,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
-pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
+pub(crate) use self::sidecar::count_bytes;
+pub use self::sidecar::{migration_copies, sidecar_files};
 use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, Transaction, VerifyReport, Watch};
 use crate::{
