@@ -40,6 +40,7 @@ mod retry;
 mod scripted;
 mod secret;
 #[cfg(feature = "net")]
+#[doc(hidden)]
 pub mod sse;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
@@ -74,7 +75,9 @@ pub use retry::Retry;
 pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
-pub use weights::{KNOWN_WEIGHTS, LocalModel, MODELS_VARIABLE, Weights};
+pub use weights::LocalModel;
+#[doc(hidden)] // for the program
+pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, Weights};
 
 /// Sampling options; a field that is `None` or empty is left to the server.
 #[derive(Debug, Clone, Default, PartialEq)]
