@@ -37,6 +37,7 @@ pub use self::{
 use self::{
     matching::{Matching, search_phrase},
     query_parser::{ParsedQuery, is_question},
+    rank::RankQuery,
 };
 use crate::{
     id::SessionId,
@@ -161,11 +162,16 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     let said = snapshot.postings(&searched, &filter, MAX_INDEX_ROWS)?;
     let nodes = query.scope.estimated_size(snapshot)?.unwrap_or(said.all);
     let literal = said.passages.is_empty();
-    let scores: Vec<rank::RankCandidate> = if literal {
-        search_phrase(snapshot, &filter, &question.whole, MAX_LITERAL_NODES, query.limit)?
-    } else {
-        rank::rank(snapshot, &said, &terms, &question.factors, &filter, nodes)?
-    };
+    let mut scores: Vec<rank::RankCandidate> = Vec::new();
+    if literal {
+        scores = search_phrase(snapshot, &filter, &question.whole, MAX_LITERAL_NODES, query.limit)?;
+    }
+    let phrase: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
+    if !literal || meaning.is_some() {
+        let query = RankQuery { terms: &terms, factors: &question.factors, filter: &filter, nodes, meaning };
+        let ranked = rank::rank(snapshot, &said, &query)?;
+        scores.extend(ranked.into_iter().filter(|candidate| !phrase.contains(&candidate.node)));
+    }
     let matching = Matching::new(&said, question.words.len(), nodes);
     // A neighbour of a hit is also a candidate, and may be outside the filter.
     let fits = HitFilter::new(snapshot, &filter);
@@ -189,12 +195,11 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         let own_words = matching.own_words(node.seq);
         hits.push(Hit { node, passage: candidate.part, score, exact, own_words, before: None, after: None });
     }
-    if let Some(meaning) = meaning {
-        hits = boost_nearby(snapshot, hits, &meaning.near(snapshot, &filter)?, &fits)?;
-    }
     hits.sort_by(by_rank);
-    let matches =
-        |hit: &Hit| hit.exact || question.phrases.is_empty() && (literal || matching.has_rare_words(hit.node.seq));
+    let matches = |hit: &Hit| {
+        let has_words = if literal { phrase.contains(&hit.node.seq) } else { matching.has_rare_words(hit.node.seq) };
+        hit.exact || question.phrases.is_empty() && has_words
+    };
     let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(matches);
     if query.by_time {
         hits.sort_by_key(|hit| Reverse(hit.node.seq));
@@ -286,29 +291,6 @@ pub fn tool_results(
 /// If the store cannot be read, or the scope or the filter names an object that does not exist.
 pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope, only: &Filter) -> Result<Vec<String>> {
     Ok(snapshot.tool_names(&only.within(snapshot, scope)?, 50)?)
-}
-
-/// Adds the nodes nearest in meaning, and scores all hits by both rankings.
-fn boost_nearby(
-    snapshot: &dyn Snapshot,
-    mut hits: Vec<Hit>,
-    near: &[(u64, f64)],
-    fits: &HitFilter<'_>,
-) -> Result<Vec<Hit>> {
-    let found: HashSet<u64> = hits.iter().map(|hit| hit.node.seq).collect();
-    let others =
-        near.iter().take(semantic::MAX_SEMANTIC_CANDIDATES).map(|(node, _)| *node).filter(|node| !found.contains(node));
-    for node in snapshot.nodes_at(&others.collect::<Vec<_>>())? {
-        if fits.node(&node)? {
-            hits.push(Hit { node, passage: 0, score: 0.0, exact: false, own_words: 0, before: None, after: None });
-        }
-    }
-    let near: HashMap<u64, f64> = near.iter().copied().collect();
-    let by_words: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
-    let by_meaning: Vec<Option<f64>> = hits.iter().map(|hit| near.get(&hit.node.seq).copied()).collect();
-    let fused = semantic::fuse_scores(&by_words, &by_meaning);
-    hits.iter_mut().zip(fused).for_each(|(hit, score)| hit.score = score);
-    Ok(hits)
 }
 
 /// True for nodes that show search results, and for nodes with neither words nor calls.

@@ -28,7 +28,7 @@ pub use query::{
     SessionFilter, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, Snapshot};
-pub use recall::{Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
+pub use recall::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 pub use sqlite::{OpenOptions, SqliteStore, count_bytes, migration_copies, sidecar_files};
 
 /// A database of trees. Share it in an `Arc`; every method may be called from any thread.

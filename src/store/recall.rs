@@ -88,3 +88,12 @@ pub struct Neighbors {
     /// Sequence numbers of its continuations, at most ten.
     pub after: Vec<u64>,
 }
+
+/// Nodes for a model of embeddings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmbeddingBatch {
+    /// First and last sequence number that the batch covers, also of nodes without text.
+    pub range: (u64, u64),
+    /// Sequence number and text of each node with text. A name that starts with a capital precedes the text.
+    pub texts: Vec<(u64, String)>,
+}

@@ -35,10 +35,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0011_tool_results", sql: include_str!("../../../migrations/0011_tool_results.sql") },
     Migration { name: "0012_newest_local_ids", sql: include_str!("../../../migrations/0012_newest_local_ids.sql") },
     Migration { name: "0013_roles", sql: include_str!("../../../migrations/0013_roles.sql") },
+    Migration { name: "0014_vector_codes", sql: include_str!("../../../migrations/0014_vector_codes.sql") },
 ];
 
 /// Schema version of this build.
-pub(super) const VERSION: u32 = 13;
+pub(super) const VERSION: u32 = 14;
 
 /// First version with a full-text index; older files are indexed after migrating.
 const FIRST_INDEXED_VERSION: usize = 6;
