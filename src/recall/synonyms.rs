@@ -111,7 +111,6 @@ decide decision
 choose choice pick
 advice tip guidance
 inspire motivate
-clothes clothing
 mail email
 website site
 letter note
