@@ -3,20 +3,26 @@
 use std::{
     io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
+#[cfg(feature = "local")]
+use loomtree::provider::{KNOWN_WEIGHTS, WeightsUse, load_sentence_encoder};
 use loomtree::{
     delegate,
     id::AgentId,
     ops::Actor,
     provider::{Embeddings, Model, Sampling, Target, discover, resolve},
-    recall::{self, QueryEmbedding},
-    session::{Background, BoxFuture, Embedding, ModelResolver, Searcher, SessionHost, ToolAccess, provider_error},
+    recall::{self, EmbedError, Embedder, QueryEmbedding},
+    session::{
+        Background, BoxFuture, Embedding, EmbeddingIndexer, ModelResolver, Searcher, SessionHost, ToolAccess,
+        provider_error,
+    },
     tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::Agent,
     web,
 };
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -49,9 +55,13 @@ impl ModelResolver for ConfigModels {
         Box::pin(async move { open(own, &self.0).await.map_err(|error| tool_error(&error)) })
     }
 
-    fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
-        let found = embeddings(&self.0).inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings"));
-        Box::pin(async { found.ok().flatten() })
+    fn embedder(&self) -> BoxFuture<'_, Option<Arc<dyn Embedder>>> {
+        Box::pin(async {
+            embedder(&self.0, &Handle::current())
+                .inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings"))
+                .ok()
+                .flatten()
+        })
     }
 
     fn summarizer(&self) -> BoxFuture<'_, Option<Arc<dyn Model>>> {
@@ -65,24 +75,86 @@ impl ModelResolver for ConfigModels {
     }
 }
 
-/// Returns the client of the embedding model, if one is configured.
-pub(crate) fn embeddings(config: &Config) -> Result<Option<Embeddings>> {
-    let Some(reference) = config.embeddings.as_deref() else { return Ok(None) };
-    match resolve(reference, &config.models, &env::env)? {
-        Target::Endpoint(endpoint) => Ok(Some(Embeddings::new(endpoint)?)),
-        _ => Err(CliError::usage(format!("embeddings: {reference} is not a model of a server"))),
+/// Value of `embeddings` in the configuration that turns them off.
+const NO_EMBEDDINGS: &str = "none";
+
+/// Returns the embedding model: the configured one, else the built-in one if its weights are present.
+fn embedder(config: &Config, runtime: &Handle) -> Result<Option<Arc<dyn Embedder>>> {
+    match config.embeddings.as_deref() {
+        Some(NO_EMBEDDINGS) => Ok(None),
+        None => local_embedder(None),
+        Some(reference) => match reference.strip_prefix("local:") {
+            Some(name) => local_embedder(Some(name)),
+            None => match resolve(reference, &config.models, &env::env)? {
+                Target::Endpoint(endpoint) => {
+                    Ok(Some(Arc::new(Embedding { runtime: runtime.clone(), client: Embeddings::new(endpoint)? })))
+                }
+                _ => Err(CliError::usage(format!("embeddings: {reference} is not a model of embeddings"))),
+            },
+        },
     }
 }
 
-/// Returns the embedding of a question, after it embedded all nodes that lack a vector. `None` if no embedding model is
-/// configured.
+/// Returns the built-in embedding model, loaded once a process. Without a name, missing weights are no error.
+#[cfg(feature = "local")]
+fn local_embedder(name: Option<&str>) -> Result<Option<Arc<dyn Embedder>>> {
+    static LOADED: Mutex<Option<Arc<dyn Embedder>>> = Mutex::new(None);
+    let weights = KNOWN_WEIGHTS.iter().find(|known| {
+        known.used_for == WeightsUse::Embeddings && name.is_none_or(|name| name.is_empty() || name == known.name)
+    });
+    let weights = weights.ok_or_else(|| CliError::usage("embeddings: `local:minilm` is the only built-in model"))?;
+    let folder = env::models_dir()?;
+    if !weights.is_present(&folder) {
+        return match name {
+            None => Ok(None),
+            Some(_) => Err(CliError::Failed {
+                message: format!("embeddings: there are no weights of local:{}", weights.name),
+                hint: Some(format!("`loom models fetch {}` downloads them", weights.name)),
+            }),
+        };
+    }
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if loaded.is_none() {
+        *loaded = Some(Arc::new(load_sentence_encoder(weights, &folder)?));
+    }
+    Ok(loaded.clone())
+}
+
+/// Returns `None`, or an error if a built-in model is configured: this build has none.
+#[cfg(not(feature = "local"))]
+fn local_embedder(name: Option<&str>) -> Result<Option<Arc<dyn Embedder>>> {
+    match name {
+        None => Ok(None),
+        Some(_) => Err(CliError::usage("embeddings: built-in models need a build with the feature `local`")),
+    }
+}
+
+/// Starts to embed nodes in the background, if the embedding model is built in. A server's model is used only when a search
+/// needs it, because it may cost money.
+pub(crate) fn start_embedding(cx: &CommandContext<'_>) -> Result<Option<EmbeddingIndexer>> {
+    let is_local = cx.config.embeddings.as_deref().is_none_or(|reference| reference.starts_with("local:"));
+    let found = if is_local {
+        local_embedder(cx.config.embeddings.as_deref().and_then(|r| r.strip_prefix("local:")))?
+    } else {
+        None
+    };
+    let start = |embedder| EmbeddingIndexer::start(cx.loom.actor(&cx.agent), embedder);
+    found.map(start).transpose().map_err(|e| CliError::io("starting a thread", e))
+}
+
+/// Maximum time for missing embeddings before a search.
+const MAX_EMBEDDING_TIME: Duration = Duration::from_secs(2);
+
+/// Returns the embedding of a question, after it embedded nodes that lack a vector, the newest first. `None` if there is no
+/// embedding model.
 pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
-    let Some(client) = embeddings(&cx.config)? else { return Ok(None) };
     let runtime = env::runtime()?;
-    let embedder = Embedding { runtime: runtime.handle().clone(), client };
+    let Some(embedder) = embedder(&cx.config, runtime.handle())? else { return Ok(None) };
     let actor = cx.loom.actor(&cx.agent);
-    let embedded = recall::embed(&actor, &embedder, usize::MAX).and_then(|_| QueryEmbedding::of(&embedder, question));
-    Ok(Some(embedded.map_err(|error| CliError::failed(error.to_string()))?))
+    let failed = |error: EmbedError| CliError::failed(error.to_string());
+    let start = Instant::now();
+    while recall::embed(&actor, &*embedder, 1).map_err(failed)? > 0 && start.elapsed() < MAX_EMBEDDING_TIME {}
+    Ok(Some(QueryEmbedding::of(&*embedder, question).map_err(failed)?))
 }
 
 pub(crate) fn tool_error(error: &CliError) -> ToolError {

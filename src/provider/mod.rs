@@ -42,7 +42,7 @@ pub use error::{ErrorClass, ProviderError, RequestPhase, StreamError};
 pub use generation::{Finish, FinishReason, Generation, Logprob, Sink, StreamEvent};
 pub use http::Timeouts;
 #[cfg(feature = "local")]
-pub use local::Local;
+pub use local::{Local, SentenceEncoder};
 pub use message::{Message, MessagePart, Role, ToolCall, ToolDefinition};
 pub use model_ref::{
     ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, known_providers, resolve,
@@ -51,7 +51,9 @@ pub use retry::Retry;
 pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
-pub use weights::{KNOWN_WEIGHTS, LocalModel, MODELS_VARIABLE, Weights};
+#[cfg(feature = "local")]
+pub use weights::load_sentence_encoder;
+pub use weights::{KNOWN_WEIGHTS, LocalModel, MODELS_VARIABLE, Weights, WeightsFile, WeightsUse};
 
 /// The input that the model continues.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -247,7 +247,8 @@ impl Ranking<'_> {
         let mut nodes: Vec<u64> = self.beside.keys().copied().collect();
         nodes.sort_unstable();
         let near = meaning.similarities(self.snapshot, &nodes)?;
-        self.similar = nodes.into_iter().zip(near).map(|(node, near)| (node, SIMILARITY_WEIGHT * words * near)).collect();
+        self.similar =
+            nodes.into_iter().zip(near).map(|(node, near)| (node, SIMILARITY_WEIGHT * words * near)).collect();
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Number of texts per request.
-const BATCH_TEXTS: u32 = 64;
+const BATCH_TEXTS: u32 = 32;
 /// Maximum number of bytes of a text that are sent: models read no more, and a text's subject is near its start.
 const MAX_TEXT_BYTES: usize = 2_000;
 /// Number of the nearest nodes that become candidates.

@@ -1,11 +1,25 @@
-//! Adapter from a server's asynchronous embeddings to the synchronous [`Embedder`] of recall.
+//! Embeddings for recall: the adapter from a server's asynchronous client to the synchronous [`Embedder`], and a thread that
+//! creates missing embeddings in the background.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, Thread},
+    time::Duration,
+};
 
 use tokio::runtime::Handle;
 
 use crate::{
+    ops::Actor,
     provider::Embeddings,
-    recall::{EmbedError, Embedder},
+    recall::{self, EmbedError, Embedder},
 };
+
+/// Interval at which the background thread looks for new nodes.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Embedding client for recall. It blocks its thread during a request, so it must not run on an async worker thread.
 #[derive(Debug, Clone)]
@@ -23,5 +37,55 @@ impl Embedder for Embedding {
 
     fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         self.runtime.block_on(self.client.embed(texts)).map_err(|error| EmbedError::Model(error.to_string()))
+    }
+}
+
+/// A thread that creates missing embeddings, a batch a transaction, while the program does other work. It ends after its
+/// current batch when this is dropped.
+#[derive(Debug)]
+pub struct EmbeddingIndexer {
+    stop: Arc<AtomicBool>,
+    thread: Thread,
+}
+
+impl EmbeddingIndexer {
+    /// Starts the thread. It ends at the first error, which it logs.
+    ///
+    /// # Errors
+    /// If the system refuses another thread.
+    pub fn start(actor: Actor, embedder: Arc<dyn Embedder>) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let work = move || {
+            if let Err(error) = index_until(&actor, &*embedder, &stopped) {
+                tracing::warn!(%error, "no more embeddings are made");
+            }
+        };
+        let thread = thread::Builder::new().name("loomtree-embed".to_owned()).spawn(work)?.thread().clone();
+        Ok(Self { stop, thread })
+    }
+}
+
+impl Drop for EmbeddingIndexer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.unpark();
+    }
+}
+
+/// Creates embeddings whenever nodes were added, until `stop` is set.
+fn index_until(actor: &Actor, embedder: &dyn Embedder, stop: &AtomicBool) -> Result<(), EmbedError> {
+    let mut watch = actor.loom().store().watch().map_err(crate::ops::OpsError::from)?;
+    loop {
+        while !stop.load(Ordering::Relaxed) && recall::embed(actor, embedder, 1)? > 0 {}
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if watch.has_changed().map_err(crate::ops::OpsError::from)? {
+                break;
+            }
+            thread::park_timeout(POLL_INTERVAL);
+        }
     }
 }

@@ -7,7 +7,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Embedding, RunContext, UpdateSink,
+    RunContext, UpdateSink,
     background_delegations::save_report,
     generate::{TaskReport, generate},
     request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
@@ -163,10 +163,9 @@ impl Host for SessionHost {
     }
 
     fn embed_query(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
-        let client = self.runtime.block_on(self.tool_access.models.embeddings())?;
-        let embedder = Embedding { runtime: self.runtime.clone(), client };
+        let embedder = self.runtime.block_on(self.tool_access.models.embedder())?;
         let made =
-            recall::embed(actor, &embedder, MAX_EMBEDDED_NODES).and_then(|_| QueryEmbedding::of(&embedder, question));
+            recall::embed(actor, &*embedder, MAX_EMBEDDED_NODES).and_then(|_| QueryEmbedding::of(&*embedder, question));
         made.inspect_err(|error| tracing::warn!(%error, "recall uses words only")).ok()
     }
 
@@ -182,7 +181,7 @@ impl Host for SessionHost {
 }
 
 /// Maximum number of nodes that one recall embeds first.
-const MAX_EMBEDDED_NODES: usize = 256;
+const MAX_EMBEDDED_NODES: usize = 64;
 /// Maximum time for a summary; then its first sentences are used.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum tokens of a summary: twice the tokens of thirty words, for languages with long words.

@@ -24,7 +24,7 @@ pub use approval::{Approval, ApprovalRequest, Decision};
 pub use background_delegations::{Background, save_report};
 pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
 pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
-pub use embedding::Embedding;
+pub use embedding::{Embedding, EmbeddingIndexer};
 pub use futures_util::future::BoxFuture;
 pub use generate::generate;
 pub use generation_metadata::GenerationMetadata;

@@ -14,7 +14,8 @@ use crate::{
     exec::CommandReply,
     id::{AgentId, NodeId},
     ops::OpsError,
-    provider::{Embeddings, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
+    provider::{FinishReason, Model, Prices, ProviderError, Sampling, Usage},
+    recall::Embedder,
     tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
     types::{Agent, Node, Todo},
 };
@@ -159,7 +160,7 @@ pub trait ModelResolver: Send + Sync {
     fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>>;
 
     /// Returns the embedding model for recall; `None`: recall matches words only.
-    fn embeddings(&self) -> BoxFuture<'_, Option<Embeddings>> {
+    fn embedder(&self) -> BoxFuture<'_, Option<Arc<dyn Embedder>>> {
         Box::pin(async { None })
     }
 

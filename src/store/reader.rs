@@ -7,8 +7,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors, PassageInfo,
-    Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, TreeFilter, UndoTarget, WordFilter,
+    ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors,
+    PassageInfo, Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, TreeFilter, UndoTarget, WordFilter,
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},

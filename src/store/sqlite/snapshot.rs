@@ -22,9 +22,9 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, SessionId, TreeId},
     session_state::{SessionRecord, SessionState},
     store::{
-        ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, JournalReader, LocalIdLookup,
-        Neighbors, NodeReader, PassageInfo, Postings, PurgeTarget, Result, SearchReader, SessionFilter, SessionReader,
-        SiblingCursor, TreeFilter, UndoTarget, WordFilter,
+        ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, JournalReader,
+        LocalIdLookup, Neighbors, NodeReader, PassageInfo, Postings, PurgeTarget, Result, SearchReader, SessionFilter,
+        SessionReader, SiblingCursor, TreeFilter, UndoTarget, WordFilter,
     },
     tokens::TokenCalibration,
     types::{

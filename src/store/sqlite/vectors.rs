@@ -104,7 +104,9 @@ pub(super) fn unembedded(conn: &Connection, model: &str, limit: u32) -> Result<O
              FROM nodes n JOIN agents a ON a.id = n.author WHERE n.seq {which} LIMIT ?2"
         );
         let mut statement = conn.prepare_cached(&sql)?;
-        Ok(statement.query_map(params![bound, limit], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
+        Ok(statement
+            .query_map(params![bound, limit], |r| Ok((r.get(0)?, r.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?)
     };
     let mut texts = read("> ?1 ORDER BY n.seq", last)?;
     if texts.is_empty() {
@@ -159,7 +161,9 @@ pub(super) fn nearest(
     for node in candidates {
         let row = Value::from(i64::try_from(node).unwrap_or(i64::MAX));
         let values = std::iter::once(row).chain(conditions.values.iter().cloned());
-        if filter.among.as_ref().is_none_or(|among| among.contains(&node)) && statement.exists(params_from_iter(values))? {
+        if filter.among.as_ref().is_none_or(|among| among.contains(&node))
+            && statement.exists(params_from_iter(values))?
+        {
             found.push(node);
         }
         if found.len() >= wanted {
@@ -174,7 +178,8 @@ pub(super) fn nearest(
 /// Sorts nodes by the similarity of their vectors, descending; drops those without one.
 fn sort_by_similarity(conn: &Connection, model: &str, query: &[f32], nodes: Vec<u64>) -> Result<Vec<u64>> {
     let near = similarities(conn, model, query, &nodes)?;
-    let mut found: Vec<(u64, f64)> = nodes.into_iter().zip(near).filter_map(|(node, near)| Some((node, near?))).collect();
+    let mut found: Vec<(u64, f64)> =
+        nodes.into_iter().zip(near).filter_map(|(node, near)| Some((node, near?))).collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     Ok(found.into_iter().map(|(node, _)| node).collect())
 }
@@ -193,7 +198,8 @@ fn nearest_by_sign(conn: &Connection, model: &str, query: &[u8]) -> Result<Vec<u
             continue;
         }
         let distance = |code: &[u8]| -> u16 {
-            let differing: u32 = code.as_chunks().0.iter().zip(&query).map(|(a, b)| (u64::from_le_bytes(*a) ^ b).count_ones()).sum();
+            let differing: u32 =
+                code.as_chunks().0.iter().zip(&query).map(|(a, b)| (u64::from_le_bytes(*a) ^ b).count_ones()).sum();
             u16::try_from(differing).unwrap_or(u16::MAX)
         };
         let distances: Vec<u16> = bytes.chunks_exact(width).map(distance).collect();

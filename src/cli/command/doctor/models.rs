@@ -1,13 +1,18 @@
 //! Checks of the models that this machine can use.
 
 use loomtree::provider::{
-    Target, discover,
+    Target, Weights, discover,
     discover::{ProviderStatus, survey},
     resolve,
 };
 
 use super::finding::Finding;
-use crate::cli::{command::models::known_weights, config::Config, env, error::Result};
+use crate::cli::{
+    command::models::{known_weights, weights_state},
+    config::Config,
+    env,
+    error::Result,
+};
 
 const AREA: &str = "Models";
 
@@ -67,9 +72,8 @@ fn weights() -> Vec<Finding> {
     if !cfg!(feature = "local") {
         return vec![Finding::ok(AREA, "models inside the program are not in this build (feature `local`)")];
     }
-    let finding = |(reference, present)| {
-        let state = if present { "its weights are present" } else { "no weights; `loom models fetch` gets them" };
-        Finding::ok(AREA, format!("{reference}: {state}"))
+    let finding = |(weights, is_present): (&Weights, bool)| {
+        Finding::ok(AREA, format!("local:{}: {}", weights.name, weights_state(weights, is_present)))
     };
     known_weights().into_iter().map(finding).collect()
 }
