@@ -13,10 +13,10 @@ use common::{grow, memory_folder, message, owner};
 use loomtree::{
     context::{ContextOptions, ContextRequest, Rendering, assemble},
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     store::Mutation,
     tokens::{TokenizerFamily, estimated_tokens},
-    types::{Mode, Op, Parent},
+    types::{Op, Parent},
 };
 
 fn main() {
@@ -99,7 +99,7 @@ fn contexts(nodes: usize) {
 
 /// A conversation without branches; returns its last node.
 fn chain(owner: &Actor, length: usize) -> NodeId {
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let (text, mut at, mut batch) = (message(), root.id, Vec::new());
     for made in 0..length {
         let node = owner.draft(Parent::Node(at), NodeDraft { keep_position: true, ..NodeDraft::text(text.as_str()) });

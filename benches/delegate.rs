@@ -17,10 +17,9 @@ use loomtree::{
         self, AgentModel, DelegationStatus, LocalOrchestrator, Orchestrator, OrchestratorConfig, Plan, PlanRules,
         RunContext, Subtask,
     },
-    ops::NodeDraft,
+    ops::TreeDraft,
     provider::{Finish, FinishReason, Generation, Model, Prompt, Request},
     session::Decision,
-    types::Mode,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -75,7 +74,7 @@ fn subtasks(count: usize) -> Vec<Subtask> {
 async fn delegated(parallel: usize, takes: Duration) -> Duration {
     let folder = memory_folder();
     let owner = owner(&folder.path().join("loom.db"), 7);
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What is to be done?")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("What is to be done?")).unwrap();
     let owner = owner.clone().in_session(owner.start_session("/work", tree.id, Some(root.id)).unwrap());
     let plan = serde_json::json!({ "subtasks": subtasks(SUBTASKS) }).to_string();
     let model: Arc<dyn Model> = Arc::new(Scripted { plan, takes });

@@ -13,10 +13,10 @@ use jiff::{civil::DateTime, tz::TimeZone};
 use loomtree::{
     archive::recall::{self, Query, Scope},
     id::{NodeId, SessionId},
-    ops::{Actor, Loom, NodeDraft},
+    ops::{Actor, Loom, TreeDraft},
     session,
     store::Mutation,
-    types::{Agent, AgentKind, AuthorType, Mode, NewAgent, NewNode, Op, Parent, Permissions, Timestamp},
+    types::{Agent, AgentKind, AuthorType, NewAgent, NewNode, Op, Parent, Permissions, Timestamp},
 };
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn import(
     turns: &mut HashMap<NodeId, (String, String)>,
 ) -> Result<SessionId> {
     let owner = loom.actor(&loom.agent("owner")?);
-    let (tree, root) = owner.create_tree(Some(sample.to_owned()), Mode::Dialogue, None, NodeDraft::text(""))?;
+    let (tree, root) = owner.create_tree(TreeDraft::new("").title(sample.to_owned()))?;
     let session = owner.start_session("locomo", tree.id, Some(root.id))?;
     let owner = owner.in_session(session);
     let dialog = if conversation["conversation"].is_object() { &conversation["conversation"] } else { conversation };

@@ -27,10 +27,10 @@ use std::{
 use loomtree::{
     archive::recall::{self, Filter, Query, Scope},
     id::{NodeId, SessionId},
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     session_state::ExtractionRules,
     store::{Mutation, SessionFilter},
-    types::{Mode, NewNode, Op, Parent, Timestamp, ToolCallFields},
+    types::{NewNode, Op, Parent, Timestamp, ToolCallFields},
 };
 use rusqlite::Connection;
 use serde_json::Value;
@@ -173,7 +173,7 @@ fn grow(owner: &Actor, corpus: &Corpus, turns: usize) {
             actor.commit(Op::Import, std::mem::take(&mut batch)).unwrap();
         }
         if begins {
-            let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("")).unwrap();
+            let (tree, root) = owner.create_tree(TreeDraft::new("")).unwrap();
             let session = owner.start_session(WORKSPACE, tree.id, Some(root.id)).unwrap();
             at = Some((key, owner.clone().in_session(session), root.id));
         }
@@ -287,7 +287,7 @@ fn appends(corpus: &Corpus) {
         texts.iter().map(|text| ".-, ".repeat(text.len() / 4 + 1)[..text.len()].to_owned()).collect();
     let started = |path: &Path| {
         let owner = common::owner_of(path, 9, |options| options.register_rules(ExtractionRules::none()));
-        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("")).unwrap();
+        let (tree, root) = owner.create_tree(TreeDraft::new("")).unwrap();
         let session = owner.start_session(WORKSPACE, tree.id, Some(root.id)).unwrap();
         (owner.clone().in_session(session), root.id)
     };

@@ -16,11 +16,11 @@ use common::{memory_folder, owner};
 use loomtree::{
     context::{ContextOptions, Rendering},
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     provider::{self, Model, Prompt, Request, Sampling, Scripted, ScriptedReply},
     session::{BoxFuture, GenerateRequest, ModelResolver, Progress, ToolAccess, actor_at, generate},
     tools::ToolError,
-    types::{Agent, Mode, Parent},
+    types::{Agent, Parent},
 };
 
 const TURNS: usize = 100;
@@ -69,7 +69,7 @@ impl ModelResolver for One {
 /// A tree, and its root.
 fn tree(owner: &Actor) -> NodeId {
     let first = "We are writing a story about a lighthouse keeper. I say what happens, and you write it.";
-    owner.create_tree(Some("A lighthouse".to_owned()), Mode::Dialogue, None, NodeDraft::text(first)).unwrap().1.id
+    owner.create_tree(TreeDraft::new(NodeDraft::text(first)).title("A lighthouse")).unwrap().1.id
 }
 
 fn words(turn: usize, count: usize) -> String {

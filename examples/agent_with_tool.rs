@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use loomtree::{
-    ops::NodeDraft,
+    ops::TreeDraft,
     provider::{Model, Scripted, ScriptedReply},
     session::{self, GenerateRequest, HostTools, Progress, ToolAccess},
     tools::HostTool,
-    types::{Mode, Permission},
+    types::Permission,
 };
 
 #[tokio::main]
@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let loom = session::open(folder.path().join("trees.db"))?;
     let owner = loom.actor(&loom.agent("owner")?);
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Will it rain in Brest?"))?;
+    let (_, root) = owner.create_tree(TreeDraft::new("Will it rain in Brest?"))?;
 
     // A host tool: name, JSON schema of its arguments, required permission, handler.
     let weather = HostTool {

@@ -4,22 +4,17 @@
 
 use std::sync::Arc;
 
-use loomtree::{
-    ops::NodeDraft,
-    provider::Scripted,
-    session::{self, GenerateRequest, Progress},
-    types::Mode,
-};
+use loomtree::prelude::*;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> loomtree::Result<()> {
     let folder = tempfile::tempdir()?;
     let loom = session::open(folder.path().join("trees.db"))?;
     let owner = loom.actor(&loom.agent("owner")?);
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Where could it begin?"))?;
+    let (_, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
     let model = Arc::new(Scripted::named("words")?);
     let request = GenerateRequest::new(root.id, loom.agent("subject")?, model, 3);
-    let nodes = session::generate(&owner, request, |progress| {
+    let nodes = generate(&owner, request, |progress| {
         if let Progress::Text { index, text } = progress {
             println!("{index}: {text}");
         }

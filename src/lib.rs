@@ -5,22 +5,17 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use loomtree::{
-//!     ops::NodeDraft,
-//!     provider::Scripted,
-//!     session::{self, GenerateRequest, Progress},
-//!     types::Mode,
-//! };
+//! use loomtree::prelude::*;
 //!
 //! #[tokio::main]
-//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! async fn main() -> loomtree::Result<()> {
 //!     let folder = tempfile::tempdir()?;
 //!     let loom = session::open(folder.path().join("trees.db"))?;
 //!     let owner = loom.actor(&loom.agent("owner")?);
-//!     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Where could it begin?"))?;
+//!     let (_, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
 //!     let model = Arc::new(Scripted::named("words")?);
 //!     let request = GenerateRequest::new(root.id, loom.agent("subject")?, model, 3);
-//!     let nodes = session::generate(&owner, request, |progress| {
+//!     let nodes = generate(&owner, request, |progress| {
 //!         if let Progress::Text { index, text } = progress {
 //!             println!("{index}: {text}");
 //!         }
@@ -36,8 +31,12 @@
 //!
 //! # Modules
 //!
+//! - [`prelude`] has the names that most applications use, and [`enum@Error`] takes the errors of all modules by `?`.
 //! - [`ops::Loom`] is an open store with a clock and an id source; [`ops::Actor`] is an agent that works in it. The actor's
 //!   methods are the operations: append, edit, annotate, prune, link, merge, split, undo and others.
+//!   [`ops::Actor::transaction`] makes several of them one step.
+//! - [`ops::Actor::run`] and [`ops::Loom::run`] are the asynchronous form of every operation and read, and
+//!   [`ops::Loom::changes`] is a stream of the changes of every process.
 //! - [`store::Snapshot`] reads paths, children, links, sessions and the journal. Each snapshot shows one point in time.
 //! - [`session::generate()`] has models continue a node; [`session::open`] opens a file with default settings.
 //! - [`types`] holds the records, [`id`] the ids, [`archive`] import and export, [`context`] prompt assembly, [`provider`] the
@@ -53,17 +52,27 @@
 //!
 //! # Features
 //!
-//! `cli` (default) is what the program `loom` needs and `tui` (default) its screen; `local` evaluates a model in the process
-//! (`provider::Local`); `workspace` has tools that work in a folder. A library sets `default-features = false`.
+//! A library sets `default-features = false` and adds what it needs: `net` for models of HTTP servers and web search,
+//! `workspace` for tools that work in a folder, `local` for a model in the process (`provider::Local`), `tiktoken` for exact
+//! token counts. The default features are those of the program `loom`: `cli`, `tui`, `net`, `workspace`.
+
+// The files of the program name the library as an application does.
+#[cfg(feature = "cli")]
+extern crate self as loomtree;
 
 pub mod agent;
 pub mod archive;
 pub mod arrow;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 pub mod context;
 pub mod delegate;
+mod error;
 pub mod exec;
 pub mod id;
 pub mod ops;
+pub mod prelude;
 pub mod provider;
 pub mod recall;
 pub mod session;
@@ -73,8 +82,12 @@ pub mod text_index;
 pub mod tokens;
 pub mod tools;
 #[cfg(feature = "tui")]
+#[doc(hidden)]
 pub mod tui;
 pub mod types;
+#[cfg(feature = "net")]
 pub mod web;
 #[cfg(feature = "workspace")]
 pub mod workspace;
+
+pub use error::{Error, Result};

@@ -19,6 +19,7 @@ const FLOORS: &[&[&str]] = &[
     &["exec"],
     &["context", "archive"],
     &["agent", "provider", "session", "delegate", "web", "workspace"],
+    &["error", "prelude"],
     &["cli", "tui", "http", "mcp"],
 ];
 

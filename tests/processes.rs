@@ -15,9 +15,9 @@ use std::{
 
 use loomtree::{
     id::{NodeId, SessionId, TreeId},
-    ops::{Actor, NodeDraft, OpsError},
+    ops::{Actor, NodeDraft, OpsError, TreeDraft},
     store::{Mutation, StoreError},
-    types::{Mode, Node, Op, Parent, Timestamp},
+    types::{Node, Op, Parent, Timestamp},
 };
 use support::store::Scene;
 
@@ -93,7 +93,7 @@ fn run_concurrently(job: impl Fn(String) -> Vec<String>) -> Vec<Vec<String>> {
 }
 
 fn conversation(actor: &Actor) -> (TreeId, Node) {
-    let (tree, root) = actor.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = actor.create_tree(TreeDraft::new("root")).unwrap();
     (tree.id, root)
 }
 

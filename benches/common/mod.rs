@@ -9,9 +9,9 @@ use std::{
 
 use loomtree::{
     id::{NodeId, RandomIds, TreeId},
-    ops::{Actor, Loom, NodeDraft},
+    ops::{Actor, Loom, NodeDraft, TreeDraft},
     store::{Mutation, OpenOptions},
-    types::{Clock, Mode, Op, Parent, Timestamp},
+    types::{Clock, Op, Parent, Timestamp},
 };
 
 /// The machine's clock.
@@ -53,7 +53,7 @@ pub fn owner_of(path: &std::path::Path, seed: u64, change: impl Fn(OpenOptions) 
 /// A tree of `nodes` nodes of 500 bytes: a trunk, with a branch of ten nodes at every tenth of it. Returns the tree,
 /// its root and the trunk's tip.
 pub fn grow(owner: &Actor, nodes: usize) -> (TreeId, NodeId, NodeId) {
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let text = message();
     let (mut tip, mut made) = (root.id, 1);
     let mut batch = Vec::new();

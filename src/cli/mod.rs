@@ -28,7 +28,8 @@ use std::{io::Write as _, process::ExitCode};
 
 use self::{error::CliError, output::CliOutput};
 
-pub(crate) fn main() -> ExitCode {
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
     let cli = match help::read() {
         Ok(cli) => cli,
         Err(error) => {

@@ -7,13 +7,13 @@ use std::{
 };
 
 #[cfg(feature = "local")]
-use loomtree::provider::{KNOWN_WEIGHTS, WeightsUse, load_sentence_encoder};
+use loomtree::provider::{KNOWN_WEIGHTS, SentenceEncoder, WeightsUse, load_sentence_encoder};
 use loomtree::{
     delegate,
     id::AgentId,
     ops::Actor,
-    provider::{Embeddings, Model, Sampling, Target, discover, resolve},
-    recall::{self, EmbedError, Embedder, QueryEmbedding},
+    provider::{EmbeddingModel, Embeddings, Model, Sampling, Target, discover, resolve},
+    recall::{self, EmbedError, QueryEmbedding},
     session::{
         Background, BoxFuture, Embedding, EmbeddingIndexer, ModelResolver, Searcher, SessionHost, ToolAccess,
         provider_error,
@@ -22,7 +22,7 @@ use loomtree::{
     types::Agent,
     web,
 };
-use tokio::runtime::{Handle, Runtime};
+use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -55,13 +55,9 @@ impl ModelResolver for ConfigModels {
         Box::pin(async move { open(own, &self.0).await.map_err(|error| tool_error(&error)) })
     }
 
-    fn embedder(&self) -> BoxFuture<'_, Option<Arc<dyn Embedder>>> {
-        Box::pin(async {
-            embedder(&self.0, &Handle::current())
-                .inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings"))
-                .ok()
-                .flatten()
-        })
+    fn embeddings(&self) -> BoxFuture<'_, Option<Arc<dyn EmbeddingModel>>> {
+        let found = embeddings(&self.0).inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings"));
+        Box::pin(async { found.ok().flatten() })
     }
 
     fn summarizer(&self) -> BoxFuture<'_, Option<Arc<dyn Model>>> {
@@ -77,41 +73,48 @@ impl ModelResolver for ConfigModels {
 
 /// Value of `embeddings` in the configuration that turns them off.
 const NO_EMBEDDINGS: &str = "none";
+/// Maximum time for missing embeddings before a search.
+const MAX_EMBEDDING_TIME: Duration = Duration::from_secs(2);
 
 /// Returns the embedding model: the configured one, else the built-in one if its weights are present.
-fn embedder(config: &Config, runtime: &Handle) -> Result<Option<Arc<dyn Embedder>>> {
-    match config.embeddings.as_deref() {
-        Some(NO_EMBEDDINGS) => Ok(None),
-        None => local_embedder(None),
-        Some(reference) => match reference.strip_prefix("local:") {
-            Some(name) => local_embedder(Some(name)),
-            None => match resolve(reference, &config.models, &env::env)? {
-                Target::Endpoint(endpoint) => {
-                    Ok(Some(Arc::new(Embedding { runtime: runtime.clone(), client: Embeddings::new(endpoint)? })))
-                }
-                _ => Err(CliError::usage(format!("embeddings: {reference} is not a model of embeddings"))),
-            },
-        },
+fn embeddings(config: &Config) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+    let reference = match config.embeddings.as_deref() {
+        Some(NO_EMBEDDINGS) => return Ok(None),
+        Some(reference) if !reference.starts_with("local:") => reference,
+        _ => return local_embeddings(config),
+    };
+    match resolve(reference, &config.models, &env::env)? {
+        Target::Endpoint(endpoint) => Ok(Some(Arc::new(Embeddings::new(endpoint)?))),
+        _ => Err(CliError::usage(format!("embeddings: {reference} is not a model of embeddings"))),
     }
 }
 
-/// Returns the built-in embedding model, loaded once a process. Without a name, missing weights are no error.
 #[cfg(feature = "local")]
-fn local_embedder(name: Option<&str>) -> Result<Option<Arc<dyn Embedder>>> {
-    static LOADED: Mutex<Option<Arc<dyn Embedder>>> = Mutex::new(None);
-    let weights = KNOWN_WEIGHTS.iter().find(|known| {
-        known.used_for == WeightsUse::Embeddings && name.is_none_or(|name| name.is_empty() || name == known.name)
-    });
-    let weights = weights.ok_or_else(|| CliError::usage("embeddings: `local:minilm` is the only built-in model"))?;
+fn local_embeddings(config: &Config) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+    Ok(sentence_encoder(config)?.map(|model| model as Arc<dyn EmbeddingModel>))
+}
+
+#[cfg(not(feature = "local"))]
+fn local_embeddings(config: &Config) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+    match config.embeddings {
+        None => Ok(None),
+        Some(_) => Err(CliError::usage("embeddings: built-in models need a build with the feature `local`")),
+    }
+}
+
+/// Returns the built-in embedding model, loaded once a process. `None` if the configuration does not name it and there are
+/// no weights.
+#[cfg(feature = "local")]
+fn sentence_encoder(config: &Config) -> Result<Option<Arc<SentenceEncoder>>> {
+    static LOADED: Mutex<Option<Arc<SentenceEncoder>>> = Mutex::new(None);
+    let name = config.embeddings.as_deref().map(|reference| reference.trim_start_matches("local:"));
+    let weights = KNOWN_WEIGHTS
+        .iter()
+        .find(|known| known.used_for == WeightsUse::Embeddings && name.is_none_or(|name| name == known.name))
+        .ok_or_else(|| CliError::usage("embeddings: the built-in model is local:minilm"))?;
     let folder = env::models_dir()?;
-    if !weights.is_present(&folder) {
-        return match name {
-            None => Ok(None),
-            Some(_) => Err(CliError::Failed {
-                message: format!("embeddings: there are no weights of local:{}", weights.name),
-                hint: Some(format!("`loom models fetch {}` downloads them", weights.name)),
-            }),
-        };
+    if !weights.is_present(&folder) && name.is_none() {
+        return Ok(None);
     }
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if loaded.is_none() {
@@ -120,41 +123,38 @@ fn local_embedder(name: Option<&str>) -> Result<Option<Arc<dyn Embedder>>> {
     Ok(loaded.clone())
 }
 
-/// Returns `None`, or an error if a built-in model is configured: this build has none.
-#[cfg(not(feature = "local"))]
-fn local_embedder(name: Option<&str>) -> Result<Option<Arc<dyn Embedder>>> {
-    match name {
-        None => Ok(None),
-        Some(_) => Err(CliError::usage("embeddings: built-in models need a build with the feature `local`")),
+/// Starts to embed nodes in the background if the embedding model is built in. A server's model is used only for a search,
+/// because it may cost money. The thread ends when the result is dropped.
+#[cfg(feature = "local")]
+pub(crate) fn start_embedding(cx: &CommandContext<'_>) -> Option<EmbeddingIndexer> {
+    if cx.config.embeddings.as_deref().is_some_and(|reference| !reference.starts_with("local:")) {
+        return None;
     }
+    let started = sentence_encoder(&cx.config).and_then(|model| {
+        let start = |model| EmbeddingIndexer::start(cx.loom.actor(&cx.agent), model);
+        model.map(start).transpose().map_err(|e| CliError::io("starting a thread", e))
+    });
+    // A search reports the error.
+    started.inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings")).ok().flatten()
 }
 
-/// Starts to embed nodes in the background, if the embedding model is built in. A server's model is used only when a search
-/// needs it, because it may cost money.
-pub(crate) fn start_embedding(cx: &CommandContext<'_>) -> Result<Option<EmbeddingIndexer>> {
-    let is_local = cx.config.embeddings.as_deref().is_none_or(|reference| reference.starts_with("local:"));
-    let found = if is_local {
-        local_embedder(cx.config.embeddings.as_deref().and_then(|r| r.strip_prefix("local:")))?
-    } else {
-        None
-    };
-    let start = |embedder| EmbeddingIndexer::start(cx.loom.actor(&cx.agent), embedder);
-    found.map(start).transpose().map_err(|e| CliError::io("starting a thread", e))
+/// Returns `None`: this build has no built-in embedding model.
+#[cfg(not(feature = "local"))]
+pub(crate) fn start_embedding(_: &CommandContext<'_>) -> Option<EmbeddingIndexer> {
+    None
 }
-
-/// Maximum time for missing embeddings before a search.
-const MAX_EMBEDDING_TIME: Duration = Duration::from_secs(2);
 
 /// Returns the embedding of a question, after it embedded nodes that lack a vector, the newest first. `None` if there is no
 /// embedding model.
 pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
+    let Some(client) = embeddings(&cx.config)? else { return Ok(None) };
     let runtime = env::runtime()?;
-    let Some(embedder) = embedder(&cx.config, runtime.handle())? else { return Ok(None) };
+    let embedder = Embedding { runtime: runtime.handle().clone(), client };
     let actor = cx.loom.actor(&cx.agent);
     let failed = |error: EmbedError| CliError::failed(error.to_string());
     let start = Instant::now();
-    while recall::embed(&actor, &*embedder, 1).map_err(failed)? > 0 && start.elapsed() < MAX_EMBEDDING_TIME {}
-    Ok(Some(QueryEmbedding::of(&*embedder, question).map_err(failed)?))
+    while recall::embed(&actor, &embedder, 1).map_err(failed)? > 0 && start.elapsed() < MAX_EMBEDDING_TIME {}
+    Ok(Some(QueryEmbedding::of(&embedder, question).map_err(failed)?))
 }
 
 pub(crate) fn tool_error(error: &CliError) -> ToolError {

@@ -195,7 +195,7 @@ fn host_tools(
     allow: &[String],
     allow_write: &[String],
 ) -> Result<Arc<HostTools>> {
-    Ok(Arc::new(workspace(cx, approval, allow, allow_write)?.host_tools(agent_name).map_err(CliError::failed)?))
+    Ok(Arc::new(workspace(cx, approval, allow, allow_write)?.host_tools(agent_name)?))
 }
 
 /// Opens the workspace with the actions that need no approval.
@@ -213,7 +213,7 @@ pub(crate) fn workspace(
     let config = &cx.config.workspace;
     let commands = [config.allow.as_slice(), allow].concat();
     let files = [config.write.as_slice(), allow_write].concat();
-    let allowed = Allowlist::new(&commands, &files).map_err(CliError::usage)?;
+    let allowed = Allowlist::new(&commands, &files).map_err(|error| CliError::usage(error.to_string()))?;
     let environment = Environment::of(super::env::variables(), &cx.config.key_variables(), &config.pass);
     let mut settings = WorkspaceSettings { allowlist: allowed, environment, ..WorkspaceSettings::new(approval) };
     if let Some(seconds) = config.seconds {

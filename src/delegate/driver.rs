@@ -347,7 +347,7 @@ impl DelegationDriver {
         let commands = ToolAccess {
             rounds: config.rounds,
             native: config.native,
-            tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error))?),
+            tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error.to_string()))?),
             ..ToolAccess::new(Arc::clone(&config.models))
         };
         Ok(Turn {

@@ -5,10 +5,6 @@
 
 use std::{collections::HashMap, fmt, path::Component, path::Path};
 
-use petgraph::{
-    algo::{kosaraju_scc, toposort},
-    graph::{DiGraph, NodeIndex},
-};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -138,16 +134,11 @@ impl Plan {
             }
             problems.extend(missing_fields(subtask, rules));
         }
-        let mut graph = DiGraph::<usize, ()>::with_capacity(subtasks.len(), subtasks.len());
-        let nodes: Vec<NodeIndex> = (0..subtasks.len()).map(|at| graph.add_node(at)).collect();
         let mut needs = vec![Vec::new(); subtasks.len()];
         for (at, subtask) in subtasks.iter().enumerate() {
             for id in &subtask.depends_on {
                 match known.get(id.as_str()) {
-                    Some(need) => {
-                        graph.update_edge(nodes[*need], nodes[at], ());
-                        needs[at].push(*need);
-                    }
+                    Some(need) => needs[at].push(*need),
                     None => problems.push(format!("{:?} depends on {id:?}, which does not exist", subtask.id)),
                 }
             }
@@ -157,12 +148,8 @@ impl Plan {
         if !problems.is_empty() {
             return Err(PlanError(problems));
         }
-        let order = toposort(&graph, None).map_err(|_| PlanError(cycles(&graph, &subtasks)))?;
+        let levels = levels(&needs).ok_or_else(|| PlanError(cycles(&needs, &subtasks)))?;
         // Subtasks of one level keep the planner's order.
-        let mut levels = vec![0usize; subtasks.len()];
-        for at in order.into_iter().map(|node| graph[node]) {
-            levels[at] = needs[at].iter().map(|need| levels[*need] + 1).max().unwrap_or(0);
-        }
         let mut order: Vec<usize> = (0..subtasks.len()).collect();
         order.sort_by_key(|at| levels[*at]);
         Ok(Self { subtasks, needs, order })
@@ -285,24 +272,68 @@ fn missing_fields(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
     problems
 }
 
+/// Returns the length of the longest chain of dependencies before each subtask; `None` if there is a cycle.
+fn levels(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let mut levels: Vec<Option<usize>> = vec![None; needs.len()];
+    let mut open = needs.len();
+    while open > 0 {
+        let before = open;
+        for (at, needs) in needs.iter().enumerate() {
+            if levels[at].is_none() {
+                levels[at] = needs.iter().try_fold(0, |level, need| levels[*need].map(|below| level.max(below + 1)));
+                open -= usize::from(levels[at].is_some());
+            }
+        }
+        if open == before {
+            return None;
+        }
+    }
+    levels.into_iter().collect()
+}
+
+/// Returns whether each subtask is reached from `from` by at least one edge.
+fn reached(edges: &[Vec<usize>], from: usize) -> Vec<bool> {
+    let mut reached = vec![false; edges.len()];
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        for next in &edges[at] {
+            if !std::mem::replace(&mut reached[*next], true) {
+                open.push(*next);
+            }
+        }
+    }
+    reached
+}
+
 /// Returns the dependency cycles as messages that list their ids.
-fn cycles(graph: &DiGraph<usize, ()>, subtasks: &[Subtask]) -> Vec<String> {
-    let circles =
-        |part: &Vec<NodeIndex>| part.len() > 1 || part.first().is_some_and(|at| graph.contains_edge(*at, *at));
-    let parts = kosaraju_scc(graph);
-    let named = parts.iter().filter(|part| circles(part)).map(|part| {
-        let mut ids: Vec<usize> = part.iter().map(|at| graph[*at]).collect();
-        ids.sort_unstable();
+fn cycles(needs: &[Vec<usize>], subtasks: &[Subtask]) -> Vec<String> {
+    let mut needed_by = vec![Vec::new(); needs.len()];
+    for (at, needs) in needs.iter().enumerate() {
+        needs.iter().for_each(|need| needed_by[*need].push(at));
+    }
+    let mut listed = vec![false; needs.len()];
+    let mut messages = Vec::new();
+    for at in 0..needs.len() {
+        if listed[at] {
+            continue;
+        }
+        let down = reached(needs, at);
+        if !down[at] {
+            continue;
+        }
+        let up = reached(&needed_by, at);
+        let ids: Vec<usize> = (0..needs.len()).filter(|other| down[*other] && up[*other]).collect();
+        ids.iter().for_each(|id| listed[*id] = true);
         let more = ids.len().saturating_sub(MAX_LISTED_PROBLEMS);
         let ids: Vec<String> =
             ids.iter().take(MAX_LISTED_PROBLEMS).map(|at| format!("{:?}", subtasks[*at].id)).collect();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        match ids.as_slice() {
+        messages.push(match ids.as_slice() {
             [one] => format!("{one} depends on itself"),
             ids => format!("{}{more} depend on each other in a circle", ids.join(", ")),
-        }
-    });
-    named.collect()
+        });
+    }
+    messages
 }
 
 /// Extracts JSON from a text: the whole text, a code fence, or the part between the outermost braces or brackets.

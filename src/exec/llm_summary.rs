@@ -213,7 +213,7 @@ fn collect_material(snapshot: &dyn Snapshot, tree: &Tree) -> Result<String, Tool
 
 /// Returns the newest node of the conversation.
 fn last(snapshot: &dyn Snapshot, tree: &Tree) -> Result<Option<NodeId>, ToolError> {
-    let filter = JournalFilter { tree: Some(tree.id), before: 0, limit: MAX_JOURNAL_ENTRIES };
+    let filter = JournalFilter { tree: Some(tree.id), limit: MAX_JOURNAL_ENTRIES, ..JournalFilter::default() };
     for entry in snapshot.journal(filter)? {
         if let Some(node) = entry.node.filter(|_| entry.change == ChangeKind::Append.as_str()) {
             let node = snapshot.node(node)?;

@@ -37,7 +37,8 @@ struct TraceStep {
 /// # Errors
 /// If the store cannot be read.
 pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<Vec<String>> {
-    let entries = snapshot.journal(JournalFilter { tree: Some(tree), before: 0, limit: MAX_JOURNAL_ENTRIES })?;
+    let entries =
+        snapshot.journal(JournalFilter { tree: Some(tree), limit: MAX_JOURNAL_ENTRIES, ..JournalFilter::default() })?;
     let mut steps: Vec<(u64, TraceStep)> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
         if steps.len() == MAX_STEPS {

@@ -8,7 +8,7 @@ use crate::{
     types::{AuthorType, EdgeKind, Json, NewNode, Node, Op, Parent, ToolCallFields},
 };
 
-/// Content and options of a node to be appended.
+/// Content and options of a node to be appended. Text converts into a draft of a continuation.
 #[derive(Debug, Clone, Default)]
 pub struct NodeDraft {
     /// Text of the node.
@@ -41,13 +41,25 @@ impl NodeDraft {
     }
 }
 
+impl From<&str> for NodeDraft {
+    fn from(content: &str) -> Self {
+        Self::text(content)
+    }
+}
+
+impl From<String> for NodeDraft {
+    fn from(content: String) -> Self {
+        Self::text(content)
+    }
+}
+
 impl Actor {
     /// Appends a node under `parent` and moves the session's position to it.
     ///
     /// # Errors
     /// If the parent does not exist, or the store fails.
-    pub fn append(&self, parent: Parent, draft: NodeDraft) -> Result<Receipt> {
-        self.commit(Op::Append, vec![Mutation::Append(Box::new(self.draft(parent, draft)))])
+    pub fn append(&self, parent: impl Into<Parent>, draft: impl Into<NodeDraft>) -> Result<Receipt> {
+        self.commit(Op::Append, vec![Mutation::Append(Box::new(self.draft(parent.into(), draft.into())))])
     }
 
     /// Builds a node by this agent, without appending it.

@@ -190,7 +190,7 @@ pub fn describe_entry(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<O
 fn reverted_operation(snapshot: &dyn Snapshot, group: u64) -> Result<Option<OpDescription>> {
     let mut group = group;
     loop {
-        let filter = JournalFilter { tree: None, before: group.saturating_add(1), limit: 1 };
+        let filter = JournalFilter { before: group.saturating_add(1), limit: 1, ..JournalFilter::default() };
         let Some(entry) = snapshot.journal(filter)?.pop() else { return Ok(None) };
         match entry.target.filter(|target| *target < group) {
             Some(target) => group = target,

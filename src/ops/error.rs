@@ -1,7 +1,7 @@
 //! Errors of operations.
 
 use crate::{
-    store::StoreError,
+    store::{Direction, StoreError},
     types::{Node, SectionError, Tree},
 };
 
@@ -38,6 +38,9 @@ pub enum OpsError {
     /// A heading matches no section or several sections of a document.
     #[error(transparent)]
     Section(#[from] SectionError),
+    /// No operation of the agent is left to undo or redo.
+    #[error("there is nothing to {}", match .0 { Direction::Undo => "undo", Direction::Redo => "redo" })]
+    NothingToRevert(Direction),
     /// Invalid arguments; the text states the reason.
     #[error("{0}")]
     Invalid(String),

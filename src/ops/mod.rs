@@ -25,6 +25,7 @@ mod sessions;
 mod split;
 mod summaries;
 mod todos;
+mod transaction;
 mod trees;
 mod undo;
 
@@ -36,6 +37,7 @@ pub use documents::DocumentEdit;
 pub use error::{OpsError, Result};
 pub use sessions::SessionDraft;
 pub use split::SplitAt;
+pub use trees::TreeDraft;
 pub use undo::UndoResult;
 
 use crate::{
@@ -206,6 +208,15 @@ impl Loom {
     /// [`OpsError::NotFound`] if it does not exist.
     pub fn node(&self, id: NodeId) -> Result<Node> {
         self.snapshot()?.node(id)?.ok_or_else(|| OpsError::missing("node", id))
+    }
+
+    /// Reads the path from the root to a node, oldest node first. Where a place has several versions, the path contains
+    /// the newest.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn path(&self, to: NodeId) -> Result<Vec<Node>> {
+        Ok(self.snapshot()?.path_back(to, &[], 0)?)
     }
 
     /// Reads a session by its id.

@@ -7,28 +7,74 @@ use crate::{
     types::{Mode, NewTree, Node, Op, Parent, Tree, TreePatch},
 };
 
+/// Root and properties of a tree to be created.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct TreeDraft {
+    /// First node of the tree.
+    pub root: NodeDraft,
+    /// Kind of the tree; a dialogue by default.
+    pub mode: Mode,
+    /// Title; `None`: the first words of the root.
+    pub title: Option<String>,
+    /// Description for readers.
+    pub description: Option<String>,
+    /// System prompt that every model receives first.
+    pub system_context: Option<String>,
+}
+
+impl TreeDraft {
+    /// Creates a draft of a dialogue that begins with this node.
+    #[must_use]
+    pub fn new(root: impl Into<NodeDraft>) -> Self {
+        Self { root: root.into(), mode: Mode::Dialogue, title: None, description: None, system_context: None }
+    }
+
+    /// Sets the kind of the tree.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Sets the title.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets the description.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Sets the system prompt.
+    #[must_use]
+    pub fn system_context(mut self, prompt: impl Into<String>) -> Self {
+        self.system_context = Some(prompt.into());
+        self
+    }
+}
+
 impl Actor {
-    /// Creates a tree with its root. Without a title it uses the first words of the root.
+    /// Creates a tree and returns it with its root.
     ///
     /// # Errors
     /// If the store fails.
-    pub fn create_tree(
-        &self,
-        title: Option<String>,
-        mode: Mode,
-        system_context: Option<String>,
-        root: NodeDraft,
-    ) -> Result<(Tree, Node)> {
+    pub fn create_tree(&self, draft: TreeDraft) -> Result<(Tree, Node)> {
         let tree = NewTree {
             id: self.loom.tree_id(),
-            title,
-            description: None,
-            mode,
-            system_context,
+            title: draft.title,
+            description: draft.description,
+            mode: draft.mode,
+            system_context: draft.system_context,
             created_at: self.loom.now(),
         };
         let id = tree.id;
-        let root = self.draft(Parent::Root(id), root);
+        let root = self.draft(Parent::Root(id), draft.root);
         let receipt =
             self.commit(Op::CreateTree, vec![Mutation::CreateTree(tree), Mutation::Append(Box::new(root))])?;
         Ok((self.loom.tree(id)?, self.first_node(&receipt)?))

@@ -20,10 +20,11 @@ pub struct UndoResult {
 }
 
 impl Actor {
-    /// Undoes the agent's newest operation in this tree.
+    /// Undoes the agent's newest operation in this tree. Operations on documents and agents belong to every tree, and to
+    /// `None`.
     ///
     /// # Errors
-    /// If there is none, a later change conflicts with it, or the store fails.
+    /// [`OpsError::NothingToRevert`] if there is none; or if a later change conflicts with it, or the store fails.
     pub fn undo(&self, tree: Option<TreeId>) -> Result<UndoResult> {
         self.revert(self.agent, tree, Direction::Undo)
     }
@@ -44,20 +45,18 @@ impl Actor {
     /// Redoes the operation that the agent's newest undo reverted.
     ///
     /// # Errors
-    /// If there is none, a later change conflicts with it, or the store fails.
+    /// [`OpsError::NothingToRevert`] if there is none; or if a later change conflicts with it, or the store fails.
     pub fn redo(&self, tree: Option<TreeId>) -> Result<UndoResult> {
         self.revert(self.agent, tree, Direction::Redo)
     }
 
     fn revert(&self, agent: AgentId, tree: Option<TreeId>, direction: Direction) -> Result<UndoResult> {
-        let (op, word) = match direction {
-            Direction::Undo => (Op::Undo, "undo"),
-            Direction::Redo => (Op::Redo, "redo"),
+        let op = match direction {
+            Direction::Undo => Op::Undo,
+            Direction::Redo => Op::Redo,
         };
         let snapshot = self.loom.snapshot()?;
-        let target = snapshot
-            .undo_target(tree, agent, direction)?
-            .ok_or_else(|| OpsError::Invalid(format!("there is nothing to {word}")))?;
+        let target = snapshot.undo_target(tree, agent, direction)?.ok_or(OpsError::NothingToRevert(direction))?;
         let description = describe_entry(&*snapshot, &target.entry)?;
         drop(snapshot);
         let receipt = self.commit(op, vec![Mutation::Undo { group: target.group }])?;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::discover::{self, first_model};
 use super::http::Http;
+use super::model_list::{self, first_model};
 use super::protocol::{self, Capabilities};
 use super::reply::StreamReader;
 use super::{
@@ -76,7 +76,7 @@ impl Client {
     pub async fn connect(mut endpoint: Endpoint) -> Result<Client, ProviderError> {
         let http = Http::new(&endpoint)?;
         if endpoint.model.is_none() || (endpoint.parallel.is_none() && http.is_plain()) {
-            match discover::list(&http, LIST_TIMEOUT).await {
+            match model_list::list(&http, LIST_TIMEOUT).await {
                 Ok(listed) => {
                     let first = endpoint.model.is_none().then(|| first_model(&listed)).flatten();
                     if endpoint.model.is_none() && first.is_none() {

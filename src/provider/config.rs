@@ -13,11 +13,9 @@
 //!
 //! The configuration names the location of a key and never contains it, because it is copied, displayed and committed.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny};
-
-use super::Timeouts;
 
 /// One named model; it needs a `provider` or a `base_url`.
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
@@ -50,6 +48,39 @@ pub struct ModelConfig {
     pub api_key: InlineKeyError,
 }
 
+/// Time-outs of a request; in the configuration, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Timeouts {
+    /// Time limit for the connection. Default: 10 s.
+    #[serde(deserialize_with = "seconds")]
+    pub connect: Duration,
+    /// Time limit from the request to the first byte of the reply. Default: 120 s, because local models read slowly.
+    #[serde(deserialize_with = "seconds")]
+    pub first_byte: Duration,
+    /// Time limit between two chunks of a reply. Default: 60 s. Keep-alive comments count as chunks.
+    #[serde(deserialize_with = "seconds")]
+    pub between_chunks: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(120),
+            between_chunks: Duration::from_secs(60),
+        }
+    }
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err(D::Error::custom("a time-out is a number of seconds above 0")),
+    }
+}
+
 /// Field type that fails to deserialize from any value, with an error that does not repeat the value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InlineKeyError;
@@ -67,7 +98,6 @@ impl<'de> Deserialize<'de> for InlineKeyError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_configuration_is_read_and_an_inline_key_refused() {

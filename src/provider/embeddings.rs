@@ -1,10 +1,11 @@
 //! Client for OpenAI's `/embeddings`, which most compatible servers have too.
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::http::{Http, read_limited};
-use super::{Endpoint, Protocol, ProviderError, StreamError};
+use super::{EmbeddingModel, Endpoint, Protocol, ProviderError, StreamError};
 
 /// Size limit of a response: 64 vectors of 4,096 numbers as text, with a margin.
 const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
@@ -49,17 +50,7 @@ impl Embeddings {
         Ok(Embeddings { http, reference: endpoint.reference, model: endpoint.model })
     }
 
-    /// Returns the model's reference, such as `ollama:nomic-embed-text`.
-    #[must_use]
-    pub fn reference(&self) -> &str {
-        &self.reference
-    }
-
-    /// Returns one vector per text, in the same order.
-    ///
-    /// # Errors
-    /// Returns an error if the server cannot be reached, refuses, times out or sends a malformed response.
-    pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderError> {
+    async fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderError> {
         let malformed = |detail: String| {
             let detail = self.http.clean(&format!("invalid embeddings from {}: {detail}", self.http.host()));
             ProviderError::Broken { cause: StreamError::Malformed(detail) }
@@ -79,5 +70,15 @@ impl Embeddings {
             return Err(malformed(format!("{} texts, {} vectors", texts.len(), vectors.len())));
         }
         Ok(vectors.into_iter().map(|(_, vector)| vector).collect())
+    }
+}
+
+impl EmbeddingModel for Embeddings {
+    fn reference(&self) -> &str {
+        &self.reference
+    }
+
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ProviderError>> {
+        Box::pin(self.request(texts))
     }
 }

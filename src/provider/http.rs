@@ -9,52 +9,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, Url};
-use serde::{Deserialize, Deserializer};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::clean;
 use super::protocol::{self, DecodedReply};
 use super::tls::{self, Certificates};
-use super::{Endpoint, Protocol, ProviderError, RequestPhase, Secret, StreamError};
+use super::{Endpoint, Protocol, ProviderError, RequestPhase, Secret, StreamError, Timeouts};
 
 /// Size limit of the body of an error response.
 const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
 /// Time limit for the body of an error response; without it, the status is reported alone.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Time-outs of a request; in the configuration, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Timeouts {
-    /// Time limit for the connection. Default: 10 s.
-    #[serde(deserialize_with = "seconds")]
-    pub connect: Duration,
-    /// Time limit from the request to the first byte of the reply. Default: 120 s, because local models read slowly.
-    #[serde(deserialize_with = "seconds")]
-    pub first_byte: Duration,
-    /// Time limit between two chunks of a reply. Default: 60 s. Keep-alive comments count as chunks.
-    #[serde(deserialize_with = "seconds")]
-    pub between_chunks: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Timeouts {
-            connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(120),
-            between_chunks: Duration::from_secs(60),
-        }
-    }
-}
-
-fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let seconds = f64::deserialize(deserializer)?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err(serde::de::Error::custom("a time-out is a number of seconds above 0")),
-    }
-}
 
 /// HTTP client for one server, with its key.
 #[derive(Debug, Clone)]

@@ -4,49 +4,69 @@
 //! backpressure to its own request only, and dropping a generation closes its connection. Exactly one terminal item ends a
 //! generation: [`StreamEvent::Done`] or an error. [`Generation`] enforces this for every client.
 //!
-//! There are three clients. [`Client`] is for servers with OpenAI's `/chat/completions` and `/completions` or Anthropic's
-//! `/messages`. [`Scripted`] is for tests and demonstrations. `Local` (feature `local`) evaluates a model in this process.
+//! There are three clients. `Client` (feature `net`) is for servers with OpenAI's `/chat/completions` and `/completions` or
+//! Anthropic's `/messages`. [`Scripted`] is for tests and demonstrations. `Local` (feature `local`) evaluates a model in
+//! this process.
 //! [`resolve`] turns a model reference (`ollama:llama3.2`, a URL, a configured name) into a [`Target`];
 //! [`discover`](discover::discover) finds a model if no reference is given.
 //!
 //! Left out: reasoning text, the bytes of images.
 
+// Parts of the shared types serve only the HTTP clients.
+#![cfg_attr(not(feature = "net"), allow(dead_code))]
+
+#[cfg(feature = "net")]
 mod client;
 mod config;
 pub mod discover;
+#[cfg(feature = "net")]
 mod embeddings;
 mod error;
 mod generation;
+#[cfg(feature = "net")]
 mod http;
 #[cfg(feature = "local")]
 mod local;
 mod message;
+#[cfg(feature = "net")]
+mod model_list;
 mod model_ref;
+#[cfg(feature = "net")]
 mod protocol;
+#[cfg(feature = "net")]
 mod reply;
+#[cfg(feature = "net")]
 mod retry;
 mod scripted;
 mod secret;
+#[cfg(feature = "net")]
 pub mod sse;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
+#[cfg(feature = "net")]
 pub(crate) mod tls;
 mod usage;
 mod weights;
 
+use futures_util::future::BoxFuture;
+
+#[cfg(feature = "net")]
 pub use client::Client;
-pub use config::{InlineKeyError, ModelConfig};
-pub use discover::{MODEL_VARIABLE, RemoteModel, list_models, open};
+pub use config::{InlineKeyError, ModelConfig, Timeouts};
+pub use discover::{MODEL_VARIABLE, open};
+#[cfg(feature = "net")]
 pub use embeddings::Embeddings;
 pub use error::{ErrorClass, ProviderError, RequestPhase, StreamError};
 pub use generation::{Finish, FinishReason, Generation, Logprob, Sink, StreamEvent};
-pub use http::Timeouts;
 #[cfg(feature = "local")]
 pub use local::{Local, SentenceEncoder};
 pub use message::{Message, MessagePart, Role, ToolCall, ToolDefinition};
+#[cfg(feature = "net")]
+pub use model_list::{ProviderStatus, RemoteModel, list_models, survey};
 pub use model_ref::{
     ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, known_providers, resolve,
 };
+#[cfg(feature = "net")]
 pub use retry::Retry;
 pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
@@ -110,6 +130,18 @@ impl Request {
     pub fn new(prompt: Prompt) -> Request {
         Request { prompt, tools: Vec::new(), sampling: Sampling::default() }
     }
+}
+
+/// A model that turns texts into vectors. `Embeddings` (feature `net`) is a client for servers.
+pub trait EmbeddingModel: Send + Sync {
+    /// Returns the model's reference, which is stored with each vector.
+    fn reference(&self) -> &str;
+
+    /// Returns one vector for each text, in the same order.
+    ///
+    /// # Errors
+    /// If the model fails.
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ProviderError>>;
 }
 
 /// A language model that streams replies.

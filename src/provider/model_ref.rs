@@ -16,8 +16,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::error::clean;
+#[cfg(feature = "net")]
+use super::http::parse_base;
 use super::weights;
-use super::{Client, LocalModel, Model, ModelConfig, ProviderError, RemoteModel, Sampling, Scripted, Secret, Timeouts};
+#[cfg(feature = "net")]
+use super::{Client, RemoteModel};
+use super::{LocalModel, Model, ModelConfig, ProviderError, Sampling, Scripted, Secret, Timeouts};
 
 /// Lookup of an environment variable; a front end passes `&|name| std::env::var(name).ok()`.
 pub type Env<'a> = dyn Fn(&str) -> Option<String> + Sync + 'a;
@@ -140,6 +144,7 @@ impl Endpoint {
         }
     }
 
+    #[cfg(feature = "net")]
     /// Applies the server's list of models: sets the model if given, and the limit of parallel requests.
     pub(crate) fn apply_listing(&mut self, model: Option<&RemoteModel>, listed: &[RemoteModel]) {
         if let Some(model) = model {
@@ -195,7 +200,10 @@ impl Target {
     /// Returns the errors of [`Client::connect`], or a configuration error for an unknown script or missing weights.
     pub async fn connect(self) -> Result<Arc<dyn Model>, ProviderError> {
         match self {
+            #[cfg(feature = "net")]
             Target::Endpoint(endpoint) => Ok(Arc::new(Client::connect(endpoint).await?)),
+            #[cfg(not(feature = "net"))]
+            Target::Endpoint(endpoint) => Err(unsupported(&endpoint.reference)),
             #[cfg(feature = "local")]
             Target::Local(model) => Ok(Arc::new(model.load().await?)),
             #[cfg(not(feature = "local"))]
@@ -228,7 +236,7 @@ pub fn resolve(reference: &str, names: &Names, env: &Env<'_>) -> Result<Target, 
             Some((base_url, model)) => (base_url, Some(model).filter(|model| !model.is_empty())),
             None => (reference, None),
         };
-        let base = super::http::parse_base(base_url)?;
+        let base = parse_base(base_url)?;
         return Ok(Target::Endpoint(Endpoint::at(base.as_str(), model)));
     }
     let (provider, model) = reference.split_once(':').unwrap_or((reference, ""));
@@ -259,7 +267,7 @@ pub(crate) fn provider_endpoint(
         (Some(base_url), _) => base_url.clone(),
         (None, _) => provider.base.to_owned(),
     };
-    let base = super::http::parse_base(&base_url)?;
+    let base = parse_base(&base_url)?;
     // Another server at an overridden address need not have the provider's default model.
     let model = model.or(provider.model.filter(|_| base_override.is_none()));
     let key = match provider.key_env {
@@ -273,6 +281,17 @@ pub(crate) fn provider_endpoint(
         Protocol::OpenAi
     };
     Ok(Endpoint { reference, key, protocol, ..Endpoint::at(base.as_str(), model) })
+}
+
+/// Stands in for the parser of addresses in a build without HTTP.
+#[cfg(not(feature = "net"))]
+fn parse_base(_: &str) -> Result<String, ProviderError> {
+    Err(unsupported("models of HTTP servers"))
+}
+
+#[cfg(not(feature = "net"))]
+fn unsupported(what: &str) -> ProviderError {
+    ProviderError::configuration(format!("{what}: not in this build; enable the feature `net` of the crate loomtree"))
 }
 
 fn missing_key(model: &str, variable: &str) -> ProviderError {
@@ -330,7 +349,7 @@ fn configured_target(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<
     let model = config.model.as_deref();
     let found = match (&config.base_url, provider) {
         (None, None) => return Err(fail("a provider or a base_url is missing")),
-        (Some(base_url), None) => Endpoint::at(super::http::parse_base(base_url)?.as_str(), model),
+        (Some(base_url), None) => Endpoint::at(parse_base(base_url)?.as_str(), model),
         (base_url, Some(provider)) => {
             // The configuration takes precedence over the environment.
             let lookup = |variable: &str| match (base_url, &key) {

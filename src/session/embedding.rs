@@ -1,5 +1,5 @@
-//! Embeddings for recall: the adapter from a server's asynchronous client to the synchronous [`Embedder`], and a thread that
-//! creates missing embeddings in the background.
+//! Embeddings for recall: the adapter from an asynchronous model to the synchronous [`Embedder`], and a thread that creates
+//! missing embeddings in the background.
 
 use std::{
     sync::{
@@ -13,21 +13,21 @@ use std::{
 use tokio::runtime::Handle;
 
 use crate::{
-    ops::Actor,
-    provider::Embeddings,
+    ops::{Actor, OpsError},
+    provider::EmbeddingModel,
     recall::{self, EmbedError, Embedder},
 };
 
 /// Interval at which the background thread looks for new nodes.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Embedding client for recall. It blocks its thread during a request, so it must not run on an async worker thread.
-#[derive(Debug, Clone)]
+/// Embedding model for recall. It blocks its thread during a request, so it must not run on an async worker thread.
+#[derive(Clone)]
 pub struct Embedding {
     /// Runtime that executes the requests.
     pub runtime: Handle,
-    /// Client of the embedding model.
-    pub client: Embeddings,
+    /// Model that computes the vectors.
+    pub client: Arc<dyn EmbeddingModel>,
 }
 
 impl Embedder for Embedding {
@@ -57,7 +57,7 @@ impl EmbeddingIndexer {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let work = move || {
-            if let Err(error) = index_until(&actor, &*embedder, &stopped) {
+            if let Err(error) = embed_until(&actor, &*embedder, &stopped) {
                 tracing::warn!(%error, "no more embeddings are made");
             }
         };
@@ -74,18 +74,15 @@ impl Drop for EmbeddingIndexer {
 }
 
 /// Creates embeddings whenever nodes were added, until `stop` is set.
-fn index_until(actor: &Actor, embedder: &dyn Embedder, stop: &AtomicBool) -> Result<(), EmbedError> {
-    let mut watch = actor.loom().store().watch().map_err(crate::ops::OpsError::from)?;
-    loop {
-        while !stop.load(Ordering::Relaxed) && recall::embed(actor, embedder, 1)? > 0 {}
-        loop {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            if watch.has_changed().map_err(crate::ops::OpsError::from)? {
-                break;
-            }
+fn embed_until(actor: &Actor, embedder: &dyn Embedder, stop: &AtomicBool) -> Result<(), EmbedError> {
+    let mut watch = actor.loom().store().watch().map_err(OpsError::from)?;
+    while !stop.load(Ordering::Relaxed) {
+        if recall::embed(actor, embedder, 1)? > 0 {
+            continue;
+        }
+        while !stop.load(Ordering::Relaxed) && !watch.has_changed().map_err(OpsError::from)? {
             thread::park_timeout(POLL_INTERVAL);
         }
     }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    RunContext, UpdateSink,
+    Embedding, RunContext, UpdateSink,
     background_delegations::save_report,
     generate::{TaskReport, generate},
     request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
@@ -163,9 +163,10 @@ impl Host for SessionHost {
     }
 
     fn embed_query(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
-        let embedder = self.runtime.block_on(self.tool_access.models.embedder())?;
+        let client = self.runtime.block_on(self.tool_access.models.embeddings())?;
+        let embedder = Embedding { runtime: self.runtime.clone(), client };
         let made =
-            recall::embed(actor, &*embedder, MAX_EMBEDDED_NODES).and_then(|_| QueryEmbedding::of(&*embedder, question));
+            recall::embed(actor, &embedder, MAX_EMBEDDED_NODES).and_then(|_| QueryEmbedding::of(&embedder, question));
         made.inspect_err(|error| tracing::warn!(%error, "recall uses words only")).ok()
     }
 

@@ -3,6 +3,7 @@
 
 mod approval;
 mod background_delegations;
+mod changes;
 mod delegation;
 mod delegation_report;
 mod embedding;
@@ -14,6 +15,7 @@ mod partial_replies;
 mod prompt;
 mod request;
 mod resume;
+mod run;
 mod save_reply;
 mod side_conversation;
 mod stats;
@@ -22,6 +24,7 @@ pub mod system;
 
 pub use approval::{Approval, ApprovalRequest, Decision};
 pub use background_delegations::{Background, save_report};
+pub use changes::Changes;
 pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
 pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
 pub use embedding::{Embedding, EmbeddingIndexer};

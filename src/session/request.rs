@@ -14,8 +14,7 @@ use crate::{
     exec::CommandReply,
     id::{AgentId, NodeId},
     ops::OpsError,
-    provider::{FinishReason, Model, Prices, ProviderError, Sampling, Usage},
-    recall::Embedder,
+    provider::{EmbeddingModel, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
     tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
     types::{Agent, Node, Todo},
 };
@@ -160,7 +159,7 @@ pub trait ModelResolver: Send + Sync {
     fn open<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<Arc<dyn Model>, ToolError>>;
 
     /// Returns the embedding model for recall; `None`: recall matches words only.
-    fn embedder(&self) -> BoxFuture<'_, Option<Arc<dyn Embedder>>> {
+    fn embeddings(&self) -> BoxFuture<'_, Option<Arc<dyn EmbeddingModel>>> {
         Box::pin(async { None })
     }
 
@@ -202,9 +201,9 @@ impl HostTools {
     ///
     /// # Errors
     /// If the name is invalid or taken, or the schema is not that of an object.
-    pub fn with(mut self, tool: HostTool, handler: ToolHandler) -> Result<Self, String> {
+    pub fn with(mut self, tool: HostTool, handler: ToolHandler) -> Result<Self, OpsError> {
         self.tools.push(tool);
-        HostTool::check(&self.tools)?;
+        HostTool::check(&self.tools).map_err(OpsError::Invalid)?;
         self.handlers.push(handler);
         Ok(self)
     }

@@ -44,6 +44,13 @@ pub trait Store: Send + Sync {
     /// If the file cannot be read.
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>>;
 
+    /// Begins a transaction of several changes, each of which sees those before it. It waits for queued changes, and
+    /// delays the writes of all other callers until it ends.
+    ///
+    /// # Errors
+    /// If the file is read-only or locked, or this thread has an open transaction.
+    fn begin(&self) -> Result<Arc<dyn Transaction>>;
+
     /// Starts watching for commits of any process.
     ///
     /// # Errors
@@ -79,6 +86,17 @@ pub trait Store: Send + Sync {
     }
 }
 
+/// A store inside an open transaction. A change is applied at once; a snapshot shows the changes so far, and no change is
+/// accepted while it is open. All changes are one group of the journal, so they belong to one agent; purges and undos are
+/// refused. If a change fails, everything is rolled back.
+pub trait Transaction: Store {
+    /// Ends the transaction: commits all its changes, or none. It has no effect after the end.
+    ///
+    /// # Errors
+    /// If the changes cannot be committed. Nothing was changed then.
+    fn end(&self, commit: bool) -> Result<()>;
+}
+
 /// A detector of commits. A check takes microseconds, whatever the size of the file, and reads no page of it.
 pub trait Watch: Send {
     /// Returns whether anything was committed since the previous call, or since the watch began. Commits without a
@@ -98,6 +116,13 @@ pub struct Pending {
 }
 
 impl Pending {
+    fn ready(result: Result<Receipt>) -> Self {
+        let (reply, receipt) = oneshot::channel();
+        // The receiver exists, so the reply is stored.
+        drop(reply.send(result));
+        Self { receipt, _shared: None }
+    }
+
     /// Blocks this thread until the receipt arrives.
     ///
     /// # Errors

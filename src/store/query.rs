@@ -68,6 +68,8 @@ pub struct JournalFilter {
     pub tree: Option<TreeId>,
     /// Entries with a lower number; 0: no bound.
     pub before: u64,
+    /// Entries with a higher number; 0: all.
+    pub after: u64,
     /// Maximum number of results; 0: no limit.
     pub limit: u32,
 }

@@ -20,10 +20,10 @@ use crate::{
     },
 };
 
-/// A consistent view of one moment: all queries of the store.
-pub trait Snapshot: NodeReader + SessionReader + SearchReader + JournalReader {}
+/// A consistent view of one moment: all queries of the store. It may be sent to another thread.
+pub trait Snapshot: NodeReader + SessionReader + SearchReader + JournalReader + Send {}
 
-impl<T: NodeReader + SessionReader + SearchReader + JournalReader + ?Sized> Snapshot for T {}
+impl<T: NodeReader + SessionReader + SearchReader + JournalReader + Send + ?Sized> Snapshot for T {}
 
 /// Queries of trees and nodes, and of documents and data attached to nodes. Nodes include their counts and flags.
 pub trait NodeReader {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 
-use crate::{recall::TimeSpec, types::EdgeKind};
+use crate::{id::NodeId, recall::TimeSpec, types::EdgeKind};
 
 /// Reference to a node: an id, a place, a bookmark's label, or the position of an agent.
 ///
@@ -50,6 +50,12 @@ impl NodeRef {
     #[must_use]
     pub fn is_here(&self) -> bool {
         *self == Self::here()
+    }
+}
+
+impl From<NodeId> for NodeRef {
+    fn from(id: NodeId) -> Self {
+        Self::Id(id.to_string().to_ascii_lowercase())
     }
 }
 

@@ -2,10 +2,8 @@
 
 use ratatui::layout::Rect;
 
-use super::{
-    message::InputPurpose,
-    model::{PaneLayout, ScreenMode, ScreenModel, TextInput},
-};
+use super::model::{PaneLayout, ScreenMode, ScreenModel, TextInput};
+use crate::tools::Tool;
 
 /// Areas of the screen's parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,7 +54,7 @@ impl ScreenModel {
     /// Rows of the text input, at least one.
     fn input_rows(&self, available_rows: u16) -> u16 {
         let ScreenMode::Input(TextInput { purpose, editor, .. }) = &self.mode else { return available_rows.min(1) };
-        let max_rows = if matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Split(_)) {
+        let max_rows = if purpose.is_place() || purpose.tool() == Some(Tool::Edit) {
             available_rows.saturating_sub(4)
         } else {
             available_rows / 2

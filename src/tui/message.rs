@@ -11,8 +11,10 @@ use super::{
     screen_query::{ScreenData, ScreenQuery},
 };
 use crate::{
+    arrow::{Command, NodeRef},
     id::{DocumentId, NodeId, SessionId, TreeId},
     session::ApprovalRequest,
+    tools::Tool,
 };
 
 /// An input or report that the screen has to process.
@@ -77,16 +79,28 @@ pub(crate) enum InputPurpose {
     Command,
     /// Number of continuations per generation.
     Count,
-    /// An annotation of a node.
-    Annotate(NodeId),
-    /// Label of a bookmark; may be empty.
-    Label(NodeId),
-    /// New content of a node.
-    Edit(NodeId),
-    /// Content of a node that merges these nodes.
-    Merge(Vec<NodeId>),
-    /// Position to split a node at: the cursor.
-    Split(NodeId),
+    /// The text, label or place of a command that changes the tree; and the cursor's node after it.
+    Change(NodeId, Box<Command>),
+}
+
+impl InputPurpose {
+    /// Creates the purpose of a change of one node.
+    pub(crate) fn change(node: NodeId, build: impl FnOnce(Option<NodeRef>) -> Command) -> Self {
+        Self::Change(node, Box::new(build(Some(node.into()))))
+    }
+
+    /// Returns the tool of a change; `None` for other inputs.
+    pub(crate) fn tool(&self) -> Option<Tool> {
+        match self {
+            Self::Change(_, command) => Some(command.tool()),
+            _ => None,
+        }
+    }
+
+    /// True if the input selects a place in a text that it cannot change.
+    pub(crate) fn is_place(&self) -> bool {
+        self.tool() == Some(Tool::Split)
+    }
 }
 
 /// A lookup in the store for a list, page or dialog.
@@ -198,22 +212,13 @@ pub(crate) enum ItemAction {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WriteRequest {
     Append(NodeId, String),
-    Edit(NodeId, String),
-    Annotate(NodeId, String),
-    Bookmark(NodeId, Option<String>),
-    Prune(NodeId),
+    /// Runs a command that changes the tree. The session moves to the node first, except to prune or restore it.
+    Change(NodeId, Box<Command>),
     /// Prunes the continuations that the user did not choose.
     PruneAll(Vec<NodeId>),
-    Restore(NodeId),
     Undo,
     Redo,
-    Exclude(NodeId, bool),
     Pin(NodeId, bool),
-    Merge(Vec<NodeId>, String),
-    /// Node and the character offset to split it at.
-    Split(NodeId, usize),
-    Copy(NodeId, NodeId),
-    Move(NodeId, NodeId),
     Title(String),
     NewTree(String, bool),
     ChooseVersion(NodeId),
@@ -232,20 +237,24 @@ pub(crate) enum WriteRequest {
 }
 
 impl WriteRequest {
+    /// Creates the request for a change of one node.
+    pub(crate) fn change(node: NodeId, build: impl FnOnce(Option<NodeRef>) -> Command) -> Self {
+        Self::Change(node, Box::new(build(Some(node.into()))))
+    }
+
     /// True if the request may move the cursor or open another tree.
-    pub(crate) const fn changes_focus(&self) -> bool {
-        !matches!(
-            self,
-            Self::Annotate(..)
-                | Self::Bookmark(..)
-                | Self::PruneAll(_)
-                | Self::Exclude(..)
-                | Self::Pin(..)
-                | Self::Title(_)
-                | Self::ChooseVersion(_)
-                | Self::SetPosition(_)
-                | Self::AdoptSession(_)
-        )
+    pub(crate) fn changes_focus(&self) -> bool {
+        use Tool::{Annotate, Bookmark, Exclude, Include, Unbookmark};
+        match self {
+            Self::Change(_, command) => !matches!(command.tool(), Annotate | Bookmark | Unbookmark | Exclude | Include),
+            Self::PruneAll(_)
+            | Self::Pin(..)
+            | Self::Title(_)
+            | Self::ChooseVersion(_)
+            | Self::SetPosition(_)
+            | Self::AdoptSession(_) => false,
+            _ => true,
+        }
     }
 }
 

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::{
         id::RandomIds,
-        ops::{Actor, Loom, NodeDraft},
+        ops::{Actor, Loom, NodeDraft, TreeDraft},
         store::OpenOptions,
         types::{FixedClock, Mode, Parent, Timestamp},
     };
@@ -68,7 +68,7 @@ mod tests {
         let store = OpenOptions::new(clock.clone(), ids.clone()).open(folder.path().join("loom.db")).unwrap();
         let loom = Loom::new(Arc::new(store), clock, ids);
         let owner = loom.actor(&loom.agent("owner").unwrap());
-        let (_, root) = owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("root")).unwrap();
+        let (_, root) = owner.create_tree(TreeDraft::new("root").mode(Mode::Buffer)).unwrap();
         (folder, owner, root.id)
     }
 

@@ -9,11 +9,14 @@ use super::{
     queries, text,
 };
 use crate::{
+    arrow::{Command, LinkEnd, NodeRef},
+    exec::{NodeResolver, commit},
     id::{NodeId, SessionId, TreeId},
-    ops::{Actor, NodeDraft, OpsError, SplitAt, UndoResult},
+    ops::{Actor, NodeDraft, OpsError, TreeDraft, UndoResult},
     session::{Interruption, resume},
     store::Receipt,
-    types::{AgentKind, EdgeKind, Mode, Node, Parent, PinTarget, TreePatch, one_line},
+    tools::Tool,
+    types::{AgentKind, EdgeKind, LinkTarget, Mode, Node, Parent, PinTarget, TreePatch, one_line},
 };
 
 type Result<T> = std::result::Result<T, OpsError>;
@@ -57,6 +60,20 @@ struct WriteThread {
     session: Option<SessionId>,
 }
 
+impl NodeResolver for WriteThread {
+    type Error = OpsError;
+
+    /// The screen names nodes by their ULIDs.
+    fn node(&self, reference: Option<&NodeRef>) -> Result<Node> {
+        self.setup.loom.find_node(self.tree, reference.and_then(NodeRef::id).unwrap_or_default())
+    }
+
+    fn link_end(&self, end: &LinkEnd) -> Result<(LinkTarget, String)> {
+        let node = self.node(end.node.as_ref())?;
+        Ok((LinkTarget::Node(node.id), node.local.to_string()))
+    }
+}
+
 impl WriteThread {
     /// Returns the user's actor at a node, in the current session, the newest one of the tree, or a new one.
     fn actor_at(&mut self, node: NodeId) -> Result<Actor> {
@@ -86,42 +103,17 @@ impl WriteThread {
                 let receipt = self.actor_at(*after)?.append(Parent::Node(*after), NodeDraft::text(text))?;
                 Ok(created("", &receipt))
             }
-            WriteRequest::Edit(node, text) => self.edit(*node, text),
-            WriteRequest::Annotate(node, text) => {
-                self.actor_at(*node)?.annotate(*node, text)?;
-                Ok(undoable("note added"))
-            }
-            WriteRequest::Bookmark(node, Some(label)) => {
-                self.actor_at(*node)?.bookmark(*node, label)?;
-                Ok(undoable("bookmarked"))
-            }
-            WriteRequest::Bookmark(node, None) => {
-                self.actor_at(*node)?.unbookmark(*node)?;
-                Ok(undoable("bookmark removed"))
-            }
-            WriteRequest::Prune(node) => self.prune(*node),
+            WriteRequest::Change(node, command) => self.change(*node, command),
             WriteRequest::PruneAll(nodes) => {
+                let actor = self.setup.loom.actor(&self.setup.agent);
                 for node in nodes {
-                    let actor = self.setup.loom.actor(&self.setup.agent);
-                    actor.prune(*node)?;
+                    commit(&actor, &Command::Prune { node: (*node).into() }, self)?;
                 }
                 Ok(undoable(&format!("pruned the other {}", nodes.len())))
             }
-            WriteRequest::Restore(node) => {
-                self.setup.loom.actor(&self.setup.agent).restore(*node)?;
-                Ok(WriteResult { position: Some(*node), ..undoable("restored") })
-            }
             WriteRequest::Undo => self.apply_undo("taken back", Actor::undo),
             WriteRequest::Redo => self.apply_undo("done again", Actor::redo),
-            WriteRequest::Exclude(node, out) => self.set_excluded(*node, *out),
             WriteRequest::Pin(node, pin) => self.set_pinned(*node, *pin),
-            WriteRequest::Merge(nodes, text) => {
-                let at = *nodes.last().ok_or_else(|| OpsError::Invalid("nothing is marked".to_owned()))?;
-                Ok(created("merged", &self.actor_at(at)?.merge(nodes, text)?))
-            }
-            WriteRequest::Split(node, at) => self.split(*node, *at),
-            WriteRequest::Copy(from, to) => Ok(created("copied", &self.actor_at(*to)?.copy_branch(*from, *to)?)),
-            WriteRequest::Move(from, to) => Ok(created("moved", &self.actor_at(*to)?.move_branch(*from, *to)?)),
             WriteRequest::Title(title) => {
                 let patch = TreePatch { title: Some(Some(title.clone())), ..TreePatch::default() };
                 self.setup.loom.actor(&self.setup.agent).rename(self.tree, patch)?;
@@ -143,22 +135,41 @@ impl WriteThread {
         }
     }
 
-    fn edit(&mut self, node: NodeId, text: &str) -> Result<WriteResult> {
-        let receipt = self.actor_at(node)?.edit(node, text)?;
-        let versions = self.versions()?;
-        let buffer = self.setup.loom.tree(self.tree)?.mode == Mode::Buffer;
-        let message = if buffer { "saved as a version" } else { "saved as a branch beside the original" };
-        Ok(WriteResult { versions, ..created(message, &receipt) })
-    }
-
-    fn set_excluded(&mut self, node: NodeId, excluded: bool) -> Result<WriteResult> {
-        let actor = self.actor_at(node)?;
-        if excluded {
-            actor.exclude(node)?
-        } else {
-            actor.include(node)?
+    /// Runs a command that changes the tree.
+    fn change(&mut self, node: NodeId, command: &Command) -> Result<WriteResult> {
+        let tool = command.tool();
+        let (actor, before) = match tool {
+            Tool::Prune | Tool::Restore => {
+                (self.setup.loom.actor(&self.setup.agent), Some(self.setup.loom.node(node)?))
+            }
+            _ => (self.actor_at(node)?, None),
         };
-        Ok(undoable(if excluded { "excluded from what models read" } else { "included for models again" }))
+        // The branch beside a pruned one is found while both are visible.
+        let above = match before.filter(|_| tool == Tool::Prune) {
+            Some(before) => {
+                let parent = before.parent.ok_or_else(|| OpsError::Invalid("the root cannot be pruned".to_owned()))?;
+                Some(queries::adjacent_branch(&*self.setup.loom.snapshot()?, &before)?.unwrap_or(parent))
+            }
+            None => None,
+        };
+        let change = commit(&actor, command, self)?;
+        let added = change.added.as_ref().map(|node| node.id);
+        let (message, position) = match tool {
+            Tool::Edit if self.setup.loom.tree(self.tree)?.mode == Mode::Buffer => ("saved as a version", added),
+            Tool::Edit => ("saved as a branch beside the original", added),
+            Tool::Annotate => ("note added", None),
+            Tool::Bookmark => ("bookmarked", None),
+            Tool::Unbookmark => ("bookmark removed", None),
+            Tool::Prune => ("pruned", above),
+            Tool::Restore => ("restored", Some(node)),
+            Tool::Exclude => ("excluded from what models read", None),
+            Tool::Include => ("included for models again", None),
+            Tool::Merge => ("merged", added),
+            Tool::Split => ("split in two", change.receipt.nodes.last().map(|half| half.id)),
+            Tool::Move => ("moved", added),
+            _ => ("copied", added),
+        };
+        Ok(WriteResult { position, versions: self.versions()?, ..undoable(message) })
     }
 
     fn set_pinned(&mut self, node: NodeId, pinned: bool) -> Result<WriteResult> {
@@ -171,17 +182,10 @@ impl WriteThread {
         Ok(undoable(if pinned { "pinned" } else { "unpinned" }))
     }
 
-    fn split(&mut self, node: NodeId, at: usize) -> Result<WriteResult> {
-        let receipt = self.actor_at(node)?.split(node, &SplitAt::Character(at))?;
-        let versions = self.versions()?;
-        let last = receipt.nodes.last().map(|node| node.id);
-        Ok(WriteResult { versions, position: last, ..undoable("split in two") })
-    }
-
     fn create_tree(&mut self, text: &str, buffer: bool) -> Result<WriteResult> {
         let mode = if buffer { Mode::Buffer } else { Mode::Dialogue };
         let actor = self.setup.loom.actor(&self.setup.agent);
-        let (tree, root) = actor.create_tree(None, mode, None, NodeDraft::text(text))?;
+        let (tree, root) = actor.create_tree(TreeDraft::new(NodeDraft::text(text)).mode(mode))?;
         self.open_tree(tree.id, Some(root.id))
     }
 
@@ -226,14 +230,6 @@ impl WriteThread {
         let position = if at == node { next.id } else { at };
         let message = format!("version {} of {}", if forward { index + 2 } else { index }, versions.len());
         Ok(WriteResult { message, position: Some(position), versions: self.versions()?, ..WriteResult::default() })
-    }
-
-    fn prune(&mut self, node: NodeId) -> Result<WriteResult> {
-        let before = self.setup.loom.node(node)?;
-        let parent = before.parent.ok_or_else(|| OpsError::Invalid("the root cannot be pruned".to_owned()))?;
-        let adjacent = queries::adjacent_branch(&*self.setup.loom.snapshot()?, &before)?;
-        self.setup.loom.actor(&self.setup.agent).prune(node)?;
-        Ok(WriteResult { position: Some(adjacent.unwrap_or(parent)), ..undoable("pruned") })
     }
 
     fn apply_undo(

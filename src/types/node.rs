@@ -169,6 +169,12 @@ pub enum Parent {
     Position(SessionId),
 }
 
+impl From<NodeId> for Parent {
+    fn from(node: NodeId) -> Self {
+        Self::Node(node)
+    }
+}
+
 impl Node {
     /// True if both nodes are halves of one split node and this one continues `before`.
     #[must_use]

@@ -12,6 +12,8 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::ops::OpsError;
+
 /// Patterns of actions that need no approval.
 #[derive(Debug, Clone, Default)]
 pub struct Allowlist {
@@ -30,13 +32,14 @@ impl Allowlist {
     ///
     /// # Errors
     /// If a glob is invalid; names the glob and the reason.
-    pub fn new(commands: &[String], files: &[String]) -> Result<Self, String> {
+    pub fn new(commands: &[String], files: &[String]) -> Result<Self, OpsError> {
+        let invalid = |error: globset::Error| OpsError::Invalid(error.to_string());
         let mut globs = GlobSetBuilder::new();
         for pattern in files {
             let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-            globs.add(GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| error.to_string())?);
+            globs.add(GlobBuilder::new(pattern).literal_separator(true).build().map_err(invalid)?);
         }
-        let files = globs.build().map_err(|error| error.to_string())?;
+        let files = globs.build().map_err(invalid)?;
         Ok(Self { commands: commands.iter().map(|pattern| pattern.trim().to_owned()).collect(), files })
     }
 

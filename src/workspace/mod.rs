@@ -43,6 +43,7 @@ use serde_json::Value;
 use self::root::{FileContent, SandboxDir};
 pub use self::{allowlist::Allowlist, command::ProcessResult, environment::Environment};
 use crate::{
+    ops::OpsError,
     session::{Approval, ApprovalRequest, HostTools, ToolHandler},
     tools::{ErrorCode, HostTool, ToolError},
     types::Permission,
@@ -160,7 +161,7 @@ impl Workspace {
     ///
     /// # Errors
     /// If a tool name is invalid; the names of the table are valid.
-    pub fn host_tools(&self, who: &str) -> Result<HostTools, String> {
+    pub fn host_tools(&self, who: &str) -> Result<HostTools, OpsError> {
         self.tools(who).into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler))
     }
 

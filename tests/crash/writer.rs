@@ -5,7 +5,7 @@ use std::path::Path;
 
 use loomtree::{
     id::{DocumentId, NodeId, TreeId},
-    ops::{Actor, DocumentEdit, Loom, NodeDraft, OpsError, SplitAt},
+    ops::{Actor, DocumentEdit, Loom, NodeDraft, OpsError, SplitAt, TreeDraft},
     store::{Receipt, StoreError},
     types::{AgentKind, Mode, NewAgent, Op, Parent, Permissions},
 };
@@ -50,7 +50,7 @@ fn tree(loom: &Loom) -> TreeId {
         Some(tree) => tree.id,
         None => {
             let owner = loom.actor(&loom.agent("owner").unwrap());
-            owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text(whole("root"))).unwrap().0.id
+            owner.create_tree(TreeDraft::new(NodeDraft::text(whole("root")))).unwrap().0.id
         }
     }
 }
@@ -169,7 +169,7 @@ impl<'l> Worker<'l> {
                 self.acked(Op::Move, &receipt);
             }
             95 => {
-                let (tree, root) = self.actor.create_tree(None, Mode::Buffer, None, NodeDraft::text(text))?;
+                let (tree, root) = self.actor.create_tree(TreeDraft::new(NodeDraft::text(text)).mode(Mode::Buffer))?;
                 child::say(&format!("tree {} {}", tree.id, root.id));
                 self.told(root.id);
             }

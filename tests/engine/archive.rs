@@ -9,7 +9,7 @@ use std::{io::BufReader, path::Path};
 use loomtree::{
     archive::{self, Imported, jsonl, markdown},
     id::TreeId,
-    ops::{Actor, DocumentEdit, NodeDraft, SplitAt},
+    ops::{Actor, DocumentEdit, NodeDraft, SplitAt, TreeDraft},
     recall::{self, Filter, Query, Scope},
     session_state::RecordKind,
     store::{Mutation, PurgeTarget},
@@ -43,7 +43,7 @@ fn everything(scene: &Scene, mode: Mode) -> (Actor, TreeId) {
     };
     owner.create_agent(agent).unwrap();
     let (tree, root) = owner
-        .create_tree(None, mode, Some("you are a study".to_owned()), NodeDraft::text("Once\u{0}upon a \u{1f980} time"))
+        .create_tree(TreeDraft::new("Once\u{0}upon a \u{1f980} time").mode(mode).system_context("you are a study"))
         .unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let at_work = owner.clone().in_session(session);
@@ -116,7 +116,7 @@ fn export_import_export_is_byte_equal() {
 fn an_import_of_any_length_is_undone_with_its_tree() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let mut at = root.id;
     let many = (0..9_000).map(|n| {
         let node = owner.draft(Parent::Node(at), NodeDraft::text(format!("turn {n}")));
@@ -150,7 +150,7 @@ fn an_import_of_any_length_is_undone_with_its_tree() {
 fn a_later_export_imports_only_new_nodes() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let stranger = other.owner();
     import(&stranger, &export(&owner, &[tree.id]));
     owner.append(Parent::Node(root.id), NodeDraft::text("later")).unwrap();
@@ -164,7 +164,7 @@ fn a_later_export_imports_only_new_nodes() {
 fn an_invalid_line_is_reported_and_the_rest_is_imported() {
     let scene = Scene::new(1);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let one = owner.append(Parent::Node(root.id), NodeDraft::text("one")).unwrap().nodes[0].id;
     owner.append(Parent::Node(root.id), NodeDraft::text("two")).unwrap();
     owner.append(Parent::Node(one), NodeDraft::text("under one")).unwrap();
@@ -185,7 +185,7 @@ fn an_invalid_line_is_reported_and_the_rest_is_imported() {
 fn invalid_lines_drop_only_dependent_lines() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let mut at = root.id;
     let chain: Vec<Mutation> = (0..10_000)
         .map(|number| {
@@ -301,7 +301,7 @@ fn the_shared_pi_session_is_imported_completely() {
 fn a_path_is_exported_as_markdown() {
     let scene = Scene::new(1);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What now?\n")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("What now?\n")).unwrap();
     let node = owner.append(Parent::Node(root.id), NodeDraft::text("# This")).unwrap().nodes[0].id;
     let snapshot = owner.loom().snapshot().unwrap();
     let path = snapshot.path_back(node, &[], 0).unwrap();

@@ -11,7 +11,7 @@ use loomtree::{
     arrow::{BranchFormat, Command, NodeRef},
     exec::{CommandReply, ContinueRequest, Host, escape},
     id::NodeId,
-    ops::{Actor, DocumentEdit, NodeDraft},
+    ops::{Actor, DocumentEdit, NodeDraft, TreeDraft},
     session_state::SessionInfo,
     store::{JournalFilter, Mutation, PurgeTarget},
     tools::{self, ErrorCode, SummaryRequest, SummaryResponse, Tool, ToolError},
@@ -302,8 +302,7 @@ fn references_mean_the_same_node_for_every_command() {
 #[test]
 fn switch_in_another_tree_needs_to_be_said_and_allowed() {
     let play = Play::new();
-    let title = Some("Elsewhere".to_owned());
-    let (_, other) = play.owner.create_tree(title, Mode::Dialogue, None, NodeDraft::text("Far away.")).unwrap();
+    let (_, other) = play.owner.create_tree(TreeDraft::new("Far away.").title("Elsewhere")).unwrap();
     let marie = play.id(play.marie);
     let mut owner = play.at(play.marie);
     assert_snapshot!(lines(&mut owner, &[
@@ -823,8 +822,7 @@ fn pins_and_stashes_are_kept_and_let_go() {
 fn memory_is_an_agents_own_and_of_one_tree_and_stays() {
     let play = Play::new();
     let marie = play.id(play.marie);
-    let title = Some("Elsewhere".to_owned());
-    play.owner.create_tree(title, Mode::Dialogue, None, NodeDraft::text("Far away.")).unwrap();
+    play.owner.create_tree(TreeDraft::new("Far away.").title("Elsewhere")).unwrap();
     let session = play.session("owner", play.marie);
     let mut runner = play.runner("owner", session);
     lines(&mut runner, &[&format!("→ pin {marie}"), "→ stash \"mine\" \"words\""]);
@@ -869,7 +867,11 @@ fn looking_leaves_no_entry_in_the_journal_and_what_is_kept_at_hand_can_be_taken_
         &["→ annotate \"a note\"", &format!("→ pin {marie}"), "→ stash \"x\" \"y\"", "→ drop stash:\"x\""],
     );
     assert_eq!(entries(), before + 4);
-    let note = play.loom.snapshot().unwrap().journal(JournalFilter { tree: None, before: before as u64 + 2, limit: 1 });
+    let note = play.loom.snapshot().unwrap().journal(JournalFilter {
+        before: before as u64 + 2,
+        limit: 1,
+        ..JournalFilter::default()
+    });
     let note = note.unwrap()[0].local.clone().unwrap();
     let done = lines(&mut runner, &["→ undo 4", "→ redo 4", "→ undo 2"]);
     assert_eq!(

@@ -18,7 +18,7 @@ use loomtree::{
     },
     exec::{Executor, NoHost},
     id::{NodeId, SessionId},
-    ops::{Actor, NodeDraft},
+    ops::{Actor, TreeDraft},
     provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Scripted, ScriptedReply, ToolCall, Usage},
     session::{
         Approval, ApprovalRequest, BoxFuture, Decision, GenerateRequest, Progress, ToolAccess, ToolHandler, actor_at,
@@ -26,7 +26,7 @@ use loomtree::{
     },
     store::{GenerationFilter, SessionFilter},
     tools::{ErrorCode, HostTool, ToolError},
-    types::{Agent, Mode, Permission, Permissions},
+    types::{Agent, Permission, Permissions},
 };
 use serde_json::{Value, json};
 use support::store::Scene;
@@ -117,9 +117,7 @@ impl Team {
 
     fn over(scene: Scene) -> Self {
         let owner = scene.owner();
-        let (tree, root) = owner
-            .create_tree(Some("Work".into()), Mode::Dialogue, None, NodeDraft::text("What is to be done?"))
-            .unwrap();
+        let (tree, root) = owner.create_tree(TreeDraft::new("What is to be done?").title("Work")).unwrap();
         let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
         Self { _scene: scene, owner: owner.in_session(session), at: root.id, session }
     }

@@ -11,7 +11,7 @@ use std::{
 
 use loomtree::{
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     provider::{
         Finish, FinishReason, Generation, Model, Prompt, ProviderError, Request, Role, Scripted, ScriptedEnd,
         ScriptedReply, StreamError,
@@ -25,8 +25,8 @@ use support::store::Scene;
 fn scene(mode: Mode) -> (Scene, Actor, Node) {
     let scene = Scene::new(5);
     let owner = scene.owner();
-    let system = Some("be brief".to_owned());
-    let (tree, root) = owner.create_tree(None, mode, system, NodeDraft::text("Once upon a time")).unwrap();
+    let draft = TreeDraft::new("Once upon a time").mode(mode).system_context("be brief");
+    let (tree, root) = owner.create_tree(draft).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     (scene, owner.in_session(session), root)
 }

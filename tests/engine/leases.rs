@@ -10,7 +10,7 @@ use loomtree::{
     context::{ContextOptions, ContextRequest, RenderedPrompt, assemble},
     exec::{Executor, NoHost, read},
     id::{NodeId, SessionId, TreeId},
-    ops::{Actor, DocumentEdit, NodeDraft, OpsError},
+    ops::{Actor, DocumentEdit, NodeDraft, OpsError, TreeDraft},
     store::{Mutation, PurgeTarget, StoreError},
     types::{EdgeKind, Lease, LinkTarget, Mode, Op, Parent, Summary, SummarySubject, Timestamp},
 };
@@ -33,7 +33,7 @@ impl Table {
     fn set() -> Self {
         let scene = Scene::new(5);
         let owner = scene.owner();
-        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("the root")).unwrap();
+        let (tree, root) = owner.create_tree(TreeDraft::new("the root")).unwrap();
         let node = said(&owner, root.id, "a question").unwrap();
         let actor = |name| owner.loom().actor(&owner.loom().agent(name).unwrap());
         let (collaborator, subject) = (actor("collaborator"), actor("subject"));
@@ -158,7 +158,7 @@ fn a_branch_in_which_somebody_generates_is_not_pruned() {
 fn versions_of_a_place_share_a_lease() {
     let scene = Scene::new(6);
     let owner = scene.owner();
-    let (tree, _) = owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("Once")).unwrap();
+    let (tree, _) = owner.create_tree(TreeDraft::new("Once").mode(Mode::Buffer)).unwrap();
     let first = said(&owner, tree.root.unwrap(), " upon").unwrap();
     let version = owner.edit(first, " upon a").unwrap().nodes[0].id;
     let subject = owner.loom().actor(&owner.loom().agent("subject").unwrap());

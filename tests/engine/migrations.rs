@@ -8,9 +8,9 @@ use std::{fs, path::Path};
 
 use loomtree::{
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     store::{StoreError, TreeFilter},
-    types::{AuthorType, Mode, Parent},
+    types::{AuthorType, Parent},
 };
 use support::store::Scene;
 
@@ -100,7 +100,7 @@ fn two_at_once_migrate_once() {
 
 /// Creates a model's reply, a human's edit of it, and an edit of that edit.
 fn edited(owner: &Actor) -> [NodeId; 2] {
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What is the weather?")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("What is the weather?")).unwrap();
     let root = root.id;
     let reply = NodeDraft { author_type: Some(AuthorType::Model), ..NodeDraft::text("It shone.") };
     let reply = owner.append(Parent::Node(root), reply).unwrap().nodes[0].id;
@@ -132,7 +132,8 @@ fn an_edit_keeps_its_role_even_if_it_predates_roles() {
         "DROP VIEW conversation_turns; DROP TRIGGER nodes_update; ALTER TABLE nodes DROP COLUMN role",
         &view.replace("coalesce(n.role, n.author_type)", "n.author_type"),
         &trigger.replace(" AND NEW.role IS OLD.role", ""),
-        "DELETE FROM migrations WHERE version = 13; PRAGMA user_version = 12",
+        "DROP TABLE vector_codes; DROP TABLE embedded_ranges",
+        "DELETE FROM migrations WHERE version >= 13; PRAGMA user_version = 12",
     ];
     before.iter().for_each(|sql| conn.execute_batch(sql).unwrap());
     drop(conn);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use loomtree::{
     archive::jsonl,
     id::{NodeId, TreeId},
-    ops::{Actor, NodeDraft, SplitAt},
+    ops::{Actor, NodeDraft, SplitAt, TreeDraft},
     store::{ChildFilter, Mutation, Snapshot, Store},
     types::{
         AuthorType, EdgeKind, Json, LinkTarget, Memory, Mode, NewNode, Node, NodeState, Op, Parent, PinTarget,
@@ -98,7 +98,7 @@ impl Table {
     fn set(mode: Mode) -> (Scene, Self) {
         let scene = Scene::new(11);
         let owner = scene.owner();
-        let (tree, root) = owner.create_tree(None, mode, None, NodeDraft::text("the root of it all")).unwrap();
+        let (tree, root) = owner.create_tree(TreeDraft::new("the root of it all").mode(mode)).unwrap();
         let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
         (scene, Self { actor: owner.in_session(session), tree: tree.id })
     }

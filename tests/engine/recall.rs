@@ -15,7 +15,7 @@ use loomtree::{
     },
     exec::Executor,
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     store::{Mutation, Postings, PurgeTarget, StoreError, WordFilter},
     tools,
     types::{
@@ -56,7 +56,7 @@ fn problems(actor: &Actor) -> Vec<String> {
 fn a_copy_is_found_after_the_index_update() {
     let scene = Scene::new(1);
     let actor = scene.owner();
-    let (_, root) = actor.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = actor.create_tree(TreeDraft::new("begin")).unwrap();
     let said = say(&actor, root.id, "rotate the refresh tokens");
     let at = filler(&actor, root.id, WAITING);
     actor.copy_branch(said, at).unwrap();
@@ -69,7 +69,7 @@ fn a_copy_is_found_after_the_index_update() {
 fn a_new_node_is_found_by_other_connections_and_after_indexing() {
     let scene = Scene::new(1);
     let (one, other) = (scene.owner(), scene.owner());
-    let (_, root) = one.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = one.create_tree(TreeDraft::new("begin")).unwrap();
     let said = "We should rotate the refresh tokens.";
     let at = say(&one, root.id, said);
     assert_eq!(everywhere(&one, "token rotation")[0], said);
@@ -87,7 +87,7 @@ fn a_new_node_is_found_by_other_connections_and_after_indexing() {
 fn languages_and_identifiers_are_found_by_usual_queries() {
     let scene = Scene::new(2);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let texts = [
         "我喜欢在河边散步。",
         "データを保存した",
@@ -135,7 +135,7 @@ fn languages_and_identifiers_are_found_by_usual_queries() {
 fn frequent_words_are_read_from_the_newest_node_and_near_rare_words() {
     let scene = Scene::new(31);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let mut at = root.id;
     let mut many = |count: usize, text: &dyn Fn(usize) -> String| {
         let nodes = (0..count).map(|number| {
@@ -214,7 +214,7 @@ fn any_text_is_a_valid_query() {
 fn nodes_with_the_quoted_text_rank_first() {
     let scene = Scene::new(3);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let at = say(&owner, root.id, "tokens refresh, refresh tokens tokens: tokens to refresh");
     let at = say(&owner, at, "something about cats");
     let at = say(&owner, at, "and dogs, and horses, and other things that one may talk about for long");
@@ -297,7 +297,7 @@ fn the_first_name_in_a_question_is_its_subject() {
 fn a_long_text_is_found_by_one_of_its_passages() {
     let scene = Scene::new(4);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let long: String = (0..400).map(|n| format!("row{n} of the report. ")).collect();
     let long = format!("{long} The culprit was the gasket. {long}");
     let at = say(&owner, root.id, &long);
@@ -326,7 +326,7 @@ fn a_purge_leaves_no_trace_in_the_index() {
     for indexed in [false, true] {
         let scene = Scene::new(5);
         let owner = scene.owner();
-        let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+        let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
         let secret = say(&owner, root.id, "the password is qwzzyxvplugh, and xyqqwjmagnet too");
         let kept = say(&owner, secret, "what stays is plumbago");
         filler(&owner, kept, if indexed { WAITING + 5 } else { 3 });
@@ -350,7 +350,7 @@ fn a_purge_leaves_no_trace_in_the_index() {
 fn a_damaged_index_is_reported_and_rebuilt() {
     let scene = Scene::new(6);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let at = say(&owner, root.id, "the gasket was worn");
     filler(&owner, at, WAITING);
     let conn = rusqlite::Connection::open(&scene.path).unwrap();
@@ -370,8 +370,7 @@ fn scopes_and_filters_exclude_other_nodes() {
     let model = play.loom.actor(&play.loom.agent("collaborator").unwrap()).in_session(other);
     let a = say(&owner, play.marie, "an anchor of mine");
     say(&model, play.tired, "an anchor of the model");
-    let (_, elsewhere) =
-        play.owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("an anchor elsewhere")).unwrap();
+    let (_, elsewhere) = play.owner.create_tree(TreeDraft::new("an anchor elsewhere")).unwrap();
     for _ in 0..2 {
         assert_eq!(search(&owner, Scope::Session(mine), "anchor"), ["an anchor of mine"]);
         assert_eq!(search(&owner, Scope::Session(other), "anchor"), ["an anchor of the model"]);
@@ -555,8 +554,7 @@ fn the_path_filter_uses_the_selected_versions() {
 fn a_wider_scope_needs_the_permission_and_results_name_the_command_to_open_them() {
     let play = Play::new();
     let other = play.owner.start_session("/work", play.tree, Some(play.nine)).unwrap();
-    let (_, elsewhere) =
-        play.owner.create_tree(Some("Elsewhere".into()), Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, elsewhere) = play.owner.create_tree(TreeDraft::new("begin").title("Elsewhere")).unwrap();
     let long: String = (0..300).map(|line| format!("the capstan turns {line}\n")).collect();
     say(&play.owner, elsewhere.id, &long);
     let line = "→ recall search \"capstan\" scope:all";

@@ -7,9 +7,9 @@ use crate::support;
 use std::{collections::HashMap, fs, path::Path};
 
 use loomtree::{
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     recall::References,
-    types::{AuthorType, EdgeKind, Mode, Node, Parent},
+    types::{AuthorType, EdgeKind, Node, Parent},
 };
 use serde::Deserialize;
 use support::store::Scene;
@@ -56,7 +56,7 @@ impl Score {
 
 /// Appends the turns of a conversation: `h:` is the human, `m:` the model, `t NAME:` a tool.
 fn conversation(owner: &Actor, turns: &[String]) -> Vec<Node> {
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("")).unwrap();
     let mut at = root.id;
     let said = turns.iter().map(|turn| {
         let (who, text) = turn.split_once(": ").unwrap();

@@ -6,10 +6,10 @@ use crate::support;
 
 use loomtree::{
     id::{NodeId, SessionId},
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     session_state::RecordKind,
     store::PurgeTarget,
-    types::{AuthorType, EdgeKind, Json, Mode, Parent, ToolCallFields},
+    types::{AuthorType, EdgeKind, Json, Parent, ToolCallFields},
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use rusqlite::Connection;
@@ -64,7 +64,7 @@ impl Desk {
     fn new(seed: u64) -> Self {
         let scene = Scene::new(seed);
         let owner = scene.owner();
-        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("the root")).unwrap();
+        let (tree, root) = owner.create_tree(TreeDraft::new("the root")).unwrap();
         let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
         let nodes = vec![root.id];
         Self { scene, actor: owner.in_session(session), session, nodes }

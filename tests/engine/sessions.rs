@@ -10,20 +10,20 @@ use loomtree::{
     context::{ContextOptions, RenderedPrompt},
     exec::{Executor, NoHost},
     id::{NodeId, SessionId},
-    ops::{Actor, Loom, NodeDraft, SessionDraft},
+    ops::{Actor, Loom, NodeDraft, SessionDraft, TreeDraft},
     provider::{Model, Scripted, ScriptedReply},
     recall::{self, Filter, Query, Scope},
     session::{GenerateRequest, Interruption, actor_at, context_of, generate, resume},
     session_state::{ExtractionRules, FileWriteTool, RecordKind},
     store::SessionFilter,
-    types::{AuthorType, EdgeKind, Json, Lease, Mode, SessionPatch, Timestamp, ToolCallFields, WorkItem},
+    types::{AuthorType, EdgeKind, Json, Lease, SessionPatch, Timestamp, ToolCallFields, WorkItem},
 };
 use support::store::Scene;
 
 /// A tree with a session of the collaborator, with one question.
 fn begun(scene: &Scene) -> (Actor, SessionId, NodeId) {
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("A lighthouse.")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("A lighthouse.")).unwrap();
     let agent = owner.loom().agent("collaborator").unwrap();
     let session = actor_at(owner.loom(), &agent, "/work", root.id).unwrap().session().unwrap();
     let asked = owner.send_to(session, NodeDraft::text("Never use the word sea. What is in the log book?")).unwrap();
@@ -99,7 +99,7 @@ fn an_interrupted_turn_is_marked_once_and_its_lease_is_released() {
 fn an_expired_session_is_replaced_by_a_new_one() {
     let scene = Scene::new(13);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let draft = SessionDraft { lasting: Some(Duration::from_secs(3_600)), ..SessionDraft::of("/work") };
     let first = owner.open_session(tree.id, Some(root.id), draft).unwrap();
     let actor = owner.clone().in_session(first);
@@ -125,7 +125,7 @@ fn work_items_cannot_see_each_other_even_by_guessed_ids() {
     let owner = scene.owner();
     let item = |key: &str| WorkItem { project: "light".to_owned(), external_ref: key.to_owned() };
     let open = |key: &str| {
-        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+        let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
         let draft = SessionDraft { item: Some(item(key)), ..SessionDraft::of("/work") };
         let id = owner.open_session(tree.id, Some(root.id), draft).unwrap();
         let actor = owner.clone().in_session(id);
@@ -261,7 +261,7 @@ fn the_library_starts_finds_extends_changes_and_ends_a_session() {
     let scene = Scene::new(17);
     let owner = scene.owner();
     let loom = owner.loom();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let kept = |word: &str| [("dispatcher".to_owned(), word.to_owned())].into_iter().collect::<BTreeMap<_, _>>();
     let draft = SessionDraft { metadata: kept("first"), model: Some("ollama:x".into()), ..SessionDraft::of("/work") };
     let id = owner.open_session(tree.id, Some(root.id), draft).unwrap();
@@ -313,7 +313,7 @@ fn a_host_adds_extraction_rules() {
     let open = |rules| scene.over(scene.options().register_rules(rules).open(&scene.path).unwrap());
     let loom = open(rules());
     let owner = loom.actor(&loom.agent("owner").unwrap());
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let metadata = Some(Json::parse(r#"{"arguments":{"path":"quilt"}}"#).unwrap());
     let tool = ToolCallFields { name: Some("stitch_panel".into()), ..ToolCallFields::default() };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use loomtree::{
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     provider::{Model, Money, Prices, Scripted, ScriptedReply},
     session::{GenerateRequest, Stats, generate, path_stats, stats},
     store::{GenerationFilter, PurgeTarget},
@@ -27,7 +27,7 @@ fn prices() -> Prices {
 fn scene() -> (Scene, Actor, Node) {
     let scene = Scene::new(5);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("one two three")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("one two three").mode(Mode::Buffer)).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     // Another agent that sees the text only, like the subject.
     let subject = owner.loom().agent("subject").unwrap().profile;
@@ -83,7 +83,7 @@ async fn totals_are_grouped_by_agent_and_model_and_filtered() {
     let agent = Some(actor.loom().agent("critic").unwrap().id());
     assert_eq!(sums(&actor, GenerationFilter { agent, ..tree }).all.generations, 1);
     assert_eq!(sums(&actor, GenerationFilter { agent, ..session }).all.generations, 1);
-    let other = actor.create_tree(None, Mode::Dialogue, None, NodeDraft::text("other")).unwrap().0.id;
+    let other = actor.create_tree(TreeDraft::new("other")).unwrap().0.id;
     assert_eq!(sums(&actor, GenerationFilter { tree: Some(other), ..tree }), Stats::default());
     let both = GenerationFilter { tree: Some(other), ..session };
     assert_eq!(sums(&actor, both), Stats::default());
@@ -105,7 +105,7 @@ async fn totals_of_a_small_tree_read_only_that_tree() {
     for at in 0..20 {
         actor.append(Parent::Node(root.id), NodeDraft::text(at.to_string())).unwrap();
     }
-    let (tree, other) = actor.create_tree(None, Mode::Dialogue, None, NodeDraft::text("other")).unwrap();
+    let (tree, other) = actor.create_tree(TreeDraft::new("other")).unwrap();
     grow(&actor, root.id, "subject", "scripted:a", &["alpha"]).await;
     grow(&actor, other.id, "subject", "scripted:b", &["beta"]).await;
     let found = sums(&actor, GenerationFilter { tree: Some(tree.id), ..GenerationFilter::default() });

@@ -10,7 +10,7 @@ use loomtree::{
     archive::{self, jsonl},
     exec::escape::quoted,
     id::{LocalId, NodeId},
-    ops::{Actor, DocumentEdit, NodeDraft, OpDescription, SplitAt, describe_entry},
+    ops::{Actor, DocumentEdit, NodeDraft, OpDescription, SplitAt, TreeDraft, describe_entry},
     session_state::RecordKind,
     store::{JournalFilter, PurgeTarget},
     types::{LinkTarget, Mode, NewAgent, Op, Parent, PinTarget, StashContent, TreePatch},
@@ -29,8 +29,7 @@ fn words(told: &OpDescription, known: &[(NodeId, &str)], actor: &Actor) -> Strin
 fn every_operation_is_described_when_it_is_undone() {
     let scene = Scene::new(3);
     let owner = scene.owner();
-    let (tree, root) =
-        owner.create_tree(Some("A study".to_owned()), Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root").title("A study")).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let actor = owner.clone().in_session(session);
     let add = |at, text: &str| actor.append(Parent::Node(at), NodeDraft::text(text)).unwrap().nodes[0].id;
@@ -106,19 +105,18 @@ fn every_operation_is_described_when_it_is_undone() {
         assert_eq!(words(&again.description, &known, &actor), *named);
         // The log describes the undo and the redo in the same way.
         let snapshot = actor.loom().snapshot().unwrap();
-        let entries = snapshot.journal(JournalFilter { tree: None, before: 0, limit: 40 }).unwrap();
+        let entries = snapshot.journal(JournalFilter { limit: 40, ..JournalFilter::default() }).unwrap();
         let group = |op| entries.iter().find(|entry| entry.op == op && entry.seq == entry.group).unwrap();
         let told = |op| words(&describe_entry(&*snapshot, group(op)).unwrap(), &known, &actor);
         assert_eq!(told(Op::Undo), format!("took back: {named}"));
         assert_eq!(told(Op::Redo), format!("did again: {named}"));
     }
-    let (other, _) = owner.create_tree(Some("Next".to_owned()), Mode::Buffer, None, NodeDraft::text("root")).unwrap();
+    let (other, _) = owner.create_tree(TreeDraft::new("root").title("Next").mode(Mode::Buffer)).unwrap();
     let undone = owner.undo(Some(other.id)).unwrap();
     assert_eq!(words(&undone.description, &known, &actor), "began the tree \"Next\"");
     played.insert(undone.target.entry.op);
     let elsewhere = Scene::new(9).owner();
-    let (story, _) =
-        elsewhere.create_tree(Some("Told".to_owned()), Mode::Dialogue, None, NodeDraft::text("once")).unwrap();
+    let (story, _) = elsewhere.create_tree(TreeDraft::new("once").title("Told")).unwrap();
     let mut lines = Vec::new();
     jsonl::export(&*elsewhere.loom().snapshot().unwrap(), &[story.id], &mut lines).unwrap();
     archive::import(&owner, None, "story.jsonl", &mut lines.as_slice(), &mut |_| {}).unwrap();
@@ -134,7 +132,7 @@ fn every_operation_is_described_when_it_is_undone() {
 fn undo_skips_operations_on_purged_content() {
     let scene = Scene::new(4);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let one = owner.append(Parent::Node(root.id), NodeDraft::text("one")).unwrap().nodes[0].id;
     owner.annotate(root.id, "stays").unwrap();
     owner.stash(tree.id, "secret", StashContent::Words("the secret words".to_owned())).unwrap();

@@ -1,9 +1,9 @@
 //! Copies and moves of long branches.
 
 use loomtree::{
-    ops::NodeDraft,
+    ops::{NodeDraft, TreeDraft},
     store::Mutation,
-    types::{Mode, Op, Parent},
+    types::{Op, Parent},
 };
 
 use crate::support::store::Scene;
@@ -14,7 +14,7 @@ fn a_branch_of_thousands_of_nodes_is_copied_and_moved_whole() {
     const DEPTH: u64 = 8_000;
     let scene = Scene::new(75);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let mut parent = root.id;
     for _ in 0..DEPTH / 1_000 {
         let drafts = (0..1_000).map(|number| {

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use loomtree::{
-    ops::NodeDraft,
-    types::{Mode, Parent, Timestamp},
+    ops::{NodeDraft, TreeDraft},
+    types::{Parent, Timestamp},
 };
 
 use crate::{assert_clean, support::store::Scene};
@@ -34,7 +34,7 @@ const TIMES: [i64; 14] = [
 fn a_clock_that_jumps_changes_no_order_and_breaks_no_id() {
     let scene = Scene::new(31);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();
     let owner = owner.in_session(session);
     let mut written = vec![root.id];

@@ -8,7 +8,7 @@ use std::{
 };
 
 use loomtree::{
-    ops::NodeDraft,
+    ops::{NodeDraft, TreeDraft},
     store::{JournalFilter, LocalIdLookup, SessionFilter, Snapshot, Store, StoreError},
     types::{LinkTarget, Mode, Node, Parent},
 };
@@ -114,7 +114,7 @@ fn stocked() -> (Vec<u8>, Dump) {
     owner.edit(nodes[6].id, "six again").unwrap();
     owner.prune(nodes[30].id).unwrap();
     owner.undo(Some(root)).unwrap();
-    owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("another")).unwrap();
+    owner.create_tree(TreeDraft::new("another").mode(Mode::Buffer)).unwrap();
     drop((owner, speaker));
     let store = scene.store();
     let dump = Dump::of(store.snapshot().unwrap().as_ref()).unwrap();
@@ -181,7 +181,7 @@ fn exercise(path: &Path, original: &Dump) -> Outcome {
     let loom = scene.over(store);
     if let Some(owner) = loom.agent("owner").ok().map(|owner| loom.actor(&owner)) {
         for attempt in 0..2 {
-            match owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text(format!("attempt {attempt}"))) {
+            match owner.create_tree(TreeDraft::new(format!("attempt {attempt}"))) {
                 Err(loomtree::ops::OpsError::Store(StoreError::Closed)) => panic!("the writer died"),
                 Err(error) => drop(error.to_string()),
                 Ok(_) => {}

@@ -1,15 +1,15 @@
 //! Failures found by the kill tests, reduced to a minimum of operations.
 
 use loomtree::{
-    ops::{Actor, NodeDraft, SplitAt},
-    types::{Mode, Node},
+    ops::{Actor, SplitAt, TreeDraft},
+    types::Node,
 };
 
 use crate::{assert_clean, support::store::Scene};
 
 fn rooted(scene: &Scene) -> (Actor, Node) {
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root text")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("root text")).unwrap();
     (owner, root)
 }
 

@@ -13,9 +13,9 @@ use std::{
 
 use loomtree::{
     id::NodeId,
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     store::StoreError,
-    types::{Mode, Parent},
+    types::Parent,
 };
 
 use crate::{
@@ -88,7 +88,7 @@ type WriteResults = (Vec<NodeId>, Vec<(NodeId, String)>);
 fn write_until_full(owner: &Actor, most: usize) -> WriteResults {
     let (acked, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let number = AtomicUsize::new(0);
-    let (tree, _) = match owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")) {
+    let (tree, _) = match owner.create_tree(TreeDraft::new("root")) {
         Ok(made) => made,
         Err(error) => {
             let error = store_error(error);

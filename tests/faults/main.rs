@@ -22,9 +22,9 @@ mod schema;
 mod torn;
 
 use loomtree::{
-    ops::{Actor, NodeDraft, OpsError},
+    ops::{Actor, NodeDraft, OpsError, TreeDraft},
     store::{Snapshot, Store, StoreError, VerifyReport},
-    types::{Mode, Node, Parent},
+    types::{Node, Parent},
 };
 
 /// The entry point of child processes started by a test; does nothing in the test process.
@@ -53,7 +53,7 @@ fn finish(command: std::process::Command) -> Vec<String> {
 
 /// Appends a root and a chain of `count` messages of different lengths.
 fn chain(owner: &Actor, count: usize) -> Vec<Node> {
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let mut nodes = vec![root];
     for number in 0..count {
         let parent = Parent::Node(nodes[number].id);

@@ -4,9 +4,9 @@ use std::{fs, path::Path};
 
 use loomtree::{
     id::SessionId,
-    ops::{Actor, NodeDraft, OpsError},
+    ops::{Actor, NodeDraft, OpsError, TreeDraft},
     store::{Mutation, PurgeTarget, StoreError},
-    types::{EdgeKind, Json, LinkTarget, Mode, Node, Op, Parent, SummarySubject, ToolCallFields, TreePatch},
+    types::{EdgeKind, Json, LinkTarget, Node, Op, Parent, SummarySubject, ToolCallFields, TreePatch},
 };
 
 use crate::{assert_clean, support::store::Scene};
@@ -76,9 +76,8 @@ struct Stocked {
 fn stocked(seed: u64) -> Stocked {
     let scene = Scene::new(seed);
     let owner = scene.owner();
-    let title = Some(format!("first title {TITLE}"));
-    let system = Some(format!("system {TITLE}"));
-    let (tree, root) = owner.create_tree(title, Mode::Dialogue, system, NodeDraft::text("the root stays")).unwrap();
+    let draft = TreeDraft::new("the root stays").title(format!("first title {TITLE}"));
+    let (tree, root) = owner.create_tree(draft.system_context(format!("system {TITLE}"))).unwrap();
     let patch = TreePatch { title: Some(Some(format!("title {TITLE}"))), ..TreePatch::default() };
     owner.rename(tree.id, patch).unwrap();
     let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();

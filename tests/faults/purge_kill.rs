@@ -5,9 +5,9 @@
 use std::{path::Path, time::Duration};
 
 use loomtree::{
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     store::{PurgeTarget, TreeFilter},
-    types::{Mode, Parent},
+    types::Parent,
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -42,7 +42,7 @@ fn number(name: &str, usual: u64) -> u64 {
 /// Creates a file whose scrub takes some milliseconds.
 fn filled(scene: &Scene) -> Actor {
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let add = |number: usize| owner.append(Parent::Node(root.id), NodeDraft::text(message(number * 9))).unwrap();
     (0..100).for_each(|number| drop(add(number)));
     owner
@@ -109,7 +109,7 @@ fn a_purged_session_takes_its_stashes_and_the_queries_of_its_agent() {
     use loomtree::types::{AgentAction, StashContent};
     let scene = Scene::new(73);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();
     let speaker = owner.clone().in_session(session);
     speaker.append(Parent::Node(root.id), NodeDraft::text("words of the session")).unwrap();
@@ -127,7 +127,7 @@ fn a_purged_session_takes_its_stashes_and_the_queries_of_its_agent() {
 fn copies_edits_and_halves_of_what_is_purged_are_named() {
     let scene = Scene::new(74);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let said = owner.append(Parent::Node(root.id), NodeDraft::text("first half, second half")).unwrap().nodes[0].id;
     let copy = owner.copy_branch(said, root.id).unwrap().nodes[0].id;
     let split = owner.split(said, &loomtree::ops::SplitAt::After("first half,".to_owned())).unwrap();

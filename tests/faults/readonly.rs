@@ -3,9 +3,9 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use loomtree::{
-    ops::{NodeDraft, OpsError},
+    ops::{NodeDraft, OpsError, TreeDraft},
     store::{Store, StoreError},
-    types::{Mode, Parent},
+    types::Parent,
 };
 
 use crate::{assert_clean, assert_sentence, chain, child, skip, support::store::Scene};
@@ -40,7 +40,7 @@ pub(crate) fn unprivileged(path: &str) {
             // Opening needs no write permission if there is nothing to migrate; the first commit does.
             let loom = scene.over(store);
             let owner = loom.actor(&loom.agent("owner").unwrap());
-            match owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")) {
+            match owner.create_tree(TreeDraft::new("root")) {
                 Err(OpsError::Store(error @ StoreError::ReadOnly { .. })) => {
                     assert_sentence(&error);
                     child::say(&format!("write ReadOnly {error}"));

@@ -1,7 +1,7 @@
 //! The rules that the schema itself enforces, here against a plain SQLite connection.
 
 use loomtree::{
-    ops::{Actor, NodeDraft},
+    ops::{Actor, NodeDraft, TreeDraft},
     store::{LocalIdLookup, Mutation},
     types::{Mode, Op, Parent},
 };
@@ -18,7 +18,7 @@ fn stocked(seed: u64) -> (Scene, Actor, Connection) {
     let speaker = owner.clone().in_session(session);
     speaker.append(Parent::Position(session), NodeDraft::text("turn one")).unwrap();
     speaker.append(Parent::Position(session), NodeDraft::text("turn two")).unwrap();
-    owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("another root")).unwrap();
+    owner.create_tree(TreeDraft::new("another root").mode(Mode::Buffer)).unwrap();
     owner.create_document("notes", "# Notes\n").unwrap();
     owner.bookmark(nodes[1].id, "here").unwrap();
     let raw = Connection::open(&scene.path).unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use loomtree::{
     exec::{CommandReply, Executor, Host, NoHost, read},
     id::{NodeId, SessionId, TreeId},
-    ops::{Actor, Loom, NodeDraft},
+    ops::{Actor, Loom, NodeDraft, TreeDraft},
     types::{Mode, NewAgent, Parent, Permissions, Timestamp},
 };
 
@@ -41,8 +41,8 @@ impl Play {
         let owner = scene.owner();
         let loom = owner.loom().clone();
         let model = loom.actor(&loom.agent("collaborator").unwrap());
-        let title = Some("Marie Character Study".to_owned());
-        let (tree, root) = owner.create_tree(title, mode, None, NodeDraft::text("Who is Marie?")).unwrap();
+        let draft = TreeDraft::new("Who is Marie?").title("Marie Character Study").mode(mode);
+        let (tree, root) = owner.create_tree(draft).unwrap();
         let zero = NodeId::from_bytes([0; 16]);
         let mut play = Self {
             scene,

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let now = cx.now();
     while left > 0 {
         let limit = left.min(JOURNAL_PAGE_ENTRIES);
-        let entries = cx.loom.snapshot()?.journal(JournalFilter { tree, before, limit })?;
+        let entries = cx.loom.snapshot()?.journal(JournalFilter { tree, before, limit, ..JournalFilter::default() })?;
         for entry in &entries {
             let name = cx.name(entry.agent).to_owned();
             let description = describe_entry(&*cx.loom.snapshot()?, entry)?;

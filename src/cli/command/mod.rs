@@ -1,11 +1,10 @@
-//! The commands, one for each file: `Args` is parsed by clap, `run` executes the command.
+//! The commands, one for each file: `Args` is parsed by clap, `run` executes the command. `change.rs` has those that only
+//! change the tree.
 
 mod agents;
-mod annotate;
 mod archive;
 mod backup;
-mod bookmark;
-mod branch;
+mod change;
 mod chat;
 mod completions;
 mod config;
@@ -17,8 +16,6 @@ mod demo;
 mod do_;
 mod docs;
 mod doctor;
-mod edit;
-mod exclude;
 mod export;
 #[cfg(feature = "local")]
 mod fetch;
@@ -26,14 +23,11 @@ mod fetch;
 #[path = "fetch_unsupported.rs"]
 mod fetch;
 mod import;
-mod link;
 mod log;
 mod man;
-mod merge;
 mod models;
 mod new;
 mod parse;
-mod prune;
 mod purge;
 mod rebuild;
 mod recall;
@@ -41,7 +35,6 @@ mod rename;
 mod resume;
 mod say;
 mod sessions;
-mod split;
 mod stats;
 mod switch;
 mod tree;
@@ -88,32 +81,8 @@ pub(crate) enum CliCommand {
     Do(do_::Args),
     /// Move to another node
     Switch(switch::Args),
-    /// Edit a node; the original is kept
-    Edit(edit::Args),
-    /// Add a note to a node
-    Annotate(annotate::Args),
-    /// Link a node to a node, a tree or a document
-    Link(link::Args),
-    /// Remove links
-    Unlink(link::UnlinkArgs),
-    /// Bookmark a node, or list bookmarks
-    Bookmark(bookmark::Args),
-    /// Hide a branch
-    Prune(prune::Args),
-    /// Show a hidden branch again
-    Restore(prune::RestoreArgs),
-    /// Exclude a node from models' context
-    Exclude(exclude::Args),
-    /// Include an excluded node again
-    Include(exclude::IncludeArgs),
-    /// Write a node that merges several
-    Merge(merge::Args),
-    /// Split a node in two
-    Split(split::Args),
-    /// Copy a branch under another node
-    Copy(branch::CopyArgs),
-    /// Move a branch under another node
-    Move(branch::MoveArgs),
+    #[command(flatten)]
+    Change(change::ChangeCommand),
     /// Revert your last change
     Undo(undo::Args),
     /// Repeat a reverted change
@@ -164,8 +133,8 @@ impl CliCommand {
         matches!(self, Self::New(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
     }
 
-    /// Returns the tool whose permission the acting agent needs. Reading needs none at the terminal; arrow lines are
-    /// checked one by one.
+    /// Returns the tool whose permission the acting agent needs. Reading needs none at the terminal; arrow lines and
+    /// [`change::ChangeCommand`] check each command.
     fn tool(&self) -> Option<Tool> {
         Some(match self {
             Self::New(_)
@@ -176,19 +145,7 @@ impl CliCommand {
             | Self::Rename(_)
             | Self::Archive(_) => Tool::Respond,
             Self::Continue(_) => Tool::Continue,
-            Self::Edit(_) => Tool::Edit,
-            Self::Annotate(_) => Tool::Annotate,
-            Self::Link(_) => Tool::Link,
-            Self::Unlink(_) => Tool::Unlink,
-            Self::Bookmark(args) => args.changes().then_some(Tool::Bookmark)?,
-            Self::Prune(_) | Self::Purge(_) => Tool::Prune,
-            Self::Restore(_) => Tool::Restore,
-            Self::Exclude(_) => Tool::Exclude,
-            Self::Include(_) => Tool::Include,
-            Self::Merge(_) => Tool::Merge,
-            Self::Split(_) => Tool::Split,
-            Self::Copy(_) => Tool::Copy,
-            Self::Move(_) => Tool::Move,
+            Self::Purge(_) => Tool::Prune,
             Self::Undo(_) => Tool::Undo,
             Self::Redo(_) => Tool::Redo,
             Self::Docs(args) => args.changes().then_some(Tool::Write)?,
@@ -233,19 +190,7 @@ fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
         CliCommand::Context(args) => context::run(&args, cx),
         CliCommand::Do(args) => do_::run(args, cx),
         CliCommand::Switch(args) => switch::run(&args, cx),
-        CliCommand::Edit(args) => edit::run(args, cx),
-        CliCommand::Annotate(args) => annotate::run(args, cx),
-        CliCommand::Link(args) => link::run(args, cx),
-        CliCommand::Unlink(args) => link::unlink(&args, cx),
-        CliCommand::Bookmark(args) => bookmark::run(&args, cx),
-        CliCommand::Prune(args) => prune::run(&args, cx),
-        CliCommand::Restore(args) => prune::restore(&args, cx),
-        CliCommand::Exclude(args) => exclude::run(&args, cx),
-        CliCommand::Include(args) => exclude::include(&args, cx),
-        CliCommand::Merge(args) => merge::run(args, cx),
-        CliCommand::Split(args) => split::run(args, cx),
-        CliCommand::Copy(args) => branch::copy(&args, cx),
-        CliCommand::Move(args) => branch::move_(&args, cx),
+        CliCommand::Change(command) => command.run(cx),
         CliCommand::Undo(args) => undo::run(&args, cx),
         CliCommand::Redo(args) => undo::redo(&args, cx),
         CliCommand::Log(args) => log::run(&args, cx),

@@ -1,7 +1,7 @@
 //! `loom new`: creates a tree with its first node, and selects it.
 
 use loomtree::{
-    ops::NodeDraft,
+    ops::TreeDraft,
     types::{Mode, Node, Tree},
 };
 use serde::Serialize;
@@ -39,7 +39,9 @@ struct NewTreeJson {
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let text = input::read_text(args.text, "")?;
     let mode = if args.buffer { Mode::Buffer } else { Mode::Dialogue };
-    let (tree, root) = cx.actor().create_tree(args.title, mode, args.system, NodeDraft::text(text))?;
+    let mut draft = TreeDraft::new(text).mode(mode);
+    (draft.title, draft.system_context) = (args.title, args.system);
+    let (tree, root) = cx.actor().create_tree(draft)?;
     cx.actor().start_session(&cx.workspace, tree.id, Some(root.id))?;
     cx.out.committed = true;
     let made = NewTreeJson { tree, root };

@@ -58,7 +58,7 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
         editor: env::env("VISUAL").or_else(|| env::env("EDITOR")).unwrap_or_else(|| "vi".to_owned()),
         tour,
     };
-    let _indexer = models::start_embedding(&cx)?;
+    let _indexer = models::start_embedding(&cx);
     tui::run(setup).map_err(|error| match error {
         TerminalError::Signal => CliError::Cancelled,
         TerminalError::Io(source) => CliError::io("the terminal", source),
@@ -70,7 +70,7 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
 #[cfg(feature = "workspace")]
 fn tools(cx: &CommandContext<'_>, approvals: &ApprovalQueue, defaults: &ToolAccess) -> Result<Option<ToolAccess>> {
     let folder = turn_args::workspace(cx, Arc::new(approvals.clone()), &[], &[])?;
-    let tools = Arc::new(folder.host_tools(tui::COLLABORATOR).map_err(CliError::failed)?);
+    let tools = Arc::new(folder.host_tools(tui::COLLABORATOR)?);
     let orchestrator = delegation::default_orchestrator(cx, Arc::new(approvals.clone()), Some(Arc::new(folder)));
     Ok(Some(ToolAccess {
         tools,

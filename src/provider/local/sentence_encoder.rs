@@ -9,8 +9,10 @@ use candle_core::{Device, Result, Tensor, safetensors::load};
 use candle_nn::{LayerNorm, Linear, Module as _, ops::softmax_last_dim};
 use tokenizers::{Tokenizer, TruncationParams};
 
+use futures_util::future::{BoxFuture, ready};
+
 use crate::{
-    provider::{ProviderError, error::clean},
+    provider::{EmbeddingModel, ProviderError, error::clean},
     recall::{EmbedError, Embedder},
 };
 
@@ -142,5 +144,17 @@ impl Embedder for SentenceEncoder {
 
     fn embed(&self, texts: &[String]) -> std::result::Result<Vec<Vec<f32>>, EmbedError> {
         texts.iter().map(|text| self.encode(text).map_err(|error| EmbedError::Model(error.to_string()))).collect()
+    }
+}
+
+/// The future computes when it is created, so it belongs on a thread that may block.
+impl EmbeddingModel for SentenceEncoder {
+    fn reference(&self) -> &str {
+        &self.reference
+    }
+
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, std::result::Result<Vec<Vec<f32>>, ProviderError>> {
+        let vectors = Embedder::embed(self, texts).map_err(|error| ProviderError::configuration(error.to_string()));
+        Box::pin(ready(vectors))
     }
 }

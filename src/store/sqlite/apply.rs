@@ -78,6 +78,12 @@ impl<'a> ChangeApplier<'a> {
         Ok(apply)
     }
 
+    /// Adds the change's entries to an existing group of the journal.
+    pub(super) fn in_group(mut self, group: Option<i64>) -> Self {
+        self.group = group;
+        self
+    }
+
     pub(super) fn run(mut self) -> Result<Receipt> {
         let change = self.change;
         let mut places = 0..;
@@ -134,10 +140,7 @@ impl<'a> ChangeApplier<'a> {
         };
         let (seq, row) = journal::number(self.conn, entry, &trace.added, &mut self.cache.journal)?;
         self.batch.entries.push(row);
-        if self.group.is_none() {
-            self.group = Some(seq);
-            self.receipt.group = seq.unsigned_abs();
-        }
+        self.receipt.group = self.group.get_or_insert(seq).unsigned_abs();
         self.receipt.seq = seq.unsigned_abs();
         Ok(())
     }

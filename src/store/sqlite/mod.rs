@@ -37,6 +37,7 @@ mod sibling_page;
 mod sidecar;
 mod snapshot;
 mod tables;
+mod transaction;
 mod undo;
 mod vectors;
 mod verify;
@@ -49,8 +50,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
-use self::{pool::ConnectionPool, writer::WriterHandle};
-use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, VerifyReport, Watch};
+use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
+use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, Transaction, VerifyReport, Watch};
 use crate::{
     id::IdSource,
     session_state::{CompiledRules, ExtractionRules},
@@ -156,6 +157,10 @@ impl Store for SqliteStore {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
         Ok(Box::new(snapshot::SqliteSnapshot::begin(&self.pool)?))
+    }
+
+    fn begin(&self) -> Result<Arc<dyn Transaction>> {
+        Ok(Arc::new(SqliteTransaction::new(self.writer.borrow()?)))
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>> {

@@ -8,13 +8,14 @@ use super::{
     copies,
     decode::{FROM, NODE, NameCache, NodeRow},
     fts_query, path,
-    pool::{ConnectionPool, PooledConnection},
+    pool::ConnectionPool,
     search_filter, session_state, sibling_page,
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by, nearest},
         provenance, registers, sessions, sources, summaries, todos, trees,
     },
+    transaction::ReadConnection,
     undo, vectors,
     visibility::{self, row_of},
 };
@@ -37,14 +38,18 @@ use crate::{
 const MAX_CANDIDATES: i64 = 10;
 
 pub(super) struct SqliteSnapshot<'p> {
-    conn: PooledConnection<'p>,
+    conn: ReadConnection<'p>,
 }
 
 impl<'p> SqliteSnapshot<'p> {
     pub(super) fn begin(pool: &'p ConnectionPool) -> Result<Self> {
         let conn = pool.borrow()?;
         conn.prepare_cached("BEGIN")?.execute([])?;
-        Ok(Self { conn })
+        Ok(Self::new(ReadConnection::Pooled(conn)))
+    }
+
+    pub(super) fn new(conn: ReadConnection<'p>) -> Self {
+        Self { conn }
     }
 
     fn nodes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Node>> {
@@ -72,8 +77,10 @@ impl<'p> SqliteSnapshot<'p> {
 
 impl Drop for SqliteSnapshot<'_> {
     fn drop(&mut self) {
-        // A read transaction has nothing to lose; an error has no effect.
-        let _ = self.conn.prepare_cached("ROLLBACK").and_then(|mut s| s.execute([]));
+        if let ReadConnection::Pooled(conn) = &self.conn {
+            // A read transaction has nothing to lose; an error has no effect.
+            let _ = conn.prepare_cached("ROLLBACK").and_then(|mut s| s.execute([]));
+        }
     }
 }
 

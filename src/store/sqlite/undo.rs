@@ -35,12 +35,15 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
     let Some(first) = entries.last() else {
         return Err(StoreError::not_found("operation", group));
     };
-    let op = Op::from_code(first.0).ok_or_else(|| StoreError::Undecodable(format!("operation {}", first.0)))?;
-    if !op.can_be_undone() && !matches!(op, Op::Undo) {
-        return Err(StoreError::Refused(format!("a {op} cannot be undone")));
-    }
+    let op = op_of(first.0)?;
     let mut applied = false;
-    for (_, change, node, undo) in entries {
+    let mut refused = true;
+    for (op, change, node, undo) in entries {
+        let op = op_of(op)?;
+        if !op.can_be_undone() && op != Op::Undo {
+            continue;
+        }
+        refused = false;
         if is_ignored(op, change) {
             continue;
         }
@@ -57,7 +60,14 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
             applied = true;
         }
     }
+    if refused {
+        return Err(StoreError::Refused(format!("a {op} cannot be undone")));
+    }
     if applied { Ok(()) } else { Err(StoreError::Conflict("nothing of this operation is left to revert".to_owned())) }
+}
+
+fn op_of(code: i64) -> Result<Op> {
+    Op::from_code(code).ok_or_else(|| StoreError::Undecodable(format!("operation {code}")))
 }
 
 /// True if undoing the operation ignores this change: undoing an import only archives its trees.
@@ -125,10 +135,15 @@ pub(super) fn next(
     while let Some(seq) = ours.max(shared) {
         let entry = step(conn, seq)?;
         let own = ours == Some(entry.seq);
-        let before =
-            if entry.group == seq { entry.previous } else { before_group(conn, entry.group, tree.filter(|_| own))? };
+        // A transaction may contain operations of both kinds; those that cannot be undone do not decide.
+        let counts = entry.op.can_be_undone() || matches!(entry.op, Op::Undo | Op::Redo);
+        let before = if entry.group == seq || !counts {
+            entry.previous
+        } else {
+            before_group(conn, entry.group, tree.filter(|_| own))?
+        };
         *(if own { &mut ours } else { &mut shared }) = before;
-        if !seen.insert(entry.group) {
+        if !counts || !seen.insert(entry.group) {
             continue;
         }
         // A human may undo operations of other agents, so undo and redo entries of every agent count.
@@ -148,7 +163,7 @@ pub(super) fn next(
                 off.insert(target);
             }
             // A purged operation has no inverse left.
-            (op, _) if op.can_be_undone() && active => match has_inverse(conn, op, entry.group)? {
+            (op, _) if op.can_be_undone() && active => match has_inverse(conn, entry.group)? {
                 Some(_) if direction == Direction::Redo => return Ok(None),
                 Some(first) => return target_of(conn, entry.group, first).map(Some),
                 None => {}
@@ -166,16 +181,21 @@ fn before_group(conn: &Connection, group: i64, tree: Option<i64>) -> Result<Opti
     Ok(statement.query_row(params![group, tree], |r| r.get(0))?)
 }
 
-/// The entry that describes a group, if the group has an inverse: its first one, or for an import the one that created
-/// the tree.
-fn has_inverse(conn: &Connection, op: Op, group: i64) -> Result<Option<i64>> {
+/// The entry that describes a group, if the group has an inverse: the first one that can be undone, or for an import
+/// the one that created the tree.
+fn has_inverse(conn: &Connection, group: i64) -> Result<Option<i64>> {
     let mut statement = conn.prepare_cached(
-        "SELECT seq, change FROM journal WHERE seq BETWEEN ?1 AND ?2 AND (undo IS NOT NULL OR change = ?3) ORDER BY seq",
+        "SELECT seq, op, change, undo IS NOT NULL OR change = ?3 FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq",
     )?;
     let mut rows = statement.query(params![group, group_end(conn, group)?, ChangeKind::Append.code()])?;
+    let mut first = None;
     while let Some(row) = rows.next()? {
-        if !is_ignored(op, row.get(1)?) {
-            return Ok(Some(if op == Op::Import { row.get(0)? } else { group }));
+        let (seq, op) = (row.get(0)?, op_of(row.get(1)?)?);
+        if op.can_be_undone() && !is_ignored(op, row.get(2)?) {
+            let first = *first.get_or_insert(seq);
+            if row.get(3)? {
+                return Ok(Some(first));
+            }
         }
     }
     Ok(None)
@@ -198,14 +218,15 @@ pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilte
             Some(i64::try_from(from).unwrap_or(i64::MAX))
         }
     };
-    if let (Some(_), Some(head), 0, 1..) = (tree, next, filter.before, filter.limit) {
+    if let (Some(_), Some(head), 0, 0, 1..) = (tree, next, filter.before, filter.after, filter.limit) {
         return read_chain(conn, head, filter.limit);
     }
     let before = if filter.before == 0 { i64::MAX } else { i64::try_from(filter.before).unwrap_or(i64::MAX) };
     let most = if filter.limit == 0 { usize::MAX } else { filter.limit as usize };
     let mut entries = Vec::new();
+    let after = i64::try_from(filter.after).unwrap_or(i64::MAX);
     while entries.len() < most
-        && let Some(seq) = next
+        && let Some(seq) = next.filter(|seq| *seq > after)
     {
         let Some((entry, previous)) = read_entry(conn, seq)? else {
             break;

@@ -25,6 +25,7 @@ use super::{
     fts_index,
     prepared_change::{PreparedChange, TokenizerPool},
     scrub, session_state,
+    transaction::{self, Borrower, LentWriter},
 };
 use crate::{
     id::IdSource,
@@ -49,6 +50,7 @@ type Task = Box<dyn FnOnce(&mut Connection) + Send>;
 enum WriteJob {
     Change(Arc<PreparedChange>, Reply),
     Task(Task),
+    Transaction(mpsc::SyncSender<Result<LentWriter>>),
 }
 
 #[derive(Debug)]
@@ -57,6 +59,7 @@ pub(super) struct WriterHandle {
     thread: Option<JoinHandle<()>>,
     path: PathBuf,
     tokenizers: TokenizerPool,
+    borrower: Borrower,
 }
 
 impl WriterHandle {
@@ -76,20 +79,25 @@ impl WriterHandle {
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers: TokenizerPool::default() })
+        let (tokenizers, borrower) = (TokenizerPool::default(), Borrower::default());
+        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers, borrower })
     }
 
     /// Creates a writer that refuses all changes, for a read-only store.
     pub(super) fn read_only(path: PathBuf) -> Self {
-        Self { queue: None, thread: None, path, tokenizers: TokenizerPool::default() }
+        let (tokenizers, borrower) = (TokenizerPool::default(), Borrower::default());
+        Self { queue: None, thread: None, path, tokenizers, borrower }
     }
 
     /// Queues a change; returns its prepared form, shared with the writer thread.
     pub(super) fn submit(&self, change: Change, reply: Reply) -> Option<Arc<PreparedChange>> {
         // Send errors are ignored: the caller has dropped its receiver, or finds the channel closed.
-        let Some(queue) = &self.queue else {
-            drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() })));
-            return None;
+        let queue = match self.queue() {
+            Ok(queue) => queue,
+            Err(error) => {
+                drop(reply.send(Err(error)));
+                return None;
+            }
         };
         let work = PreparedChange::new(change);
         drop(queue.send(WriteJob::Change(Arc::clone(&work), reply)));
@@ -102,13 +110,27 @@ impl WriterHandle {
         &self,
         task: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let Some(queue) = &self.queue else {
-            return Err(StoreError::ReadOnly { path: self.path.clone() });
-        };
+        let queue = self.queue()?;
         let (reply, answer) = mpsc::sync_channel(1);
         let task: Task = Box::new(move |conn| drop(reply.send(task(conn))));
         queue.send(WriteJob::Task(task)).map_err(|_| StoreError::Closed)?;
         answer.recv().map_err(|_| StoreError::Closed)?
+    }
+
+    /// Borrows the writer for a transaction of several changes, after the queued changes.
+    pub(super) fn borrow(&self) -> Result<LentWriter> {
+        let (reply, lent) = mpsc::sync_channel(1);
+        self.queue()?.send(WriteJob::Transaction(reply)).map_err(|_| StoreError::Closed)?;
+        let lent = lent.recv().map_err(|_| StoreError::Closed)??;
+        Ok(lent.borrowed_by_this_thread(&self.borrower))
+    }
+
+    fn queue(&self) -> Result<&mpsc::Sender<WriteJob>> {
+        if transaction::is_borrowed_here(&self.borrower) {
+            let reason = "this thread has an open transaction; use the actor that the transaction passes";
+            return Err(StoreError::Refused(reason.to_owned()));
+        }
+        self.queue.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.path.clone() })
     }
 }
 
@@ -122,15 +144,15 @@ impl Drop for WriterHandle {
     }
 }
 
-struct WriterThread {
-    conn: Connection,
+pub(super) struct WriterThread {
+    pub(super) conn: Connection,
     ids: Arc<dyn IdSource>,
-    rules: Arc<CompiledRules>,
+    pub(super) rules: Arc<CompiledRules>,
     wait: Duration,
-    cache: WriterCache,
+    pub(super) cache: WriterCache,
     path: PathBuf,
     /// Transactions since the last checkpoint.
-    uncheckpointed: u32,
+    pub(super) uncheckpointed: u32,
 }
 
 impl WriterThread {
@@ -173,6 +195,10 @@ impl WriterThread {
                     let _ = self.conn.busy_timeout(Duration::ZERO);
                 }
                 WriteJob::Change(work, reply) => next = self.commit_group(work, reply, jobs),
+                WriteJob::Transaction(caller) => match self.lend(&caller) {
+                    Some(writer) => self = writer,
+                    None => return,
+                },
             }
             if next.is_none() {
                 next = self.next_job(jobs);
@@ -218,7 +244,7 @@ impl WriterThread {
             if mutations < MAX_GROUP_MUTATIONS {
                 match jobs.try_recv() {
                     Ok(WriteJob::Change(work, reply)) => job = Some((work, reply)),
-                    Ok(task @ WriteJob::Task(_)) => other = Some(task),
+                    Ok(job) => other = Some(job),
                     Err(_) => {}
                 }
             }
@@ -245,8 +271,13 @@ impl WriterThread {
     }
 
     fn apply(&mut self, work: &Arc<PreparedChange>) -> Result<Receipt> {
-        ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.rules, work)
-            .and_then(ChangeApplier::run)
+        self.apply_in_group(work, None)
+    }
+
+    /// Applies a change; `group` is the first journal entry of the transaction that it belongs to.
+    pub(super) fn apply_in_group(&mut self, work: &Arc<PreparedChange>, group: Option<i64>) -> Result<Receipt> {
+        let applier = ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.rules, work)?;
+        applier.in_group(group).run()
     }
 
     /// Rolls back after the last change failed, and applies the other changes again. A change that fails now (disk
@@ -280,7 +311,7 @@ impl WriterThread {
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<()> {
+    pub(super) fn commit(&mut self) -> Result<()> {
         let flushed = self.cache.flush(&self.conn);
         let written = flushed.and_then(|()| fts_index::index_if_due(&self.conn, &mut self.cache));
         let written = written
@@ -313,7 +344,7 @@ impl WriterThread {
     }
 
     /// Takes the file's write lock, waiting for other processes.
-    fn begin(&mut self) -> Result<()> {
+    pub(super) fn begin(&mut self) -> Result<()> {
         let start = Instant::now();
         let mut sleep = Duration::from_micros(100);
         loop {
@@ -336,7 +367,7 @@ impl WriterThread {
     }
 
     /// Adds the path or the wait to an error that lacks it.
-    fn with_context(&self, error: StoreError) -> StoreError {
+    pub(super) fn with_context(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Backend(source)
                 if source.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code)
@@ -362,7 +393,7 @@ fn is_purge(change: &Change) -> bool {
     change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
 }
 
-fn clone_error(error: &StoreError) -> StoreError {
+pub(super) fn clone_error(error: &StoreError) -> StoreError {
     match error {
         StoreError::Full => StoreError::Full,
         StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },

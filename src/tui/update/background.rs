@@ -1,10 +1,13 @@
 //! Handling of background events.
 
 use super::{buffer_keys, command_jobs, generation, input_keys, list_keys, write};
-use crate::tui::{
-    message::{BackgroundEvent, InputPurpose, LookupResult, ScreenEffect, ScreenLookup, WriteRequest, WriteResult},
-    model::{ConfirmPanel, ListKind, ListPanel, PagePanel, PanelCost, ScreenMode, ScreenModel, TextInput},
-    screen_query::NavigationStep,
+use crate::{
+    arrow::Command,
+    tui::{
+        message::{BackgroundEvent, LookupResult, ScreenEffect, ScreenLookup, WriteRequest, WriteResult},
+        model::{ConfirmPanel, ListKind, ListPanel, PagePanel, PanelCost, ScreenMode, ScreenModel},
+        screen_query::NavigationStep,
+    },
 };
 
 pub(super) fn handle(model: &mut ScreenModel, event: BackgroundEvent) -> Vec<ScreenEffect> {
@@ -124,7 +127,7 @@ fn on_query_done(
         }
         (_, LookupResult::Page(title, lines)) => model.mode = ScreenMode::Page(PagePanel { title, lines, scroll: 0 }),
         (ScreenLookup::DescendantCount(node), LookupResult::DescendantCount(count, more)) => {
-            let request = WriteRequest::Prune(node);
+            let request = WriteRequest::Change(node, Box::new(Command::Prune { node: node.into() }));
             if count == 0 {
                 return write(request);
             }
@@ -135,7 +138,9 @@ fn on_query_done(
         (_, LookupResult::Node(node)) => return model.go_to(node),
         (ScreenLookup::Text(_, purpose), LookupResult::Text(text)) => {
             input_keys::open(model, purpose, text);
-            if let ScreenMode::Input(text_input @ TextInput { purpose: InputPurpose::Split(_), .. }) = &mut model.mode {
+            if let ScreenMode::Input(text_input) = &mut model.mode
+                && text_input.purpose.is_place()
+            {
                 text_input.editor.set_cursor(0);
             }
         }

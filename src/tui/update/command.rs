@@ -1,10 +1,13 @@
 //! Commands of the `:` line, including the names of all keys.
 
 use super::{command_jobs, generation, tree_keys, write};
-use crate::tui::{
-    keys::KEYS,
-    message::{ScreenEffect, ScreenLookup, WriteRequest},
-    model::{ListKind, ListPanel, ScreenMode, ScreenModel},
+use crate::{
+    arrow::Command,
+    tui::{
+        keys::KEYS,
+        message::{ScreenEffect, ScreenLookup, WriteRequest},
+        model::{ListKind, ListPanel, ScreenMode, ScreenModel},
+    },
 };
 
 /// Commands in addition to the names of keys.
@@ -43,7 +46,10 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
             Vec::new()
         }
         "go" => vec![ScreenEffect::Query(ScreenLookup::Find(rest.to_owned()))],
-        "bookmark" => write(WriteRequest::Bookmark(model.cursor, Some(rest.to_owned()))),
+        "bookmark" => {
+            let label = Some(rest.to_owned());
+            write(WriteRequest::change(model.cursor, |node| Command::Bookmark { node, label }))
+        }
         "theme" => match crate::tui::Palette::named(rest) {
             Some(palette) => {
                 model.palette = palette;

@@ -3,9 +3,13 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{command, command_jobs, generation, write};
-use crate::tui::{
-    message::{InputPurpose, ItemAction, ScreenEffect, WriteRequest},
-    model::{MAX_CONTINUATIONS, ScreenMode, ScreenModel, TextInput},
+use crate::{
+    arrow::Command,
+    tools::Tool,
+    tui::{
+        message::{InputPurpose, ItemAction, ScreenEffect, WriteRequest},
+        model::{MAX_CONTINUATIONS, ScreenMode, ScreenModel, TextInput},
+    },
 };
 
 /// Opens an input, with the unsaved text of the same purpose if there is one.
@@ -17,7 +21,7 @@ pub(super) fn open(model: &mut ScreenModel, purpose: InputPurpose, text: impl In
 
 /// Returns whether enter submits; else it inserts a line feed and ctrl-s submits.
 fn ends_on_enter(purpose: &InputPurpose) -> bool {
-    !matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Merge(_))
+    !matches!(purpose.tool(), Some(Tool::Edit | Tool::Merge))
 }
 
 pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
@@ -37,7 +41,7 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     if done {
         return finish(model);
     }
-    if matches!(text_input.purpose, InputPurpose::Split(_)) {
+    if text_input.purpose.is_place() {
         // Only the cursor moves, the text is fixed.
         if matches!(
             key.code,
@@ -101,7 +105,8 @@ pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
                 model.record_history(text);
                 model.notify("not sent; ↑ in the input brings it back");
             }
-            InputPurpose::Command | InputPurpose::Count | InputPurpose::Split(_) => {}
+            InputPurpose::Command | InputPurpose::Count => {}
+            purpose if purpose.is_place() => {}
             _ => {
                 model.unsaved_input = Some(text_input);
                 model.notify("not saved; the same key here continues it");
@@ -120,7 +125,7 @@ fn finish(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 }
 
 pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
-    if text.trim().is_empty() && !matches!(purpose, InputPurpose::Label(_)) {
+    if text.trim().is_empty() && purpose.tool() != Some(Tool::Bookmark) {
         return Vec::new();
     }
     match purpose {
@@ -147,23 +152,22 @@ pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: Strin
                 Vec::new()
             }
         },
-        InputPurpose::Annotate(node) => write(WriteRequest::Annotate(node, text)),
-        InputPurpose::Label(node) => write(WriteRequest::Bookmark(node, Some(text.trim().to_owned()))),
-        InputPurpose::Edit(node) => {
-            let same = model.node().is_some_and(|now| now.id == node && now.content == text);
-            if same {
-                model.notify("nothing was changed");
-                return Vec::new();
+        InputPurpose::Change(node, mut command) => {
+            match &mut *command {
+                Command::Edit { .. } if model.node().is_some_and(|now| now.id == node && now.content == text) => {
+                    model.notify("nothing was changed");
+                    return Vec::new();
+                }
+                Command::Bookmark { label, .. } => *label = Some(text.trim().to_owned()),
+                Command::Split { at: place, .. } => *place = u32::try_from(text[..at].chars().count()).ok(),
+                Command::Annotate { content, .. } | Command::Edit { content, .. } => *content = text,
+                Command::Merge { content, .. } => {
+                    model.marked.clear();
+                    *content = text;
+                }
+                _ => {}
             }
-            write(WriteRequest::Edit(node, text))
-        }
-        InputPurpose::Merge(nodes) => {
-            model.marked.clear();
-            write(WriteRequest::Merge(nodes, text))
-        }
-        InputPurpose::Split(node) => {
-            let characters = text[..at].chars().count();
-            write(WriteRequest::Split(node, characters))
+            write(WriteRequest::Change(node, command))
         }
     }
 }
@@ -176,7 +180,9 @@ pub(super) fn run_item_action(model: &mut ScreenModel, then: ItemAction) -> Vec<
         ItemAction::OpenTree(tree) if tree == model.tree => model.load_screen(),
         ItemAction::OpenTree(tree) => write(WriteRequest::OpenTree(tree, None)),
         ItemAction::ResumeSession(session) => write(WriteRequest::Resume(session)),
-        ItemAction::Restore(node) => write(WriteRequest::Restore(node)),
+        ItemAction::Restore(node) => {
+            write(WriteRequest::Change(node, Box::new(Command::Restore { node: node.into() })))
+        }
         ItemAction::ShowDocument(id) => vec![ScreenEffect::Query(crate::tui::message::ScreenLookup::Document(id))],
         ItemAction::ToggleModel(reference) => {
             generation::toggle_model(model, &reference);

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{input_keys, tree_keys, write};
 use crate::{
     tui::{
-        message::{ItemAction, ScreenEffect, ScreenLookup, WriteRequest},
+        message::{ItemAction, ScreenEffect, ScreenLookup},
         model::{ConfirmPanel, ListKind, ScreenMode, ScreenModel},
     },
     types::{literal, literal_line},
@@ -97,7 +97,7 @@ fn context_key(model: &mut ScreenModel, c: char) -> Vec<ScreenEffect> {
         ('P', Some(node)) => return tree_keys::pin(model, node),
         ('X', Some(node)) => {
             let words = list.visible_items().get(list.selected).map(|item| item.words.clone()).unwrap_or_default();
-            return write(WriteRequest::Exclude(node, !words.contains("excluded")));
+            return write(super::exclusion(node, !words.contains("excluded")));
         }
         ('P' | 'X', None) => model.notify("this section is not a node of the path"),
         _ => model.notify("P pins, X excludes or includes, enter goes there, esc closes"),

@@ -22,6 +22,12 @@ use super::{
     model::{ScreenMode, ScreenModel},
     type_ahead::QueuedInput,
 };
+use crate::{arrow::Command, id::NodeId};
+
+/// Returns the request to exclude a node from contexts, or to include it.
+fn exclusion(node: NodeId, excluded: bool) -> WriteRequest {
+    WriteRequest::change(node, |node| if excluded { Command::Exclude { node } } else { Command::Include { node } })
+}
 
 /// Applies a message and handles queued input that no longer has to wait.
 pub(crate) fn update(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {

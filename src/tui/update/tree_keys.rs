@@ -6,6 +6,8 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use super::{buffer_keys, command_jobs, generation, input_keys, write};
 use crate::{
+    arrow::{Command, NodeRef},
+    id::NodeId,
     tui::{
         keys::{KEYS, KeyAction, KeyGroup},
         message::{InputPurpose, LookupScope, ScreenEffect, ScreenLookup, WriteRequest},
@@ -72,15 +74,19 @@ pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffec
         KeyAction::Answer => generation::begin(model, true),
         KeyAction::Count => input_keys::open(model, InputPurpose::Count, ""),
         KeyAction::Command => input_keys::open(model, InputPurpose::Command, ""),
-        KeyAction::Annotate => input_keys::open(model, InputPurpose::Annotate(model.cursor), ""),
+        KeyAction::Annotate => {
+            let note = InputPurpose::change(model.cursor, |node| Command::Annotate { node, content: String::new() });
+            input_keys::open(model, note, "")
+        }
         KeyAction::Edit => {
-            vec![ScreenEffect::Query(ScreenLookup::Text(model.cursor, InputPurpose::Edit(model.cursor)))]
+            vec![ScreenEffect::Query(ScreenLookup::Text(model.cursor, edit(model.cursor)))]
         }
         KeyAction::Split => {
-            vec![ScreenEffect::Query(ScreenLookup::Text(model.cursor, InputPurpose::Split(model.cursor)))]
+            let place = |node| Command::Split { node, at: None, after: None };
+            vec![ScreenEffect::Query(ScreenLookup::Text(model.cursor, InputPurpose::change(model.cursor, place)))]
         }
         KeyAction::EditOutside => match model.node() {
-            Some(node) => vec![ScreenEffect::OpenEditor(node.content.clone(), InputPurpose::Edit(node.id))],
+            Some(node) => vec![ScreenEffect::OpenEditor(node.content.clone(), edit(node.id))],
             None => Vec::new(),
         },
         KeyAction::Bookmark => bookmark(model),
@@ -220,9 +226,13 @@ fn bookmark(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(node) = model.node() else { return Vec::new() };
     let (id, marked) = (node.id, node.state.bookmark.is_some());
     if marked {
-        return write(WriteRequest::Bookmark(id, None));
+        return write(WriteRequest::change(id, |node| Command::Unbookmark { node }));
     }
-    input_keys::open(model, InputPurpose::Label(id), "")
+    input_keys::open(model, InputPurpose::change(id, |node| Command::Bookmark { node, label: None }), "")
+}
+
+fn edit(node: NodeId) -> InputPurpose {
+    InputPurpose::change(node, |node| Command::Edit { node, content: String::new() })
 }
 
 fn mark(model: &mut ScreenModel) -> Vec<ScreenEffect> {
@@ -249,7 +259,8 @@ fn merge(model: &mut ScreenModel) -> Vec<ScreenEffect> {
         model.notify_error("mark another node with x first; a merge needs two or more");
         return Vec::new();
     }
-    input_keys::open(model, InputPurpose::Merge(nodes), "")
+    let command = Command::Merge { nodes: nodes.into_iter().map(NodeRef::from).collect(), content: String::new() };
+    input_keys::open(model, InputPurpose::Change(model.cursor, Box::new(command)), "")
 }
 
 fn branch(model: &mut ScreenModel, moves: bool) -> Vec<ScreenEffect> {
@@ -259,11 +270,13 @@ fn branch(model: &mut ScreenModel, moves: bool) -> Vec<ScreenEffect> {
     };
     let to = model.cursor;
     model.marked.clear();
-    write(if moves { WriteRequest::Move(from, to) } else { WriteRequest::Copy(from, to) })
+    let (node, end) = (from.into(), to.into());
+    let command = if moves { Command::Move { node, to: end } } else { Command::Copy { node, to: end } };
+    write(WriteRequest::Change(to, Box::new(command)))
 }
 
 /// Pins or unpins a node.
-pub(super) fn pin(model: &mut ScreenModel, node: crate::id::NodeId) -> Vec<ScreenEffect> {
+pub(super) fn pin(model: &mut ScreenModel, node: NodeId) -> Vec<ScreenEffect> {
     let pinned = model.screen.as_ref().is_some_and(|screen| screen.pins.contains(&node));
     write(WriteRequest::Pin(node, !pinned))
 }
@@ -271,7 +284,7 @@ pub(super) fn pin(model: &mut ScreenModel, node: crate::id::NodeId) -> Vec<Scree
 fn exclude(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(node) = model.node() else { return Vec::new() };
     let (id, out) = (node.id, node.state.excluded);
-    write(WriteRequest::Exclude(id, !out))
+    write(super::exclusion(id, !out))
 }
 
 fn diff(model: &mut ScreenModel) -> Vec<ScreenEffect> {

@@ -9,13 +9,16 @@ use ratatui::{
 };
 
 use super::{put, row, thousands};
-use crate::tui::{
-    keys::KeyAction,
-    message::InputPurpose,
-    model::{ScreenMode, ScreenModel, TextInput},
-    text,
-    theme::ColorRole,
-    tour,
+use crate::{
+    tools::Tool,
+    tui::{
+        keys::KeyAction,
+        message::InputPurpose,
+        model::{ScreenMode, ScreenModel, TextInput},
+        text,
+        theme::ColorRole,
+        tour,
+    },
 };
 
 /// Draws the input, else a notice, the tour or key hints. Returns the cursor.
@@ -111,16 +114,7 @@ fn hints(model: &ScreenModel, width: usize) -> Line<'static> {
 
 fn draw_input(model: &ScreenModel, text_input: &TextInput, area: Rect, buffer: &mut Buffer) -> Position {
     let palette = model.palette;
-    let prompt = match text_input.purpose {
-        InputPurpose::Append => "› ",
-        InputPurpose::Command => ": ",
-        InputPurpose::Count => "# ",
-        InputPurpose::Annotate(_) => "✎ ",
-        InputPurpose::Label(_) => "★ ",
-        InputPurpose::Edit(_) => "≡ ",
-        InputPurpose::Merge(_) => "⋈ ",
-        InputPurpose::Split(_) => "✂ ",
-    };
+    let InputLabels { prompt, placeholder, .. } = input_labels(&text_input.purpose);
     let left = u16::try_from(text::width(prompt) + 1).unwrap_or(3);
     let inner = Rect { x: area.x + left.min(area.width), width: area.width.saturating_sub(left + 1), ..area };
     let rows = usize::from(area.height).max(1);
@@ -133,25 +127,39 @@ fn draw_input(model: &ScreenModel, text_input: &TextInput, area: Rect, buffer: &
         put(&Line::raw(text_input.editor.line(bytes)), row(inner, at), buffer);
     }
     if text_input.editor.text().is_empty() {
-        let placeholder = text::truncate(placeholder(&text_input.purpose), usize::from(inner.width));
+        let placeholder = text::truncate(placeholder, usize::from(inner.width));
         put(&Line::styled(placeholder, palette.style(ColorRole::Dim)), inner, buffer);
     }
     let column = u16::try_from(column).unwrap_or(u16::MAX).min(inner.width);
     Position::new(inner.x.saturating_add(column), area.y.saturating_add(u16::try_from(line - first).unwrap_or(0)))
 }
 
-/// Placeholder of an empty input.
-fn placeholder(purpose: &InputPurpose) -> &'static str {
-    match purpose {
-        InputPurpose::Append => "a message, or → and a command · enter sends it · alt-enter starts a new line",
-        InputPurpose::Command => "chat, new, title, model, go … an unknown word lists all",
-        InputPurpose::Count => "how many continuations, 1 to 9",
-        InputPurpose::Annotate(_) => "a note on this node",
-        InputPurpose::Label(_) => "a label for the bookmark, or nothing",
-        InputPurpose::Merge(_) => "the text of the merging node · ctrl-s saves",
-        InputPurpose::Edit(_) => "new text · ctrl-s saves",
-        InputPurpose::Split(_) => "",
-    }
+/// Words of the screen for an input.
+struct InputLabels {
+    /// Sign before the text.
+    prompt: &'static str,
+    /// Placeholder of an empty input.
+    placeholder: &'static str,
+    /// Labels of the status line.
+    status: &'static [&'static str],
+}
+
+fn input_labels(purpose: &InputPurpose) -> InputLabels {
+    let (prompt, placeholder, status): (_, _, &'static [&'static str]) = match purpose {
+        InputPurpose::Append => {
+            ("› ", "a message, or → and a command · enter sends it · alt-enter starts a new line", &["message"])
+        }
+        InputPurpose::Command => (": ", "chat, new, title, model, go … an unknown word lists all", &["command"]),
+        InputPurpose::Count => ("# ", "how many continuations, 1 to 9", &["how many"]),
+        InputPurpose::Change(_, command) => match command.tool() {
+            Tool::Annotate => ("✎ ", "a note on this node", &["a note"]),
+            Tool::Bookmark => ("★ ", "a label for the bookmark, or nothing", &["a bookmark"]),
+            Tool::Merge => ("⋈ ", "the text of the merging node · ctrl-s saves", &["merging", "ctrl-s saves"]),
+            Tool::Split => ("✂ ", "", &["splitting", "arrows move", "enter cuts"]),
+            _ => ("≡ ", "new text · ctrl-s saves", &["editing", "ctrl-s saves", "ctrl-g your editor"]),
+        },
+    };
+    InputLabels { prompt, placeholder, status }
 }
 
 /// Draws the status line: cursor, cost and state.
@@ -183,7 +191,7 @@ fn status_parts(model: &ScreenModel) -> Vec<(u8, Span<'static>)> {
     let palette = model.palette;
     let (dim, accent) = (palette.style(ColorRole::Dim), palette.style(ColorRole::Accent));
     let mode = match &model.mode {
-        ScreenMode::Input(text_input) => purpose_labels(&text_input.purpose),
+        ScreenMode::Input(text_input) => input_labels(&text_input.purpose).status,
         ScreenMode::Generating
             if model.generation_panel.as_ref().is_some_and(|generation_panel| generation_panel.running) =>
         {
@@ -251,19 +259,6 @@ fn fit_parts(pieces: Vec<(u8, Span<'static>)>, mut max_columns: usize, dots: Sty
         shown.push(span);
     }
     Line::from(shown)
-}
-
-fn purpose_labels(purpose: &InputPurpose) -> &'static [&'static str] {
-    match purpose {
-        InputPurpose::Append => &["message"],
-        InputPurpose::Command => &["command"],
-        InputPurpose::Count => &["how many"],
-        InputPurpose::Annotate(_) => &["a note"],
-        InputPurpose::Label(_) => &["a bookmark"],
-        InputPurpose::Edit(_) => &["editing", "ctrl-s saves", "ctrl-g your editor"],
-        InputPurpose::Merge(_) => &["merging", "ctrl-s saves"],
-        InputPurpose::Split(_) => &["splitting", "arrows move", "enter cuts"],
-    }
 }
 
 /// Names the selected models and the number of continuations.

@@ -1,10 +1,6 @@
 //! Checks of the models that this machine can use.
 
-use loomtree::provider::{
-    Target, Weights, discover,
-    discover::{ProviderStatus, survey},
-    resolve,
-};
+use loomtree::provider::{ProviderStatus, Target, Weights, discover, resolve, survey};
 
 use super::finding::Finding;
 use crate::cli::{

@@ -1,0 +1,309 @@
+//! Transactions of several changes: the caller borrows the writer, and all changes are one group of the journal.
+//!
+//! The writer thread lends its state to the caller's thread instead of running the caller's code: a closure that borrows
+//! from its surroundings cannot be sent, and a panic in it must not end the writer thread. Queued changes of other callers
+//! wait, as do other processes. A failed change rolls everything back at once, because it may be applied in part.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    thread::{self, ThreadId},
+};
+
+use rusqlite::Connection;
+
+use super::{
+    pool::PooledConnection,
+    prepared_change::{PreparedChange, TokenizerPool},
+    session_state,
+    snapshot::SqliteSnapshot,
+    writer::{WriterThread, clone_error},
+};
+use crate::{
+    id::AgentId,
+    session_state::CompiledRules,
+    store::{
+        Change, Mutation, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction,
+        VerifyReport, Watch,
+    },
+    types::Op,
+};
+
+/// The thread that borrowed the writer, if any. A change that this thread sends past its transaction would wait forever.
+pub(super) type Borrower = Arc<Mutex<Option<ThreadId>>>;
+
+/// True if this thread borrowed the writer.
+pub(super) fn is_borrowed_here(borrower: &Borrower) -> bool {
+    *borrower.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id())
+}
+
+/// The writer in the hands of a caller. Dropping it rolls back what is not committed and returns the writer.
+pub(super) struct LentWriter {
+    writer: Option<Box<WriterThread>>,
+    back: mpsc::SyncSender<Box<WriterThread>>,
+    borrower: Option<Borrower>,
+    /// Number of the first journal entry; `None` before the first change.
+    group: Option<i64>,
+    /// Agent of the first change.
+    agent: Option<AgentId>,
+}
+
+impl LentWriter {
+    pub(super) fn new(writer: WriterThread, back: mpsc::SyncSender<Box<WriterThread>>) -> Self {
+        Self { writer: Some(Box::new(writer)), back, borrower: None, group: None, agent: None }
+    }
+
+    /// Marks this thread as the borrower until the writer is returned.
+    pub(super) fn borrowed_by_this_thread(mut self, borrower: &Borrower) -> Self {
+        *borrower.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
+        self.borrower = Some(Arc::clone(borrower));
+        self
+    }
+
+    fn apply(&mut self, change: Change) -> Result<Receipt> {
+        self.agent.get_or_insert(change.agent);
+        let group = self.group;
+        let applied = self.apply_in_group(&PreparedChange::new(change), group);
+        let receipt = applied.map_err(|error| self.with_context(error))?;
+        self.group = self.group.or_else(|| i64::try_from(receipt.group).ok().filter(|group| *group > 0));
+        Ok(receipt)
+    }
+}
+
+impl WriterThread {
+    /// Begins a transaction, lends this writer to a caller, and waits until it is returned.
+    pub(super) fn lend(mut self, caller: &mpsc::SyncSender<Result<LentWriter>>) -> Option<Self> {
+        if let Err(error) = self.begin() {
+            let _ = caller.send(Err(error));
+            return Some(self);
+        }
+        self.uncheckpointed += 1;
+        let (back, returned) = mpsc::sync_channel(1);
+        // If the caller is gone, the writer is dropped with the message, and so returned.
+        drop(caller.send(Ok(LentWriter::new(self, back))));
+        returned.recv().ok().map(|writer| *writer)
+    }
+
+    /// Makes uncommitted changes visible to queries on the writer's connection.
+    fn prepare_read(&mut self) -> Result<()> {
+        self.cache.flush(&self.conn)?;
+        session_state::refresh_stale(&self.conn, &mut self.cache.stale_sessions, &self.rules)
+    }
+
+    /// Rolls back an open transaction.
+    fn roll_back(&mut self) {
+        if !self.conn.is_autocommit() {
+            self.cache.clear();
+            if let Err(error) = self.conn.execute_batch("ROLLBACK") {
+                tracing::warn!(%error, "a transaction could not be rolled back");
+            }
+        }
+    }
+}
+
+#[allow(clippy::expect_used)] // `writer` is only taken by `drop`
+impl Deref for LentWriter {
+    type Target = WriterThread;
+
+    fn deref(&self) -> &WriterThread {
+        self.writer.as_deref().expect("present until dropped")
+    }
+}
+
+#[allow(clippy::expect_used)] // `writer` is only taken by `drop`
+impl DerefMut for LentWriter {
+    fn deref_mut(&mut self) -> &mut WriterThread {
+        self.writer.as_deref_mut().expect("present until dropped")
+    }
+}
+
+impl Drop for LentWriter {
+    fn drop(&mut self) {
+        if let Some(borrower) = &self.borrower {
+            *borrower.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        if let Some(mut writer) = self.writer.take() {
+            writer.roll_back();
+            // The writer thread waits for it.
+            let _ = self.back.send(writer);
+        }
+    }
+}
+
+enum TransactionState {
+    Idle(LentWriter),
+    /// A snapshot has the writer.
+    Reading,
+    /// A change failed; everything was rolled back.
+    Failed(StoreError),
+    Ended,
+}
+
+/// An open transaction.
+pub(super) struct SqliteTransaction {
+    state: Mutex<TransactionState>,
+    tokenizers: TokenizerPool,
+}
+
+impl SqliteTransaction {
+    pub(super) fn new(lent: LentWriter) -> Self {
+        Self { state: Mutex::new(TransactionState::Idle(lent)), tokenizers: TokenizerPool::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, TransactionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn apply(&self, change: Change) -> Result<Receipt> {
+        let mut state = self.state();
+        let lent = state.idle()?;
+        refuse_unsupported(&change, lent.agent)?;
+        lent.apply(change).inspect_err(|error| *state = TransactionState::Failed(clone_error(error)))
+    }
+}
+
+impl TransactionState {
+    fn idle(&mut self) -> Result<&mut LentWriter> {
+        match self {
+            Self::Idle(lent) => Ok(lent),
+            Self::Reading => Err(refused("a snapshot of the transaction is open; drop it first")),
+            Self::Failed(error) => Err(refused(&format!("the transaction was rolled back: {error}"))),
+            Self::Ended => Err(refused("the transaction has ended")),
+        }
+    }
+}
+
+fn refused(reason: &str) -> StoreError {
+    StoreError::Refused(reason.to_owned())
+}
+
+/// Refuses what one undo could not revert with the rest.
+fn refuse_unsupported(change: &Change, agent: Option<AgentId>) -> Result<()> {
+    let is_purge = change.mutations.iter().any(|mutation| matches!(mutation, Mutation::Purge(_)));
+    if is_purge || matches!(change.op, Op::Undo | Op::Redo) {
+        return Err(refused(&format!("a transaction cannot contain an operation of the kind `{}`", change.op)));
+    }
+    if agent.is_some_and(|agent| agent != change.agent) {
+        return Err(refused("all operations of a transaction belong to one agent"));
+    }
+    Ok(())
+}
+
+impl Store for SqliteTransaction {
+    fn submit(&self, change: Change) -> Pending {
+        Pending::ready(self.apply(change))
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
+        let mut state = self.state();
+        state.idle()?.prepare_read().inspect_err(|error| *state = TransactionState::Failed(clone_error(error)))?;
+        match std::mem::replace(&mut *state, TransactionState::Reading) {
+            TransactionState::Idle(lent) => {
+                let conn = ReadConnection::Transaction(TransactionReader { transaction: self, lent: Some(lent) });
+                Ok(Box::new(SqliteSnapshot::new(conn)))
+            }
+            _ => Err(StoreError::Closed),
+        }
+    }
+
+    fn begin(&self) -> Result<Arc<dyn Transaction>> {
+        Err(refused("a transaction cannot contain another one"))
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>> {
+        Err(outside())
+    }
+
+    fn verify(&self, _: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
+        Err(outside())
+    }
+
+    fn rebuild(&self) -> Result<RebuildReport> {
+        Err(outside())
+    }
+
+    fn backup(&self, _: &std::path::Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        Err(outside())
+    }
+}
+
+fn outside() -> StoreError {
+    refused("this call reads the whole file; make it outside of the transaction")
+}
+
+impl Transaction for SqliteTransaction {
+    fn end(&self, commit: bool) -> Result<()> {
+        let mut state = self.state();
+        if matches!(*state, TransactionState::Ended) {
+            return Ok(());
+        }
+        let result = match state.idle() {
+            Ok(lent) if commit => lent.commit(),
+            Ok(_) => Ok(()),
+            Err(_) if !commit => Ok(()),
+            Err(error) => Err(error),
+        };
+        *state = TransactionState::Ended;
+        result
+    }
+}
+
+/// The connection of a snapshot.
+pub(super) enum ReadConnection<'p> {
+    /// A reader in a read transaction.
+    Pooled(PooledConnection<'p>),
+    /// The writer inside a transaction, whose uncommitted changes are visible.
+    Transaction(TransactionReader<'p>),
+}
+
+/// A borrowed writer, returned to its transaction when dropped.
+pub(super) struct TransactionReader<'t> {
+    transaction: &'t SqliteTransaction,
+    lent: Option<LentWriter>,
+}
+
+impl ReadConnection<'_> {
+    /// Rules that extract session states.
+    pub(super) fn rules(&self) -> &CompiledRules {
+        match self {
+            Self::Pooled(conn) => conn.rules(),
+            Self::Transaction(reader) => &reader.writer().rules,
+        }
+    }
+
+    /// Tokenizers for unindexed nodes.
+    pub(super) fn tokenizers(&self) -> &TokenizerPool {
+        match self {
+            Self::Pooled(conn) => conn.tokenizers(),
+            Self::Transaction(reader) => &reader.transaction.tokenizers,
+        }
+    }
+}
+
+impl Deref for ReadConnection<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        match self {
+            Self::Pooled(conn) => conn,
+            Self::Transaction(reader) => &reader.writer().conn,
+        }
+    }
+}
+
+impl TransactionReader<'_> {
+    #[allow(clippy::expect_used)] // `lent` is only taken by `drop`
+    fn writer(&self) -> &WriterThread {
+        self.lent.as_ref().expect("present until dropped")
+    }
+}
+
+impl Drop for TransactionReader<'_> {
+    fn drop(&mut self) {
+        let mut state = self.transaction.state();
+        // If the transaction ended meanwhile, the writer is rolled back and returned by its own `drop`.
+        if let (TransactionState::Reading, Some(lent)) = (&*state, self.lent.take()) {
+            *state = TransactionState::Idle(lent);
+        }
+    }
+}
