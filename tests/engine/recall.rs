@@ -246,7 +246,7 @@ fn an_answer_is_found_by_the_words_of_its_question() {
 fn a_synonym_is_found_below_the_word_itself_and_is_no_match() {
     let scene = Scene::new(13);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let film = say(&owner, root.id, "The film was long.");
     say(&owner, root.id, "The weather was fine.");
     let movie = say(&owner, root.id, "A movie, at last.");
@@ -265,7 +265,7 @@ fn the_first_name_in_a_question_is_its_subject() {
     let scene = Scene::new(14);
     let owner = scene.owner();
     let loom = owner.loom();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     for name in ["Ada", "Bo"] {
         let agent = NewAgent {
             id: loom.agent_id(),
