@@ -102,7 +102,7 @@ fn chain(owner: &Actor, length: usize) -> NodeId {
     let (_, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let (text, mut at, mut batch) = (message(), root.id, Vec::new());
     for made in 0..length {
-        let node = owner.draft(Parent::Node(at), NodeDraft { keep_position: true, ..NodeDraft::text(text.as_str()) });
+        let node = owner.draft(Parent::Node(at), NodeDraft::text(text.as_str()).keep_position(true));
         at = node.id;
         batch.push(Mutation::Append(Box::new(node)));
         if batch.len() >= 1_000 || made + 1 == length {

@@ -220,9 +220,7 @@ fn sizes(owner: &Actor, nodes: usize) {
     );
     let counts = loom.tree(tree.id).unwrap().counts;
     let before = counts.nodes;
-    owner
-        .append(Parent::Node(tree.root.unwrap()), NodeDraft { keep_position: true, ..NodeDraft::text("forked") })
-        .unwrap();
+    owner.append(Parent::Node(tree.root.unwrap()), NodeDraft::text("forked").keep_position(true)).unwrap();
     let added = loom.tree(tree.id).unwrap().counts.nodes - before;
     row(&format!("a fork at the root of {before} nodes"), &format!("{added} node written"), "1 node", Some(added == 1));
 }
@@ -267,7 +265,7 @@ fn reads(owner: &Actor, file: &Path) {
         Some(ratio <= 1.5),
     );
     let root = tree.root.unwrap();
-    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), limit: 100, ..ChildFilter::default() };
+    let filter = ChildFilter::default().kind(EdgeKind::Continuation).limit(100);
     // The limit is 100 µs on a machine where the CTE takes 50 µs.
     let tail = || drop(snapshot.path_back(tip, &[], 100).unwrap());
     let (mine, theirs, ratio) = alternate(200, || seconds(tail), || seconds(|| bare(100)));
@@ -320,12 +318,12 @@ fn open_child(path: &Path) {
     let start = Instant::now();
     let owner = common::owner(path, 1);
     let snapshot = owner.loom().snapshot().unwrap();
-    let tree = snapshot.trees(loomtree::store::TreeFilter { limit: 1, ..Default::default() }).unwrap()[0].clone();
+    let tree = snapshot.trees(loomtree::store::TreeFilter::default().limit(1)).unwrap()[0].clone();
     let root = tree.root.unwrap();
-    let children = snapshot.children(root, &ChildFilter { limit: 50, ..ChildFilter::default() }).unwrap();
+    let children = snapshot.children(root, &ChildFilter::default().limit(50)).unwrap();
     let mut at = children[0].id;
     for _ in 0..50 {
-        match snapshot.children(at, &ChildFilter { limit: 50, ..ChildFilter::default() }).unwrap().first() {
+        match snapshot.children(at, &ChildFilter::default().limit(50)).unwrap().first() {
             Some(child) => at = child.id,
             None => break,
         }

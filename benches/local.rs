@@ -77,8 +77,8 @@ async fn main() {
 }
 
 fn request(prompt: &str, seed: u64) -> Request {
-    let sampling = Sampling { seed: Some(seed), max_tokens: Some(REPLY_TOKENS), ..Sampling::default() };
-    Request { sampling, ..Request::new(Prompt::Raw(prompt.to_owned())) }
+    let sampling = Sampling::default().seed(seed).max_tokens(REPLY_TOKENS);
+    Request::new(Prompt::Raw(prompt.to_owned())).sampling(sampling)
 }
 
 /// Returns a prompt of about `words` words with a distinct beginning.

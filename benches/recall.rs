@@ -193,8 +193,7 @@ fn grow(owner: &Actor, corpus: &Corpus, turns: usize) {
 }
 
 fn sessions(owner: &Actor) -> Vec<(SessionId, u64)> {
-    let found =
-        owner.loom().sessions(&SessionFilter { workspace: Some(WORKSPACE.to_owned()), ..SessionFilter::default() });
+    let found = owner.loom().sessions(&SessionFilter::default().workspace(WORKSPACE.to_owned()));
     found.unwrap().into_iter().map(|session| (session.id, session.turns)).collect()
 }
 
@@ -213,7 +212,7 @@ fn searches(owner: &Actor, corpus: &Corpus) {
     let questions: Vec<&String> = corpus.questions.iter().step_by(corpus.questions.len() / ASKED + 1).collect();
     for question in &questions {
         for (name, scope) in &scopes {
-            let query = Query { limit: 10, ..Query::new(question.as_str(), scope.clone()) };
+            let query = Query::new(question.as_str(), scope.clone()).limit(10);
             let start = Instant::now();
             let found = recall::search(&*owner.loom().snapshot().unwrap(), &query).unwrap();
             by_kind.entry(name).or_default().push(start.elapsed().as_secs_f64());

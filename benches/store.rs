@@ -31,7 +31,7 @@ fn store(c: &mut Criterion) {
     let snapshot = loom.snapshot().unwrap();
     c.bench_function("path tail of 100", |b| b.iter(|| snapshot.path_back(tip, &[], 100).unwrap()));
     c.bench_function("path of 10,000", |b| b.iter(|| snapshot.path_back(tip, &[], 10_000).unwrap()));
-    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), ..ChildFilter::default() };
+    let filter = ChildFilter::default().kind(EdgeKind::Continuation);
     c.bench_function("children", |b| b.iter(|| snapshot.children(root, &filter).unwrap()));
     c.bench_function("tree with its counts", |b| b.iter(|| snapshot.tree(tree).unwrap()));
     let local = snapshot.node(tip).unwrap().unwrap().local;

@@ -107,7 +107,7 @@ async fn session(options: ContextOptions) -> (usize, f64, Vec<Duration>) {
         let actor = actor_at(&loom, &agent, "/work", at).unwrap();
         let commands = ToolAccess::new(Arc::new(One(Arc::clone(&other))));
         let plan = GenerateRequest::turn(at, agent.clone(), Arc::clone(&model) as Arc<dyn Model>, commands);
-        let nodes = generate(&actor, GenerateRequest { context: options, ..plan }, |_| {}).await.unwrap();
+        let nodes = generate(&actor, plan.context(options), |_| {}).await.unwrap();
         took.push(begun.elapsed());
         at = nodes.last().unwrap().id;
         prompts.extend(model.requests().iter().map(whole));
@@ -142,8 +142,7 @@ async fn first_token(server: &str) {
         let (mut waits, mut used) = (Vec::new(), None);
         for turn in 0..30 {
             at = owner.append(Parent::Node(at), NodeDraft::text(words(turn, 25))).unwrap().nodes[0].id;
-            let reply =
-                NodeDraft { author_type: Some(loomtree::types::AuthorType::Model), ..NodeDraft::text(words(turn, 60)) };
+            let reply = NodeDraft::text(words(turn, 60)).author_type(loomtree::types::AuthorType::Model);
             // What the model says does not matter, so that both sessions hold the same; and only the last turn but one
             // has to have been asked for the server's cache to hold what it will hold.
             if turn < 28 {
@@ -152,12 +151,10 @@ async fn first_token(server: &str) {
             }
             let begun = Instant::now();
             let mut first = None;
-            let plan = GenerateRequest {
-                context: ContextOptions { window: 8_192, rendering, ..ContextOptions::default() },
-                sampling: Sampling { max_tokens: Some(4), temperature: Some(0.0), ..Sampling::default() },
-                keep_position: true,
-                ..GenerateRequest::new(at, agent.clone(), Arc::clone(&model), 1)
-            };
+            let plan = GenerateRequest::new(at, agent.clone(), Arc::clone(&model), 1)
+                .context(ContextOptions { window: 8_192, rendering, ..ContextOptions::default() })
+                .sampling(Sampling::default().max_tokens(4).temperature(0.0))
+                .keep_position(true);
             generate(&owner, plan, |progress| match progress {
                 Progress::Text { .. } => _ = first.get_or_insert_with(|| begun.elapsed()),
                 Progress::Saved { usage, .. } => used = usage,

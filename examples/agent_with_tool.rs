@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let replies = ["I look.\n→ weather city:\"Brest\"\n→ annotate \"asked for the weather\"", "It will."];
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(ScriptedReply::words)));
-    let commands = ToolAccess { tools: Arc::new(tools), ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
+    let commands = ToolAccess::new(Arc::new(Arc::clone(&model))).tools(Arc::new(tools));
     let collaborator = loom.agent("collaborator")?;
     let actor = session::actor_at(&loom, &collaborator, "example", root.id)?;
     let mut turn = session::spawn(actor, GenerateRequest::turn(root.id, collaborator, model, commands));

@@ -60,7 +60,7 @@
 #[cfg(feature = "cli")]
 extern crate self as loomtree;
 
-pub mod agent;
+mod agent;
 pub mod archive;
 pub mod arrow;
 #[cfg(feature = "cli")]
@@ -78,7 +78,7 @@ pub mod recall;
 pub mod session;
 pub mod session_state;
 pub mod store;
-pub mod text_index;
+mod text_index;
 pub mod tokens;
 pub mod tools;
 #[cfg(feature = "tui")]

@@ -64,8 +64,7 @@ pub fn grow(owner: &Actor, nodes: usize) -> (TreeId, NodeId, NodeId) {
             if step == 10 {
                 at = tip;
             }
-            let node =
-                owner.draft(Parent::Node(at), NodeDraft { keep_position: true, ..NodeDraft::text(text.as_str()) });
+            let node = owner.draft(Parent::Node(at), NodeDraft::text(text.as_str()).keep_position(true));
             at = node.id;
             if step < 10 {
                 tip = at;

@@ -53,5 +53,5 @@ mod turn;
 #[cfg(test)]
 mod tests;
 
-pub use tool_request::ToolRequest;
-pub use turn::{RoundOutput, Turn, TurnConfig, TurnEffect, TurnEnd, TurnFailure, TurnInput};
+pub(crate) use tool_request::ToolRequest;
+pub(crate) use turn::{RoundOutput, Turn, TurnConfig, TurnEffect, TurnEnd, TurnFailure, TurnInput};

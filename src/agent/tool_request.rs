@@ -4,7 +4,7 @@ use crate::provider::ToolCall;
 
 /// One request of a model. [`crate::exec`] parses and executes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ToolRequest {
+pub(crate) enum ToolRequest {
     /// Arrow line.
     Line {
         /// Line from its arrow, including the lines of its quotes and blocks.
@@ -21,7 +21,7 @@ pub enum ToolRequest {
 impl ToolRequest {
     /// Returns true if the model expects a result.
     #[must_use]
-    pub const fn expects_result(&self) -> bool {
+    pub(crate) const fn expects_result(&self) -> bool {
         !matches!(self, Self::Thought(_))
     }
 }

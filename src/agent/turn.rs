@@ -8,35 +8,35 @@ use crate::provider::{Finish, ProviderError, ToolCall};
 
 /// Configuration of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TurnConfig {
+pub(crate) struct TurnConfig {
     /// True if arrow lines in a reply are commands. Otherwise the turn is one round of text.
-    pub commands: bool,
+    pub(crate) commands: bool,
     /// Maximum rounds, at least 1. Open todos raise the limit, up to [`TurnConfig::MAX_ROUNDS`].
-    pub rounds: u32,
+    pub(crate) rounds: u32,
 }
 
 impl TurnConfig {
     /// Default of [`TurnConfig::rounds`].
-    pub const DEFAULT_ROUNDS: u32 = 10;
+    pub(crate) const DEFAULT_ROUNDS: u32 = 10;
     /// Upper bound of rounds, also with open todos.
-    pub const MAX_ROUNDS: u32 = 50;
+    pub(crate) const MAX_ROUNDS: u32 = 50;
 
     /// Configuration with commands and the default rounds.
     #[must_use]
-    pub const fn with_commands() -> Self {
+    pub(crate) const fn with_commands() -> Self {
         Self { commands: true, rounds: Self::DEFAULT_ROUNDS }
     }
 
     /// Configuration of one reply without commands.
     #[must_use]
-    pub const fn text_only() -> Self {
+    pub(crate) const fn text_only() -> Self {
         Self { commands: false, rounds: 1 }
     }
 }
 
 /// Event that the driver reports to a turn.
 #[derive(Debug)]
-pub enum TurnInput {
+pub(crate) enum TurnInput {
     /// The stream delivered text.
     Text(String),
     /// The stream ended normally or was stopped.
@@ -58,7 +58,7 @@ pub enum TurnInput {
 
 /// Effect that the driver must perform, in order. It may answer any effect with [`TurnInput::EffectFailed`].
 #[derive(Debug)]
-pub enum TurnEffect {
+pub(crate) enum TurnEffect {
     /// Request the model with the context at the agent's current position. Answered by [`TurnInput::Text`] and then by
     /// [`TurnInput::StreamEnded`] or [`TurnInput::StreamFailed`].
     RequestModel {
@@ -79,22 +79,22 @@ pub enum TurnEffect {
 
 /// Reply of one round.
 #[derive(Debug)]
-pub struct RoundOutput {
+pub(crate) struct RoundOutput {
     /// Text without commands.
-    pub text: String,
+    pub(crate) text: String,
     /// Complete model output; `None` if it equals the text.
-    pub raw: Option<String>,
+    pub(crate) raw: Option<String>,
     /// Calls through the provider's tool-call API.
-    pub calls: Vec<ToolCall>,
+    pub(crate) calls: Vec<ToolCall>,
     /// End of the stream as reported by the provider, if known.
-    pub finish: Option<Finish>,
+    pub(crate) finish: Option<Finish>,
     /// True if the reply was interrupted.
-    pub interrupted: bool,
+    pub(crate) interrupted: bool,
 }
 
 /// Outcome of a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub enum TurnEnd {
+pub(crate) enum TurnEnd {
     /// The last reply requested nothing.
     Done,
     /// The round limit was reached. The last round's commands have run, but the model did not see their results.
@@ -107,7 +107,7 @@ pub enum TurnEnd {
 
 /// Cause of a failed turn.
 #[derive(Debug, Clone, PartialEq)]
-pub enum TurnFailure {
+pub(crate) enum TurnFailure {
     /// The model request failed; the partial reply is saved.
     Model(ProviderError),
     /// The reply was empty.
@@ -118,7 +118,7 @@ pub enum TurnFailure {
 
 /// State machine of one turn.
 #[derive(Debug)]
-pub struct Turn {
+pub(crate) struct Turn {
     config: TurnConfig,
     round: u32,
     /// Current round limit; raised while todos are open.
@@ -150,7 +150,7 @@ enum TurnState {
 impl Turn {
     /// Creates a turn and its first effects.
     #[must_use]
-    pub fn begin(config: TurnConfig) -> (Self, Vec<TurnEffect>) {
+    pub(crate) fn begin(config: TurnConfig) -> (Self, Vec<TurnEffect>) {
         let reply = ReplyParser::new(config.commands);
         let state = TurnState::Streaming { reply, stopped: false };
         let turn = Self { config, round: 1, round_limit: config.rounds, state, cancelled: false };
@@ -159,13 +159,13 @@ impl Turn {
 
     /// Returns true after the turn has ended.
     #[must_use]
-    pub const fn is_over(&self) -> bool {
+    pub(crate) const fn is_over(&self) -> bool {
         matches!(self.state, TurnState::Ended)
     }
 
     /// Processes an input and returns the effects. An input that does not fit the state, such as text of a stopped
     /// stream, has no effect.
-    pub fn step(&mut self, input: TurnInput) -> Vec<TurnEffect> {
+    pub(crate) fn step(&mut self, input: TurnInput) -> Vec<TurnEffect> {
         let state = std::mem::replace(&mut self.state, TurnState::Ended);
         let (state, effects) = match state {
             TurnState::Ended => (TurnState::Ended, Vec::new()),

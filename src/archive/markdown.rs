@@ -8,6 +8,11 @@ pub fn path(nodes: &[Node], agents: &[Agent]) -> String {
     let mut out = String::new();
     for node in nodes {
         let name = agents.iter().find(|a| a.id() == node.author).map_or("unknown", Agent::name);
+        // An edit belongs to the role of the original.
+        let name = match node.role {
+            Some(role) => format!("{role}, edited by {name}"),
+            None => name.to_owned(),
+        };
         let kind = if node.kind == EdgeKind::Continuation { String::new() } else { format!(" · {}", node.kind) };
         let cut = if node.interrupted { " · interrupted" } else { "" };
         out.push_str(&format!("### {name} · {}{kind}{cut}\n\n", node.local));

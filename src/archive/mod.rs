@@ -20,6 +20,7 @@ use crate::{
 
 /// Import format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// Lossless JSONL of loomtree.
     Loomtree,

@@ -14,6 +14,7 @@ use crate::tools::{TABLE, Tool};
 
 /// Results of each parsing step for one line.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The tokens with their readings.
     pub tokens: Vec<ExplainedToken>,
@@ -29,6 +30,7 @@ pub struct Explanation {
 
 /// A token as it was read.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct ExplainedToken {
     /// The text of the token as written.
     pub text: String,

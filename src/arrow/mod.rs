@@ -24,4 +24,5 @@ pub use crate::tools::{
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
 pub use lex::Span;
 pub use parse::{ParseError, ParseErrorCode, ParsedLine, parse};
-pub use scan::{Call, Event, Scanner, Thought, is_command, scan, scan_commands};
+pub(crate) use scan::is_command;
+pub use scan::{Call, Event, Scanner, Thought, scan, scan_commands};

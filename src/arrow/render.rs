@@ -2,10 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
-use super::{
-    BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, RecallFilter, RecallScope, RecallSort,
-    Relative, ResponseKind, SearchDepth, Topic, WritePlace, annotate_tokens,
-};
+use super::{Command, DecisionKind, LinkEnd, NodeRef, RecallFilter, WritePlace, annotate_tokens};
 
 impl Display for NodeRef {
     /// The reference as a line has it; an id in brackets where it could be taken for a word.
@@ -39,32 +36,6 @@ impl Display for Quoted<'_> {
         }
         f.write_char('"')
     }
-}
-
-macro_rules! words {
-    ($($type:ident { $($variant:ident => $word:literal),* $(,)? })*) => {
-        $(impl Display for $type {
-            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-                f.write_str(match self { $(Self::$variant => $word),* })
-            }
-        })*
-    };
-}
-
-words! {
-    BranchFormat { Prose => "prose", Nodes => "nodes" }
-    Listing {
-        Continuations => "continuations", Annotations => "annotations", Links => "links", Versions => "versions",
-        Siblings => "siblings", Bookmarks => "bookmarks",
-    }
-    Relative { Here => "here", BranchPoint => "branch-point", Parent => "parent", Root => "root", Next => "next", Previous => "previous", Leaf => "leaf", Back => "back" }
-    ResponseKind { Continuation => "continuation", Context => "context", Instruction => "instruction" }
-    DecisionKind { Decision => "decision", Constraint => "constraint", Retract => "retract" }
-    MemoryView { Trace => "trace", Stashed => "stashed" }
-    RecallScope { Session => "session", Tree => "tree", Workspace => "workspace", All => "all" }
-    RecallSort { Time => "time" }
-    SearchDepth { Basic => "basic", Deep => "deep" }
-    Topic { General => "general", News => "news" }
 }
 
 impl Display for RecallFilter {

@@ -20,6 +20,7 @@ const ROUNDS_BUDGET_DIVISOR: u32 = 2;
 
 /// Call through the provider's tool-call API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct RoundCall {
     /// Id that the result refers to.
     pub id: String,
@@ -31,6 +32,7 @@ pub struct RoundCall {
 
 /// Result of a [`RoundCall`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct RoundAnswer {
     /// Id of the call.
     pub call: String,

@@ -7,6 +7,7 @@ use super::{ContextSection, RoundAnswer, RoundCall};
 /// Role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum MessageRole {
     /// Instructions for the model.
     System,
@@ -18,6 +19,7 @@ pub enum MessageRole {
 
 /// Message of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PromptMessage {
     /// Role of the author.
     pub role: MessageRole,

@@ -81,6 +81,7 @@ use crate::{
 /// Handling of a conversation that exceeds the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Strategy {
     /// Include the newest nodes that fit.
     #[default]

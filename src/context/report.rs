@@ -11,6 +11,7 @@ use crate::{
 /// Section of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ContextSection {
     /// System prompt of the agent.
     AgentPrompt,
@@ -72,6 +73,7 @@ pub enum Inclusion {
 /// Reason why a node or pin is omitted or truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum InclusionReason {
     /// The token budget is used up.
     Budget,
@@ -107,6 +109,7 @@ impl InclusionReason {
 
 /// Report of a node on the path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct NodeReport {
     /// Id of the node.
     pub id: NodeId,
@@ -128,6 +131,7 @@ pub struct NodeReport {
 
 /// Report of a pin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PinReport {
     /// Pinned object.
     #[serde(flatten)]
@@ -143,6 +147,7 @@ pub struct PinReport {
 
 /// Included and omitted parts of a prompt. All token numbers are estimates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ContextReport {
     /// Context window of the model, in tokens.
     pub window: u32,

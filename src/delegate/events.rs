@@ -12,6 +12,7 @@ use crate::{
 
 /// Delegation in a list.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DelegationSummary {
     /// Head node.
     pub head: Node,

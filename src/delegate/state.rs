@@ -11,6 +11,7 @@ use crate::id::{NodeId, SessionId};
 
 /// Limits of concurrency and attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DelegationLimits {
     /// Maximum number of subtasks in work or verification at once; at least 1.
     pub parallel: usize,
@@ -23,6 +24,7 @@ pub struct DelegationLimits {
 /// Event of a delegation, stored as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DelegationEvent {
     /// The delegation was created.
     Begun {
@@ -91,6 +93,7 @@ pub enum DelegationEvent {
 
 /// Effect that the driver must perform.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DelegationEffect {
     /// Start an attempt. Answered by [`DelegationEvent::Started`], then by [`DelegationEvent::Finished`] or
     /// [`DelegationEvent::WorkFailed`].
@@ -137,6 +140,7 @@ pub enum TaskStatus {
 
 /// State of a subtask.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SubtaskState {
     /// Progress of the subtask.
     pub standing: TaskStatus,

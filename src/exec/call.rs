@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     arrow::{Command, NodeRef, host_tool_args::yes},
-    tools::{ArgSpec, ArgType, ErrorCode, NativeAlias, Tool, ToolError},
+    tools::{ArgRules, ArgSpec, ArgType, ErrorCode, NativeAlias, Tool, ToolError},
 };
 
 /// Parses the arguments of a call of `tool`.
@@ -16,10 +16,9 @@ use crate::{
 /// # Errors
 /// If the arguments do not match the tool; the hint lists its arguments.
 pub(crate) fn command(tool: Tool, arguments: &str) -> Result<Command, ToolError> {
-    let known = tool.spec().usage.arguments;
+    let known = tool.spec().arguments();
     object(arguments).and_then(|given| fields(tool, given)).map_err(|message| {
         let all: Vec<String> = known
-            .iter()
             .map(|argument| {
                 let required = if argument.required { "required; " } else { "" };
                 format!("{} ({required}{})", argument.name, argument.kind.words())
@@ -63,10 +62,10 @@ pub(super) fn object(arguments: &str) -> Result<Map<String, Value>, String> {
 
 /// Converts arguments to the fields of the command's JSON.
 fn convert_fields(tool: Tool, given: Map<String, Value>) -> Result<Map<String, Value>, String> {
-    let known = tool.spec().usage.arguments;
+    let mut known = tool.spec().arguments();
     let mut fields = Map::new();
     for (name, value) in given {
-        let argument = known.iter().find(|argument| argument.name == name);
+        let argument = known.clone().find(|argument| argument.name == name);
         let argument = argument.ok_or_else(|| format!("there is no argument {name:?}"))?;
         let wrong = || format!("{name} is not as it must be: {}", argument.kind.words());
         let value = convert_value(argument, value).ok_or_else(wrong)?;
@@ -74,7 +73,7 @@ fn convert_fields(tool: Tool, given: Map<String, Value>) -> Result<Map<String, V
             fields.insert(name, value);
         }
     }
-    if let Some(missing) = known.iter().find(|argument| argument.required && !fields.contains_key(argument.name)) {
+    if let Some(missing) = known.find(|argument| argument.required && !fields.contains_key(argument.name)) {
         return Err(format!("{} is missing", missing.name));
     }
     check_combination(tool, &fields)?;
@@ -217,17 +216,15 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 /// Checks that the arguments can be combined.
 fn check_combination(tool: Tool, fields: &Map<String, Value>) -> Result<(), String> {
     let there = |name: &&&str| fields.contains_key(**name);
-    let (one, needed, rests) = combination_rules(tool);
-    let mut given = one.iter().filter(there);
+    let ArgRules { at_most_one, at_least_one, dependent } = &tool.spec().rules;
+    let mut given = at_most_one.iter().filter(there);
     if let (Some(first), Some(second)) = (given.next(), given.next()) {
         return Err(format!("{first} and {second} exclude each other"));
     }
-    if !needed.is_empty() && !needed.iter().any(|name| fields.contains_key(*name)) {
-        return Err(format!("one of these is missing: {}", needed.join(", ")));
+    if !at_least_one.is_empty() && !at_least_one.iter().any(|name| there(&name)) {
+        return Err(format!("one of these is missing: {}", at_least_one.join(", ")));
     }
-    if let Some((name, on)) =
-        rests.filter(|(name, on)| fields.contains_key(*name) && !on.iter().any(|name| fields.contains_key(*name)))
-    {
+    if let Some((name, on)) = dependent.filter(|(name, on)| there(&name) && !on.iter().any(|name| there(&name))) {
         return Err(format!("{name} goes with {}", on.join(" or ")));
     }
     let nodes = fields.get("nodes").and_then(Value::as_array).map_or(2, Vec::len);
@@ -235,27 +232,6 @@ fn check_combination(tool: Tool, fields: &Map<String, Value>) -> Result<(), Stri
         Tool::Diff if nodes != 2 => Err("nodes must be two".to_owned()),
         Tool::Merge if nodes < 2 => Err("nodes must be two or more".to_owned()),
         _ => Ok(()),
-    }
-}
-
-/// Rules of combination: at most one of these arguments, at least one of these, and arguments that need another one.
-type Together = (&'static [&'static str], &'static [&'static str], Option<(&'static str, &'static [&'static str])>);
-
-const fn combination_rules(tool: Tool) -> Together {
-    match tool {
-        Tool::View => (&["node", "branch"], &[], Some(("as", &["branch"]))),
-        Tool::Switch => (&["node", "relative"], &["node", "relative", "tree"], None),
-        Tool::Split => (&["at", "after"], &["at", "after"], None),
-        Tool::Write => (&["append", "at", "replace"], &[], None),
-        Tool::Pin => (&["node", "doc"], &[], Some(("section", &["doc"]))),
-        Tool::Stash => (&["content", "content_of", "summary_of"], &["content", "content_of", "summary_of"], None),
-        Tool::Recall => {
-            const WHAT: &[&str] = &["label", "search", "turns", "tool", "summary", "around"];
-            (WHAT, WHAT, None)
-        }
-        Tool::Drop => (&["pin", "stash"], &["pin", "stash"], None),
-        Tool::Todo => (&["add", "done", "cancel", "resume"], &[], Some(("outcome", &["done", "cancel"]))),
-        _ => (&[], &[], None),
     }
 }
 

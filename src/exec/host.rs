@@ -11,6 +11,7 @@ use crate::{
 
 /// The parameters of a `continue` command.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ContinueRequest<'a> {
     /// The node to continue.
     pub from: &'a Node,
@@ -26,6 +27,7 @@ pub struct ContinueRequest<'a> {
 
 /// The parameters of a `delegate` command.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct DelegateRequest<'a> {
     /// The node under which the delegation works.
     pub at: NodeId,

@@ -38,7 +38,8 @@ pub use answer::{Answer, TreeChange};
 pub use change::{NodeResolver, commit};
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
 pub use memory::{block as memory_block, pinned};
-pub use recall::session_summary;
+
+pub(crate) use recall::session_summary;
 pub use reply::{CommandReply, Outcome};
 pub use request::ExecRequest;
 pub use todo::{named as todo_name, progress as todo_progress};

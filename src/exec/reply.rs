@@ -24,6 +24,7 @@ impl From<String> for Outcome {
 
 /// The reply to one command or tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CommandReply {
     /// The tool that ran; `None` for a host tool and for a line that could not be parsed.
     pub tool: Option<Tool>,

@@ -5,11 +5,12 @@ use super::{Actor, OpsError, Result};
 use crate::{
     id::NodeId,
     store::{Mutation, Receipt},
-    types::{AuthorType, EdgeKind, Json, NewNode, Node, Op, Parent, ToolCallFields},
+    types::{AuthorType, EdgeKind, Json, NewNode, Node, Op, Parent, ToolCallFields, setters},
 };
 
 /// Content and options of a node to be appended. Text converts into a draft of a continuation.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct NodeDraft {
     /// Text of the node.
     pub content: String,
@@ -32,6 +33,27 @@ pub struct NodeDraft {
     /// True if the session's position does not move to the node.
     pub keep_position: bool,
 }
+
+setters!(NodeDraft {
+    /// Sets the kind of the edge to the parent.
+    kind(option EdgeKind);
+    /// Sets the kind of the author, if it differs from the agent's.
+    author_type(option AuthorType);
+    /// Sets the original output of the model.
+    raw(some into String);
+    /// Sets the calls of the node, or the call that it answers.
+    tool(ToolCallFields);
+    /// Sets the number of tokens.
+    tokens(some u32);
+    /// Sets whether the generation was interrupted.
+    interrupted(bool);
+    /// Sets the metadata.
+    metadata(option Json);
+    /// Sets the provider's response metadata.
+    provenance(option Json);
+    /// Sets whether the session's position stays.
+    keep_position(bool);
+});
 
 impl NodeDraft {
     /// Creates a draft of a continuation with this text.

@@ -10,6 +10,7 @@ use crate::{
 
 /// Description of a journal entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpDescription {
     /// Verb in the past tense.
     pub verb: &'static str,
@@ -23,6 +24,7 @@ pub struct OpDescription {
 
 /// Object of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OpTarget {
     /// A node, by its local id.
     Node(LocalId),

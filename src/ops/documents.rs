@@ -9,6 +9,7 @@ use crate::{
 
 /// Edit of a document's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DocumentEdit {
     /// Appends a paragraph at the end.
     Append(String),

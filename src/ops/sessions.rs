@@ -6,11 +6,12 @@ use super::{Actor, Loom, NodeDraft, OpsError, Result};
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     store::{Mutation, Receipt, SessionFilter, WordFilter},
-    types::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem},
+    types::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem, setters},
 };
 
 /// Properties of a session to be started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionDraft {
     /// Path of the workspace folder.
     pub workspace: String,
@@ -23,6 +24,17 @@ pub struct SessionDraft {
     /// Metadata of the host application.
     pub metadata: BTreeMap<String, String>,
 }
+
+setters!(SessionDraft {
+    /// Sets the model that replies in the session.
+    model(some into String);
+    /// Sets the work item of the session.
+    item(option WorkItem);
+    /// Sets the duration until the session expires.
+    lasting(option Duration);
+    /// Sets the metadata of the host application.
+    metadata(BTreeMap<String, String>);
+});
 
 impl SessionDraft {
     /// Creates a draft of a session in a workspace.

@@ -10,6 +10,7 @@ use crate::{
 
 /// Position of a split.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SplitAt {
     /// Before a character, counted from 0.
     Character(usize),

@@ -10,6 +10,7 @@ use crate::{
 
 /// Result of an undo or redo.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UndoResult {
     /// Undone or redone operation.
     pub target: UndoTarget,

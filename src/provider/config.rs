@@ -20,6 +20,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny};
 /// One named model; it needs a `provider` or a `base_url`.
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ModelConfig {
     /// Base URL, before `/chat/completions` or `/messages`; overrides the provider's.
     pub base_url: Option<String>,

@@ -12,6 +12,7 @@ pub(crate) const MAX_MESSAGE_CHARS: usize = 300;
 
 /// Class of an error, by the party that can fix it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorClass {
     /// A later retry may succeed. The client has already retried if no text was emitted.
     Retryable,

@@ -16,6 +16,7 @@ use super::{ProviderError, ToolCall, Usage};
 
 /// One item of a [`Generation`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum StreamEvent {
     /// The next piece of the reply, never empty.
     Text(String),
@@ -63,6 +64,7 @@ impl Finish {
 
 /// Reason for the end of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FinishReason {
     /// The model ended its reply, or a stop text matched.
     Stop,
@@ -95,6 +97,7 @@ impl FinishReason {
 
 /// Log probability of a token.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Logprob {
     /// Text of the token.
     pub token: String,

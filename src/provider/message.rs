@@ -45,6 +45,7 @@ pub struct ToolDefinition {
 
 /// One part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MessagePart {
     /// Text; an empty one is not sent.
     Text(String),

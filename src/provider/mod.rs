@@ -50,6 +50,8 @@ mod weights;
 
 use futures_util::future::BoxFuture;
 
+use crate::types::setters;
+
 #[cfg(feature = "net")]
 pub use client::Client;
 pub use config::{InlineKeyError, ModelConfig, Timeouts};
@@ -86,6 +88,7 @@ pub enum Prompt {
 
 /// Sampling options; a field that is `None` or empty is left to the server.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Sampling {
     /// Temperature: 0 is greedy; most servers accept up to 2.
     pub temperature: Option<f32>,
@@ -98,6 +101,19 @@ pub struct Sampling {
     /// Requests the log probability of each token and of so many alternatives (OpenAI: 0 to 20).
     pub logprobs: Option<u8>,
 }
+
+setters!(Sampling {
+    /// Sets the temperature.
+    temperature(some f32);
+    /// Sets the limit of the output, in tokens.
+    max_tokens(some u32);
+    /// Sets the stop texts.
+    stop(Vec<String>);
+    /// Sets the seed.
+    seed(some u64);
+    /// Sets the number of alternatives whose log probabilities are requested.
+    logprobs(some u8);
+});
 
 impl Sampling {
     /// Fills unset fields from `defaults`.
@@ -115,6 +131,7 @@ impl Sampling {
 
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Request {
     /// Input that the model continues.
     pub prompt: Prompt,
@@ -123,6 +140,13 @@ pub struct Request {
     /// Sampling options; unset fields take the endpoint's defaults.
     pub sampling: Sampling,
 }
+
+setters!(Request {
+    /// Sets the tools that the model may call.
+    tools(Vec<ToolDefinition>);
+    /// Sets the sampling options.
+    sampling(Sampling);
+});
 
 impl Request {
     /// Creates a request without tools and with default sampling.

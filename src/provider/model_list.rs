@@ -20,6 +20,7 @@ const MAX_LIST_BYTES: usize = 8 * 1024 * 1024;
 
 /// A model in the list of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
 pub struct RemoteModel {
     /// Model id for requests.
     pub id: String,

@@ -21,6 +21,8 @@ use super::http::parse_base;
 use super::weights;
 #[cfg(feature = "net")]
 use super::{Client, RemoteModel};
+use crate::types::setters;
+
 use super::{LocalModel, Model, ModelConfig, ProviderError, Sampling, Scripted, Secret, Timeouts};
 
 /// Lookup of an environment variable; a front end passes `&|name| std::env::var(name).ok()`.
@@ -93,6 +95,7 @@ pub const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// API protocol of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Protocol {
     /// OpenAI's `/chat/completions` and `/completions`, which most servers implement.
     OpenAi,
@@ -105,6 +108,7 @@ pub enum Protocol {
 
 /// Address of a model, with its key and request defaults.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Endpoint {
     /// Model reference; it resolves to this endpoint again.
     pub reference: String,
@@ -125,6 +129,25 @@ pub struct Endpoint {
     /// Time-outs of requests.
     pub timeouts: Timeouts,
 }
+
+setters!(Endpoint {
+    /// Sets the model reference.
+    reference(into String);
+    /// Sets the API protocol.
+    protocol(Protocol);
+    /// Sets the model id.
+    model(some into String);
+    /// Sets the API key.
+    key(option Secret);
+    /// Sets the maximum number of parallel requests.
+    parallel(some usize);
+    /// Sets whether one request may ask for several replies.
+    supports_n(option bool);
+    /// Sets the defaults for sampling options.
+    sampling(Sampling);
+    /// Sets the time-outs.
+    timeouts(Timeouts);
+});
 
 impl Endpoint {
     /// Creates an endpoint without a key; without `model`, the server's first model is used.
@@ -165,6 +188,7 @@ impl Endpoint {
 /// The target of a model reference.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant)] // created once per model
+#[non_exhaustive]
 pub enum Target {
     /// A model of an HTTP server.
     Endpoint(Endpoint),

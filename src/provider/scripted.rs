@@ -20,6 +20,7 @@ const WORDS_REPLIES: [&str; 4] = [
 
 /// End of a scripted reply.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum ScriptedEnd {
     /// Completes with this reason.
     Finish(FinishReason),

@@ -15,6 +15,7 @@
 
 /// A complete event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SseEvent {
     /// Value of the field `event`; empty if absent.
     pub kind: String,

@@ -85,6 +85,7 @@ pub struct Money {
 /// Prices of a model per million tokens.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Price {
     /// Price of prompt tokens.
     #[serde(deserialize_with = "price")]

@@ -34,6 +34,7 @@ pub struct WeightsFile {
 
 /// Known weights and the Python package that contains them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Weights {
     /// Name after `local:` in a model reference.
     pub name: &'static str,
@@ -89,6 +90,7 @@ pub const KNOWN_WEIGHTS: &[Weights] = &[
 
 /// A built-in local model that is not loaded yet.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LocalModel {
     /// Model reference; it resolves to this file again.
     pub reference: String,

@@ -17,7 +17,7 @@ const ARGUMENTS: usize = 160;
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn tool_call_summary(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<String>> {
+pub(crate) fn tool_call_summary(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<String>> {
     let (Some(id), Some(parent)) = (&node.tool.call_id, node.parent) else { return Ok(None) };
     let Some(caller) = snapshot.node(parent)? else { return Ok(None) };
     let Some(all) = caller.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok()) else {
@@ -39,7 +39,7 @@ pub fn calls(node: &Node) -> Vec<String> {
 
 /// True if a node is the result of a failed call, by its metadata, a refusal, or the exit code at its end.
 #[must_use]
-pub fn is_failure(node: &Node) -> bool {
+pub(crate) fn is_failure(node: &Node) -> bool {
     if node.author_type != AuthorType::Tool {
         return false;
     }

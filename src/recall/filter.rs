@@ -7,11 +7,12 @@ use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     ops::OpsError,
     store::{ChildFilter, Snapshot, WordFilter},
-    types::{AuthorType, EdgeKind, Node, Timestamp},
+    types::{AuthorType, EdgeKind, Node, Timestamp, setters},
 };
 
 /// Scope of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scope {
     /// Nodes that a session appended.
     Session(SessionId),
@@ -36,6 +37,7 @@ impl Scope {
 
 /// Restricts nodes by their author or role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Author {
     /// An agent. The results of its tool calls are included.
     Agent(AgentId),
@@ -70,6 +72,7 @@ impl Author {
 
 /// Part of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Branch {
     /// The path from the root to a node.
     To(NodeId),
@@ -79,6 +82,7 @@ pub enum Branch {
 
 /// Filter of nodes. A node must pass every filter that is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Filter {
     /// Author of the node.
     pub author: Option<Author>,
@@ -95,6 +99,23 @@ pub struct Filter {
     /// Exclusive upper bound of the sequence number: excludes nodes after a message that is being answered.
     pub before: Option<u64>,
 }
+
+setters!(Filter {
+    /// Selects nodes by an author.
+    author(option Author);
+    /// Selects nodes of a branch.
+    branch(option Branch);
+    /// Selects nodes from this time on.
+    from(option Timestamp);
+    /// Selects nodes up to this time.
+    to(option Timestamp);
+    /// Selects nodes of one kind.
+    kind(option EdgeKind);
+    /// Selects nodes that a session can see.
+    seen_by(option SessionId);
+    /// Selects nodes with a lower sequence number.
+    before(some u64);
+});
 
 impl Filter {
     /// Combines the filter with a scope into the filter of the store.

@@ -38,6 +38,7 @@ fn passes_filter(snapshot: &dyn Snapshot, said: &Postings, filter: &WordFilter) 
 
 /// References of a message, and the nodes that they probably mean.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Hint {
     /// First words of the message that refer to earlier content.
     pub trigger: String,

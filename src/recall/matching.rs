@@ -117,6 +117,7 @@ pub(super) fn search_phrase(
 
 /// Number of nodes that match a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Counts {
     /// Number of all matching nodes.
     pub total: u64,

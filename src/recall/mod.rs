@@ -2,7 +2,7 @@
 //!
 //! All interfaces (arrow lines, the CLI, a host's code) share three operations: [`search`] ranks nodes by the words of
 //! a query, [`turns`] lists turns of a session, [`tool_results`] lists results of a tool. Results are never rewritten.
-//! Any text is a valid query: its words come from the tokenizer of the index ([`crate::text_index::WordTokenizer`]). A
+//! Any text is a valid query: its words come from the tokenizer of the index (`text_index`). A
 //! query without words is searched search_phrase.
 
 mod answer_type;
@@ -25,8 +25,9 @@ use std::{
 };
 
 pub(crate) use self::excerpt::cut_at;
+pub(crate) use self::excerpt::{is_failure, tool_call_summary};
 pub use self::{
-    excerpt::{calls, excerpt, is_failure, tool_call_summary},
+    excerpt::{calls, excerpt},
     filter::{Author, Branch, Filter, Scope},
     highlight::highlights,
     hint::{Hint, References},
@@ -43,7 +44,7 @@ use crate::{
     id::SessionId,
     ops::OpsError,
     store::{Snapshot, WordFilter},
-    types::{AuthorType, Node},
+    types::{AuthorType, Node, setters},
 };
 
 type Result<T> = std::result::Result<T, OpsError>;
@@ -59,6 +60,7 @@ const RECALL_TOOLS: [&str; 3] = ["recall", "conversation_recall", "view"];
 
 /// Query of a search: text, scope, filter and order.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Query {
     /// Question or words. Nodes that contain the text in double quotes rank first.
     pub text: String,
@@ -76,6 +78,19 @@ pub struct Query {
     pub limit: usize,
 }
 
+setters!(Query {
+    /// Sets the filter in addition to the scope.
+    only(Filter);
+    /// Sets the role of the asker.
+    asker(option AuthorType);
+    /// Sets whether only nodes that contain the text literally match.
+    exact(bool);
+    /// Sets whether the hits are sorted by time, the newest first.
+    by_time(bool);
+    /// Sets the maximum number of hits.
+    limit(usize);
+});
+
 impl Query {
     /// Creates a query without filters, for at most 20 hits.
     #[must_use]
@@ -86,10 +101,11 @@ impl Query {
 
 /// A node found by a search.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Hit {
     /// The complete node. It may be pruned.
     pub node: Node,
-    /// Index of the best passage from 0, as split by [`crate::text_index::WordTokenizer::passages`].
+    /// Index of the best passage from 0, as the index splits the text.
     pub passage: u32,
     /// Score, comparable within one search.
     pub score: f64,
@@ -105,6 +121,7 @@ pub struct Hit {
 
 /// Results of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct SearchResults {
     /// Matches: nodes with all rare words of the query, or with its quoted text. The best first.
     pub hits: Vec<Hit>,
@@ -334,7 +351,7 @@ impl<'a> HitFilter<'a> {
             && filter.session.is_none_or(|session| node.session == Some(session))
             && filter.tree.is_none_or(|tree| node.tree == tree)
             && filter.author.is_none_or(|author| node.author == author)
-            && filter.role.is_none_or(|role| node.author_type == role)
+            && filter.role.is_none_or(|role| node.role() == role)
             && filter.kind.is_none_or(|kind| node.kind == kind)
             && filter.from.is_none_or(|from| node.created_at >= from)
             && filter.to.is_none_or(|to| node.created_at <= to)

@@ -167,7 +167,7 @@ impl ParsedQuery {
     /// Factor for the score of a node.
     pub(super) fn boost(&self, node: &Node) -> f64 {
         let mut factor = 1.0;
-        if self.authors.first() == Some(&node.author) || self.roles.contains(&node.author_type) {
+        if self.authors.first() == Some(&node.author) || self.roles.contains(&node.role()) {
             factor *= SUBJECT_FACTOR;
         } else if self.authors.contains(&node.author) {
             factor *= OBJECT_FACTOR;

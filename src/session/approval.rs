@@ -19,6 +19,7 @@ pub struct ApprovalRequest {
 
 /// Answer of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Decision {
     /// The action is approved.
     Yes,

@@ -13,6 +13,7 @@ use crate::{
 /// Status of a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DelegationStatus {
     /// Every subtask is verified.
     Completed,
@@ -27,6 +28,7 @@ pub enum DelegationStatus {
 /// Status of a subtask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SubtaskStatus {
     /// The result passed verification.
     Verified,
@@ -46,6 +48,7 @@ pub enum SubtaskStatus {
 
 /// Subtask in a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SubtaskReport {
     /// Id of the subtask in the plan.
     pub id: String,
@@ -65,6 +68,7 @@ pub struct SubtaskReport {
 
 /// Report of a delegation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct DelegationReport {
     /// Head node of the delegation.
     pub delegation: NodeId,

@@ -14,6 +14,7 @@ use crate::{
 
 /// Metadata of a generation, as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct GenerationMetadata<'a> {
     /// Model reference used by this program, such as `openai:gpt-5`.
     pub reference: &'a str,

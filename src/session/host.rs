@@ -33,6 +33,7 @@ const MAX_METADATA_ARGUMENT_BYTES: usize = 2_000;
 /// [`Host`] of a session. It gives commands access to models, host tools and delegation.
 ///
 /// Its methods block, so they must run outside of async worker threads.
+#[non_exhaustive]
 pub struct SessionHost {
     /// Runtime of models and tools.
     pub runtime: Handle,
@@ -380,7 +381,7 @@ fn generate_error(error: GenerateError) -> ToolError {
 
 /// Converts a model error to a command error.
 #[must_use]
-pub fn provider_error(error: &ProviderError) -> ToolError {
+pub(crate) fn provider_error(error: &ProviderError) -> ToolError {
     let code = match error.class() {
         ErrorClass::Configuration => ErrorCode::NotConfigured,
         ErrorClass::Cancelled => ErrorCode::Cancelled,

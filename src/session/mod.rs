@@ -23,7 +23,8 @@ mod stream;
 pub mod system;
 
 pub use approval::{Approval, ApprovalRequest, Decision};
-pub use background_delegations::{Background, save_report};
+pub use background_delegations::Background;
+pub(crate) use background_delegations::save_report;
 pub use changes::Changes;
 pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
 pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
@@ -32,7 +33,8 @@ pub use futures_util::future::BoxFuture;
 pub use generate::generate;
 pub use generation_metadata::GenerationMetadata;
 pub use generation_stream::{GenerationStream, spawn};
-pub use host::{ProgressSink, SessionHost, actor_at, actor_in_session, provider_error};
+pub(crate) use host::provider_error;
+pub use host::{ProgressSink, SessionHost, actor_at, actor_in_session};
 pub use partial_replies::recover;
 pub use prompt::context_of;
 pub use request::{

@@ -16,10 +16,11 @@ use crate::{
     ops::OpsError,
     provider::{EmbeddingModel, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
     tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
-    types::{Agent, Node, Todo},
+    types::{Agent, Node, Todo, setters},
 };
 
 /// Request for continuations of a node or for an agent turn.
+#[non_exhaustive]
 pub struct GenerateRequest {
     /// Node to continue.
     pub from: NodeId,
@@ -50,6 +51,29 @@ pub struct GenerateRequest {
     /// Tools that the author can use; `None`: it writes text only.
     pub commands: Option<ToolAccess>,
 }
+
+setters!(GenerateRequest {
+    /// Sets the versions that the path contains.
+    versions(Vec<NodeId>);
+    /// Sets the models; each generates the requested number of continuations.
+    models(Vec<Arc<dyn Model>>);
+    /// Sets the number of continuations of each model.
+    n(usize);
+    /// Sets the sampling options.
+    sampling(Sampling);
+    /// Sets the options of prompt assembly.
+    context(context::ContextOptions);
+    /// Sets the token that cancels the generation.
+    cancel(CancellationToken);
+    /// Sets the folder for partial replies.
+    partials_dir(option PathBuf);
+    /// Sets the prices of models.
+    prices(Prices);
+    /// Sets whether the session's position stays.
+    keep_position(bool);
+    /// Sets the services for the agent's commands.
+    commands(option ToolAccess);
+});
 
 impl GenerateRequest {
     /// Creates a request for `n` continuations by one model, with default options.
@@ -111,6 +135,7 @@ impl GenerateRequest {
 
 /// Tools that an agent can use in its turn.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ToolAccess {
     /// Maximum number of rounds.
     pub rounds: u32,
@@ -131,6 +156,21 @@ pub struct ToolAccess {
     /// Delegations that run in the background.
     pub background: Arc<Background>,
 }
+
+setters!(ToolAccess {
+    /// Sets the maximum number of rounds.
+    rounds(u32);
+    /// Sets whether tools are offered through the provider's tool-call API.
+    native(bool);
+    /// Sets the tools of the host program.
+    tools(Arc<HostTools>);
+    /// Sets the web search.
+    search(option Arc<dyn Searcher>);
+    /// Sets the number of tokens beyond which a reply is shortened.
+    max_inline_tokens(u32);
+    /// Sets the orchestrator of delegations.
+    orchestrator(option Arc<dyn Orchestrator>);
+});
 
 impl ToolAccess {
     /// Creates the default: ten rounds, arrow lines only, no host tools.

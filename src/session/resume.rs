@@ -27,6 +27,7 @@ pub enum Interruption {
 
 /// Session that can be continued.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ResumedSession {
     /// The session. It is a new one if the requested session was ended or has expired.
     pub session: Session,

@@ -90,6 +90,7 @@ impl UsageTotals {
 
 /// Totals of one agent with one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UsageByKey {
     /// The agent that wrote the replies.
     pub agent: AgentId,

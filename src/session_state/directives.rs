@@ -25,6 +25,7 @@ const MAX_SENTENCE_BYTES: usize = 1_200;
 /// A form of sentence that applies beyond the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Directive {
     /// Kind of the recorded entry: a decision or a constraint.
     pub kind: RecordKind,

@@ -45,6 +45,7 @@ coded! {
 
 /// An entry that an agent recorded explicitly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SessionRecord {
     /// Kind of the entry.
     pub kind: RecordKind,
@@ -56,6 +57,7 @@ pub struct SessionRecord {
 
 /// Last change of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FileChange {
     /// Path, as passed to the tool.
     pub path: String,
@@ -67,6 +69,7 @@ pub struct FileChange {
 
 /// A text with the turn that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StateEntry {
     /// Text on one line.
     pub text: String,
@@ -86,6 +89,7 @@ struct PendingError {
 /// State of a session. Each list is in the order of turns, the newest last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SessionState {
     /// Changed files, with the last change of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -108,6 +112,7 @@ pub struct SessionState {
 
 /// Input of the state: a turn of the session.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct TurnRecord<'a> {
     /// Turn number in the session.
     pub turn: u64,

@@ -18,6 +18,7 @@ const MAX_NAME_CHARS: usize = 120;
 
 /// Data shown with the state but stored elsewhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionInfo<'a> {
     /// ULID of the session.
     pub session: Option<SessionId>,

@@ -8,7 +8,7 @@ use crate::{
 /// The three agents that every database starts with: the owner, a collaborator and a subject. Their ids are the same in
 /// every database, so that an export keeps its authors when it is imported into another one.
 #[must_use]
-pub fn default_agents() -> [NewAgent; 3] {
+pub(crate) fn default_agents() -> [NewAgent; 3] {
     let agent = |number: u128, name: &str, kind, permissions| NewAgent {
         id: AgentId::from_bytes(number.to_be_bytes()),
         name: name.to_owned(),

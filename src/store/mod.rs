@@ -20,7 +20,7 @@ use std::{any::Any, future::Future, path::Path, pin::Pin, sync::Arc, task, threa
 
 use tokio::sync::oneshot;
 
-pub use agents::default_agents;
+pub(crate) use agents::default_agents;
 pub use error::{Result, StoreError};
 pub use mutation::{AppendedNode, Change, ChangeKind, Mutation, PriorPlacement, PurgeTarget, Receipt};
 pub use query::{
@@ -29,7 +29,8 @@ pub use query::{
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, Snapshot};
 pub use recall::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
-pub use sqlite::{OpenOptions, SqliteStore, count_bytes, migration_copies, sidecar_files};
+pub(crate) use sqlite::count_bytes;
+pub use sqlite::{OpenOptions, SqliteStore, migration_copies, sidecar_files};
 
 /// A database of trees. Share it in an `Arc`; every method may be called from any thread.
 pub trait Store: Send + Sync {

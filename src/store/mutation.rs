@@ -16,6 +16,7 @@ use crate::{
 /// [`Mutation::RecordTokenUsage`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Mutation {
     /// Creates a tree without a root.
     CreateTree(NewTree),
@@ -284,6 +285,7 @@ pub enum Mutation {
 
 /// Original position of a pin or stash that an undo restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PriorPlacement {
     /// Row number, which orders pins and stashes.
     pub number: u64,
@@ -294,6 +296,7 @@ pub struct PriorPlacement {
 /// The scope of a purge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PurgeTarget {
     /// A single node.
     Node(NodeId),
@@ -400,6 +403,7 @@ pub struct Change {
 
 /// The result of a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Receipt {
     /// The sequence number of the change's first journal entry, by which an undo refers to it. 0 if nothing changed.
     pub group: u64,
@@ -413,6 +417,7 @@ pub struct Receipt {
 
 /// A node appended by a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct AppendedNode {
     /// ULID of the node.
     pub id: NodeId,

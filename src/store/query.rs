@@ -2,11 +2,12 @@
 
 use crate::{
     id::{AgentId, LocalId, SessionId, TreeId},
-    types::{EdgeKind, JournalEntry, Node, Timestamp, WorkItem},
+    types::{EdgeKind, JournalEntry, Node, Timestamp, WorkItem, setters},
 };
 
 /// A filter for trees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TreeFilter {
     /// Includes archived trees.
     pub archived: bool,
@@ -14,8 +15,16 @@ pub struct TreeFilter {
     pub limit: u32,
 }
 
+setters!(TreeFilter {
+    /// Sets whether archived trees are included.
+    archived(bool);
+    /// Sets the maximum number of results; 0: no limit.
+    limit(u32);
+});
+
 /// A filter for a node's children, which are listed in insertion order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChildFilter {
     /// Children of this kind; `None`: of every kind.
     pub kind: Option<EdgeKind>,
@@ -24,6 +33,15 @@ pub struct ChildFilter {
     /// Maximum number of results; 0: no limit.
     pub limit: u32,
 }
+
+setters!(ChildFilter {
+    /// Selects children of one kind.
+    kind(option EdgeKind);
+    /// Sets whether pruned children are included.
+    pruned(bool);
+    /// Sets the maximum number of results; 0: no limit.
+    limit(u32);
+});
 
 /// A start and a direction for reading a node's continuations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +58,7 @@ pub enum SiblingCursor {
 
 /// A filter for sessions, which are listed by activity, newest first. All fields that are set must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionFilter {
     /// Sessions of this workspace.
     pub workspace: Option<String>,
@@ -61,8 +80,30 @@ pub struct SessionFilter {
     pub limit: u32,
 }
 
+setters!(SessionFilter {
+    /// Selects sessions of a workspace.
+    workspace(some into String);
+    /// Selects sessions of an agent.
+    agent(option AgentId);
+    /// Selects sessions in a tree.
+    tree(option TreeId);
+    /// Sets whether ended sessions are excluded.
+    active(bool);
+    /// Sets whether sessions of delegated tasks are included.
+    delegated(bool);
+    /// Excludes sessions that have expired at this time.
+    unexpired(option Timestamp);
+    /// Selects sessions of a work item, or of none.
+    item(some Option<WorkItem>);
+    /// Sets whether sessions without a node are excluded.
+    spoken(bool);
+    /// Sets the maximum number of results; 0: no limit.
+    limit(u32);
+});
+
 /// A filter for journal entries, which are listed newest first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JournalFilter {
     /// Entries of this tree; `None`: of all trees and of none.
     pub tree: Option<TreeId>,
@@ -74,8 +115,20 @@ pub struct JournalFilter {
     pub limit: u32,
 }
 
+setters!(JournalFilter {
+    /// Selects entries of a tree.
+    tree(option TreeId);
+    /// Selects entries with a lower number; 0: no bound.
+    before(u64);
+    /// Selects entries with a higher number; 0: all.
+    after(u64);
+    /// Sets the maximum number of results; 0: no limit.
+    limit(u32);
+});
+
 /// A filter for generated nodes. All fields that are set must match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GenerationFilter {
     /// Nodes of this tree.
     pub tree: Option<TreeId>,
@@ -85,8 +138,18 @@ pub struct GenerationFilter {
     pub agent: Option<AgentId>,
 }
 
+setters!(GenerationFilter {
+    /// Selects nodes of a tree.
+    tree(option TreeId);
+    /// Selects nodes of a session and of sessions that work for it.
+    session(option SessionId);
+    /// Selects nodes by an agent.
+    agent(option AgentId);
+});
+
 /// A generated node without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GenerationRow<'a> {
     /// Agent that generated the node.
     pub author: AgentId,
@@ -111,6 +174,7 @@ pub enum LocalIdLookup {
 
 /// A group of journal entries to undo or redo.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UndoTarget {
     /// Group for [`super::Mutation::Undo`].
     pub group: u64,
@@ -156,6 +220,7 @@ pub struct Inspection {
 
 /// The result of [`super::Store::rebuild`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct RebuildReport {
     /// Nodes whose counts were corrected.
     pub nodes: u64,

@@ -110,7 +110,7 @@ pub trait SessionReader {
 
 /// Queries of the full-text index and of embeddings. Sequence numbers identify nodes.
 pub trait SearchReader {
-    /// The postings of search terms, as [`crate::text_index::WordTokenizer`] produces them. Reads about `most` rows of the
+    /// The postings of search terms, as the tokenizer of the index produces them. Reads about `most` rows of the
     /// index, and all nodes that are not indexed yet. Passages from the index are not checked against the whole filter;
     /// [`places`](Self::places) does that.
     fn postings(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<Postings>;

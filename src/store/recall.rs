@@ -9,6 +9,7 @@ use crate::{
 
 /// Conditions on the nodes to search. A node must match all that are set; the default matches every node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WordFilter {
     /// Nodes caused by this session.
     pub session: Option<SessionId>,
@@ -36,6 +37,7 @@ pub struct WordFilter {
 
 /// A passage that contains at least one search term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PassageHit {
     /// The node's sequence number.
     pub node: u64,
@@ -48,6 +50,7 @@ pub struct PassageHit {
 
 /// Ranking data of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PassageInfo {
     /// Sequence number of the first node of its burst: messages without a gap of two hours between them.
     pub burst: u64,
@@ -57,6 +60,7 @@ pub struct PassageInfo {
 
 /// The passages that contain a search term.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TermPostings {
     /// Index into [`Postings::passages`], and occurrences in that passage.
     pub hits: Vec<(usize, u32)>,
@@ -69,6 +73,7 @@ pub struct TermPostings {
 
 /// The postings of a list of search terms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Postings {
     /// One entry for each search term, in order.
     pub words: Vec<TermPostings>,
@@ -82,6 +87,7 @@ pub struct Postings {
 
 /// The nodes directly before and after a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Neighbors {
     /// Sequence number of its parent.
     pub before: Option<u64>,

@@ -6,5 +6,5 @@
 mod stopwords;
 mod tokenizer;
 
-pub use stopwords::is_stopword;
-pub use tokenizer::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer};
+pub(crate) use stopwords::is_stopword;
+pub(crate) use tokenizer::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer};

@@ -299,7 +299,7 @@ const IRREGULAR_FORMS: &[(&str, &str)] = &[
 
 /// True if a lower-case word is a stopword.
 #[must_use]
-pub fn is_stopword(word: &str) -> bool {
+pub(crate) fn is_stopword(word: &str) -> bool {
     word.len() <= 10 && STOPWORDS.binary_search(&word).is_ok()
 }
 

@@ -18,9 +18,9 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::stopwords::{base_form, is_stopword};
 
 /// Version of these rules. The store rebuilds an index of another version.
-pub const TOKENIZER_VERSION: u32 = 1;
+pub(crate) const TOKENIZER_VERSION: u32 = 1;
 /// Maximum number of passages of a text.
-pub const MAX_PASSAGES: usize = 256;
+pub(crate) const MAX_PASSAGES: usize = 256;
 
 /// Maximum length of a word in bytes; longer words are truncated. A key or encoded data is not searched by its end.
 const MAX_WORD_BYTES: usize = 64;
@@ -32,15 +32,15 @@ const MAX_CACHED_PIECE_BYTES: usize = 32;
 
 /// A part of a text as index words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Passage {
+pub(crate) struct Passage {
     /// Index words, each followed by a space.
-    pub words: String,
+    pub(crate) words: String,
     /// Number of words.
-    pub count: u32,
+    pub(crate) count: u32,
 }
 
 /// Splits text into index words. It caches results: a reused tokenizer is five times as fast as a new one.
-pub struct WordTokenizer {
+pub(crate) struct WordTokenizer {
     stemmer: Stemmer,
     /// Cache from ASCII pieces between gaps to their words, separated by spaces.
     pieces: HashMap<Box<str>, Box<str>, RandomState>,
@@ -60,7 +60,7 @@ impl Default for WordTokenizer {
 
 impl WordTokenizer {
     /// Calls `each` with every word of a text in order, without stopwords.
-    pub fn each(&mut self, text: &str, each: &mut dyn FnMut(&str)) {
+    pub(crate) fn each(&mut self, text: &str, each: &mut dyn FnMut(&str)) {
         for piece in text.split(is_gap).filter(|piece| !piece.is_empty()) {
             if piece.is_ascii() {
                 self.cached_piece(piece.trim_matches(|c: char| !c.is_ascii_alphanumeric()), each);
@@ -71,7 +71,7 @@ impl WordTokenizer {
     }
 
     /// Returns the distinct words of a query, in order.
-    pub fn query(&mut self, text: &str) -> Vec<String> {
+    pub(crate) fn query(&mut self, text: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         self.each(text, &mut |word| {
             if !found.iter().any(|known| known == word) {
@@ -88,7 +88,7 @@ impl WordTokenizer {
     }
 
     /// Splits a text into passages. A short text has one, a text without words none.
-    pub fn passages(&mut self, text: &str) -> Vec<Passage> {
+    pub(crate) fn passages(&mut self, text: &str) -> Vec<Passage> {
         let mut found: Vec<Passage> = Vec::new();
         // A word has at least one byte, so this bounds the number of passages.
         let most = u32::try_from(PASSAGE_WORDS.max(text.len() / (MAX_PASSAGES - 1) + 1)).unwrap_or(u32::MAX);

@@ -3,73 +3,33 @@
 //! One type for the executor, the host's tools, the web and the workspace, so that a model reads every failure in the
 //! same form. Conversions from the errors of lower layers are in `exec/error.rs`.
 
-use std::fmt;
+use crate::types::worded;
 
-/// The class of a tool's failure, as one word that a model can act on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorCode {
-    /// The node, document, stash, agent or tree does not exist.
-    NotFound,
-    /// An id or a name matches several records. The hint lists them.
-    Ambiguous,
-    /// The agent lacks the permission that the message names.
-    PermissionDenied,
-    /// The line or the arguments could not be parsed.
-    InvalidSyntax,
-    /// A value exceeds the limit that the message names.
-    LimitExceeded,
-    /// The node is in another tree. The hint names it if the agent may read it.
-    CrossTree,
-    /// The current state of the tree does not allow the operation.
-    Conflict,
-    /// The database is locked or cannot be written.
-    Busy,
-    /// A model request failed.
-    ModelError,
-    /// A required model, service or orchestrator is not configured. The message names it.
-    NotConfigured,
-    /// The user cancelled the work.
-    Cancelled,
-}
-
-impl ErrorCode {
-    /// Every code, in the order of the documentation.
-    pub const ALL: &[Self] = &[
-        Self::NotFound,
-        Self::Ambiguous,
-        Self::PermissionDenied,
-        Self::InvalidSyntax,
-        Self::LimitExceeded,
-        Self::CrossTree,
-        Self::Conflict,
-        Self::Busy,
-        Self::ModelError,
-        Self::NotConfigured,
-        Self::Cancelled,
-    ];
-
-    /// Returns the code as it appears in replies and JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotFound => "NOT_FOUND",
-            Self::Ambiguous => "AMBIGUOUS",
-            Self::PermissionDenied => "PERMISSION_DENIED",
-            Self::InvalidSyntax => "INVALID_SYNTAX",
-            Self::LimitExceeded => "LIMIT_EXCEEDED",
-            Self::CrossTree => "CROSS_TREE",
-            Self::Conflict => "CONFLICT",
-            Self::Busy => "BUSY",
-            Self::ModelError => "MODEL_ERROR",
-            Self::NotConfigured => "NOT_CONFIGURED",
-            Self::Cancelled => "CANCELLED",
-        }
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+worded! {
+    /// The class of a tool's failure, as one word that a model can act on.
+    ErrorCode {
+        /// The node, document, stash, agent or tree does not exist.
+        NotFound = "NOT_FOUND";
+        /// An id or a name matches several records. The hint lists them.
+        Ambiguous = "AMBIGUOUS";
+        /// The agent lacks the permission that the message names.
+        PermissionDenied = "PERMISSION_DENIED";
+        /// The line or the arguments could not be parsed.
+        InvalidSyntax = "INVALID_SYNTAX";
+        /// A value exceeds the limit that the message names.
+        LimitExceeded = "LIMIT_EXCEEDED";
+        /// The node is in another tree. The hint names it if the agent may read it.
+        CrossTree = "CROSS_TREE";
+        /// The current state of the tree does not allow the operation.
+        Conflict = "CONFLICT";
+        /// The database is locked or cannot be written.
+        Busy = "BUSY";
+        /// A model request failed.
+        ModelError = "MODEL_ERROR";
+        /// A required model, service or orchestrator is not configured. The message names it.
+        NotConfigured = "NOT_CONFIGURED";
+        /// The user cancelled the work.
+        Cancelled = "CANCELLED";
     }
 }
 

@@ -2,20 +2,19 @@
 
 use std::fmt::Write as _;
 
-use super::{ArgGroup, ArgSpec, ArgType, HostTool, TABLE, Tool, missing_permission};
+use super::{ArgSpec, ArgType, HostTool, TABLE, Tool, ToolGroup, missing_permission};
 use crate::types::{Permissions, first_sentence};
 
 /// Returns one line for each tool that an agent with these permissions may use, by group. Host tools come last.
 #[must_use]
 pub fn overview(held: Permissions, extras: &[HostTool]) -> String {
     let mut text = String::from("Write a command on a line of its own, after an arrow. `→ help view` explains one.");
-    for group in ArgGroup::ALL {
-        let usable =
-            TABLE.iter().filter(|spec| spec.usage.group == *group && spec.tool.missing_permission(held).is_none());
+    for group in ToolGroup::ALL {
+        let usable = TABLE.iter().filter(|spec| spec.group == *group && spec.tool.missing_permission(held).is_none());
         let lines: Vec<String> =
             usable.map(|spec| format!("  {} — {}", spec.forms.first().unwrap_or(&spec.name), spec.help)).collect();
         if !lines.is_empty() {
-            let _ = write!(text, "\n{}:\n{}", group.name(), lines.join("\n"));
+            let _ = write!(text, "\n{}:\n{}", group, lines.join("\n"));
         }
     }
     let mut usable = extras.iter().filter(|extra| missing_permission(extra.permission, held).is_none()).peekable();
@@ -41,19 +40,19 @@ pub fn explain(tool: Tool) -> String {
     for form in spec.forms {
         let _ = write!(text, "\n  {form}");
     }
-    if !spec.usage.arguments.is_empty() {
+    if spec.arguments().next().is_some() {
         text.push_str("\nArguments:");
     }
-    for argument in spec.usage.arguments {
+    for argument in spec.arguments() {
         let _ = write!(text, "\n  {} ({}): {}", argument.name, describe(argument), argument.meaning);
     }
-    let _ = write!(text, "\nExample:\n  {}", spec.usage.example.replace('\n', "\n  "));
+    let _ = write!(text, "\nExample:\n  {}", spec.example.replace('\n', "\n  "));
     text
 }
 
 /// Returns the detailed help of a host tool.
 #[must_use]
-pub fn explain_host_tool(extra: &HostTool) -> String {
+pub(crate) fn explain_host_tool(extra: &HostTool) -> String {
     let mut text = format!("{}: {}", extra.name, first_sentence(&extra.description));
     let _ = write!(text, "\nNeeds: {}\nForms:\n  {}", extra.permission, extra.form());
     if extra.properties().next().is_some() {

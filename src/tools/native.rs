@@ -14,6 +14,7 @@ type Fields = Result<(Tool, Map<String, Value>), String>;
 
 /// A tool definition for a provider.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct NativeToolSpec {
     /// The name: letters, digits, `_` and `-`.
     pub name: String,
@@ -24,6 +25,7 @@ pub struct NativeToolSpec {
 }
 
 /// A tool definition under another name, with a schema of its own.
+#[non_exhaustive]
 pub struct NativeAlias {
     /// The name in tool calls.
     pub name: &'static str,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{ArgGroup, TABLE, help};
+use super::{TABLE, ToolGroup, help};
 
 /// The introduction: rules that apply to every line.
 const LANGUAGE: &str = include_str!("language.md");
@@ -11,9 +11,9 @@ const LANGUAGE: &str = include_str!("language.md");
 #[must_use]
 pub fn reference() -> String {
     let mut text = String::from(LANGUAGE);
-    for group in ArgGroup::ALL {
-        let _ = write!(text, "\n## {}\n", group.name());
-        for spec in TABLE.iter().filter(|spec| spec.usage.group == *group) {
+    for group in ToolGroup::ALL {
+        let _ = write!(text, "\n## {}\n", group);
+        for spec in TABLE.iter().filter(|spec| spec.group == *group) {
             let _ = write!(text, "\n### {}\n\n{} Needs `{}`.", spec.name, spec.help, spec.permission);
             if !spec.synonyms.is_empty() {
                 let words: Vec<String> = spec.synonyms.iter().map(|word| format!("`{word}`")).collect();
@@ -21,14 +21,14 @@ pub fn reference() -> String {
             }
             let forms: Vec<String> = spec.forms.iter().map(|form| format!("→ {form}")).collect();
             let _ = write!(text, "\n\n```\n{}\n```\n", forms.join("\n"));
-            if !spec.usage.arguments.is_empty() {
+            if spec.arguments().next().is_some() {
                 text.push_str("\n| argument | what it is | meaning |\n| --- | --- | --- |\n");
             }
-            for argument in spec.usage.arguments {
+            for argument in spec.arguments() {
                 let kind = help::describe(argument);
                 let _ = writeln!(text, "| `{}` | {kind} | {} |", argument.name, argument.meaning);
             }
-            let _ = write!(text, "\n```\n{}\n\n{}\n```\n", spec.usage.example, spec.usage.reply);
+            let _ = write!(text, "\n```\n{}\n\n{}\n```\n", spec.example, spec.reply);
         }
     }
     text

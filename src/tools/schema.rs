@@ -7,16 +7,16 @@ use super::{ArgType, Tool};
 /// Returns the schema of a tool's arguments: an object with the fields of the command's JSON, without `op`.
 #[must_use]
 pub fn schema(tool: Tool) -> Value {
-    let arguments = tool.spec().usage.arguments;
+    let arguments = tool.spec().arguments();
     let properties: Map<String, Value> = arguments
-        .iter()
+        .clone()
         .map(|argument| {
             let mut field = field_schema(argument.kind);
             field.insert("description".to_owned(), argument.meaning.into());
             (argument.name.to_owned(), field.into())
         })
         .collect();
-    let required: Vec<&str> = arguments.iter().filter(|argument| argument.required).map(|a| a.name).collect();
+    let required: Vec<&str> = arguments.filter(|argument| argument.required).map(|a| a.name).collect();
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 

@@ -1,7 +1,23 @@
 //! The row of a tool in the table.
 
-use super::{Tool, args::ToolArgs};
-use crate::types::Permission;
+use super::{ArgSpec, Tool};
+use crate::types::{Permission, worded};
+
+worded! {
+    /// The section of the help that a tool belongs to.
+    ToolGroup {
+        /// Reading the tree and moving the position.
+        Navigation = "Navigation";
+        /// Changing the tree.
+        Content = "Content";
+        /// Reading and writing documents.
+        Documents = "Documents";
+        /// The agent's pins, stashes, decisions and plan.
+        Memory = "Memory";
+        /// Delegation, web search, thoughts and help.
+        Meta = "Meta";
+    }
+}
 
 /// The extent of a tool's changes. It sets the confidence that the classifier needs before the tool runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,8 +32,21 @@ pub enum SideEffect {
     Destructive,
 }
 
+/// Rules for the combination of a tool's arguments.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ArgRules {
+    /// Arguments that exclude each other.
+    pub at_most_one: &'static [&'static str],
+    /// Arguments of which a command needs one; empty if it needs none.
+    pub at_least_one: &'static [&'static str],
+    /// An argument that needs one of others.
+    pub dependent: Option<(&'static str, &'static [&'static str])>,
+}
+
 /// The declaration of one tool.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ToolSpec {
     /// The tool, which is the row's index in the table.
     pub tool: Tool,
@@ -25,6 +54,8 @@ pub struct ToolSpec {
     pub name: &'static str,
     /// Other accepted verbs, in their base form.
     pub synonyms: &'static [&'static str],
+    /// The section of the help.
+    pub group: ToolGroup,
     /// The permission that the agent needs.
     pub permission: Permission,
     /// The extent of its changes.
@@ -33,6 +64,19 @@ pub struct ToolSpec {
     pub forms: &'static [&'static str],
     /// A description in one sentence.
     pub help: &'static str,
-    /// Arguments, shape of the reply, and an example.
-    pub usage: &'static ToolArgs,
+    /// Arguments in sections: those of the command, of a flattened field, and those after it.
+    pub(super) arguments: &'static [&'static [ArgSpec]],
+    /// Rules for the combination of the arguments.
+    pub rules: ArgRules,
+    /// The shape of the reply.
+    pub reply: &'static str,
+    /// An example line.
+    pub example: &'static str,
+}
+
+impl ToolSpec {
+    /// Returns the arguments, in the order of the help.
+    pub fn arguments(&self) -> impl Iterator<Item = &'static ArgSpec> + Clone + use<> {
+        self.arguments.iter().copied().flatten()
+    }
 }

@@ -4,6 +4,7 @@ use crate::types::SummarySubject;
 
 /// A request for a summary, with its complete prompt.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct SummaryRequest<'a> {
     /// The node, session or tree that is summarized.
     pub of: SummarySubject,

@@ -2,7 +2,29 @@
 
 use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 
-use crate::{id::NodeId, recall::TimeSpec, types::EdgeKind};
+use super::{
+    ArgSpec, ArgType,
+    argument::{Argument, arguments},
+    declare::{argument, argument_struct},
+};
+use crate::{
+    id::NodeId,
+    recall::TimeSpec,
+    types::{EdgeKind, worded},
+};
+
+arguments! {
+    BranchFormat => ArgType::Enum(BranchFormat::WORDS),
+    Listing => ArgType::Enum(Listing::WORDS),
+    Relative => ArgType::Enum(Relative::WORDS),
+    ResponseKind => ArgType::Enum(ResponseKind::WORDS),
+    DecisionKind => ArgType::Enum(DecisionKind::WORDS),
+    MemoryView => ArgType::Enum(MemoryView::WORDS),
+    RecallScope => ArgType::Enum(RecallScope::WORDS),
+    RecallSort => ArgType::Enum(RecallSort::WORDS),
+    SearchDepth => ArgType::Enum(SearchDepth::WORDS),
+    Topic => ArgType::Enum(Topic::WORDS),
+}
 
 /// Reference to a node: an id, a place, a bookmark's label, or the position of an agent.
 ///
@@ -120,66 +142,66 @@ impl<'de> Deserialize<'de> for NodeRange {
     }
 }
 
-/// Rendering of a branch by `view`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BranchFormat {
-    /// Running text, without headers.
-    Prose,
-    /// Node by node, with headers.
-    Nodes,
+worded! {
+    /// Rendering of a branch by `view`.
+    BranchFormat {
+        /// Running text, without headers.
+        Prose = "prose";
+        /// Node by node, with headers.
+        Nodes = "nodes";
+    }
 }
 
-/// Kind of item that `list` shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Listing {
-    /// The node's children that continue it.
-    Continuations,
-    /// The notes on it.
-    Annotations,
-    /// The links from and to it.
-    Links,
-    /// Its versions (buffer mode).
-    Versions,
-    /// The other children of its parent.
-    Siblings,
-    /// The bookmarks at and below it.
-    Bookmarks,
+worded! {
+    /// Kind of item that `list` shows.
+    Listing {
+        /// The node's children that continue it.
+        Continuations = "continuations";
+        /// The notes on it.
+        Annotations = "annotations";
+        /// The links from and to it.
+        Links = "links";
+        /// Its versions (buffer mode).
+        Versions = "versions";
+        /// The other children of its parent.
+        Siblings = "siblings";
+        /// The bookmarks at and below it.
+        Bookmarks = "bookmarks";
+    }
 }
 
-/// A place named by its relation to the current position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Relative {
-    /// The position itself.
-    Here,
-    /// The nearest ancestor with more than one continuation.
-    BranchPoint,
-    /// The node before.
-    Parent,
-    /// The tree's first node.
-    Root,
-    /// The next sibling.
-    Next,
-    /// The previous sibling.
-    Previous,
-    /// The newest end below.
-    Leaf,
-    /// The agent's previous position.
-    Back,
+worded! {
+    /// A place named by its relation to the current position.
+    Relative {
+        /// The position itself.
+        Here = "here";
+        /// The nearest ancestor with more than one continuation.
+        BranchPoint = "branch-point";
+        /// The node before.
+        Parent = "parent";
+        /// The tree's first node.
+        Root = "root";
+        /// The next sibling.
+        Next = "next";
+        /// The previous sibling.
+        Previous = "previous";
+        /// The newest end below.
+        Leaf = "leaf";
+        /// The agent's previous position.
+        Back = "back";
+    }
 }
 
-/// Kind of node that `respond` adds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ResponseKind {
-    /// Words of the conversation.
-    Continuation,
-    /// Material that an agent is shown.
-    Context,
-    /// An instruction to an agent.
-    Instruction,
+worded! {
+    /// Kind of node that `respond` adds.
+    ResponseKind {
+        /// Words of the conversation.
+        Continuation = "continuation";
+        /// Material that an agent is shown.
+        Context = "context";
+        /// An instruction to an agent.
+        Instruction = "instruction";
+    }
 }
 
 /// The other end of a link.
@@ -197,40 +219,40 @@ pub struct LinkEnd {
     pub node: Option<NodeRef>,
 }
 
-/// Effect of `decide` on the session state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DecisionKind {
-    /// A decision that holds until it is retracted.
-    Decision,
-    /// A constraint that holds from now on.
-    Constraint,
-    /// Takes out what was noted there with these words.
-    Retract,
+worded! {
+    /// Effect of `decide` on the session state.
+    DecisionKind {
+        /// A decision that holds until it is retracted.
+        Decision = "decision";
+        /// A constraint that holds from now on.
+        Constraint = "constraint";
+        /// Takes out what was noted there with these words.
+        Retract = "retract";
+    }
 }
 
-/// The part that `memory` shows instead of everything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MemoryView {
-    /// The agent's last actions.
-    Trace,
-    /// The stash, by label.
-    Stashed,
+worded! {
+    /// The part that `memory` shows instead of everything.
+    MemoryView {
+        /// The agent's last actions.
+        Trace = "trace";
+        /// The stash, by label.
+        Stashed = "stashed";
+    }
 }
 
-/// Scope of a `recall`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RecallScope {
-    /// Events of the agent's session.
-    Session,
-    /// The current tree only.
-    Tree,
-    /// Events of all sessions of the workspace.
-    Workspace,
-    /// Everything that the session may see.
-    All,
+worded! {
+    /// Scope of a `recall`.
+    RecallScope {
+        /// Events of the agent's session.
+        Session = "session";
+        /// The current tree only.
+        Tree = "tree";
+        /// Events of all sessions of the workspace.
+        Workspace = "workspace";
+        /// Everything that the session may see.
+        All = "all";
+    }
 }
 
 impl RecallScope {
@@ -246,73 +268,50 @@ impl RecallScope {
     }
 }
 
-/// Filters of a `recall`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecallFilter {
-    /// Only by this author: a role or an agent's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// The scope. `None`: the session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<RecallScope>,
-    /// Only on the path to this node.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<NodeRef>,
-    /// Only this node and what hangs below it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub below: Option<NodeRef>,
-    /// Only what was said then or later.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<TimeSpec>,
-    /// Only what was said then or earlier.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<TimeSpec>,
-    /// Only nodes of this kind.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<EdgeKind>,
-    /// Only what holds the words as they stand.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub exact: bool,
-    /// Only results of calls that failed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub failed: bool,
-    /// Figures alone, by author and tool.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub count: bool,
-    /// Selects the nodes before and after this one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub around: Option<NodeRef>,
-    /// The order, if not the best first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sort: Option<RecallSort>,
+argument_struct! {
+    /// Filters of a `recall`.
+    RecallFilter {
+        by: Option<String>, "Only by this author: human, model, tool, system, or an agent's name.";
+        scope: Option<RecallScope>, "Where; the tree if not said. Turns are always of your session; workspace and all need the permission cross_tree.";
+        path: Option<NodeRef>, "Only on the path to this node.";
+        below: Option<NodeRef>, "Only this node and what hangs below it.";
+        from: Option<TimeSpec>, "Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00), an age (2h, 11mo).";
+        to: Option<TimeSpec>, "Only until then.";
+        kind: Option<EdgeKind>, "Only nodes of this kind.";
+        #[serde(default)] exact: bool, "Only where the words stand so.";
+        #[serde(default)] failed: bool, "Only results of calls that failed.";
+        #[serde(default)] count: bool, "Figures alone, by author and tool.";
+        around: Option<NodeRef>, "What stands before and after this node.";
+        sort: Option<RecallSort>, "The newest first.";
+    }
 }
 
-/// The order of what a `recall` finds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RecallSort {
-    /// The newest first.
-    Time,
+worded! {
+    /// The order of what a `recall` finds.
+    RecallSort {
+        /// The newest first.
+        Time = "time";
+    }
 }
 
-/// Depth of a web search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SearchDepth {
-    /// Titles and excerpts.
-    Basic,
-    /// The pages' texts too.
-    Deep,
+worded! {
+    /// Depth of a web search.
+    SearchDepth {
+        /// Titles and excerpts.
+        Basic = "basic";
+        /// The pages' texts too.
+        Deep = "deep";
+    }
 }
 
-/// Topic of a web search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Topic {
-    /// Everything.
-    General,
-    /// News articles of recent days.
-    News,
+worded! {
+    /// Topic of a web search.
+    Topic {
+        /// Everything.
+        General = "general";
+        /// News articles of recent days.
+        News = "news";
+    }
 }
 
 /// Place in a document where `write` puts its text.
@@ -328,6 +327,25 @@ pub enum WritePlace {
     Line(u32),
     /// In place of a section (`replace:"S"`).
     Section(String),
+}
+
+impl WritePlace {
+    /// The arguments of which a `write` has at most one.
+    pub(super) const ARGUMENTS: &[ArgSpec] = &[
+        ArgSpec { name: "append", kind: ArgType::Flag, required: false, meaning: "As a paragraph at the end." },
+        ArgSpec {
+            name: "at",
+            kind: ArgType::InsertPosition,
+            required: false,
+            meaning: "At the start or end, or before a line.",
+        },
+        ArgSpec {
+            name: "replace",
+            kind: ArgType::Text,
+            required: false,
+            meaning: "In place of what stands under this heading.",
+        },
+    ];
 }
 
 impl Serialize for WritePlace {

@@ -33,6 +33,7 @@ pub struct Document {
 
 /// An immutable version of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DocumentVersion {
     /// Version number, from 1.
     pub version: u64,
@@ -47,6 +48,7 @@ pub struct DocumentVersion {
 
 /// A section of a markdown text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Section {
     /// Text of the heading, without markup.
     pub title: String,
@@ -147,19 +149,19 @@ pub fn section(text: &str, name: &str) -> Result<Section, SectionError> {
 
 /// Appends `addition` as the last paragraph.
 #[must_use]
-pub fn append_text(text: &str, addition: &str) -> String {
+pub(crate) fn append_text(text: &str, addition: &str) -> String {
     join(text.trim_end_matches('\n'), addition)
 }
 
 /// Inserts `addition` as the first paragraph.
 #[must_use]
-pub fn insert_at_start(text: &str, addition: &str) -> String {
+pub(crate) fn insert_at_start(text: &str, addition: &str) -> String {
     join(addition.trim_end_matches('\n'), text)
 }
 
 /// Inserts `addition` before a line, counted from 1. A number past the last line appends.
 #[must_use]
-pub fn insert_before_line(text: &str, addition: &str, line: usize) -> String {
+pub(crate) fn insert_before_line(text: &str, addition: &str, line: usize) -> String {
     let at = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let (before, after) = text.split_at(at);
     let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
@@ -171,7 +173,7 @@ pub fn insert_before_line(text: &str, addition: &str, line: usize) -> String {
 ///
 /// # Errors
 /// [`SectionError`] if no section or several sections have that heading.
-pub fn replace_section(text: &str, name: &str, body: &str) -> Result<String, SectionError> {
+pub(crate) fn replace_section(text: &str, name: &str, body: &str) -> Result<String, SectionError> {
     let found = section(text, name)?;
     let before = text[..found.body.start].trim_end_matches('\n');
     let after = text[found.body.end..].trim_start_matches('\n');

@@ -23,6 +23,7 @@ pub struct ContentHash {
 /// The fields of a node that its hash covers.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)] // the fields of `Node`
+#[non_exhaustive]
 pub struct HashInput<'a> {
     pub parent: Option<ContentHash>,
     pub id: NodeId,

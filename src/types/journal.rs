@@ -104,6 +104,7 @@ impl Op {
 /// Subject of a change that is not a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Subject {
     /// A document, by its id.
     Document(DocumentId),
@@ -115,6 +116,7 @@ pub enum Subject {
 
 /// An entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct JournalEntry {
     /// Sequence number in the file: 1, 2, 3 …, without gaps.
     pub seq: u64,

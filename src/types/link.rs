@@ -8,6 +8,7 @@ use crate::id::{AgentId, DocumentId, LinkId, NodeId, TreeId};
 /// Target of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum LinkTarget {
     /// A node of the same or of another tree.
     Node(NodeId),

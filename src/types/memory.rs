@@ -8,6 +8,7 @@ use crate::id::{DocumentId, NodeId};
 /// Target of a pin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PinTarget {
     /// A node, by its id.
     Node(NodeId),
@@ -47,6 +48,7 @@ coded! {
 /// Content of a stash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum StashContent {
     /// Text given by the agent.
     Words(String),

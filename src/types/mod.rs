@@ -13,6 +13,7 @@ mod link;
 mod memory;
 mod node;
 mod session;
+mod setters;
 mod summary;
 mod text;
 mod time;
@@ -20,10 +21,8 @@ mod todo;
 mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
-pub use document::{
-    Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, insert_before_line,
-    replace_section, section, sections,
-};
+pub use document::{Document, DocumentVersion, Section, SectionError, section, sections};
+pub(crate) use document::{append_text, insert_at_start, insert_before_line, replace_section};
 pub use hash::{ContentHash, HashInput};
 pub use journal::{JournalEntry, Op, Subject};
 pub use json::Json;
@@ -32,29 +31,30 @@ pub use link::{Link, LinkTarget};
 pub use memory::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, StashKind};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolCallFields};
 pub use session::{NewSession, Session, SessionPatch, WorkItem};
+pub(crate) use setters::setters;
 pub use summary::{Summary, SummarySubject};
-pub use text::{
-    first_sentence, first_words, is_harmful, is_invisible, literal, literal_line, one_line, sentences, strip_control,
-};
+pub(crate) use text::{first_sentence, is_harmful, is_invisible, literal, literal_line, one_line, strip_control};
+pub use text::{first_words, sentences};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
 
-/// Declares a stored enum. Each variant has a word (for users and JSON) and a number (for rows).
-macro_rules! coded {
+/// Declares an enum whose variants have words, for users and JSON.
+macro_rules! worded {
     (
         $(#[$doc:meta])* $name:ident {
-            $($(#[$variant_doc:meta])* $variant:ident = $word:literal, $code:literal;)*
+            $($(#[$variant_doc:meta])* $variant:ident = $word:literal;)*
         }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)*
         }
 
         impl $name {
-            /// All variants, in the order of their numbers.
+            /// All variants, in the order of their declaration.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
             /// The words of all variants, in the same order.
@@ -64,18 +64,6 @@ macro_rules! coded {
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
-            }
-
-            /// The variant's number in the store.
-            #[must_use]
-            pub const fn code(self) -> i64 {
-                match self { $(Self::$variant => $code,)* }
-            }
-
-            /// Returns the variant with a number; `None` if there is none.
-            #[must_use]
-            pub const fn from_code(code: i64) -> Option<Self> {
-                match code { $($code => Some(Self::$variant),)* _ => None }
             }
         }
 
@@ -91,8 +79,38 @@ macro_rules! coded {
             fn from_str(word: &str) -> Result<Self, Self::Err> {
                 Self::ALL.iter().copied().find(|v| v.as_str() == word).ok_or_else(|| $crate::types::ParseEnumError {
                     word: word.to_owned(),
-                    known: Self::ALL.iter().map(|v| v.as_str()).collect::<Vec<_>>().join(", "),
+                    known: Self::WORDS.join(", "),
                 })
+            }
+        }
+    };
+}
+pub(crate) use worded;
+
+/// Declares a stored enum: a [`worded`] one whose variants also have numbers for rows.
+macro_rules! coded {
+    (
+        $(#[$doc:meta])* $name:ident {
+            $($(#[$variant_doc:meta])* $variant:ident = $word:literal, $code:literal;)*
+        }
+    ) => {
+        $crate::types::worded! {
+            $(#[$doc])* $name {
+                $($(#[$variant_doc])* $variant = $word;)*
+            }
+        }
+
+        impl $name {
+            /// The variant's number in the store.
+            #[must_use]
+            pub const fn code(self) -> i64 {
+                match self { $(Self::$variant => $code,)* }
+            }
+
+            /// Returns the variant with a number; `None` if there is none.
+            #[must_use]
+            pub const fn from_code(code: i64) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)* _ => None }
             }
         }
     };
@@ -109,6 +127,7 @@ fn deserialize_present<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'
 /// Error for a word that names no variant of an enum.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is none of: {known}")]
+#[non_exhaustive]
 pub struct ParseEnumError {
     /// Word that names no variant.
     pub word: String,

@@ -55,6 +55,7 @@ pub struct ToolCallFields {
 
 /// Mutable part of a node: counts, which every change updates, and marks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct NodeState {
     /// Number of visible children that continue the conversation.
     pub continuations: u32,

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Timestamp;
+use super::{Timestamp, setters};
 use crate::id::{AgentId, NodeId, SessionId, TreeId};
 
 /// A session as read from the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Session {
     /// ULID of the session.
     pub id: SessionId,
@@ -72,6 +73,7 @@ pub struct WorkItem {
 
 /// A session to be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct NewSession {
     /// ULID, created by the caller.
     pub id: SessionId,
@@ -100,6 +102,7 @@ pub struct NewSession {
 
 /// Changes to a session. A field that is `None` leaves its value unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SessionPatch {
     /// New tree. It resets the session's state and, unless `position` is set, its position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,3 +126,20 @@ pub struct SessionPatch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
+
+setters!(SessionPatch {
+    /// Sets the new tree.
+    tree(option TreeId);
+    /// Sets the new position.
+    position(option NodeId);
+    /// Sets the selected versions.
+    versions(option Vec<NodeId>);
+    /// Sets whether the session can be resumed.
+    active(option bool);
+    /// Sets the end; `None`: never.
+    expires_at(some Option<Timestamp>);
+    /// Sets the metadata.
+    metadata(some BTreeMap<String, String>);
+    /// Sets the model that replies in the session.
+    model(some into String);
+});

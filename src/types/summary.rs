@@ -8,6 +8,7 @@ use crate::id::{DocumentId, NodeId, TreeId};
 /// Subject of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SummarySubject {
     /// A node; its summary has one sentence.
     Node(NodeId),

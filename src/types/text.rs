@@ -26,7 +26,7 @@ pub fn first_words(text: &str, most: usize) -> String {
 
 /// Joins a text into one line: white space becomes one space, control characters are removed.
 #[must_use]
-pub fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace()
         .map(|word| word.chars().filter(|c| !c.is_control()).collect::<String>())
         .collect::<Vec<_>>()
@@ -35,7 +35,7 @@ pub fn one_line(text: &str) -> String {
 
 /// True for characters of no width (`Default_Ignorable_Code_Point` of Unicode) and for the blank Braille pattern.
 #[must_use]
-pub fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -49,7 +49,7 @@ pub fn is_invisible(c: char) -> bool {
 /// of no width or that change the text direction, and white space other than a space. Line feeds and tabs are not
 /// escaped.
 #[must_use]
-pub fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         let hidden = c.is_control() || is_invisible(c) || c != ' ' && c.is_whitespace();
@@ -64,19 +64,19 @@ pub fn literal(text: &str) -> String {
 
 /// [`literal`] on one line: line feeds are `\n`, tabs `\t`.
 #[must_use]
-pub fn literal_line(text: &str) -> String {
+pub(crate) fn literal_line(text: &str) -> String {
     literal(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
 /// True for characters that a terminal executes or that change the text direction. Line feed and tab are not.
 #[must_use]
-pub fn is_harmful(c: char) -> bool {
+pub(crate) fn is_harmful(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Replaces a control character by its visible symbol. Other characters are returned unchanged.
 #[must_use]
-pub fn strip_control(c: char) -> char {
+pub(crate) fn strip_control(c: char) -> char {
     match u32::from(c) {
         _ if !is_harmful(c) => c,
         code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
@@ -123,7 +123,7 @@ fn sentence_end(text: &str) -> Option<usize> {
 /// Returns the first sentence on one line, at most 30 words and 200 characters. `…` marks an omission. It replaces a
 /// summary where there is none.
 #[must_use]
-pub fn first_sentence(text: &str) -> String {
+pub(crate) fn first_sentence(text: &str) -> String {
     let first = one_line(sentences(text).next().unwrap_or(""));
     let cut = match first.match_indices(' ').nth(29) {
         Some((at, _)) => format!("{} …", &first[..at]),

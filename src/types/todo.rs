@@ -57,6 +57,7 @@ pub struct TodoDraft {
 
 /// An item to be added to a plan. The store assigns its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct NewTodo {
     /// ULID, created by the caller.
     pub id: TodoId,
@@ -111,6 +112,7 @@ pub struct Todo {
 
 /// Number of items of a plan by status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct TodoCounts {
     /// Number of all items.
     pub total: u32,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Session, Timestamp, WorkItem, coded};
+use super::{Session, Timestamp, WorkItem, coded, setters};
 use crate::id::{NodeId, TreeId};
 
 coded! {
@@ -17,6 +17,7 @@ coded! {
 
 /// Counts of the visible (not pruned) nodes of a tree, updated by every change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TreeCounts {
     /// Nodes of every kind.
     pub nodes: u64,
@@ -77,6 +78,7 @@ impl Tree {
 
 /// A tree to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct NewTree {
     /// ULID, created by the caller.
     pub id: TreeId,
@@ -94,6 +96,7 @@ pub struct NewTree {
 
 /// Changes to a tree. A field that is `None` leaves its value unchanged; an inner `None` clears it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TreePatch {
     /// New title; an inner `None` restores the first words of the root.
     #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
@@ -105,3 +108,12 @@ pub struct TreePatch {
     #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
     pub system_context: Option<Option<String>>,
 }
+
+setters!(TreePatch {
+    /// Sets the title; `None`: the first words of the root.
+    title(some Option<String>);
+    /// Sets or removes the description.
+    description(some Option<String>);
+    /// Sets or removes the system prompt.
+    system_context(some Option<String>);
+});

@@ -41,6 +41,7 @@ const SEARCH_SERVICES: [SearchService; 3] = [
 /// The section `search` of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct SearchConfig {
     /// Name of the service: `tavily`, `brave` or `searxng`.
     pub service: Option<String>,

@@ -47,6 +47,7 @@ struct CommandParams {
 
 /// Result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProcessResult {
     /// Exit code; `None` if the command was stopped or ended by a signal.
     pub code: Option<i32>,

@@ -108,6 +108,7 @@ struct KnownFile {
 
 /// File that was changed through the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct FileModified {
     /// Path relative to the folder.
     pub path: PathBuf,

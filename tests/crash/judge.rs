@@ -83,7 +83,7 @@ impl Judge {
         assert!(report.problems.is_empty(), "{at}: {:#?}", report.problems);
         let snapshot = store.snapshot().unwrap();
         let mut nodes: HashMap<NodeId, Node> = HashMap::new();
-        for tree in snapshot.trees(TreeFilter { archived: true, limit: 0 }).unwrap() {
+        for tree in snapshot.trees(TreeFilter::default().archived(true).limit(0)).unwrap() {
             assert!(tree.root.is_some(), "{at}: tree {} has no root", tree.id);
             nodes.extend(snapshot.nodes_after(tree.id, 0, 0).unwrap().into_iter().map(|n| (n.id, n)));
         }

@@ -16,7 +16,7 @@ use sse::{KEY, Server, Step, all, head, models, send, status, wait};
 
 fn endpoint(server: &Server) -> Endpoint {
     let protocol = Protocol::Anthropic { version: ANTHROPIC_VERSION.to_owned() };
-    Endpoint { key: Secret::new(KEY), protocol, ..Endpoint::at(&server.url(), Some("claude")) }
+    Endpoint::at(&server.url(), Some("claude")).key(Secret::new(KEY)).protocol(protocol)
 }
 
 fn client(endpoint: Endpoint) -> Client {
@@ -238,7 +238,7 @@ async fn a_refused_prefill_becomes_a_user_message() {
 #[tokio::test]
 async fn several_replies_are_several_requests() {
     let server = Server::start([good("a"), good("a")]).await;
-    let model = client(Endpoint { supports_n: Some(true), ..endpoint(&server) });
+    let model = client(endpoint(&server).supports_n(true));
     for reply in model.stream_n(chat("hi"), 2) {
         assert_eq!(all(reply).await.0, "a");
     }
@@ -276,7 +276,7 @@ async fn the_key_is_never_printed() {
         let shown = format!("{last:?} {model:?} {}", last.as_ref().map_or_else(ToString::to_string, |_| String::new()));
         assert!(!shown.contains("sk-very"), "{shown}");
     }
-    let bad = Endpoint { key: Secret::new("sk-very\u{1}secret"), ..endpoint(&Server::start([]).await) };
+    let bad = endpoint(&Server::start([]).await).key(Secret::new("sk-very\u{1}secret"));
     let error = all(client(bad).stream(chat("hi"))).await.1.unwrap_err();
     assert_eq!((error.class(), format!("{error:?}").contains("sk-very")), (ErrorClass::Configuration, false));
 }

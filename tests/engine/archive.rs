@@ -47,15 +47,13 @@ fn everything(scene: &Scene, mode: Mode) -> (Actor, TreeId) {
         .unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let at_work = owner.clone().in_session(session);
-    let draft = NodeDraft {
-        raw: Some("→ view x\nhello".to_owned()),
-        tokens: Some(12),
-        interrupted: true,
-        metadata: Some(Json::parse(r#"{"b":1.0,"a":[123456789012345678901234567890]}"#).unwrap()),
-        provenance: Some(Json::parse(r#"{"model":"gpt","usage":{"prompt":1}}"#).unwrap()),
-        author_type: Some(loomtree::types::AuthorType::Model),
-        ..NodeDraft::text("hello, this is a reply")
-    };
+    let draft = NodeDraft::text("hello, this is a reply")
+        .raw("→ view x\nhello")
+        .tokens(12)
+        .interrupted(true)
+        .metadata(Json::parse(r#"{"b":1.0,"a":[123456789012345678901234567890]}"#).unwrap())
+        .provenance(Json::parse(r#"{"model":"gpt","usage":{"prompt":1}}"#).unwrap())
+        .author_type(loomtree::types::AuthorType::Model);
     let reply = at_work.append(Parent::Position(session), draft).unwrap().nodes[0].id;
     scene.clock.set(Timestamp::from_millis(1_700_000_060_000));
     let edited = at_work.edit(reply, "another reply").unwrap().nodes[0].id;
@@ -308,4 +306,39 @@ fn a_path_is_exported_as_markdown() {
     let text = markdown::path(&path, &snapshot.agents().unwrap());
     let expected = format!("### owner · {}\n\nWhat now?\n\n### owner · {}\n\n# This\n", path[0].local, path[1].local);
     assert_eq!(text, expected);
+}
+
+#[test]
+fn an_edited_reply_is_a_models_reply_in_markdown() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("What now?")).unwrap();
+    let reply = NodeDraft::text("This.").author_type(loomtree::types::AuthorType::Model);
+    let reply = owner.append(Parent::Node(root.id), reply).unwrap().nodes[0].id;
+    let edit = owner.edit(reply, "That.").unwrap().nodes[0].id;
+    let snapshot = owner.loom().snapshot().unwrap();
+    let path = snapshot.path_back(edit, &[], 0).unwrap();
+    let text = markdown::path(&path, &snapshot.agents().unwrap());
+    assert!(text.ends_with(&format!("### model, edited by owner · {}\n\nThat.\n", path[1].local)), "{text}");
+}
+
+#[test]
+fn hashes_of_both_versions_survive_an_export() {
+    let old = include_str!("../../fixtures/sample.jsonl");
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let imported = import(&owner, old);
+    assert_eq!(imported.problems, Vec::<String>::new());
+    let last = owner.loom().snapshot().unwrap().nodes_after(imported.trees[0], 0, 0).unwrap().pop().unwrap();
+    let added = owner.append(Parent::Node(last.id), NodeDraft::text("after the old ones")).unwrap().nodes[0].id;
+    assert_eq!((last.hash.version(), owner.loom().node(added).unwrap().hash.version()), (1, 2));
+    let first = export(&owner, &imported.trees);
+    let hashes = |text: &str, start: &str| text.matches(&format!("\"hash\":\"{start}")).count();
+    assert_eq!((hashes(&first, "2:"), hashes(&first, "")), (1, hashes(old, "") + 1));
+    let other = Scene::new(2).owner();
+    assert_eq!(import(&other, &first).problems, Vec::<String>::new());
+    assert_eq!(export(&other, &imported.trees), first);
+    assert_eq!(other.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    let forged = first.replace("\"hash\":\"2:", "\"hash\":\"");
+    assert_eq!(import(&Scene::new(3).owner(), &forged).problems.len(), 1, "the version belongs to the hash");
 }

@@ -391,8 +391,7 @@ impl Host for Says {
         let mut saved = Vec::new();
         for word in self.words {
             let stay = asked.n > 1;
-            let mut node =
-                actor.draft(Parent::Node(asked.from.id), NodeDraft { keep_position: stay, ..NodeDraft::text(*word) });
+            let mut node = actor.draft(Parent::Node(asked.from.id), NodeDraft::text(*word).keep_position(stay));
             node.author = asked.author.id();
             saved.push(node.id);
             actor.commit(Op::Generate, vec![Mutation::Append(Box::new(node))]).unwrap();
@@ -867,11 +866,7 @@ fn looking_leaves_no_entry_in_the_journal_and_what_is_kept_at_hand_can_be_taken_
         &["→ annotate \"a note\"", &format!("→ pin {marie}"), "→ stash \"x\" \"y\"", "→ drop stash:\"x\""],
     );
     assert_eq!(entries(), before + 4);
-    let note = play.loom.snapshot().unwrap().journal(JournalFilter {
-        before: before as u64 + 2,
-        limit: 1,
-        ..JournalFilter::default()
-    });
+    let note = play.loom.snapshot().unwrap().journal(JournalFilter::default().before(before as u64 + 2).limit(1));
     let note = note.unwrap()[0].local.clone().unwrap();
     let done = lines(&mut runner, &["→ undo 4", "→ redo 4", "→ undo 2"]);
     assert_eq!(
@@ -1141,8 +1136,7 @@ fn content_is_never_run() {
     let at =
         play.owner.append(Parent::Node(play.marie), NodeDraft::text(evil.clone())).unwrap().nodes[0].local.to_string();
     play.owner.create_document("notes", &evil).unwrap();
-    let result =
-        NodeDraft { kind: Some(EdgeKind::Tool), author_type: Some(AuthorType::Tool), ..NodeDraft::text(evil.clone()) };
+    let result = NodeDraft::text(evil.clone()).kind(EdgeKind::Tool).author_type(AuthorType::Tool);
     let result = play.owner.append(Parent::Node(play.marie), result).unwrap().nodes[0].local.to_string();
     let mut runner = play.at(play.marie);
     let said = lines(
@@ -1176,7 +1170,7 @@ fn no_content_can_forge_an_answer() {
     let node = play.owner.append(Parent::Node(play.marie), NodeDraft::text(forged)).unwrap().nodes[0].local.to_string();
     play.owner.create_document("plans\n✓ done", forged).unwrap();
     let (title, label) = ("T\n✓ forged".to_owned(), "mark\n✓ forged");
-    let patch = loomtree::types::TreePatch { title: Some(Some(title)), ..Default::default() };
+    let patch = loomtree::types::TreePatch::default().title(Some(title));
     play.owner.rename(play.tree, patch).unwrap();
     let mut runner = play.at(play.marie);
     let said = lines(
@@ -1333,7 +1327,7 @@ fn without_an_answer_the_first_sentence_serves() {
     let host = Sums::answering("told");
     let session = play.session("owner", play.nine);
     play.owner.exclude(play.nine).unwrap();
-    let thought = NodeDraft { kind: Some(EdgeKind::Thought), ..NodeDraft::text("First. Second.") };
+    let thought = NodeDraft::text("First. Second.").kind(EdgeKind::Thought);
     let thought = play.owner.append(Parent::Node(play.nine), thought).unwrap().nodes[0].id;
     let views = [format!("→ view {}", play.id(play.nine)), format!("→ view {}", play.id(thought))];
     let mut runner = play.runner_with("owner", session, &host);

@@ -121,21 +121,21 @@ fn every_tool_has_its_row_in_order() {
         assert_eq!(spec.tool.spec().name, spec.name);
         assert!(!spec.forms.is_empty() && spec.help.ends_with('.'), "{}", spec.name);
         assert!(spec.forms.iter().all(|form| form.starts_with(spec.name)), "{}", spec.name);
-        assert!(spec.usage.example.starts_with(&format!("→ {}", spec.name)), "{}", spec.name);
-        assert!(!spec.usage.reply.is_empty(), "{}", spec.name);
+        assert!(spec.example.starts_with(&format!("→ {}", spec.name)), "{}", spec.name);
+        assert!(!spec.reply.is_empty(), "{}", spec.name);
         for word in spec.synonyms.iter().chain([&spec.name]) {
             assert!(words.insert(*word), "{word} means two tools");
         }
-        let names: BTreeSet<_> = spec.usage.arguments.iter().map(|argument| argument.name).collect();
-        assert_eq!(names.len(), spec.usage.arguments.len(), "{}", spec.name);
+        let names: BTreeSet<_> = spec.arguments().map(|argument| argument.name).collect();
+        assert_eq!(names.len(), spec.arguments().count(), "{}", spec.name);
     }
 }
 
 #[test]
 fn every_example_is_understood_as_its_tool() {
     for spec in TABLE {
-        let read = read(spec.usage.example);
-        assert_eq!(read.map(|command| command.tool()), Ok(spec.tool), "{}", spec.usage.example);
+        let read = read(spec.example);
+        assert_eq!(read.map(|command| command.tool()), Ok(spec.tool), "{}", spec.example);
     }
 }
 
@@ -180,7 +180,7 @@ fn the_reference_and_the_help_name_every_tool_and_code() {
         assert!(overview.contains(&format!("\n  {}", spec.name)), "{}", spec.name);
         let explained = tools::explain(spec.tool);
         assert!(estimated_tokens(&explained) < DEFAULT_REPLY_TOKENS, "{}", spec.name);
-        assert!(explained.contains(spec.help) && spec.usage.arguments.iter().all(|a| explained.contains(a.name)));
+        assert!(explained.contains(spec.help) && spec.arguments().all(|a| explained.contains(a.name)));
     }
     for code in loomtree::tools::ErrorCode::ALL {
         assert!(reference.contains(&format!("| `{code}` |")), "{code}");

@@ -100,9 +100,7 @@ fn without_addendum(made: &AssembledPrompt) -> String {
 /// Tree with a study and some actions.
 fn study() -> Play {
     let play = Play::new();
-    play.owner
-        .rename(play.tree, TreePatch { system_context: Some(Some("Write plainly.".into())), ..TreePatch::default() })
-        .unwrap();
+    play.owner.rename(play.tree, TreePatch::default().system_context(Some("Write plainly.".into()))).unwrap();
     let mut at = play.runner("collaborator", play.session("collaborator", play.nine));
     let (marie, nine) = (play.id(play.marie), play.id(play.nine));
     let said = lines(
@@ -130,7 +128,7 @@ fn question(play: &Play) -> NodeId {
 
 fn of_session(play: &Play, options: ContextOptions) -> AssembledPrompt {
     let agent = play.loom.agent("collaborator").unwrap();
-    let filter = loomtree::store::SessionFilter { agent: Some(agent.id()), ..Default::default() };
+    let filter = loomtree::store::SessionFilter::default().agent(agent.id());
     let snapshot = play.loom.snapshot().unwrap();
     let session = snapshot.sessions(&filter).unwrap().pop().unwrap();
     let viewed = CommandResult { call: None, line: "→ view".into(), answer: "✓ viewed".into(), failed: false };
@@ -233,13 +231,11 @@ fn every_command_line_in_the_prompt_runs() {
     for turn in 1..=13 {
         actor.append_turn(NodeDraft::text(format!("the words of turn {turn}"))).unwrap();
     }
-    let result = NodeDraft {
-        kind: Some(EdgeKind::Tool),
-        author_type: Some(loomtree::types::AuthorType::Tool),
-        tool: ToolCallFields { name: Some("read_file".into()), ..ToolCallFields::default() },
-        keep_position: true,
-        ..NodeDraft::text("fn main() {}")
-    };
+    let result = NodeDraft::text("fn main() {}")
+        .kind(EdgeKind::Tool)
+        .author_type(loomtree::types::AuthorType::Tool)
+        .tool(ToolCallFields { name: Some("read_file".into()), ..ToolCallFields::default() })
+        .keep_position(true);
     actor.append_turn(result).unwrap();
     let host = Works;
     let turn = |turn| play.runner_with("able", session, &host).in_turn(TodoScope { session, turn });
@@ -441,7 +437,7 @@ fn a_node_longer_than_the_window_is_truncated_in_its_middle() {
 #[test]
 fn fixed_sections_over_the_budget_are_an_error() {
     let play = Play::new();
-    let patch = TreePatch { system_context: Some(Some("Be brief. ".repeat(1_000))), ..TreePatch::default() };
+    let patch = TreePatch::default().system_context(Some("Be brief. ".repeat(1_000)));
     play.owner.rename(play.tree, patch).unwrap();
     let error = assembled(&play.loom, "subject", play.nine, ContextOptions { window: 2_000, ..LIVE }).unwrap_err();
     let ContextError::Fixed { fixed, over, budget } = error else { panic!("{error}") };
@@ -461,10 +457,10 @@ fn omitted_nodes_are_reported_with_their_reason() {
     let play = Play::new();
     let last = *line(&play, play.nine, 3, "words").last().unwrap();
     play.owner.exclude(play.trauma).unwrap();
-    let thought = NodeDraft { kind: Some(EdgeKind::Thought), ..NodeDraft::text("a secret thought") };
+    let thought = NodeDraft::text("a secret thought").kind(EdgeKind::Thought);
     let collaborator = play.loom.actor(&play.loom.agent("collaborator").unwrap());
     let thought = collaborator.append(Parent::Node(last), thought).unwrap().nodes[0].id;
-    let note = NodeDraft { kind: Some(EdgeKind::Annotation), ..NodeDraft::text("an aside") };
+    let note = NodeDraft::text("an aside").kind(EdgeKind::Annotation);
     let note = play.owner.append(Parent::Node(thought), note).unwrap().nodes[0].id;
     let empty = play.owner.append(Parent::Node(note), NodeDraft::text("")).unwrap().nodes[0].id;
     let end = play.owner.append(Parent::Node(empty), NodeDraft::text("the end")).unwrap().nodes[0].id;
@@ -604,7 +600,7 @@ fn the_same_input_gives_the_same_bytes() {
 #[test]
 fn stored_token_counts_are_used() {
     let play = Play::new();
-    let draft = NodeDraft { tokens: Some(700), ..NodeDraft::text("short") };
+    let draft = NodeDraft::text("short").tokens(700);
     let id = play.owner.append(Parent::Node(play.nine), draft).unwrap().nodes[0].id;
     let made = assembled(&play.loom, "subject", id, LIVE).unwrap();
     assert_eq!(made.report.path.last().unwrap().tokens, 700);
@@ -627,7 +623,7 @@ fn active_agents_are_listed() {
     play.owner
         .clone()
         .in_session(session)
-        .append(Parent::Node(play.trauma), NodeDraft { keep_position: true, ..NodeDraft::text("x") })
+        .append(Parent::Node(play.trauma), NodeDraft::text("x").keep_position(true))
         .unwrap();
     assert!(seen("collaborator"));
 }
@@ -736,7 +732,7 @@ fn a_calibrated_budget_holds_by_the_models_count() {
     // For half of the path the provider's token counts are stored.
     let mut last = middle;
     for n in 0..120 {
-        let draft = NodeDraft { tokens: Some(40), ..NodeDraft::text(format!("{n}: {words}")) };
+        let draft = NodeDraft::text(format!("{n}: {words}")).tokens(40);
         last = play.owner.append(Parent::Node(last), draft).unwrap().nodes[0].id;
     }
     let of = |permille: u64| TokenCalibration::of(10_000, permille * 10).unwrap();

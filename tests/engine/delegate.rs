@@ -139,7 +139,7 @@ impl Team {
     }
 
     fn stats(&self) -> loomtree::session::UsageTotals {
-        let filter = GenerationFilter { session: Some(self.session), ..GenerationFilter::default() };
+        let filter = GenerationFilter::default().session(self.session);
         stats(&*self.owner.loom().snapshot().unwrap(), &filter).unwrap().all
     }
 
@@ -247,7 +247,7 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
     // Worker sessions are not listed as conversations.
     let snapshot = team.owner.loom().snapshot().unwrap();
     let own = snapshot.sessions(&SessionFilter::default()).unwrap();
-    let all = snapshot.sessions(&SessionFilter { delegated: true, ..SessionFilter::default() }).unwrap();
+    let all = snapshot.sessions(&SessionFilter::default().delegated(true)).unwrap();
     assert_eq!((own.len(), all.len()), (1, 6));
     assert_eq!(team.owner.loom().session(team.session).unwrap().position, Some(team.at));
     assert_eq!(team.owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
@@ -695,8 +695,7 @@ async fn turn_of(
     let agent = team.agent("collaborator");
     let actor = actor_at(team.owner.loom(), &agent, "/work", team.at).unwrap();
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
-    let commands =
-        ToolAccess { orchestrator: Some(orchestrator), native, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
+    let commands = ToolAccess::new(Arc::new(Arc::clone(&model))).orchestrator(orchestrator).native(native);
     let mut heard = Vec::new();
     let plan = GenerateRequest::turn(team.at, agent, model, commands.clone());
     generate(&actor, plan, |progress| heard.push(progress)).await.unwrap();
@@ -740,7 +739,7 @@ async fn a_delegating_agents_decisions_are_passed_to_the_workers() {
         Progress::Delegated { update: DelegationUpdate::Verdict { passed: true, .. }, .. }
     )));
     // The cost counts in the session, and recall finds the report.
-    let filter = GenerationFilter { session: actor.session(), ..GenerationFilter::default() };
+    let filter = GenerationFilter::default().session(actor.session());
     let sums = stats(&*team.owner.loom().snapshot().unwrap(), &filter).unwrap().all;
     assert_eq!(sums.generations, 2 + 2 + 3 + 3);
     let mut again =

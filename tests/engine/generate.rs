@@ -33,7 +33,7 @@ fn scene(mode: Mode) -> (Scene, Actor, Node) {
 
 fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> GenerateRequest {
     let author = actor.loom().agent("subject").unwrap();
-    GenerateRequest { models, ..GenerateRequest::new(from, author, Arc::new(Scripted::new([])), n) }
+    GenerateRequest::new(from, author, Arc::new(Scripted::new([])), n).models(models)
 }
 
 fn position(actor: &Actor) -> Option<NodeId> {
@@ -171,7 +171,7 @@ async fn partial_replies_of_a_killed_process_are_recovered() {
     let drafts = scene.path.with_extension("drafts");
     let model =
         Arc::new(Scripted::new([ScriptedReply::chunks(["half ", "a word \u{1f98a}"]).ending(ScriptedEnd::Hang)]));
-    let plan = GenerateRequest { partials_dir: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    let plan = plan(&actor, root.id, vec![model], 2).partials_dir(drafts.clone());
     let while_it_runs = actor.clone();
     let folder = drafts.clone();
     let hung = generate(&actor, plan, |_| assert_eq!(recover(&while_it_runs, &folder).unwrap(), []));
@@ -194,7 +194,7 @@ async fn a_saved_reply_leaves_no_partial_file() {
     let (scene, actor, root) = scene(Mode::Dialogue);
     let drafts = scene.path.with_extension("drafts");
     let model = Arc::new(Scripted::new([ScriptedReply::words("a fox")]));
-    let plan = GenerateRequest { partials_dir: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    let plan = plan(&actor, root.id, vec![model], 2).partials_dir(drafts.clone());
     generate(&actor, plan, |_| {}).await.unwrap();
     assert_eq!(std::fs::read_dir(&drafts).unwrap().count(), 0);
     // Other files in the folder are ignored.

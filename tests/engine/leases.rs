@@ -97,7 +97,7 @@ fn on_a_leased_position_only_its_holder_goes_on() {
     t.owner.bookmark(t.node, "here").unwrap();
     t.owner.link(t.node, LinkTarget::Node(other), None).unwrap();
     for kind in [EdgeKind::Thought, EdgeKind::Tool] {
-        t.owner.append(Parent::Node(t.node), NodeDraft { kind: Some(kind), ..NodeDraft::text("beside it") }).unwrap();
+        t.owner.append(Parent::Node(t.node), NodeDraft::text("beside it").kind(kind)).unwrap();
     }
     t.owner.edit(t.node, "another question").unwrap();
     t.owner.prune(other).unwrap();

@@ -102,7 +102,7 @@ fn two_at_once_migrate_once() {
 fn edited(owner: &Actor) -> [NodeId; 2] {
     let (_, root) = owner.create_tree(TreeDraft::new("What is the weather?")).unwrap();
     let root = root.id;
-    let reply = NodeDraft { author_type: Some(AuthorType::Model), ..NodeDraft::text("It shone.") };
+    let reply = NodeDraft::text("It shone.").author_type(AuthorType::Model);
     let reply = owner.append(Parent::Node(root), reply).unwrap().nodes[0].id;
     let first = owner.edit(reply, "It rained.").unwrap().nodes[0].id;
     [first, owner.edit(first, "It snowed.").unwrap().nodes[0].id]
@@ -113,6 +113,12 @@ fn an_edit_keeps_its_role_even_if_it_predates_roles() {
     let scene = Scene::new(3);
     let owner = scene.owner();
     let edits = edited(&owner);
+    let tree = owner.loom().node(edits[0]).unwrap().tree;
+    let session = owner.start_session("/project", tree, Some(edits[0])).unwrap();
+    let speaker = owner.clone().in_session(session);
+    speaker.edit(edits[0], "It hailed.").unwrap();
+    speaker.record(loomtree::session_state::RecordKind::Decision, "umbrellas").unwrap();
+    let state = owner.loom().snapshot().unwrap().session_state(session).unwrap();
     let keeps = |owner: &Actor| {
         for id in edits {
             let node = owner.loom().node(id).unwrap();
@@ -128,16 +134,33 @@ fn an_edit_keeps_its_role_even_if_it_predates_roles() {
         conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'conversation_turns'", [], |r| r.get(0)).unwrap();
     let trigger: String =
         conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'nodes_update'", [], |r| r.get(0)).unwrap();
-    let before = [
-        "DROP VIEW conversation_turns; DROP TRIGGER nodes_update; ALTER TABLE nodes DROP COLUMN role",
-        &view.replace("coalesce(n.role, n.author_type)", "n.author_type"),
-        &trigger.replace(" AND NEW.role IS OLD.role", ""),
-        "DROP TABLE vector_codes; DROP TABLE embedded_ranges",
-        "DELETE FROM migrations WHERE version >= 13; PRAGMA user_version = 12",
-    ];
+    let list = |sql: &str| -> Vec<String> {
+        conn.prepare(sql).unwrap().query_map([], |r| r.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    let mut before = list(
+        "SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%row_sum = row_sum(%'",
+    );
+    before.extend(list(
+        "SELECT 'ALTER TABLE ' || m.name || ' DROP COLUMN row_sum' FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+         WHERE m.type = 'table' AND c.name = 'row_sum'",
+    ));
+    before.extend([
+        "DROP VIEW conversation_turns; DROP TRIGGER nodes_update; ALTER TABLE nodes DROP COLUMN role".to_owned(),
+        view.replace("coalesce(n.role, n.author_type)", "n.author_type"),
+        trigger.replace(" AND NEW.role IS OLD.role", ""),
+        "DROP TRIGGER nodes_delete; DROP TABLE staged_nodes".to_owned(),
+        "DROP TABLE vector_codes; DROP TABLE embedded_ranges".to_owned(),
+        "CREATE TRIGGER nodes_delete BEFORE DELETE ON nodes BEGIN SELECT RAISE(ABORT, ''); END".to_owned(),
+        "UPDATE registers SET state = '{}'".to_owned(),
+        "DELETE FROM migrations WHERE version > 12; PRAGMA user_version = 12".to_owned(),
+    ]);
     before.iter().for_each(|sql| conn.execute_batch(sql).unwrap());
     drop(conn);
-    keeps(&scene.owner());
+    let owner = scene.owner();
+    keeps(&owner);
+    let store = owner.loom().store();
+    assert_eq!(store.snapshot().unwrap().session_state(session).unwrap(), state, "it is made again by roles");
+    assert_eq!(store.verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
 #[test]

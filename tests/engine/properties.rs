@@ -132,7 +132,7 @@ impl Table {
             Step::Append(n) => a.append(Parent::Node(self.pick(*n)), NodeDraft::text("some words here")).is_ok(),
             Step::Annotate(n) => a.annotate(self.pick(*n), "a note").is_ok(),
             Step::Thought(n) => {
-                let thought = NodeDraft { kind: Some(EdgeKind::Thought), ..NodeDraft::text("hm") };
+                let thought = NodeDraft::text("hm").kind(EdgeKind::Thought);
                 a.append(Parent::Node(self.pick(*n)), thought).is_ok()
             }
             Step::Edit(n) => {
@@ -210,7 +210,7 @@ fn run(mode: Mode, steps: &[Step]) {
     let nodes = table.all();
     check_paths(snapshot.as_ref(), &nodes);
     for node in &nodes {
-        let filter = ChildFilter { kind: Some(EdgeKind::Continuation), ..ChildFilter::default() };
+        let filter = ChildFilter::default().kind(EdgeKind::Continuation);
         if node.version_of.is_none() && node.state.pruned_by.is_none() {
             let children = snapshot.children(node.id, &filter).unwrap().len();
             assert_eq!(children, node.state.continuations as usize);
@@ -249,8 +249,7 @@ fn random_node(actor: &Actor, known: &[Node], (kind, n, m): (u8, usize, usize)) 
     let on = if n.is_multiple_of(3) { on } else { &known[known.len() - 1] };
     let parent =
         if n == 1 { actor.session().map_or(Parent::Node(on.id), Parent::Position) } else { Parent::Node(on.id) };
-    let mut node = actor
-        .draft(parent, NodeDraft { keep_position: m.is_multiple_of(2), ..NodeDraft::text(format!("words {n} {m}")) });
+    let mut node = actor.draft(parent, NodeDraft::text(format!("words {n} {m}")).keep_position(m.is_multiple_of(2)));
     match kind {
         0 => node.kind = EdgeKind::Annotation,
         1 => node.kind = EdgeKind::Thought,

@@ -25,7 +25,7 @@ fn endpoint(server: &Server) -> Endpoint {
         first_byte: Duration::from_secs(10),
         between_chunks: Duration::from_secs(10),
     };
-    Endpoint { key: Secret::new(KEY), timeouts, ..Endpoint::at(&server.url(), Some("m")) }
+    Endpoint::at(&server.url(), Some("m")).key(Secret::new(KEY)).timeouts(timeouts)
 }
 
 fn client(endpoint: Endpoint) -> Client {
@@ -82,10 +82,10 @@ async fn a_chat_streams_in_chunks_of_any_size() {
 async fn requests_contain_the_set_options() {
     let raw = [r#"data: {"choices":[{"text":" upon","finish_reason":"length"}]}"#, "\r\n\r\n", DONE].concat();
     let server = Server::start([good("a"), vec![head(), send(raw)]]).await;
-    let defaults = Sampling { temperature: Some(0.5), max_tokens: Some(9), ..Sampling::default() };
-    let model = client(Endpoint { sampling: defaults, ..endpoint(&server) });
-    let sampling = Sampling { max_tokens: Some(3), stop: vec!["\n".into()], seed: Some(7), ..Sampling::default() };
-    all(model.stream(Request { sampling, ..chat("hi") })).await.1.unwrap();
+    let defaults = Sampling::default().temperature(0.5).max_tokens(9);
+    let model = client(endpoint(&server).sampling(defaults));
+    let sampling = Sampling::default().max_tokens(3).stop(vec!["\n".into()]).seed(7);
+    all(model.stream(chat("hi").sampling(sampling))).await.1.unwrap();
     let prompt = Prompt::Raw("Once".into());
     let (said, last) = all(model.stream(Request::new(prompt))).await;
     assert_eq!((said.as_str(), last.unwrap().reason), (" upon", FinishReason::Length));
@@ -259,7 +259,7 @@ async fn the_key_is_never_printed() {
         let model = client(endpoint(&server));
         assert!(!format!("{model:?} {:?}", endpoint(&server)).contains("sk-very"));
     }
-    let bad = Endpoint { key: Secret::new("sk-very\u{1}secret"), ..Endpoint::at("http://127.0.0.1:1", Some("m")) };
+    let bad = Endpoint::at("http://127.0.0.1:1", Some("m")).key(Secret::new("sk-very\u{1}secret"));
     let error = all(client(bad).stream(chat("hi"))).await.1.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Configuration);
     assert!(!format!("{error:?}").contains("sk-very"));
@@ -438,7 +438,8 @@ async fn missing_endpoint_details_are_requested() {
 
     let server = Server::start([models(&[("a", "system")]), models(&[]), status(404, "", "")]).await;
     assert_eq!(Client::connect(endpoint(&server)).await.unwrap().parallel(), 8);
-    let nameless = Endpoint { model: None, ..endpoint(&server) };
+    let mut nameless = endpoint(&server);
+    nameless.model = None;
     let error = Client::connect(nameless).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Configuration);
     // A named model needs no list of models.
@@ -511,16 +512,16 @@ async fn a_real_server_chats_continues_and_is_cancelled() {
     let no_env = |_: &str| None;
     let model = open(Some(&server), &Names::new(), &no_env).await.unwrap();
     println!("{}, {} at once", model.reference(), model.parallel());
-    let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(12), seed: Some(1), ..Sampling::default() };
-    let raw = Request { sampling: sampling.clone(), ..Request::new(Prompt::Raw("Once upon a time".into())) };
-    for request in [Request { sampling, ..chat("Say hello.") }, raw.clone()] {
+    let sampling = Sampling::default().temperature(0.0).max_tokens(12).seed(1);
+    let raw = Request::new(Prompt::Raw("Once upon a time".into())).sampling(sampling.clone());
+    for request in [chat("Say hello.").sampling(sampling), raw.clone()] {
         let (said, last) = all(model.stream(request)).await;
         let finish = last.unwrap();
         println!("{said:?} {finish:?}");
         assert!(!said.is_empty() && matches!(finish.reason, FinishReason::Stop | FinishReason::Length));
     }
-    let long = Sampling { max_tokens: Some(2000), ..Sampling::default() };
-    let mut reply = model.stream(Request { sampling: long, ..raw.clone() });
+    let long = Sampling::default().max_tokens(2000);
+    let mut reply = model.stream(raw.clone().sampling(long));
     assert!(matches!(reply.next().await, Some(Ok(StreamEvent::Text(_)))));
     drop(reply);
     let started = Instant::now();
@@ -601,8 +602,8 @@ async fn tools_and_logprobs_are_requested_and_decoded() {
     let server = Server::start([vec![head(), send(format!("data: {chunk}\n\n")), send(finish("stop"))]]).await;
     let parameters = serde_json::json!({"type": "object", "properties": {}});
     let tool = ToolDefinition { name: "view".into(), description: "Shows.".into(), parameters: parameters.clone() };
-    let sampling = Sampling { logprobs: Some(2), ..Sampling::default() };
-    let request = Request { tools: vec![tool], sampling, ..chat("hi") };
+    let sampling = Sampling::default().logprobs(2);
+    let request = chat("hi").tools(vec![tool]).sampling(sampling);
     let last = all(client(endpoint(&server)).stream(request)).await.1.unwrap();
     assert_eq!((last.logprobs[0].token.as_str(), last.logprobs[0].logprob), ("a", -0.25));
     let body = &server.requests()[0].body;
@@ -611,7 +612,7 @@ async fn tools_and_logprobs_are_requested_and_decoded() {
 }
 
 fn client_with_n(server: &Server) -> Client {
-    client(Endpoint { supports_n: Some(true), ..endpoint(server) })
+    client(endpoint(server).supports_n(true))
 }
 
 #[tokio::test]
@@ -700,7 +701,7 @@ async fn without_n_each_reply_is_a_request() {
     let server = Server::start([good("a"), good("b")]).await;
     let model = client(endpoint(&server));
     assert_eq!(model.max_choices_per_request(), 1);
-    let openai = |supports_n| Endpoint { supports_n, ..Endpoint::at("https://api.openai.com/v1", Some("m")) };
+    let openai = |supports_n| Endpoint::at("https://api.openai.com/v1", Some("m")).supports_n(supports_n);
     let limits =
         [None, Some(false)].map(|supports_n| Client::new(openai(supports_n)).unwrap().max_choices_per_request());
     assert_eq!(limits, [8, 1]);
@@ -747,9 +748,9 @@ async fn refused_options_are_not_sent_again_by_the_same_client() {
     let refusal = r#"{"error":{"message":"Use 'max_completion_tokens' instead of 'max_tokens'."}}"#;
     let server = Server::start([status(400, "", refusal), good("a"), good("b")]).await;
     let model = client(endpoint(&server));
-    let sampling = Sampling { max_tokens: Some(5), ..Sampling::default() };
+    let sampling = Sampling::default().max_tokens(5);
     for _ in 0..2 {
-        assert!(all(model.stream(Request { sampling: sampling.clone(), ..chat("hi") })).await.1.is_ok());
+        assert!(all(model.stream(chat("hi").sampling(sampling.clone()))).await.1.is_ok());
     }
     let asked: Vec<_> = server.requests().iter().map(|r| r.body.get("max_completion_tokens").is_some()).collect();
     assert_eq!(asked, [false, true, true]);

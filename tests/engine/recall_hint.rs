@@ -65,7 +65,7 @@ fn conversation(owner: &Actor, turns: &[String]) -> Vec<Node> {
             "m" => (AuthorType::Model, EdgeKind::Continuation),
             _ => (AuthorType::Tool, EdgeKind::Continuation),
         };
-        let draft = NodeDraft { author_type: Some(author), kind: Some(kind), ..NodeDraft::text(text) };
+        let draft = NodeDraft::text(text).author_type(author).kind(kind);
         let node = owner.append(Parent::Node(at), draft).unwrap().nodes.remove(0);
         at = node.id;
         owner.loom().node(at).unwrap()

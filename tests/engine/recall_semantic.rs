@@ -119,9 +119,7 @@ fn a_node_without_a_word_of_the_question_is_found_by_its_embedding() {
     assert_eq!(found(&owner, "filler 7", Some(&meaning))[0], "filler 7");
     // Embeddings of another model are not compared.
     let other = Embedding {
-        client: Arc::new(
-            Embeddings::new(Endpoint { reference: "other".into(), ..Endpoint::at(&url, Some("small")) }).unwrap(),
-        ),
+        client: Arc::new(Embeddings::new(Endpoint::at(&url, Some("small")).reference("other")).unwrap()),
         ..embedder.clone()
     };
     let meaning = QueryEmbedding::of(&other, "automobile").unwrap();
@@ -189,6 +187,13 @@ fn what_is_near_in_meaning_is_no_match_and_passes_the_filter() {
     let before = set(codes(&scene));
     owner.purge(PurgeTarget::Node(outside)).unwrap();
     assert!(set(codes(&scene)) < before);
+    let problems = || owner.loom().store().verify(&mut |_| {}).unwrap().problems;
+    assert_eq!(problems(), Vec::<String>::new());
+    let conn = rusqlite::Connection::open(&scene.path).unwrap();
+    conn.execute("UPDATE vector_codes SET codes = zeroblob(length(codes))", []).unwrap();
+    assert!(problems().iter().any(|problem| problem.contains("sign bits")), "{:?}", problems());
+    owner.loom().store().rebuild().unwrap();
+    assert_eq!(problems(), Vec::<String>::new());
 }
 
 #[test]

@@ -72,13 +72,11 @@ impl Desk {
 
     fn tool(&mut self, name: &str, arguments: &str, answer: &str) {
         let metadata = Json::parse(format!(r#"{{"arguments":{arguments}}}"#)).unwrap();
-        let draft = NodeDraft {
-            kind: Some(EdgeKind::Tool),
-            author_type: Some(AuthorType::Tool),
-            tool: ToolCallFields { name: Some(name.to_owned()), ..ToolCallFields::default() },
-            metadata: Some(metadata),
-            ..NodeDraft::text(answer)
-        };
+        let draft = NodeDraft::text(answer)
+            .kind(EdgeKind::Tool)
+            .author_type(AuthorType::Tool)
+            .tool(ToolCallFields { name: Some(name.to_owned()), ..ToolCallFields::default() })
+            .metadata(metadata);
         let receipt = self.actor.append(Parent::Position(self.session), draft).unwrap();
         self.nodes.push(receipt.nodes[0].id);
     }

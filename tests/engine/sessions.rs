@@ -100,7 +100,7 @@ fn an_expired_session_is_replaced_by_a_new_one() {
     let scene = Scene::new(13);
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
-    let draft = SessionDraft { lasting: Some(Duration::from_secs(3_600)), ..SessionDraft::of("/work") };
+    let draft = SessionDraft::of("/work").lasting(Duration::from_secs(3_600));
     let first = owner.open_session(tree.id, Some(root.id), draft).unwrap();
     let actor = owner.clone().in_session(first);
     actor.append_turn(NodeDraft::text("said in time")).unwrap();
@@ -126,16 +126,14 @@ fn work_items_cannot_see_each_other_even_by_guessed_ids() {
     let item = |key: &str| WorkItem { project: "light".to_owned(), external_ref: key.to_owned() };
     let open = |key: &str| {
         let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
-        let draft = SessionDraft { item: Some(item(key)), ..SessionDraft::of("/work") };
+        let draft = SessionDraft::of("/work").item(item(key));
         let id = owner.open_session(tree.id, Some(root.id), draft).unwrap();
         let actor = owner.clone().in_session(id);
         let said = actor.append_turn(NodeDraft::text(format!("the secret of {key}"))).unwrap();
-        let answer = NodeDraft {
-            kind: Some(EdgeKind::Tool),
-            tool: ToolCallFields { name: Some("bash".into()), ..ToolCallFields::default() },
-            keep_position: true,
-            ..NodeDraft::text(format!("the secret of {key}, as bash told it"))
-        };
+        let answer = NodeDraft::text(format!("the secret of {key}, as bash told it"))
+            .kind(EdgeKind::Tool)
+            .tool(ToolCallFields { name: Some("bash".into()), ..ToolCallFields::default() })
+            .keep_position(true);
         actor.append_turn(answer).unwrap();
         (id, tree.id, said.nodes[0].id)
     };
@@ -147,7 +145,7 @@ fn work_items_cannot_see_each_other_even_by_guessed_ids() {
     let found = |seen_by| {
         let hits = recall::search(
             &*snapshot,
-            &Query { only: Filter { seen_by, ..Filter::default() }, ..Query::new("secret", Scope::Everything) },
+            &Query::new("secret", Scope::Everything).only(Filter::default().seen_by(seen_by)),
         )
         .unwrap();
         hits.hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>()
@@ -220,13 +218,13 @@ fn work_items_cannot_see_each_other_even_by_guessed_ids() {
         assert!(!reply.contains("the secret of L-2"), "{arguments}: {reply}");
     }
     // A host's search on behalf of a session is limited to content visible to it.
-    let only = Filter { seen_by: Some(one), ..Filter::default() };
+    let only = Filter::default().seen_by(one);
     assert_eq!(recall::turns(&*snapshot, two, 1..=9, &only, 9).unwrap(), []);
     let results = recall::tool_results(&*snapshot, &Scope::Everything, "bash", &only, 9).unwrap();
     let told: Vec<&str> = results.iter().map(|(node, _)| node.content.as_str()).collect();
     assert_eq!(told, ["the secret of L-1, as bash told it"]);
     // A tree of an item rejects sessions of other items.
-    let draft = SessionDraft { item: Some(item("L-2")), ..SessionDraft::of("/work") };
+    let draft = SessionDraft::of("/work").item(item("L-2"));
     assert!(owner.open_session(tree, None, draft).is_err());
 }
 
@@ -263,11 +261,11 @@ fn the_library_starts_finds_extends_changes_and_ends_a_session() {
     let loom = owner.loom();
     let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let kept = |word: &str| [("dispatcher".to_owned(), word.to_owned())].into_iter().collect::<BTreeMap<_, _>>();
-    let draft = SessionDraft { metadata: kept("first"), model: Some("ollama:x".into()), ..SessionDraft::of("/work") };
+    let draft = SessionDraft::of("/work").metadata(kept("first")).model("ollama:x");
     let id = owner.open_session(tree.id, Some(root.id), draft).unwrap();
     owner.start_session("/elsewhere", tree.id, Some(root.id)).unwrap();
     let of = |workspace: &str| {
-        let filter = SessionFilter { workspace: Some(workspace.to_owned()), ..SessionFilter::default() };
+        let filter = SessionFilter::default().workspace(workspace.to_owned());
         loom.sessions(&filter).unwrap().into_iter().map(|session| session.id).collect::<Vec<_>>()
     };
     assert_eq!((of("/work"), of("/elsewhere").len(), of("/nowhere").len()), (vec![id], 1, 0));
@@ -283,7 +281,7 @@ fn the_library_starts_finds_extends_changes_and_ends_a_session() {
     assert_eq!((said(0, 3), said(5, 50), said(7, 1)), (vec![1, 2, 3], vec![6, 7], vec![]));
     let found = recall::search(&*loom.snapshot().unwrap(), &Query::new("\"of turn 4\"", Scope::Session(id))).unwrap();
     assert_eq!(found.hits[0].node.turn, Some(4));
-    let patch = SessionPatch { metadata: Some(kept("second")), ..SessionPatch::default() };
+    let patch = SessionPatch::default().metadata(kept("second"));
     owner.update_session(id, patch).unwrap();
     assert_eq!(loom.session(id).unwrap().metadata, kept("second"));
     actor.record(RecordKind::Decision, "we use JWT").unwrap();
@@ -317,8 +315,7 @@ fn a_host_adds_extraction_rules() {
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let metadata = Some(Json::parse(r#"{"arguments":{"path":"quilt"}}"#).unwrap());
     let tool = ToolCallFields { name: Some("stitch_panel".into()), ..ToolCallFields::default() };
-    let answer =
-        NodeDraft { kind: Some(EdgeKind::Tool), keep_position: true, tool, metadata, ..NodeDraft::text("done") };
+    let answer = NodeDraft::text("done").kind(EdgeKind::Tool).keep_position(true).tool(tool).metadata(metadata);
     owner.clone().in_session(session).append_turn(answer).unwrap();
     let files = |loom: &Loom| loom.snapshot().unwrap().session_state(session).unwrap().files_touched.len();
     assert_eq!(files(&loom), 1);
@@ -338,11 +335,11 @@ fn outside_tools_find_turns_and_sessions_by_their_names() {
     let calls = r#"[{"id":"c1","function":{"name":"bash","arguments":"{\"command\": \"ls\"}"}}]"#;
     let actor = owner.clone().in_session(session);
     let tool = ToolCallFields { calls: Some(Json::parse(calls).unwrap()), ..ToolCallFields::default() };
-    let call = NodeDraft { tool, author_type: Some(AuthorType::Model), ..NodeDraft::text("") };
+    let call = NodeDraft::text("").tool(tool).author_type(AuthorType::Model);
     let call = actor.append(loomtree::types::Parent::Node(asked), call).unwrap().nodes[0].id;
     let tool = ToolCallFields { calls: None, call_id: Some("c1".into()), name: Some("bash".into()) };
     let (kind, author_type) = (Some(EdgeKind::Tool), Some(AuthorType::Tool));
-    let result = NodeDraft { tool, kind, author_type, keep_position: true, ..NodeDraft::text("a  b\r\n\tc\n") };
+    let result = NodeDraft::text("a  b\r\n\tc\n").tool(tool).kind(kind).author_type(author_type).keep_position(true);
     actor.append(loomtree::types::Parent::Node(call), result).unwrap();
     drop((actor, owner));
     let conn = rusqlite::Connection::open(&scene.path).unwrap();

@@ -39,7 +39,7 @@ async fn grow(actor: &Actor, from: NodeId, by: &str, reference: &str, replies: &
     let model = Scripted::new(replies.iter().map(|reply| ScriptedReply::words(reply))).with_reference(reference);
     let plan =
         GenerateRequest::new(from, actor.loom().agent(by).unwrap(), Arc::new(model) as Arc<dyn Model>, replies.len());
-    let mut nodes = generate(actor, GenerateRequest { prices: prices(), ..plan }, |_| {}).await.unwrap();
+    let mut nodes = generate(actor, plan.prices(prices()), |_| {}).await.unwrap();
     nodes.sort_by_key(|node| replies.iter().position(|reply| *reply == node.content));
     nodes
 }
@@ -55,7 +55,7 @@ fn sums(actor: &Actor, filter: GenerationFilter) -> Stats {
 #[tokio::test]
 async fn totals_are_grouped_by_agent_and_model_and_filtered() {
     let (_scene, actor, root) = scene();
-    let tree = GenerationFilter { tree: Some(root.tree), ..GenerationFilter::default() };
+    let tree = GenerationFilter::default().tree(root.tree);
     assert_eq!(sums(&actor, tree), Stats::default());
     // Prompts of 3 words each, then one of 4, because texts join without a separator; replies of 2, 1, 1 and 5 pieces.
     let first = grow(&actor, root.id, "subject", "scripted:a", &["alpha beta", "gamma"]).await;
@@ -78,14 +78,14 @@ async fn totals_are_grouped_by_agent_and_model_and_filtered() {
 
     let path = path_stats(&*actor.loom().snapshot().unwrap(), last[0].id, &[]).unwrap();
     assert_eq!((path.all.generations, path.all.prompt, path.all.output), (2, 7, 7));
-    let session = GenerationFilter { session: actor.session(), ..GenerationFilter::default() };
+    let session = GenerationFilter::default().session(actor.session());
     assert_eq!((sums(&actor, session).all.generations, sums(&actor, session).all.prompt), (3, 9));
     let agent = Some(actor.loom().agent("critic").unwrap().id());
-    assert_eq!(sums(&actor, GenerationFilter { agent, ..tree }).all.generations, 1);
-    assert_eq!(sums(&actor, GenerationFilter { agent, ..session }).all.generations, 1);
+    assert_eq!(sums(&actor, tree.agent(agent)).all.generations, 1);
+    assert_eq!(sums(&actor, session.agent(agent)).all.generations, 1);
     let other = actor.create_tree(TreeDraft::new("other")).unwrap().0.id;
-    assert_eq!(sums(&actor, GenerationFilter { tree: Some(other), ..tree }), Stats::default());
-    let both = GenerationFilter { tree: Some(other), ..session };
+    assert_eq!(sums(&actor, tree.tree(other)), Stats::default());
+    let both = session.tree(other);
     assert_eq!(sums(&actor, both), Stats::default());
     assert_eq!(sums(&actor, GenerationFilter::default()), found);
 
@@ -108,7 +108,7 @@ async fn totals_of_a_small_tree_read_only_that_tree() {
     let (tree, other) = actor.create_tree(TreeDraft::new("other")).unwrap();
     grow(&actor, root.id, "subject", "scripted:a", &["alpha"]).await;
     grow(&actor, other.id, "subject", "scripted:b", &["beta"]).await;
-    let found = sums(&actor, GenerationFilter { tree: Some(tree.id), ..GenerationFilter::default() });
+    let found = sums(&actor, GenerationFilter::default().tree(tree.id));
     assert_eq!((found.shares.len(), found.shares[0].model.as_deref()), (1, Some("scripted:b")));
 }
 
@@ -116,12 +116,10 @@ async fn totals_of_a_small_tree_read_only_that_tree() {
 async fn foreign_metadata_is_counted_as_far_as_possible() {
     let (_scene, actor, root) = scene();
     let put = |provenance: Option<&str>, tokens| {
-        let draft = NodeDraft {
-            author_type: Some(loomtree::types::AuthorType::Model),
-            provenance: provenance.map(|text| loomtree::types::Json::parse(text).unwrap()),
-            tokens,
-            ..NodeDraft::text("x")
-        };
+        let mut draft = NodeDraft::text("x")
+            .author_type(loomtree::types::AuthorType::Model)
+            .provenance(provenance.map(|text| loomtree::types::Json::parse(text).unwrap()));
+        draft.tokens = tokens;
         actor.append(Parent::Node(root.id), draft).unwrap();
     };
     put(Some(r#"{"model": "ä\"b", "usage": {"prompt": 4, "new": 1}, "more": [1]}"#), None);
@@ -147,12 +145,10 @@ fn totals_of_many_generations_are_measured() {
     let mut at = root.id;
     for batch in 0..many.div_ceil(1_000) {
         let mutations = (0..1_000).map(|n| {
-            let draft = NodeDraft {
-                author_type: Some(loomtree::types::AuthorType::Model),
-                provenance: Some(loomtree::types::Json::parse(envelope).unwrap()),
-                keep_position: true,
-                ..NodeDraft::text(format!("Some three hundred bytes, as a reply of {batch}.{n} has. ").repeat(6))
-            };
+            let draft = NodeDraft::text(format!("Some three hundred bytes, as a reply of {batch}.{n} has. ").repeat(6))
+                .author_type(loomtree::types::AuthorType::Model)
+                .provenance(loomtree::types::Json::parse(envelope).unwrap())
+                .keep_position(true);
             let node = actor.draft(Parent::Node(at), draft);
             at = node.id;
             loomtree::store::Mutation::Append(Box::new(node))
@@ -161,7 +157,7 @@ fn totals_of_many_generations_are_measured() {
     }
     for tree in [Some(root.tree), None] {
         let started = std::time::Instant::now();
-        let found = sums(&actor, GenerationFilter { tree, ..GenerationFilter::default() });
+        let found = sums(&actor, GenerationFilter::default().tree(tree));
         println!("{} generations in {:?}", found.all.generations, started.elapsed());
     }
 }

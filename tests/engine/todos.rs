@@ -88,8 +88,7 @@ fn a_plan_is_created_listed_and_completed() {
     assert_eq!(done, "✓ done 2 \"Check the flashback's date\" · 0 left");
 
     // Each step is journaled, and undo skips it.
-    let journal =
-        play.loom.snapshot().unwrap().journal(JournalFilter { limit: 7, ..JournalFilter::default() }).unwrap();
+    let journal = play.loom.snapshot().unwrap().journal(JournalFilter::default().limit(7)).unwrap();
     let told: Vec<&str> = journal.iter().map(|entry| entry.change.as_str()).collect();
     assert_eq!(
         told,
@@ -265,7 +264,7 @@ fn shown(model: &Scripted, round: usize) -> Vec<String> {
 }
 
 fn notes(play: &Play, of: NodeId) -> Vec<Node> {
-    let filter = ChildFilter { kind: Some(EdgeKind::Annotation), ..ChildFilter::default() };
+    let filter = ChildFilter::default().kind(EdgeKind::Annotation);
     play.loom.snapshot().unwrap().children(of, &filter).unwrap()
 }
 

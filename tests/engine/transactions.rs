@@ -48,11 +48,11 @@ fn one_undo_reverts_all_operations_of_a_transaction_and_one_redo_repeats_them() 
             let edit = owner.edit(one, "A ship broke on the rocks.")?.nodes[0].id;
             owner.bookmark(edit, "opening")?;
             owner.link(edit, LinkTarget::Node(root), None)?;
-            owner.rename(tree, TreePatch { title: Some(Some("Wreck".to_owned())), ..TreePatch::default() })?;
+            owner.rename(tree, TreePatch::default().title(Some("Wreck".to_owned())))?;
             Ok((one, edit))
         })
         .unwrap();
-    let entries = owner.loom().snapshot().unwrap().journal(JournalFilter { after: before, ..JournalFilter::default() });
+    let entries = owner.loom().snapshot().unwrap().journal(JournalFilter::default().after(before));
     let entries = entries.unwrap();
     assert_eq!(entries.len(), 6);
     assert!(entries.iter().all(|entry| entry.group == before + 1), "one group");

@@ -93,7 +93,7 @@ fn asked(model: &Scripted, round: usize) -> Vec<(Role, String)> {
 }
 
 fn children(play: &Play, of: NodeId, kind: EdgeKind) -> Vec<Node> {
-    let filter = ChildFilter { kind: Some(kind), ..ChildFilter::default() };
+    let filter = ChildFilter::default().kind(kind);
     play.loom.snapshot().unwrap().children(of, &filter).unwrap()
 }
 
@@ -133,13 +133,7 @@ async fn a_model_with_a_tokenizer_never_gets_more_than_its_window() {
     }
     let asked = async |model: Arc<dyn Model>, script: &Scripted| {
         let agent = play.loom.agent("subject").unwrap();
-        generate(
-            &play.owner,
-            GenerateRequest { keep_position: true, ..GenerateRequest::new(at, agent, model, 1) },
-            |_| {},
-        )
-        .await
-        .unwrap();
+        generate(&play.owner, GenerateRequest::new(at, agent, model, 1).keep_position(true), |_| {}).await.unwrap();
         asked(script, 0).iter().map(|(_, text)| text.chars().count()).sum::<usize>()
     };
     let guessed = script(&["Yes.".to_owned()]);
@@ -187,10 +181,7 @@ async fn a_model_views_annotates_branches_continues_and_yields() {
     assert!(results.contains("=== Loom Context ==="));
     let (_, next) = say(&play, nodes[2].id, "Why?", "collaborator");
     let model = script(&["Because.".to_owned()]);
-    let last = GenerateRequest {
-        commands: None,
-        ..GenerateRequest::new(next, play.loom.agent("collaborator").unwrap(), model.clone(), 1)
-    };
+    let last = GenerateRequest::new(next, play.loom.agent("collaborator").unwrap(), model.clone(), 1);
     generate(&actor, last, |_| {}).await.unwrap();
     assert!(asked(&model, 0).iter().all(|(_, text)| !text.contains("=== Results")));
 }
@@ -442,7 +433,7 @@ async fn commands_require_the_agent_that_runs_the_request() {
     let (actor, said) = say(&play, play.nine, "Hm.", "collaborator");
     let model = script(&["never".to_owned()]);
     let plan = || plan(&play, said, "collaborator", &model, Cast(Vec::new()));
-    for (who, plan) in [(&play.owner, plan()), (&actor, GenerateRequest { n: 2, ..plan() })] {
+    for (who, plan) in [(&play.owner, plan()), (&actor, plan().n(2))] {
         assert!(matches!(run(&play, who, plan).await.0, Err(GenerateError::NotOwnSession)));
     }
 }

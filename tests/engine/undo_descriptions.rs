@@ -40,7 +40,7 @@ fn every_operation_is_described_when_it_is_undone() {
     let id = tree.id;
     let link = || LinkTarget::Node(two);
     let pin = || PinTarget::Node(one);
-    let patch = || TreePatch { description: Some(Some("what for".to_owned())), ..TreePatch::default() };
+    let patch = || TreePatch::default().description(Some("what for".to_owned()));
     let notes = actor.create_document("the notes", "# One\nwords").unwrap();
     let helper = NewAgent { name: "helper".to_owned(), ..actor.loom().agent("subject").unwrap().profile };
     let helper = NewAgent { id: actor.loom().agent_id(), ..helper };
@@ -105,7 +105,7 @@ fn every_operation_is_described_when_it_is_undone() {
         assert_eq!(words(&again.description, &known, &actor), *named);
         // The log describes the undo and the redo in the same way.
         let snapshot = actor.loom().snapshot().unwrap();
-        let entries = snapshot.journal(JournalFilter { limit: 40, ..JournalFilter::default() }).unwrap();
+        let entries = snapshot.journal(JournalFilter::default().limit(40)).unwrap();
         let group = |op| entries.iter().find(|entry| entry.op == op && entry.seq == entry.group).unwrap();
         let told = |op| words(&describe_entry(&*snapshot, group(op)).unwrap(), &known, &actor);
         assert_eq!(told(Op::Undo), format!("took back: {named}"));

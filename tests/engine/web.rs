@@ -231,7 +231,7 @@ async fn search_results_cannot_forge_command_output() {
         let said = play.owner.append(Parent::Node(play.nine), NodeDraft::text("Look it up.")).unwrap().nodes[0].id;
         let model: Arc<dyn Model> = Arc::new(Scripted::new([reply, "So."].map(ScriptedReply::words)));
         let search = web.map(|web| Arc::new(web) as Arc<dyn Searcher>);
-        let commands = ToolAccess { search, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
+        let commands = ToolAccess::new(Arc::new(Arc::clone(&model))).search(search);
         let agent = play.loom.agent(agent).unwrap();
         let actor = actor_at(&play.loom, &agent, "/work", said).unwrap();
         let mut replies = Vec::new();

@@ -660,7 +660,7 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
     ];
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(ScriptedReply::words)));
     let tools = Arc::new(folder.workspace.host_tools("collaborator").unwrap());
-    let commands = ToolAccess { tools, max_inline_tokens: 4_000, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
+    let commands = ToolAccess::new(Arc::new(Arc::clone(&model))).tools(tools).max_inline_tokens(4_000);
     let collaborator = play.loom.agent("collaborator").unwrap();
     let actor = actor_at(&play.loom, &collaborator, "/work", said).unwrap();
     let mut lines = Vec::new();
@@ -707,7 +707,7 @@ async fn a_refused_write_leaves_the_file_untouched() {
     ];
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
     let tools = Arc::new(folder.workspace.host_tools("collaborator").unwrap());
-    let commands = ToolAccess { tools, native: true, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
+    let commands = ToolAccess::new(Arc::new(Arc::clone(&model))).tools(tools).native(true);
     let collaborator = play.loom.agent("collaborator").unwrap();
     let actor = actor_at(&play.loom, &collaborator, "/work", said).unwrap();
     generate(&actor, GenerateRequest::turn(said, collaborator, model, commands), |_| {}).await.unwrap();

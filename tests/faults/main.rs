@@ -14,6 +14,7 @@ mod clock;
 mod damage;
 mod found;
 mod full;
+mod large_copy;
 mod purge;
 mod purge_kill;
 mod readonly;
@@ -35,6 +36,7 @@ fn child_process() {
     match words.as_slice() {
         ["fill", path, seed] => full::fill(path, seed.parse().unwrap()),
         ["fill and check", path, kilobytes] => full::fill_and_check(path, kilobytes.parse().unwrap()),
+        ["copy", path, seed, from, to] => large_copy::copy(path, seed.parse().unwrap(), [from, to]),
         ["purge", path, seed] => purge_kill::purge(path, seed.parse().unwrap()),
         ["unprivileged", path] => readonly::unprivileged(path),
         other => panic!("no such job: {other:?}"),
@@ -81,7 +83,7 @@ fn assert_clean(store: &dyn Store) {
 /// Reads every node of every tree.
 fn all_nodes(snapshot: &dyn Snapshot) -> Result<Vec<Node>, StoreError> {
     let mut nodes = Vec::new();
-    for tree in snapshot.trees(loomtree::store::TreeFilter { archived: true, limit: 0 })? {
+    for tree in snapshot.trees(loomtree::store::TreeFilter::default().archived(true).limit(0))? {
         nodes.extend(snapshot.nodes_after(tree.id, 0, 0)?);
     }
     Ok(nodes)

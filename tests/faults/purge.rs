@@ -27,19 +27,15 @@ fn json(key: &str, length: usize) -> Json {
 
 /// Appends a node with text in every field.
 fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
-    let draft = NodeDraft {
-        raw: Some(format!("raw {}", words(length))),
-        tool: ToolCallFields {
+    let draft = NodeDraft::text(words(length))
+        .raw(format!("raw {}", words(length)))
+        .tool(ToolCallFields {
             calls: Some(json("arguments", length)),
             call_id: Some(format!("call {SHORT}")),
             name: Some(format!("tool {SHORT}")),
-        },
-        metadata: Some(json("kept", length)),
-        // Compressed on disk, so the absence of the marker proves nothing; the test also reads the envelope from the
-        // store.
-        provenance: Some(json("envelope", length)),
-        ..NodeDraft::text(words(length))
-    };
+        })
+        .metadata(json("kept", length))
+        .provenance(json("envelope", length));
     let id = owner.append(Parent::Node(parent.id), draft).unwrap().nodes[0].id;
     owner.bookmark(id, &format!("old label {SHORT}")).unwrap();
     owner.bookmark(id, &format!("label {SHORT}")).unwrap();
@@ -78,7 +74,7 @@ fn stocked(seed: u64) -> Stocked {
     let owner = scene.owner();
     let draft = TreeDraft::new("the root stays").title(format!("first title {TITLE}"));
     let (tree, root) = owner.create_tree(draft.system_context(format!("system {TITLE}"))).unwrap();
-    let patch = TreePatch { title: Some(Some(format!("title {TITLE}"))), ..TreePatch::default() };
+    let patch = TreePatch::default().title(Some(format!("title {TITLE}")));
     owner.rename(tree.id, patch).unwrap();
     let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();
     let speaker = owner.clone().in_session(session);

@@ -6,7 +6,7 @@ use std::{path::Path, time::Duration};
 
 use loomtree::{
     ops::{Actor, NodeDraft, TreeDraft},
-    store::{PurgeTarget, TreeFilter},
+    store::{Mutation, PurgeTarget, TreeFilter},
     types::Parent,
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -120,6 +120,31 @@ fn a_purged_session_takes_its_stashes_and_the_queries_of_its_agent() {
     assert!(!files_with(&scene.path, SECRET).is_empty());
     owner.purge(PurgeTarget::Session(session)).unwrap();
     assert_eq!(files_with(&scene.path, SECRET), Vec::<String>::new());
+    assert_clean(owner.loom().store().as_ref());
+}
+
+#[test]
+fn a_purge_takes_the_errors_of_delegations_that_may_quote_the_node() {
+    let scene = Scene::new(75);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
+    let head = owner.append(Parent::Node(root.id), NodeDraft::text("goal")).unwrap().nodes[0].id;
+    let said = owner.append(Parent::Node(head), NodeDraft::text(SECRET)).unwrap().nodes[0].id;
+    let events = [
+        format!("{{\"event\":\"broke\",\"task\":0,\"why\":\"refused: {SECRET}\"}}"),
+        format!("{{\"event\":\"unverified\",\"task\":0,\"why\":\"no verdict: {SECRET}\"}}"),
+        "{\"event\":\"ended\"}".to_owned(),
+    ];
+    for (number, event) in (1..).zip(events) {
+        let event = loomtree::types::Json::parse(event).unwrap();
+        let event = Mutation::AppendDelegationEvent { node: head, number, event };
+        owner.commit(loomtree::types::Op::Delegate, vec![event]).unwrap();
+    }
+    owner.purge(PurgeTarget::Node(said)).unwrap();
+    assert_eq!(files_with(&scene.path, SECRET), Vec::<String>::new());
+    let left = owner.loom().snapshot().unwrap().delegation(head).unwrap();
+    assert_eq!(left[0].as_str(), "{\"event\":\"broke\",\"task\":0,\"why\":\"\"}");
+    assert_eq!(left[2].as_str(), "{\"event\":\"ended\"}");
     assert_clean(owner.loom().store().as_ref());
 }
 

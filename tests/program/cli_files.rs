@@ -17,15 +17,21 @@ fn purge_lists_remaining_copies_and_files() {
     let root = home.start("root");
     let said = home.say("owner", None, SECRET);
     let copy = home.json(&["copy", &said, &root])[0]["nodes"][0]["local_id"].as_str().unwrap().to_owned();
-    fs::write(home.file("loom.db.schema-11-5.bak"), SECRET).unwrap();
+    fs::create_dir_all(home.file("loom.db.drafts")).unwrap();
+    let files = ["loom.db.schema-11-5.bak", "loom.db.schema-11-6.part", "loom.db.drafts/live.draft"];
+    files.iter().for_each(|file| fs::write(home.file(file), SECRET).unwrap());
+    // Another process writes the partial reply, so that it is not recovered.
+    let draft = fs::File::open(home.file(files[2])).unwrap();
+    draft.lock().unwrap();
     let ran = home.run(&["purge", "node", &said, "--yes"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.err.contains(&format!("left: [{copy}]")) && ran.err.contains("loom.db.schema-11-5.bak"), "{ran:?}");
+    let names = |file: &&str| ran.err.contains(*file);
+    assert!(ran.err.contains(&format!("left: [{copy}]")) && files.iter().all(names), "{ran:?}");
     let ran = home.run(&["purge", "--check", SECRET]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains("schema-11-5.bak  1 place") && ran.err.contains("still contain it"), "{ran:?}");
     home.ok(&["purge", "node", &copy, "--yes"]);
-    fs::remove_file(home.file("loom.db.schema-11-5.bak")).unwrap();
+    files.iter().for_each(|file| fs::remove_file(home.file(file)).unwrap());
     assert!(home.ok(&["purge", "--check", SECRET]).starts_with("not found in "));
 }
 

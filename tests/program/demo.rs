@@ -182,3 +182,16 @@ fn the_ten_lines_are_the_same_wherever_they_stand() {
         assert_eq!(code(block), code(example), "{file}");
     }
 }
+
+#[test]
+fn the_code_of_the_guides_library_chapter_is_in_the_example() {
+    let (guide, example) = (read("docs/guide.md"), read("examples/writing_app.rs"));
+    let example = code(&example);
+    let chapter = guide.split_once("## Embed the library\n").unwrap().1;
+    let blocks: Vec<&str> = chapter.split("```rust\n").skip(1).collect();
+    assert!(blocks.len() > 4);
+    for block in blocks {
+        let block = code(block.split("```").next().unwrap());
+        assert!(example.windows(block.len()).any(|lines| lines == block), "{}", block.join("\n"));
+    }
+}

@@ -373,7 +373,7 @@ fn screen_of_a_host(commands: loomtree::session::ToolAccess, consent: loomtree::
         tui::{KeyMap, Palette, ScreenSetup, run},
     };
     let loom = open(std::env::var_os("LOOM_OF_THE_TEST").unwrap()).unwrap();
-    let tree = loom.snapshot().unwrap().trees(TreeFilter { archived: false, limit: 1 }).unwrap().remove(0);
+    let tree = loom.snapshot().unwrap().trees(TreeFilter::default().archived(false).limit(1)).unwrap().remove(0);
     let ended = run(ScreenSetup {
         agent: loom.agent("owner").unwrap(),
         loom,

@@ -246,6 +246,7 @@ pub(crate) async fn all(mut reply: Generation) -> (String, Result<Finish, Provid
                 continue;
             }
             Ok(StreamEvent::Done(finish)) => Ok(finish),
+            Ok(other) => panic!("an unknown event: {other:?}"),
             Err(error) => Err(error),
         };
         assert_eq!(reply.next().await, None, "nothing follows the terminal item");

@@ -256,10 +256,7 @@ fn cancelling_the_turn_withdraws_the_approval() {
 mod folder {
     use std::fs;
 
-    use loomtree::{
-        session::ToolAccess,
-        workspace::{Workspace, WorkspaceSettings},
-    };
+    use loomtree::workspace::{Workspace, WorkspaceSettings};
 
     use super::*;
 
@@ -274,7 +271,7 @@ mod folder {
         let change = |setup: &mut ScreenSetup| {
             let settings = WorkspaceSettings::new(Arc::new(setup.consent.clone()));
             let tools = Workspace::open(path, settings).unwrap().host_tools("collaborator").unwrap();
-            setup.tools = Some(ToolAccess { tools: Arc::new(tools), ..setup.commands.clone() });
+            setup.tools = Some(setup.commands.clone().tools(Arc::new(tools)));
         };
         let replies = replies.iter().map(|reply| ScriptedReply::words(reply));
         (Harness::with_setup(Play::new(), |play| play.marie, (100, 30), replies, change), folder)

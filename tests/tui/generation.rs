@@ -112,7 +112,7 @@ fn continuations_of_a_user_line_stream_and_are_stopped() {
     harness.wait_for("Said meanwhile.").wait_for("saved").shows("writing…");
     harness.send("esc");
     harness.settle();
-    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
+    let filter = ChildFilter::default().kind(EdgeKind::Continuation).pruned(false).limit(0);
     let below = harness.play.loom.snapshot().unwrap().children(marie, &filter).unwrap();
     let models: Vec<_> = below.iter().filter(|node| node.interrupted).map(|node| node.author_type).collect();
     assert_eq!(models, [AuthorType::Model; 2], "what came is kept");

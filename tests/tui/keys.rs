@@ -60,7 +60,7 @@ fn node(harness: &Harness, id: NodeId) -> Node {
 
 /// Visible continuations of a node.
 fn below(harness: &Harness, id: NodeId) -> Vec<Node> {
-    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
+    let filter = ChildFilter::default().kind(EdgeKind::Continuation).pruned(false).limit(0);
     harness.play.loom.snapshot().unwrap().children(id, &filter).unwrap()
 }
 

@@ -164,7 +164,7 @@ fn a_resumed_session_continues_with_its_agent() {
     harness.press(":").type_text("chat Good evening.").press("enter").shows("Hello.");
     let sessions = |harness: &Harness| {
         let agent = Some(harness.play.loom.agent("collaborator").unwrap().id());
-        let filter = loomtree::store::SessionFilter { agent, ..loomtree::store::SessionFilter::default() };
+        let filter = loomtree::store::SessionFilter::default().agent(agent);
         harness.play.loom.sessions(&filter).unwrap()
     };
     let first = sessions(&harness).remove(0);

@@ -13,7 +13,7 @@ use crate::{harness::Harness, play::Play};
 /// Short ids of a node and its visible descendants, in outline order.
 fn in_order(snapshot: &dyn Snapshot, from: NodeId, found: &mut Vec<String>) {
     found.push(snapshot.node(from).unwrap().unwrap().local.to_string());
-    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
+    let filter = ChildFilter::default().kind(EdgeKind::Continuation).pruned(false).limit(0);
     for child in snapshot.children(from, &filter).unwrap() {
         in_order(snapshot, child.id, found);
     }

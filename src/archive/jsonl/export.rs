@@ -20,6 +20,7 @@ const PAGE_NODES: u32 = 512;
 
 /// Counts of an export.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Exported {
     /// Number of trees.
     pub trees: u64,

@@ -40,6 +40,7 @@ impl fmt::Display for ParseErrorCode {
 
 /// Error of a line that is not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParseError {
     /// The kind of error.
     pub code: ParseErrorCode,

@@ -33,7 +33,8 @@ mod utf8;
 mod tests;
 
 pub use event::{Call, Event, Thought};
-pub use scan_all::{is_command, scan, scan_commands};
+pub(crate) use scan_all::is_command;
+pub use scan_all::{scan, scan_commands};
 
 use event::Kind;
 use fence::{Fence, Line};

@@ -54,9 +54,7 @@ fn draw(args: &Args, current: &CommandPosition, start: Option<Node>, cx: &mut Co
     };
     let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
-    let outline =
-        Outline::build(&*snapshot, start, current.tree.root, &current.position, current.versions(), &options)?;
-    drop(snapshot);
+    let outline = Outline::of(&*snapshot, start, current.tree.root, &current.position, current.versions(), &options)?;
     let now = cx.now();
     writeln!(cx.out, "{}", tree_line(&current.tree, width))?;
     if outline.above > 0 {
@@ -64,15 +62,15 @@ fn draw(args: &Args, current: &CommandPosition, start: Option<Node>, cx: &mut Co
         writeln!(cx.out, "{}", paint(DIM, above))?;
     }
     let mut cut = None;
-    for line in &outline.lines {
+    outline.draw(&mut |line| {
         let node = line.node();
         let name = node.map_or("", |node| cx.name(node.author));
         let text = line.draw(name, node.is_some_and(|n| n.id == current.position.id), now, width);
-        writeln!(cx.out, "{text}")?;
         if let (true, Some(node)) = (line.is_cut(), node) {
             cut = Some(node.local.clone());
         }
-    }
+        Ok(writeln!(cx.out, "{text}")?)
+    })?;
     if let Some(local) = cut {
         writeln!(cx.out, "{}", paint(DIM, format!("  ▸ more: `loom tree {local}`")))?;
     }

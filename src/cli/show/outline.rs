@@ -2,13 +2,16 @@
 //! shown or folded are read, and both are bounded, so a tree of a million nodes is drawn as fast as a small one. `▸`
 //! marks omitted nodes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use loomtree::{
     id::NodeId,
-    store::{ChildFilter, Result, Snapshot},
+    store::{ChildFilter, SiblingCursor, Snapshot},
     types::{EdgeKind, Node},
 };
+
+use super::transcript::{LineKind, OutlineLine};
+use crate::cli::error::Result;
 
 /// The size and contents of an outline.
 #[derive(Debug, Clone, Copy)]
@@ -27,31 +30,15 @@ pub(crate) struct OutlineOptions {
     pub(crate) width: usize,
 }
 
-/// One line of an outline.
-#[derive(Debug)]
-pub(crate) struct OutlineLine {
-    /// The branch guides before the text.
-    pub(crate) guides: String,
-    pub(crate) what: LineKind,
-}
+/// A receiver of lines.
+type EmitLine<'a> = &'a mut dyn FnMut(OutlineLine) -> Result<()>;
 
-/// The content of a line.
-#[derive(Debug)]
-pub(crate) enum LineKind {
-    /// A node; true if its continuations are omitted.
-    Node(Box<Node>, bool),
-    /// The number of folded nodes of a run.
-    Folded(usize),
-    /// The number of omitted siblings; `None` if pruned ones may be among them.
-    Siblings(Option<usize>),
-}
-
-/// The lines of an outline.
-#[derive(Debug)]
-pub(crate) struct Outline {
+/// An outline that is ready to be drawn. Lines are emitted while nodes are read, so that its length does not matter.
+pub(crate) struct Outline<'a> {
     /// The number of nodes above the first line.
     pub(crate) above: u32,
-    pub(crate) lines: Vec<OutlineLine>,
+    start: Option<Node>,
+    walker: OutlineWalker<'a>,
 }
 
 /// Nodes of a run above which it is folded.
@@ -68,16 +55,18 @@ const MAX_PATH_ABOVE: u32 = 40;
 const MIN_TEXT_COLUMNS: usize = 52;
 /// Maximum levels of branches, even in an unlimited outline.
 const MAX_LEVELS: usize = 200;
+/// Branches of a branch point that an unlimited outline reads at once.
+const PAGE_BRANCHES: u32 = 256;
 
-impl Outline {
-    /// Builds the outline of the branch at `start`; without it, of the tree, or of the part around a deep position.
-    pub(crate) fn build(
-        snapshot: &dyn Snapshot,
+impl<'a> Outline<'a> {
+    /// Prepares the outline of the branch at `start`; without it, of the tree, or of the part around a deep position.
+    pub(crate) fn of(
+        snapshot: &'a dyn Snapshot,
         start: Option<Node>,
         root: Option<NodeId>,
         position: &Node,
         versions: &[NodeId],
-        options: &OutlineOptions,
+        options: &'a OutlineOptions,
     ) -> Result<Self> {
         let path = snapshot.path_back(position.id, versions, MAX_PATH_ABOVE)?;
         let levels = if options.lines == 0 {
@@ -90,33 +79,44 @@ impl Outline {
             None if options.lines == 0 => root.map(|id| snapshot.node(id)).transpose()?.flatten(),
             None => outline_start(&path, levels).cloned().or_else(|| Some(position.clone())),
         };
-        let Some(start) = start else { return Ok(Self { above: 0, lines: Vec::new() }) };
         // Counts and children belong to the original version; the walk selects the version to show.
         let mut versions = versions.to_vec();
-        let original = start.version_of.filter(|_| start.kind == EdgeKind::Version);
+        let original = start.as_ref().filter(|node| node.kind == EdgeKind::Version).and_then(|node| node.version_of);
         let start = match original.map(|id| snapshot.node(id)).transpose()?.flatten() {
             Some(original) => {
-                versions.insert(0, start.id);
-                original
+                versions.splice(0..0, start.map(|node| node.id));
+                Some(original)
             }
             None => start,
         };
-        let above = start.depth;
+        let above = start.as_ref().map_or(0, |node| node.depth);
         let path = path.into_iter().map(|node| (node.id, node)).collect();
-        let lines = if options.lines == 0 { usize::MAX } else { options.lines };
-        let mut walk = OutlineWalker {
-            snapshot,
-            options,
-            versions: &versions,
-            path,
-            position: position.id,
-            levels,
-            top: above,
-            reads: 0,
-            lines: Vec::new(),
-        };
-        walk.branch(start, String::new(), "", lines, 0)?;
-        Ok(Self { above, lines: walk.lines })
+        let (position, lines) = (position.id, LineQueue::default());
+        let walker = OutlineWalker { snapshot, options, versions, path, position, levels, top: above, reads: 0, lines };
+        Ok(Self { above, start, walker })
+    }
+
+    /// Emits the lines.
+    pub(crate) fn draw(mut self, emit: EmitLine<'_>) -> Result<()> {
+        let Some(start) = self.start else { return Ok(()) };
+        let room = if self.walker.options.lines == 0 { usize::MAX } else { self.walker.options.lines };
+        self.walker.branch(start, String::new(), "", room, 0, emit)?;
+        self.walker.lines.last.map_or(Ok(()), emit)
+    }
+}
+
+/// The lines of an outline: all but the last one are emitted.
+#[derive(Default)]
+struct LineQueue {
+    /// The last line, which may still be marked as cut.
+    last: Option<OutlineLine>,
+    len: usize,
+}
+
+impl LineQueue {
+    fn push(&mut self, line: OutlineLine, emit: EmitLine<'_>) -> Result<()> {
+        self.len += 1;
+        self.last.replace(line).map_or(Ok(()), emit)
     }
 }
 
@@ -137,86 +137,144 @@ fn outline_start(path: &[Node], levels: usize) -> Option<&Node> {
 struct OutlineWalker<'a> {
     snapshot: &'a dyn Snapshot,
     options: &'a OutlineOptions,
-    versions: &'a [NodeId],
+    versions: Vec<NodeId>,
     /// The end of the path to the position. These branches are always shown.
     path: HashMap<NodeId, Node>,
     position: NodeId,
     levels: usize,
     top: u32,
     reads: usize,
-    lines: Vec<OutlineLine>,
+    lines: LineQueue,
 }
 
 /// The continuations of a node.
 struct OutlineNext {
-    nodes: Vec<Node>,
+    nodes: VecDeque<Node>,
+    /// The node and the last continuation read, if there may be further ones to read.
+    unread: Option<(NodeId, u64)>,
     /// The number of omitted continuations; `None` if it is unknown.
     more: Option<usize>,
+}
+
+impl Default for OutlineNext {
+    fn default() -> Self {
+        Self { nodes: VecDeque::new(), unread: None, more: Some(0) }
+    }
+}
+
+/// Returns where reading continues after a page of continuations.
+fn unread(of: NodeId, page: &VecDeque<Node>) -> Option<(NodeId, u64)> {
+    page.back().filter(|_| page.len() == PAGE_BRANCHES as usize).map(|last| (of, last.seq))
+}
+
+/// The state of a run that is being drawn: nodes without branches between them.
+#[derive(Default)]
+struct RunDrawer<'g> {
+    guides: &'g str,
+    /// Guides of the first line, until it is drawn.
+    first: Option<String>,
+    /// Number of lines at which the room is used up.
+    end: usize,
+    length: usize,
+    drawn: usize,
+    /// Nodes that are read and not drawn yet.
+    held: VecDeque<Node>,
+    folded: usize,
+    first_folded: Option<Node>,
 }
 
 impl OutlineWalker<'_> {
     /// Draws a node and its continuations in about `room` lines. `first` are the guides of the first line, `guides`
     /// those of the others.
-    fn branch(&mut self, node: Node, first: String, guides: &str, room: usize, level: usize) -> Result<()> {
-        let begin = self.lines.len();
-        let (run, next) = self.run(node)?;
-        let cut = self.draw_run(run, first, guides, room)?;
-        let left = room.saturating_sub(self.lines.len() - begin);
+    fn branch(
+        &mut self,
+        mut node: Node,
+        first: String,
+        guides: &str,
+        room: usize,
+        level: usize,
+        emit: EmitLine<'_>,
+    ) -> Result<()> {
+        let begin = self.lines.len;
+        let mut run =
+            RunDrawer { guides, first: Some(first), end: begin.saturating_add(room.max(1)), ..Default::default() };
+        // Nodes up to the next branch point or leaf, then its continuations.
+        let (cut, next) = loop {
+            let nodes = self.read(node)?;
+            let mut next = match nodes.last() {
+                Some(last) => self.next(last)?,
+                None => OutlineNext::default(),
+            };
+            let alone = next.nodes.len() == 1 && next.more == Some(0) && next.unread.is_none();
+            if self.draw_run(&mut run, nodes, !alone, emit)? {
+                break (true, next);
+            }
+            match next.nodes.pop_front() {
+                Some(only) if alone => node = only,
+                first => {
+                    first.into_iter().for_each(|first| next.nodes.push_front(first));
+                    break (false, next);
+                }
+            }
+        };
+        let left = room.saturating_sub(self.lines.len - begin);
         let many = next.nodes.len() > 1;
         if cut || !many || left < 2 || level >= self.levels {
             if (cut || many || next.more != Some(0))
-                && let Some(LineKind::Node(_, more)) = self.lines.last_mut().map(|line| &mut line.what)
+                && let Some(LineKind::Node(_, more)) = self.lines.last.as_mut().map(|line| &mut line.what)
             {
                 *more = true;
             }
             return Ok(());
         }
-        self.draw_branches(next, guides, left, level + 1)
+        self.draw_branches(next, guides, left, level + 1, emit)
     }
 
-    fn draw_branches(&mut self, mut next: OutlineNext, guides: &str, mut room: usize, level: usize) -> Result<()> {
+    fn draw_branches(
+        &mut self,
+        mut next: OutlineNext,
+        guides: &str,
+        mut room: usize,
+        level: usize,
+        emit: EmitLine<'_>,
+    ) -> Result<()> {
         let most = room.min(if self.options.lines == 0 { usize::MAX } else { MAX_BRANCHES });
         if next.nodes.len() > most {
             let hidden = next.nodes.split_off(most);
             next.more = next.more.map(|more| more + hidden.len());
             // The branch of the position is always shown.
             if let (Some(node), Some(last)) =
-                (hidden.into_iter().find(|n| self.path.contains_key(&n.id)), next.nodes.last_mut())
+                (hidden.into_iter().find(|n| self.path.contains_key(&n.id)), next.nodes.back_mut())
             {
                 *last = node;
             }
         }
-        let shown = next.nodes.len();
-        for (index, node) in next.nodes.into_iter().enumerate() {
-            let last = index + 1 == shown && next.more == Some(0);
+        while let Some(node) = next.nodes.pop_front() {
+            self.read_more(&mut next)?;
+            let last = next.nodes.is_empty() && next.more == Some(0);
             let (turn, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            let mut share = (room / (shown - index)).max(1);
+            let mut share = (room / (next.nodes.len() + 1)).max(1);
             if self.path.contains_key(&node.id) {
                 share = share.max(room / 2);
             }
-            let begin = self.lines.len();
-            self.branch(node, format!("{guides}{turn}"), &format!("{guides}{below}"), share, level)?;
-            room = room.saturating_sub(self.lines.len() - begin);
+            let begin = self.lines.len;
+            self.branch(node, format!("{guides}{turn}"), &format!("{guides}{below}"), share, level, emit)?;
+            room = room.saturating_sub(self.lines.len - begin);
         }
         if next.more != Some(0) {
-            self.lines.push(OutlineLine { guides: format!("{guides}└─ "), what: LineKind::Siblings(next.more) });
+            let what = LineKind::Siblings(next.more);
+            self.lines.push(OutlineLine { guides: format!("{guides}└─ "), what }, emit)?;
         }
         Ok(())
     }
 
-    /// Returns the nodes up to the next branch point or leaf, and its continuations.
-    fn run(&mut self, node: Node) -> Result<(Vec<Node>, OutlineNext)> {
-        let mut run = self.read(node)?;
-        loop {
-            let Some(last) = run.last() else { return Ok((run, OutlineNext { nodes: Vec::new(), more: Some(0) })) };
-            let mut next = self.next(last)?;
-            if next.nodes.len() != 1 || next.more != Some(0) {
-                return Ok((run, next));
-            }
-            if let Some(node) = next.nodes.pop() {
-                run.extend(self.read(node)?);
-            }
+    /// Reads the next page of continuations after the previous one was drawn.
+    fn read_more(&mut self, next: &mut OutlineNext) -> Result<()> {
+        if let (true, Some((of, after))) = (next.nodes.is_empty(), next.unread) {
+            next.nodes = self.snapshot.continuations(of, SiblingCursor::After(after), PAGE_BRANCHES)?.into();
+            next.unread = unread(of, &next.nodes);
         }
+        Ok(())
     }
 
     /// Returns the version of a node to show, preceded by the first half if the version was split.
@@ -244,77 +302,105 @@ impl OutlineWalker<'_> {
     }
 
     fn next(&mut self, node: &Node) -> Result<OutlineNext> {
-        let none = OutlineNext { nodes: Vec::new(), more: Some(0) };
         let total = node.state.continuations as usize;
         if total == 0 && !self.options.pruned {
-            return Ok(none);
+            return Ok(OutlineNext::default());
         }
         let too_deep = self.options.depth.is_some_and(|depth| node.depth.saturating_sub(self.top) >= depth);
         if too_deep || self.options.lines > 0 && self.reads > MAX_NODES_READ {
-            return Ok(OutlineNext { more: Some(total), ..none });
+            return Ok(OutlineNext { more: Some(total), ..OutlineNext::default() });
         }
         let limited = self.options.lines > 0;
+        if !limited && !self.options.pruned {
+            let nodes = self.snapshot.continuations(node.id, SiblingCursor::First, PAGE_BRANCHES)?.into();
+            return Ok(OutlineNext { unread: unread(node.id, &nodes), nodes, more: Some(0) });
+        }
         let limit = if limited { MAX_BRANCHES + 1 } else { 0 };
         let filter = ChildFilter {
             kind: Some(EdgeKind::Continuation),
             pruned: self.options.pruned,
             limit: u32::try_from(limit).unwrap_or(0),
         };
-        let mut nodes = self.snapshot.children(node.id, &filter)?;
+        let mut nodes: VecDeque<Node> = self.snapshot.children(node.id, &filter)?.into();
         self.reads += nodes.len();
         let all = limit == 0 || nodes.len() < limit;
         // The branch of the position may be beyond the limit.
         let on_path = self.path.values().find(|n| n.parent == Some(node.id) && n.kind == EdgeKind::Continuation);
         if let Some(on_path) = on_path.filter(|on| !all && nodes.iter().all(|n| n.id != on.id)) {
-            nodes.push(on_path.clone());
+            nodes.push_back(on_path.clone());
         }
         let more = match all {
             true => Some(0),
             false if self.options.pruned => None,
             false => Some(total.saturating_sub(nodes.len())),
         };
-        Ok(OutlineNext { nodes, more })
+        Ok(OutlineNext { nodes, unread: None, more })
     }
 
-    /// Draws a run, folded if it is long. Returns true if the room was too small for it.
-    fn draw_run(&mut self, run: Vec<Node>, first: String, guides: &str, room: usize) -> Result<bool> {
-        let begin = self.lines.len();
-        let length = run.len();
-        let fold = !self.options.full && length > MAX_UNFOLDED_RUN;
-        let mut folded: Vec<Node> = Vec::new();
-        let mut first = Some(first);
-        for (index, node) in run.into_iter().enumerate() {
-            if fold && index >= FOLD_END_NODES && index + FOLD_END_NODES < length && self.foldable(&node) {
-                folded.push(node);
-                continue;
+    /// Draws the next nodes of a run, folded if it is long. `ends` is true for the last ones. Returns true if the room was
+    /// too small for them.
+    fn draw_run(&mut self, run: &mut RunDrawer<'_>, nodes: Vec<Node>, ends: bool, emit: EmitLine<'_>) -> Result<bool> {
+        run.length += nodes.len();
+        run.held.extend(nodes);
+        let long = !self.options.full && run.length > MAX_UNFOLDED_RUN;
+        // Until the run is long or ends, it is open whether it is folded; the last nodes never are.
+        let held = match (self.options.full || ends && !long, long) {
+            (true, _) => 0,
+            (false, true) => FOLD_END_NODES,
+            (false, false) => return Ok(false),
+        };
+        while run.held.len() > held
+            && let Some(node) = run.held.pop_front()
+        {
+            if long && run.drawn >= FOLD_END_NODES && self.foldable(&node) {
+                run.folded += 1;
+                run.first_folded.get_or_insert(node);
+            } else if self.unfold(run, emit)? || self.draw_node(run, node, emit)? {
+                return Ok(true);
             }
-            // Folding a single node would save no line.
-            let mut drawn = Vec::with_capacity(2);
-            if folded.len() > 1 {
-                let what = LineKind::Folded(folded.len());
-                self.lines.push(OutlineLine { guides: guides.to_owned(), what });
-                folded.clear();
-            } else {
-                drawn.append(&mut folded);
-            }
-            drawn.push(node);
-            for node in drawn {
-                if self.lines.len() - begin >= room.max(1) {
-                    return Ok(true);
-                }
-                self.draw_node(node, first.take().unwrap_or_else(|| guides.to_owned()), guides)?;
+        }
+        if !ends {
+            return Ok(false);
+        }
+        if self.unfold(run, emit)? {
+            return Ok(true);
+        }
+        while let Some(node) = run.held.pop_front() {
+            if self.draw_node(run, node, emit)? {
+                return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn draw_node(&mut self, node: Node, own: String, guides: &str) -> Result<()> {
+    /// Draws the folded nodes as one line. Folding a single node would save no line.
+    fn unfold(&mut self, run: &mut RunDrawer<'_>, emit: EmitLine<'_>) -> Result<bool> {
+        let (folded, first) = (std::mem::take(&mut run.folded), run.first_folded.take());
+        match first {
+            Some(node) if folded == 1 => self.draw_node(run, node, emit),
+            Some(_) => {
+                let what = LineKind::Folded(folded);
+                self.lines.push(OutlineLine { guides: run.guides.to_owned(), what }, emit)?;
+                Ok(false)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Draws a node and its notes; returns true if there is no room for it.
+    fn draw_node(&mut self, run: &mut RunDrawer<'_>, node: Node, emit: EmitLine<'_>) -> Result<bool> {
+        if self.lines.len >= run.end {
+            return Ok(true);
+        }
+        run.drawn += 1;
         let notes = if self.options.notes { self.notes(&node)? } else { Vec::new() };
-        self.lines.push(OutlineLine { guides: own, what: LineKind::Node(Box::new(node), false) });
-        let beside =
-            |note| OutlineLine { guides: format!("{guides}┊ "), what: LineKind::Node(Box::new(note), false) };
-        self.lines.extend(notes.into_iter().map(beside));
-        Ok(())
+        let guides = run.first.take().unwrap_or_else(|| run.guides.to_owned());
+        self.lines.push(OutlineLine { guides, what: LineKind::Node(Box::new(node), false) }, emit)?;
+        for note in notes {
+            let guides = format!("{}┊ ", run.guides);
+            self.lines.push(OutlineLine { guides, what: LineKind::Node(Box::new(note), false) }, emit)?;
+        }
+        Ok(false)
     }
 
     fn foldable(&self, node: &Node) -> bool {

@@ -5,11 +5,7 @@ use std::fmt::Write as _;
 use loomtree::types::{AuthorType, Node, Timestamp};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{
-    author, marks,
-    outline::{LineKind, OutlineLine},
-    text_or_calls,
-};
+use super::{author, marks, text_or_calls};
 use crate::cli::{
     output::{BOLD, DIM, ID, count, paint},
     sanitize::{cut, sanitize},
@@ -38,6 +34,25 @@ impl TranscriptParts {
         self.columns += 2;
         self.text.push_str("  ");
     }
+}
+
+/// One line of an outline.
+#[derive(Debug)]
+pub(crate) struct OutlineLine {
+    /// The branch guides before the text.
+    pub(crate) guides: String,
+    pub(crate) what: LineKind,
+}
+
+/// The content of a line.
+#[derive(Debug)]
+pub(crate) enum LineKind {
+    /// A node; true if its continuations are omitted.
+    Node(Box<Node>, bool),
+    /// The number of folded nodes of a run.
+    Folded(usize),
+    /// The number of omitted siblings; `None` if pruned ones may be among them.
+    Siblings(Option<usize>),
 }
 
 impl OutlineLine {

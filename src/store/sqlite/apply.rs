@@ -11,6 +11,7 @@ use super::{
     copy,
     prepared_change::PreparedChange,
     purge,
+    staged_copy::StagedCopy,
     tables::{bookmarks, delegations, journal, nodes, trees},
     undo, visibility,
 };
@@ -54,6 +55,10 @@ pub(super) struct ChangeApplier<'a> {
     pub(super) work: &'a Arc<PreparedChange>,
     pub(super) agent: i64,
     pub(super) session: Option<i64>,
+    /// Copies in this change that are staged.
+    pub(super) staged: &'a [StagedCopy],
+    /// Row number of the root of a copy that is being staged. Its nodes count as visible below it.
+    pub(super) concealed: Option<i64>,
     group: Option<i64>,
     pub(super) receipt: Receipt,
     pub(super) batch: NodeBatch<'a>,
@@ -66,12 +71,26 @@ impl<'a> ChangeApplier<'a> {
         ids: &'a dyn IdSource,
         rules: &'a CompiledRules,
         work: &'a Arc<PreparedChange>,
+        staged: &'a [StagedCopy],
     ) -> Result<Self> {
         let receipt = Receipt::default();
         let change = &work.change;
         let batch = NodeBatch::default();
-        let mut apply =
-            Self { conn, cache, ids, rules, change, work, agent: 0, session: None, group: None, receipt, batch };
+        let mut apply = Self {
+            conn,
+            cache,
+            ids,
+            rules,
+            change,
+            work,
+            agent: 0,
+            session: None,
+            staged,
+            concealed: None,
+            group: None,
+            receipt,
+            batch,
+        };
         apply.receipt.nodes.reserve(change.mutations.len());
         apply.agent = apply.agent_row(change.agent)?;
         apply.session = change.session.map(|s| apply.session_row(s)).transpose()?;
@@ -102,6 +121,7 @@ impl<'a> ChangeApplier<'a> {
         }
         self.flush_nodes()?;
         self.touch_session()?;
+        self.cache.touched_sessions.extend(self.session);
         Ok(self.receipt)
     }
 

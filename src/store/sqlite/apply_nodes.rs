@@ -13,7 +13,7 @@ use super::{
     tables::{
         journal,
         nodes::{self, Anchor},
-        provenance, sessions, sources, trees,
+        provenance, sessions, sources,
     },
     visibility,
 };
@@ -38,14 +38,12 @@ struct PendingReferences {
 }
 
 impl<'a> ChangeApplier<'a> {
-    /// Appends a node as part of a larger mutation: counts are updated, but no journal entry is added.
-    pub(super) fn append_unjournaled(&mut self, node: NewNode) -> Result<i64> {
+    /// Appends a node as part of a larger mutation, without a journal entry. The caller adds the returned contribution
+    /// to the tree's counts.
+    pub(super) fn append_unjournaled(&mut self, node: NewNode) -> Result<(i64, journal::Added)> {
         let trace = self.append(Cow::Owned(node), None)?;
-        if let (Some(tree), Some(row)) = (trace.tree, trace.node) {
-            trees::add(self.conn, tree, &trace.added)?;
-            return Ok(row);
-        }
-        Err(StoreError::Undecodable("an appended node has no row".to_owned()))
+        let row = trace.node.ok_or_else(|| StoreError::Undecodable("an appended node has no row".to_owned()))?;
+        Ok((row, trace.added))
     }
 
     /// Appends a node: assigns position, hash, local id and turn, and updates all counts. `place` is its index among
@@ -73,6 +71,7 @@ impl<'a> ChangeApplier<'a> {
             (None, Some(row)) => (Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)), true),
             (None, None) => (None, true),
         };
+        self.cache.touched_sessions.extend(session.map(|s| s.0));
         let spoken = session.is_some() && node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
         if let (Some((session, _)), true, false) = (session, spoken, in_order) {
             self.cache.stale_sessions.insert(session);
@@ -82,7 +81,7 @@ impl<'a> ChangeApplier<'a> {
         let anchor = Anchor { row, tree, parent: parent_row, depth, kind: node.kind, hash, version_of };
         let added = self.count_new(&anchor, parent, version_of.or(edited_from))?;
         self.remember(node.id, anchor)?;
-        if added.nodes == 1 {
+        if added.nodes == 1 && self.concealed != Some(row) {
             self.cache.stateless.insert(row, 0);
         }
         if let Some(waiting) = &mut self.cache.unindexed {
@@ -231,6 +230,14 @@ impl<'a> ChangeApplier<'a> {
             added.leaves = 1;
             return Ok(added);
         };
+        if self.concealed == Some(node.row) {
+            // A parent without a stored count has as many continuations as there are, concealed ones included.
+            nodes::ensure_state(self.conn, parent.row)?;
+            self.cache.stateless.remove(&parent.row);
+            nodes::set_hidden(self.conn, node.row, Some(node.row))?;
+            added.leaves = 1;
+            return Ok(added);
+        }
         let (children, hidden) = match (node.kind, self.cache.stateless.remove(&parent.row)) {
             (EdgeKind::Continuation, Some(0)) => {
                 self.cache.stateless.insert(parent.row, 1);
@@ -255,8 +262,8 @@ impl<'a> ChangeApplier<'a> {
                 }
             }
         };
-        if let Some(by) = hidden {
-            nodes::set_hidden(self.conn, node.row, by)?;
+        if let Some(by) = hidden.filter(|by| self.concealed != Some(*by)) {
+            nodes::set_hidden(self.conn, node.row, Some(by))?;
             return Ok(journal::Added::default());
         }
         if node.kind == EdgeKind::Continuation {

@@ -44,6 +44,8 @@ pub(super) struct WriterCache {
     pub(super) unindexed: Option<Unindexed>,
     /// Sessions whose state is rebuilt at the end of this transaction.
     pub(super) stale_sessions: BTreeSet<i64>,
+    /// Sessions whose checksum is set at the end of this transaction.
+    pub(super) touched_sessions: BTreeSet<i64>,
     /// Tokenizer for the index. Independent of the file's content.
     pub(super) words: WordTokenizer,
     /// SQLite's `data_version`, which changes when another connection commits.
@@ -75,6 +77,9 @@ impl WriterCache {
             self.trees.clear();
             self.sessions.clear();
         }
+        while let Some(session) = self.touched_sessions.pop_first() {
+            sessions::set_row_sum(conn, session)?;
+        }
         self.journal.write(conn, MAX_CACHED_ROWS)
     }
 }
@@ -86,7 +91,8 @@ impl ChangeApplier<'_> {
         if let Some(anchor) = self.cache.nodes.get(&id) {
             return Ok(*anchor);
         }
-        let anchor = nodes::find(self.conn, id)?.ok_or_else(|| StoreError::not_found("node", id))?;
+        let anchor =
+            nodes::find(self.conn, id, self.concealed.is_some())?.ok_or_else(|| StoreError::not_found("node", id))?;
         self.remember(id, anchor)?;
         Ok(anchor)
     }

@@ -1,76 +1,164 @@
 //! Copying of branches: new nodes with the same text, authors and times under another parent.
 
-use std::collections::HashMap;
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+};
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
     decode::{self, FROM, NODE, NodeRow},
-    tables::nodes,
+    staged_copy,
+    tables::{
+        journal::Added,
+        nodes::{self, Anchor},
+        staged_nodes::UNSTAGED,
+        trees,
+    },
 };
 use crate::{
     id::NodeId,
     store::{Mutation, Result, StoreError},
-    types::{Json, NewNode, Parent},
+    types::{EdgeKind, Json, NewNode, Parent},
 };
 
 /// Copies `from` and its visible descendants (annotations, sources and versions included) under `to`. The metadata of
-/// each copy names its original.
+/// each copy names its original. The nodes of a large branch are staged already ([`staged_copy`]).
 pub(super) fn copy_branch(
     apply: &mut ChangeApplier<'_>,
     from: NodeId,
     to: NodeId,
     id: NodeId,
 ) -> Result<AppliedMutation> {
-    let source = apply.node(from)?;
-    let target = apply.node(to)?;
-    let mark = nodes::hidden_by(apply.conn, source.row)?;
-    // CROSS JOIN fixes the order of the loops; SQLite's own plan reads the whole tree for every node.
-    let mut branch = apply.conn.prepare_cached(
-        "WITH RECURSIVE branch (node, depth) AS (
-             SELECT ?1, ?2
-             UNION ALL
-             SELECT n.seq, n.depth FROM branch b CROSS JOIN nodes n ON n.tree = ?3 AND n.depth = b.depth + 1 AND n.parent = b.node
-                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?4
-         )
-         SELECT node FROM branch ORDER BY node",
-    )?;
-    // Reads all row numbers first: a copy inside its own branch must not copy the nodes that it adds.
-    let branch: Vec<i64> = branch
-        .query_map(params![source.row, source.depth, source.tree, mark], |r| r.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut copies: HashMap<i64, NodeId> = HashMap::with_capacity(branch.len());
-    let names = decode::NameCache::new(apply.conn);
-    let mut first = None;
-    for row in branch {
+    if let Some(staged) = apply.staged.iter().find(|copy| copy.id == id) {
+        return staged_copy::publish(apply, staged);
+    }
+    let mut copy = BranchCopy::begin(apply, from, to, id)?;
+    while !copy.is_complete() {
+        copy.step(apply)?;
+    }
+    trees::add(apply.conn, copy.target.tree, &copy.added)?;
+    copy.applied(apply)
+}
+
+/// A copy in progress. Nodes are copied in insertion order.
+pub(super) struct BranchCopy {
+    pub(super) id: NodeId,
+    pub(super) to: NodeId,
+    pub(super) source: Anchor,
+    pub(super) target: Anchor,
+    /// The visibility of the source; nodes with another one are not copied.
+    pub(super) mark: Option<i64>,
+    /// Row number of the copy's root; `None` until it is copied.
+    pub(super) root: Option<i64>,
+    /// The contribution of the copies to the tree's counts.
+    pub(super) added: Added,
+    /// Nodes of the branch that are found and not copied yet.
+    next: BinaryHeap<Reverse<i64>>,
+    copies: HashMap<i64, NodeId>,
+    /// Row number up to which nodes belong to the branch: a copy inside its own branch does not copy its own nodes.
+    pub(super) last: i64,
+}
+
+impl BranchCopy {
+    pub(super) fn begin(apply: &mut ChangeApplier<'_>, from: NodeId, to: NodeId, id: NodeId) -> Result<Self> {
+        let (source, target) = (apply.node(from)?, apply.node(to)?);
+        Ok(Self {
+            id,
+            to,
+            source,
+            target,
+            mark: nodes::hidden_by(apply.conn, source.row)?,
+            root: None,
+            added: Added::default(),
+            next: BinaryHeap::from([Reverse(source.row)]),
+            copies: HashMap::new(),
+            last: nodes::last(apply.conn)?,
+        })
+    }
+
+    /// True if all nodes that were found are copied.
+    pub(super) fn is_complete(&self) -> bool {
+        self.next.is_empty()
+    }
+
+    /// Number of copied nodes.
+    pub(super) fn len(&self) -> u64 {
+        self.copies.len() as u64
+    }
+
+    /// Copies the next node, if there is one; returns the length of its text.
+    pub(super) fn step(&mut self, apply: &mut ChangeApplier<'_>) -> Result<usize> {
+        let Some(Reverse(row)) = self.next.pop() else { return Ok(0) };
         let read = apply
             .conn
             .prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"))?
             .query_row([row], NodeRow::read)?;
         let (parent_row, version_row, edited_row) = (read.parent, read.version_of, read.edited_from);
-        let node = names.finish(vec![read])?.pop().ok_or_else(|| StoreError::not_found("node", row))?;
-        let copy = if row == source.row { id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
-        let parent = parent_row.and_then(|p| copies.get(&p)).copied().filter(|_| row != source.row).unwrap_or(to);
-        let kind = if row == source.row { crate::types::EdgeKind::Continuation } else { node.kind };
+        let node = decode::NameCache::new(apply.conn).finish(vec![read])?.pop();
+        let node = node.ok_or_else(|| StoreError::not_found("node", row))?;
+        let bytes = node.content.len() + node.raw.as_ref().map_or(0, String::len);
+        self.find_children(apply.conn, row, node.depth)?;
+        let is_root = row == self.source.row;
+        let id = if is_root { self.id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
+        let copy_of = |row: Option<i64>| row.and_then(|row| self.copies.get(&row)).copied();
+        let parent = copy_of(parent_row).filter(|_| !is_root).unwrap_or(self.to);
         let mut new =
-            NewNode::new(copy, Parent::Node(parent), (node.author, node.author_type), node.created_at, node.content);
-        new.kind = kind;
+            NewNode::new(id, Parent::Node(parent), (node.author, node.author_type), node.created_at, node.content);
+        new.kind = if is_root { EdgeKind::Continuation } else { node.kind };
         new.role = node.role;
         new.raw = node.raw;
         new.tool = node.tool;
         new.tokens = node.tokens;
         new.interrupted = node.interrupted;
-        new.edited_from = edited_row.and_then(|e| copies.get(&e)).copied();
-        new.version_of = version_row.and_then(|v| copies.get(&v)).copied();
+        new.edited_from = copy_of(edited_row);
+        new.version_of = copy_of(version_row);
         new.metadata = Some(origin(node.metadata.as_ref(), node.id)?);
-        let trace = apply.append_unjournaled(new)?;
-        copies.insert(row, copy);
-        first = first.or(Some(trace));
+        let (copied, added) = apply.append_unjournaled(new)?;
+        self.added.add(&added);
+        self.root = self.root.or(Some(copied));
+        self.copies.insert(row, id);
+        Ok(bytes)
     }
-    apply.receipt.affected += copies.len() as u64;
-    let root = first.ok_or_else(|| StoreError::not_found("node", from))?;
-    Ok(AppliedMutation::new(Some(target.tree), Some(root), Some(Mutation::Prune { node: id })))
+
+    /// Finds the children of a node that belong to the branch.
+    fn find_children(&mut self, conn: &Connection, row: i64, depth: u32) -> Result<()> {
+        let mut children = conn.prepare_cached(&format!(
+            "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
+             WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND n.seq <= ?4 AND s.hidden_by IS ?5 AND {UNSTAGED}"
+        ))?;
+        let mut rows = children.query(params![self.source.tree, depth + 1, row, self.last, self.mark])?;
+        while let Some(child) = rows.next()? {
+            self.next.push(Reverse(child.get(0)?));
+        }
+        Ok(())
+    }
+
+    /// Finds nodes that were appended to copied nodes of the branch since the last call.
+    pub(super) fn find_appended(&mut self, conn: &Connection) -> Result<()> {
+        let mut appended = conn.prepare_cached(&format!(
+            "SELECT n.seq, n.parent FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
+             WHERE n.seq > ?1 AND +n.tree = ?2 AND s.hidden_by IS ?3 AND {UNSTAGED} ORDER BY n.seq"
+        ))?;
+        let mut rows = appended.query(params![self.last, self.source.tree, self.mark])?;
+        while let Some(row) = rows.next()? {
+            // A child of a node that is not copied yet is found with that node.
+            if row.get::<_, Option<i64>>(1)?.is_some_and(|parent| self.copies.contains_key(&parent)) {
+                self.next.push(Reverse(row.get(0)?));
+            }
+        }
+        self.last = nodes::last(conn)?;
+        Ok(())
+    }
+
+    /// The journal data of the complete copy.
+    pub(super) fn applied(&self, apply: &mut ChangeApplier<'_>) -> Result<AppliedMutation> {
+        apply.receipt.affected += self.len();
+        let root = self.root.ok_or_else(|| StoreError::not_found("node", self.id))?;
+        Ok(AppliedMutation::new(Some(self.target.tree), Some(root), Some(Mutation::Prune { node: self.id })))
+    }
 }
 
 /// Adds `copied_from` to the metadata.

@@ -292,17 +292,39 @@ pub(super) fn rebuild(conn: &Connection) -> Result<u64> {
 
 /// Removes the words of nodes that are about to be purged, and rewrites the affected parts of the index.
 pub(super) fn remove(conn: &Connection, which: &str, key: i64) -> Result<()> {
+    remove_words(conn, &format!("SELECT seq FROM nodes WHERE {which}"), &[key])?;
+    conn.execute("INSERT INTO recall_words (recall_words) VALUES ('optimize')", [])?;
+    Ok(())
+}
+
+/// Removes nodes that are about to be deleted.
+pub(super) fn delete(conn: &Connection, first: i64, last: i64) -> Result<()> {
+    remove_words(conn, "SELECT seq FROM nodes WHERE seq BETWEEN ?1 AND ?2", &[first, last])?;
+    let passages = [first * PASSAGES_PER_NODE, (last + 1) * PASSAGES_PER_NODE];
+    let deleted = conn.execute("DELETE FROM recall_passages WHERE id >= ?1 AND id < ?2", passages)?;
+    conn.execute("UPDATE recall_state SET passages = passages - ?1", [deleted])?;
+    Ok(())
+}
+
+/// Lowers the end of the index after the last nodes were deleted, so that nodes with their row numbers are indexed.
+pub(super) fn lower(conn: &Connection) -> Result<()> {
+    conn.execute("UPDATE recall_state SET indexed = min(indexed, (SELECT ifnull(max(seq), 0) FROM nodes))", [])?;
+    Ok(())
+}
+
+/// Removes the words of nodes, given as a query of row numbers. One passage without words remains of each.
+fn remove_words(conn: &Connection, rows: &str, keys: &[i64]) -> Result<()> {
     let state = state(conn)?;
     if state.rules != i64::from(TOKENIZER_VERSION) {
         // Only the words that were inserted can be removed.
-        clear(conn)?;
-        return Ok(());
+        return clear(conn);
     }
     let mut words = WordTokenizer::default();
     let mut statement = conn.prepare(&format!(
-        "SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq IN (SELECT seq FROM nodes WHERE {which}) AND n.seq <= ?2 AND n.purged_at IS NULL"
+        "SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq IN ({rows}) AND n.seq <= {} AND n.purged_at IS NULL",
+        state.indexed
     ))?;
-    let mut rows = statement.query([key, state.indexed])?;
+    let mut rows = statement.query(rusqlite::params_from_iter(keys))?;
     while let Some(row) = rows.next()? {
         let said = IndexedText::read(row)?;
         let first = said.row * PASSAGES_PER_NODE;
@@ -319,7 +341,6 @@ pub(super) fn remove(conn: &Connection, which: &str, key: i64) -> Result<()> {
         conn.prepare_cached("UPDATE recall_state SET passages = passages - ?1, words = words - ?2")?
             .execute([(passages - 1).max(0), count])?;
     }
-    conn.execute("INSERT INTO recall_words (recall_words) VALUES ('optimize')", [])?;
     Ok(())
 }
 
@@ -353,7 +374,19 @@ pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     }
     let rows: (i64, i64) = conn
         .query_row("SELECT count(*), ifnull(sum(words), 0) FROM recall_passages", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    let whole = said == kept && rows == (passages, count) && rows == (state.passages, state.words);
+    let misplaced: bool = conn.query_row(
+        &format!(
+            "SELECT EXISTS (
+                 SELECT 1 FROM recall_passages p LEFT JOIN nodes n ON n.seq = p.id / {PASSAGES_PER_NODE}
+                     LEFT JOIN recall_passages q ON q.id = n.parent * {PASSAGES_PER_NODE}
+                 WHERE n.seq IS NULL OR p.tree <> n.tree OR p.session IS NOT n.session OR p.author <> n.author
+                     OR p.kind <> n.kind OR p.at <> n.created_at
+                     OR p.sitting <> CASE WHEN n.created_at - q.at < {BURST_GAP_MS} THEN q.sitting ELSE n.seq END)"
+        ),
+        [],
+        |r| r.get(0),
+    )?;
+    let whole = !misplaced && said == kept && rows == (passages, count) && rows == (state.passages, state.words);
     Ok((!whole).then(|| "the full-text index differs from the nodes; a rebuild recomputes it".to_owned()))
 }
 

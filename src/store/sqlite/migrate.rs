@@ -4,13 +4,16 @@
 //! version or of another program is refused before any write. An older file with content is copied first.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     time::Instant,
 };
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::{OpenOptions, backup, error::is_busy, fts_index, open::APPLICATION_ID, session_state, tables::agents};
+use super::{
+    OpenOptions, backup, error::is_busy, fts_index, open::APPLICATION_ID, row_sums, session_state, tables::agents,
+};
 use crate::store::{Result, StoreError, default_agents};
 use crate::text_index::WordTokenizer;
 use crate::types::Timestamp;
@@ -35,16 +38,25 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0011_tool_results", sql: include_str!("../../../migrations/0011_tool_results.sql") },
     Migration { name: "0012_newest_local_ids", sql: include_str!("../../../migrations/0012_newest_local_ids.sql") },
     Migration { name: "0013_roles", sql: include_str!("../../../migrations/0013_roles.sql") },
-    Migration { name: "0014_vector_codes", sql: include_str!("../../../migrations/0014_vector_codes.sql") },
+    Migration { name: "0014_staged_copies", sql: include_str!("../../../migrations/0014_staged_copies.sql") },
+    Migration { name: "0015_row_sums", sql: include_str!("../../../migrations/0015_row_sums.sql") },
+    Migration { name: "0016_vector_codes", sql: include_str!("../../../migrations/0016_vector_codes.sql") },
 ];
 
 /// Schema version of this build.
-pub(super) const VERSION: u32 = 14;
+pub(super) const VERSION: u32 = 16;
+
+/// The table of applied migrations.
+const MIGRATIONS_TABLE: &str = "CREATE TABLE migrations (
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+) STRICT";
 
 /// First version with a full-text index; older files are indexed after migrating.
 const FIRST_INDEXED_VERSION: usize = 6;
 /// First version with session states; older files get them after migrating.
 const FIRST_STATE_VERSION: usize = 8;
+/// First version with roles, by which edits count in session states.
+const FIRST_ROLE_VERSION: usize = 13;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()
@@ -119,11 +131,7 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
     let Some(next @ [_, ..]) = MIGRATIONS.get(now..) else { return Ok(()) };
     if now == 0 {
         tx.pragma_update(None, "application_id", APPLICATION_ID)?;
-        tx.execute_batch(
-            "CREATE TABLE migrations (
-                 version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
-             ) STRICT",
-        )?;
+        tx.execute_batch(MIGRATIONS_TABLE)?;
     } else {
         backup_beside(path, now, options)?;
     }
@@ -141,6 +149,8 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
     }
     if now < FIRST_STATE_VERSION {
         session_state::migrate_legacy(&tx, &options.rules)?;
+    } else if now < FIRST_ROLE_VERSION {
+        session_state::rebuild_with_roles(&tx, &options.rules)?;
     }
     if now == 0 {
         for agent in default_agents() {
@@ -148,6 +158,29 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
         }
     }
     Ok(tx.commit()?)
+}
+
+/// Compares the schema with that of a new file. Returns the names of other tables, indexes, triggers and views.
+pub(super) fn other_schema(conn: &Connection) -> Result<Vec<String>> {
+    let new = Connection::open_in_memory()?;
+    row_sums::register(&new)?;
+    new.execute_batch(MIGRATIONS_TABLE)?;
+    for migration in MIGRATIONS {
+        new.execute_batch(migration.sql)?;
+    }
+    let (ours, stored) = (schema(&new)?, schema(conn)?);
+    Ok(ours.symmetric_difference(&stored).map(|[_, name, ..]| name.clone()).collect())
+}
+
+/// The type, name, table and statement of each part of a schema. White space is normalized: that of the first statement
+/// differs between versions of the program.
+fn schema(conn: &Connection) -> Result<BTreeSet<[String; 4]>> {
+    let mut parts = conn.prepare("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema")?;
+    let parts = parts.query_map([], |r| {
+        let sql: String = r.get(3)?;
+        Ok([r.get(0)?, r.get(1)?, r.get(2)?, sql.split_whitespace().collect::<Vec<_>>().join(" ")])
+    })?;
+    Ok(parts.collect::<rusqlite::Result<_>>()?)
 }
 
 fn begin<'c>(conn: &'c mut Connection, options: &OpenOptions) -> Result<rusqlite::Transaction<'c>> {

@@ -30,12 +30,14 @@ mod prepared_change;
 mod purge;
 mod rebuild;
 mod recount;
+mod row_sums;
 mod scrub;
 mod search_filter;
 mod session_state;
 mod sibling_page;
 mod sidecar;
 mod snapshot;
+mod staged_copy;
 mod tables;
 mod transaction;
 mod undo;
@@ -49,7 +51,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
-pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
+pub(crate) use self::sidecar::count_bytes;
+pub use self::sidecar::{migration_copies, sidecar_files};
 use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, Transaction, VerifyReport, Watch};
 use crate::{

@@ -7,7 +7,10 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use super::{OpenOptions, SqliteStore, error::at_open, migrate, pool::ConnectionPool, scrub, writer::WriterHandle};
+use super::{
+    OpenOptions, SqliteStore, error::at_open, migrate, pool::ConnectionPool, row_sums, scrub, staged_copy,
+    writer::WriterHandle,
+};
 use crate::store::{Result, StoreError};
 
 /// SQLite application id of our files: "LOOM".
@@ -45,6 +48,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     conn.busy_timeout(options.wait)?;
     prepare_writer(&conn, options).map_err(|e| name_file(at_open(e, &path), &path, options))?;
     migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path, options))?;
+    staged_copy::delete_unfinished(&mut conn, &path, &options.rules);
     finish_purge(&mut conn, options);
     let writer = WriterHandle::start(conn, path.clone(), options)?;
     Ok(SqliteStore { pool: ConnectionPool::new(&path, options, false), writer })
@@ -63,6 +67,7 @@ fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
 }
 
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
+    row_sums::register(conn)?;
     // More than there are statements: preparing an evicted one again costs more than the memory.
     conn.set_prepared_statement_cache_capacity(512);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -10,7 +10,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use super::{OpenOptions, error::at_open, prepared_change::TokenizerPool};
+use super::{OpenOptions, error::at_open, prepared_change::TokenizerPool, row_sums};
 use crate::{session_state::CompiledRules, store::Result};
 
 /// Maximum number of idle connections.
@@ -83,6 +83,7 @@ impl ConnectionPool {
         let flags = flags | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags)?;
         conn.busy_timeout(self.wait)?;
+        row_sums::register(&conn)?;
         conn.set_prepared_statement_cache_capacity(512);
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.pragma_update(None, "query_only", "ON")?;

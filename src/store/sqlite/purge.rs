@@ -3,7 +3,8 @@
 //! The node stays as a tombstone with its position, author, time and hash, so that the rest of the tree still verifies.
 //! Its text is removed: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, its
 //! summary and that of its tree, stashes of its tree, its words in the index, and the inverses in the journal. Action
-//! traces in its tree are removed too, because they contain recall queries. No count changes. Afterwards the whole file
+//! traces in its tree are removed too, because they contain recall queries, and the error messages of its delegations. No
+//! count changes. Afterwards the whole file
 //! is rewritten ([`scrub`]).
 
 use rusqlite::{Connection, params};
@@ -11,7 +12,7 @@ use rusqlite::{Connection, params};
 use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index, scrub,
-    tables::{sessions, todos},
+    tables::{delegations, journal, sessions, todos},
     vectors,
 };
 use crate::store::{PurgeTarget, Result, StoreError};
@@ -43,7 +44,10 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
     let purged = conn.execute(
         &format!(
             "UPDATE nodes SET content = '', raw = NULL, metadata = NULL, tool_calls = NULL, tool_call_id = NULL,
-                 tool_name = NULL, purged_at = ?2 WHERE {which} AND purged_at IS NULL"
+                 tool_name = NULL, purged_at = ?2,
+                 row_sum = row_sum(seq, ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash,
+                     session, turn, edited_from, version_of, tokens, interrupted, ?2, NULL, NULL, NULL, NULL, NULL, role)
+             WHERE {which} AND purged_at IS NULL"
         ),
         params![key, at],
     )?;
@@ -81,7 +85,7 @@ fn purge_tree(conn: &Connection, row: i64) -> Result<Vec<i64>> {
     conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
     todos::clear_text(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
     // The inverse of an update of the tree (change 9) contains its former title and description.
-    conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
+    journal::clear_undo(conn, "tree = ?1 AND change = 9", row)?;
     let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;
     Ok(sessions.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
 }
@@ -99,15 +103,13 @@ fn purge_references(conn: &Connection, which: &str, key: i64) -> Result<()> {
         format!("DELETE FROM summaries WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
         format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),
         format!("DELETE FROM actions WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
-        // The inverse of a stash (changes 23 and 24) is its former content, which may contain text of the purged nodes.
-        format!(
-            "UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change IN (23, 24)
-                 AND tree IN (SELECT tree FROM nodes WHERE {which})"
-        ),
-        // The inverse of a bookmark (change 5) contains its former label; other entries of a node contain no text.
-        format!("UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change = 5 AND node IN ({nodes})"),
     ] {
         conn.execute(&sql, [key])?;
     }
-    Ok(())
+    let trees = format!("SELECT tree FROM nodes WHERE {which}");
+    // The inverse of a stash (changes 23 and 24) is its former content, which may contain text of the purged nodes.
+    journal::clear_undo(conn, &format!("change IN (23, 24) AND tree IN ({trees})"), key)?;
+    // The inverse of a bookmark (change 5) contains its former label; other entries of a node contain no text.
+    journal::clear_undo(conn, &format!("change = 5 AND node IN ({nodes})"), key)?;
+    delegations::clear_errors(conn, &trees, key)
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
-use super::tables::nodes::ONLY_CHILD;
+use super::tables::{nodes::ONLY_CHILD, staged_nodes::UNSTAGED};
 use crate::{store::Result, types::TreeCounts};
 
 /// A node whose stored counts differ from a recount.
@@ -21,7 +21,7 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
         "WITH parts (node, c, a, v, l) AS (
              SELECT n.parent, n.kind = 0, n.kind = 1, 0, 0 FROM nodes n
                  LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state p ON p.node = n.parent
-                 WHERE n.parent IS NOT NULL AND n.kind IN (0, 1) AND s.hidden_by IS p.hidden_by
+                 WHERE n.parent IS NOT NULL AND n.kind IN (0, 1) AND s.hidden_by IS p.hidden_by AND {UNSTAGED}
              UNION ALL
              SELECT version_of, 0, 0, 1, 0 FROM nodes WHERE version_of IS NOT NULL AND kind = 6
              UNION ALL
@@ -38,6 +38,7 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
                  b.node IS NOT NULL AS b
              FROM nodes n LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN counted d ON d.node = n.seq
                  LEFT JOIN bookmarks b ON b.node = n.seq
+             WHERE {UNSTAGED}
          )
          SELECT * FROM both WHERE kc <> c OR ka <> a OR kv <> v OR kl <> l OR kb <> b"
     ))?;
@@ -67,6 +68,7 @@ pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
              coalesce(sum(coalesce(s.continuations, 0) >= 2), 0), coalesce(max(n.depth), 0)
          FROM tree_state t LEFT JOIN nodes n ON n.tree = t.tree
              AND NOT EXISTS (SELECT 1 FROM node_state h WHERE h.node = n.seq AND h.hidden_by IS NOT NULL)
+             AND {UNSTAGED}
              LEFT JOIN node_state s ON s.node = n.seq
          GROUP BY t.tree"
     ))?;

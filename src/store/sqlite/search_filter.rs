@@ -8,7 +8,7 @@ use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
     fts_index::PASSAGES_PER_NODE,
     fts_query,
-    tables::{agents, sessions, trees},
+    tables::{agents, sessions, staged_nodes::UNSTAGED, trees},
 };
 use crate::{
     id::SessionId,
@@ -26,7 +26,12 @@ pub(super) struct Conditions {
 impl Conditions {
     /// Translates a filter. `table` and `at` name the filtered table and its time column.
     pub(super) fn of(conn: &Connection, filter: &WordFilter, table: &str, at: &str) -> Result<Self> {
-        let mut found = Self { sql: String::new(), values: Vec::new() };
+        // A node of an unfinished copy is never found.
+        let unstaged = match table {
+            "n" => UNSTAGED.to_owned(),
+            _ => UNSTAGED.replace("n.seq", &format!("{table}.id / {PASSAGES_PER_NODE}")),
+        };
+        let mut found = Self { sql: format!(" AND {unstaged}"), values: Vec::new() };
         let mut and = |column: &str, test: &str, value: Value| {
             found.sql.push_str(&format!(" AND {table}.{column} {test} ?"));
             found.values.push(value);
@@ -61,9 +66,10 @@ impl Conditions {
         }
         if let Some(role) = filter.role {
             // The index has no role column; the node has.
-            let of_node =
-                format!(" AND (SELECT author_type FROM nodes WHERE seq = {table}.id / {PASSAGES_PER_NODE}) = ?");
-            found.sql.push_str(if table == "n" { " AND +n.author_type = ?" } else { &of_node });
+            let of_node = format!(
+                " AND (SELECT ifnull(role, author_type) FROM nodes WHERE seq = {table}.id / {PASSAGES_PER_NODE}) = ?"
+            );
+            found.sql.push_str(if table == "n" { " AND ifnull(n.role, n.author_type) = ?" } else { &of_node });
             found.values.push(role.code().into());
         }
         let mut and = |column: &str, test: &str, value: Value| {
@@ -186,7 +192,7 @@ pub(super) fn neighbors(conn: &Connection, nodes: &[u64]) -> Result<Vec<Neighbor
 
 /// Loads nodes by sequence number, in the given order; missing ones are skipped.
 pub(super) fn nodes_at(conn: &Connection, seqs: &[u64]) -> Result<Vec<Node>> {
-    let mut statement = conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"))?;
+    let mut statement = conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1 AND {UNSTAGED}"))?;
     let mut rows = Vec::with_capacity(seqs.len());
     for seq in seqs {
         rows.extend(statement.query_row([seq], NodeRow::read).optional()?);

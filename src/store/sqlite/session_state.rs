@@ -271,6 +271,14 @@ pub(super) fn rebuild(conn: &Connection, rules: &CompiledRules) -> Result<u64> {
     Ok(changed)
 }
 
+/// Recomputes the states of sessions with edits whose role differs from their author's type.
+pub(super) fn rebuild_with_roles(conn: &Connection, rules: &CompiledRules) -> Result<()> {
+    let mut statement =
+        conn.prepare("SELECT DISTINCT session FROM nodes WHERE role IS NOT NULL AND session IS NOT NULL")?;
+    let mut sessions = statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<BTreeSet<i64>>>()?;
+    refresh_stale(conn, &mut sessions, rules)
+}
+
 /// Migrates a file without states: records were stored as YAML, each ending with its turn number.
 pub(super) fn migrate_legacy(conn: &Connection, rules: &CompiledRules) -> Result<()> {
     for (session, _) in sessions::names(conn)? {

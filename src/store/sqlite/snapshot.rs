@@ -13,7 +13,9 @@ use super::{
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by, nearest},
-        provenance, registers, sessions, sources, summaries, todos, trees,
+        provenance, registers, sessions, sources,
+        staged_nodes::UNSTAGED,
+        summaries, todos, trees,
     },
     transaction::ReadConnection,
     undo, vectors,
@@ -98,7 +100,7 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn node(&self, id: NodeId) -> Result<Option<Node>> {
-        Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.ulid = ?1"), [id.to_bytes()])?.pop())
+        Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.ulid = ?1 AND {UNSTAGED}"), [id.to_bytes()])?.pop())
     }
 
     fn resolve(&self, tree: TreeId, text: &str) -> Result<LocalIdLookup> {
@@ -116,7 +118,8 @@ impl NodeReader for SqliteSnapshot<'_> {
         for length in (6..=pattern.len()).rev() {
             let found = self.nodes(
                 &format!(
-                    "SELECT {NODE} {FROM} WHERE n.seq IN (SELECT node FROM local_ids WHERE tree = ?1 AND local_id = ?2)"
+                    "SELECT {NODE} {FROM} WHERE n.seq IN (SELECT node FROM local_ids WHERE tree = ?1 AND local_id = ?2)
+                         AND {UNSTAGED}"
                 ),
                 params![row, &pattern[..length]],
             )?;
@@ -130,7 +133,7 @@ impl NodeReader for SqliteSnapshot<'_> {
             &format!(
                 "SELECT {NODE} {FROM} WHERE n.seq IN (
                      SELECT node FROM local_ids WHERE tree = ?1 AND local_id >= ?2 AND local_id < ?2 || '~'
-                 ) ORDER BY n.seq LIMIT ?3"
+                 ) AND {UNSTAGED} ORDER BY n.seq LIMIT ?3"
             ),
             params![row, pattern, MAX_CANDIDATES],
         )?;
@@ -168,6 +171,7 @@ impl NodeReader for SqliteSnapshot<'_> {
         let sql = format!(
             "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3
                  AND (?4 IS NULL OR +n.kind = ?4) AND (?5 OR s.hidden_by IS NULL OR s.hidden_by IS ?6)
+                 AND {UNSTAGED}
              ORDER BY n.seq LIMIT ?7"
         );
         // Inside a pruned branch, children with the same `hidden_by` count as visible.
@@ -218,7 +222,7 @@ impl NodeReader for SqliteSnapshot<'_> {
     fn nodes_after(&self, tree: TreeId, after: u64, most: u32) -> Result<Vec<Node>> {
         let row = trees::row(&self.conn, tree)?;
         self.nodes(
-            &format!("SELECT {NODE} {FROM} WHERE +n.tree = ?1 AND n.seq > ?2 ORDER BY n.seq LIMIT ?3"),
+            &format!("SELECT {NODE} {FROM} WHERE +n.tree = ?1 AND n.seq > ?2 AND {UNSTAGED} ORDER BY n.seq LIMIT ?3"),
             params![row, after, limit(most)],
         )
     }
@@ -239,7 +243,7 @@ impl NodeReader for SqliteSnapshot<'_> {
         self.nodes(
             &format!(
                 "SELECT {NODE} FROM node_state s JOIN nodes n ON n.seq = s.node
-                 WHERE s.hidden_by = s.node AND n.tree = ?1 ORDER BY n.seq"
+                 WHERE s.hidden_by = s.node AND n.tree = ?1 AND {UNSTAGED} ORDER BY n.seq"
             ),
             [row],
         )

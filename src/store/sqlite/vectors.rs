@@ -23,8 +23,8 @@ const COMPARED_PER_RESULT: usize = 3;
 /// Saves the vectors of a batch, except those of nodes that were purged since, and notes its range as complete.
 pub(super) fn save(conn: &Connection, model: &str, batch: (u64, u64), vectors: &[(u64, Vec<f32>)]) -> Result<()> {
     let mut statement = conn.prepare_cached(
-        "INSERT OR REPLACE INTO vectors (model, node, vector)
-         SELECT ?1, seq, ?3 FROM nodes WHERE seq = ?2 AND purged_at IS NULL",
+        "INSERT OR REPLACE INTO vectors (model, node, vector, row_sum)
+         SELECT ?1, seq, ?3, row_sum(?1, seq, ?3) FROM nodes WHERE seq = ?2 AND purged_at IS NULL",
     )?;
     let mut blocks: HashMap<u64, Vec<(u64, Vec<u8>)>> = HashMap::new();
     for (node, vector) in vectors {
@@ -47,26 +47,61 @@ pub(super) fn save(conn: &Connection, model: &str, batch: (u64, u64), vectors: &
 
 /// Writes sign bits at their places in a block.
 fn write_codes(conn: &Connection, model: &str, block: u64, codes: &[(u64, Vec<u8>)]) -> Result<()> {
-    let Some(width) = codes.first().map(|(_, code)| code.len()) else { return Ok(()) };
-    let size = width * usize::try_from(NODES_PER_BLOCK).unwrap_or(0);
     let old: Option<Vec<u8>> = conn
         .prepare_cached("SELECT codes FROM vector_codes WHERE model = ?1 AND block = ?2")?
         .query_row(params![model, block], |r| r.get(0))
         .optional()?;
-    // Vectors of another length are not compared.
-    let mut bytes = old.filter(|old| old.len() == size).unwrap_or_else(|| vec![0; size]);
-    for (place, code) in codes {
-        let start = usize::try_from(*place).unwrap_or(0) * width;
-        if let Some(target) = bytes.get_mut(start..start + code.len()) {
-            target.copy_from_slice(code);
-        }
-    }
+    let mut bytes = old.unwrap_or_default();
+    codes.iter().for_each(|(place, code)| put_code(&mut bytes, *place, code));
     conn.prepare_cached(
         "INSERT INTO vector_codes (model, block, codes) VALUES (?1, ?2, ?3)
          ON CONFLICT (model, block) DO UPDATE SET codes = ?3",
     )?
     .execute(params![model, block, bytes])?;
     Ok(())
+}
+
+/// Removes the vectors of deleted nodes, whose numbers may be used again.
+pub(super) fn remove_deleted(conn: &Connection, first: i64, last: i64) -> Result<()> {
+    remove(conn, &format!("seq <= {last} AND seq >= ?1"), first)?;
+    conn.execute("UPDATE embedded_ranges SET last = min(last, ?1 - 1)", [first])?;
+    conn.execute("DELETE FROM embedded_ranges WHERE first > last", [])?;
+    Ok(())
+}
+
+/// Compares the sign bits with the vectors. Returns the problem, if any.
+pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
+    let mut blocks: HashMap<(String, u64), Vec<u8>> = HashMap::new();
+    let mut vectors = conn.prepare("SELECT model, node, vector FROM vectors")?;
+    let mut rows = vectors.query([])?;
+    while let Some(row) = rows.next()? {
+        let (model, node, vector): (String, u64, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let code = code(&unpack(&vector));
+        let block = blocks.entry((model, node / NODES_PER_BLOCK)).or_default();
+        put_code(block, node % NODES_PER_BLOCK, &code);
+    }
+    let mut codes = conn.prepare("SELECT model, block, codes FROM vector_codes")?;
+    let mut rows = codes.query([])?;
+    let mut differs = false;
+    while let Some(row) = rows.next()? {
+        let stored: Vec<u8> = row.get(2)?;
+        let expected = blocks.remove(&(row.get(0)?, row.get(1)?)).unwrap_or_else(|| vec![0; stored.len()]);
+        differs |= stored != expected;
+    }
+    let message = "the sign bits of embeddings differ from the vectors; a rebuild removes both".to_owned();
+    Ok((differs || !blocks.is_empty()).then_some(message))
+}
+
+/// Writes sign bits at a place of a block. Bits of another length replace the block, as they are not comparable.
+fn put_code(block: &mut Vec<u8>, place: u64, code: &[u8]) {
+    let size = code.len() * usize::try_from(NODES_PER_BLOCK).unwrap_or(0);
+    if block.len() != size {
+        *block = vec![0; size];
+    }
+    let start = usize::try_from(place).unwrap_or(0) * code.len();
+    if let Some(target) = block.get_mut(start..start + code.len()) {
+        target.copy_from_slice(code);
+    }
 }
 
 /// Removes all vectors of nodes, given by a condition on `nodes` with one parameter, and their sign bits.

@@ -4,10 +4,11 @@ use rusqlite::{Connection, Row, types::ValueRef};
 
 use super::{
     decode::{self, COLUMNS, NodeRow},
-    fts_index,
+    fts_index, migrate,
     pool::ConnectionPool,
-    recount, scrub, session_state,
-    tables::nodes,
+    recount, row_sums, scrub, session_state,
+    tables::{journal, nodes, staged_nodes::UNSTAGED},
+    vectors,
 };
 use crate::{
     id::{AgentId, NodeId},
@@ -28,12 +29,22 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
     let tx = conn.unchecked_transaction()?;
     let mut report = VerifyReport::default();
     // Each check runs even if another fails: a corrupt page must not hide a wrong hash.
-    let parts: [(&str, Check<'_>); 8] = [
+    let parts: [(&str, Check<'_>); 12] = [
         ("the file's structure", &mut |report| {
             // The integrity check uses this connection's cached state of the index; a read refreshes it.
             tx.query_row("SELECT count(*) FROM (SELECT 1 FROM recall_terms LIMIT 1)", [], |_| Ok(()))?;
             structure(&tx, "integrity_check", report)
         }),
+        ("the schema", &mut |report| {
+            let other = migrate::other_schema(&tx)?;
+            report.problems.extend(other.iter().map(|name| format!("the schema of {name} differs from a new file's")));
+            Ok(())
+        }),
+        ("checksums of rows", &mut |report| {
+            report.problems.extend(row_sums::problems(&tx)?);
+            Ok(())
+        }),
+        ("settings", &mut |report| settings(&tx, report)),
         ("hashes", &mut |report| hashes(&tx, report, progress)),
         ("local ids", &mut |report| {
             report.problems.extend(nodes::wrong_local_ids(&tx)?);
@@ -44,6 +55,10 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
         ("the full-text index", &mut |report| words(&tx, report)),
         ("session states", &mut |report| {
             report.problems.extend(session_state::problems(&tx, conn.rules())?);
+            Ok(())
+        }),
+        ("embeddings", &mut |report| {
+            report.problems.extend(vectors::problem(&tx)?);
             Ok(())
         }),
         ("unfinished purges", &mut |report| {
@@ -87,7 +102,7 @@ fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut
     // From column 25: author, parent, `hidden_by` of the node, its parent and its place, links.
     let mut statement = conn.prepare(&format!(
         "SELECT {COLUMNS}, a.ulid, p.hash, p.depth, s.hidden_by, ps.hidden_by, os.hidden_by,
-             n.tree = coalesce(p.tree, n.tree), v.ulid, e.ulid
+             n.tree = coalesce(p.tree, n.tree), v.ulid, e.ulid, {UNSTAGED}
          FROM nodes n LEFT JOIN nodes p ON p.seq = n.parent LEFT JOIN agents a ON a.id = n.author
              LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state ps ON ps.node = n.parent
              LEFT JOIN node_state os ON os.node = coalesce(n.version_of, n.edited_from)
@@ -145,8 +160,8 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
         (row.get(28)?, row.get(29)?, row.get(30)?);
     let place_hidden = other_hidden.filter(|_| kind == EdgeKind::Version);
     let consistent = match hidden {
-        Some(by) => by == own || parent_hidden.is_some() || place_hidden.is_some(),
-        None => parent_hidden.is_none() && place_hidden.is_none(),
+        Some(by) => by == own || parent_hidden == Some(by) || place_hidden == Some(by),
+        None => parent_hidden.is_none() && place_hidden.is_none() || !row.get::<_, bool>(34)?,
     };
     Ok((!consistent).then(|| "has another visibility than its parent".to_owned()))
 }
@@ -166,6 +181,40 @@ fn counts(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
             described(tree.stored),
             described(tree.counted)
         ));
+    }
+    Ok(())
+}
+
+/// Compares settings, the ends of the journal's chains, and exclusions with the journal.
+fn settings(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
+    let unknown: Vec<String> = conn
+        .prepare("SELECT name FROM settings WHERE name NOT IN ('journal_head', 'scrub_owed')")?
+        .query_map([], |r| r.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    report.problems.extend(unknown.iter().map(|name| format!("the setting {name:?} is unknown")));
+    if journal::head(conn)? != conn.query_row("SELECT max(seq) FROM journal WHERE tree IS NULL", [], |r| r.get(0))? {
+        report.problems.push("the end of the journal without trees is wrong".to_owned());
+    }
+    let mut trees = conn.prepare(
+        "SELECT s.tree FROM tree_state s JOIN trees t ON t.id = s.tree
+             LEFT JOIN (SELECT tree, max(seq) AS last, max(at) AS at FROM journal GROUP BY tree) j ON j.tree = s.tree
+         WHERE s.last_journal <> ifnull(j.last, 0) OR s.updated_at <> max(t.created_at, ifnull(j.at, t.created_at))",
+    )?;
+    let mut rows = trees.query([])?;
+    while let Some(row) = rows.next()? {
+        report.problems.push(format!("tree {} has a wrong last entry or time of change", row.get::<_, i64>(0)?));
+    }
+    // An entry of this kind (change 4) exists for each time that a node was excluded or included.
+    let mut excluded = conn.prepare(
+        "WITH changes (node, excluded) AS (SELECT node, count(*) % 2 FROM journal WHERE change = 4 GROUP BY node)
+         SELECT s.node FROM node_state s LEFT JOIN changes c ON c.node = s.node
+             WHERE s.excluded <> ifnull(c.excluded, 0)
+         UNION ALL SELECT node FROM changes WHERE excluded AND node NOT IN (SELECT node FROM node_state)",
+    )?;
+    let mut rows = excluded.query([])?;
+    while let Some(row) = rows.next()? {
+        let node: i64 = row.get(0)?;
+        report.problems.push(format!("node #{node} is excluded or included in contradiction to the journal"));
     }
     Ok(())
 }

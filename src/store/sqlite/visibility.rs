@@ -14,6 +14,7 @@ use super::{
     apply::{AppliedMutation, ChangeApplier},
     tables::{
         nodes::{self, Anchor, ONLY_CHILD},
+        staged_nodes::UNSTAGED,
         trees,
     },
 };
@@ -239,7 +240,7 @@ pub(super) fn version_read(conn: &Connection, place: i64, wanted: &[i64]) -> Res
 /// The row number of a node; `None` if it does not exist.
 pub(super) fn row_of(conn: &Connection, id: NodeId) -> Result<Option<i64>> {
     Ok(conn
-        .prepare_cached("SELECT seq FROM nodes WHERE ulid = ?1")?
+        .prepare_cached(&format!("SELECT seq FROM nodes n WHERE ulid = ?1 AND {UNSTAGED}"))?
         .query_row([id.to_bytes()], |r| r.get(0))
         .optional()?)
 }

@@ -8,6 +8,7 @@
 //! short sleeps between attempts. SQLite's own sleeps grow to 100 ms and let eight writers starve.
 
 use std::{
+    collections::VecDeque,
     path::PathBuf,
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
@@ -25,6 +26,7 @@ use super::{
     fts_index,
     prepared_change::{PreparedChange, TokenizerPool},
     scrub, session_state,
+    staged_copy::{CopyJob, SLICE_PAUSE, StagedCopy},
     transaction::{self, Borrower, LentWriter},
 };
 use crate::{
@@ -44,7 +46,7 @@ const MIN_CHECKPOINT_TRANSACTIONS: u32 = 100;
 /// Maximum sleep between two attempts to take the lock.
 const MAX_LOCK_SLEEP: Duration = Duration::from_millis(4);
 
-type Reply = oneshot::Sender<Result<Receipt>>;
+pub(super) type Reply = oneshot::Sender<Result<Receipt>>;
 type Task = Box<dyn FnOnce(&mut Connection) + Send>;
 
 enum WriteJob {
@@ -74,6 +76,7 @@ impl WriterHandle {
             cache: WriterCache::default(),
             path: path.clone(),
             uncheckpointed: 0,
+            copies: VecDeque::new(),
         };
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
@@ -148,9 +151,11 @@ pub(super) struct WriterThread {
     pub(super) conn: Connection,
     ids: Arc<dyn IdSource>,
     pub(super) rules: Arc<CompiledRules>,
-    wait: Duration,
+    pub(super) wait: Duration,
     pub(super) cache: WriterCache,
-    path: PathBuf,
+    pub(super) path: PathBuf,
+    /// Changes whose large copies are in progress. The first one advances.
+    pub(super) copies: VecDeque<CopyJob>,
     /// Transactions since the last checkpoint.
     pub(super) uncheckpointed: u32,
 }
@@ -159,6 +164,12 @@ impl WriterThread {
     /// Receives the next job. Polls briefly before it sleeps: a caller that appends one message after another sends the
     /// next one soon, and waking a thread costs as much as an append.
     fn next_job(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
+        while !self.copies.is_empty() {
+            match jobs.recv_timeout(SLICE_PAUSE) {
+                Ok(job) => return Some(job),
+                Err(_) => self.continue_copy(),
+            }
+        }
         for _ in 0..MAX_QUEUE_POLLS {
             match jobs.try_recv() {
                 Ok(job) => return Some(job),
@@ -194,7 +205,13 @@ impl WriterThread {
                     task(&mut self.conn);
                     let _ = self.conn.busy_timeout(Duration::ZERO);
                 }
-                WriteJob::Change(work, reply) => next = self.commit_group(work, reply, jobs),
+                WriteJob::Change(work, reply) => {
+                    if let Some((work, reply)) = self.start_copy(work, reply) {
+                        next = self.commit_group(work, reply, jobs);
+                    }
+                    // A full queue does not stop the copies.
+                    self.continue_copy();
+                }
                 WriteJob::Transaction(caller) => match self.lend(&caller) {
                     Some(writer) => self = writer,
                     None => return,
@@ -224,7 +241,7 @@ impl WriterThread {
         }
         while let Some((work, reply)) = job.take() {
             mutations += work.change.mutations.len();
-            match self.apply(&work) {
+            match self.apply(&work, &[]) {
                 Ok(receipt) => group.push((work, reply, receipt)),
                 Err(error) => {
                     let error = self.with_context(error);
@@ -243,7 +260,7 @@ impl WriterThread {
             }
             if mutations < MAX_GROUP_MUTATIONS {
                 match jobs.try_recv() {
-                    Ok(WriteJob::Change(work, reply)) => job = Some((work, reply)),
+                    Ok(WriteJob::Change(work, reply)) => job = self.start_copy(work, reply),
                     Ok(job) => other = Some(job),
                     Err(_) => {}
                 }
@@ -270,14 +287,21 @@ impl WriterThread {
         other
     }
 
-    fn apply(&mut self, work: &Arc<PreparedChange>) -> Result<Receipt> {
-        self.apply_in_group(work, None)
+    pub(super) fn applier<'w>(
+        &'w mut self,
+        work: &'w Arc<PreparedChange>,
+        staged: &'w [StagedCopy],
+    ) -> Result<ChangeApplier<'w>> {
+        ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.rules, work, staged)
+    }
+
+    pub(super) fn apply(&mut self, work: &Arc<PreparedChange>, staged: &[StagedCopy]) -> Result<Receipt> {
+        self.applier(work, staged)?.run()
     }
 
     /// Applies a change; `group` is the first journal entry of the transaction that it belongs to.
     pub(super) fn apply_in_group(&mut self, work: &Arc<PreparedChange>, group: Option<i64>) -> Result<Receipt> {
-        let applier = ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.rules, work)?;
-        applier.in_group(group).run()
+        self.applier(work, &[])?.in_group(group).run()
     }
 
     /// Rolls back after the last change failed, and applies the other changes again. A change that fails now (disk
@@ -295,7 +319,7 @@ impl WriterThread {
             }
             let mut failed = None;
             for (at, (work, _, receipt)) in left.iter_mut().enumerate() {
-                match self.apply(work) {
+                match self.apply(work, &[]) {
                     Ok(again) => *receipt = again,
                     Err(error) => {
                         failed = Some((at, error));

@@ -24,8 +24,23 @@ pub(in crate::store::sqlite) fn insert(
         return Err(StoreError::Conflict("another process runs this delegation".to_owned()));
     }
     conn.execute(
-        "INSERT INTO delegation_events (delegation, number, at, event) VALUES (?1, ?2, ?3, ?4)",
+        "INSERT INTO delegation_events (delegation, number, at, event, row_sum)
+         VALUES (?1, ?2, ?3, ?4, row_sum(?1, ?2, ?3, ?4))",
         params![delegation, number, at.as_millis(), event.as_str()],
+    )?;
+    Ok(())
+}
+
+/// Removes error messages, which may quote purged text, from the delegations of trees. `trees` is a query of row numbers.
+pub(in crate::store::sqlite) fn clear_errors(conn: &Connection, trees: &str, key: i64) -> Result<()> {
+    const CLEARED: &str = "json_replace(event, '$.why', '')";
+    conn.execute(
+        &format!(
+            "UPDATE delegation_events SET event = {CLEARED}, row_sum = row_sum(delegation, number, at, {CLEARED})
+             WHERE event <> {CLEARED}
+                 AND delegation IN (SELECT seq FROM nodes WHERE tree IN ({trees}))"
+        ),
+        [key],
     )?;
     Ok(())
 }

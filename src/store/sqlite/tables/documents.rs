@@ -35,7 +35,8 @@ pub(in crate::store::sqlite) fn insert_version(
     at: Timestamp,
 ) -> Result<()> {
     conn.execute(
-        "INSERT INTO document_versions (document, version, author, created_at, content) VALUES (?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO document_versions (document, version, author, created_at, content, row_sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
         params![document, version, author, at.as_millis(), content],
     )?;
     Ok(())

@@ -11,6 +11,7 @@ use crate::{
         sqlite::{
             cache::RowMap,
             insert::{MultiInsert, in_order},
+            row_sums::RowSum,
         },
     },
     types::{Op, Timestamp},
@@ -45,6 +46,16 @@ pub(in crate::store::sqlite) struct Added {
     pub(in crate::store::sqlite) depth: u32,
 }
 
+impl Added {
+    /// Adds the contribution of another node.
+    pub(in crate::store::sqlite) fn add(&mut self, other: &Self) {
+        self.nodes += other.nodes;
+        self.leaves += other.leaves;
+        self.branch_points += other.branch_points;
+        self.depth = self.depth.max(other.depth);
+    }
+}
+
 /// The last entries of the chains, and changes to `tree_state` that are written once per transaction. Valid until
 /// another connection commits or a transaction is rolled back.
 #[derive(Default)]
@@ -55,7 +66,6 @@ pub(in crate::store::sqlite) struct Ends {
     unwritten: RowMap<i64, Unwritten>,
 }
 
-#[derive(Default)]
 struct Unwritten {
     at: i64,
     added: Added,
@@ -112,12 +122,10 @@ pub(in crate::store::sqlite) fn number(
         Some(tree) => {
             let previous = ends.head(conn, tree)?;
             ends.heads.insert(tree, Some(seq));
-            let state = ends.unwritten.entry(tree).or_default();
-            state.at = state.at.max(entry.at.as_millis());
-            state.added.nodes += added.nodes;
-            state.added.leaves += added.leaves;
-            state.added.branch_points += added.branch_points;
-            state.added.depth = state.added.depth.max(added.depth);
+            let at = entry.at.as_millis();
+            let state = ends.unwritten.entry(tree).or_insert(Unwritten { at, added: Added::default() });
+            state.at = state.at.max(at);
+            state.added.add(added);
             previous
         }
         None => {
@@ -136,10 +144,10 @@ const LAST: &str = "SELECT ifnull(max(seq), 0) FROM journal";
 /// Inserts entries in order.
 pub(in crate::store::sqlite) fn write(conn: &Connection, rows: &[NewRow]) -> Result<()> {
     static STATEMENT: MultiInsert = MultiInsert::new(
-        "INSERT INTO journal (grp, at, agent, session, tree, op, change, node, undo, target, previous)",
-        11,
+        "INSERT INTO journal (grp, at, agent, session, tree, op, change, node, undo, target, previous, row_sum)",
+        12,
     );
-    STATEMENT.run(conn, rows, |NewRow { entry, previous, .. }, row| {
+    STATEMENT.run(conn, rows, |new @ NewRow { entry, previous, .. }, row| {
         row.add(&entry.group)?;
         row.add(&entry.at.as_millis())?;
         row.add(&entry.agent)?;
@@ -150,9 +158,41 @@ pub(in crate::store::sqlite) fn write(conn: &Connection, rows: &[NewRow]) -> Res
         row.add(&entry.node)?;
         row.add(&entry.undo)?;
         row.add(&entry.target)?;
-        row.add(previous)
+        row.add(previous)?;
+        row.add(&row_sum(new)?)
     })?;
     in_order(conn, rows.last().map(|row| row.seq))
+}
+
+/// The checksum of an entry: every column in the order of the table.
+fn row_sum(NewRow { entry, seq, previous }: &NewRow) -> rusqlite::Result<i64> {
+    let mut sum = RowSum::default();
+    sum.add(seq)?;
+    sum.add(&entry.group)?;
+    sum.add(&entry.at.as_millis())?;
+    sum.add(&entry.agent)?;
+    sum.add(&entry.session)?;
+    sum.add(&entry.tree)?;
+    sum.add(&entry.op.code())?;
+    sum.add(&entry.change.code())?;
+    sum.add(&entry.node)?;
+    sum.add(&entry.undo)?;
+    sum.add(&entry.target)?;
+    sum.add(previous)?;
+    Ok(sum.finish())
+}
+
+/// Removes the inverses of entries, which may contain purged text. `which` selects the entries.
+pub(in crate::store::sqlite) fn clear_undo(conn: &Connection, which: &str, key: i64) -> Result<()> {
+    conn.execute(
+        &format!(
+            "UPDATE journal SET undo = NULL,
+                 row_sum = row_sum(seq, grp, at, agent, session, tree, op, change, node, NULL, target, previous)
+             WHERE undo IS NOT NULL AND {which}"
+        ),
+        [key],
+    )?;
+    Ok(())
 }
 
 /// The newest entry without tree.

@@ -14,6 +14,7 @@ pub(super) mod provenance;
 pub(super) mod registers;
 pub(super) mod sessions;
 pub(super) mod sources;
+pub(super) mod staged_nodes;
 pub(super) mod summaries;
 pub(super) mod todos;
 pub(super) mod trees;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
+use super::staged_nodes::UNSTAGED;
 use crate::{
     id::{LocalId, NodeId},
     store::{
@@ -11,6 +12,7 @@ use crate::{
         sqlite::{
             decode,
             insert::{MultiInsert, in_order},
+            row_sums::RowSum,
         },
     },
     types::{AuthorType, ContentHash, EdgeKind, Json, NewNode, Timestamp},
@@ -42,12 +44,19 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Anchor> {
     })
 }
 
-pub(in crate::store::sqlite) fn find(conn: &Connection, id: NodeId) -> Result<Option<Anchor>> {
-    Ok(conn.prepare_cached(&format!("{ANCHOR} WHERE ulid = ?1"))?.query_row([id.to_bytes()], read).optional()?)
+/// Finds a node by id. Nodes of unfinished copies are found only if `staged`.
+pub(in crate::store::sqlite) fn find(conn: &Connection, id: NodeId, staged: bool) -> Result<Option<Anchor>> {
+    let mut statement = conn.prepare_cached(&format!("{ANCHOR} n WHERE ulid = ?1 AND (?2 OR {UNSTAGED})"))?;
+    Ok(statement.query_row(params![id.to_bytes(), staged], read).optional()?)
 }
 
 pub(in crate::store::sqlite) fn anchor(conn: &Connection, row: i64) -> Result<Anchor> {
     Ok(conn.prepare_cached(&format!("{ANCHOR} WHERE seq = ?1"))?.query_row([row], read)?)
+}
+
+/// The row number of a node's author.
+pub(in crate::store::sqlite) fn author(conn: &Connection, row: i64) -> Result<i64> {
+    Ok(conn.prepare_cached("SELECT author FROM nodes WHERE seq = ?1")?.query_row([row], |r| r.get(0))?)
 }
 
 /// The role of a node.
@@ -159,8 +168,8 @@ fn try_insert(conn: &Connection, rows: &[NewRow<'_>]) -> rusqlite::Result<()> {
     static STATEMENT: MultiInsert = MultiInsert::new(
         "INSERT OR FAIL INTO nodes (ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, session,
              turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw,
-             purged_at, role)",
-        24,
+             purged_at, role, row_sum)",
+        25,
     );
     STATEMENT.run(conn, rows, |new, row| {
         let node = &new.node;
@@ -187,8 +196,39 @@ fn try_insert(conn: &Connection, rows: &[NewRow<'_>]) -> rusqlite::Result<()> {
         row.add(&node.content)?;
         row.add(&node.raw)?;
         row.add(&node.purged_at.map(Timestamp::as_millis))?;
-        row.add(&node.role.map(|role| role.code()))
+        row.add(&node.role.map(|role| role.code()))?;
+        row.add(&row_sum(new)?)
     })
+}
+
+/// The checksum of a node: every column in the order of the table, except the content.
+fn row_sum(new: &NewRow<'_>) -> rusqlite::Result<i64> {
+    let (node, mut sum) = (&new.node, RowSum::default());
+    sum.add(&new.row)?;
+    sum.add(&node.id.to_bytes())?;
+    sum.add(&new.tree)?;
+    sum.add(&new.local.as_str())?;
+    sum.add(&new.parent)?;
+    sum.add(&new.depth)?;
+    sum.add(&node.kind.code())?;
+    sum.add(&new.author)?;
+    sum.add(&node.author_type.code())?;
+    sum.add(&node.created_at.as_millis())?;
+    sum.add(&new.hash.to_bytes())?;
+    sum.add(&new.session.map(|s| s.0))?;
+    sum.add(&new.session.map(|s| s.1))?;
+    sum.add(&new.edited_from)?;
+    sum.add(&new.version_of)?;
+    sum.add(&node.tokens)?;
+    sum.add(&node.interrupted)?;
+    sum.add(&node.purged_at.map(Timestamp::as_millis))?;
+    sum.add(&node.tool.call_id)?;
+    sum.add(&node.tool.name)?;
+    sum.add(&node.tool.calls.as_ref().map(Json::as_str))?;
+    sum.add(&node.metadata.as_ref().map(Json::as_str))?;
+    sum.add(&node.raw)?;
+    sum.add(&node.role.map(|role| role.code()))?;
+    Ok(sum.finish())
 }
 
 fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
@@ -296,13 +336,13 @@ pub(in crate::store::sqlite) fn hidden_by(conn: &Connection, node: i64) -> Resul
         .flatten())
 }
 
-/// Sets the `hidden_by` of a node that is about to be inserted.
-pub(in crate::store::sqlite) fn set_hidden(conn: &Connection, node: i64, by: i64) -> Result<()> {
+/// Sets the `hidden_by` of a node, which may be about to be inserted.
+pub(in crate::store::sqlite) fn set_hidden(conn: &Connection, node: i64, by: Option<i64>) -> Result<()> {
     conn.prepare_cached(
         "INSERT INTO node_state (node, hidden_by) VALUES (?1, ?2)
          ON CONFLICT (node) DO UPDATE SET hidden_by = excluded.hidden_by",
     )?
-    .execute([node, by])?;
+    .execute(params![node, by])?;
     Ok(())
 }
 

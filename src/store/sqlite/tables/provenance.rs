@@ -22,7 +22,8 @@ const STORED_BLOCK: u8 = 1;
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, node: i64, envelope: &Json) -> Result<()> {
     let packed = pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?;
-    conn.prepare_cached("INSERT INTO provenance (node, envelope) VALUES (?1, ?2)")?.execute(params![node, packed])?;
+    conn.prepare_cached("INSERT INTO provenance (node, envelope, row_sum) VALUES (?1, ?2, row_sum(?1, ?2))")?
+        .execute(params![node, packed])?;
     Ok(())
 }
 

@@ -64,6 +64,18 @@ pub(in crate::store::sqlite) fn next_turn(
         .query_row(params![row, tokens.unwrap_or(0), at.as_millis()], |r| r.get(0))?)
 }
 
+/// Sets the checksum after a turn, or another change of position, activity or counts. Triggers do so after an update of
+/// other columns.
+pub(in crate::store::sqlite) fn set_row_sum(conn: &Connection, row: i64) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE sessions SET row_sum = row_sum(id, ulid, workspace, agent, tree, position, versions, started_at,
+             last_active_at, expires_at, turn_count, total_tokens, active, metadata, delegated_by, text_id, model,
+             project, external_ref, focus, since) WHERE id = ?1",
+    )?
+    .execute([row])?;
+    Ok(())
+}
+
 /// Updates the time of last activity.
 pub(in crate::store::sqlite) fn touch(conn: &Connection, row: i64, at: Timestamp) -> Result<()> {
     conn.prepare_cached("UPDATE sessions SET last_active_at = ?2 WHERE id = ?1 AND last_active_at < ?2")?
@@ -147,7 +159,11 @@ pub(in crate::store::sqlite) fn refresh_newest_human_message(conn: &Connection, 
     let sql = format!(
         "UPDATE sessions SET focus = {NEWEST_HUMAN_MESSAGE} WHERE id = ?1 AND focus IS NOT {NEWEST_HUMAN_MESSAGE}"
     );
-    Ok(conn.prepare_cached(&sql)?.execute([row])? > 0)
+    let changed = conn.prepare_cached(&sql)?.execute([row])? > 0;
+    if changed {
+        set_row_sum(conn, row)?;
+    }
+    Ok(changed)
 }
 
 /// True if the stored newest human message differs from the nodes.

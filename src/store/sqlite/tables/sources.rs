@@ -5,7 +5,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::store::Result;
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, source: &str, node: i64) -> Result<()> {
-    conn.prepare_cached("INSERT INTO sources (source, node) VALUES (?1, ?2)")?.execute(params![source, node])?;
+    conn.prepare_cached("INSERT INTO sources (source, node, row_sum) VALUES (?1, ?2, row_sum(?1, ?2))")?
+        .execute(params![source, node])?;
     Ok(())
 }
 

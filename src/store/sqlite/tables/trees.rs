@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::journal::Added;
+use super::{journal::Added, staged_nodes::UNSTAGED};
 use crate::{
     id::{NodeId, TreeId},
     store::{Result, StoreError, TreeFilter, sqlite::decode},
@@ -132,8 +132,10 @@ pub(in crate::store::sqlite) fn add(conn: &Connection, row: i64, added: &Added) 
 pub(in crate::store::sqlite) fn deepest(conn: &Connection, row: i64) -> Result<u32> {
     Ok(conn
         .query_row(
-            "SELECT n.depth FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-             WHERE n.tree = ?1 AND s.hidden_by IS NULL ORDER BY n.depth DESC LIMIT 1",
+            &format!(
+                "SELECT n.depth FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
+             WHERE n.tree = ?1 AND s.hidden_by IS NULL AND {UNSTAGED} ORDER BY n.depth DESC LIMIT 1"
+            ),
             [row],
             |r| r.get(0),
         )
