@@ -175,8 +175,8 @@ fn what_is_near_in_meaning_is_no_match_and_passes_the_filter() {
         let near: HashSet<NodeId> = found.near.iter().map(|hit| hit.node.id).collect();
         assert!(near.contains(&inside) && near.contains(&newest) && near.contains(&outside) == all, "{found:?}");
     }
-    let only = Filter { branch: Some(Branch::To(inside)), ..Filter::default() };
-    let found = search(Query { only, ..Query::new("automobile", Scope::Everything) });
+    let only = Filter::default().branch(Branch::To(inside));
+    let found = search(Query::new("automobile", Scope::Everything).only(only));
     assert_eq!(found.near.iter().map(|hit| hit.node.id).collect::<Vec<_>>(), [inside]);
     // No sign bits of a purged node remain.
     let codes = |scene: &Scene| -> Vec<u8> {
