@@ -44,7 +44,7 @@ use crate::{
     id::SessionId,
     ops::OpsError,
     store::{Snapshot, WordFilter},
-    types::{AuthorType, Node, setters},
+    types::{AuthorType, EdgeKind, Node, setters},
 };
 
 type Result<T> = std::result::Result<T, OpsError>;
@@ -113,6 +113,8 @@ pub struct Hit {
     pub exact: bool,
     /// Number of the query's words in the node itself, not in its neighbours.
     pub own_words: u32,
+    /// True if an embedding of the node is similar to that of the question.
+    pub similar: bool,
     /// Parent of the node.
     pub before: Option<Node>,
     /// First continuation of the node.
@@ -210,7 +212,20 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         let score = candidate.score + if asked { candidate.if_asked } else { 0.0 };
         let (score, exact) = (score * question.boost(&node), question.is_exact(&node.content));
         let own_words = matching.own_words(node.seq);
-        hits.push(Hit { node, passage: candidate.part, score, exact, own_words, before: None, after: None });
+        hits.push(Hit {
+            node,
+            passage: candidate.part,
+            score,
+            exact,
+            own_words,
+            similar: false,
+            before: None,
+            after: None,
+        });
+    }
+    if let Some(meaning) = meaning {
+        let near = meaning.similarities(snapshot, &hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
+        hits.iter_mut().zip(near).for_each(|(hit, near)| hit.similar = near >= semantic::SIMILAR);
     }
     hits.sort_by(by_rank);
     let matches = |hit: &Hit| {
@@ -245,7 +260,16 @@ fn search_exact(
     for candidates in found.chunks(MAX_READ_CANDIDATES) {
         for node in snapshot.nodes_at(&candidates.iter().map(|candidate| candidate.node).collect::<Vec<_>>())? {
             if hits.len() < query.limit && fits.node(&node)? {
-                hits.push(Hit { node, passage: 0, score: 1.0, exact: true, own_words: 0, before: None, after: None });
+                hits.push(Hit {
+                    node,
+                    passage: 0,
+                    score: 1.0,
+                    exact: true,
+                    own_words: 0,
+                    similar: false,
+                    before: None,
+                    after: None,
+                });
             }
         }
         if hits.len() >= query.limit {
@@ -347,6 +371,7 @@ impl<'a> HitFilter<'a> {
         let filter = self.filter;
         Ok(!is_search_output(node)
             && filter.before.is_none_or(|before| node.seq < before)
+            && filter.reader.is_none_or(|reader| node.kind != EdgeKind::Thought || node.author == reader)
             && node.purged_at.is_none()
             && filter.session.is_none_or(|session| node.session == Some(session))
             && filter.tree.is_none_or(|tree| node.tree == tree)

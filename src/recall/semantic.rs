@@ -18,6 +18,8 @@ const MAX_TEXT_BYTES: usize = 2_000;
 const MAX_NEAREST_NODES: usize = 200;
 /// Similarity of unrelated texts. Only a higher similarity counts.
 const UNRELATED_SIMILARITY: f64 = 0.15;
+/// Similarity, above that of unrelated texts, from which a text is shown as similar.
+pub(super) const SIMILAR: f64 = 0.25;
 
 /// A model that converts texts into embeddings.
 pub trait Embedder: Send + Sync {
