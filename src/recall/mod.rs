@@ -210,6 +210,9 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         }
         let asked = candidate.before.is_some_and(|before| asking.contains(&before));
         let score = candidate.score + if asked { candidate.if_asked } else { 0.0 };
+        if score <= 0.0 {
+            continue;
+        }
         let (score, exact) = (score * question.boost(&node), question.is_exact(&node.content));
         let own_words = matching.own_words(node.seq);
         hits.push(Hit {

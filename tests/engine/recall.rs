@@ -854,9 +854,10 @@ fn a_thought_is_found_by_its_author_alone() {
     let play = Play::new();
     play.agent("helper", Permissions::all());
     let (own, other) = (play.session("owner", play.nine), play.session("helper", play.nine));
-    let mut owner = play.runner("owner", own);
-    lines(&mut owner, &["→ think \"the sextant is broken\""]);
-    assert!(lines(&mut owner, &["→ recall search \"sextant\""]).starts_with("1 match"));
+    let thought = NodeDraft::text("the sextant is broken").kind(EdgeKind::Thought);
+    play.owner.append(Parent::Node(play.nine), thought).unwrap();
+    let said = lines(&mut play.runner("owner", own), &["→ recall search \"sextant\""]);
+    assert!(said.contains("broken"), "{said}");
     for line in
         ["→ recall search \"sextant\"", "→ recall search \"sextant\" exact", "→ recall search \"sextant\" count"]
     {
