@@ -91,3 +91,4 @@ pub mod web;
 pub mod workspace;
 
 pub use error::{Error, Result};
+pub use serde_json; // arguments and schemas of tools are its values

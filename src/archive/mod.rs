@@ -81,6 +81,23 @@ impl From<StoreError> for ArchiveError {
 
 /// Imports a file. `name` identifies it in problem reports; `progress` receives the number of bytes read.
 ///
+/// ```
+/// use loomtree::{archive::{self, jsonl}, prelude::*};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let loom = session::open(folder.path().join("trees.db"))?;
+/// # let owner = loom.actor(&loom.agent("owner")?);
+/// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+/// let mut lines = Vec::new();
+/// jsonl::export(&*loom.snapshot()?, &[tree.id], &mut lines)?;
+///
+/// let other = session::open(folder.path().join("other.db"))?;
+/// let reader = other.actor(&other.agent("owner")?);
+/// let imported = archive::import(&reader, None, "letters.jsonl", &mut lines.as_slice(), &mut |_| {})?;
+/// assert_eq!((imported.nodes, other.node(root.id)?.content), (1, root.content));
+/// # Ok::<(), loomtree::Error>(())
+/// ```
+///
 /// # Errors
 /// If the format is unknown, the file cannot be read, or the store fails. Items committed before the error remain, and
 /// the import can be repeated.

@@ -17,12 +17,15 @@ mod render;
 mod scan;
 mod suggest;
 
+#[doc(hidden)] // documented in `tools`
 pub use crate::tools::{
     BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter,
     RecallScope, RecallSort, Relative, ResponseKind, SearchDepth, Topic, WritePlace,
 };
+#[doc(hidden)] // for the program
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
 pub use lex::Span;
 pub use parse::{ParseError, ParseErrorCode, ParsedLine, parse};
-pub(crate) use scan::is_command;
+#[doc(hidden)] // for the program
+pub use scan::is_command;
 pub use scan::{Call, Event, Scanner, Thought, scan, scan_commands};

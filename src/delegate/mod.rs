@@ -33,9 +33,13 @@ pub use driver::LocalOrchestrator;
 pub use events::{DelegationSummary, create, list};
 pub use lock::lock_holder;
 pub use plan::{Plan, PlanError, PlanRules, Subtask};
-pub use state::{DelegationEffect, DelegationEvent, DelegationLimits, DelegationState, SubtaskState, TaskStatus};
+pub use state::DelegationEvent;
+#[doc(hidden)] // for the program
+pub use state::{DelegationEffect, DelegationLimits, DelegationState, SubtaskState, TaskStatus};
+#[doc(hidden)] // for the program
 pub use verdict::{Verdict, read as read_verdict};
 
+#[doc(hidden)] // documented in `session`
 pub use crate::session::{
     DelegationReport, DelegationStatus, DelegationUpdate, Orchestrator, RunContext, SubtaskReport, SubtaskStatus,
     UpdateSink,

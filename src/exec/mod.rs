@@ -35,14 +35,18 @@ mod view;
 mod web;
 
 pub use answer::{Answer, TreeChange};
+#[doc(hidden)] // for the program
 pub use change::{NodeResolver, commit};
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
+#[doc(hidden)] // for the program
 pub use memory::{block as memory_block, pinned};
-
-pub(crate) use recall::session_summary;
+#[doc(hidden)] // for the program
+pub use recall::session_summary;
 pub use reply::{CommandReply, Outcome};
 pub use request::ExecRequest;
+#[doc(hidden)] // for the program
 pub use todo::{named as todo_name, progress as todo_progress};
+#[doc(hidden)] // for the program
 pub use trace::phrases as recent_actions;
 
 use std::{cell::Cell, collections::HashMap};
@@ -58,6 +62,23 @@ use crate::{
 };
 
 /// Runs commands as one agent in one session.
+///
+/// ```
+/// use loomtree::{exec::{Executor, NoHost, read}, prelude::*};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let loom = session::open(folder.path().join("trees.db"))?;
+/// # let owner = loom.actor(&loom.agent("owner")?);
+/// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+/// let agent = loom.agent("collaborator")?;
+/// let actor = session::actor_at(&loom, &agent, "example", root.id)?;
+/// let session = actor.session().unwrap();
+/// let mut executor = Executor::new(loom.clone(), agent, session, &NoHost);
+/// let replies = executor.run_batch(vec![read("→ annotate \"too early\""), read("→ no such command")]);
+/// println!("{}", replies[0]);
+/// assert_eq!(loom.node(root.id)?.state.annotations, 1);
+/// # Ok::<(), loomtree::Error>(())
+/// ```
 pub struct Executor<'h> {
     loom: Loom,
     agent: Agent,

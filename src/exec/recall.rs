@@ -264,7 +264,7 @@ impl Executor<'_> {
 ///
 /// # Errors
 /// If the session's tree does not exist, or the store cannot be read.
-pub(crate) fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolError> {
+pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolError> {
     let snapshot = loom.snapshot()?;
     let tree = loom.tree(session.tree)?;
     let register = snapshot.session_state(session.id)?;

@@ -47,6 +47,18 @@ use crate::{
 };
 
 /// A store with the host's clock and id source. Cheap to clone.
+///
+/// ```
+/// use loomtree::prelude::*;
+///
+/// let folder = tempfile::tempdir()?;
+/// let loom = session::open(folder.path().join("trees.db"))?;
+/// let owner = loom.actor(&loom.agent("owner")?);
+/// let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?").title("Letters"))?;
+/// assert_eq!(loom.find_tree("letters")?.id, tree.id);
+/// assert_eq!(loom.find_node(tree.id, &root.local)?.content, "Where could it begin?");
+/// # Ok::<(), loomtree::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Loom {
     store: Arc<dyn Store>,
@@ -235,6 +247,23 @@ impl Loom {
 }
 
 /// An agent that acts on a store. Its methods are the operations.
+///
+/// ```
+/// use loomtree::prelude::*;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let loom = session::open(folder.path().join("trees.db"))?;
+/// # let owner = loom.actor(&loom.agent("owner")?);
+/// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+/// let reply = owner.append(root.id, NodeDraft::text("At the harbour.").tokens(4))?.nodes[0].id;
+/// owner.annotate(reply, "the dry voice")?;
+/// let edit = owner.edit(reply, "At the pier.")?.nodes[0].id; // a sibling; nothing is overwritten
+/// owner.prune(reply)?;
+/// assert_eq!(loom.path(edit)?.last().map(|node| node.content.clone()), Some("At the pier.".to_owned()));
+/// owner.undo(Some(tree.id))?; // shows the reply again
+/// assert!(loom.node(reply)?.state.pruned_by.is_none());
+/// # Ok::<(), loomtree::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Actor {
     loom: Loom,

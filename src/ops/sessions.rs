@@ -118,6 +118,20 @@ impl Actor {
     /// Starts a session of this agent at a node, with all its properties. The first session with a work item assigns
     /// its tree to that item. Later sessions in the tree inherit the item.
     ///
+    /// ```
+    /// use loomtree::{prelude::*, types::WorkItem};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let loom = session::open(folder.path().join("trees.db"))?;
+    /// # let owner = loom.actor(&loom.agent("owner")?);
+    /// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+    /// let item = WorkItem { project: "novel".to_owned(), external_ref: "chapter-3".to_owned() };
+    /// let session = owner.open_session(tree.id, Some(root.id), SessionDraft::of("/novel").item(item.clone()))?;
+    /// owner.clone().in_session(session).append_turn("Next, the storm.".into())?;
+    /// assert_eq!(loom.session_for_item(&item)?.map(|found| found.turns), Some(1));
+    /// # Ok::<(), loomtree::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the node is not in the tree, the tree belongs to another work item, or the store fails.
     pub fn open_session(&self, tree: TreeId, position: Option<NodeId>, draft: SessionDraft) -> Result<SessionId> {

@@ -36,6 +36,17 @@ pub async fn discover(names: &Names, env: &Env<'_>) -> Result<Option<Target>, Pr
 
 /// Creates the client for a reference, or for the discovered model if there is no reference.
 ///
+/// ```
+/// use loomtree::provider::{self, Names};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> loomtree::Result<()> {
+/// let model = provider::open(Some("scripted:words"), &Names::new(), &|name| std::env::var(name).ok()).await?;
+/// assert_eq!(model.reference(), "scripted:words");
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// Returns the errors of [`resolve`], [`discover`] and [`Target::connect`], and a configuration error if no model is found.
 pub async fn open(reference: Option<&str>, names: &Names, env: &Env<'_>) -> Result<Arc<dyn Model>, ProviderError> {

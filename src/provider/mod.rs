@@ -40,6 +40,7 @@ mod retry;
 mod scripted;
 mod secret;
 #[cfg(feature = "net")]
+#[doc(hidden)]
 pub mod sse;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
@@ -75,7 +76,9 @@ pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
 #[cfg(feature = "local")]
 pub use weights::load_sentence_encoder;
-pub use weights::{KNOWN_WEIGHTS, LocalModel, MODELS_VARIABLE, Weights, WeightsFile, WeightsUse};
+pub use weights::LocalModel;
+#[doc(hidden)] // for the program
+pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, Weights, WeightsFile, WeightsUse};
 
 /// The input that the model continues.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -160,6 +160,20 @@ fn by_rank(one: &Hit, other: &Hit) -> Ordering {
 
 /// Searches by words and ranks the hits.
 ///
+/// ```
+/// use loomtree::{prelude::*, recall::Scope};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let loom = session::open(folder.path().join("trees.db"))?;
+/// # let owner = loom.actor(&loom.agent("owner")?);
+/// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+/// # owner.append(root.id, "A ship ran aground at the harbour.")?;
+/// let query = recall::Query::new("which ship?", Scope::Tree(tree.id)).limit(5);
+/// let found = recall::search(&*loom.snapshot()?, &query)?;
+/// assert_eq!(found.hits[0].node.content, "A ship ran aground at the harbour.");
+/// # Ok::<(), loomtree::Error>(())
+/// ```
+///
 /// # Errors
 /// If the store cannot be read, or the scope or a filter names an object that does not exist.
 pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<SearchResults> {

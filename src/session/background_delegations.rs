@@ -65,7 +65,7 @@ impl Background {
 ///
 /// # Errors
 /// If the store fails.
-pub(crate) async fn save_report(
+pub async fn save_report(
     actor: &Actor,
     delegation: NodeId,
     result: &Result<DelegationReport, ToolError>,

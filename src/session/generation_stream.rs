@@ -27,6 +27,30 @@ pub struct GenerationStream {
 /// Starts [`generate()`] as a task of the current tokio runtime. The event queue is unbounded, so a slow reader does
 /// not delay the generation.
 ///
+/// ```
+/// use std::sync::Arc;
+///
+/// use loomtree::prelude::*;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> loomtree::Result<()> {
+/// # let folder = tempfile::tempdir()?;
+/// # let loom = session::open(folder.path().join("trees.db"))?;
+/// # let owner = loom.actor(&loom.agent("owner")?);
+/// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+/// let model = Arc::new(Scripted::named("words")?);
+/// let request = GenerateRequest::new(root.id, loom.agent("subject")?, model, 2);
+/// let mut generation = session::spawn(owner, request);
+/// while let Some(progress) = generation.next().await {
+///     if let Progress::Saved { node, .. } = progress {
+///         println!("{}", node.content);
+///     }
+/// }
+/// assert_eq!(generation.end().await?.len(), 2);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Panics
 /// Outside of a tokio runtime.
 #[must_use]

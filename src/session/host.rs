@@ -381,7 +381,7 @@ fn generate_error(error: GenerateError) -> ToolError {
 
 /// Converts a model error to a command error.
 #[must_use]
-pub(crate) fn provider_error(error: &ProviderError) -> ToolError {
+pub fn provider_error(error: &ProviderError) -> ToolError {
     let code = match error.class() {
         ErrorClass::Configuration => ErrorCode::NotConfigured,
         ErrorClass::Cancelled => ErrorCode::Cancelled,

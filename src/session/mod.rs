@@ -24,16 +24,19 @@ pub mod system;
 
 pub use approval::{Approval, ApprovalRequest, Decision};
 pub use background_delegations::Background;
-pub(crate) use background_delegations::save_report;
+#[doc(hidden)] // for the program
+pub use background_delegations::save_report;
 pub use changes::Changes;
 pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
 pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
 pub use embedding::{Embedding, EmbeddingIndexer};
 pub use futures_util::future::BoxFuture;
 pub use generate::generate;
+#[doc(hidden)] // for the program
 pub use generation_metadata::GenerationMetadata;
 pub use generation_stream::{GenerationStream, spawn};
-pub(crate) use host::provider_error;
+#[doc(hidden)] // for the program
+pub use host::provider_error;
 pub use host::{ProgressSink, SessionHost, actor_at, actor_in_session};
 pub use partial_replies::recover;
 pub use prompt::context_of;
@@ -44,3 +47,4 @@ pub use resume::{Interruption, ResumedSession, opening, resume};
 pub(crate) use side_conversation::SideConversation;
 pub use stats::{Stats, UsageByKey, UsageTotals, path_stats, stats};
 pub use system::open;
+pub use tokio_util::sync::CancellationToken;

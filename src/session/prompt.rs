@@ -100,6 +100,19 @@ struct PromptPosition<'a> {
 /// the actor's session if `author` is the actor's agent. Otherwise it comes from the author's newest active session in
 /// that tree.
 ///
+/// ```
+/// use loomtree::{context::ContextOptions, prelude::*};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let loom = session::open(folder.path().join("trees.db"))?;
+/// # let owner = loom.actor(&loom.agent("owner")?);
+/// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+/// let subject = loom.agent("subject")?;
+/// let prompt = session::context_of(&owner, &subject, root.id, &[], ContextOptions::default())?;
+/// assert!(prompt.report.total > 0);
+/// # Ok::<(), loomtree::Error>(())
+/// ```
+///
 /// # Errors
 /// If the node does not exist, the context does not fit the window, or the store fails.
 pub fn context_of(

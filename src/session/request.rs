@@ -239,6 +239,22 @@ pub struct HostTools {
 impl HostTools {
     /// Adds a tool.
     ///
+    /// ```
+    /// use loomtree::{session::{BoxFuture, HostTools}, tools::HostTool, types::Permission};
+    ///
+    /// let parameters = serde_json::json!({ "type": "object", "properties": {} });
+    /// let tool = HostTool {
+    ///     name: "time".to_owned(),
+    ///     description: "Returns the time.".to_owned(),
+    ///     parameters,
+    ///     permission: Permission::LoomAware,
+    /// };
+    /// let handler = |_| -> BoxFuture<'static, _> { Box::pin(async { Ok("noon".to_owned()) }) };
+    /// let tools = HostTools::default().with(tool, Box::new(handler))?;
+    /// assert_eq!(tools.tools().len(), 1);
+    /// # Ok::<(), loomtree::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the name is invalid or taken, or the schema is not that of an object.
     pub fn with(mut self, tool: HostTool, handler: ToolHandler) -> Result<Self, OpsError> {

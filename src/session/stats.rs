@@ -145,6 +145,18 @@ impl Ledger {
 
 /// Sums the generations that match a filter. Pruned generations count because they were paid for.
 ///
+/// ```
+/// use loomtree::{prelude::*, store::GenerationFilter};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let loom = session::open(folder.path().join("trees.db"))?;
+/// # let owner = loom.actor(&loom.agent("owner")?);
+/// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+/// let spent = session::stats(&*loom.snapshot()?, &GenerationFilter::default().tree(tree.id))?;
+/// assert_eq!(spent.all.generations, 0);
+/// # Ok::<(), loomtree::Error>(())
+/// ```
+///
 /// # Errors
 /// If the store cannot be read.
 pub fn stats(snapshot: &dyn Snapshot, filter: &GenerationFilter) -> Result<Stats> {

@@ -28,8 +28,10 @@ pub use query::{
     SessionFilter, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, Snapshot};
+#[doc(hidden)] // for the ranking
 pub use recall::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
-pub(crate) use sqlite::count_bytes;
+#[doc(hidden)] // for the program
+pub use sqlite::count_bytes;
 pub use sqlite::{OpenOptions, SqliteStore, migration_copies, sidecar_files};
 
 /// A database of trees. Share it in an `Arc`; every method may be called from any thread.

@@ -21,6 +21,21 @@ use crate::{
 };
 
 /// A consistent view of one moment: all queries of the store. It may be sent to another thread.
+///
+/// ```
+/// use loomtree::prelude::*;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let loom = session::open(folder.path().join("trees.db"))?;
+/// # let owner = loom.actor(&loom.agent("owner")?);
+/// # let (tree, root) = owner.create_tree(TreeDraft::new("Where could it begin?"))?;
+/// # let reply = owner.append(root.id, "At the harbour.")?.nodes[0].id;
+/// let snapshot = loom.snapshot()?;
+/// assert_eq!(snapshot.path_back(reply, &[], 0)?.len(), 2);
+/// assert_eq!(snapshot.children(root.id, &ChildFilter::default().limit(10))?[0].id, reply);
+/// assert_eq!(snapshot.journal(JournalFilter::default().tree(tree.id).limit(1))?[0].node, Some(reply));
+/// # Ok::<(), loomtree::Error>(())
+/// ```
 pub trait Snapshot: NodeReader + SessionReader + SearchReader + JournalReader + Send {}
 
 impl<T: NodeReader + SessionReader + SearchReader + JournalReader + Send + ?Sized> Snapshot for T {}

@@ -33,8 +33,8 @@ pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolCallF
 pub use session::{NewSession, Session, SessionPatch, WorkItem};
 pub(crate) use setters::setters;
 pub use summary::{Summary, SummarySubject};
-pub(crate) use text::{first_sentence, is_harmful, is_invisible, literal, literal_line, one_line, strip_control};
-pub use text::{first_words, sentences};
+pub(crate) use text::{first_sentence, is_invisible, literal, literal_line, one_line};
+pub use text::{first_words, is_harmful, sentences, strip_control};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};

@@ -70,13 +70,13 @@ pub(crate) fn literal_line(text: &str) -> String {
 
 /// True for characters that a terminal executes or that change the text direction. Line feed and tab are not.
 #[must_use]
-pub(crate) fn is_harmful(c: char) -> bool {
+pub fn is_harmful(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Replaces a control character by its visible symbol. Other characters are returned unchanged.
 #[must_use]
-pub(crate) fn strip_control(c: char) -> char {
+pub fn strip_control(c: char) -> char {
     match u32::from(c) {
         _ if !is_harmful(c) => c,
         code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),

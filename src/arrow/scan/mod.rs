@@ -33,8 +33,7 @@ mod utf8;
 mod tests;
 
 pub use event::{Call, Event, Thought};
-pub(crate) use scan_all::is_command;
-pub use scan_all::{scan, scan_commands};
+pub use scan_all::{is_command, scan, scan_commands};
 
 use event::Kind;
 use fence::{Fence, Line};

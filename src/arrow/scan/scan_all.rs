@@ -20,7 +20,7 @@ pub fn scan_commands(text: &str) -> Vec<Event<'_>> {
 /// True if a person's message is commands: its first line that is not blank is an arrow line, and it holds nothing but calls.
 /// Text that quotes arrow lines among others is text.
 #[must_use]
-pub(crate) fn is_command(text: &str) -> bool {
+pub fn is_command(text: &str) -> bool {
     let arrow = text.trim_start().starts_with(['→', '➔', '➜', '⟶', '⇒']) || text.trim_start().starts_with("->");
     let events = if arrow { scan(text) } else { Vec::new() };
     events.iter().any(|event| matches!(event, Event::Call(_) | Event::Thought(_)))

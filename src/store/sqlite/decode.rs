@@ -364,7 +364,7 @@ impl<'c> NameCache<'c> {
 pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
     let local: Option<String> = row.get(9)?;
     let undo = row.get_ref(12)?.as_str_or_null()?;
-    let undo = undo.map(serde_json::from_str).transpose().map_err(|error| undecodable(12, error))?;
+    let undo = undo.map(serde_json::from_str).transpose().map_err(|error| undecodable(12, &error))?;
     let (subject, replaced) = undo.as_ref().map_or((None, false), describe_inverse);
     Ok(JournalEntry {
         seq: row.get(0)?,
@@ -383,8 +383,10 @@ pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
     })
 }
 
-fn undecodable(column: usize, error: serde_json::Error) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+/// The error of undo data that does not decode. That of serde lists every known mutation.
+fn undecodable(column: usize, error: &serde_json::Error) -> rusqlite::Error {
+    let error = format!("undo data is damaged at line {}, column {}", error.line(), error.column());
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
 }
 
 /// Returns the inverse's subject, if it is no node, and whether it replaced an earlier value.

@@ -51,8 +51,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
-pub(crate) use self::sidecar::count_bytes;
-pub use self::sidecar::{migration_copies, sidecar_files};
+pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
 use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, Transaction, VerifyReport, Watch};
 use crate::{
@@ -62,6 +61,21 @@ use crate::{
 };
 
 /// Options for opening a database. The host provides the clock and the ids.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use loomtree::{id::RandomIds, ops::Loom, store::OpenOptions, types::{FixedClock, Timestamp}};
+///
+/// // A test: a fixed clock and seeded ids give the same file each time.
+/// let folder = tempfile::tempdir()?;
+/// let clock = Arc::new(FixedClock::at(Timestamp::from_millis(0)));
+/// let ids = Arc::new(RandomIds::seeded(7));
+/// let store = OpenOptions::new(clock.clone(), ids.clone()).open(folder.path().join("trees.db"))?;
+/// let loom = Loom::new(Arc::new(store), clock, ids);
+/// assert_eq!(loom.now(), Timestamp::from_millis(0));
+/// # Ok::<(), loomtree::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct OpenOptions {
     clock: Arc<dyn Clock>,

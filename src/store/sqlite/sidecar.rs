@@ -51,7 +51,7 @@ pub fn migration_copies(database: &Path) -> io::Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// If the file cannot be read.
-pub(crate) fn count_bytes(file: &Path, bytes: &[u8]) -> io::Result<u64> {
+pub fn count_bytes(file: &Path, bytes: &[u8]) -> io::Result<u64> {
     if bytes.is_empty() {
         return Ok(0);
     }

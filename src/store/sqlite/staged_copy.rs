@@ -1,6 +1,6 @@
 //! Copies of large branches in slices, so that other writers continue meanwhile.
 //!
-//! Each slice is a transaction that copies some hundred nodes and lists them in `staged_nodes`. No query returns a listed
+//! Each slice is a transaction that copies at most some hundred nodes and lists them in `staged_nodes`. No query returns a listed
 //! node. The last transaction applies the whole change: it removes the list and so shows all nodes at once. Between
 //! slices the writer thread pauses longer than another process sleeps between two attempts to take the lock.
 //!
@@ -13,7 +13,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
@@ -41,12 +41,18 @@ use crate::{
     types::EdgeKind,
 };
 
-/// Nodes of a slice. Smaller branches are copied in the transaction of their change.
-const SLICE_NODES: u64 = 512;
+/// Nodes of a branch that is staged. Smaller branches are copied in the transaction of their change.
+const MIN_STAGED_NODES: u64 = 512;
+/// Maximum number of nodes of a slice: as many as the search index takes at once.
+const SLICE_NODES: u64 = 256;
+/// Time after which a slice ends. Its commit, which may index the nodes, takes about as long again.
+const SLICE_TIME: Duration = Duration::from_millis(10);
 /// Bytes of text after which a slice ends.
 const SLICE_BYTES: usize = 512 * 1024;
 /// Time between two slices: longer than the longest sleep of a process that waits for the lock.
 pub(super) const SLICE_PAUSE: Duration = Duration::from_millis(5);
+/// Slices after which the log is written into the file: about 4 MB.
+const CHECKPOINT_SLICES: u32 = 8;
 /// Nodes of an unfinished copy that are deleted in one transaction.
 const DELETED_NODES: i64 = 4_096;
 
@@ -107,8 +113,19 @@ impl WriterThread {
             writer.apply(&job.work, &job.copies).map(Some)
         });
         match done {
-            Ok(None) => self.copies.push_front(job),
-            Ok(Some(receipt)) => drop(job.reply.send(Ok(receipt))),
+            Ok(None) => {
+                self.copies.push_front(job);
+                // Otherwise another process would write the whole log into the file in one of its commits.
+                self.uncheckpointed += 1;
+                if self.uncheckpointed >= CHECKPOINT_SLICES {
+                    self.checkpoint();
+                }
+            }
+            Ok(Some(mut receipt)) => {
+                let appended = receipt.nodes.split_off(0);
+                receipt.nodes = job.copies.into_iter().flat_map(|copy| copy.appended).chain(appended).collect();
+                drop(job.reply.send(Ok(receipt)));
+            }
             Err(error) => {
                 let _ = self.conn.busy_timeout(self.wait);
                 for copy in &job.copies {
@@ -150,9 +167,11 @@ impl StagedCopy {
         branch.find_appended(apply.conn)?;
         let first = branch.last + 1;
         apply.concealed = Some(branch.root.unwrap_or(first));
-        let (before, mut bytes) = (branch.len(), 0);
-        while branch.len() - before < SLICE_NODES && bytes < SLICE_BYTES && !branch.is_complete() {
+        let (start, before, mut bytes) = (Instant::now(), branch.len(), 0);
+        let mut is_full = false;
+        while !is_full && !branch.is_complete() {
             bytes += branch.step(&mut apply)?;
+            is_full = branch.len() - before >= SLICE_NODES || bytes >= SLICE_BYTES || start.elapsed() >= SLICE_TIME;
         }
         apply.flush_nodes()?;
         self.appended.append(&mut apply.receipt.nodes);
@@ -161,11 +180,11 @@ impl StagedCopy {
             let last = nodes::last(apply.conn)?;
             staged_nodes::add(apply.conn, self.id, [first, last], self.after)?;
         }
-        Ok(branch.is_complete() && copied < SLICE_NODES)
+        Ok(branch.is_complete() && !is_full)
     }
 }
 
-/// True if the visible branch at `from` has more nodes than a slice. A copy to a pruned node is hidden with it, node by
+/// True if the visible branch at `from` is staged. A copy to a pruned node is hidden with it, node by
 /// node, so it is not staged.
 fn is_large(conn: &Connection, from: NodeId, to: NodeId) -> Result<bool> {
     let (Some(from), Some(to)) = (row_of(conn, from)?, row_of(conn, to)?) else { return Ok(false) };
@@ -183,7 +202,7 @@ fn is_large(conn: &Connection, from: NodeId, to: NodeId) -> Result<bool> {
          )
          SELECT count(*) FROM branch"
     ))?;
-    let most = SLICE_NODES + 1;
+    let most = MIN_STAGED_NODES + 1;
     let nodes: u64 = branch.query_row((from, nodes::hidden_by(conn, from)?, most), |r| r.get(0))?;
     Ok(nodes == most)
 }
@@ -213,7 +232,6 @@ pub(super) fn publish(apply: &mut ChangeApplier<'_>, staged: &StagedCopy) -> Res
     trees::add(conn, anchor.tree, &branch.added)?;
     trees::add(conn, anchor.tree, &joint)?;
     staged_nodes::publish(conn, staged.id)?;
-    apply.receipt.nodes.extend(staged.appended.iter().cloned());
     branch.applied(apply)
 }
 

@@ -188,7 +188,7 @@ impl WriterThread {
     }
 
     /// Checkpoints the log while no caller waits. If tokenizers prevent it, a later checkpoint does the work.
-    fn checkpoint(&mut self) {
+    pub(super) fn checkpoint(&mut self) {
         self.uncheckpointed = 0;
         if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
             tracing::debug!(%error, "moving the log into the file");
