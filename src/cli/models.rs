@@ -131,7 +131,7 @@ pub(crate) fn start_embedding(cx: &CommandContext<'_>) -> Option<EmbeddingIndexe
         return None;
     }
     let started = sentence_encoder(&cx.config).and_then(|model| {
-        let start = |model| EmbeddingIndexer::start(cx.loom.actor(&cx.agent), model);
+        let start = |model: Arc<SentenceEncoder>| EmbeddingIndexer::start(cx.loom.actor(&cx.agent), model);
         model.map(start).transpose().map_err(|e| CliError::io("starting a thread", e))
     });
     // A search reports the error.

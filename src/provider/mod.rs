@@ -74,9 +74,9 @@ pub use retry::Retry;
 pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
+pub use weights::LocalModel;
 #[cfg(feature = "local")]
 pub use weights::load_sentence_encoder;
-pub use weights::LocalModel;
 #[doc(hidden)] // for the program
 pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, Weights, WeightsFile, WeightsUse};
 

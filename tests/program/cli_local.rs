@@ -107,7 +107,9 @@ mod fetching {
         let Some(there) = there else { return skip::because("LOOM_MODELS_DIR has no weights of minilm") };
         let home = Home::new();
         fs::create_dir_all(folder(&home)).unwrap();
-        files.iter().for_each(|file| drop(fs::copy(there.join(file), folder(&home).join(file)).unwrap()));
+        for file in files {
+            fs::copy(there.join(file), folder(&home).join(file)).unwrap();
+        }
         assert!(fetch(&home, &["minilm"]).out.contains("local:minilm is present"));
         let at = |words: &[&str]| Ran::of(home.command(words).env("LOOM_MODELS_DIR", folder(&home)));
         assert!(at(&["models"]).out.contains("local:minilm  runs in this program"));

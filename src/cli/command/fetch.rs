@@ -46,8 +46,9 @@ fn weights(name: &str) -> Result<&'static Weights, String> {
 pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
     let (weights, folder) = (args.name, env::models_dir()?);
     let mut is_present = weights.is_present(&folder);
-    for file in weights.files.iter().filter(|_| is_present) {
-        is_present = checksum(&mut open(&folder.join(file.name))?, file.bytes, &mut io::sink())? == file.sha256;
+    for file in weights.files {
+        is_present =
+            is_present && checksum(&mut open(&folder.join(file.name))?, file.bytes, &mut io::sink())? == file.sha256;
     }
     if !is_present {
         fetch(weights, args.from.as_deref(), &folder, out)?;
