@@ -40,7 +40,7 @@ pub struct Weights {
     pub name: &'static str,
     /// Display name of the model.
     pub what: &'static str,
-    /// What the model does.
+    /// Task of the model.
     pub used_for: WeightsUse,
     /// Files of the model, the weights first.
     pub files: &'static [WeightsFile],
