@@ -75,6 +75,8 @@ pub mod ops;
 pub mod prelude;
 pub mod provider;
 pub mod recall;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod session;
 pub mod session_state;
 pub mod store;
