@@ -75,6 +75,8 @@ pub mod ops;
 pub mod prelude;
 pub mod provider;
 pub mod recall;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod session;
 pub mod session_state;
 pub mod store;
@@ -91,3 +93,4 @@ pub mod web;
 pub mod workspace;
 
 pub use error::{Error, Result};
+pub use serde_json; // arguments and schemas of tools are its values

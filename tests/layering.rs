@@ -20,7 +20,7 @@ const FLOORS: &[&[&str]] = &[
     &["context", "archive"],
     &["agent", "provider", "session", "delegate", "web", "workspace"],
     &["error", "prelude"],
-    &["cli", "tui", "http", "mcp"],
+    &["cli", "tui", "serve", "mcp"],
 ];
 
 /// Lines of a file without its tests.
@@ -98,7 +98,7 @@ fn imports_go_down_only() {
         for module in named(&text) {
             let Some(there) = floor(&module) else { continue };
             // Floor 6 holds faces, and none imports another; on other floors neighbours may. `loom` alone opens the screen.
-            if file == "cli/command/tui.rs" && module == "tui" {
+            if file == "cli/command/tui.rs" && module == "tui" || file == "cli/command/serve.rs" && module == "serve" {
                 continue;
             }
             if there > here || there == here && here == FLOORS.len() - 1 && module != own {

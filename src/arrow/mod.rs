@@ -17,6 +17,7 @@ mod render;
 mod scan;
 mod suggest;
 
+#[doc(hidden)] // documented in `tools`
 pub use crate::tools::{
     BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter,
     RecallScope, RecallSort, Relative, ResponseKind, SearchDepth, Topic, WritePlace,

@@ -1,8 +1,8 @@
 //! The command-line front end: parses arguments, calls the library, prints results.
 //!
-//! Each command is a file in [`command`] with the same two parts: `Args`, parsed by clap, and `run`. All output goes
-//! through [`output`], all stored text through [`sanitize`], all errors through [`error`]. Folders, environment
-//! variables and logging are in [`mod@env`]. Logic that another front end would need belongs in the library.
+//! Each command is a file in `command` with the same two parts: `Args`, parsed by clap, and `run`. All output goes
+//! through `output`, all stored text through `sanitize`, all errors through `error`. Folders, environment
+//! variables and logging are in `env`. Logic that another front end would need belongs in the library.
 
 #[cfg(feature = "workspace")]
 mod approval_prompt;

@@ -39,6 +39,7 @@ pub use state::{DelegationEffect, DelegationLimits, DelegationState, SubtaskStat
 #[doc(hidden)] // for the program
 pub use verdict::{Verdict, read as read_verdict};
 
+#[doc(hidden)] // documented in `session`
 pub use crate::session::{
     DelegationReport, DelegationStatus, DelegationUpdate, Orchestrator, RunContext, SubtaskReport, SubtaskStatus,
     UpdateSink,

@@ -24,6 +24,7 @@ macro_rules! ids {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
+        #[cfg_attr(feature = "serve", derive(utoipa::ToSchema), schema(value_type = String))]
         pub struct $name(Ulid);
 
         impl $name {

@@ -14,6 +14,7 @@ mod mutation;
 mod query;
 mod reader;
 mod recall;
+mod receipt;
 mod sqlite;
 
 use std::{any::Any, future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
@@ -22,13 +23,15 @@ use tokio::sync::oneshot;
 
 pub(crate) use agents::default_agents;
 pub use error::{Result, StoreError};
-pub use mutation::{AppendedNode, Change, ChangeKind, Mutation, PriorPlacement, PurgeTarget, Receipt};
+pub use mutation::{Change, ChangeKind, Mutation, PriorPlacement, PurgeTarget};
 pub use query::{
     ChildFilter, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup, RebuildReport,
     SessionFilter, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, Snapshot};
-pub use recall::{Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
+#[doc(hidden)] // for the ranking
+pub use recall::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
+pub use receipt::{AppendedNode, Receipt};
 #[doc(hidden)] // for the program
 pub use sqlite::count_bytes;
 pub use sqlite::{OpenOptions, SqliteStore, migration_copies, sidecar_files};

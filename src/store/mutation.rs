@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TodoId, TreeId},
+    id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TodoId, TreeId},
     session_state::RecordKind,
     types::{
         AgentAction, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, SessionPatch,
@@ -230,6 +230,8 @@ pub enum Mutation {
     SaveEmbeddings {
         /// Embedding model.
         model: String,
+        /// First and last sequence number of the batch. All nodes between them count as embedded.
+        range: (u64, u64),
         /// Sequence number of each node and its vector.
         vectors: Vec<(u64, Vec<f32>)>,
     },
@@ -397,34 +399,4 @@ pub struct Change {
     pub at: Timestamp,
     /// Mutations in order; later ones see the effects of earlier ones.
     pub mutations: Vec<Mutation>,
-}
-
-/// The result of a commit.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Receipt {
-    /// The sequence number of the change's first journal entry, by which an undo refers to it. 0 if nothing changed.
-    pub group: u64,
-    /// The sequence number of its last journal entry.
-    pub seq: u64,
-    /// The appended nodes, in order.
-    pub nodes: Vec<AppendedNode>,
-    /// Number of nodes that were hidden, shown, copied or purged.
-    pub affected: u64,
-}
-
-/// A node appended by a commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct AppendedNode {
-    /// ULID of the node.
-    pub id: NodeId,
-    /// Local id assigned by the store.
-    #[serde(rename = "local_id")]
-    pub local: LocalId,
-    /// Insertion sequence number.
-    pub seq: u64,
-    /// Turn number in the session that caused it; `None` without a session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn: Option<u64>,
 }

@@ -26,11 +26,14 @@ pub use error::{ErrorCode, ToolError};
 pub(crate) use help::explain_host_tool;
 pub use help::{explain, overview};
 pub use host_tool::HostTool;
+#[doc(hidden)] // for the program
 pub use limits::{DEFAULT_REPLY_TOKENS, MAX_BATCH_LINES, MAX_CONTENT_BYTES};
 pub(crate) use limits::{MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH, MAX_UNDO_STEPS};
 pub use native::{NativeAlias, NativeToolSpec, native};
 pub use operations::{Command, TABLE, Tool};
+#[doc(hidden)] // for the program
 pub use permission::missing_permission;
+#[doc(hidden)] // for the program
 pub use reference::reference;
 pub use schema::schema;
 pub use spec::{ArgRules, SideEffect, ToolGroup, ToolSpec};

@@ -93,6 +93,7 @@ impl From<Permissions> for Vec<Permission> {
 
 /// Profile of an agent. Everything but the kind can be changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct NewAgent {
     /// ULID, created by the caller.
     pub id: AgentId,
@@ -116,11 +117,13 @@ pub struct NewAgent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
     /// Permissions of the agent.
+    #[cfg_attr(feature = "serve", schema(value_type = Vec<Permission>))]
     pub permissions: Permissions,
 }
 
 /// An agent as read from the store.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Agent {
     /// Profile of the agent.
     #[serde(flatten)]

@@ -12,6 +12,7 @@ use crate::id::{AgentId, DocumentId};
 
 /// A document as read from the store, without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Document {
     /// ULID of the document.
     pub id: DocumentId,
@@ -33,6 +34,7 @@ pub struct Document {
 
 /// An immutable version of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct DocumentVersion {
     /// Version number, from 1.

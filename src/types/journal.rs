@@ -104,6 +104,7 @@ impl Op {
 /// Subject of a change that is not a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub enum Subject {
     /// A document, by its id.
@@ -116,6 +117,7 @@ pub enum Subject {
 
 /// An entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct JournalEntry {
     /// Sequence number in the file: 1, 2, 3 …, without gaps.
@@ -142,6 +144,7 @@ pub struct JournalEntry {
     pub node: Option<NodeId>,
     /// Local id of that node.
     #[serde(rename = "local_id", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serve", schema(value_type = Option<String>))]
     pub local: Option<LocalId>,
     /// Subject other than a node.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@ use crate::id::{AgentId, DocumentId, LinkId, NodeId, TreeId};
 /// Target of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub enum LinkTarget {
     /// A node of the same or of another tree.
@@ -25,6 +26,7 @@ pub enum LinkTarget {
 
 /// A link between a node and a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Link {
     /// ULID, created by the caller.
     pub id: LinkId,

@@ -41,9 +41,11 @@ coded! {
 
 /// Tool-call fields of a node; all are `None` on most nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct ToolCallFields {
     /// Calls that a model's node made, in the provider's JSON.
     #[serde(rename = "tool_calls", default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serve", schema(value_type = Option<Object>))]
     pub calls: Option<Json>,
     /// Id of the call that a tool node answers.
     #[serde(rename = "tool_call_id", default, skip_serializing_if = "Option::is_none")]
@@ -55,6 +57,7 @@ pub struct ToolCallFields {
 
 /// Mutable part of a node: counts, which every change updates, and marks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct NodeState {
     /// Number of visible children that continue the conversation.
@@ -75,11 +78,13 @@ pub struct NodeState {
 
 /// A node as read from the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Node {
     /// ULID of the node.
     pub id: NodeId,
     /// Local id: short, unique in the tree.
     #[serde(rename = "local_id")]
+    #[cfg_attr(feature = "serve", schema(value_type = String))]
     pub local: LocalId,
     /// Tree of the node.
     #[serde(rename = "tree_id")]
@@ -127,6 +132,7 @@ pub struct Node {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
     /// Hash of this node. It covers the whole path through the parent's hash.
+    #[cfg_attr(feature = "serve", schema(value_type = String))]
     pub hash: ContentHash,
     /// True if the generation of the content was interrupted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -136,6 +142,7 @@ pub struct Node {
     pub purged_at: Option<Timestamp>,
     /// Metadata of an importer or of the host application.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serve", schema(value_type = Option<Object>))]
     pub metadata: Option<Json>,
     /// Counts and marks that change over time.
     pub state: NodeState,

@@ -9,6 +9,7 @@ use crate::id::{AgentId, NodeId, SessionId, TreeId};
 
 /// A session as read from the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Session {
     /// ULID of the session.
@@ -64,6 +65,7 @@ impl Session {
 
 /// A work item of an external tracker, such as an issue. Sessions of different items do not see each other's content.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct WorkItem {
     /// Project of the item; may be empty.
     pub project: String,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z, negative before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Timestamp(i64);
 
 impl Timestamp {

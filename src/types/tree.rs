@@ -17,6 +17,7 @@ coded! {
 
 /// Counts of the visible (not pruned) nodes of a tree, updated by every change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct TreeCounts {
     /// Nodes of every kind.
@@ -31,6 +32,7 @@ pub struct TreeCounts {
 
 /// A tree as read from the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct Tree {
     /// ULID of the tree.
     pub id: TreeId,
@@ -96,6 +98,7 @@ pub struct NewTree {
 
 /// Changes to a tree. A field that is `None` leaves its value unchanged; an inner `None` clears it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct TreePatch {
     /// New title; an inner `None` restores the first words of the root.

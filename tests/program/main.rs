@@ -18,4 +18,8 @@ mod cli_stats;
 mod delegate_terminal;
 mod demo;
 mod long_chat;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "serve")]
+mod serve_openai;
 mod tui_terminal;

@@ -6,6 +6,8 @@
 pub(crate) mod child;
 #[cfg(feature = "cli")]
 pub(crate) mod cli;
+#[cfg(feature = "serve")]
+pub(crate) mod http;
 #[cfg(unix)]
 pub(crate) mod pty;
 pub(crate) mod sample_tree;

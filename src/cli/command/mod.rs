@@ -34,6 +34,8 @@ mod recall;
 mod rename;
 mod resume;
 mod say;
+#[cfg(feature = "serve")]
+mod serve;
 mod sessions;
 mod stats;
 mod switch;
@@ -105,6 +107,9 @@ pub(crate) enum CliCommand {
     Import(import::Args),
     /// Export trees or a path
     Export(export::Args),
+    /// Serve the HTTP API
+    #[cfg(feature = "serve")]
+    Serve(serve::Args),
     /// Check all hashes and counts of the database
     Verify(verify::Args),
     /// Recompute counts and the search index
@@ -130,6 +135,10 @@ pub(crate) enum CliCommand {
 impl CliCommand {
     /// True if the command creates a missing database, because it adds content.
     fn makes_database(&self) -> bool {
+        #[cfg(feature = "serve")]
+        if matches!(self, Self::Serve(_)) {
+            return true;
+        }
         matches!(self, Self::New(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
     }
 
@@ -202,6 +211,8 @@ fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
         CliCommand::Agents(args) => agents::run(args, cx),
         CliCommand::Import(args) => import::run(&args, cx),
         CliCommand::Export(args) => export::run(&args, cx),
+        #[cfg(feature = "serve")]
+        CliCommand::Serve(args) => serve::run(args, cx),
         CliCommand::Verify(args) => verify::run(&args, cx),
         CliCommand::Rebuild(args) => rebuild::run(&args, cx),
         CliCommand::Backup(args) => backup::run(&args, cx),

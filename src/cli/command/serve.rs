@@ -1,0 +1,165 @@
+//! `loom serve`: the HTTP server, and its access tokens.
+
+use std::{io::Write as _, net::SocketAddr, sync::Arc};
+
+use loomtree::serve::{
+    PendingApprovals, ServeError, Server, ServerLimits, ServerSettings, TokenFile, TokenScope, Upstreams,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::{
+    command_context::CommandContext,
+    delegation, env,
+    error::{CliError, Result},
+    models,
+    output::{DIM, ID, paint},
+    sanitize::one_line,
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The address to listen on; port 0 selects a free port. Beyond this machine the server needs a token
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8420")]
+    listen: SocketAddr,
+    /// A host name by which clients address the server; IP addresses and localhost need none
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// The API to which /proxy/openai passes calls on
+    #[arg(long, value_name = "URL", default_value = "https://api.openai.com")]
+    openai_upstream: String,
+    /// The API to which /proxy/anthropic passes calls on
+    #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
+    anthropic_upstream: String,
+    #[command(subcommand)]
+    action: Option<ServeAction>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ServeAction {
+    /// Create, list and revoke access tokens
+    #[command(subcommand)]
+    Token(TokenAction),
+    /// Print the OpenAPI document
+    Openapi,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum TokenAction {
+    /// Create a token, and print it once
+    New {
+        /// The name of the token
+        name: String,
+        /// The rights of the token: read, write (change and generate), or admin (agents, approvals, purge)
+        #[arg(long, default_value = "write")]
+        scope: TokenScope,
+        /// Limit the token to the trees of a project
+        #[arg(long)]
+        project: Option<String>,
+        /// The agent that acts for the token's requests [default: owner]
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+    },
+    /// List the tokens by name
+    List,
+    /// Revoke a token
+    Revoke {
+        /// The name of the token
+        name: String,
+    },
+}
+
+pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    match args.action.take() {
+        None => serve(args, cx),
+        Some(ServeAction::Openapi) => Ok(writeln!(cx.out, "{}", loomtree::serve::openapi())?),
+        Some(ServeAction::Token(action)) => token(action, cx),
+    }
+}
+
+fn token(action: TokenAction, cx: &mut CommandContext<'_>) -> Result<()> {
+    let file = TokenFile::of(&cx.db);
+    let failed = |error| CliError::io("the token file", error);
+    match action {
+        TokenAction::New { name, scope, project, agent } => {
+            if let Some(agent) = &agent {
+                cx.loom.agent(agent)?;
+            }
+            let token = file.create(&name, scope, project, agent, cx.now()).map_err(failed)?;
+            cx.print_value(&serde_json::json!({ "name": name, "token": token }), || token.clone())
+        }
+        TokenAction::List => {
+            for token in file.list().map_err(failed)? {
+                let scope = format!("{:?}", token.scope).to_lowercase();
+                let limit = token.project.as_deref().map_or(String::new(), |project| format!("  project {project}"));
+                let line = format!("{}  {scope}{}", paint(ID, one_line(&token.name)), paint(DIM, one_line(&limit)));
+                cx.print_value(&token, || line)?;
+            }
+            Ok(())
+        }
+        TokenAction::Revoke { name } => match file.revoke(&name).map_err(failed)? {
+            true => cx.print_value(&serde_json::json!({ "revoked": name }), || format!("revoked {}", one_line(&name))),
+            false => Err(CliError::failed(format!("no token {name:?}"))),
+        },
+    }
+}
+
+fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let approvals = Arc::new(PendingApprovals::default());
+    let mut tool_access = models::tool_access(&cx.config);
+    tool_access.orchestrator = delegation::default_orchestrator(cx, approvals.clone(), None);
+    let settings = ServerSettings {
+        loom: cx.loom.clone(),
+        tool_access,
+        context: cx.config.context(None),
+        partials_dir: Some(cx.partials_dir.clone()),
+        prices: cx.config.prices.clone(),
+        tokens: TokenFile::of(&cx.db),
+        limits: ServerLimits::default(),
+        hosts: args.hosts,
+        approvals,
+        upstreams: Upstreams { openai: args.openai_upstream.clone(), anthropic: args.anthropic_upstream.clone() },
+        models: cx.config.models.keys().cloned().collect(),
+    };
+    env::runtime()?.block_on(async {
+        let server = Server::bind(args.listen, settings).await.map_err(serve_error)?;
+        let address = server.address().map_err(|error| CliError::io("the server's address", error))?;
+        let text = format!("serving {} on http://{address}; Ctrl-C stops", one_line(&cx.db.display().to_string()));
+        cx.print_value(&serde_json::json!({ "address": format!("http://{address}") }), || text)?;
+        cx.out.flush()?;
+        let shutdown = CancellationToken::new();
+        let stop = shutdown.clone();
+        tokio::spawn(async move {
+            stop_signal().await;
+            stop.cancel();
+        });
+        server.run(shutdown).await.map_err(serve_error)
+    })
+}
+
+/// Waits for Ctrl-C, or for the signal by which service managers stop a program.
+async fn stop_signal() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+fn serve_error(error: ServeError) -> CliError {
+    match error {
+        ServeError::NoToken(_) => CliError::Failed {
+            message: error.to_string(),
+            hint: Some("`loom serve token new NAME` creates a token".to_owned()),
+        },
+        ServeError::Bind { address, source } => CliError::io(format!("listening on {address}"), source),
+        ServeError::Store(error) => error.into(),
+        other => CliError::failed(other.to_string()),
+    }
+}

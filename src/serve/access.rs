@@ -1,0 +1,236 @@
+//! Access control: host and origin of a request, token, scope, rate.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use axum::{
+    extract::{FromRequestParts, Request, State},
+    http::{HeaderMap, Method, StatusCode, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use super::{
+    error::{ApiError, Result},
+    state::AppState,
+    token::TokenScope,
+};
+use crate::types::{Tree, WorkItem};
+
+/// Header with the token, for clients whose `Authorization` header holds another key.
+const TOKEN_HEADER: &str = "x-loom-token";
+
+/// Header that names the acting agent.
+const AGENT_HEADER: &str = "x-loom-agent";
+
+/// Sender of a request: its rights and its agent.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    /// Name of the token; empty for a request without one.
+    pub(super) token: String,
+    pub(super) scope: TokenScope,
+    /// Project that the caller is limited to.
+    pub(super) project: Option<String>,
+    /// Name of the acting agent.
+    pub(super) agent: String,
+}
+
+impl Caller {
+    /// True if the caller may see a tree: all trees, or those of its project.
+    pub(super) fn can_see(&self, tree: &Tree) -> bool {
+        self.can_see_item(tree.item.as_ref())
+    }
+
+    /// True if the caller may see what belongs to a work item.
+    pub(super) fn can_see_item(&self, item: Option<&WorkItem>) -> bool {
+        self.project.as_ref().is_none_or(|project| item.is_some_and(|item| item.project == *project))
+    }
+
+    /// Returns an error unless the token has a scope.
+    pub(super) fn require(&self, scope: TokenScope) -> Result<()> {
+        if self.scope >= scope {
+            return Ok(());
+        }
+        let scope = format!("{scope:?}").to_lowercase();
+        Err(ApiError::new(StatusCode::FORBIDDEN, "scope", format!("this needs a token of scope {scope}")))
+    }
+
+    /// Returns an error if the token is limited to a project: documents and agents belong to the whole file.
+    pub(super) fn require_whole_file(&self) -> Result<()> {
+        match self.project {
+            None => Ok(()),
+            Some(_) => Err(ApiError::new(StatusCode::NOT_FOUND, "not_found", "not part of this token's project")),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| ApiError::internal("a route without access control"))
+    }
+}
+
+/// Middleware that rejects requests of foreign hosts and origins, without a valid token, of a wrong scope, or above the
+/// rate, and passes on the [`Caller`].
+pub(super) async fn check(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    match caller(&state, &request) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+fn caller(state: &AppState, request: &Request) -> Result<Caller> {
+    let headers = request.headers();
+    check_host(headers, request, &state.settings.hosts)?;
+    let caller = authenticate(state, headers)?;
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    caller.require(if reads { TokenScope::Read } else { TokenScope::Write })?;
+    state.rates.take(&caller.token)?;
+    Ok(caller)
+}
+
+/// Checks `Host` against DNS rebinding, and `Origin` against requests of foreign pages.
+fn check_host(headers: &HeaderMap, request: &Request, hosts: &[String]) -> Result<()> {
+    let foreign = |what: &str| {
+        Err(ApiError::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "host",
+            format!("the server does not answer for this {what}"),
+        )
+        .hint("`loom serve --host NAME` adds a host name"))
+    };
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(request.uri().host());
+    let Some(host) = host.filter(|host| is_own_host(host, hosts)) else { return foreign("host") };
+    match headers.get(header::ORIGIN).map(|origin| origin.to_str()) {
+        None => Ok(()),
+        Some(Ok(origin)) if origin.split_once("://").is_some_and(|(_, authority)| authority == host) => Ok(()),
+        Some(_) => foreign("origin"),
+    }
+}
+
+/// True for an IP address, `localhost` and the configured names. A rebinding attack needs another name.
+fn is_own_host(authority: &str, hosts: &[String]) -> bool {
+    let name = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.rsplit_once(':').map_or(authority, |(name, _)| name),
+    };
+    name.parse::<IpAddr>().is_ok()
+        || name.eq_ignore_ascii_case("localhost")
+        || hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Caller> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let agent = text(AGENT_HEADER);
+    let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    let given = text(TOKEN_HEADER).or(bearer).unwrap_or_default();
+    let tokens = &state.settings.tokens;
+    if let Some(record) = tokens.find(given) {
+        // A token for one agent cannot act as another.
+        let agent = record.agent.as_deref().or(agent).unwrap_or("owner").to_owned();
+        return Ok(Caller { token: record.name, scope: record.scope, project: record.project, agent });
+    }
+    if tokens.is_empty() {
+        let agent = agent.unwrap_or("owner").to_owned();
+        return Ok(Caller { token: String::new(), scope: TokenScope::Admin, project: None, agent });
+    }
+    Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a valid token is required")
+        .hint("send `Authorization: Bearer TOKEN`; `loom serve token new NAME` creates a token"))
+}
+
+/// Limits of each token: a bucket of requests that refills over time, and a number of open streams.
+pub(super) struct RateLimiter {
+    per_second: f64,
+    streams: usize,
+    tokens: Mutex<HashMap<String, TokenUse>>,
+}
+
+struct TokenUse {
+    left: f64,
+    at: Instant,
+    streams: Arc<AtomicUsize>,
+}
+
+impl RateLimiter {
+    pub(super) fn new(per_second: u32, streams: usize) -> Self {
+        Self { per_second: f64::from(per_second), streams, tokens: Mutex::default() }
+    }
+
+    /// Takes one request from a token's bucket, which holds two seconds' worth.
+    fn take(&self, token: &str) -> Result<()> {
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = tokens.entry(token.to_owned()).or_insert_with(|| self.unused());
+        let now = Instant::now();
+        let full = self.per_second * 2.0;
+        used.left = (used.left + now.duration_since(used.at).as_secs_f64() * self.per_second).min(full);
+        used.at = now;
+        if used.left < 1.0 {
+            let message = "too many requests with this token";
+            return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(1));
+        }
+        used.left -= 1.0;
+        Ok(())
+    }
+
+    /// Counts an open stream until the guard is dropped.
+    pub(super) fn open_stream(&self, caller: &Caller) -> Result<StreamGuard> {
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = tokens.entry(caller.token.clone()).or_insert_with(|| self.unused());
+        if used.streams.load(Ordering::Relaxed) >= self.streams {
+            let message = "too many open streams with this token";
+            return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(5));
+        }
+        used.streams.fetch_add(1, Ordering::Relaxed);
+        Ok(StreamGuard(Arc::clone(&used.streams)))
+    }
+
+    fn unused(&self) -> TokenUse {
+        TokenUse { left: self.per_second * 2.0, at: Instant::now(), streams: Arc::default() }
+    }
+}
+
+/// Counts one open stream while it lives.
+pub(super) struct StreamGuard(Arc<AtomicUsize>);
+
+impl Drop for StreamGuard {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_localhost_and_configured_names_are_own_hosts() {
+        let hosts = ["loom.example".to_owned()];
+        for own in ["127.0.0.1:8420", "[::1]:8420", "[::1]", "localhost", "LOCALHOST:1", "loom.example:443", "10.0.0.7"]
+        {
+            assert!(is_own_host(own, &hosts), "{own}");
+        }
+        for foreign in ["evil.example", "127.0.0.1.evil.example:80", "", "localhost.evil", "loom.example.evil:1"] {
+            assert!(!is_own_host(foreign, &hosts), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_refuses_what_is_above_the_rate() {
+        let rates = RateLimiter::new(2, 1);
+        let taken = (0..10).filter(|_| rates.take("a").is_ok()).count();
+        assert_eq!(taken, 4);
+        assert!(rates.take("b").is_ok());
+    }
+}

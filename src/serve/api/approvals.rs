@@ -1,0 +1,63 @@
+//! Approvals: actions of agents that wait for a person's decision. Deciding needs a token of scope admin.
+
+use axum::{Json, extract::State, http::StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    serve::{
+        access::Caller,
+        approval::WaitingApproval,
+        error::{ApiError, Result},
+        extract::{Body, Route},
+        state::AppState,
+        token::TokenScope,
+    },
+    session::Decision,
+};
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(list_approvals)).routes(routes!(decide))
+}
+
+/// Waiting approvals.
+#[derive(Serialize, ToSchema)]
+struct ApprovalList {
+    data: Vec<WaitingApproval>,
+}
+
+/// Lists the actions that wait for a decision, the oldest first.
+#[utoipa::path(get, path = "/approvals", tag = "approvals", responses((status = OK, body = ApprovalList)))]
+async fn list_approvals(State(state): State<AppState>, caller: Caller) -> Result<Json<ApprovalList>> {
+    caller.require(TokenScope::Admin)?;
+    caller.require_whole_file()?;
+    Ok(Json(ApprovalList { data: state.settings.approvals.list() }))
+}
+
+/// Answer of a person to an approval.
+#[derive(Deserialize, ToSchema)]
+struct DecisionBody {
+    /// True approves exactly this action once.
+    approve: bool,
+    /// Reason of a refusal, for the agent.
+    reason: Option<String>,
+}
+
+/// Approves or refuses an action.
+#[utoipa::path(post, path = "/approvals/{id}", tag = "approvals", params(("id" = u64, Path)), request_body = DecisionBody, responses((status = NO_CONTENT, description = "Decided")))]
+async fn decide(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(id): Route<String>,
+    Body(body): Body<DecisionBody>,
+) -> Result<StatusCode> {
+    caller.require(TokenScope::Admin)?;
+    caller.require_whole_file()?;
+    let decision = if body.approve { Decision::Yes } else { Decision::No(body.reason) };
+    if id.parse().is_ok_and(|number| state.settings.approvals.decide(number, decision)) {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(ApiError::not_found("approval", id))
+    }
+}

@@ -1,0 +1,223 @@
+//! Changes of nodes: one route, whose body names the operation. Each is undone by one undo.
+
+use axum::{Json, extract::State};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    id::{NodeId, TreeId},
+    ops::{Actor, SplitAt},
+    serve::{
+        access::Caller,
+        error::{ApiError, Result},
+        extract::{Body, Route},
+        state::AppState,
+        token::TokenScope,
+    },
+    store::{PurgeTarget, Receipt},
+    tools::Tool,
+    types::{LinkTarget, Node},
+};
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(change)).routes(routes!(merge)).routes(routes!(purge))
+}
+
+/// A change of a node.
+#[derive(Deserialize, ToSchema)]
+#[serde(tag = "op", rename_all = "snake_case")]
+enum ChangeBody {
+    /// Appends an edited version. The original stays, and both have the same continuations.
+    Edit {
+        /// New text.
+        content: String,
+    },
+    /// Adds a note.
+    Annotate {
+        /// Text of the note.
+        content: String,
+    },
+    /// Sets a bookmark.
+    Bookmark {
+        /// Label of the bookmark.
+        label: String,
+    },
+    /// Removes the bookmark.
+    Unbookmark,
+    /// Hides the node and its descendants.
+    Prune,
+    /// Shows a pruned branch again.
+    Restore,
+    /// Excludes the node from contexts.
+    Exclude,
+    /// Includes it again.
+    Include,
+    /// Splits the node in two.
+    Split {
+        /// Text after whose first occurrence to split.
+        after: String,
+    },
+    /// Copies the node with its descendants.
+    Copy {
+        /// Parent of the copy.
+        to: NodeId,
+    },
+    /// Moves the node with its descendants.
+    Move {
+        /// New parent.
+        to: NodeId,
+    },
+    /// Links the node to a node or a tree.
+    Link {
+        /// Node to link to.
+        node: Option<NodeId>,
+        /// Tree to link to.
+        tree: Option<TreeId>,
+        /// Note on the link.
+        note: Option<String>,
+    },
+    /// Removes the links to a node or a tree.
+    Unlink {
+        /// Node at the other end.
+        node: Option<NodeId>,
+        /// Tree at the other end.
+        tree: Option<TreeId>,
+    },
+}
+
+impl ChangeBody {
+    /// Returns the tool whose permission the acting agent needs.
+    fn tool(&self) -> Tool {
+        match self {
+            Self::Edit { .. } => Tool::Edit,
+            Self::Annotate { .. } => Tool::Annotate,
+            Self::Bookmark { .. } | Self::Unbookmark => Tool::Bookmark,
+            Self::Prune => Tool::Prune,
+            Self::Restore => Tool::Restore,
+            Self::Exclude => Tool::Exclude,
+            Self::Include => Tool::Include,
+            Self::Split { .. } => Tool::Split,
+            Self::Copy { .. } => Tool::Copy,
+            Self::Move { .. } => Tool::Move,
+            Self::Link { .. } => Tool::Link,
+            Self::Unlink { .. } => Tool::Unlink,
+        }
+    }
+
+    /// Returns the node or tree at the other end.
+    fn other_end(&self) -> (Option<NodeId>, Option<TreeId>) {
+        match self {
+            Self::Copy { to } | Self::Move { to } => (Some(*to), None),
+            Self::Link { node, tree, .. } | Self::Unlink { node, tree } => (*node, *tree),
+            _ => (None, None),
+        }
+    }
+
+    fn run(self, actor: &Actor, id: NodeId) -> Result<Receipt> {
+        let target = |node: Option<NodeId>, tree: Option<TreeId>| match (node, tree) {
+            (Some(node), None) => Ok(LinkTarget::Node(node)),
+            (None, Some(tree)) => Ok(LinkTarget::Tree(tree)),
+            _ => Err(ApiError::invalid("name a node or a tree")),
+        };
+        Ok(match self {
+            Self::Edit { content } => actor.edit(id, &content)?,
+            Self::Annotate { content } => actor.annotate(id, &content)?,
+            Self::Bookmark { label } => actor.bookmark(id, &label)?,
+            Self::Unbookmark => actor.unbookmark(id)?,
+            Self::Prune => actor.prune(id)?,
+            Self::Restore => actor.restore(id)?,
+            Self::Exclude => actor.exclude(id)?,
+            Self::Include => actor.include(id)?,
+            Self::Split { after } => actor.split(id, &SplitAt::After(after))?,
+            Self::Copy { to } => actor.copy_branch(id, to)?,
+            Self::Move { to } => actor.move_branch(id, to)?,
+            Self::Link { node, tree, note } => actor.link(id, target(node, tree)?, note)?,
+            Self::Unlink { node, tree } => actor.unlink(id, &target(node, tree)?)?,
+        })
+    }
+}
+
+/// Result of a change.
+#[derive(Serialize, ToSchema)]
+struct ChangeAnswer {
+    receipt: Receipt,
+    /// The changed node, or the first node that the change appended.
+    node: Node,
+}
+
+/// Returns an error if the caller's agent lacks the permission for a tool.
+pub(super) fn require_permission(state: &AppState, caller: &Caller, tool: Tool) -> Result<Actor> {
+    let agent = state.agent(caller, None)?;
+    match tool.missing_permission(agent.profile.permissions) {
+        None => Ok(state.loom().actor(&agent)),
+        Some(missing) => Err(ApiError::new(
+            axum::http::StatusCode::FORBIDDEN,
+            "permission_denied",
+            format!("{} may not use {}: it lacks the permission {missing}", agent.name(), tool.name()),
+        )),
+    }
+}
+
+/// Changes a node.
+#[utoipa::path(post, path = "/nodes/{node}/changes", tag = "nodes", params(("node" = NodeId, Path)), request_body = ChangeBody, responses((status = OK, body = ChangeAnswer)))]
+async fn change(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(id): Route<NodeId>,
+    Body(body): Body<ChangeBody>,
+) -> Result<Json<ChangeAnswer>> {
+    state
+        .run(move |state| {
+            state.node(&caller, id)?;
+            let (node, tree) = body.other_end();
+            node.map(|node| state.node(&caller, node)).transpose()?;
+            tree.map(|tree| state.tree(&caller, &tree.to_string())).transpose()?;
+            let actor = require_permission(state, &caller, body.tool())?;
+            let receipt = body.run(&actor, id)?;
+            state.metrics.appends.inc_by(receipt.nodes.len() as u64);
+            let node = state.loom().node(receipt.nodes.first().map_or(id, |node| node.id))?;
+            Ok(Json(ChangeAnswer { receipt, node }))
+        })
+        .await
+}
+
+/// Nodes to merge.
+#[derive(Deserialize, ToSchema)]
+struct MergeBody {
+    /// Merged nodes; the new node continues the first.
+    nodes: Vec<NodeId>,
+    /// Text of the new node.
+    content: String,
+}
+
+/// Appends a node that merges several.
+#[utoipa::path(post, path = "/merge", tag = "nodes", request_body = MergeBody, responses((status = OK, body = ChangeAnswer)))]
+async fn merge(
+    State(state): State<AppState>,
+    caller: Caller,
+    Body(body): Body<MergeBody>,
+) -> Result<Json<ChangeAnswer>> {
+    state
+        .run(move |state| {
+            for node in &body.nodes {
+                state.node(&caller, *node)?;
+            }
+            let receipt = require_permission(state, &caller, Tool::Merge)?.merge(&body.nodes, &body.content)?;
+            let id = receipt.nodes.first().ok_or_else(|| ApiError::invalid("nothing was merged"))?.id;
+            Ok(Json(ChangeAnswer { node: state.loom().node(id)?, receipt }))
+        })
+        .await
+}
+
+/// Removes the content of a node and of its copies permanently. Needs a token of scope admin.
+#[utoipa::path(post, path = "/nodes/{node}/purge", tag = "nodes", params(("node" = NodeId, Path)), responses((status = OK, body = Receipt)))]
+async fn purge(State(state): State<AppState>, caller: Caller, Route(id): Route<NodeId>) -> Result<Json<Receipt>> {
+    caller.require(TokenScope::Admin)?;
+    state
+        .run(move |state| {
+            state.node(&caller, id)?;
+            Ok(Json(require_permission(state, &caller, Tool::Prune)?.purge(PurgeTarget::Node(id))?))
+        })
+        .await
+}

@@ -1,0 +1,187 @@
+//! Events: the journal as server-sent events. The id of an event is its number in the journal, so a client that
+//! reconnects with the last id misses nothing.
+
+use std::{collections::HashMap, collections::VecDeque, convert::Infallible};
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue},
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures_util::{Stream, stream};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::generations::KEEP_ALIVE;
+use crate::{
+    id::TreeId,
+    serve::{
+        access::{Caller, StreamGuard},
+        error::{ApiError, Result},
+        extract::Params,
+        state::AppState,
+    },
+    store::JournalFilter,
+    types::{JournalEntry, Op},
+};
+
+/// Journal entries that a stream reads at once.
+const BATCH: u32 = 512;
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(events))
+}
+
+/// Start of a stream.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct EventParams {
+    /// Number of the last known journal entry [default: the newest]. `Last-Event-ID` has precedence.
+    after: Option<u64>,
+    /// Only changes of this tree.
+    #[param(value_type = Option<String>)]
+    tree: Option<TreeId>,
+}
+
+/// Streams changes of all processes. Events are `change` with a journal entry, `resync` after a purge (read again what
+/// is shown), and `bye` when the server stops.
+#[utoipa::path(get, path = "/events", tag = "events", params(EventParams), responses((status = OK, description = "Server-sent events", content_type = "text/event-stream", body = String)))]
+async fn events(
+    State(state): State<AppState>,
+    caller: Caller,
+    headers: HeaderMap,
+    Params(params): Params<EventParams>,
+) -> Result<Response> {
+    if let Some(tree) = params.tree {
+        let caller = caller.clone();
+        state.run(move |state| state.tree(&caller, &tree.to_string())).await?;
+    }
+    let slot = state.rates.open_stream(&caller)?;
+    let newest = *state.journal.borrow();
+    let header = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse().ok());
+    let after = header.or(params.after).unwrap_or(newest);
+    state.metrics.streams.inc();
+    let mut reader = EventReader {
+        journal: state.journal.clone(),
+        state,
+        caller,
+        tree: params.tree,
+        after,
+        queue: VecDeque::new(),
+        visible: HashMap::new(),
+        ended: false,
+        _slot: slot,
+    };
+    // A number above the newest belongs to another file, or to one that was restored from a backup.
+    if after > newest {
+        reader.after = newest;
+        reader.queue.push_back(Event::default().event("resync").id(newest.to_string()).data("{}"));
+    }
+    let unbuffered = [(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))];
+    let stream = Sse::new(reader.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    Ok((unbuffered, stream).into_response())
+}
+
+/// Reads the journal for one client. It holds at most one batch of entries, however slow the client is.
+struct EventReader {
+    state: AppState,
+    caller: Caller,
+    journal: tokio::sync::watch::Receiver<u64>,
+    tree: Option<TreeId>,
+    after: u64,
+    queue: VecDeque<Event>,
+    /// Trees that the caller may see, as far as they were looked up.
+    visible: HashMap<TreeId, bool>,
+    ended: bool,
+    _slot: StreamGuard,
+}
+
+impl Drop for EventReader {
+    fn drop(&mut self) {
+        self.state.metrics.streams.dec();
+    }
+}
+
+impl EventReader {
+    fn stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
+        stream::unfold(self, |mut reader| async move { reader.next().await.map(|event| (Ok(event), reader)) })
+    }
+
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.queue.pop_front() {
+                return Some(event);
+            }
+            if self.ended {
+                return None;
+            }
+            if *self.journal.borrow_and_update() > self.after {
+                if let Err(error) = self.fill().await {
+                    tracing::warn!(error = error.message(), "an event stream ended");
+                    return None;
+                }
+                continue;
+            }
+            tokio::select! {
+                () = self.state.shutdown.cancelled() => {
+                    self.ended = true;
+                    return Some(Event::default().event("bye").data("{}"));
+                }
+                changed = self.journal.changed() => changed.ok()?,
+            }
+        }
+    }
+
+    /// Reads the next entries into the queue.
+    async fn fill(&mut self) -> Result<()> {
+        let after = self.after;
+        let entries = self
+            .state
+            .run(move |state| {
+                let filter = JournalFilter { tree: None, before: after + u64::from(BATCH) + 1, after, limit: BATCH };
+                let mut entries = state.loom().snapshot()?.journal(filter)?;
+                entries.reverse();
+                Ok(entries)
+            })
+            .await?;
+        let newest = *self.journal.borrow();
+        // Numbers without an entry are skipped, so that the stream continues.
+        self.after = entries.last().map_or((after + u64::from(BATCH)).min(newest), |entry| entry.seq);
+        for entry in entries {
+            if !self.shows(&entry).await? {
+                continue;
+            }
+            let seq = entry.seq.to_string();
+            if entry.op == Op::Purge {
+                self.queue.push_back(Event::default().event("resync").id(seq.clone()).data("{}"));
+            }
+            let event = Event::default().event("change").id(seq).json_data(&entry);
+            self.queue.push_back(event.map_err(ApiError::internal)?);
+        }
+        Ok(())
+    }
+
+    async fn shows(&mut self, entry: &JournalEntry) -> Result<bool> {
+        if self.tree.is_some_and(|tree| entry.tree != Some(tree)) {
+            return Ok(false);
+        }
+        let Some(tree) = entry.tree else { return Ok(self.caller.project.is_none()) };
+        if self.caller.project.is_none() {
+            return Ok(true);
+        }
+        if let Some(visible) = self.visible.get(&tree) {
+            return Ok(*visible);
+        }
+        let caller = self.caller.clone();
+        let visible = self
+            .state
+            .run(move |state| Ok(state.loom().snapshot()?.tree(tree)?.is_some_and(|tree| caller.can_see(&tree))))
+            .await?;
+        self.visible.insert(tree, visible);
+        Ok(visible)
+    }
+}

@@ -1,0 +1,272 @@
+//! Generations: continuations by models, streamed side by side, and agents' turns. Each can be cancelled.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures_util::{Stream, stream};
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::changes::require_permission;
+use crate::{
+    id::NodeId,
+    ops::Actor,
+    provider::{Model, Sampling},
+    serve::{
+        access::{Caller, StreamGuard},
+        error::{ApiError, Result},
+        extract::{Body, Route},
+        state::{AppState, GenerationGuard, RunningGeneration},
+    },
+    session::{self, GenerateRequest, GenerationStream, Progress, actor_at},
+    tools::Tool,
+    types::{Agent, Node, Permission},
+};
+
+/// Largest number of continuations of one request.
+const MAX_CONTINUATIONS: usize = 64;
+
+/// Interval of the comments that keep a silent stream open.
+pub(in crate::serve) const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Header with the id by which a generation is cancelled.
+const GENERATION_HEADER: &str = "x-loom-generation";
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new().routes(routes!(generate)).routes(routes!(list_generations)).routes(routes!(cancel))
+}
+
+/// A request for continuations.
+#[derive(Deserialize, ToSchema)]
+struct GenerateBody {
+    /// Name of the agent that writes [default: subject].
+    agent: Option<String>,
+    /// References of models; each writes `n` continuations [default: the agent's model].
+    #[serde(default)]
+    models: Vec<String>,
+    /// Number of continuations per model, 1 to 64 [default: 1].
+    #[schema(minimum = 1, maximum = 64)]
+    n: Option<usize>,
+    /// Maximum tokens of a continuation.
+    max_tokens: Option<u32>,
+    /// Sampling temperature.
+    temperature: Option<f32>,
+    /// Seed, for models that have one.
+    seed: Option<u64>,
+    /// Workspace of the agent's session, for agents that run commands [default: empty].
+    #[serde(default)]
+    workspace: String,
+    /// True to stream events instead of waiting for the end.
+    #[serde(default)]
+    stream: bool,
+}
+
+/// Nodes of a generation, in the order of the request.
+#[derive(Serialize, ToSchema)]
+struct GeneratedNodes {
+    data: Vec<Node>,
+}
+
+/// Has models continue a node. One continuation by an agent that sees the tree is a whole turn, in which the agent runs
+/// commands. With `stream`, events `text`, `saved`, `ran`, `round` and `failed` arrive as server-sent events, and `end`
+/// is the last. The header `x-loom-generation` has the id by which it is cancelled.
+#[utoipa::path(post, path = "/nodes/{node}/continuations", tag = "generations", params(("node" = NodeId, Path)), request_body = GenerateBody, responses((status = OK, description = "The nodes, or a stream of events", content((GeneratedNodes = "application/json"), (String = "text/event-stream")))))]
+async fn generate(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(id): Route<NodeId>,
+    Body(body): Body<GenerateBody>,
+) -> Result<Response> {
+    let n = body.n.unwrap_or(1);
+    if n == 0 || n * body.models.len().max(1) > MAX_CONTINUATIONS {
+        return Err(ApiError::invalid(format!("a request generates 1 to {MAX_CONTINUATIONS} continuations")));
+    }
+    let slot = state.rates.open_stream(&caller)?;
+    let (name, asker) = (body.agent.clone(), caller.clone());
+    let author = state
+        .run(move |state| {
+            state.node(&asker, id)?;
+            require_permission(state, &asker, Tool::Continue)?;
+            state.agent(&asker, Some(name.as_deref().unwrap_or("subject")))
+        })
+        .await?;
+    let models = open_models(&state, &author, &body.models).await?;
+    let cancel = CancellationToken::new();
+    let guard = state.register(RunningGeneration { from: id, cancel: cancel.clone() });
+    let (actor, request) = prepare(&state, &caller, author, models, &body, (id, cancel)).await?;
+    let header = [(GENERATION_HEADER, guard.id.clone())];
+    let running = session::spawn(actor, request);
+    if body.stream {
+        let events = events(state, running, (guard, slot));
+        return Ok((header, Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))).into_response());
+    }
+    let mut running = running;
+    while let Some(progress) = running.next().await {
+        count(&state, &progress);
+    }
+    let nodes = running.end().await?;
+    drop((guard, slot));
+    Ok((header, Json(GeneratedNodes { data: nodes })).into_response())
+}
+
+async fn open_models(state: &AppState, author: &Agent, references: &[String]) -> Result<Vec<Arc<dyn Model>>> {
+    let resolver = &state.settings.tool_access.models;
+    if references.is_empty() {
+        return Ok(vec![resolver.open(author).await?]);
+    }
+    let mut models = Vec::with_capacity(references.len());
+    for reference in references {
+        let mut author = author.clone();
+        author.profile.model = Some(reference.clone());
+        models.push(resolver.open(&author).await?);
+    }
+    Ok(models)
+}
+
+/// Returns the request, and the actor that runs it: the caller's agent, or the author in a session of its own.
+async fn prepare(
+    state: &AppState,
+    caller: &Caller,
+    author: Agent,
+    models: Vec<Arc<dyn Model>>,
+    body: &GenerateBody,
+    (from, cancel): (NodeId, CancellationToken),
+) -> Result<(Actor, GenerateRequest)> {
+    let n = body.n.unwrap_or(1);
+    let runs_commands = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
+    let (writer, workspace, caller) = (author.clone(), body.workspace.clone(), caller.clone());
+    let actor =
+        state
+            .run(move |state| {
+                if runs_commands {
+                    Ok(actor_at(state.loom(), &writer, &workspace, from)?)
+                } else {
+                    state.actor(&caller)
+                }
+            })
+            .await?;
+    let settings = &state.settings;
+    let sampling =
+        Sampling { max_tokens: body.max_tokens, temperature: body.temperature, seed: body.seed, ..Sampling::default() };
+    let first = Arc::clone(models.first().ok_or_else(|| ApiError::invalid("no model"))?);
+    let request = GenerateRequest {
+        models,
+        n,
+        sampling,
+        context: settings.context,
+        cancel,
+        partials_dir: settings.partials_dir.clone(),
+        prices: settings.prices.clone(),
+        keep_position: !runs_commands,
+        commands: runs_commands.then(|| settings.tool_access.clone()),
+        ..GenerateRequest::new(from, author, first, 1)
+    };
+    Ok((actor, request))
+}
+
+/// Counts saved nodes and tokens of a progress event in the metrics.
+fn count(state: &AppState, progress: &Progress) {
+    if let Progress::Saved { usage, .. } = progress {
+        state.metrics.appends.inc();
+        if let Some(usage) = usage {
+            state.metrics.used(usage.prompt, usage.output);
+        }
+    }
+}
+
+/// Returns the progress of a generation as server-sent events. If the client disconnects, the generation continues.
+fn events(
+    state: AppState,
+    running: GenerationStream,
+    guards: (GenerationGuard, StreamGuard),
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let mut running = running;
+        state.metrics.streams.inc();
+        while let Some(progress) = running.next().await {
+            count(&state, &progress);
+            // A closed channel is a client that went away.
+            let _ = sender.send(event(&progress));
+        }
+        let end = match running.end().await {
+            Ok(nodes) => Event::default().event("end").json_data(GeneratedNodes { data: nodes }),
+            Err(error) => {
+                let error = ApiError::from(error);
+                let body = serde_json::json!({ "code": error.code(), "message": error.message() });
+                Event::default().event("error").json_data(body)
+            }
+        };
+        let _ = sender.send(end.unwrap_or_default());
+        state.metrics.streams.dec();
+        drop(guards);
+    });
+    stream::unfold(receiver, |mut receiver| async move { receiver.recv().await.map(|event| (Ok(event), receiver)) })
+}
+
+fn event(progress: &Progress) -> Event {
+    let name = match progress {
+        Progress::Text { .. } => "text",
+        Progress::Saved { .. } => "saved",
+        Progress::Ran { .. } => "ran",
+        Progress::Round { .. } => "round",
+        Progress::Failed { .. } => "failed",
+        _ => "progress",
+    };
+    Event::default().event(name).json_data(progress).unwrap_or_default()
+}
+
+/// A running generation.
+#[derive(Serialize, ToSchema)]
+struct GenerationEntry {
+    /// Id of the generation.
+    id: String,
+    /// Node that it continues.
+    from: NodeId,
+}
+
+/// Running generations.
+#[derive(Serialize, ToSchema)]
+struct GenerationList {
+    data: Vec<GenerationEntry>,
+}
+
+/// Lists the running generations of this server.
+#[utoipa::path(get, path = "/generations", tag = "generations", responses((status = OK, body = GenerationList)))]
+async fn list_generations(State(state): State<AppState>, caller: Caller) -> Result<Json<GenerationList>> {
+    state
+        .run(move |state| {
+            let mut data = Vec::new();
+            for (id, running) in state.running() {
+                if state.node(&caller, running.from).is_ok() {
+                    data.push(GenerationEntry { id, from: running.from });
+                }
+            }
+            Ok(Json(GenerationList { data }))
+        })
+        .await
+}
+
+/// Cancels a generation. Partial replies are saved as interrupted nodes.
+#[utoipa::path(delete, path = "/generations/{id}", tag = "generations", params(("id" = String, Path)), responses((status = ACCEPTED, description = "The generation ends soon")))]
+async fn cancel(State(state): State<AppState>, caller: Caller, Route(id): Route<String>) -> Result<StatusCode> {
+    state
+        .run(move |state| {
+            let running = state.running().into_iter().find(|(known, _)| *known == id).map(|(_, running)| running);
+            let running = running.ok_or_else(|| ApiError::not_found("generation", &id))?;
+            state.node(&caller, running.from).map_err(|_| ApiError::not_found("generation", &id))?;
+            running.cancel.cancel();
+            Ok(StatusCode::ACCEPTED)
+        })
+        .await
+}

@@ -1,0 +1,123 @@
+//! The engine's own API under `/api/v1`. Each file holds the routes of one kind of resource.
+
+mod agents;
+mod approvals;
+mod arrow;
+mod changes;
+mod context;
+mod documents;
+mod events;
+mod generations;
+mod nodes;
+mod recall;
+mod sessions;
+mod trees;
+
+use axum::{
+    Router,
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::IntoResponse,
+    routing::get,
+};
+use utoipa::{
+    OpenApi, PartialSchema,
+    openapi::{Content, RefOr, ResponseBuilder, path::PathItem, schema::Schema},
+};
+use utoipa_axum::router::OpenApiRouter;
+
+pub(super) use generations::KEEP_ALIVE;
+
+use super::{
+    error::{ApiError, ErrorAnswer},
+    openai,
+    state::AppState,
+};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "loomtree",
+        description = "Branching conversations with language models. Times are milliseconds since 1970; ids are ULIDs.",
+    ),
+    components(schemas(ErrorAnswer))
+)]
+struct ApiDocument;
+
+/// Returns all routes with their description.
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(ApiDocument::openapi())
+        .nest(
+            "/api/v1",
+            OpenApiRouter::new()
+                .merge(trees::routes())
+                .merge(nodes::routes())
+                .merge(changes::routes())
+                .merge(documents::routes())
+                .merge(agents::routes())
+                .merge(sessions::routes())
+                .merge(generations::routes())
+                .merge(arrow::routes())
+                .merge(recall::routes())
+                .merge(context::routes())
+                .merge(approvals::routes())
+                .merge(events::routes()),
+        )
+        .merge(openai::routes())
+}
+
+/// Statuses that every route may answer with.
+const ERRORS: [(StatusCode, &str); 13] = [
+    (StatusCode::BAD_REQUEST, "The query or the body cannot be parsed"),
+    (StatusCode::UNAUTHORIZED, "A valid token is required"),
+    (StatusCode::FORBIDDEN, "The token's scope or the agent's permissions do not suffice"),
+    (StatusCode::NOT_FOUND, "It does not exist, or the token may not see it"),
+    (StatusCode::REQUEST_TIMEOUT, "The request took too long"),
+    (StatusCode::CONFLICT, "Another change or generation is in the way, or the name is ambiguous"),
+    (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large"),
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body is not JSON"),
+    (StatusCode::MISDIRECTED_REQUEST, "The server does not answer for this host or origin"),
+    (StatusCode::UNPROCESSABLE_ENTITY, "The request is understood, but refused"),
+    (StatusCode::TOO_MANY_REQUESTS, "The token sends too many requests"),
+    (StatusCode::BAD_GATEWAY, "The model failed"),
+    (StatusCode::SERVICE_UNAVAILABLE, "The database or the model is not available now"),
+];
+
+/// Adds the error answers to every operation of a document.
+pub(super) fn with_errors(mut document: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
+    for item in document.paths.paths.values_mut() {
+        let PathItem { get, put, post, delete, patch, .. } = item;
+        for operation in [get, put, post, delete, patch].into_iter().flatten() {
+            for (status, description) in ERRORS {
+                let content = Content::new(Some(ErrorAnswer::schema()));
+                let response =
+                    ResponseBuilder::new().description(description).content("application/json", content).build();
+                operation.responses.responses.entry(status.as_str().to_owned()).or_insert(RefOr::T(response));
+            }
+        }
+    }
+    document
+}
+
+/// Returns the routes for monitoring, which need no token: they contain neither content nor names.
+pub(super) fn probes() -> Router<AppState> {
+    Router::new().route("/healthz", get(async || "ok")).route("/readyz", get(ready)).route("/metrics", get(metrics))
+}
+
+/// Answers 200 if the database can be read.
+async fn ready(State(state): State<AppState>) -> Result<&'static str, ApiError> {
+    if state.shutdown.is_cancelled() {
+        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server is stopping"));
+    }
+    state.run(|state| Ok(state.loom().snapshot()?.last_seq().map(|_| "ok")?)).await
+}
+
+async fn metrics(State(state): State<AppState>) -> impl IntoResponse {
+    let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    ([(header::CONTENT_TYPE, kind)], state.metrics.encode())
+}
+
+/// Schema of a JSON value of any type.
+pub(super) fn any_json() -> RefOr<Schema> {
+    RefOr::T(Schema::default())
+}

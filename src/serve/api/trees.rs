@@ -1,0 +1,271 @@
+//! Trees: list, create, read, change, archive; undo and journal.
+
+use axum::{Json, extract::State, http::StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    ops::{NodeDraft, TreeDraft},
+    serve::{
+        access::Caller,
+        error::{ApiError, Result},
+        extract::{Body, Page, PageParams, Params, Route},
+        state::AppState,
+    },
+    store::{JournalFilter, Receipt, TreeFilter},
+    types::{JournalEntry, Mode, Node, Tree, TreePatch},
+};
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(list_trees, create_tree))
+        .routes(routes!(read_tree, update_tree, archive_tree))
+        .routes(routes!(tree_nodes))
+        .routes(routes!(find_node))
+        .routes(routes!(bookmarks))
+        .routes(routes!(pruned))
+        .routes(routes!(journal))
+        .routes(routes!(undo))
+        .routes(routes!(redo))
+}
+
+/// Selection of trees.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct TreeParams {
+    /// True to include archived trees.
+    #[serde(default)]
+    archived: bool,
+}
+
+/// Lists trees, the most recently changed first.
+#[utoipa::path(get, path = "/trees", tag = "trees", params(TreeParams, PageParams), responses((status = OK, body = Page<Tree>)))]
+async fn list_trees(
+    State(state): State<AppState>,
+    caller: Caller,
+    Params(params): Params<TreeParams>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<Page<Tree>>> {
+    state
+        .run(move |state| {
+            let mut trees = state.loom().snapshot()?.trees(TreeFilter { archived: params.archived, limit: 0 })?;
+            trees.retain(|tree| caller.can_see(tree));
+            Ok(Json(page.cut(trees, |tree| tree.id.to_string())))
+        })
+        .await
+}
+
+/// A tree to create.
+#[derive(Deserialize, ToSchema)]
+struct NewTreeBody {
+    /// Title; without one it follows the first node.
+    title: Option<String>,
+    /// System prompt of the tree.
+    system_context: Option<String>,
+    /// `dialogue` or `buffer` [default: dialogue].
+    mode: Option<Mode>,
+    /// Text of the first node.
+    content: String,
+}
+
+/// A tree and its first node.
+#[derive(Serialize, ToSchema)]
+struct CreatedTree {
+    tree: Tree,
+    root: Node,
+}
+
+/// Creates a tree with its first node. With a token of a project, the tree belongs to that project.
+#[utoipa::path(post, path = "/trees", tag = "trees", request_body = NewTreeBody, responses((status = CREATED, body = CreatedTree)))]
+async fn create_tree(
+    State(state): State<AppState>,
+    caller: Caller,
+    Body(body): Body<NewTreeBody>,
+) -> Result<(StatusCode, Json<CreatedTree>)> {
+    state
+        .run(move |state| {
+            let actor = state.actor(&caller)?;
+            let mut draft = TreeDraft::new(NodeDraft::text(body.content)).mode(body.mode.unwrap_or(Mode::Dialogue));
+            (draft.title, draft.system_context) = (body.title, body.system_context);
+            let (tree, root) = actor.create_tree(draft)?;
+            state.assign_project(&caller, tree.id, root.id)?;
+            state.metrics.appends.inc();
+            let tree = state.loom().tree(tree.id)?;
+            Ok((StatusCode::CREATED, Json(CreatedTree { tree, root })))
+        })
+        .await
+}
+
+/// Returns a tree by its id or title.
+#[utoipa::path(get, path = "/trees/{tree}", tag = "trees", params(("tree" = String, Path)), responses((status = OK, body = Tree)))]
+async fn read_tree(State(state): State<AppState>, caller: Caller, Route(tree): Route<String>) -> Result<Json<Tree>> {
+    state.run(move |state| Ok(Json(state.tree(&caller, &tree)?))).await
+}
+
+/// Changes of a tree. An absent field stays as it is, null clears it.
+#[derive(Deserialize, ToSchema)]
+struct TreeBody {
+    /// True archives the tree, false lists it again.
+    archived: Option<bool>,
+    #[serde(flatten)]
+    patch: TreePatch,
+}
+
+/// Changes title, description or system prompt, archives, or lists again.
+#[utoipa::path(patch, path = "/trees/{tree}", tag = "trees", params(("tree" = String, Path)), request_body = TreeBody, responses((status = OK, body = Tree)))]
+async fn update_tree(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(tree): Route<String>,
+    Body(body): Body<TreeBody>,
+) -> Result<Json<Tree>> {
+    state
+        .run(move |state| {
+            let (actor, id) = (state.actor(&caller)?, state.tree(&caller, &tree)?.id);
+            if body.patch != TreePatch::default() {
+                actor.rename(id, body.patch)?;
+            }
+            match body.archived {
+                Some(true) => drop(actor.archive_tree(id)?),
+                Some(false) => drop(actor.unarchive_tree(id)?),
+                None => {}
+            }
+            Ok(Json(state.loom().tree(id)?))
+        })
+        .await
+}
+
+/// Archives a tree. Nothing is deleted.
+#[utoipa::path(delete, path = "/trees/{tree}", tag = "trees", params(("tree" = String, Path)), responses((status = OK, body = Receipt)))]
+async fn archive_tree(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(tree): Route<String>,
+) -> Result<Json<Receipt>> {
+    state
+        .run(move |state| {
+            let id = state.tree(&caller, &tree)?.id;
+            Ok(Json(state.actor(&caller)?.archive_tree(id)?))
+        })
+        .await
+}
+
+/// Lists the nodes of a tree in the order of their insertion. The cursor is a node's `seq`.
+#[utoipa::path(get, path = "/trees/{tree}/nodes", tag = "trees", params(("tree" = String, Path), PageParams), responses((status = OK, body = Page<Node>)))]
+async fn tree_nodes(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(tree): Route<String>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<Page<Node>>> {
+    let after = page.after_number()?;
+    state
+        .run(move |state| {
+            let id = state.tree(&caller, &tree)?.id;
+            let limit = page.limit();
+            let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
+            let nodes = state.loom().snapshot()?.nodes_after(id, after, most)?;
+            Ok(Json(Page::of(nodes, limit, |node| node.seq.to_string())))
+        })
+        .await
+}
+
+/// Returns a node of a tree by its local id, a prefix of it, or its ULID.
+#[utoipa::path(get, path = "/trees/{tree}/nodes/{id}", tag = "trees", params(("tree" = String, Path), ("id" = String, Path)), responses((status = OK, body = Node)))]
+async fn find_node(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route((tree, id)): Route<(String, String)>,
+) -> Result<Json<Node>> {
+    state
+        .run(move |state| {
+            let tree = state.tree(&caller, &tree)?.id;
+            let node = state.loom().find_node(tree, &id)?;
+            if node.tree == tree { Ok(Json(node)) } else { Err(ApiError::not_found("node", id)) }
+        })
+        .await
+}
+
+/// Lists the bookmarked nodes of a tree.
+#[utoipa::path(get, path = "/trees/{tree}/bookmarks", tag = "trees", params(("tree" = String, Path), PageParams), responses((status = OK, body = Page<Node>)))]
+async fn bookmarks(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(tree): Route<String>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<Page<Node>>> {
+    state
+        .run(move |state| {
+            let id = state.tree(&caller, &tree)?.id;
+            Ok(Json(page.cut(state.loom().snapshot()?.bookmarks(id)?, |node| node.id.to_string())))
+        })
+        .await
+}
+
+/// Lists the roots of the pruned branches of a tree.
+#[utoipa::path(get, path = "/trees/{tree}/pruned", tag = "trees", params(("tree" = String, Path), PageParams), responses((status = OK, body = Page<Node>)))]
+async fn pruned(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(tree): Route<String>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<Page<Node>>> {
+    state
+        .run(move |state| {
+            let id = state.tree(&caller, &tree)?.id;
+            Ok(Json(page.cut(state.loom().snapshot()?.pruned(id)?, |node| node.id.to_string())))
+        })
+        .await
+}
+
+/// Lists the changes of a tree, the newest first. The cursor is an entry's `seq`.
+#[utoipa::path(get, path = "/trees/{tree}/journal", tag = "trees", params(("tree" = String, Path), PageParams), responses((status = OK, body = Page<JournalEntry>)))]
+async fn journal(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(tree): Route<String>,
+    Params(page): Params<PageParams>,
+) -> Result<Json<Page<JournalEntry>>> {
+    let before = page.after_number()?;
+    state
+        .run(move |state| {
+            let id = state.tree(&caller, &tree)?.id;
+            let limit = page.limit();
+            let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
+            let entries =
+                state.loom().snapshot()?.journal(JournalFilter { tree: Some(id), before, after: 0, limit: most })?;
+            Ok(Json(Page::of(entries, limit, |entry| entry.seq.to_string())))
+        })
+        .await
+}
+
+/// Result of an undo or redo.
+#[derive(Serialize, ToSchema)]
+struct UndoAnswer {
+    /// Operation that was reverted or repeated.
+    reverted: JournalEntry,
+    receipt: Receipt,
+}
+
+/// Reverts the last change of the caller's agent in a tree.
+#[utoipa::path(post, path = "/trees/{tree}/undo", tag = "trees", params(("tree" = String, Path)), responses((status = OK, body = UndoAnswer)))]
+async fn undo(State(state): State<AppState>, caller: Caller, Route(tree): Route<String>) -> Result<Json<UndoAnswer>> {
+    state
+        .run(move |state| {
+            let done = state.actor(&caller)?.undo(Some(state.tree(&caller, &tree)?.id))?;
+            Ok(Json(UndoAnswer { reverted: done.target.entry, receipt: done.receipt }))
+        })
+        .await
+}
+
+/// Repeats the change that was reverted last.
+#[utoipa::path(post, path = "/trees/{tree}/redo", tag = "trees", params(("tree" = String, Path)), responses((status = OK, body = UndoAnswer)))]
+async fn redo(State(state): State<AppState>, caller: Caller, Route(tree): Route<String>) -> Result<Json<UndoAnswer>> {
+    state
+        .run(move |state| {
+            let done = state.actor(&caller)?.redo(Some(state.tree(&caller, &tree)?.id))?;
+            Ok(Json(UndoAnswer { reverted: done.target.entry, receipt: done.receipt }))
+        })
+        .await
+}

@@ -1,0 +1,100 @@
+//! Approvals as resources: what needs a person's consent waits until it is approved, refused, or timed out.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use serde::Serialize;
+use tokio::sync::oneshot;
+use utoipa::ToSchema;
+
+use crate::session::{Approval, ApprovalRequest, BoxFuture, Decision};
+
+/// Default time for a decision.
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// An action that waits for a decision.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(super) struct WaitingApproval {
+    /// Id of the approval.
+    pub(super) id: u64,
+    /// Tool that the agent asks for.
+    pub(super) tool: String,
+    /// File or command.
+    subject: String,
+    /// Action in one line.
+    summary: String,
+    /// Complete action: the command, the diff or the plan.
+    details: String,
+}
+
+struct Waiting {
+    shown: WaitingApproval,
+    answer: oneshot::Sender<Decision>,
+}
+
+/// Approvals that wait for a decision. Without a decision an action is refused after ten minutes.
+pub struct PendingApprovals {
+    waiting: Mutex<(u64, Vec<Waiting>)>,
+    timeout: Duration,
+}
+
+impl Default for PendingApprovals {
+    fn default() -> Self {
+        Self { waiting: Mutex::default(), timeout: APPROVAL_TIMEOUT }
+    }
+}
+
+impl PendingApprovals {
+    /// Sets the time after which an action without a decision is refused.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Returns the waiting approvals, the oldest first.
+    pub(super) fn list(&self) -> Vec<WaitingApproval> {
+        self.lock().1.iter().filter(|waiting| !waiting.answer.is_closed()).map(|w| w.shown.clone()).collect()
+    }
+
+    /// Decides an approval. Returns whether it was waiting.
+    pub(super) fn decide(&self, id: u64, decision: Decision) -> bool {
+        let mut waiting = self.lock();
+        let Some(at) = waiting.1.iter().position(|waiting| waiting.shown.id == id) else { return false };
+        waiting.1.remove(at).answer.send(decision).is_ok()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, (u64, Vec<Waiting>)> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, request: &ApprovalRequest) -> oneshot::Receiver<Decision> {
+        let (answer, decision) = oneshot::channel();
+        let mut waiting = self.lock();
+        waiting.0 += 1;
+        let request = request.clone();
+        let shown = WaitingApproval {
+            id: waiting.0,
+            tool: request.tool,
+            subject: request.subject,
+            summary: request.summary,
+            details: request.details,
+        };
+        waiting.1.retain(|waiting| !waiting.answer.is_closed());
+        waiting.1.push(Waiting { shown, answer });
+        decision
+    }
+}
+
+impl Approval for PendingApprovals {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        let decision = self.add(request);
+        Box::pin(async move {
+            match tokio::time::timeout(self.timeout, decision).await {
+                Ok(Ok(decision)) => decision,
+                _ => Decision::No(Some("no decision within the time limit".to_owned())),
+            }
+        })
+    }
+}

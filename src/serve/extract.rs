@@ -1,0 +1,103 @@
+//! Extractors whose rejections have the server's error shape, and pages of lists.
+
+use axum::extract::{FromRequest, FromRequestParts, Json, Path, Query, Request};
+use axum::http::request::Parts;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use utoipa::{IntoParams, ToSchema};
+
+use super::error::ApiError;
+
+/// Largest page of a list.
+const MAX_PAGE: u32 = 1_000;
+
+/// JSON body of a request.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let Json(body) = Json::<T>::from_request(request, state).await?;
+        Ok(Self(body))
+    }
+}
+
+/// Query parameters of a request.
+pub(super) struct Params<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Query(params) = Query::<T>::from_request_parts(parts, state).await?;
+        Ok(Self(params))
+    }
+}
+
+/// Parameters of the path.
+pub(super) struct Route<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Route<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Path(route) = Path::<T>::from_request_parts(parts, state).await?;
+        Ok(Self(route))
+    }
+}
+
+/// Position and size of a page.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PageParams {
+    /// Cursor of the previous page's `next`.
+    after: Option<String>,
+    /// Number of entries, 1 to 1000 [default: 100].
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+}
+
+impl PageParams {
+    /// Returns the number of entries.
+    pub(super) fn limit(&self) -> usize {
+        self.limit.unwrap_or(100).clamp(1, MAX_PAGE) as usize
+    }
+
+    /// Returns the cursor as a number; 0 without one.
+    pub(super) fn after_number(&self) -> Result<u64, ApiError> {
+        let Some(after) = &self.after else { return Ok(0) };
+        after.parse().map_err(|_| ApiError::invalid(format!("{after:?} is no cursor")))
+    }
+
+    /// Returns the page of a complete list. The cursor is an entry's key.
+    pub(super) fn cut<T>(&self, entries: Vec<T>, key: impl Fn(&T) -> String) -> Page<T> {
+        let start = match &self.after {
+            None => 0,
+            Some(after) => entries.iter().position(|entry| key(entry) == *after).map_or(entries.len(), |at| at + 1),
+        };
+        let more = entries.len() > start + self.limit();
+        let data: Vec<T> = entries.into_iter().skip(start).take(self.limit()).collect();
+        let next = data.last().filter(|_| more).map(key);
+        Page { data, next }
+    }
+}
+
+/// A page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Page<T> {
+    /// Entries.
+    pub(super) data: Vec<T>,
+    /// Cursor of the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) next: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// Makes a page of at most `limit` of the entries. Another page follows if there are more.
+    pub(super) fn of(mut entries: Vec<T>, limit: usize, key: impl Fn(&T) -> String) -> Self {
+        let more = entries.len() > limit;
+        entries.truncate(limit);
+        let next = entries.last().filter(|_| more).map(key);
+        Self { data: entries, next }
+    }
+}

@@ -1,0 +1,75 @@
+//! Metrics in the text format of Prometheus.
+
+use std::{sync::atomic::AtomicI64, time::Duration};
+
+use prometheus_client::{
+    encoding::text::encode,
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::Gauge,
+        histogram::{Histogram, exponential_buckets},
+    },
+    registry::{Registry, Unit},
+};
+
+type Labels = Vec<(&'static str, String)>;
+
+/// Counters of the server.
+pub(super) struct Metrics {
+    registry: Registry,
+    requests: Family<Labels, Counter>,
+    seconds: Histogram,
+    /// Open streams of events and of generations.
+    pub(super) streams: Gauge<i64, AtomicI64>,
+    /// Nodes that requests appended.
+    pub(super) appends: Counter,
+    tokens: Family<Labels, Counter>,
+    /// Calls that the proxy could not record.
+    pub(super) unrecorded: Counter,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("loom");
+        let (requests, tokens) = (Family::<Labels, Counter>::default(), Family::<Labels, Counter>::default());
+        let seconds = Histogram::new(exponential_buckets(0.000_1, 4.0, 10));
+        let streams = Gauge::default();
+        let (appends, unrecorded) = (Counter::default(), Counter::default());
+        registry.register("requests", "Requests by route, method and status", requests.clone());
+        registry.register_with_unit("request", "Time until the answer's header", Unit::Seconds, seconds.clone());
+        registry.register("open_streams", "Open streams of events and generations", streams.clone());
+        registry.register("appends", "Nodes that requests appended", appends.clone());
+        registry.register("model_tokens", "Tokens that models reported, by direction", tokens.clone());
+        registry.register("proxy_unrecorded", "Calls that the proxy could not record", unrecorded.clone());
+        Self { registry, requests, seconds, streams, appends, tokens, unrecorded }
+    }
+}
+
+impl Metrics {
+    /// Counts an answered request. `route` is the pattern of the path, so that ids make no labels.
+    pub(super) fn answered(&self, route: &str, method: &str, status: u16, took: Duration) {
+        let labels = vec![("route", route.to_owned()), ("method", method.to_owned()), ("status", status.to_string())];
+        self.requests.get_or_create(&labels).inc();
+        self.seconds.observe(took.as_secs_f64());
+    }
+
+    /// Counts the tokens of a model's reply.
+    pub(super) fn used(&self, input: u64, output: u64) {
+        for (direction, count) in [("input", input), ("output", output)] {
+            self.tokens.get_or_create(&vec![("direction", direction.to_owned())]).inc_by(count);
+        }
+    }
+
+    /// Encodes all metrics.
+    pub(super) fn encode(&self) -> String {
+        let mut text = String::new();
+        match encode(&mut text, &self.registry) {
+            Ok(()) => text,
+            Err(error) => {
+                tracing::error!(%error, "the metrics cannot be encoded");
+                String::new()
+            }
+        }
+    }
+}

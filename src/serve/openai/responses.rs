@@ -1,0 +1,373 @@
+//! `/v1/responses`: create, stream, read, resume a stream, cancel, delete, list the input.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    Json,
+    extract::State,
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures_util::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    conversations::{self, ItemPage, ItemParams},
+    item::{ItemId, item_of, items_of, messages_of},
+    model,
+    run::{self, RESPONSE_FIELD, ResponsePlan, ResponseRecord, ResponseRun},
+};
+use crate::{
+    id::{NodeId, SessionId},
+    ops::Actor,
+    provider::{Prompt, Request, Sampling, ToolCall, ToolDefinition},
+    serve::{
+        access::Caller,
+        api::{KEEP_ALIVE, any_json},
+        error::{ApiError, Result},
+        extract::{Body, Params, Route},
+        state::AppState,
+    },
+    types::Node,
+};
+
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(create))
+        .routes(routes!(read, delete))
+        .routes(routes!(cancel))
+        .routes(routes!(input_items))
+}
+
+/// A request for a response. Fields that the engine does not use are repeated in the response.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+struct CreateResponse {
+    /// Name of an agent, or reference of a model.
+    model: Option<String>,
+    /// A text or a list of items.
+    #[schema(schema_with = any_json)]
+    input: Value,
+    /// System prompt of this response only.
+    instructions: Option<String>,
+    /// Response that this one continues.
+    previous_response_id: Option<String>,
+    /// Conversation that this response continues: its id, or an object with its id.
+    #[schema(schema_with = any_json)]
+    conversation: Value,
+    /// True to stream events.
+    stream: Option<bool>,
+    /// False to store nothing [default: true].
+    store: Option<bool>,
+    /// True to answer at once, while the response runs.
+    background: Option<bool>,
+    /// Tools that the model may call.
+    #[schema(value_type = Vec<Object>)]
+    tools: Vec<Value>,
+    #[schema(schema_with = any_json)]
+    tool_choice: Value,
+    parallel_tool_calls: Option<bool>,
+    /// Maximum tokens of the output.
+    max_output_tokens: Option<u32>,
+    temperature: Option<f32>,
+    top_p: Option<f32>,
+    /// Up to 16 pairs of texts.
+    #[schema(value_type = Option<Object>)]
+    metadata: Value,
+    #[schema(schema_with = any_json)]
+    text: Value,
+    truncation: Option<String>,
+    #[schema(schema_with = any_json)]
+    reasoning: Value,
+}
+
+impl CreateResponse {
+    /// Returns the fields that the response repeats.
+    fn echo(&self, model: &str) -> Value {
+        let or = |value: &Value, default: Value| if value.is_null() { default } else { value.clone() };
+        json!({
+            "model": model,
+            "instructions": self.instructions,
+            "tools": self.tools,
+            "tool_choice": or(&self.tool_choice, json!("auto")),
+            "parallel_tool_calls": self.parallel_tool_calls.unwrap_or(true),
+            "max_output_tokens": self.max_output_tokens,
+            "temperature": self.temperature.unwrap_or(1.0),
+            "top_p": self.top_p.unwrap_or(1.0),
+            "metadata": or(&self.metadata, json!({})),
+            "text": or(&self.text, json!({ "format": { "type": "text" } })),
+            "truncation": self.truncation.as_deref().unwrap_or("disabled"),
+            "reasoning": or(&self.reasoning, json!({ "effort": null, "summary": null })),
+            "background": self.background.unwrap_or(false),
+            "store": self.store.unwrap_or(true),
+        })
+    }
+
+    fn tools(&self) -> Result<Vec<ToolDefinition>> {
+        let functions = self.tools.iter().filter(|tool| tool["type"] == "function");
+        let definition = |tool: &Value| {
+            let name = tool["name"].as_str().ok_or_else(|| ApiError::invalid("a function needs a name"))?;
+            Ok(ToolDefinition {
+                name: name.to_owned(),
+                description: tool["description"].as_str().unwrap_or_default().to_owned(),
+                parameters: tool["parameters"].clone(),
+            })
+        };
+        functions.map(definition).collect()
+    }
+
+    fn conversation_id(&self) -> Result<Option<SessionId>> {
+        let text = match &self.conversation {
+            Value::Null => return Ok(None),
+            Value::String(id) => id.as_str(),
+            other => other["id"].as_str().ok_or_else(|| ApiError::invalid("conversation must be an id"))?,
+        };
+        ItemId::parse("conversation", text).map(Some)
+    }
+}
+
+/// Creates a response.
+#[utoipa::path(post, path = "/responses", tag = "openai", request_body = CreateResponse, responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (String = "text/event-stream")))))]
+async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<CreateResponse>) -> Result<Response> {
+    let (model, author) = model::open(&state, &caller, body.model.as_deref()).await?;
+    let stream = body.stream.unwrap_or(false);
+    let background = body.background.unwrap_or(false);
+    let name = body.model.clone().unwrap_or_else(|| model.reference().to_owned());
+    let plan = {
+        let (model, sampling) = (Arc::clone(&model), sampling(&body));
+        state
+            .run(move |state| {
+                let actor = state.loom().actor(&author);
+                prepare(state, &caller, &actor, body, (model, sampling, name))
+            })
+            .await?
+    };
+    let run = run::start(&state, plan);
+    if stream {
+        return Ok(event_stream(run, 0).into_response());
+    }
+    if !background {
+        run.ended().await;
+    }
+    Ok(Json(run.response()).into_response())
+}
+
+fn sampling(body: &CreateResponse) -> Sampling {
+    Sampling { temperature: body.temperature, max_tokens: body.max_output_tokens, ..Sampling::default() }
+}
+
+/// Stores the input, and returns what the response needs to run.
+fn prepare(
+    state: &AppState,
+    caller: &Caller,
+    actor: &Actor,
+    body: CreateResponse,
+    (model, sampling, name): (Arc<dyn crate::provider::Model>, Sampling, String),
+) -> Result<ResponsePlan> {
+    let conversation = body.conversation_id()?;
+    if conversation.is_some() && body.previous_response_id.is_some() {
+        return Err(ApiError::invalid("conversation and previous_response_id exclude each other"));
+    }
+    let (request, tools) = (body.echo(&name), body.tools()?);
+    let items = items_of(body.input)?;
+    let loom = state.loom();
+    let session = conversation.map(|id| conversations::find(state, caller, id)).transpose()?;
+    let before = match (&session, &body.previous_response_id) {
+        (Some(session), _) => session.position,
+        (None, Some(previous)) => {
+            let record = stored(state, caller, ItemId::parse("response", previous)?)?.0;
+            record.output.last().copied()
+        }
+        (None, None) => None,
+    };
+    if items.is_empty() && before.is_none() {
+        return Err(ApiError::invalid("input is missing"));
+    }
+    let mut history: Vec<Value> = Vec::new();
+    if let Some(instructions) = &body.instructions {
+        history.push(json!({ "type": "message", "role": "system", "content": instructions }));
+    }
+    if let Some(before) = before {
+        history.extend(conversations::items_to(&*loom.snapshot()?, before, session.as_ref())?);
+    }
+    history.extend(items.iter().cloned());
+    let is_stored = body.store.unwrap_or(true);
+    let actor = match &session {
+        Some(session) => actor.clone().in_session(session.id),
+        None => actor.clone(),
+    };
+    let parent = if is_stored {
+        Some(conversations::append(state, caller, &actor, session.as_ref(), before, &items)?)
+    } else {
+        None
+    };
+    let record = ResponseRecord {
+        id: loom.node_id(),
+        created_at: loom.now().as_millis() / 1_000,
+        status: "in_progress".to_owned(),
+        request,
+        previous: body.previous_response_id,
+        conversation,
+        parent,
+        output: Vec::new(),
+        usage: None,
+        error: None,
+        incomplete: None,
+        deltas: Vec::new(),
+        next_event: 0,
+    };
+    let request = Request { tools, sampling, ..Request::new(Prompt::Chat(messages_of(&history))) };
+    Ok(ResponsePlan { record, model, request, actor: is_stored.then_some(actor) })
+}
+
+/// Returns a stored response with its output nodes.
+fn stored(state: &AppState, caller: &Caller, id: NodeId) -> Result<(ResponseRecord, Vec<Node>)> {
+    let missing = || ApiError::not_found("response", ItemId::new("resp", id));
+    let node = state.node(caller, id).map_err(|_| missing())?;
+    let metadata = node.metadata.as_ref().and_then(|metadata| metadata.value().ok()).unwrap_or_default();
+    let record: ResponseRecord = serde_json::from_value(metadata[RESPONSE_FIELD].clone()).map_err(|_| missing())?;
+    if node.state.pruned_by.is_some() {
+        return Err(missing());
+    }
+    let snapshot = state.loom().snapshot()?;
+    let mut nodes = Vec::with_capacity(record.output.len());
+    for id in &record.output {
+        nodes.extend(snapshot.node(*id)?);
+    }
+    Ok((record, nodes))
+}
+
+/// Start of a resumed stream.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct ResumeParams {
+    /// True to stream the events.
+    #[serde(default)]
+    stream: bool,
+    /// Number of the last event that the client has.
+    starting_after: Option<u64>,
+}
+
+/// Returns a response, or streams its events from a number on.
+#[utoipa::path(get, path = "/responses/{id}", tag = "openai", params(("id" = String, Path), ResumeParams), responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (String = "text/event-stream")))))]
+async fn read(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(text): Route<String>,
+    Params(params): Params<ResumeParams>,
+) -> Result<Response> {
+    let id = ItemId::parse("response", &text)?;
+    let from = params.starting_after.map_or(0, |after| usize::try_from(after).unwrap_or(usize::MAX).saturating_add(1));
+    if let Some(run) = state.responses.get(id) {
+        return Ok(match params.stream {
+            true => event_stream(run, from).into_response(),
+            false => Json(run.response()).into_response(),
+        });
+    }
+    let (record, nodes) = state.run(move |state| stored(state, &caller, id)).await?;
+    if !params.stream {
+        let output: Vec<Value> = nodes.iter().map(item_of).collect();
+        return Ok(Json(record.response(&record.status, &output)).into_response());
+    }
+    let (text, calls) = text_and_calls(&record, &nodes);
+    let events: Vec<_> =
+        run::replay(&record, &text, &calls).into_iter().skip(from).map(|event| Ok(sse(&event))).collect();
+    Ok(Sse::new(stream::iter(events.into_iter().map(|event: Result<Event, Infallible>| event))).into_response())
+}
+
+fn text_and_calls(record: &ResponseRecord, nodes: &[Node]) -> (String, Vec<(NodeId, ToolCall)>) {
+    let text = nodes.iter().find(|node| node.id == record.id && !record.deltas.is_empty());
+    let calls = nodes.iter().filter_map(|node| {
+        let item = item_of(node);
+        let text = |field: &str| item[field].as_str().unwrap_or_default().to_owned();
+        let call = ToolCall { id: text("call_id"), name: text("name"), arguments: text("arguments") };
+        (item["type"] == "function_call").then_some((node.id, call))
+    });
+    (text.map(|node| node.content.clone()).unwrap_or_default(), calls.collect())
+}
+
+/// Streams the events of a run from a number on, until its end.
+fn event_stream(run: Arc<ResponseRun>, from: usize) -> impl IntoResponse {
+    let progress = run.progress();
+    let events = stream::unfold(
+        (run, progress, from, Vec::new().into_iter()),
+        |(run, mut progress, mut from, mut ready)| async move {
+            loop {
+                if let Some(event) = ready.next() {
+                    return Some((Ok::<_, Infallible>(sse(&event)), (run, progress, from, ready)));
+                }
+                let events = run.events(from);
+                if events.is_empty() {
+                    let ended = progress.borrow_and_update().1;
+                    if ended && run.events(from).is_empty() {
+                        return None;
+                    }
+                    if !ended && progress.changed().await.is_err() {
+                        return None;
+                    }
+                    continue;
+                }
+                from += events.len();
+                ready = events.into_iter();
+            }
+        },
+    );
+    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}
+
+fn sse(event: &Value) -> Event {
+    let kind = event["type"].as_str().unwrap_or_default();
+    Event::default().event(kind).json_data(event).unwrap_or_default()
+}
+
+/// Cancels a running response. The text so far is stored.
+#[utoipa::path(post, path = "/responses/{id}/cancel", tag = "openai", params(("id" = String, Path)), responses((status = OK, body = Value)))]
+async fn cancel(State(state): State<AppState>, caller: Caller, Route(text): Route<String>) -> Result<Json<Value>> {
+    let id = ItemId::parse("response", &text)?;
+    if let Some(run) = state.responses.get(id) {
+        run.cancel.cancel();
+        run.ended().await;
+        return Ok(Json(run.response()));
+    }
+    let (record, nodes) = state.run(move |state| stored(state, &caller, id)).await?;
+    let output: Vec<Value> = nodes.iter().map(item_of).collect();
+    Ok(Json(record.response(&record.status, &output)))
+}
+
+/// Deletes a response: prunes its nodes. They can be restored.
+#[utoipa::path(delete, path = "/responses/{id}", tag = "openai", params(("id" = String, Path)), responses((status = OK, body = Value)))]
+async fn delete(State(state): State<AppState>, caller: Caller, Route(text): Route<String>) -> Result<Json<Value>> {
+    let id: NodeId = ItemId::parse("response", &text)?;
+    state
+        .run(move |state| {
+            stored(state, &caller, id)?;
+            state.actor(&caller)?.prune(id)?;
+            state.responses.remove(id);
+            Ok(Json(json!({ "id": text, "object": "response.deleted", "deleted": true })))
+        })
+        .await
+}
+
+/// Lists the items before a response's output.
+#[utoipa::path(get, path = "/responses/{id}/input_items", tag = "openai", params(("id" = String, Path), ItemParams), responses((status = OK, body = ItemPage)))]
+async fn input_items(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(text): Route<String>,
+    Params(params): Params<ItemParams>,
+) -> Result<Json<ItemPage>> {
+    let id = ItemId::parse("response", &text)?;
+    state
+        .run(move |state| {
+            let (record, _) = stored(state, &caller, id)?;
+            let parent = record.parent.ok_or_else(|| ApiError::not_found("response", text))?;
+            let items = conversations::items_to(&*state.loom().snapshot()?, parent, None)?;
+            params.page(items).map(Json)
+        })
+        .await
+}

@@ -1,0 +1,324 @@
+//! Responses while they run: a task asks the model, keeps the events for readers, and stores the output.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    events::EventSequence,
+    item::{ItemId, draft_of},
+};
+use crate::{
+    id::{NodeId, SessionId},
+    ops::Actor,
+    provider::{Finish, FinishReason, Model, ProviderError, Request, StreamEvent, ToolCall, Usage},
+    serve::state::AppState,
+    store::Mutation,
+    types::{Json, Op, Parent},
+};
+
+/// Field of the first output node's metadata with the response.
+pub(super) const RESPONSE_FIELD: &str = "response";
+
+/// Time for which the events of an ended response stay in memory. Later readers get a replay from the store.
+const KEEP_EVENTS: Duration = Duration::from_secs(60);
+
+/// Fields of a response that the store holds besides its items.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ResponseRecord {
+    /// First output node.
+    pub(super) id: NodeId,
+    /// Seconds since 1970.
+    pub(super) created_at: i64,
+    pub(super) status: String,
+    /// Fields of the request that a response repeats.
+    pub(super) request: Value,
+    /// Id of the previous response, as given.
+    pub(super) previous: Option<String>,
+    pub(super) conversation: Option<SessionId>,
+    /// Last node before the output.
+    pub(super) parent: Option<NodeId>,
+    /// Output nodes in order.
+    pub(super) output: Vec<NodeId>,
+    pub(super) usage: Option<Value>,
+    pub(super) error: Option<Value>,
+    pub(super) incomplete: Option<String>,
+    /// Lengths of the text deltas in bytes, so that a replay has the same events.
+    pub(super) deltas: Vec<usize>,
+    /// Number of the next event.
+    #[serde(skip)]
+    pub(super) next_event: u64,
+}
+
+impl ResponseRecord {
+    /// Returns the response object.
+    pub(super) fn response(&self, status: &str, output: &[Value]) -> Value {
+        let mut response = self.request.clone();
+        response["id"] = json!(ItemId::new("resp", self.id).to_string());
+        response["object"] = json!("response");
+        response["created_at"] = json!(self.created_at);
+        response["status"] = json!(status);
+        response["output"] = json!(output);
+        response["error"] = json!(self.error);
+        response["incomplete_details"] = json!(self.incomplete.as_ref().map(|reason| json!({ "reason": reason })));
+        response["previous_response_id"] = json!(self.previous);
+        let conversation = self.conversation.map(|id| json!({ "id": ItemId::new("conv", id).to_string() }));
+        response["conversation"] = json!(conversation);
+        response["usage"] = json!(self.usage);
+        response
+    }
+}
+
+/// A response that runs or has just ended.
+pub(super) struct ResponseRun {
+    log: Mutex<Vec<Value>>,
+    /// Number of events, and whether the response has ended.
+    progress: watch::Sender<(usize, bool)>,
+    pub(super) cancel: CancellationToken,
+}
+
+impl ResponseRun {
+    fn new() -> Self {
+        Self { log: Mutex::default(), progress: watch::Sender::new((0, false)), cancel: CancellationToken::new() }
+    }
+
+    fn append(&self, events: Vec<Value>, ended: bool) {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.extend(events);
+        self.progress.send_replace((log.len(), ended));
+    }
+
+    /// Returns the events from number `from` on, as far as they exist.
+    pub(super) fn events(&self, from: usize) -> Vec<Value> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).iter().skip(from).cloned().collect()
+    }
+
+    /// Returns a receiver of the number of events and of the end.
+    pub(super) fn progress(&self) -> watch::Receiver<(usize, bool)> {
+        self.progress.subscribe()
+    }
+
+    /// Returns the newest state of the response object.
+    pub(super) fn response(&self) -> Value {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.iter().rev().find_map(|event| event.get("response").cloned()).unwrap_or_default()
+    }
+
+    /// Waits for the end.
+    pub(super) async fn ended(&self) {
+        // An error means that the task ended without a last event, which is an end too.
+        let _ = self.progress().wait_for(|(_, ended)| *ended).await;
+    }
+}
+
+/// Running responses by their id.
+#[derive(Default)]
+pub(in crate::serve) struct ResponseRuns(Mutex<HashMap<NodeId, Arc<ResponseRun>>>);
+
+impl ResponseRuns {
+    pub(super) fn get(&self, id: NodeId) -> Option<Arc<ResponseRun>> {
+        self.lock().get(&id).cloned()
+    }
+
+    /// Forgets a response. Its task continues.
+    pub(super) fn remove(&self, id: NodeId) {
+        self.lock().remove(&id);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, Arc<ResponseRun>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Everything that a response needs to run.
+pub(super) struct ResponsePlan {
+    pub(super) record: ResponseRecord,
+    pub(super) model: Arc<dyn Model>,
+    pub(super) request: Request,
+    /// Writer of the output; `None` if the response is not stored.
+    pub(super) actor: Option<Actor>,
+}
+
+/// Starts the task of a response.
+pub(super) fn start(state: &AppState, plan: ResponsePlan) -> Arc<ResponseRun> {
+    let run = Arc::new(ResponseRun::new());
+    let id = plan.record.id;
+    let mut sequence = EventSequence::start(plan.record.clone());
+    run.append(sequence.take(), false);
+    state.responses.lock().insert(id, Arc::clone(&run));
+    let (state, task) = (state.clone(), Arc::clone(&run));
+    tokio::spawn(async move {
+        state.metrics.streams.inc();
+        execute(&state, &task, plan, sequence).await;
+        state.metrics.streams.dec();
+        tokio::time::sleep(KEEP_EVENTS).await;
+        state.responses.lock().remove(&id);
+    });
+    run
+}
+
+/// Reply of a model so far.
+#[derive(Default)]
+struct Reply {
+    text: String,
+    deltas: Vec<usize>,
+    calls: Vec<ToolCall>,
+}
+
+async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut sequence: EventSequence) {
+    let ResponsePlan { mut record, model, request, actor } = plan;
+    let mut generation = model.stream(request);
+    let mut reply = Reply::default();
+    let mut cancelled = false;
+    let end = loop {
+        let event = tokio::select! {
+            event = generation.next() => event,
+            () = run.cancel.cancelled(), if !cancelled => {
+                cancelled = true;
+                generation.cancel();
+                continue;
+            }
+        };
+        match event {
+            Some(Ok(StreamEvent::Text(text))) => {
+                sequence.text(record.id, &text);
+                reply.deltas.push(text.len());
+                reply.text.push_str(&text);
+                run.append(sequence.take(), false);
+            }
+            Some(Ok(StreamEvent::Done(finish))) => break Ok(finish),
+            Some(Err(error)) => break Err(error),
+            None => break Ok(Finish::new(FinishReason::Interrupted)),
+        }
+    };
+    finish(state, &mut record, &mut reply, end, cancelled);
+    if reply.text.is_empty() && reply.calls.is_empty() {
+        // Every response has an item, and thus a node that names it.
+        sequence.text(record.id, "");
+        reply.deltas.push(0);
+    }
+    sequence.end_text(if record.status == "completed" { "completed" } else { "incomplete" });
+    let mut calls = Vec::with_capacity(reply.calls.len());
+    for call in reply.calls.drain(..) {
+        let first = reply.deltas.is_empty() && calls.is_empty();
+        let id = if first { record.id } else { state.loom().node_id() };
+        sequence.call(id, &call);
+        calls.push((id, call));
+    }
+    record.deltas = reply.deltas;
+    record.output = (!record.deltas.is_empty()).then_some(record.id).into_iter().collect();
+    record.output.extend(calls.iter().map(|(id, _)| *id));
+    record.output.dedup();
+    let output = sequence.end(record.clone());
+    if let Some(actor) = actor
+        && let Err(error) = store(&actor, &record, &output).await
+    {
+        tracing::error!(%error, "a response was not stored");
+    }
+    run.append(sequence.take(), true);
+}
+
+/// Sets status, usage and error of a record by the end of the model's stream.
+fn finish(
+    state: &AppState,
+    record: &mut ResponseRecord,
+    reply: &mut Reply,
+    end: Result<Finish, ProviderError>,
+    cancelled: bool,
+) {
+    record.status = "completed".to_owned();
+    match end {
+        Ok(finish) => {
+            reply.calls = finish.calls;
+            if let Some(usage) = &finish.usage {
+                state.metrics.used(usage.prompt, usage.output);
+                record.usage = Some(usage_json(usage));
+            }
+            match finish.reason {
+                FinishReason::Length => record.incomplete = Some("max_output_tokens".to_owned()),
+                FinishReason::Refused => record.incomplete = Some("content_filter".to_owned()),
+                FinishReason::Interrupted if !cancelled => fail(record, "the model's reply was interrupted"),
+                _ => {}
+            }
+            if record.incomplete.is_some() {
+                record.status = "incomplete".to_owned();
+            }
+        }
+        Err(_) if cancelled => {}
+        Err(error) => fail(record, &error.to_string()),
+    }
+    if cancelled {
+        record.status = "cancelled".to_owned();
+    }
+}
+
+fn fail(record: &mut ResponseRecord, message: &str) {
+    record.status = "failed".to_owned();
+    record.error = Some(json!({ "code": "server_error", "message": message }));
+}
+
+fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.prompt,
+        "input_tokens_details": { "cached_tokens": usage.cached, "cache_write_tokens": usage.cache_write },
+        "output_tokens": usage.output,
+        "output_tokens_details": { "reasoning_tokens": 0 },
+        "total_tokens": usage.prompt + usage.output,
+    })
+}
+
+/// Appends the output as a chain of nodes in one commit.
+async fn store(actor: &Actor, record: &ResponseRecord, output: &[Value]) -> Result<(), crate::store::StoreError> {
+    let Some(mut parent) = record.parent else { return Ok(()) };
+    let mut mutations = Vec::with_capacity(output.len());
+    for (item, id) in output.iter().zip(&record.output) {
+        let mut stored = item.clone();
+        if let Some(fields) = stored.as_object_mut() {
+            fields.remove("id");
+        }
+        let mut node = actor.draft(Parent::Node(parent), draft_of(&stored));
+        node.id = *id;
+        if *id == record.id {
+            let mut metadata = json!({ "item": stored });
+            metadata[RESPONSE_FIELD] = json!(record);
+            node.metadata = Some(Json::from(metadata));
+            node.interrupted = matches!(record.status.as_str(), "cancelled" | "failed");
+        }
+        mutations.push(Mutation::Append(Box::new(node)));
+        parent = *id;
+    }
+    actor.submit(Op::Generate, mutations).await.map(drop)
+}
+
+/// Returns the events of a stored response, the same as those of the live one.
+pub(super) fn replay(record: &ResponseRecord, text: &str, calls: &[(NodeId, ToolCall)]) -> Vec<Value> {
+    let start = ResponseRecord {
+        usage: None,
+        error: None,
+        incomplete: None,
+        next_event: 0,
+        status: "in_progress".to_owned(),
+        ..record.clone()
+    };
+    let mut sequence = EventSequence::start(start);
+    let mut rest = text;
+    for length in &record.deltas {
+        // A purged text is shorter than its deltas.
+        let (delta, after) = rest.split_at_checked(*length).unwrap_or((rest, ""));
+        sequence.text(record.id, delta);
+        rest = after;
+    }
+    sequence.end_text(if record.status == "completed" { "completed" } else { "incomplete" });
+    for (id, call) in calls {
+        sequence.call(*id, call);
+    }
+    sequence.end(record.clone());
+    sequence.take()
+}

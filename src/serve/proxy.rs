@@ -1,0 +1,217 @@
+//! Recording proxy: passes calls of models' APIs to their provider and records them as trees.
+//!
+//! What the provider sends is passed on as it comes, and a copy is recorded after the answer has ended. Keys are passed
+//! on and never stored. A failure of the recording never fails a call; a metric counts it. A call asks for an uncompressed
+//! answer, which is the only header that changes.
+
+mod reply;
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Path, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    response::Response,
+    routing::any,
+};
+use futures_util::{Stream, StreamExt as _};
+use serde_json::Value;
+
+use super::{
+    access::Caller,
+    error::{ApiError, Result},
+    record::{RecordedCall, record},
+    state::AppState,
+};
+use crate::id::NodeId;
+use reply::{Dialect, read_call};
+
+/// Largest recorded answer, in bytes. A longer one is passed on and not recorded.
+const MAX_RECORDED_BYTES: usize = 32 << 20;
+
+/// Header with the node of the reply, once it is recorded.
+const NODE_HEADER: HeaderName = HeaderName::from_static("x-loom-node");
+
+/// Headers that belong to one connection, or to this server.
+const OWN_HEADERS: [&str; 12] = [
+    "host",
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "content-length",
+    "accept-encoding",
+    "expect",
+];
+
+/// Base URLs of the providers.
+#[derive(Debug, Clone)]
+pub struct Upstreams {
+    /// Base URL of OpenAI's API, without `/v1`.
+    pub openai: String,
+    /// Base URL of Anthropic's API, without `/v1`.
+    pub anthropic: String,
+}
+
+impl Default for Upstreams {
+    fn default() -> Self {
+        Self { openai: "https://api.openai.com".to_owned(), anthropic: "https://api.anthropic.com".to_owned() }
+    }
+}
+
+/// Returns the routes of the proxy. They accept every path and method of the provider.
+pub(super) fn routes() -> Router<AppState> {
+    Router::new().route("/proxy/openai/{*path}", any(openai)).route("/proxy/anthropic/{*path}", any(anthropic))
+}
+
+async fn openai(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(path): Path<String>,
+    request: Request,
+) -> Result<Response> {
+    let base = state.settings.upstreams.openai.clone();
+    let dialect = match path.as_str() {
+        "v1/chat/completions" => Some(Dialect::Chat),
+        "v1/responses" => Some(Dialect::Responses),
+        _ => None,
+    };
+    pass(state, caller, &base, &path, (dialect, request)).await
+}
+
+async fn anthropic(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(path): Path<String>,
+    request: Request,
+) -> Result<Response> {
+    let base = state.settings.upstreams.anthropic.clone();
+    let dialect = (path == "v1/messages").then_some(Dialect::Messages);
+    pass(state, caller, &base, &path, (dialect, request)).await
+}
+
+/// Sends a request to the provider and returns its answer, which is recorded while it passes.
+async fn pass(
+    state: AppState,
+    caller: Caller,
+    base: &str,
+    path: &str,
+    (dialect, request): (Option<Dialect>, Request),
+) -> Result<Response> {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, state.settings.limits.body_bytes)
+        .await
+        .map_err(|_| ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large"))?;
+    let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let url = format!("{}/{path}{query}", base.trim_end_matches('/'));
+    let upstream = state
+        .client
+        .request(parts.method.clone(), url)
+        .headers(passed_on(&parts.headers))
+        .header(header::ACCEPT_ENCODING, "identity")
+        .body(body.clone())
+        .send()
+        .await
+        .map_err(|error| {
+            let message = format!("the provider did not answer: {}", error.without_url());
+            ApiError::new(StatusCode::BAD_GATEWAY, "upstream", message)
+        })?;
+    let (status, headers) = (upstream.status(), passed_on(upstream.headers()));
+    let recording = dialect.filter(|_| status.is_success() && parts.method == Method::POST).map(|dialect| Recording {
+        id: state.loom().node_id(),
+        state: state.clone(),
+        caller,
+        dialect,
+        request: body,
+        answer: Vec::new(),
+        complete: false,
+    });
+    let node = recording.as_ref().map(|recording| recording.id);
+    let mut response = Response::new(Body::from_stream(Tee { stream: Box::pin(upstream.bytes_stream()), recording }));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    if let Some(node) = node.and_then(|node| HeaderValue::from_str(&node.to_string()).ok()) {
+        response.headers_mut().insert(NODE_HEADER, node);
+    }
+    Ok(response)
+}
+
+/// Returns the headers that a proxy passes on.
+fn passed_on(headers: &HeaderMap) -> HeaderMap {
+    let own = |name: &HeaderName| OWN_HEADERS.contains(&name.as_str()) || name.as_str().starts_with("x-loom-");
+    headers.iter().filter(|(name, _)| !own(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// A call while its answer passes. It is recorded when it is dropped: at the end of the answer, or when the client goes
+/// away.
+struct Recording {
+    id: NodeId,
+    state: AppState,
+    caller: Caller,
+    dialect: Dialect,
+    request: Bytes,
+    answer: Vec<u8>,
+    complete: bool,
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let (state, caller, id, dialect) = (self.state.clone(), self.caller.clone(), self.id, self.dialect);
+        let (request, answer, complete) = (self.request.clone(), std::mem::take(&mut self.answer), self.complete);
+        tokio::spawn(async move {
+            let stored = state
+                .run(move |state| {
+                    let request: Value = serde_json::from_slice(&request)
+                        .map_err(|error| ApiError::invalid(format!("the request is not JSON: {error}")))?;
+                    let call = read_call(dialect, &request, &answer)
+                        .ok_or_else(|| ApiError::invalid("the answer cannot be read"))?;
+                    let interrupted = call.interrupted || !complete;
+                    record(state, &caller, RecordedCall { id: Some(id), interrupted, ..call })
+                })
+                .await;
+            if let Err(error) = stored {
+                state.metrics.unrecorded.inc();
+                tracing::warn!(error = error.message(), "a call was not recorded");
+            }
+        });
+    }
+}
+
+/// Body of an answer that copies what passes.
+struct Tee<S> {
+    stream: Pin<Box<S>>,
+    recording: Option<Recording>,
+}
+
+impl<S: Stream<Item = reqwest::Result<Bytes>>> Stream for Tee<S> {
+    type Item = reqwest::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = self.stream.poll_next_unpin(context);
+        match &polled {
+            Poll::Ready(Some(Ok(bytes))) => {
+                if let Some(recording) = &mut self.recording
+                    && recording.answer.len() + bytes.len() <= MAX_RECORDED_BYTES
+                {
+                    recording.answer.extend_from_slice(bytes);
+                }
+            }
+            Poll::Ready(None) => {
+                if let Some(mut recording) = self.recording.take() {
+                    recording.complete = true;
+                }
+            }
+            Poll::Ready(Some(Err(_))) | Poll::Pending => {}
+        }
+        polled
+    }
+}

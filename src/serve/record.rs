@@ -1,0 +1,168 @@
+//! Recording of calls whose client sends the whole conversation: the longest stored prefix is found, and the rest is
+//! appended. A changed earlier message becomes a branch.
+//!
+//! Each message has a chain hash of its own canonical form and of the message before it. System prompt and tools are not
+//! part of the chain, because clients change them from call to call; they are stored with the reply.
+
+use serde_json::{Value, json};
+
+use super::{
+    access::Caller,
+    error::{ApiError, Result},
+    openai::message_text,
+    state::AppState,
+};
+use crate::{
+    id::{AgentId, NodeId},
+    ops::NodeDraft,
+    store::Mutation,
+    types::{AuthorType, Json, Mode, NewNode, NewTree, Op, Parent, ToolCallFields},
+};
+
+/// A call of a model: what was sent, and what came back.
+#[derive(Default)]
+pub(super) struct RecordedCall {
+    /// Messages as sent, system prompts among them.
+    pub(super) messages: Vec<Value>,
+    /// Reply as messages or items.
+    pub(super) replies: Vec<Value>,
+    /// Node of the first reply; `None`: a new one.
+    pub(super) id: Option<NodeId>,
+    pub(super) tools: Value,
+    pub(super) model: String,
+    /// Agent that wrote the reply; `None`: the subject.
+    pub(super) author: Option<AgentId>,
+    /// System prompt outside of the messages.
+    pub(super) system: Value,
+    pub(super) usage: Value,
+    pub(super) interrupted: bool,
+}
+
+/// Stores a call. Returns the first node of the reply.
+pub(super) fn record(state: &AppState, caller: &Caller, call: RecordedCall) -> Result<NodeId> {
+    let loom = state.loom();
+    let owner = state.actor(caller)?;
+    let author = match call.author {
+        Some(author) => author,
+        None => loom.agent("subject")?.id(),
+    };
+    let (system, messages): (Vec<Value>, Vec<Value>) =
+        call.messages.into_iter().partition(|message| matches!(message["role"].as_str(), Some("system" | "developer")));
+    let all: Vec<&Value> = messages.iter().chain(&call.replies).collect();
+    let mut hash = blake3::hash(caller.project.as_deref().unwrap_or_default().as_bytes());
+    let sources: Vec<String> = all
+        .iter()
+        .map(|message| {
+            hash = chain(hash, &canonical(message));
+            format!("call:{}", hash.to_hex())
+        })
+        .collect();
+    let (known, mut last) = longest_prefix(state, &sources[..messages.len()])?;
+    let (mut mutations, mut first_reply) = (Vec::new(), None);
+    for (at, message) in all.iter().enumerate().skip(known) {
+        let parent = match last {
+            Some(last) => Parent::Node(last),
+            None => {
+                let tree = new_tree(state);
+                let id = tree.id;
+                mutations.push(Mutation::CreateTree(tree));
+                Parent::Root(id)
+            }
+        };
+        let mut node: NewNode = owner.draft(parent, draft(message));
+        // The same reply a second time is a node of its own, which later calls do not continue.
+        let is_new = at < messages.len() || loom.snapshot()?.source(&sources[at])?.is_none();
+        node.source = is_new.then(|| sources[at].clone());
+        if at >= messages.len() {
+            (node.author, node.interrupted) = (author, call.interrupted);
+        }
+        if at == messages.len() {
+            node.id = call.id.unwrap_or(node.id);
+            first_reply = Some(node.id);
+            let system = if call.system.is_null() { json!(system) } else { call.system.clone() };
+            let details = json!({ "model": call.model, "usage": call.usage, "system": system, "tools": call.tools });
+            node.provenance = Some(Json::from(details));
+        }
+        last = Some(node.id);
+        mutations.push(Mutation::Append(Box::new(node)));
+    }
+    let id = first_reply.ok_or_else(|| ApiError::invalid("the call has no reply"))?;
+    let receipt = owner.commit(Op::Import, mutations)?;
+    state.metrics.appends.inc_by(receipt.nodes.len() as u64);
+    if known == 0 {
+        let node = loom.node(id)?;
+        let root = loom.tree(node.tree)?.root.unwrap_or(id);
+        state.assign_project(caller, node.tree, root)?;
+    }
+    Ok(id)
+}
+
+fn new_tree(state: &AppState) -> NewTree {
+    NewTree {
+        id: state.loom().tree_id(),
+        title: None,
+        description: None,
+        mode: Mode::Dialogue,
+        system_context: None,
+        created_at: state.loom().now(),
+    }
+}
+
+/// Returns how many messages are stored, and the node of the last of them.
+fn longest_prefix(state: &AppState, sources: &[String]) -> Result<(usize, Option<NodeId>)> {
+    let snapshot = state.loom().snapshot()?;
+    for known in (1..=sources.len()).rev() {
+        if let Some(node) = snapshot.source(&sources[known - 1])? {
+            return Ok((known, Some(node)));
+        }
+    }
+    Ok((0, None))
+}
+
+fn chain(before: blake3::Hash, message: &Value) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(before.as_bytes());
+    hasher.update(message.to_string().as_bytes());
+    hasher.finalize()
+}
+
+/// Returns what identifies a message: role, text, calls. A server's reply and the client's repetition of it differ in
+/// other fields.
+fn canonical(message: &Value) -> Value {
+    let calls: Vec<Value> = message["tool_calls"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|call| json!([call["id"], call["function"]["name"], call["function"]["arguments"]]))
+        .collect();
+    let blocks: Vec<Value> = message["content"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|block| match block["type"].as_str() {
+            Some("tool_use") => Some(json!([block["id"], block["name"], block["input"]])),
+            Some("tool_result") => Some(json!([block["tool_use_id"], message_text(&block["content"])])),
+            _ => None,
+        })
+        .collect();
+    let item = ["call_id", "name", "arguments", "output"].map(|field| message[field].clone());
+    json!([message["role"], message_text(&message["content"]), message["tool_call_id"], calls, blocks, item])
+}
+
+fn draft(message: &Value) -> NodeDraft {
+    let author_type = match message["role"].as_str() {
+        Some("assistant") => AuthorType::Model,
+        Some("tool") => AuthorType::Tool,
+        None if message["type"] == "function_call_output" => AuthorType::Tool,
+        None => AuthorType::Model,
+        _ => AuthorType::Human,
+    };
+    let calls = message.get("tool_calls").filter(|calls| calls.is_array()).cloned().map(Json::from);
+    let call_id = message["tool_call_id"].as_str().map(str::to_owned);
+    NodeDraft {
+        author_type: Some(author_type),
+        tool: ToolCallFields { calls, call_id, ..ToolCallFields::default() },
+        metadata: Some(Json::from(json!({ "message": message }))),
+        ..NodeDraft::text(message_text(&message["content"]))
+    }
+}

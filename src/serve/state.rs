@@ -1,0 +1,206 @@
+//! State that all requests share, and access to trees and nodes within the caller's rights.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    access::{Caller, RateLimiter},
+    approval::PendingApprovals,
+    error::{ApiError, Result},
+    metrics::Metrics,
+    openai::ResponseRuns,
+    proxy::Upstreams,
+    token::TokenFile,
+};
+use crate::{
+    context::ContextOptions,
+    id::{NodeId, SessionId, TreeId},
+    ops::{Actor, Loom, SessionDraft},
+    provider::Prices,
+    session::ToolAccess,
+    types::{Agent, Node, Session, Tree, WorkItem},
+};
+
+/// Settings of the server.
+pub struct ServerSettings {
+    /// The open store.
+    pub loom: Loom,
+    /// Models, web search and orchestrator for agents' turns.
+    pub tool_access: ToolAccess,
+    /// Context options of generations.
+    pub context: ContextOptions,
+    /// Folder of partial replies; `None`: a crash loses text that is not committed.
+    pub partials_dir: Option<PathBuf>,
+    /// Token prices for cost calculation.
+    pub prices: Prices,
+    /// Access tokens.
+    pub tokens: TokenFile,
+    /// Limits of requests.
+    pub limits: ServerLimits,
+    /// Host names by which clients may address the server, in addition to IP addresses and `localhost`.
+    pub hosts: Vec<String>,
+    /// Approvals that wait for a person's decision.
+    pub approvals: Arc<PendingApprovals>,
+    /// Base URLs to which the proxy passes calls on.
+    pub upstreams: Upstreams,
+    /// Names of models that `/v1/models` lists.
+    pub models: Vec<String>,
+}
+
+/// Limits of requests.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerLimits {
+    /// Maximum size of a request body, in bytes.
+    pub body_bytes: usize,
+    /// Requests per second that a token may send in the long run.
+    pub requests_per_second: u32,
+    /// Open event streams per token.
+    pub streams: usize,
+    /// Time for reading a request and answering it, streams excepted, in seconds.
+    pub seconds: u64,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self { body_bytes: 16 << 20, requests_per_second: 2_000, streams: 2_000, seconds: 300 }
+    }
+}
+
+/// Shared state of the server. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct AppState(Arc<ServerState>);
+
+pub(super) struct ServerState {
+    pub(super) settings: ServerSettings,
+    pub(super) metrics: Metrics,
+    /// Sequence number of the journal's last entry.
+    pub(super) journal: watch::Receiver<u64>,
+    pub(super) shutdown: CancellationToken,
+    pub(super) rates: RateLimiter,
+    pub(super) responses: ResponseRuns,
+    /// Client of the proxy.
+    pub(super) client: reqwest::Client,
+    generations: Mutex<HashMap<String, RunningGeneration>>,
+}
+
+/// A generation that can be cancelled.
+#[derive(Clone)]
+pub(super) struct RunningGeneration {
+    pub(super) from: NodeId,
+    pub(super) cancel: CancellationToken,
+}
+
+impl std::ops::Deref for AppState {
+    type Target = ServerState;
+
+    fn deref(&self) -> &ServerState {
+        &self.0
+    }
+}
+
+impl AppState {
+    pub(super) fn new(
+        settings: ServerSettings,
+        client: reqwest::Client,
+        journal: watch::Receiver<u64>,
+        shutdown: CancellationToken,
+    ) -> Self {
+        let rates = RateLimiter::new(settings.limits.requests_per_second, settings.limits.streams);
+        let metrics = Metrics::default();
+        let (responses, generations) = Default::default();
+        Self(Arc::new(ServerState { settings, metrics, journal, shutdown, rates, responses, client, generations }))
+    }
+
+    /// Runs a blocking function of the library on a thread for blocking calls.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Self) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let state = self.clone();
+        tokio::task::spawn_blocking(move || call(&state)).await.map_err(ApiError::internal)?
+    }
+
+    pub(super) fn loom(&self) -> &Loom {
+        &self.settings.loom
+    }
+
+    /// Returns the tree with this id, or with this title, if the caller may see it.
+    pub(super) fn tree(&self, caller: &Caller, text: &str) -> Result<Tree> {
+        match text.parse::<TreeId>() {
+            Ok(id) => {
+                let tree = self.loom().snapshot()?.tree(id)?.filter(|tree| caller.can_see(tree));
+                tree.ok_or_else(|| ApiError::not_found("tree", text))
+            }
+            Err(_) => Ok(self.loom().find_tree_among(text, |tree| caller.can_see(tree))?),
+        }
+    }
+
+    /// Returns the node with this id, if the caller may see its tree.
+    pub(super) fn node(&self, caller: &Caller, id: NodeId) -> Result<Node> {
+        let snapshot = self.loom().snapshot()?;
+        let node = snapshot.node(id)?.ok_or_else(|| ApiError::not_found("node", id))?;
+        let tree = snapshot.tree(node.tree)?.filter(|tree| caller.can_see(tree));
+        tree.map(|_| node).ok_or_else(|| ApiError::not_found("node", id))
+    }
+
+    /// Returns the session with this id, if the caller may see its tree.
+    pub(super) fn session(&self, caller: &Caller, id: SessionId) -> Result<Session> {
+        let snapshot = self.loom().snapshot()?;
+        let session = snapshot.session(id)?.ok_or_else(|| ApiError::not_found("session", id))?;
+        let tree = snapshot.tree(session.tree)?.filter(|tree| caller.can_see(tree));
+        tree.map(|_| session).ok_or_else(|| ApiError::not_found("session", id))
+    }
+
+    /// Returns the caller's agent, or the agent with this name.
+    pub(super) fn agent(&self, caller: &Caller, name: Option<&str>) -> Result<Agent> {
+        Ok(self.loom().agent(name.unwrap_or(&caller.agent))?)
+    }
+
+    /// Returns an actor for the caller's agent.
+    pub(super) fn actor(&self, caller: &Caller) -> Result<Actor> {
+        Ok(self.loom().actor(&self.agent(caller, None)?))
+    }
+
+    /// Assigns a new tree to the project that the caller is limited to. Returns the work item of the tree.
+    pub(super) fn assign_project(&self, caller: &Caller, tree: TreeId, root: NodeId) -> Result<Option<WorkItem>> {
+        let Some(project) = &caller.project else { return Ok(None) };
+        let item = Some(WorkItem { project: project.clone(), external_ref: tree.to_string() });
+        let draft = SessionDraft { item: item.clone(), ..SessionDraft::of("") };
+        self.actor(caller)?.open_session(tree, Some(root), draft)?;
+        Ok(item)
+    }
+
+    /// Registers a generation and returns its id. The guard removes it.
+    pub(super) fn register(&self, generation: RunningGeneration) -> GenerationGuard {
+        let id = format!("gen_{}", self.loom().node_id());
+        self.generations().insert(id.clone(), generation);
+        GenerationGuard { state: self.clone(), id }
+    }
+
+    /// Returns the running generations.
+    pub(super) fn running(&self) -> Vec<(String, RunningGeneration)> {
+        self.generations().iter().map(|(id, running)| (id.clone(), running.clone())).collect()
+    }
+
+    fn generations(&self) -> std::sync::MutexGuard<'_, HashMap<String, RunningGeneration>> {
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes a generation from the list of running ones when dropped.
+pub(super) struct GenerationGuard {
+    state: AppState,
+    pub(super) id: String,
+}
+
+impl Drop for GenerationGuard {
+    fn drop(&mut self) {
+        self.state.generations().remove(&self.id);
+    }
+}

@@ -1,0 +1,181 @@
+//! `loom serve`: OpenAI's APIs and the recording proxy, over loopback.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a failure here fails the test
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{
+    cli::Home,
+    http::{HttpServer, answer, events},
+    sse::{Server as Upstream, status},
+};
+
+const MODEL: &str = "scripted:words";
+
+fn types(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_conversation_keeps_items_in_order_and_unknown_ones_unchanged() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let shell = json!({ "type": "shell_call", "call_id": "s", "action": { "commands": ["ls"], "timeout_ms": null } });
+    let body = json!({ "metadata": { "topic": "boats" }, "items": [{ "role": "user", "content": "hi" }, shell] });
+    let conversation = server.ok("/v1/conversations", body).await;
+    let path = format!("/v1/conversations/{}", conversation["id"].as_str().unwrap());
+    assert_eq!(
+        (&conversation["object"], &conversation["metadata"]["topic"]),
+        (&json!("conversation"), &json!("boats"))
+    );
+    let (_, page) = server.get(&format!("{path}/items?order=asc&limit=1")).await;
+    assert_eq!((types(&page["data"]), &page["has_more"]), (vec!["message"], &json!(true)));
+    let (_, page) = server.get(&format!("{path}/items?order=asc&after={}", page["last_id"].as_str().unwrap())).await;
+    let mut item = page["data"][0].clone();
+    let id = item.as_object_mut().unwrap().remove("id").unwrap();
+    assert_eq!(item, shell);
+    let request = server.request(Method::DELETE, &format!("{path}/items/{}", id.as_str().unwrap()));
+    assert_eq!(answer(request).await.1["id"], conversation["id"]);
+    let response = server
+        .ok("/v1/responses", json!({ "model": MODEL, "input": "go on", "conversation": conversation["id"] }))
+        .await;
+    assert_eq!(response["conversation"]["id"], conversation["id"]);
+    let (_, page) = server.get(&format!("{path}/items?order=asc")).await;
+    let roles: Vec<_> = page["data"].as_array().unwrap().iter().map(|item| item["role"].clone()).collect();
+    assert_eq!(roles, ["user", "user", "assistant"]);
+    assert!(home.ok(&["trees"]).contains("Conversation"));
+    assert_eq!(answer(server.request(Method::DELETE, &path)).await.1["deleted"], true);
+    assert_eq!(server.get(&path).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_response_is_a_node_that_others_continue_and_branch_from() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let first = server.ok("/v1/responses", json!({ "model": MODEL, "input": "one" })).await;
+    assert_eq!((&first["status"], &first["usage"]["output_tokens"]), (&json!("completed"), &json!(12)));
+    for word in ["two", "another two"] {
+        let body = json!({ "model": MODEL, "input": word, "previous_response_id": first["id"] });
+        let second = server.ok("/v1/responses", body).await;
+        let (_, input) =
+            server.get(&format!("/v1/responses/{}/input_items?order=asc", second["id"].as_str().unwrap())).await;
+        assert_eq!(input["data"].as_array().unwrap().len(), 3);
+    }
+    let (_, trees) = server.get("/api/v1/trees").await;
+    assert_eq!((trees["data"].as_array().unwrap().len(), &trees["data"][0]["leaves"]), (1, &json!(2)));
+    let path = format!("/v1/responses/{}", first["id"].as_str().unwrap());
+    assert_eq!(server.get(&path).await.1["output"], first["output"]);
+    let both = json!({ "model": MODEL, "input": "x", "previous_response_id": "resp_a", "conversation": "conv_b" });
+    assert!([404, 422].contains(&server.post("/v1/responses", both).await.0));
+    assert_eq!(answer(server.request(Method::DELETE, &path)).await.1["deleted"], true);
+    assert_eq!(server.get(&path).await.0, 404);
+    let unstored = server.ok("/v1/responses", json!({ "model": MODEL, "input": "secret", "store": false })).await;
+    assert_eq!(unstored["status"], "completed");
+    assert_eq!(server.get("/api/v1/trees").await.1["data"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_stored_response_replays_the_events_of_the_live_one() {
+    let home = Home::new();
+    let mut server = HttpServer::start(&home, &[]);
+    let body = json!({ "model": MODEL, "input": "hi", "stream": true });
+    let live = server.request(Method::POST, "/v1/responses").json(&body).send().await.unwrap();
+    let live = events(live, usize::MAX).await;
+    let kinds: Vec<&str> = live.iter().map(|(kind, ..)| kind.as_str()).collect();
+    assert_eq!(
+        kinds[..4],
+        ["response.created", "response.in_progress", "response.output_item.added", "response.content_part.added"]
+    );
+    assert_eq!(*kinds.last().unwrap(), "response.completed");
+    let id = live[0].2["response"]["id"].as_str().unwrap().to_owned();
+    // After a restart, the events come from the store.
+    server.kill();
+    let server = HttpServer::start(&home, &[]);
+    let path = format!("/v1/responses/{id}?stream=true&starting_after=3");
+    let replayed = events(server.request(Method::GET, &path).send().await.unwrap(), usize::MAX).await;
+    assert_eq!(replayed, live[4..]);
+}
+
+#[tokio::test]
+async fn a_background_response_is_polled_and_cancelled() {
+    let server = HttpServer::start(&Home::new(), &[]);
+    let started = server.ok("/v1/responses", json!({ "model": MODEL, "input": "long", "background": true })).await;
+    assert_eq!(started["status"], "in_progress");
+    let path = format!("/v1/responses/{}", started["id"].as_str().unwrap());
+    let cancelled = server.ok(&format!("{path}/cancel"), json!({})).await;
+    assert!(["cancelled", "completed"].contains(&cancelled["status"].as_str().unwrap()), "{cancelled}");
+    assert_eq!(server.get(&path).await.1["status"], cancelled["status"]);
+}
+
+#[tokio::test]
+async fn completions_of_one_client_form_a_tree() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let ask = |messages: Value| {
+        let request = server.ok("/v1/chat/completions", json!({ "model": MODEL, "messages": messages }));
+        async move { request.await["choices"][0]["message"]["content"].as_str().unwrap().to_owned() }
+    };
+    let system = |text: &str| json!({ "role": "system", "content": text });
+    let user = |text: &str| json!({ "role": "user", "content": text });
+    let reply = ask(json!([system("It is 10:00"), user("one")])).await;
+    let assistant = json!({ "role": "assistant", "content": reply });
+    ask(json!([system("It is 10:01"), user("one"), assistant, user("two")])).await;
+    let (_, trees) = server.get("/api/v1/trees").await;
+    assert_eq!((trees["data"].as_array().unwrap().len(), &trees["data"][0]["nodes"]), (1, &json!(4)));
+    // An earlier message is edited: a branch.
+    ask(json!([user("one"), { "role": "assistant", "content": "something else" }, user("two")])).await;
+    let (_, trees) = server.get("/api/v1/trees").await;
+    assert_eq!((trees["data"].as_array().unwrap().len(), &trees["data"][0]["leaves"]), (1, &json!(2)));
+}
+
+#[tokio::test]
+async fn the_proxy_passes_bytes_on_and_records_a_tree_without_the_key() {
+    let home = Home::new();
+    let body = r#"{ "id":"x", "choices":[ {"message":{"role":"assistant","content":"Hello"}} ], "usage":{"prompt_tokens":3} }"#;
+    let upstream = Upstream::start([
+        status(200, "content-type: application/json\r\nx-request-id: up-1", body),
+        status(200, "content-type: application/json", body),
+        status(401, "content-type: application/json", "{\"error\":\"no\"}"),
+    ])
+    .await;
+    let base = upstream.url();
+    let server = HttpServer::start(&home, &["--openai-upstream", base.trim_end_matches("/v1")]);
+    let call = |messages: Value| {
+        let request = server.request(Method::POST, "/proxy/openai/v1/chat/completions");
+        request.bearer_auth("sk-secret-key").json(&json!({ "model": "m", "messages": messages })).send()
+    };
+    let response = call(json!([{ "role": "user", "content": "hi" }])).await.unwrap();
+    let node = response.headers()["x-loom-node"].to_str().unwrap().to_owned();
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert_eq!(response.text().await.unwrap(), body);
+    assert_eq!(upstream.requests()[0].header("authorization"), Some("Bearer sk-secret-key"));
+    let mut recorded = Value::Null;
+    for _ in 0..100 {
+        let (status, found) = server.get(&format!("/api/v1/nodes/{node}")).await;
+        if status == 200 {
+            recorded = found;
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!((&recorded["content"], &recorded["author_type"]), (&json!("Hello"), &json!("model")));
+    let longer = json!([{ "role": "user", "content": "hi" }, { "role": "assistant", "content": "Hello" }, { "role": "user", "content": "more" }]);
+    call(longer).await.unwrap().text().await.unwrap();
+    let refused = call(json!([{ "role": "user", "content": "hi" }])).await.unwrap();
+    assert_eq!(refused.status(), 401);
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let (_, trees) = server.get("/api/v1/trees").await;
+    assert_eq!((trees["data"].as_array().unwrap().len(), &trees["data"][0]["nodes"]), (1, &json!(4)));
+    for entry in std::fs::read_dir(home.file("")).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap_or_default();
+        assert!(!bytes.windows(13).any(|window| window == b"sk-secret-key"));
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_is_away_is_a_bad_gateway() {
+    let server = HttpServer::start(&Home::new(), &["--anthropic-upstream", "http://127.0.0.1:9"]);
+    let (status, error) = server.post("/proxy/anthropic/v1/messages", json!({ "messages": [] })).await;
+    assert_eq!((status, error["error"]["code"].as_str()), (502, Some("upstream")));
+}
