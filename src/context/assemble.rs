@@ -6,12 +6,12 @@ use crate::{
     session_state::SessionInfo,
     store::Snapshot,
     tools::{self, HostTool, Tool},
-    types::{Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoScope, Tree},
+    types::{Agent, AuthorType, Mode, Node, Permission, Prompt, Role, Session, Timestamp, TodoScope, Tree},
 };
 
 use super::{
-    CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, MessageRole, PinReport, RenderedPrompt,
-    ambient, command_rounds, memory,
+    CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, PinReport, ambient, command_rounds,
+    memory,
     message::{MESSAGE_OVERHEAD_TOKENS, PromptPiece, merge_pieces},
     node::{NodeRenderer, escape_headers},
     rendered::RenderedNodes,
@@ -62,7 +62,7 @@ pub struct ContextRequest<'a> {
 pub struct AssembledPrompt {
     /// Prompt for the model.
     #[serde(flatten)]
-    pub prompt: RenderedPrompt,
+    pub prompt: Prompt,
     /// Included and omitted parts of the prompt.
     pub report: ContextReport,
 }
@@ -113,14 +113,14 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     let pieces = fixed.pieces(&view, rendered);
     let mut parts = parts(&pieces);
     let prompt = if is_plain_text {
-        RenderedPrompt::Text(pieces.into_iter().map(|piece| piece.text).collect())
+        Prompt::Raw(pieces.into_iter().map(|piece| piece.text).collect())
     } else {
         let messages = merge_pieces(pieces);
         parts.push((
             ContextSection::Messages,
             MESSAGE_OVERHEAD_TOKENS * u32::try_from(messages.len()).unwrap_or(u32::MAX),
         ));
-        RenderedPrompt::Messages(messages)
+        Prompt::Chat(messages)
     };
     let total = parts.iter().map(|(_, tokens)| tokens).sum();
     let report = ContextReport {
@@ -249,14 +249,14 @@ impl FixedSections {
                     PromptPiece::new(part, voice, text.clone(), view.estimate_tokens(&text), kept)
                 }));
         };
-        push(MessageRole::System, stable, &mut system.into_iter());
+        push(Role::System, stable, &mut system.into_iter());
         let (first, last) = if stable { (None, Some(own)) } else { (Some(own), None) };
-        push(MessageRole::System, false, &mut first.into_iter().flatten());
+        push(Role::System, false, &mut first.into_iter().flatten());
         pieces.extend(rendered.pieces(view));
         let mut push = |part, text: String| {
             if !text.is_empty() {
                 let tokens = view.estimate_tokens(&text);
-                pieces.push(PromptPiece::new(part, MessageRole::User, text, tokens, false));
+                pieces.push(PromptPiece::new(part, Role::User, text, tokens, false));
             }
         };
         last.into_iter().flatten().chain(now).for_each(|(part, text)| push(part, text));
@@ -300,7 +300,7 @@ fn input(
         _ => format!("{header}{}", truncate_node(view, &node, share)),
     };
     let tokens = view.estimate_tokens(&text);
-    Ok(Some((node.id, PromptPiece::new(ContextSection::Input, MessageRole::User, text, tokens, false))))
+    Ok(Some((node.id, PromptPiece::new(ContextSection::Input, Role::User, text, tokens, false))))
 }
 
 /// Returns the session state, and the same without the line on the current work. Both are empty for a session without

@@ -3,12 +3,10 @@
 //! Each batch follows the node that requested it. The prompt of a round therefore starts with the prompt of the round
 //! before. Results get at most half of the budget; older results beyond that are omitted.
 
-use serde::Serialize;
-
-use super::{ContextSection, MessageRole, message::PromptPiece, node::NodeRenderer};
+use super::{ContextSection, message::PromptPiece, node::NodeRenderer};
 use crate::{
     id::NodeId,
-    types::{first_words, one_line},
+    types::{MessagePart, Role, ToolCall, first_words, one_line},
 };
 
 /// Maximum characters of a command that are shown above its result.
@@ -18,35 +16,11 @@ const CALL_OVERHEAD_TOKENS: u32 = 8;
 /// Limits results to half of the budget.
 const ROUNDS_BUDGET_DIVISOR: u32 = 2;
 
-/// Call through the provider's tool-call API.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct RoundCall {
-    /// Id that the result refers to.
-    pub id: String,
-    /// Name of the tool.
-    pub name: String,
-    /// Arguments as the model wrote them, usually a JSON object.
-    pub arguments: String,
-}
-
-/// Result of a [`RoundCall`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct RoundAnswer {
-    /// Id of the call.
-    pub call: String,
-    /// Text of the result.
-    pub text: String,
-    /// True if the call failed.
-    pub failed: bool,
-}
-
 /// Command with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandResult {
     /// Call through the provider's API; `None` for an arrow line.
-    pub call: Option<RoundCall>,
+    pub call: Option<ToolCall>,
     /// Command as an arrow line.
     pub line: String,
     /// Result as text.
@@ -96,31 +70,29 @@ fn fit_result(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
 }
 
 fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Vec<PromptPiece> {
-    let (mut calls, mut native, mut lines) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut calls, mut native, mut lines, mut result_tokens) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for (result, text) in round.results.iter().zip(answers) {
         match &result.call {
             Some(call) => {
-                native.push(RoundAnswer { call: call.id.clone(), text, failed: result.failed });
+                result_tokens += CALL_OVERHEAD_TOKENS + view.estimate_tokens(&text);
+                native.push(MessagePart::Result { call: call.id.clone(), text, failed: result.failed });
                 calls.push(call.clone());
             }
             None => lines.push(format!("{}\n{text}", first_words(&one_line(&result.line), MAX_LINE_CHARS))),
         }
     }
     let mut pieces = Vec::new();
-    let piece = |role, text: String, calls: Vec<RoundCall>, answers: Vec<RoundAnswer>| {
-        let of_calls: u32 = calls.iter().map(|call| CALL_OVERHEAD_TOKENS + view.estimate_tokens(&call.arguments)).sum();
-        let of_answers: u32 =
-            answers.iter().map(|answer| CALL_OVERHEAD_TOKENS + view.estimate_tokens(&answer.text)).sum();
-        let tokens = view.estimate_tokens(&text) + of_calls + of_answers;
-        PromptPiece { calls, answers, ..PromptPiece::new(ContextSection::Results, role, text, tokens, view.keeps()) }
-    };
+    let piece =
+        |role, text: String, tokens| PromptPiece::new(ContextSection::Results, role, text, tokens, view.keeps());
     if !calls.is_empty() {
-        pieces.push(piece(MessageRole::Assistant, String::new(), calls, Vec::new()));
-        pieces.push(piece(MessageRole::User, String::new(), Vec::new(), native));
+        let tokens = calls.iter().map(|call| CALL_OVERHEAD_TOKENS + view.estimate_tokens(&call.arguments)).sum();
+        pieces.push(PromptPiece { calls, ..piece(Role::Assistant, String::new(), tokens) });
+        pieces.push(PromptPiece { answers: native, ..piece(Role::User, String::new(), result_tokens) });
     }
     if !lines.is_empty() {
         let text = format!("=== Results ===\n{}\n===", lines.join("\n\n"));
-        pieces.push(piece(MessageRole::User, text, Vec::new(), Vec::new()));
+        let tokens = view.estimate_tokens(&text);
+        pieces.push(piece(Role::User, text, tokens));
     }
     pieces
 }

@@ -66,9 +66,8 @@ mod report;
 mod window;
 
 pub use assemble::{AssembledPrompt, ContextRequest, assemble};
-pub use command_rounds::{CommandResult, CommandRound, RoundAnswer, RoundCall};
+pub use command_rounds::{CommandResult, CommandRound};
 pub use error::ContextError;
-pub use message::{MessageRole, PromptMessage, RenderedPrompt};
 pub use report::{ContextReport, ContextSection, Inclusion, InclusionReason, NodeReport, PinReport};
 
 use serde::{Deserialize, Serialize};

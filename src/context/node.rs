@@ -6,10 +6,10 @@ use crate::{
     exec::escape,
     id::AgentId,
     tokens::{TokenCalibration, TokenizerFamily},
-    types::{AuthorType, EdgeKind, Mode, Node, Timestamp},
+    types::{AuthorType, EdgeKind, Mode, Node, Role, Timestamp},
 };
 
-use super::{InclusionReason, MessageRole, Rendering};
+use super::{InclusionReason, Rendering};
 
 /// Reader of the nodes and rendering options.
 pub(super) struct NodeRenderer {
@@ -51,12 +51,12 @@ impl NodeRenderer {
 
     /// Returns the role of a node's message. In a buffer tree all text has the user role, because the agent edits it
     /// and there are no turns.
-    pub(super) fn role(&self, node: &Node) -> MessageRole {
+    pub(super) fn role(&self, node: &Node) -> Role {
         match node.role() {
-            _ if self.mode == Mode::Buffer => MessageRole::User,
-            AuthorType::System => MessageRole::System,
-            AuthorType::Human | AuthorType::Tool => MessageRole::User,
-            AuthorType::Model => MessageRole::Assistant,
+            _ if self.mode == Mode::Buffer => Role::User,
+            AuthorType::System => Role::System,
+            AuthorType::Human | AuthorType::Tool => Role::User,
+            AuthorType::Model => Role::Assistant,
         }
     }
 

@@ -2,11 +2,11 @@
 
 use crate::{
     id::NodeId,
-    types::{Mode, Node},
+    types::{Mode, Node, Role},
 };
 
 use super::{
-    ContextSection, Inclusion, InclusionReason, MessageRole, NodeReport,
+    ContextSection, Inclusion, InclusionReason, NodeReport,
     message::{MESSAGE_OVERHEAD_TOKENS, PromptPiece},
     node::NodeRenderer,
     window::{Window, WindowCandidate, truncate_node},
@@ -64,8 +64,8 @@ impl<'w> RenderedNodes<'w> {
     /// before the turn's results.
     pub(super) fn take_input(&mut self, view: &NodeRenderer) -> Option<PromptPiece> {
         let answers = view.aware && view.mode == Mode::Dialogue && self.rounds.is_empty();
-        let input = self.nodes.pop_if(|last| answers && view.role(last.node) == MessageRole::User)?;
-        Some(PromptPiece::new(ContextSection::Input, MessageRole::User, input.text, input.tokens, false))
+        let input = self.nodes.pop_if(|last| answers && view.role(last.node) == Role::User)?;
+        Some(PromptPiece::new(ContextSection::Input, Role::User, input.text, input.tokens, false))
     }
 
     /// Returns the pieces of the conversation.
@@ -79,7 +79,7 @@ impl<'w> RenderedNodes<'w> {
             }
             if let Some((_, text)) = note.take_if(|(before, _)| *before == at) {
                 let tokens = view.estimate_tokens(&text);
-                pieces.push(PromptPiece::new(ContextSection::Conversation, MessageRole::User, text, tokens, kept));
+                pieces.push(PromptPiece::new(ContextSection::Conversation, Role::User, text, tokens, kept));
             }
             let piece =
                 PromptPiece::new(ContextSection::Conversation, view.role(shown.node), shown.text, shown.tokens, kept);

@@ -9,11 +9,11 @@
 use crate::{
     id::NodeId,
     store::{ChildFilter, Result as StoreResult, Snapshot},
-    types::{EdgeKind, Node, Tree},
+    types::{EdgeKind, Node, Role, Tree},
 };
 
 use super::{
-    ContextError, ContextOptions, InclusionReason, MessageRole, Rendering, Strategy,
+    ContextError, ContextOptions, InclusionReason, Rendering, Strategy,
     message::MESSAGE_OVERHEAD_TOKENS,
     node::{NodeRenderer, escape_headers},
     path::ContextPath,
@@ -153,8 +153,7 @@ impl WindowParams<'_> {
         if self.view.aware {
             return start;
         }
-        let opens =
-            |at: &usize| seen[*at].excluded_by.is_none() && self.view.role(&seen[*at].node) == MessageRole::User;
+        let opens = |at: &usize| seen[*at].excluded_by.is_none() && self.view.role(&seen[*at].node) == Role::User;
         (0..=start).rev().find(opens).unwrap_or(start)
     }
 

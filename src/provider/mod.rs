@@ -53,6 +53,7 @@ mod weights;
 use futures_util::future::BoxFuture;
 
 use crate::types::setters;
+pub use crate::types::{Message, MessagePart, Prompt, Role, ToolCall};
 
 #[cfg(feature = "net")]
 pub use client::Client;
@@ -63,8 +64,8 @@ pub use embeddings::Embeddings;
 pub use error::{ErrorClass, ProviderError, RequestPhase, StreamError};
 pub use generation::{Finish, FinishReason, Generation, Logprob, Sink, StreamEvent};
 #[cfg(feature = "local")]
-pub use local::Local;
-pub use message::{Message, MessagePart, Role, ToolCall, ToolDefinition};
+pub use local::{Local, SentenceEncoder};
+pub use message::ToolDefinition;
 #[cfg(feature = "net")]
 pub use model_list::{ProviderStatus, RemoteModel, list_models, survey};
 pub use model_ref::{
@@ -76,17 +77,10 @@ pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
 pub use weights::LocalModel;
+#[cfg(feature = "local")]
+pub use weights::load_sentence_encoder;
 #[doc(hidden)] // for the program
-pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, Weights};
-
-/// The input that the model continues.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Prompt {
-    /// Messages for a chat model, oldest first.
-    Chat(Vec<Message>),
-    /// Text for a base model, continued without a chat template (`/completions`).
-    Raw(String),
-}
+pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, Weights, WeightsFile, WeightsUse};
 
 /// Sampling options; a field that is `None` or empty is left to the server.
 #[derive(Debug, Clone, Default, PartialEq)]

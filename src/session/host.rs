@@ -16,11 +16,11 @@ use super::{
 use crate::{
     agent::ToolRequest,
     arrow::Command,
-    context::{self, CommandResult, CommandRound, RoundCall},
+    context::{self, CommandResult, CommandRound},
     exec::{CommandReply, ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
     id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
-    provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent, ToolCall},
+    provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent},
     recall::{self, QueryEmbedding},
     store::Mutation,
     tools::{ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
@@ -183,7 +183,7 @@ impl Host for SessionHost {
 }
 
 /// Maximum number of nodes that one recall embeds first.
-const MAX_EMBEDDED_NODES: usize = 256;
+const MAX_EMBEDDED_NODES: usize = 64;
 /// Maximum time for a summary; then its first sentences are used.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum tokens of a summary: twice the tokens of thirty words, for languages with long words.
@@ -362,9 +362,7 @@ fn format_command(request: &ToolRequest, parsed: &ExecRequest) -> String {
 
 fn to_command_result(request: Option<&ToolRequest>, line: &str, reply: &CommandReply) -> CommandResult {
     let call = match request {
-        Some(ToolRequest::Call(ToolCall { id, name, arguments })) => {
-            Some(RoundCall { id: id.clone(), name: name.clone(), arguments: arguments.clone() })
-        }
+        Some(ToolRequest::Call(call)) => Some(call.clone()),
         _ => None,
     };
     CommandResult { call, line: line.to_owned(), answer: reply.to_string(), failed: !reply.is_ok() }

@@ -2,10 +2,10 @@
 
 use super::{GenerateError, GenerateRequest};
 use crate::{
-    context::{self, CommandRound, MessageRole},
+    context::{self, CommandRound},
     id::NodeId,
     ops::{Actor, OpsError},
-    provider::{Message, MessagePart, Model, Prompt, Role, ToolCall},
+    provider::{Model, Prompt},
     store::SessionFilter,
     tokens::TokenCalibration,
     types::{Agent, TodoScope},
@@ -49,41 +49,16 @@ pub(super) fn prompt(
         assembled =
             assemble_context(actor, &request.author, &position, context::ContextOptions { calibration, ..options })?;
     }
-    let prompt = match assembled.prompt {
-        context::RenderedPrompt::Text(text) => Prompt::Raw(text),
-        context::RenderedPrompt::Messages(messages) => Prompt::Chat(messages.into_iter().map(message).collect()),
-    };
-    Ok((prompt, assembled.report.total))
+    Ok((assembled.prompt, assembled.report.total))
 }
 
 /// Counts the tokens of a prompt with the model's own tokenizer, without its message separators. `None` if it has none.
-fn count_tokens(model: &dyn Model, prompt: &context::RenderedPrompt) -> Option<u64> {
-    let texts: Vec<&str> = match prompt {
-        context::RenderedPrompt::Text(text) => vec![text],
-        context::RenderedPrompt::Messages(messages) => {
-            messages.iter().map(|message| message.content.as_str()).collect()
-        }
-    };
-    texts.into_iter().map(|text| model.count(text).map(|tokens| tokens as u64)).sum()
-}
-
-fn message(message: context::PromptMessage) -> Message {
-    let role = match message.role {
-        MessageRole::System => Role::System,
-        MessageRole::User => Role::User,
-        MessageRole::Assistant => Role::Assistant,
-    };
-    let results = message.answers.into_iter().map(|answer| MessagePart::Result {
-        call: answer.call,
-        text: answer.text,
-        failed: answer.failed,
-    });
-    let calls = message
-        .calls
-        .into_iter()
-        .map(|call| MessagePart::Call(ToolCall { id: call.id, name: call.name, arguments: call.arguments }));
-    let text = (!message.content.is_empty()).then_some(MessagePart::Text(message.content));
-    Message { role, parts: results.chain(text).chain(calls).collect(), cache: message.kept }
+fn count_tokens(model: &dyn Model, prompt: &Prompt) -> Option<u64> {
+    let count = |text: &str| model.count(text).map(|tokens| tokens as u64);
+    match prompt {
+        Prompt::Raw(text) => count(text),
+        Prompt::Chat(messages) => messages.iter().map(|message| count(&message.text())).sum(),
+    }
 }
 
 /// Position of an author and the progress of its turn.

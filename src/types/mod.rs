@@ -1,4 +1,4 @@
-//! Plain records: trees, nodes, agents, sessions, documents and their parts.
+//! Plain records: trees, nodes, agents, sessions, documents and their parts, and prompts.
 //!
 //! This module does no I/O. Records carry ULIDs, never row numbers of the store. Each variant of a stored enum has a
 //! word for JSON and a number for rows; both never change.
@@ -11,6 +11,7 @@ mod json;
 mod lease;
 mod link;
 mod memory;
+mod message;
 mod node;
 mod session;
 mod setters;
@@ -29,6 +30,7 @@ pub use json::Json;
 pub use lease::Lease;
 pub use link::{Link, LinkTarget};
 pub use memory::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, StashKind};
+pub use message::{Message, MessagePart, Prompt, Role, ToolCall};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolCallFields};
 pub use session::{NewSession, Session, SessionPatch, WorkItem};
 pub(crate) use setters::setters;

@@ -8,7 +8,7 @@ use crate::support::sample_tree as play;
 use loomtree::{
     context::{
         AssembledPrompt, CommandResult, CommandRound, ContextError, ContextOptions, ContextRequest, ContextSection,
-        Inclusion, InclusionReason, MessageRole, RenderedPrompt, Rendering, Strategy, assemble,
+        Inclusion, InclusionReason, Rendering, Strategy, assemble,
     },
     exec::{ContinueRequest, DelegateRequest, Host},
     id::NodeId,
@@ -16,7 +16,10 @@ use loomtree::{
     session_state::RecordKind,
     tokens::{TokenCalibration, TokenizerFamily},
     tools::ToolError,
-    types::{Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, TodoScope, ToolCallFields, TreePatch},
+    types::{
+        Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, Prompt, Role, TodoScope, ToolCallFields,
+        TreePatch,
+    },
 };
 use play::{Play, lines};
 
@@ -72,18 +75,18 @@ fn adds_up(made: &AssembledPrompt, options: ContextOptions) {
         .sum();
     let nodes: u32 = report.path.iter().map(|node| node.tokens).sum();
     assert!(spoken >= nodes && spoken - nodes <= 40, "{spoken} and {nodes}: the rest is the note");
-    if let RenderedPrompt::Messages(messages) = &made.prompt {
+    if let Prompt::Chat(messages) = &made.prompt {
         assert!(messages.windows(2).all(|pair| pair[0].role != pair[1].role));
-        assert!(messages.iter().all(|message| !message.content.is_empty()));
+        assert!(messages.iter().all(|message| !message.text().is_empty()));
     }
 }
 
 fn shown(made: &AssembledPrompt) -> String {
     match &made.prompt {
-        RenderedPrompt::Text(text) => format!("(text)\n{text}"),
-        RenderedPrompt::Messages(messages) => messages
+        Prompt::Raw(text) => format!("(text)\n{text}"),
+        Prompt::Chat(messages) => messages
             .iter()
-            .map(|m| format!("({:?}{})\n{}", m.role, if m.kept { ", kept" } else { "" }, m.content))
+            .map(|m| format!("({:?}{})\n{}", m.role, if m.cache { ", kept" } else { "" }, m.text()))
             .collect::<Vec<_>>()
             .join("\n\n"),
     }
@@ -158,12 +161,11 @@ fn an_unaware_agent_gets_the_bare_conversation() {
     let play = study();
     let bare = assembled(&play.loom, "subject", question(&play), LIVE).unwrap();
     insta::assert_snapshot!(shown(&bare));
-    let RenderedPrompt::Messages(stable) = assembled(&play.loom, "subject", question(&play), STABLE).unwrap().prompt
-    else {
+    let Prompt::Chat(stable) = assembled(&play.loom, "subject", question(&play), STABLE).unwrap().prompt else {
         panic!("a dialogue is a chat")
     };
-    let RenderedPrompt::Messages(live) = bare.prompt else { panic!("a dialogue is a chat") };
-    assert!(live.iter().zip(&stable).all(|(live, stable)| live.content == stable.content));
+    let Prompt::Chat(live) = bare.prompt else { panic!("a dialogue is a chat") };
+    assert!(live.iter().zip(&stable).all(|(live, stable)| live.text() == stable.text()));
 }
 
 #[test]
@@ -211,8 +213,8 @@ fn every_command_line_in_the_prompt_runs() {
             &ContextRequest { scope, ..ask(&agent, play.nine, LIVE, &play.loom) },
         );
         let made = made.unwrap();
-        let RenderedPrompt::Messages(messages) = &made.prompt else { panic!("a dialogue is a chat") };
-        messages[0].content.clone()
+        let Prompt::Chat(messages) = &made.prompt else { panic!("a dialogue is a chat") };
+        messages[0].text()
     };
     let all = told("able", true);
     insta::assert_snapshot!(all);
@@ -262,20 +264,18 @@ fn a_buffer_is_one_document() {
     let bare = assembled(&play.loom, "subject", play.trauma, LIVE).unwrap();
     assert_eq!(
         bare.prompt,
-        RenderedPrompt::Text(
-            "Who is Marie?Marie was afraid of water. Building on the trauma angle, she avoids the sea.".into()
-        )
+        Prompt::Raw("Who is Marie?Marie was afraid of water. Building on the trauma angle, she avoids the sea.".into())
     );
     let agent = play.loom.agent("subject").unwrap();
     let snapshot = play.loom.snapshot().unwrap();
     let versions = [play.marie];
     let first = ContextRequest { versions: &versions, ..ask(&agent, play.trauma, LIVE, &play.loom) };
-    let RenderedPrompt::Text(text) = assemble(&*snapshot, &first).unwrap().prompt else { panic!("a text") };
+    let Prompt::Raw(text) = assemble(&*snapshot, &first).unwrap().prompt else { panic!("a text") };
     assert!(text.contains("Marie's reluctance") && !text.contains("afraid of water"));
     let aware = assembled(&play.loom, "collaborator", play.trauma, STABLE).unwrap();
-    let RenderedPrompt::Messages(messages) = &aware.prompt else { panic!("a chat") };
-    assert_eq!(messages.iter().map(|m| m.role).collect::<Vec<_>>(), [MessageRole::System, MessageRole::User]);
-    assert!(messages[1].content.ends_with("==="), "there is no turn to answer");
+    let Prompt::Chat(messages) = &aware.prompt else { panic!("a chat") };
+    assert_eq!(messages.iter().map(|m| m.role).collect::<Vec<_>>(), [Role::System, Role::User]);
+    assert!(messages[1].text().ends_with("==="), "there is no turn to answer");
     drop(edited);
 }
 
@@ -357,9 +357,9 @@ fn a_rolling_window_holds_the_newest_and_notes_the_omitted() {
             "[Note: {first} earlier messages are in the archive, not shown. → recall search \"…\" finds them.]"
         );
         assert_eq!(shown(&made).contains(&note), agent == "collaborator");
-        let RenderedPrompt::Messages(messages) = &made.prompt else { panic!("a chat") };
-        let opens = messages.iter().find(|message| message.role != MessageRole::System).unwrap();
-        assert_eq!(opens.role, MessageRole::User, "some providers take no other");
+        let Prompt::Chat(messages) = &made.prompt else { panic!("a chat") };
+        let opens = messages.iter().find(|message| message.role != Role::System).unwrap();
+        assert_eq!(opens.role, Role::User, "some providers take no other");
         let missing = u32::try_from(depths(&made, OUT).len()).unwrap() + made.report.earlier;
         assert_eq!(missing, first);
         // A conversation that fits exactly has no note.
@@ -566,10 +566,10 @@ fn content_cannot_forge_the_frame() {
         for rendering_to in [root.id, answer] {
             let ask = ContextRequest { session: Some(&session), ..ask(&agent, rendering_to, options, &play.loom) };
             let made = assemble(&*play.loom.snapshot().unwrap(), &ask).unwrap();
-            let RenderedPrompt::Messages(messages) = &made.prompt else { panic!("a chat") };
+            let Prompt::Chat(messages) = &made.prompt else { panic!("a chat") };
             // Roles are set by the engine only.
             assert!(messages.len() <= 4, "{}", messages.len());
-            let body = messages.iter().map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n");
+            let body = messages.iter().map(|m| m.text()).collect::<Vec<_>>().join("\n");
             let lines = body.split(['\n', '\r', '\u{2028}']).map(|line| line.trim_start_matches([' ', '\u{200b}']));
             let lines: Vec<&str> = lines.collect();
             let frame = |line: &&&str| line.starts_with("===");

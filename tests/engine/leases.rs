@@ -7,12 +7,12 @@ use crate::support;
 use std::time::Duration;
 
 use loomtree::{
-    context::{ContextOptions, ContextRequest, RenderedPrompt, assemble},
+    context::{ContextOptions, ContextRequest, assemble},
     exec::{Executor, NoHost, read},
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, DocumentEdit, NodeDraft, OpsError, TreeDraft},
     store::{Mutation, PurgeTarget, StoreError},
-    types::{EdgeKind, Lease, LinkTarget, Mode, Op, Parent, Summary, SummarySubject, Timestamp},
+    types::{EdgeKind, Lease, LinkTarget, Mode, Op, Parent, Prompt, Summary, SummarySubject, Timestamp},
 };
 use support::store::Scene;
 
@@ -266,10 +266,10 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
         options,
         now: loom.now(),
     };
-    let RenderedPrompt::Messages(messages) = assemble(&*loom.snapshot().unwrap(), &ask).unwrap().prompt else {
+    let Prompt::Chat(messages) = assemble(&*loom.snapshot().unwrap(), &ask).unwrap().prompt else {
         panic!("a dialogue is a chat")
     };
-    let all = messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
+    let all = messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n");
     all.lines().filter(|line| line.contains(" active at ")).map(str::to_owned).collect()
 }
 

@@ -7,7 +7,7 @@ use crate::support;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use loomtree::{
-    context::{ContextOptions, RenderedPrompt},
+    context::ContextOptions,
     exec::{Executor, NoHost},
     id::{NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, SessionDraft, TreeDraft},
@@ -16,7 +16,7 @@ use loomtree::{
     session::{GenerateRequest, Interruption, actor_at, context_of, generate, resume},
     session_state::{ExtractionRules, FileWriteTool, RecordKind},
     store::SessionFilter,
-    types::{AuthorType, EdgeKind, Json, Lease, SessionPatch, Timestamp, ToolCallFields, WorkItem},
+    types::{AuthorType, EdgeKind, Json, Lease, Prompt, SessionPatch, Timestamp, ToolCallFields, WorkItem},
 };
 use support::store::Scene;
 
@@ -38,8 +38,8 @@ fn next(owner: &Actor, session: SessionId) -> String {
     let actor = loom.actor(&agent).in_session(session.id);
     let made = context_of(&actor, &agent, session.position.unwrap(), &[], ContextOptions::default()).unwrap();
     match made.prompt {
-        RenderedPrompt::Text(text) => text,
-        RenderedPrompt::Messages(messages) => format!("{messages:#?}"),
+        Prompt::Raw(text) => text,
+        Prompt::Chat(messages) => format!("{messages:#?}"),
     }
 }
 

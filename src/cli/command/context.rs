@@ -4,13 +4,11 @@ use std::io::Write as _;
 
 use clap::ValueEnum;
 use loomtree::{
-    context::{
-        AssembledPrompt, ContextOptions, ContextReport, Inclusion, InclusionReason, RenderedPrompt, Rendering, Strategy,
-    },
+    context::{AssembledPrompt, ContextOptions, ContextReport, Inclusion, InclusionReason, Rendering, Strategy},
     ops::OpsError,
     provider::{MODEL_VARIABLE, resolve},
     session::context_of,
-    types::{Agent, PinTarget},
+    types::{Agent, PinTarget, Prompt},
 };
 
 use crate::cli::{
@@ -107,13 +105,13 @@ fn for_model(options: ContextOptions, author: &Agent, cx: &CommandContext<'_>) -
 
 fn prompt(assembled: &AssembledPrompt, cx: &mut CommandContext<'_>) -> Result<()> {
     match &assembled.prompt {
-        RenderedPrompt::Text(text) => writeln!(cx.out, "{}", sanitize(text))?,
-        RenderedPrompt::Messages(messages) => {
+        Prompt::Raw(text) => writeln!(cx.out, "{}", sanitize(text))?,
+        Prompt::Chat(messages) => {
             for (at, message) in messages.iter().enumerate() {
                 let gap = if at == 0 { "" } else { "\n" };
                 let role = serde_json::to_value(message.role).unwrap_or_default();
                 writeln!(cx.out, "{gap}{}", paint(DIM, format!("── {} ──", role.as_str().unwrap_or("?"))))?;
-                writeln!(cx.out, "{}", sanitize(&message.content))?;
+                writeln!(cx.out, "{}", sanitize(&message.text()))?;
             }
         }
     }

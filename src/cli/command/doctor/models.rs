@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use loomtree::provider::{ProviderStatus, Target, discover, resolve, survey};
+use loomtree::provider::{ProviderStatus, Target, Weights, discover, resolve, survey};
 
 use super::finding::Finding;
 use crate::cli::{
-    command::models::{DOWNLOAD_FOLDER_PREFIX, known_weights},
+    command::models::{DOWNLOAD_FOLDER_PREFIX, known_weights, weights_state},
     config::Config,
     env,
     error::Result,
@@ -71,9 +71,8 @@ fn weights() -> Vec<Finding> {
     if !cfg!(feature = "local") {
         return vec![Finding::ok(AREA, "models inside the program are not in this build (feature `local`)")];
     }
-    let finding = |(reference, present)| {
-        let state = if present { "its weights are present" } else { "no weights; `loom models fetch` gets them" };
-        Finding::ok(AREA, format!("{reference}: {state}"))
+    let finding = |(weights, is_present): (&Weights, bool)| {
+        Finding::ok(AREA, format!("local:{}: {}", weights.name, weights_state(weights, is_present)))
     };
     known_weights().into_iter().map(finding).collect()
 }
