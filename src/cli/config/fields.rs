@@ -121,7 +121,8 @@ impl Config {
         // YAML reads a file of comments only as null.
         let config = serde_yaml::from_str::<Option<Config>>(text).map_err(|error| {
             let message = error.to_string();
-            let line = error.location().map(|at| at.line());
+            // A mistake at the end is reported after the last line.
+            let line = error.location().map(|at| at.line().min(text.lines().count().max(1)));
             let message = line.and_then(|_| message.split(" at line ").next()).unwrap_or(&message);
             ConfigMistake { line, message: message.to_owned() }
         })?;
