@@ -202,7 +202,7 @@ fn a_full_disk_fails_commits_and_loses_nothing() {
 
 #[test]
 fn a_limit_on_pages_fails_only_what_does_not_fit() {
-    for (round, pages) in [80, 100, 130, 210].into_iter().enumerate() {
+    for (round, pages) in [95, 115, 145, 225].into_iter().enumerate() {
         let scene = Scene::new(82 + round as u64);
         let first = chain(&scene.owner(), 5);
         let told = {

@@ -142,6 +142,11 @@ pub(super) fn next(
         } else {
             before_group(conn, entry.group, tree.filter(|_| own))?
         };
+        // A damaged chain could be a circle.
+        if before.is_some_and(|before| before >= seq) {
+            let what = format!("journal entry {seq} names entry {} as the previous one", before.unwrap_or_default());
+            return Err(StoreError::Undecodable(what));
+        }
         *(if own { &mut ours } else { &mut shared }) = before;
         if !counts || !seen.insert(entry.group) {
             continue;
