@@ -1,6 +1,7 @@
 //! Answers the questions of a LoCoMo file by recall, for scoring: which turns hold the answer.
 //!
-//! `cargo bench --bench locomo -- FILE.json [--one-archive] > ranked.jsonl`
+//! `cargo bench --bench locomo -- FILE.json [--one-archive] > ranked.jsonl`; with `--features local`, `--weights FOLDER` adds the
+//! meaning by `minilm`, whose files are in that folder.
 //!
 //! Each conversation comes in as a session, its speakers as agents, with the times that it has; each question goes
 //! through the same search as `→ recall search`. By default each conversation has an archive of its own; with
@@ -11,7 +12,7 @@ use std::{collections::HashMap, error::Error, path::Path, time::Instant};
 
 use jiff::{civil::DateTime, tz::TimeZone};
 use loomtree::{
-    archive::recall::{self, Query, Scope},
+    archive::recall::{self, Embedder, Query, QueryEmbedding, Scope},
     id::{NodeId, SessionId},
     ops::{Actor, Loom, TreeDraft},
     session,
@@ -25,7 +26,10 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let one = arguments.iter().any(|argument| argument == "--one-archive");
-    let Some(file) = arguments.iter().find(|argument| !argument.starts_with("--")) else {
+    let weights = arguments.iter().position(|word| word == "--weights").and_then(|at| arguments.get(at + 1));
+    let embedder = weights.map(|folder| embedder(Path::new(folder))).transpose()?;
+    let files = || arguments.iter().filter(|argument| !argument.starts_with("--") && Some(*argument) != weights);
+    let Some(file) = files().next() else {
         println!("skipped: name a LoCoMo file, `cargo bench --bench locomo -- FILE.json`");
         return Ok(());
     };
@@ -39,6 +43,9 @@ fn main() -> Result<()> {
         let loom = session::open(folder.path().join(name))?;
         let sample = conversation["sample_id"].as_str().map_or_else(|| number.to_string(), str::to_owned);
         let at = import(&loom, &sample, conversation, &mut turns)?;
+        if let Some(embedder) = &embedder {
+            recall::embed(&loom.actor(&loom.agent("owner")?), &**embedder, usize::MAX)?;
+        }
         archives.push((loom, sample, at));
     }
     for ((loom, sample, at), conversation) in archives.iter().zip(&conversations) {
@@ -46,7 +53,8 @@ fn main() -> Result<()> {
         for (index, question) in conversation["qa"].as_array().into_iter().flatten().enumerate() {
             let query = Query::new(question["question"].as_str().unwrap_or_default(), scope.clone());
             let start = Instant::now();
-            let found = recall::search(&*loom.snapshot()?, &query)?;
+            let meaning = embedder.as_deref().map(|embedder| QueryEmbedding::of(embedder, &query.text)).transpose()?;
+            let found = recall::search_with(&*loom.snapshot()?, &query, meaning.as_ref())?;
             let latency = start.elapsed().as_secs_f64() * 1e3;
             let ranked = found.ranked().into_iter().take(query.limit);
             let ranked = ranked
@@ -57,6 +65,17 @@ fn main() -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(feature = "local")]
+fn embedder(folder: &Path) -> Result<Box<dyn Embedder>> {
+    let weights = loomtree::provider::Weights::named("minilm").ok_or("no weights")?;
+    Ok(Box::new(loomtree::provider::load_sentence_encoder(weights, folder)?))
+}
+
+#[cfg(not(feature = "local"))]
+fn embedder(_: &Path) -> Result<Box<dyn Embedder>> {
+    Err("--weights needs --features local".into())
 }
 
 /// Brings a conversation in as a session; notes which node is which turn.

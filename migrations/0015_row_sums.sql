@@ -1,5 +1,5 @@
--- Rows that nothing else in the file vouches for have a checksum of their columns (`row_sum`, the first 8 bytes of a BLAKE3
--- hash; the function is the program's), so that `verify` finds damage in them: names, labels, times, permissions, the data of
+-- Rows that nothing else in the file vouches for have a checksum of their columns (`row_sum`; the function is the program's),
+-- so that `verify` finds damage in them: names, labels, times, permissions, the data of
 -- an undo. A node's checksum leaves out the content, which its hash covers. Statements that write many rows set the checksum;
 -- triggers set it for the others. A purge may empty error messages in the events of a delegation, which can quote a node.
 -- Cost: every node and every entry of the journal is written anew, about 10 s for a million.

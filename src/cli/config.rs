@@ -108,7 +108,8 @@ pub(crate) const CONFIG_TEMPLATE: &str = "\
 # A small model that summarizes long texts. Without it, summaries are first sentences.
 # summaries: ollama:llama3.2:1b
 
-# An embedding model: recall then also finds texts of similar meaning.
+# An embedding model: recall then also finds texts of similar meaning. Default: local:minilm if `loom models fetch minilm`
+# downloaded it. `none` turns it off.
 # embeddings: ollama:nomic-embed-text
 
 # Models by name. API keys are not written here: key_env names a variable, key_file a file.

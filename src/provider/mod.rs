@@ -62,7 +62,7 @@ pub use embeddings::Embeddings;
 pub use error::{ErrorClass, ProviderError, RequestPhase, StreamError};
 pub use generation::{Finish, FinishReason, Generation, Logprob, Sink, StreamEvent};
 #[cfg(feature = "local")]
-pub use local::Local;
+pub use local::{Local, SentenceEncoder};
 pub use message::{Message, MessagePart, Role, ToolCall, ToolDefinition};
 #[cfg(feature = "net")]
 pub use model_list::{ProviderStatus, RemoteModel, list_models, survey};
@@ -75,8 +75,10 @@ pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
 pub use weights::LocalModel;
+#[cfg(feature = "local")]
+pub use weights::load_sentence_encoder;
 #[doc(hidden)] // for the program
-pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, Weights};
+pub use weights::{KNOWN_WEIGHTS, MODELS_VARIABLE, Weights, WeightsFile, WeightsUse};
 
 /// The input that the model continues.
 #[derive(Debug, Clone, PartialEq, Eq)]

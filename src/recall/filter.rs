@@ -94,7 +94,8 @@ pub struct Filter {
     pub to: Option<Timestamp>,
     /// Kind of the node's edge to its parent.
     pub kind: Option<EdgeKind>,
-    /// Session that must be able to see the node: content of other work items is excluded.
+    /// Session that must be able to see the node: content of other work items and thoughts of
+    /// other agents are excluded.
     pub seen_by: Option<SessionId>,
     /// Exclusive upper bound of the sequence number: excludes nodes after a message that is being answered.
     pub before: Option<u64>,
@@ -137,6 +138,7 @@ impl Filter {
                 node => Some(descendants(snapshot, node)?),
             },
         };
+        let reader = seen_by.as_ref().map(|session| session.agent);
         let seen_by = seen_by.map(|session| session.item);
         let (author, role) = match self.author {
             None => (None, None),
@@ -144,7 +146,8 @@ impl Filter {
             Some(Author::Role(role)) => (None, Some(role)),
         };
         let Self { from, to, kind, before, .. } = *self;
-        let mut filter = WordFilter { author, role, from, to, kind, before, among, seen_by, ..WordFilter::default() };
+        let mut filter =
+            WordFilter { author, role, from, to, kind, before, among, seen_by, reader, ..WordFilter::default() };
         match scope {
             Scope::Session(session) => filter.session = Some(*session),
             Scope::Tree(tree) => filter.tree = Some(*tree),

@@ -38,12 +38,13 @@ pub use self::{
 use self::{
     matching::{Matching, search_phrase},
     query_parser::{ParsedQuery, is_question},
+    rank::RankQuery,
 };
 use crate::{
     id::SessionId,
     ops::OpsError,
     store::{Snapshot, WordFilter},
-    types::{AuthorType, Node, setters},
+    types::{AuthorType, EdgeKind, Node, setters},
 };
 
 type Result<T> = std::result::Result<T, OpsError>;
@@ -112,6 +113,8 @@ pub struct Hit {
     pub exact: bool,
     /// Number of the query's words in the node itself, not in its neighbours.
     pub own_words: u32,
+    /// True if an embedding of the node is similar to that of the question.
+    pub similar: bool,
     /// Parent of the node.
     pub before: Option<Node>,
     /// First continuation of the node.
@@ -192,11 +195,16 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     let said = snapshot.postings(&searched, &filter, MAX_INDEX_ROWS)?;
     let nodes = query.scope.estimated_size(snapshot)?.unwrap_or(said.all);
     let literal = said.passages.is_empty();
-    let scores: Vec<rank::RankCandidate> = if literal {
-        search_phrase(snapshot, &filter, &question.whole, MAX_LITERAL_NODES, query.limit)?
-    } else {
-        rank::rank(snapshot, &said, &terms, &question.factors, &filter, nodes)?
-    };
+    let mut scores: Vec<rank::RankCandidate> = Vec::new();
+    if literal {
+        scores = search_phrase(snapshot, &filter, &question.whole, MAX_LITERAL_NODES, query.limit)?;
+    }
+    let phrase: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
+    if !literal || meaning.is_some() {
+        let query = RankQuery { terms: &terms, factors: &question.factors, filter: &filter, nodes, meaning };
+        let ranked = rank::rank(snapshot, &said, &query)?;
+        scores.extend(ranked.into_iter().filter(|candidate| !phrase.contains(&candidate.node)));
+    }
     let matching = Matching::new(&said, question.words.len(), nodes);
     // A neighbour of a hit is also a candidate, and may be outside the filter.
     let fits = HitFilter::new(snapshot, &filter);
@@ -216,16 +224,31 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         }
         let asked = candidate.before.is_some_and(|before| asking.contains(&before));
         let score = candidate.score + if asked { candidate.if_asked } else { 0.0 };
+        if score <= 0.0 {
+            continue;
+        }
         let (score, exact) = (score * question.boost(&node), question.is_exact(&node.content));
         let own_words = matching.own_words(node.seq);
-        hits.push(Hit { node, passage: candidate.part, score, exact, own_words, before: None, after: None });
+        hits.push(Hit {
+            node,
+            passage: candidate.part,
+            score,
+            exact,
+            own_words,
+            similar: false,
+            before: None,
+            after: None,
+        });
     }
     if let Some(meaning) = meaning {
-        hits = boost_nearby(snapshot, hits, &meaning.near(snapshot, &filter)?, &fits)?;
+        let near = meaning.similarities(snapshot, &hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
+        hits.iter_mut().zip(near).for_each(|(hit, near)| hit.similar = near >= semantic::SIMILAR);
     }
     hits.sort_by(by_rank);
-    let matches =
-        |hit: &Hit| hit.exact || question.phrases.is_empty() && (literal || matching.has_rare_words(hit.node.seq));
+    let matches = |hit: &Hit| {
+        let has_words = if literal { phrase.contains(&hit.node.seq) } else { matching.has_rare_words(hit.node.seq) };
+        hit.exact || question.phrases.is_empty() && has_words
+    };
     let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(matches);
     if query.by_time {
         hits.sort_by_key(|hit| Reverse(hit.node.seq));
@@ -254,7 +277,16 @@ fn search_exact(
     for candidates in found.chunks(MAX_READ_CANDIDATES) {
         for node in snapshot.nodes_at(&candidates.iter().map(|candidate| candidate.node).collect::<Vec<_>>())? {
             if hits.len() < query.limit && fits.node(&node)? {
-                hits.push(Hit { node, passage: 0, score: 1.0, exact: true, own_words: 0, before: None, after: None });
+                hits.push(Hit {
+                    node,
+                    passage: 0,
+                    score: 1.0,
+                    exact: true,
+                    own_words: 0,
+                    similar: false,
+                    before: None,
+                    after: None,
+                });
             }
         }
         if hits.len() >= query.limit {
@@ -319,29 +351,6 @@ pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope, only: &Filter) -> Resu
     Ok(snapshot.tool_names(&only.within(snapshot, scope)?, 50)?)
 }
 
-/// Adds the nodes nearest in meaning, and scores all hits by both rankings.
-fn boost_nearby(
-    snapshot: &dyn Snapshot,
-    mut hits: Vec<Hit>,
-    near: &[(u64, f64)],
-    fits: &HitFilter<'_>,
-) -> Result<Vec<Hit>> {
-    let found: HashSet<u64> = hits.iter().map(|hit| hit.node.seq).collect();
-    let others =
-        near.iter().take(semantic::MAX_SEMANTIC_CANDIDATES).map(|(node, _)| *node).filter(|node| !found.contains(node));
-    for node in snapshot.nodes_at(&others.collect::<Vec<_>>())? {
-        if fits.node(&node)? {
-            hits.push(Hit { node, passage: 0, score: 0.0, exact: false, own_words: 0, before: None, after: None });
-        }
-    }
-    let near: HashMap<u64, f64> = near.iter().copied().collect();
-    let by_words: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
-    let by_meaning: Vec<Option<f64>> = hits.iter().map(|hit| near.get(&hit.node.seq).copied()).collect();
-    let fused = semantic::fuse_scores(&by_words, &by_meaning);
-    hits.iter_mut().zip(fused).for_each(|(hit, score)| hit.score = score);
-    Ok(hits)
-}
-
 /// True for nodes that show search results, and for nodes with neither words nor calls.
 fn is_search_output(node: &Node) -> bool {
     if node.tool.name.as_deref().is_some_and(|name| RECALL_TOOLS.contains(&name)) {
@@ -379,6 +388,7 @@ impl<'a> HitFilter<'a> {
         let filter = self.filter;
         Ok(!is_search_output(node)
             && filter.before.is_none_or(|before| node.seq < before)
+            && filter.reader.is_none_or(|reader| node.kind != EdgeKind::Thought || node.author == reader)
             && node.purged_at.is_none()
             && filter.session.is_none_or(|session| node.session == Some(session))
             && filter.tree.is_none_or(|tree| node.tree == tree)

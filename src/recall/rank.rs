@@ -1,6 +1,7 @@
 //! Ranking: BM25 over the words of a node and, with less weight, of its neighbours.
 //!
 //! An answer rarely repeats the words of its question, so a node also scores the words of its parent and continuations.
+//! If there are embeddings, the similarity of a node and its neighbours to the question counts like a word.
 //! All nodes of a conversation burst (no gap over 2 h) share a further score. Only the best nodes by their own words,
 //! and their neighbours, are rescored this way; the others cannot reach the top.
 
@@ -8,7 +9,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::{Result, query_parser::QueryTerm};
+use super::{QueryEmbedding, Result, query_parser::QueryTerm};
 use crate::store::{Neighbors, PassageInfo, Postings, Snapshot, WordFilter};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -22,6 +23,12 @@ const ANCESTOR_WEIGHTS: [f64; 2] = [0.5, 0.3];
 const CONTINUATION_WEIGHTS: [f64; 2] = [0.2, 0.1];
 /// Weight of the parent's words if the parent is a question.
 const QUESTION_WEIGHT: f64 = 0.7;
+/// Weight of the similarity to the question, relative to all words of the question together.
+const SIMILARITY_WEIGHT: f64 = 0.6;
+/// Weights of neighbours' similarities: of the parent, of a parent that is a question, of the continuations.
+const PARENT_SIMILARITY: f64 = 0.4;
+const QUESTION_SIMILARITY: f64 = 0.6;
+const CONTINUATION_SIMILARITY: f64 = 0.4;
 /// Weight of the words of a burst, and their saturation. A burst is long, so it saturates later.
 const BURST_WEIGHT: f64 = 0.4;
 const BURST_K1: f64 = 2.0;
@@ -61,6 +68,20 @@ struct Ranking<'a> {
     /// Mean number of words of a passage.
     mean: f64,
     beside: Map<u64, Neighbors>,
+    /// Similarities of the candidates and their neighbours to the question, weighted.
+    similar: Map<u64, f64>,
+}
+
+/// Inputs of a ranking besides the postings.
+pub(super) struct RankQuery<'a> {
+    /// The terms that the postings were read for.
+    pub(super) terms: &'a [QueryTerm],
+    /// Factors for the weights of the words that the terms stand for.
+    pub(super) factors: &'a [f64],
+    pub(super) filter: &'a WordFilter,
+    /// Approximate number of searched nodes.
+    pub(super) nodes: u64,
+    pub(super) meaning: Option<&'a QueryEmbedding>,
 }
 
 /// Inverse document frequency of a word in about `about` of `nodes` nodes.
@@ -69,16 +90,9 @@ pub(super) fn weight(about: u64, nodes: u64) -> f64 {
     (1.0 + (of - about + 0.5) / (about + 0.5)).ln()
 }
 
-/// Returns the candidates, the best first. `terms` are those that `said` was read for, `factors` the weights of the
-/// words that they stand for. `nodes` is the approximate number of searched nodes.
-pub(super) fn rank(
-    snapshot: &dyn Snapshot,
-    said: &Postings,
-    terms: &[QueryTerm],
-    factors: &[f64],
-    filter: &WordFilter,
-    nodes: u64,
-) -> Result<Vec<RankCandidate>> {
+/// Returns the candidates, the best first.
+pub(super) fn rank(snapshot: &dyn Snapshot, said: &Postings, query: &RankQuery<'_>) -> Result<Vec<RankCandidate>> {
+    let RankQuery { terms, factors, filter, nodes, meaning } = *query;
     let mut about = vec![0; factors.len()];
     terms.iter().zip(&said.words).for_each(|(term, postings)| about[term.word] += postings.about);
     let weights = about.into_iter().zip(factors).map(|(about, factor)| weight(about, nodes) * factor);
@@ -108,8 +122,13 @@ pub(super) fn rank(
         places: said.passages.iter().map(|passage| passage.place).collect(),
         mean: (said.length as f64 / (said.all as f64).max(1.0)).max(1.0),
         beside: Map::default(),
+        similar: Map::default(),
     };
-    let close = ranking.select_candidates(filter)?;
+    let nearest = meaning.map(|meaning| meaning.nearest(snapshot, filter)).transpose()?.unwrap_or_default();
+    let close = ranking.select_candidates(filter, &nearest)?;
+    if let Some(meaning) = meaning {
+        ranking.load_similarities(meaning)?;
+    }
     let sittings = ranking.burst_scores();
     let mut found = Vec::with_capacity(close.len());
     for (node, sitting) in close {
@@ -153,10 +172,15 @@ impl Ranking<'_> {
         self.beside.get(&node).into_iter().flat_map(|beside| beside.before.iter().chain(&beside.after)).copied()
     }
 
-    /// Returns the nodes to be rescored, with their bursts, and loads their neighbours up to two steps away.
-    fn select_candidates(&mut self, filter: &WordFilter) -> Result<Map<u64, u64>> {
+    /// Returns the nodes to be rescored, with their bursts, and loads their neighbours up to two steps away. `nearest` are
+    /// further candidates.
+    fn select_candidates(&mut self, filter: &WordFilter, nearest: &[u64]) -> Result<Map<u64, u64>> {
         let placed = self.filter_candidates(filter)?;
         let mut close: Map<u64, u64> = placed.into_iter().take(MAX_RESCORED_NODES).collect();
+        let first: Vec<(u64, u32)> = nearest.iter().map(|node| (*node, 0)).collect();
+        let places = self.snapshot.places(&first, filter)?;
+        // A node that is not indexed yet has no known burst.
+        close.extend(nearest.iter().zip(places).map(|(node, place)| (*node, place.map_or(*node, |place| place.burst))));
         let mut edge: Vec<(u64, u64)> = close.iter().map(|(node, sitting)| (*node, *sitting)).collect();
         for _ in 0..2 {
             self.load_neighbors(edge.iter().map(|(node, _)| *node))?;
@@ -216,6 +240,28 @@ impl Ranking<'_> {
         self.words(at).iter().map(move |(word, count)| (*word, count / length))
     }
 
+    /// Loads the similarities of all loaded nodes. The weight is that of all words of the question, at least that of one
+    /// rare word.
+    fn load_similarities(&mut self, meaning: &QueryEmbedding) -> Result<()> {
+        let words = self.weights.iter().sum::<f64>().max(weight(0, self.said.all));
+        let mut nodes: Vec<u64> = self.beside.keys().copied().collect();
+        nodes.sort_unstable();
+        let near = meaning.similarities(self.snapshot, &nodes)?;
+        self.similar =
+            nodes.into_iter().zip(near).map(|(node, near)| (node, SIMILARITY_WEIGHT * words * near)).collect();
+        Ok(())
+    }
+
+    /// Scores a node by its similarity and those of its neighbours. Returns the score, and the score to add if the parent is
+    /// a question.
+    fn similarity(&self, node: u64, beside: &Neighbors) -> (f64, f64) {
+        let of = |node: u64| self.similar.get(&node).copied().unwrap_or(0.0);
+        let parent = beside.before.map_or(0.0, of);
+        let after = beside.after.iter().map(|node| of(*node)).fold(0.0, f64::max);
+        let score = of(node) + PARENT_SIMILARITY * parent + CONTINUATION_SIMILARITY * after;
+        (score, (QUESTION_SIMILARITY - PARENT_SIMILARITY) * parent)
+    }
+
     /// Scores a node by its best passage and its neighbours.
     fn rescore(&self, node: u64) -> RankCandidate {
         let (mut around, mut asked) = (vec![0.0; self.weights.len()], vec![0.0; self.weights.len()]);
@@ -249,7 +295,8 @@ impl Ranking<'_> {
                 best = RankCandidate { part: self.said.passages[at].part, score, if_asked, ..best };
             }
         }
-        best
+        let (score, if_asked) = self.similarity(node, beside(node));
+        RankCandidate { score: best.score + score, if_asked: best.if_asked + if_asked, ..best }
     }
 
     /// Adds the weighted words of neighbours. Of several neighbours, each word counts with its highest frequency.

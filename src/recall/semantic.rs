@@ -1,11 +1,8 @@
-//! Semantic search: embeddings of nodes, made by a model of the host, combined with the ranking by words.
+//! Semantic search: embeddings of nodes, made by a model, combined with the ranking by words.
 //!
-//! It is optional. Words alone find more than embeddings alone; with a small weight, embeddings add nodes that share no
-//! word with the question. Both scores are compared as z-scores among the candidates. The store has one embedding per
-//! node and model. Embeddings are derived: a rebuild drops them, and [`embed`] creates the missing ones. The search
-//! compares them one by one.
-
-use std::collections::HashSet;
+//! It is optional. Words alone find more than embeddings alone. So the similarity of a node and the question counts like
+//! one more word, and the nearest nodes become candidates even if they share no word with the question. The store has
+//! one embedding per node and model. Embeddings are derived: a rebuild drops them, and [`embed`] creates missing ones.
 
 use crate::{
     ops::{Actor, OpsError},
@@ -13,14 +10,16 @@ use crate::{
     types::Op,
 };
 
-/// Weight of the embedding score relative to the word score.
-const EMBEDDING_WEIGHT: f64 = 0.3;
 /// Number of texts per request.
-const BATCH_TEXTS: usize = 64;
+const BATCH_TEXTS: u32 = 32;
 /// Maximum number of bytes of a text that are sent: models read no more, and a text's subject is near its start.
 const MAX_TEXT_BYTES: usize = 2_000;
-/// Number of the nearest nodes that become candidates without sharing a word.
-pub(super) const MAX_SEMANTIC_CANDIDATES: usize = 100;
+/// Number of the nearest nodes that become candidates.
+const MAX_NEAREST_NODES: usize = 200;
+/// Similarity of unrelated texts. Only a higher similarity counts.
+const UNRELATED_SIMILARITY: f64 = 0.15;
+/// Similarity, above that of unrelated texts, from which a text is shown as similar.
+pub(super) const SIMILAR: f64 = 0.25;
 
 /// A model that converts texts into embeddings.
 pub trait Embedder: Send + Sync {
@@ -63,49 +62,36 @@ impl QueryEmbedding {
         Ok(Self { model: embedder.model().to_owned(), vector })
     }
 
-    /// Returns the similarity of each node that passes the filter, the nearest first.
-    pub(super) fn near(&self, snapshot: &dyn Snapshot, filter: &WordFilter) -> super::Result<Vec<(u64, f64)>> {
-        let mut near: Vec<(u64, f64)> = Vec::new();
-        snapshot.vectors(&self.model, filter, &mut |node, vector| {
-            if vector.len() == self.vector.len() {
-                near.push((node, vector.iter().zip(&self.vector).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()));
-            }
-        })?;
-        near.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-        Ok(near)
+    /// Returns the matching nodes with the most similar texts, the nearest first.
+    pub(super) fn nearest(&self, snapshot: &dyn Snapshot, filter: &WordFilter) -> super::Result<Vec<u64>> {
+        Ok(snapshot.nearest(&self.model, &self.vector, filter, MAX_NEAREST_NODES)?)
+    }
+
+    /// Returns the similarity of each node to the question, from 0 for unrelated nodes and nodes without an embedding.
+    pub(super) fn similarities(&self, snapshot: &dyn Snapshot, nodes: &[u64]) -> super::Result<Vec<f64>> {
+        let near = snapshot.similarities(&self.model, &self.vector, nodes)?;
+        Ok(near.into_iter().map(|near| near.map_or(0.0, |near| (near - UNRELATED_SIMILARITY).max(0.0))).collect())
     }
 }
 
-/// Creates missing embeddings, of the newest nodes first, at most `limit`. Returns the number of created ones.
+/// Creates missing embeddings, of the newest nodes first, of about `limit` nodes. Returns the number of nodes that were
+/// read: 0 if none is missing.
 ///
 /// # Errors
 /// If the model or the store fails. Embeddings of earlier batches remain.
 pub fn embed(actor: &Actor, embedder: &dyn Embedder, limit: usize) -> Result<usize, EmbedError> {
-    let mut known = HashSet::new();
-    let mut missing: Vec<(u64, String)> = Vec::new();
-    {
-        let snapshot = actor.loom().snapshot()?;
-        let all = WordFilter::default();
-        snapshot
-            .vectors(embedder.model(), &all, &mut |node, _| {
-                known.insert(node);
-            })
-            .map_err(OpsError::from)?;
-        let mut take = |node: u64, text: &str| {
-            if !text.trim().is_empty() && !known.contains(&node) {
-                missing.push((node, truncate(text).to_owned()));
-            }
-            missing.len() < limit
-        };
-        snapshot.newest_first(&all, u32::MAX, &mut take).map_err(OpsError::from)?;
+    let mut read = 0;
+    while read < limit {
+        let batch = actor.loom().snapshot()?.unembedded(embedder.model(), BATCH_TEXTS).map_err(OpsError::from)?;
+        let Some(batch) = batch else { break };
+        let (nodes, texts): (Vec<u64>, Vec<String>) =
+            batch.texts.iter().map(|(node, text)| (*node, truncate(text).to_owned())).unzip();
+        let vectors = if texts.is_empty() { Vec::new() } else { request_embeddings(embedder, texts)? };
+        let (model, vectors) = (embedder.model().to_owned(), nodes.into_iter().zip(vectors).collect());
+        actor.commit(Op::Turn, vec![Mutation::SaveEmbeddings { model, range: batch.range, vectors }])?;
+        read += usize::try_from(batch.range.1 - batch.range.0).unwrap_or(usize::MAX).saturating_add(1);
     }
-    let count = missing.len().min(limit);
-    for batch in missing[..count].chunks(BATCH_TEXTS) {
-        let vectors = request_embeddings(embedder, batch.iter().map(|(_, text)| text.clone()).collect())?;
-        let vectors = batch.iter().map(|(node, _)| *node).zip(vectors).collect();
-        actor.commit(Op::Turn, vec![Mutation::SaveEmbeddings { model: embedder.model().to_owned(), vectors }])?;
-    }
-    Ok(count)
+    Ok(read)
 }
 
 /// Requests embeddings and normalizes them to length one.
@@ -126,37 +112,10 @@ fn request_embeddings(embedder: &dyn Embedder, texts: Vec<String>) -> Result<Vec
     Ok(vectors)
 }
 
-/// Combines word scores and similarities into one score per candidate.
-pub(super) fn fuse_scores(words: &[f64], near: &[Option<f64>]) -> Vec<f64> {
-    let (by_words, by_meaning) = (z_scores(words.iter().copied().map(Some)), z_scores(near.iter().copied()));
-    by_words.into_iter().zip(by_meaning).map(|(a, b)| (1.0 - EMBEDDING_WEIGHT) * a + EMBEDDING_WEIGHT * b).collect()
-}
-
-/// Z-scores: deviations from the mean in standard deviations; 0 for a missing value.
-fn z_scores(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<f64> {
-    let count = values.clone().flatten().count().max(1) as f64;
-    let mean = values.clone().flatten().sum::<f64>() / count;
-    let deviation = (values.clone().flatten().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
-    values.map(|value| value.map_or(0.0, |value| (value - mean) / deviation.max(1e-9))).collect()
-}
-
 fn truncate(text: &str) -> &str {
     let mut end = text.len().min(MAX_TEXT_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     &text[..end]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_stands_out_in_both_comes_first() {
-        let mixed = fuse_scores(&[9.0, 8.9, 0.0, 0.0], &[Some(0.1), Some(0.9), Some(0.8), None]);
-        assert!(mixed[1] > mixed[0] && mixed[0] > mixed[2] && mixed[2] > mixed[3], "{mixed:?}");
-        assert!(z_scores([Some(1.0), Some(1.0)].into_iter()).iter().all(|value| value.abs() < 1e-9));
-        assert!(z_scores([].into_iter()).is_empty());
-    }
 }

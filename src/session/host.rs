@@ -183,7 +183,7 @@ impl Host for SessionHost {
 }
 
 /// Maximum number of nodes that one recall embeds first.
-const MAX_EMBEDDED_NODES: usize = 256;
+const MAX_EMBEDDED_NODES: usize = 64;
 /// Maximum time for a summary; then its first sentences are used.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum tokens of a summary: twice the tokens of thirty words, for languages with long words.

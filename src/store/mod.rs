@@ -30,7 +30,7 @@ pub use query::{
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, Snapshot};
 #[doc(hidden)] // for the ranking
-pub use recall::{Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
+pub use recall::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 pub use receipt::{AppendedNode, Receipt};
 #[doc(hidden)] // for the program
 pub use sqlite::count_bytes;

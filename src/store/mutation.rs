@@ -230,6 +230,8 @@ pub enum Mutation {
     SaveEmbeddings {
         /// Embedding model.
         model: String,
+        /// First and last sequence number of the batch. All nodes between them count as embedded.
+        range: (u64, u64),
         /// Sequence number of each node and its vector.
         vectors: Vec<(u64, Vec<f32>)>,
     },

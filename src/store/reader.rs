@@ -7,8 +7,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors, PassageInfo,
-    Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, TreeFilter, UndoTarget, WordFilter,
+    ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors,
+    PassageInfo, Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, TreeFilter, UndoTarget, WordFilter,
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
@@ -139,8 +139,13 @@ pub trait SearchReader {
     /// Calls `each` with the sequence number and text of at most `limit` matching nodes, newest first, until it returns
     /// `false`.
     fn newest_first(&self, filter: &WordFilter, limit: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()>;
-    /// Calls `each` with every vector that a model computed for matching nodes.
-    fn vectors(&self, model: &str, filter: &WordFilter, each: &mut dyn FnMut(u64, &[f32])) -> Result<()>;
+    /// The next nodes for a model of embeddings, at most `limit`, the newest first; `None` if it has seen all.
+    fn unembedded(&self, model: &str, limit: u32) -> Result<Option<EmbeddingBatch>>;
+    /// The similarity of each node's vector and `query`, from -1 to 1; `None` for a node without a vector of the model.
+    fn similarities(&self, model: &str, query: &[f32], nodes: &[u64]) -> Result<Vec<Option<f64>>>;
+    /// At most `limit` matching nodes, the most similar to `query` first. Of many nodes it compares the sign bits first,
+    /// so it may miss one.
+    fn nearest(&self, model: &str, query: &[f32], filter: &WordFilter, limit: usize) -> Result<Vec<u64>>;
     /// At most `limit` matching nodes of a session's turns, in order.
     fn turns(
         &self,

@@ -29,6 +29,8 @@ pub struct WordFilter {
     pub to: Option<Timestamp>,
     /// Visibility for sessions of this work item, or (`Some(None)`) of none: excludes the trees of other work items.
     pub seen_by: Option<Option<WorkItem>>,
+    /// Agent that reads: thoughts of others are excluded. The store leaves this condition to [`crate::recall`].
+    pub reader: Option<AgentId>,
     /// Nodes with a lower sequence number.
     pub before: Option<u64>,
     /// Nodes with these sequence numbers.
@@ -93,4 +95,13 @@ pub struct Neighbors {
     pub before: Option<u64>,
     /// Sequence numbers of its continuations, at most ten.
     pub after: Vec<u64>,
+}
+
+/// Nodes for a model of embeddings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmbeddingBatch {
+    /// First and last sequence number that the batch covers, also of nodes without text.
+    pub range: (u64, u64),
+    /// Sequence number and text of each node with text. A name that starts with a capital precedes the text.
+    pub texts: Vec<(u64, String)>,
 }

@@ -478,7 +478,7 @@ async fn models_are_discovered_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let weights = (MODELS_VARIABLE, folder.path().to_string_lossy().into_owned());
     assert_eq!(found(std::slice::from_ref(&weights)).await, "none");
-    std::fs::write(folder.path().join(KNOWN_WEIGHTS[0].file), "").unwrap();
+    std::fs::write(folder.path().join(KNOWN_WEIGHTS[0].files[0].name), "").unwrap();
     let local = if cfg!(feature = "local") { "local:smollm2" } else { "none" };
     assert_eq!(found(std::slice::from_ref(&weights)).await, local);
     assert_eq!(found(&[weights, l.clone()]).await, "llamacpp:l Some(1)");

@@ -850,6 +850,23 @@ fn a_turn_does_not_find_the_message_that_it_answers() {
 }
 
 #[test]
+fn a_thought_is_found_by_its_author_alone() {
+    let play = Play::new();
+    play.agent("helper", Permissions::all());
+    let (own, other) = (play.session("owner", play.nine), play.session("helper", play.nine));
+    let thought = NodeDraft::text("the sextant is broken").kind(EdgeKind::Thought);
+    play.owner.append(Parent::Node(play.nine), thought).unwrap();
+    let said = lines(&mut play.runner("owner", own), &["→ recall search \"sextant\""]);
+    assert!(said.contains("broken"), "{said}");
+    for line in
+        ["→ recall search \"sextant\"", "→ recall search \"sextant\" exact", "→ recall search \"sextant\" count"]
+    {
+        let said = lines(&mut play.runner("helper", other), &[line]);
+        assert!(!said.contains("broken") && !said.contains("1 match"), "{line}: {said}");
+    }
+}
+
+#[test]
 fn an_edited_reply_is_found_as_a_models_reply() {
     let play = Play::of(Mode::Dialogue);
     let reply = NodeDraft::text("The lamp was lit.").author_type(AuthorType::Model);

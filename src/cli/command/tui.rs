@@ -58,6 +58,7 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
         editor: env::env("VISUAL").or_else(|| env::env("EDITOR")).unwrap_or_else(|| "vi".to_owned()),
         tour,
     };
+    let _indexer = models::start_embedding(&cx);
     tui::run(setup).map_err(|error| match error {
         TerminalError::Signal => CliError::Cancelled,
         TerminalError::Io(source) => CliError::io("the terminal", source),

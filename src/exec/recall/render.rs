@@ -134,7 +134,7 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResu
         blocks.push(block);
     }
     // Next to matches, nodes without any of the words are context.
-    let near = found.near.iter().filter(|hit| hits.is_empty() || hit.own_words > 0);
+    let near = found.near.iter().filter(|hit| hits.is_empty() || hit.own_words > 0 || hit.similar);
     let mut near = near.filter(|hit| !told.contains(&hit.node.seq)).peekable();
     if near.peek().is_some() {
         blocks.push("Only near, without all of the words:".to_owned());

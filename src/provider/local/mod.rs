@@ -1,4 +1,5 @@
-//! Built-in local models: GGUF files of the Llama family, evaluated by this process on the CPU.
+//! Built-in local models: GGUF files of the Llama family, and a model of sentence embeddings, evaluated by this process on
+//! the CPU.
 //!
 //! They serve users without a key or a server, and tests that need a real model. Replies to one prompt share its
 //! evaluation, so several cost little more than one. The common prefix of consecutive prompts is evaluated once.
@@ -13,6 +14,7 @@ mod detokenizer;
 mod gguf;
 mod llama;
 mod sampler;
+mod sentence_encoder;
 mod template;
 mod tokenizer;
 mod worker;
@@ -34,6 +36,8 @@ use tokio::{
 use super::{Generation, Model, ProviderError, Request, Sampling, error::clean};
 use tokenizer::LocalTokenizer;
 use worker::{InferenceEngine, WorkerEvent, WorkerJob};
+
+pub use sentence_encoder::SentenceEncoder;
 
 /// Number of replies evaluated in parallel; further replies wait.
 const MAX_CHOICES_PER_REQUEST: usize = 16;

@@ -412,7 +412,7 @@ async fn unsupported_files_are_refused_with_the_reason() {
 /// Path of the real weights, if they are present.
 fn real() -> Option<PathBuf> {
     let folder = std::env::var_os(MODELS_VARIABLE)?;
-    Some(std::path::Path::new(&folder).join(KNOWN_WEIGHTS[0].file)).filter(|path| path.is_file())
+    Some(std::path::Path::new(&folder).join(KNOWN_WEIGHTS[0].files[0].name)).filter(|path| path.is_file())
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn a_local_model_is_a_known_name_or_a_path() {
     assert_eq!(file("home", &names), ("home".to_owned(), smollm.1.clone()));
     let Ok(Target::Local(model)) = resolve("home", &names, &env) else { panic!("no model") };
     assert_eq!(model.sampling.temperature, Some(0.3));
-    for (wrong, expected) in [("local:big", "smollm2"), ("local:smollm", "/path/to/")] {
+    for (wrong, expected) in [("local:big", "smollm2"), ("local:smollm", "/path/to/"), ("local:minilm", "embeddings")] {
         assert!(resolve(wrong, &none, &env).unwrap_err().to_string().contains(expected));
     }
     let nowhere = resolve("local:smollm2", &none, &|_: &str| None).unwrap_err();

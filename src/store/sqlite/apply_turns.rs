@@ -48,8 +48,8 @@ impl ChangeApplier<'_> {
                 self.summarize(*of, *after, &Summary { content, made_of: *made_of, model, at: self.change.at })?;
                 ChangeKind::SaveSummary
             }
-            Mutation::SaveEmbeddings { model, vectors } => {
-                vectors::save(self.conn, model, vectors)?;
+            Mutation::SaveEmbeddings { model, range, vectors } => {
+                vectors::save(self.conn, model, *range, vectors)?;
                 ChangeKind::SaveEmbeddings
             }
             Mutation::RecordTokenUsage { model, estimated, reported } => {

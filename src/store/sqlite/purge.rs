@@ -13,6 +13,7 @@ use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index, scrub,
     tables::{delegations, journal, sessions, todos},
+    vectors,
 };
 use crate::store::{PurgeTarget, Result, StoreError};
 
@@ -91,13 +92,13 @@ fn purge_tree(conn: &Connection, row: i64) -> Result<Vec<i64>> {
 
 /// Removes data in other tables that contains text of the nodes.
 fn purge_references(conn: &Connection, which: &str, key: i64) -> Result<()> {
+    vectors::remove(conn, which, key)?;
     let nodes = format!("SELECT seq FROM nodes WHERE {which}");
     for sql in [
         format!("DELETE FROM provenance WHERE node IN ({nodes})"),
         format!("UPDATE bookmarks SET label = 'purged' WHERE node IN ({nodes})"),
         format!("UPDATE links SET note = NULL WHERE source IN ({nodes}) OR target_node IN ({nodes})"),
         format!("DELETE FROM summaries WHERE node IN ({nodes})"),
-        format!("DELETE FROM vectors WHERE node IN ({nodes})"),
         // A summary of the tree may contain text of the purged nodes.
         format!("DELETE FROM summaries WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
         format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),

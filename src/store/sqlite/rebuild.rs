@@ -5,6 +5,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::{
     fts_index, recount, session_state,
     tables::{nodes, trees},
+    vectors,
 };
 use crate::{
     session_state::CompiledRules,
@@ -30,7 +31,7 @@ pub(super) fn rebuild(conn: &mut Connection, rules: &CompiledRules) -> Result<Re
     }
     let indexed = fts_index::rebuild(&tx)?;
     // Vectors cost a model's time; they are computed again on demand.
-    tx.execute("DELETE FROM vectors", [])?;
+    vectors::clear(&tx)?;
     let registers = session_state::rebuild(&tx, rules)?;
     tx.commit()?;
     Ok(RebuildReport { nodes: nodes.len() as u64, trees: wrong.len() as u64, indexed, registers })

@@ -22,9 +22,17 @@ pub(super) fn register(conn: &Connection) -> rusqlite::Result<()> {
     })
 }
 
-/// A checksum that is being computed. Each value follows its type, and texts follow their length.
-#[derive(Default)]
-pub(super) struct RowSum(blake3::Hasher);
+/// A checksum that is being computed: a few nanoseconds a column, since every append computes two.
+///
+/// Each word is mixed in by steps that lose nothing, so a change within one word, such as a flipped byte, always changes the
+/// checksum. It protects against damage and not against forgery.
+pub(super) struct RowSum(u64);
+
+impl Default for RowSum {
+    fn default() -> Self {
+        Self(0x6c6f_6f6d_7472_6565)
+    }
+}
 
 impl RowSum {
     /// Adds the next column.
@@ -38,22 +46,40 @@ impl RowSum {
     }
 
     fn add_value(&mut self, value: ValueRef<'_>) {
-        let mut bytes = |kind: u8, bytes: &[u8]| {
-            self.0.update(&[kind]).update(&bytes.len().to_le_bytes()).update(bytes);
-        };
         match value {
-            ValueRef::Null => bytes(0, &[]),
-            ValueRef::Integer(number) => bytes(1, &number.to_le_bytes()),
-            ValueRef::Real(number) => bytes(2, &number.to_bits().to_le_bytes()),
-            ValueRef::Text(text) => bytes(3, text),
-            ValueRef::Blob(blob) => bytes(4, blob),
+            ValueRef::Null => self.mix(0),
+            ValueRef::Integer(number) => {
+                self.mix(1);
+                self.mix(number.cast_unsigned());
+            }
+            ValueRef::Real(number) => {
+                self.mix(2);
+                self.mix(number.to_bits());
+            }
+            ValueRef::Text(bytes) => self.add_bytes(3, bytes),
+            ValueRef::Blob(bytes) => self.add_bytes(4, bytes),
         }
     }
 
-    /// The checksum: the first 8 bytes of the hash.
+    /// Adds the type and length, then the bytes in words of 8.
+    fn add_bytes(&mut self, kind: u64, bytes: &[u8]) {
+        self.mix(kind | (bytes.len() as u64) << 8);
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.mix(u64::from_le_bytes(word));
+        }
+    }
+
+    /// Mixes in a word. An odd factor and a shifted copy are reversible.
+    fn mix(&mut self, word: u64) {
+        let product = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ product >> 29;
+    }
+
+    /// The checksum.
     pub(super) fn finish(&self) -> i64 {
-        let hash = self.0.finalize();
-        hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | i64::from(*byte))
+        self.0.cast_signed()
     }
 }
 

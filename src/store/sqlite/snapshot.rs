@@ -25,9 +25,9 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, SessionId, TreeId},
     session_state::{SessionRecord, SessionState},
     store::{
-        ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, JournalReader, LocalIdLookup,
-        Neighbors, NodeReader, PassageInfo, Postings, PurgeTarget, Result, SearchReader, SessionFilter, SessionReader,
-        SiblingCursor, TreeFilter, UndoTarget, WordFilter,
+        ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, JournalReader,
+        LocalIdLookup, Neighbors, NodeReader, PassageInfo, Postings, PurgeTarget, Result, SearchReader, SessionFilter,
+        SessionReader, SiblingCursor, TreeFilter, UndoTarget, WordFilter,
     },
     tokens::TokenCalibration,
     types::{
@@ -374,8 +374,16 @@ impl SearchReader for SqliteSnapshot<'_> {
         search_filter::newest_first(&self.conn, filter, most, each)
     }
 
-    fn vectors(&self, model: &str, filter: &WordFilter, each: &mut dyn FnMut(u64, &[f32])) -> Result<()> {
-        vectors::each(&self.conn, model, filter, each)
+    fn unembedded(&self, model: &str, limit: u32) -> Result<Option<EmbeddingBatch>> {
+        vectors::unembedded(&self.conn, model, limit)
+    }
+
+    fn similarities(&self, model: &str, query: &[f32], nodes: &[u64]) -> Result<Vec<Option<f64>>> {
+        vectors::similarities(&self.conn, model, query, nodes)
+    }
+
+    fn nearest(&self, model: &str, query: &[f32], filter: &WordFilter, limit: usize) -> Result<Vec<u64>> {
+        vectors::nearest(&self.conn, model, query, filter, limit)
     }
 
     fn turns(

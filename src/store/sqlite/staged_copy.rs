@@ -30,6 +30,7 @@ use super::{
         staged_nodes::{self, UNSTAGED},
         trees,
     },
+    vectors,
     visibility::row_of,
     writer::{Reply, WriterThread},
 };
@@ -275,8 +276,8 @@ fn delete_some(conn: &mut Connection, copy: NodeId, rules: &CompiledRules) -> Re
         statement.query_map([first, last], |r| r.get(0))?.collect::<rusqlite::Result<BTreeSet<i64>>>()?;
     drop(statement);
     fts_index::delete(&tx, first, last)?;
+    vectors::remove_deleted(&tx, first, last)?;
     for sql in [
-        "DELETE FROM vectors WHERE node BETWEEN ?1 AND ?2",
         "DELETE FROM node_state WHERE node BETWEEN ?1 AND ?2",
         "DELETE FROM local_ids_newest WHERE node BETWEEN ?1 AND ?2",
         "DELETE FROM local_ids_kept WHERE (local_id, tree) IN (SELECT local_id, tree FROM nodes WHERE seq BETWEEN ?1 AND ?2)",

@@ -8,6 +8,7 @@ use super::{
     pool::ConnectionPool,
     recount, row_sums, scrub, session_state,
     tables::{journal, nodes, staged_nodes::UNSTAGED},
+    vectors,
 };
 use crate::{
     id::{AgentId, NodeId},
@@ -28,7 +29,7 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
     let tx = conn.unchecked_transaction()?;
     let mut report = VerifyReport::default();
     // Each check runs even if another fails: a corrupt page must not hide a wrong hash.
-    let parts: [(&str, Check<'_>); 11] = [
+    let parts: [(&str, Check<'_>); 12] = [
         ("the file's structure", &mut |report| {
             // The integrity check uses this connection's cached state of the index; a read refreshes it.
             tx.query_row("SELECT count(*) FROM (SELECT 1 FROM recall_terms LIMIT 1)", [], |_| Ok(()))?;
@@ -54,6 +55,10 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
         ("the full-text index", &mut |report| words(&tx, report)),
         ("session states", &mut |report| {
             report.problems.extend(session_state::problems(&tx, conn.rules())?);
+            Ok(())
+        }),
+        ("embeddings", &mut |report| {
+            report.problems.extend(vectors::problem(&tx)?);
             Ok(())
         }),
         ("unfinished purges", &mut |report| {

@@ -1,9 +1,14 @@
 //! Checks of the models that this machine can use.
 
-use loomtree::provider::{ProviderStatus, Target, discover, resolve, survey};
+use loomtree::provider::{ProviderStatus, Target, Weights, discover, resolve, survey};
 
 use super::finding::Finding;
-use crate::cli::{command::models::known_weights, config::Config, env, error::Result};
+use crate::cli::{
+    command::models::{known_weights, weights_state},
+    config::Config,
+    env,
+    error::Result,
+};
 
 const AREA: &str = "Models";
 
@@ -63,9 +68,8 @@ fn weights() -> Vec<Finding> {
     if !cfg!(feature = "local") {
         return vec![Finding::ok(AREA, "models inside the program are not in this build (feature `local`)")];
     }
-    let finding = |(reference, present)| {
-        let state = if present { "its weights are present" } else { "no weights; `loom models fetch` gets them" };
-        Finding::ok(AREA, format!("{reference}: {state}"))
+    let finding = |(weights, is_present): (&Weights, bool)| {
+        Finding::ok(AREA, format!("local:{}: {}", weights.name, weights_state(weights, is_present)))
     };
     known_weights().into_iter().map(finding).collect()
 }
