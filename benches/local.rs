@@ -19,9 +19,9 @@ const REPLY_TOKENS: u32 = 64;
 async fn main() {
     let weights = &KNOWN_WEIGHTS[0];
     let folder = std::env::var_os(MODELS_VARIABLE).unwrap_or_default();
-    let path = std::path::Path::new(&folder).join(weights.file);
+    let path = std::path::Path::new(&folder).join(weights.files[0].name);
     if !path.is_file() {
-        println!("skipped: {MODELS_VARIABLE} names no folder with {}", weights.file);
+        println!("skipped: {MODELS_VARIABLE} names no folder with {}", weights.files[0].name);
         return;
     }
     let before = resident();
