@@ -93,6 +93,7 @@ async fn collect(mut reply: Generation) -> (Finish, String) {
         match reply.next().await.expect("a reply has an end").unwrap() {
             StreamEvent::Text(more) => text.push_str(&more),
             StreamEvent::Done(finish) => return (finish, text),
+            _ => {}
         }
     }
 }
