@@ -111,6 +111,8 @@ pub struct ContextOptions {
     pub reserve: Option<u32>,
     /// Handling of a full window.
     pub strategy: Strategy,
+    /// Number of newest messages that the prompt contains in any case. Long ones are shortened if they do not fit.
+    pub recent: u32,
     /// Live or stable rendering.
     pub rendering: Rendering,
     /// Tokenizer family for token estimates.
@@ -134,6 +136,7 @@ impl Default for ContextOptions {
             window: DEFAULT_WINDOW_TOKENS,
             reserve: None,
             strategy: Strategy::default(),
+            recent: 1,
             rendering: Rendering::default(),
             tokenizer: TokenizerFamily::default(),
             calibration: TokenCalibration::default(),

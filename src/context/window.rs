@@ -80,16 +80,20 @@ impl WindowParams<'_> {
         let base = first.as_ref().map_or(0, |first| first.depth);
         let mut path = ContextPath::new(snapshot, to, self.versions);
         let (mut seen, mut used, mut passed) = (Vec::<WindowCandidate>::new(), 0u32, 0u32);
+        let mut included = 0;
         // Omitted nodes have no tokens, but reading them has a cost.
-        while used <= self.tokens && passed <= self.tokens {
+        while passed <= self.tokens && (used <= self.tokens || included < self.options.recent) {
             let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
-            let want = if seen.is_empty() { 0 } else { (self.tokens - used) / mean + 8 };
+            let want = if seen.is_empty() { 0 } else { self.tokens.saturating_sub(used) / mean + 8 };
             // After a move to another branch the path may not contain the first node; then it is read to the root.
             let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.first_node);
             let Some(node) = path.next(want)?.filter(|_| !begins) else { break };
             let next = self.candidate(node);
             used = used.saturating_add(next.tokens);
-            passed += if next.excluded_by.is_some() { MESSAGE_OVERHEAD_TOKENS } else { 0 };
+            match next.excluded_by {
+                Some(_) => passed += MESSAGE_OVERHEAD_TOKENS,
+                None => included += 1,
+            }
             seen.push(next);
         }
         if used <= self.tokens {
@@ -103,12 +107,15 @@ impl WindowParams<'_> {
             let over = (used - self.tokens).saturating_add(mean.saturating_mul(above));
             return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.prompt_tokens() });
         }
-        let middle = self.options.strategy == Strategy::Middle;
-        let head = if middle { self.head(snapshot, first, above)? } else { Vec::new() };
+        let head = match self.options.strategy {
+            Strategy::Middle => self.head(snapshot, first, above)?,
+            _ => self.system_message(snapshot, &mut seen)?.into_iter().collect(),
+        };
         let taken: u32 = head.iter().map(|first| first.tokens).sum();
         let note = if self.view.aware { NOTE_TOKENS } else { 0 };
         let room = self.tokens.saturating_sub(taken + note);
-        let start = self.opening(&seen, self.start(&seen, room));
+        let oldest_kept = self.shorten_recent(&mut seen, room);
+        let start = self.opening(&seen, self.start(&seen, room).max(oldest_kept));
         if seen[start].tokens > room {
             (seen[start].tokens, seen[start].truncated) = (room, true);
         }
@@ -146,6 +153,58 @@ impl WindowParams<'_> {
             }
         }
         start
+    }
+
+    /// Shortens the longest of the newest nodes until as many fit as the options ask for. Returns the index of the oldest
+    /// of them.
+    fn shorten_recent(&self, seen: &mut [WindowCandidate], room: u32) -> usize {
+        let most = self.options.recent.min(room / MIN_WINDOW_TOKENS).max(1) as usize;
+        let included = seen.iter().enumerate().filter(|(_, next)| next.excluded_by.is_none());
+        let recent: Vec<usize> = included.map(|(at, _)| at).take(most).collect();
+        let mut lengths: Vec<u32> = recent.iter().map(|at| seen[*at].tokens).collect();
+        lengths.sort_unstable();
+        let (mut left, mut others) = (room, u32::try_from(lengths.len()).unwrap_or(u32::MAX));
+        // Short nodes leave the rest of their share to longer ones.
+        let limit = lengths.into_iter().find_map(|tokens| {
+            let share = left / others.max(1);
+            (left, others) = (left.saturating_sub(tokens), others.saturating_sub(1));
+            (tokens > share).then_some(share)
+        });
+        if let Some(limit) = limit {
+            for at in recent.iter().copied().filter(|at| seen[*at].tokens > limit).collect::<Vec<_>>() {
+                (seen[at].tokens, seen[at].truncated) = (limit, true);
+            }
+        }
+        recent.last().copied().unwrap_or(0)
+    }
+
+    /// Returns the root if it is a system message, which applies to the whole conversation. It gets up to half of the
+    /// budget. If it is the last of `seen`, it is removed there.
+    fn system_message(
+        &self,
+        snapshot: &dyn Snapshot,
+        seen: &mut Vec<WindowCandidate>,
+    ) -> StoreResult<Option<WindowCandidate>> {
+        let is_root = seen.len() > 1 && seen.last().is_some_and(|last| Some(last.node.id) == self.tree.root);
+        let candidate = match self.tree.root.filter(|_| self.first_node.is_none()) {
+            None => None,
+            Some(_) if is_root => seen.last().map(|last| last.node.clone()),
+            Some(root) => snapshot.node(root)?.map(|root| self.read_version(snapshot, root)).transpose()?,
+        };
+        let candidate = candidate.map(|node| self.candidate(node));
+        let is_system = |root: &WindowCandidate| {
+            root.excluded_by.is_none()
+                && self.view.role(&root.node) == Role::System
+                && (is_root || seen.last().is_some_and(|last| last.node.depth > root.node.depth))
+        };
+        let Some(mut root) = candidate.filter(is_system) else { return Ok(None) };
+        if is_root {
+            seen.pop();
+        }
+        if root.tokens > self.tokens / 2 {
+            (root.tokens, root.truncated) = (self.tokens / 2, true);
+        }
+        Ok(Some(root))
     }
 
     /// Returns the start of a conversation without headers. Some providers require that the user speaks first.

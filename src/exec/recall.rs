@@ -286,8 +286,8 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
             tree.counts.max_depth
         ),
     ];
-    let turn = |number: u64| loom.turns(session.id, number.saturating_sub(1), 1);
-    let ends = [("first", turn(1)?), ("newest", turn(session.turns)?)];
+    let turn = |offset: u64| loom.turns(session.id, offset, 1);
+    let ends = [("first", turn(0)?), ("newest", turn(session.turns.saturating_sub(session.since + 1))?)];
     for (word, node) in ends.into_iter().flat_map(|(word, nodes)| nodes.into_iter().map(move |node| (word, node))) {
         lines.push(format!("{word}: {} {}", header(&node, None), escape::gist(&node)));
     }

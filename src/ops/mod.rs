@@ -29,6 +29,7 @@ mod todos;
 mod transaction;
 mod trees;
 mod undo;
+mod work_items;
 
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ pub use sessions::SessionDraft;
 pub use split::SplitAt;
 pub use trees::TreeDraft;
 pub use undo::UndoResult;
+pub use work_items::{ITEM_SESSION_LIFETIME, SessionReset};
 
 use crate::{
     id::{AgentId, DocumentId, IdSource, LinkId, NodeId, SessionId, TreeId},

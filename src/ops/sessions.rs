@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Actor, Loom, NodeDraft, OpsError, Result};
+use super::{Actor, Loom, NodeDraft, OpsError, Result, SessionReset};
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     store::{Mutation, Receipt, SessionFilter, WordFilter},
@@ -53,21 +53,6 @@ impl Loom {
         Ok(self.snapshot()?.sessions(filter)?)
     }
 
-    /// Returns the newest session of a work item that can be resumed.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn session_for_item(&self, item: &WorkItem) -> Result<Option<Session>> {
-        let filter = SessionFilter {
-            item: Some(Some(item.clone())),
-            active: true,
-            unexpired: Some(self.now()),
-            limit: 1,
-            ..SessionFilter::default()
-        };
-        Ok(self.sessions(&filter)?.pop())
-    }
-
     /// Returns the newest session of an agent in a workspace that can be continued. `tree` restricts it to one tree.
     ///
     /// # Errors
@@ -85,12 +70,16 @@ impl Loom {
         Ok(self.sessions(&filter)?.pop())
     }
 
-    /// Returns at most `limit` turns of a session in order, after the first `offset`.
+    /// Returns at most `limit` turns of a session's conversation in order, after the first `offset`. After a reset, the
+    /// conversation begins anew; `Snapshot::turns` reads older turns by their numbers.
     ///
     /// # Errors
     /// If the session does not exist, or the store cannot be read.
     pub fn turns(&self, session: SessionId, offset: u64, limit: u32) -> Result<Vec<Node>> {
-        Ok(self.snapshot()?.turns(session, offset.saturating_add(1)..=u64::MAX, &WordFilter::default(), limit)?)
+        let snapshot = self.snapshot()?;
+        let since = snapshot.session(session)?.ok_or_else(|| OpsError::missing("session", session))?.since;
+        let first = since.saturating_add(offset).saturating_add(1);
+        Ok(snapshot.turns(session, first..=u64::MAX, &WordFilter::default(), limit)?)
     }
 }
 
@@ -128,7 +117,7 @@ impl Actor {
     /// let item = WorkItem { project: "novel".to_owned(), external_ref: "chapter-3".to_owned() };
     /// let session = owner.open_session(tree.id, Some(root.id), SessionDraft::of("/novel").item(item.clone()))?;
     /// owner.clone().in_session(session).append_turn("Next, the storm.".into())?;
-    /// assert_eq!(loom.session_for_item(&item)?.map(|found| found.turns), Some(1));
+    /// assert_eq!(loom.tree(tree.id)?.item, Some(item));
     /// # Ok::<(), loomtree::Error>(())
     /// ```
     ///
@@ -143,7 +132,7 @@ impl Actor {
             tree,
             position,
             started_at: now,
-            expires_at: draft.lasting.map(|lasting| add_duration(now, lasting)),
+            expires_at: expiry(now, draft.lasting),
             metadata: draft.metadata,
             model: draft.model,
             item: draft.item,
@@ -162,36 +151,15 @@ impl Actor {
         self.commit(Op::Session, vec![Mutation::UpdateSession { session, patch }])
     }
 
-    /// Returns a session to continue with: this one, or a new one if it was ended or has expired. The new one has the
-    /// same agent, position, work item and duration. The turns of the old session remain in it.
+    /// Returns a session to continue with: this one, or its successor if it was ended or has expired. The successor has
+    /// the same agent, work item and duration. It begins at the root of a new tree, with the first system message only,
+    /// so that its prompts contain nothing else of the old session, whose turns remain.
     ///
     /// # Errors
     /// If the session does not exist, or the store fails.
     pub fn continue_session(&self, id: SessionId) -> Result<SessionId> {
-        let (session, now) = (self.loom.session(id)?, self.loom.now());
-        if session.can_resume(now) {
-            return Ok(id);
-        }
-        let lasting = session.expires_at.map(|end| {
-            let lasting = end.as_millis().saturating_sub(session.started_at.as_millis());
-            Duration::from_millis(lasting.unsigned_abs())
-        });
-        let new = NewSession {
-            id: self.loom.session_id(),
-            workspace: session.workspace,
-            agent: session.agent,
-            tree: session.tree,
-            position: session.position,
-            started_at: now,
-            expires_at: lasting.map(|lasting| add_duration(now, lasting)),
-            metadata: session.metadata,
-            model: session.model,
-            item: session.item,
-            delegated_by: session.delegated_by,
-        };
-        let id = new.id;
-        self.commit(Op::Session, vec![Mutation::CreateSession(new)])?;
-        Ok(id)
+        let session = self.loom.session(id)?;
+        if session.can_resume(self.loom.now()) { Ok(id) } else { self.begin_successor(&session) }
     }
 
     /// Appends the next turn of the actor's session at the session's position.
@@ -221,25 +189,28 @@ impl Actor {
         self.clone().in_session(other).commit(Op::Append, mutations)
     }
 
-    /// Resets a session to a new root, in a new tree with the title, mode and system prompt of the old one.
+    /// Resets a session to a new root, in a new tree with the title and mode of the old one, and with its system prompt
+    /// unless that is dropped.
     ///
-    /// The root has the content `system` and is the next turn. The session state starts empty. Turn numbers continue
-    /// and all nodes remain.
+    /// The root is a system message and the next turn, with which [`Loom::turns`] begins anew. The session state starts
+    /// empty. Id, work item, metadata and expiry stay. Turn numbers continue and all nodes remain.
     ///
     /// # Errors
     /// If the session does not exist, or the store fails.
-    pub fn reset_session(&self, id: SessionId, system: Option<&str>) -> Result<Node> {
+    pub fn reset_session(&self, id: SessionId, reset: SessionReset) -> Result<Node> {
         let session = self.loom.session(id)?;
         let old = self.loom.tree(session.tree)?;
+        let kept = if reset.keep_system_message { self.loom.system_message(id)? } else { None };
+        let system = reset.system.or(kept.map(|node| node.content)).unwrap_or_default();
         let tree = NewTree {
             id: self.loom.tree_id(),
             title: Some(old.title),
             description: old.description,
             mode: old.mode,
-            system_context: old.system_context,
+            system_context: old.system_context.filter(|_| !reset.drop_system_context),
             created_at: self.loom.now(),
         };
-        let root = NodeDraft { author_type: Some(AuthorType::System), ..NodeDraft::text(system.unwrap_or("")) };
+        let root = NodeDraft { author_type: Some(AuthorType::System), ..NodeDraft::text(system) };
         let root = self.draft(Parent::Root(tree.id), root);
         let (tree_id, root_id) = (tree.id, root.id);
         let mutations = vec![
@@ -268,7 +239,8 @@ impl Actor {
     }
 }
 
-fn add_duration(now: Timestamp, lasting: Duration) -> Timestamp {
-    let lasting = i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(now.as_millis().saturating_add(lasting))
+/// Returns the end of a duration that begins now.
+pub(super) fn expiry(now: Timestamp, lasting: Option<Duration>) -> Option<Timestamp> {
+    let lasting = i64::try_from(lasting?.as_millis()).unwrap_or(i64::MAX);
+    Some(Timestamp::from_millis(now.as_millis().saturating_add(lasting)))
 }

@@ -21,6 +21,7 @@ mod side_conversation;
 mod stats;
 mod stream;
 pub mod system;
+mod work_item;
 
 pub use approval::{Approval, ApprovalRequest, Decision};
 pub use background_delegations::Background;
@@ -48,3 +49,4 @@ pub(crate) use side_conversation::SideConversation;
 pub use stats::{Stats, UsageByKey, UsageTotals, path_stats, stats};
 pub use system::open;
 pub use tokio_util::sync::CancellationToken;
+pub use work_item::{ConversationSettings, Dispatch, TokenStrategy, dispatch_item};

@@ -78,7 +78,7 @@ fn find_interruption(actor: &Actor, session: &Session) -> Result<Option<(Interru
         return Ok(None);
     }
     let Some(position) = session.position.map(|id| loom.node(id)).transpose()? else { return Ok(None) };
-    let last = loom.turns(session.id, session.turns.saturating_sub(1), 1)?.pop();
+    let last = loom.turns(session.id, session.turns.saturating_sub(session.since + 1), 1)?.pop();
     let Some(last) = last.filter(|last| last.id == position.id || last.parent == Some(position.id)) else {
         return Ok(None);
     };

@@ -72,6 +72,8 @@ pub struct SessionFilter {
     pub delegated: bool,
     /// Excludes sessions that have expired at this time.
     pub unexpired: Option<Timestamp>,
+    /// Sessions that have expired at this time and were not ended.
+    pub expired: Option<Timestamp>,
     /// Sessions of this work item, or (`Some(None)`) of none.
     pub item: Option<Option<WorkItem>>,
     /// Excludes sessions that caused no node.
@@ -93,6 +95,8 @@ setters!(SessionFilter {
     delegated(bool);
     /// Excludes sessions that have expired at this time.
     unexpired(option Timestamp);
+    /// Selects sessions that have expired at this time and were not ended.
+    expired(option Timestamp);
     /// Selects sessions of a work item, or of none.
     item(some Option<WorkItem>);
     /// Sets whether sessions without a node are excluded.

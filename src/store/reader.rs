@@ -15,8 +15,8 @@ use crate::{
     session_state::{SessionRecord, SessionState},
     tokens::TokenCalibration,
     types::{
-        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, StashContent,
-        Summary, SummarySubject, Todo, Tree,
+        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, SessionCounts,
+        StashContent, Summary, SummarySubject, Timestamp, Todo, Tree,
     },
 };
 
@@ -105,6 +105,8 @@ pub trait SessionReader {
     fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>>;
     /// Sessions, the most recently active first.
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>>;
+    /// Numbers of sessions by what became of them at this time.
+    fn session_counts(&self, now: Timestamp) -> Result<SessionCounts>;
     /// The leases in a tree, expired ones included: see [`Lease::holds`].
     fn leases(&self, tree: TreeId) -> Result<Vec<Lease>>;
     /// An agent's pins, stashes and last actions in a tree.

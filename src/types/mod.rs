@@ -32,7 +32,7 @@ pub use link::{Link, LinkTarget};
 pub use memory::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, StashKind};
 pub use message::{Message, MessagePart, Prompt, Role, ToolCall};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolCallFields};
-pub use session::{NewSession, Session, SessionPatch, WorkItem};
+pub use session::{NewSession, Session, SessionCounts, SessionPatch, WorkItem};
 pub(crate) use setters::setters;
 pub use summary::{Summary, SummarySubject};
 pub(crate) use text::{first_sentence, is_invisible, literal, literal_line, one_line};

@@ -37,6 +37,9 @@ pub struct Session {
     pub expires_at: Option<Timestamp>,
     /// Number of nodes that the session appended; also the newest turn number.
     pub turns: u64,
+    /// Number of the last turn before the newest reset; 0 without one. The session's conversation follows it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub since: u64,
     /// Sum of the recorded token counts of its nodes.
     pub tokens: u64,
     /// False if the session was ended.
@@ -63,6 +66,11 @@ impl Session {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde needs
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// A work item of an external tracker, such as an issue. Sessions of different items do not see each other's content.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
@@ -71,6 +79,17 @@ pub struct WorkItem {
     pub project: String,
     /// Key of the item in the project.
     pub external_ref: String,
+}
+
+/// Numbers of sessions, those of delegated work included. Each session counts once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SessionCounts {
+    /// Sessions that can be continued.
+    pub active: u64,
+    /// Sessions that were ended before they expired.
+    pub ended: u64,
+    /// Sessions that have expired.
+    pub expired: u64,
 }
 
 /// A session to be started.

@@ -29,6 +29,12 @@ impl Timestamp {
         u64::try_from(self.0).unwrap_or(0).min((1 << 48) - 1)
     }
 
+    /// Duration from an earlier time to this one; zero if that time is later.
+    #[must_use]
+    pub fn elapsed_since(self, earlier: Self) -> std::time::Duration {
+        std::time::Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
     /// Formats the age at `now`: `just now` under 10 s, then `12s ago`, `3m ago`, `5h ago`, `2d ago`, `3w ago`, `4mo
     /// ago`, `2y ago`. A time in the future (a clock was set back) is `just now`.
     #[must_use]

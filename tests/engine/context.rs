@@ -27,6 +27,7 @@ const LIVE: ContextOptions = ContextOptions {
     window: 16_000,
     reserve: None,
     strategy: Strategy::RollingWindow,
+    recent: 1,
     rendering: Rendering::Live,
     tokenizer: TokenizerFamily::Cl100k,
     calibration: TokenCalibration::NONE,

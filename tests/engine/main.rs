@@ -31,4 +31,5 @@ mod transactions;
 mod turn;
 mod undo_descriptions;
 mod web;
+mod work_items;
 mod workspace;

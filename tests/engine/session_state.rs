@@ -6,7 +6,7 @@ use crate::support;
 
 use loomtree::{
     id::{NodeId, SessionId},
-    ops::{Actor, NodeDraft, TreeDraft},
+    ops::{Actor, NodeDraft, SessionReset, TreeDraft},
     session_state::RecordKind,
     store::PurgeTarget,
     types::{AuthorType, EdgeKind, Json, Parent, ToolCallFields},
@@ -112,7 +112,8 @@ impl Desk {
             Step::Purge(_) => {}
             Step::Switch(n) => drop(self.actor.switch_to(self.session, node(n))),
             Step::Reset => {
-                let root = self.actor.reset_session(self.session, Some("never say never")).unwrap();
+                let root =
+                    self.actor.reset_session(self.session, SessionReset::default().system("never say never")).unwrap();
                 let register = self.actor.loom().snapshot().unwrap().session_state(self.session).unwrap();
                 assert!(register.is_empty(), "{register:?}");
                 self.nodes.push(root.id);

@@ -10,12 +10,12 @@ use loomtree::{
     context::ContextOptions,
     exec::{Executor, NoHost},
     id::{NodeId, SessionId},
-    ops::{Actor, Loom, NodeDraft, SessionDraft, TreeDraft},
+    ops::{Actor, Loom, NodeDraft, SessionDraft, SessionReset, TreeDraft},
     provider::{Model, Scripted, ScriptedReply},
     recall::{self, Filter, Query, Scope},
     session::{GenerateRequest, Interruption, actor_at, context_of, generate, resume},
     session_state::{ExtractionRules, FileWriteTool, RecordKind},
-    store::SessionFilter,
+    store::{SessionFilter, WordFilter},
     types::{AuthorType, EdgeKind, Json, Lease, Prompt, SessionPatch, Timestamp, ToolCallFields, WorkItem},
 };
 use support::store::Scene;
@@ -111,9 +111,10 @@ fn an_expired_session_is_replaced_by_a_new_one() {
     let second = owner.continue_session(first).unwrap();
     assert_ne!(second, first);
     let loom = owner.loom();
-    assert_eq!(loom.session(second).unwrap().position, loom.session(first).unwrap().position);
+    let fresh = loom.session(second).unwrap();
+    assert!(fresh.tree != tree.id && !next(&owner, second).contains("said in time"), "it begins at a fresh root");
     assert_eq!(loom.turns(first, 0, 10).unwrap()[0].content, "said in time");
-    let begun = owner.reset_session(second, Some("Be brief.")).unwrap();
+    let begun = owner.reset_session(second, SessionReset::default().system("Be brief.")).unwrap();
     let session = loom.session(second).unwrap();
     assert_eq!((session.position, session.tree == tree.id), (Some(begun.id), false));
     assert_eq!(loom.tree(tree.id).unwrap().counts.nodes, 2, "nothing was deleted");
@@ -139,8 +140,9 @@ fn work_items_cannot_see_each_other_even_by_guessed_ids() {
     };
     let ((one, tree, _), (two, other, secret)) = (open("L-1"), open("L-2"));
     let loom = owner.loom();
-    assert_eq!(loom.session_for_item(&item("L-1")).unwrap().unwrap().id, one);
-    assert_eq!(loom.session_for_item(&item("L-3")).unwrap(), None);
+    let agent = Some(owner.agent());
+    assert_eq!(loom.find_item_session(&item("L-1"), agent).unwrap().unwrap().id, one);
+    assert_eq!(loom.find_item_session(&item("L-3"), agent).unwrap(), None);
     let snapshot = loom.snapshot().unwrap();
     let found = |seen_by| {
         let hits = recall::search(
@@ -287,9 +289,11 @@ fn the_library_starts_finds_extends_changes_and_ends_a_session() {
     actor.record(RecordKind::Decision, "we use JWT").unwrap();
     assert_eq!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions[0].text, "we use JWT");
     // After a reset, turn numbers continue, the state is empty, and all nodes remain.
-    owner.reset_session(id, None).unwrap();
+    owner.reset_session(id, SessionReset::default()).unwrap();
     actor.append_turn(NodeDraft::text("begun anew")).unwrap();
-    assert_eq!(said(6, 9), [7, 8, 9], "the fresh root is a turn too");
+    assert_eq!((said(0, 9), said(1, 9)), (vec![8, 9], vec![9]), "the conversation begins anew with the fresh root");
+    let all = loom.snapshot().unwrap().turns(id, 1..=9, &WordFilter::default(), 99).unwrap();
+    assert_eq!(all.len(), 9, "no turn was deleted");
     assert!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions.is_empty());
     actor.record(RecordKind::Decision, "we use sessions").unwrap();
     assert_eq!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions.len(), 1);
@@ -298,8 +302,8 @@ fn the_library_starts_finds_extends_changes_and_ends_a_session() {
     owner.end_session(id).unwrap();
     assert!(actor.append_turn(NodeDraft::text("too late")).is_err());
     let next = resume(&owner, id, None).unwrap().session;
-    assert!(next.id != id && next.turns == 0 && next.metadata == kept("second"));
-    assert_eq!(said(0, 50).len(), 9);
+    assert!(next.id != id && next.turns == 1 && next.metadata == kept("second"));
+    assert_eq!(said(0, 50).len(), 2);
 }
 
 #[test]

@@ -41,10 +41,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0014_staged_copies", sql: include_str!("../../../migrations/0014_staged_copies.sql") },
     Migration { name: "0015_row_sums", sql: include_str!("../../../migrations/0015_row_sums.sql") },
     Migration { name: "0016_vector_codes", sql: include_str!("../../../migrations/0016_vector_codes.sql") },
+    Migration { name: "0017_session_expiry", sql: include_str!("../../../migrations/0017_session_expiry.sql") },
 ];
 
 /// Schema version of this build.
-pub(super) const VERSION: u32 = 16;
+pub(super) const VERSION: u32 = 17;
 
 /// The table of applied migrations.
 const MIGRATIONS_TABLE: &str = "CREATE TABLE migrations (

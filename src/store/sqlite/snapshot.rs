@@ -32,7 +32,7 @@ use crate::{
     tokens::TokenCalibration,
     types::{
         Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
-        StashContent, Summary, SummarySubject, Todo, Tree,
+        SessionCounts, StashContent, Summary, SummarySubject, Timestamp, Todo, Tree,
     },
 };
 
@@ -320,6 +320,10 @@ impl SessionReader for SqliteSnapshot<'_> {
         let agent = filter.agent.map(|a| agents::row(&self.conn, a)).transpose()?;
         let found = sessions::list(&self.conn, filter, agent, self.tree_row(filter.tree)?)?;
         found.into_iter().map(|row| self.finish_session(row)).collect()
+    }
+
+    fn session_counts(&self, now: Timestamp) -> Result<SessionCounts> {
+        sessions::counts(&self.conn, now)
     }
 
     fn leases(&self, tree: TreeId) -> Result<Vec<Lease>> {

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::{
     id::SessionId,
     store::{Result, SessionFilter, StoreError, sqlite::decode},
-    types::{NewSession, Session, SessionPatch, Timestamp, WorkItem},
+    types::{NewSession, Session, SessionCounts, SessionPatch, Timestamp, WorkItem},
 };
 
 pub(in crate::store::sqlite) fn insert(
@@ -120,10 +120,12 @@ pub(in crate::store::sqlite) fn item(conn: &Connection, row: i64) -> Result<Opti
         .query_row([row], |r| decode::item(r, 0))?)
 }
 
-/// Moves a session to another tree, without a position there, and starts a new state.
+/// Moves a session to another tree, without a position there, and starts a new state. A session without turns skips the
+/// first number, because `since` 0 means that there was no reset.
 pub(in crate::store::sqlite) fn reset(conn: &Connection, row: i64, tree: i64) -> Result<()> {
     conn.execute(
-        "UPDATE sessions SET tree = ?2, position = NULL, versions = '[]', since = turn_count WHERE id = ?1",
+        "UPDATE sessions SET tree = ?2, position = NULL, versions = '[]', since = max(turn_count, 1),
+             turn_count = max(turn_count, 1) WHERE id = ?1",
         [row, tree],
     )?;
     Ok(())
@@ -217,12 +219,24 @@ pub(in crate::store::sqlite) fn update(
     Ok(())
 }
 
+/// Counts sessions by what became of them. The update that ends a session sets its last activity.
+pub(in crate::store::sqlite) fn counts(conn: &Connection, now: Timestamp) -> Result<SessionCounts> {
+    let mut statement = conn.prepare_cached(
+        "SELECT ifnull(sum(active AND ifnull(expires_at > ?1, 1)), 0),
+             ifnull(sum(NOT active AND ifnull(expires_at > last_active_at, 1)), 0), count(*) FROM sessions",
+    )?;
+    Ok(statement.query_row([now.as_millis()], |r| {
+        let (active, ended, all): (u64, u64, u64) = (r.get(0)?, r.get(1)?, r.get(2)?);
+        Ok(SessionCounts { active, ended, expired: all.saturating_sub(active + ended) })
+    })?)
+}
+
 /// A session, and the row numbers of its agent, tree and position.
 pub(in crate::store::sqlite) type SessionRow = (Session, i64, i64, Option<i64>);
 
 const SESSION: &str = "SELECT ulid, workspace, agent, tree, position, versions, started_at, last_active_at, expires_at,
     turn_count, total_tokens, active, metadata, model, project, external_ref,
-    (SELECT by.ulid FROM sessions by WHERE by.id = sessions.delegated_by) FROM sessions";
+    (SELECT by.ulid FROM sessions by WHERE by.id = sessions.delegated_by), since FROM sessions";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     let session = Session {
@@ -236,6 +250,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         last_active_at: Timestamp::from_millis(row.get(7)?),
         expires_at: row.get::<_, Option<i64>>(8)?.map(Timestamp::from_millis),
         turns: row.get(9)?,
+        since: row.get(17)?,
         tokens: row.get(10)?,
         active: row.get(11)?,
         metadata: decode::from_json(row, 12)?,
@@ -256,11 +271,16 @@ pub(in crate::store::sqlite) fn list(
     agent: Option<i64>,
     tree: Option<i64>,
 ) -> Result<Vec<SessionRow>> {
-    // A plain comparison lets SQLite use the index of a tree's sessions, which has this order.
+    // Plain comparisons let SQLite use the index of a tree's sessions, which has this order, and that of expiry times.
     let of_tree = if tree.is_some() { "tree = ?3" } else { "?3 IS NULL" };
+    let expired = if filter.expired.is_some() {
+        "active = 1 AND expires_at IS NOT NULL AND expires_at <= ?12"
+    } else {
+        "?12 IS NULL"
+    };
     let mut statement = conn.prepare_cached(&format!(
         "{SESSION} WHERE (?1 IS NULL OR workspace = ?1) AND (?2 IS NULL OR agent = ?2) AND {of_tree}
-             AND (?4 = 0 OR active = 1) AND (?5 IS NULL OR expires_at IS NULL OR expires_at > ?5)
+             AND {expired} AND (?4 = 0 OR active = 1) AND (?5 IS NULL OR expires_at IS NULL OR expires_at > ?5)
              AND (?6 = 0 OR project IS ?7 AND external_ref IS ?8) AND (?9 = 0 OR turn_count > 0)
              AND (?11 OR delegated_by IS NULL)
          ORDER BY last_active_at DESC, id DESC LIMIT ?10"
@@ -281,6 +301,7 @@ pub(in crate::store::sqlite) fn list(
                 filter.spoken,
                 limit,
                 filter.delegated,
+                filter.expired.map(Timestamp::as_millis),
             ],
             read,
         )?
