@@ -111,7 +111,12 @@ fn check_host(headers: &HeaderMap, request: &Request, hosts: &[String]) -> Resul
         )
         .hint("`loom serve --host NAME` adds a host name"))
     };
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(request.uri().host());
+    let mut named = headers.get_all(header::HOST).iter();
+    let host = named.next().and_then(|host| host.to_str().ok()).or(request.uri().host());
+    // Readers of one request must not differ on its host.
+    if named.next().is_some() || request.uri().host().is_some_and(|target| !is_own_host(target, hosts)) {
+        return foreign("host");
+    }
     let Some(host) = host.filter(|host| is_own_host(host, hosts)) else { return foreign("host") };
     match headers.get(header::ORIGIN).map(|origin| origin.to_str()) {
         None => Ok(()),

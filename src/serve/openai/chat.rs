@@ -24,7 +24,7 @@ use crate::{
         ToolDefinition,
     },
     serve::{
-        access::Caller,
+        access::{Caller, StreamGuard},
         api::{KEEP_ALIVE, any_json},
         error::{ApiError, Result},
         extract::Body,
@@ -129,10 +129,10 @@ async fn complete(State(state): State<AppState>, caller: Caller, Body(body): Bod
         text: String::new(),
     };
     let generation = model.stream(request);
-    let stream = body.stream;
+    let slot = body.stream.then(|| state.rates.open_stream(&caller)).transpose()?;
     let stored = body.store.unwrap_or(true).then(|| StoredChat { state, caller, author: author.id(), body });
-    if stream {
-        return Ok(completion.stream(generation, stored));
+    if let Some(slot) = slot {
+        return Ok(completion.stream(generation, stored, slot));
     }
     completion.whole(generation, stored).await
 }
@@ -238,7 +238,7 @@ impl Completion {
     }
 
     /// Streams chunks. The task continues when the client disconnects, so the reply is stored.
-    fn stream(mut self, mut generation: Generation, stored: Option<StoredChat>) -> Response {
+    fn stream(mut self, mut generation: Generation, stored: Option<StoredChat>, slot: StreamGuard) -> Response {
         let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
         tokio::spawn(async move {
             let send = |event| drop(sender.send(event));
@@ -266,11 +266,12 @@ impl Completion {
                 send(self.chunk(&json!({ "tool_calls": calls }), None));
             }
             send(self.chunk(&json!({}), Some(finish_word(&finish))));
-            send(Event::default().data("[DONE]"));
-            drop(sender);
+            // Stored first: the client's next call continues it.
             if let Some(stored) = stored {
                 stored.store(&self.text, &finish).await;
             }
+            send(Event::default().data("[DONE]"));
+            drop(slot);
         });
         let events = stream::unfold(receiver, |mut receiver| async move {
             receiver.recv().await.map(|event| (Ok::<_, Infallible>(event), receiver))

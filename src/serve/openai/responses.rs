@@ -27,7 +27,7 @@ use crate::{
     ops::Actor,
     provider::{Prompt, Request, Sampling, ToolCall, ToolDefinition},
     serve::{
-        access::Caller,
+        access::{Caller, StreamGuard},
         api::{KEEP_ALIVE, any_json},
         error::{ApiError, Result},
         extract::{Body, Params, Route},
@@ -135,7 +135,7 @@ impl CreateResponse {
 #[utoipa::path(post, path = "/responses", tag = "openai", request_body = CreateResponse, responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (String = "text/event-stream")))))]
 async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<CreateResponse>) -> Result<Response> {
     let (model, author) = model::open(&state, &caller, body.model.as_deref()).await?;
-    let stream = body.stream.unwrap_or(false);
+    let slot = body.stream.unwrap_or(false).then(|| state.rates.open_stream(&caller)).transpose()?;
     let background = body.background.unwrap_or(false);
     let name = body.model.clone().unwrap_or_else(|| model.reference().to_owned());
     let plan = {
@@ -148,8 +148,8 @@ async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<
             .await?
     };
     let run = run::start(&state, plan);
-    if stream {
-        return Ok(event_stream(run, 0).into_response());
+    if let Some(slot) = slot {
+        return Ok(event_stream(run, 0, slot).into_response());
     }
     if !background {
         run.ended().await;
@@ -222,7 +222,7 @@ fn prepare(
         next_event: 0,
     };
     let request = Request { tools, sampling, ..Request::new(Prompt::Chat(messages_of(&history))) };
-    Ok(ResponsePlan { record, model, request, actor: is_stored.then_some(actor) })
+    Ok(ResponsePlan { record, model, request, actor: is_stored.then_some(actor), project: caller.project.clone() })
 }
 
 /// Returns a stored response with its output nodes.
@@ -263,9 +263,9 @@ async fn read(
 ) -> Result<Response> {
     let id = ItemId::parse("response", &text)?;
     let from = params.starting_after.map_or(0, |after| usize::try_from(after).unwrap_or(usize::MAX).saturating_add(1));
-    if let Some(run) = state.responses.get(id) {
+    if let Some(run) = state.responses.get(&caller, id) {
         return Ok(match params.stream {
-            true => event_stream(run, from).into_response(),
+            true => event_stream(run, from, state.rates.open_stream(&caller)?).into_response(),
             false => Json(run.response()).into_response(),
         });
     }
@@ -291,15 +291,15 @@ fn text_and_calls(record: &ResponseRecord, nodes: &[Node]) -> (String, Vec<(Node
     (text.map(|node| node.content.clone()).unwrap_or_default(), calls.collect())
 }
 
-/// Streams the events of a run from a number on, until its end.
-fn event_stream(run: Arc<ResponseRun>, from: usize) -> impl IntoResponse {
+/// Streams the events of a run from a number on, until its end. `slot` counts the stream.
+fn event_stream(run: Arc<ResponseRun>, from: usize, slot: StreamGuard) -> impl IntoResponse {
     let progress = run.progress();
     let events = stream::unfold(
-        (run, progress, from, Vec::new().into_iter()),
-        |(run, mut progress, mut from, mut ready)| async move {
+        (run, progress, from, Vec::new().into_iter(), slot),
+        |(run, mut progress, mut from, mut ready, slot)| async move {
             loop {
                 if let Some(event) = ready.next() {
-                    return Some((Ok::<_, Infallible>(sse(&event)), (run, progress, from, ready)));
+                    return Some((Ok::<_, Infallible>(sse(&event)), (run, progress, from, ready, slot)));
                 }
                 let events = run.events(from);
                 if events.is_empty() {
@@ -329,7 +329,7 @@ fn sse(event: &Value) -> Event {
 #[utoipa::path(post, path = "/responses/{id}/cancel", tag = "openai", params(("id" = String, Path)), responses((status = OK, body = Value)))]
 async fn cancel(State(state): State<AppState>, caller: Caller, Route(text): Route<String>) -> Result<Json<Value>> {
     let id = ItemId::parse("response", &text)?;
-    if let Some(run) = state.responses.get(id) {
+    if let Some(run) = state.responses.get(&caller, id) {
         run.cancel.cancel();
         run.ended().await;
         return Ok(Json(run.response()));

@@ -19,7 +19,7 @@ use crate::{
     id::{NodeId, SessionId},
     ops::Actor,
     provider::{Finish, FinishReason, Model, ProviderError, Request, StreamEvent, ToolCall, Usage},
-    serve::state::AppState,
+    serve::{access::Caller, state::AppState},
     store::Mutation,
     types::{Json, Op, Parent},
 };
@@ -82,11 +82,14 @@ pub(super) struct ResponseRun {
     /// Number of events, and whether the response has ended.
     progress: watch::Sender<(usize, bool)>,
     pub(super) cancel: CancellationToken,
+    /// Project of the token that created the response.
+    project: Option<String>,
 }
 
 impl ResponseRun {
-    fn new() -> Self {
-        Self { log: Mutex::default(), progress: watch::Sender::new((0, false)), cancel: CancellationToken::new() }
+    fn new(project: Option<String>) -> Self {
+        let (progress, cancel) = (watch::Sender::new((0, false)), CancellationToken::new());
+        Self { log: Mutex::default(), progress, cancel, project }
     }
 
     fn append(&self, events: Vec<Value>, ended: bool) {
@@ -123,8 +126,10 @@ impl ResponseRun {
 pub(in crate::serve) struct ResponseRuns(Mutex<HashMap<NodeId, Arc<ResponseRun>>>);
 
 impl ResponseRuns {
-    pub(super) fn get(&self, id: NodeId) -> Option<Arc<ResponseRun>> {
-        self.lock().get(&id).cloned()
+    /// Returns a response that runs or has just ended. A caller of a project sees those of its project only.
+    pub(super) fn get(&self, caller: &Caller, id: NodeId) -> Option<Arc<ResponseRun>> {
+        let found = self.lock().get(&id).cloned();
+        found.filter(|run| caller.project.is_none() || run.project == caller.project)
     }
 
     /// Forgets a response. Its task continues.
@@ -144,11 +149,13 @@ pub(super) struct ResponsePlan {
     pub(super) request: Request,
     /// Writer of the output; `None` if the response is not stored.
     pub(super) actor: Option<Actor>,
+    /// Project of the token that creates the response.
+    pub(super) project: Option<String>,
 }
 
 /// Starts the task of a response.
 pub(super) fn start(state: &AppState, plan: ResponsePlan) -> Arc<ResponseRun> {
-    let run = Arc::new(ResponseRun::new());
+    let run = Arc::new(ResponseRun::new(plan.project.clone()));
     let id = plan.record.id;
     let mut sequence = EventSequence::start(plan.record.clone());
     run.append(sequence.take(), false);
@@ -173,7 +180,7 @@ struct Reply {
 }
 
 async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut sequence: EventSequence) {
-    let ResponsePlan { mut record, model, request, actor } = plan;
+    let ResponsePlan { mut record, model, request, actor, .. } = plan;
     let mut generation = model.stream(request);
     let mut reply = Reply::default();
     let mut cancelled = false;
