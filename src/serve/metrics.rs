@@ -13,6 +13,8 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
+use crate::types::SessionCounts;
+
 type Labels = Vec<(&'static str, String)>;
 
 /// Counters of the server.
@@ -27,6 +29,7 @@ pub(super) struct Metrics {
     tokens: Family<Labels, Counter>,
     /// Calls that the proxy could not record.
     pub(super) unrecorded: Counter,
+    sessions: Family<Labels, Gauge>,
 }
 
 impl Default for Metrics {
@@ -42,7 +45,9 @@ impl Default for Metrics {
         registry.register("appends", "Nodes that requests appended", appends.clone());
         registry.register("model_tokens", "Tokens that models reported, by direction", tokens.clone());
         registry.register("proxy_unrecorded", "Calls that the proxy could not record", unrecorded.clone());
-        Self { registry, requests, seconds, streams, appends, tokens, unrecorded }
+        let sessions = Family::<Labels, Gauge>::default();
+        registry.register("sessions", "Sessions by state: active, ended, expired", sessions.clone());
+        Self { sessions, registry, requests, seconds, streams, appends, tokens, unrecorded }
     }
 }
 
@@ -58,6 +63,14 @@ impl Metrics {
     pub(super) fn used(&self, input: u64, output: u64) {
         for (direction, count) in [("input", input), ("output", output)] {
             self.tokens.get_or_create(&vec![("direction", direction.to_owned())]).inc_by(count);
+        }
+    }
+
+    /// Sets the numbers of sessions.
+    pub(super) fn set_sessions(&self, counts: SessionCounts) {
+        for (state, count) in [("active", counts.active), ("ended", counts.ended), ("expired", counts.expired)] {
+            let gauge = self.sessions.get_or_create(&vec![("state", state.to_owned())]);
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         }
     }
 

@@ -112,7 +112,22 @@ impl Server {
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
         let journal = watch_journal(&self.settings, &shutdown)?;
         let state = AppState::new(self.settings, proxy_client()?, journal, shutdown.clone());
+        tokio::spawn(archive_expired(state.clone()));
         Ok(connection::serve(self.listener, router(state), shutdown).await?)
+    }
+}
+
+/// Archives conversations that have expired, at the configured interval, until the server stops.
+async fn archive_expired(state: AppState) {
+    let mut interval = tokio::time::interval(state.settings.conversation.cleanup_interval);
+    while state.shutdown.run_until_cancelled(interval.tick()).await.is_some() {
+        let archived =
+            state.run(|state| Ok(state.loom().actor(&state.loom().agent("owner")?).archive_expired_sessions()?));
+        match archived.await {
+            Ok(sessions) if sessions.is_empty() => {}
+            Ok(sessions) => tracing::info!(sessions = sessions.len(), "expired conversations were archived"),
+            Err(error) => tracing::warn!(error = error.message(), "expired conversations were not archived"),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, Loom, SessionDraft},
     provider::Prices,
-    session::ToolAccess,
+    session::{ConversationSettings, ToolAccess},
     types::{Agent, Node, Session, Tree, WorkItem},
 };
 
@@ -35,6 +35,8 @@ pub struct ServerSettings {
     pub tool_access: ToolAccess,
     /// Context options of generations.
     pub context: ContextOptions,
+    /// Settings of the conversations of work items.
+    pub conversation: ConversationSettings,
     /// Folder of partial replies; `None`: a crash loses text that is not committed.
     pub partials_dir: Option<PathBuf>,
     /// Token prices for cost calculation.

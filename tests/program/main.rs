@@ -23,5 +23,11 @@ mod long_chat;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "serve")]
+mod serve_access;
+#[cfg(feature = "serve")]
+mod serve_attacks;
+#[cfg(feature = "serve")]
+mod serve_items;
+#[cfg(feature = "serve")]
 mod serve_openai;
 mod tui_terminal;

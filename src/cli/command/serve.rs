@@ -30,6 +30,15 @@ pub(crate) struct Args {
     /// The API to which /proxy/anthropic passes calls on
     #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
     anthropic_upstream: String,
+    /// The requests per second that a token may send in the long run
+    #[arg(long, value_name = "COUNT", default_value_t = ServerLimits::default().requests_per_second)]
+    requests_per_second: u32,
+    /// The open event streams of a token
+    #[arg(long, value_name = "COUNT", default_value_t = ServerLimits::default().streams)]
+    streams: usize,
+    /// The largest body of a request, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = ServerLimits::default().body_bytes)]
+    max_body: usize,
     #[command(subcommand)]
     action: Option<ServeAction>,
 }
@@ -111,10 +120,16 @@ fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         loom: cx.loom.clone(),
         tool_access,
         context: cx.config.context(None),
+        conversation: cx.config.conversation.clone(),
         partials_dir: Some(cx.partials_dir.clone()),
         prices: cx.config.prices.clone(),
         tokens: TokenFile::of(&cx.db),
-        limits: ServerLimits::default(),
+        limits: ServerLimits {
+            body_bytes: args.max_body,
+            requests_per_second: args.requests_per_second,
+            streams: args.streams,
+            ..ServerLimits::default()
+        },
         hosts: args.hosts,
         approvals,
         upstreams: Upstreams { openai: args.openai_upstream.clone(), anthropic: args.anthropic_upstream.clone() },

@@ -3,6 +3,7 @@
 use loomtree::{
     context::{ContextOptions, Rendering, Strategy},
     provider::{Names, Prices},
+    session::ConversationSettings,
     web::SearchConfig,
 };
 use serde::{Deserialize, Deserializer};
@@ -58,6 +59,9 @@ pub(crate) struct Config {
     /// The models and limits of delegated work.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) delegate: DelegateConfig,
+    /// The conversations of work items.
+    #[serde(deserialize_with = "none_is_empty")]
+    pub(crate) conversation: ConversationSettings,
     /// The wait for other processes that write to the database, in seconds.
     pub(crate) wait_seconds: Option<u32>,
 }

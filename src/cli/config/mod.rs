@@ -80,6 +80,16 @@ pub(crate) const CONFIG_TEMPLATE: &str = "\
 #   parallel: 4
 #   attempts: 2
 
+# Conversations of work items: their time until they expire, the interval at which expired ones are archived, limits of a
+# prompt. A project that is false has a new conversation at each dispatch.
+# conversation:
+#   session_expiration: 24h
+#   cleanup_interval: 1h
+#   token_strategy: sliding_window
+#   max_tokens: 100000
+#   keep_recent_messages: 10
+#   projects: { sandbox: false }
+
 # The wait for other programs that write to the database, in seconds.
 # wait_seconds: 10
 ";

@@ -119,7 +119,12 @@ async fn generate(
     Ok((header, Json(GeneratedNodes { data: nodes })).into_response())
 }
 
-async fn open_models(state: &AppState, author: &Agent, references: &[String]) -> Result<Vec<Arc<dyn Model>>> {
+/// Opens the models with these references, or else the author's model.
+pub(super) async fn open_models(
+    state: &AppState,
+    author: &Agent,
+    references: &[String],
+) -> Result<Vec<Arc<dyn Model>>> {
     let resolver = &state.settings.tool_access.models;
     if references.is_empty() {
         return Ok(vec![resolver.open(author).await?]);
@@ -175,7 +180,7 @@ async fn prepare(
 }
 
 /// Counts saved nodes and tokens of a progress event in the metrics.
-fn count(state: &AppState, progress: &Progress) {
+pub(super) fn count(state: &AppState, progress: &Progress) {
     if let Progress::Saved { usage, .. } = progress {
         state.metrics.appends.inc();
         if let Some(usage) = usage {

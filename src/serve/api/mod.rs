@@ -8,6 +8,7 @@ mod context;
 mod documents;
 mod events;
 mod generations;
+mod items;
 mod nodes;
 mod recall;
 mod sessions;
@@ -56,6 +57,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
                 .merge(documents::routes())
                 .merge(agents::routes())
                 .merge(sessions::routes())
+                .merge(items::routes())
                 .merge(generations::routes())
                 .merge(arrow::routes())
                 .merge(recall::routes())
@@ -114,6 +116,10 @@ async fn ready(State(state): State<AppState>) -> Result<&'static str, ApiError> 
 
 async fn metrics(State(state): State<AppState>) -> impl IntoResponse {
     let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    match state.run(|state| Ok(state.loom().snapshot()?.session_counts(state.loom().now())?)).await {
+        Ok(counts) => state.metrics.set_sessions(counts),
+        Err(error) => tracing::warn!(error = error.message(), "the sessions cannot be counted"),
+    }
     ([(header::CONTENT_TYPE, kind)], state.metrics.encode())
 }
 

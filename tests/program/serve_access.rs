@@ -1,0 +1,295 @@
+//! `loom serve`: who may do what. Each test walks all routes of the OpenAPI document.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a failure here fails the test
+
+use std::collections::BTreeMap;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{
+    cli::Home,
+    http::{HttpServer, answer},
+};
+
+/// An id of nothing.
+const NO_ID: &str = "01M839FST2Y84E52N1S0Z6P1XS";
+
+/// A route of the OpenAPI document.
+struct Route {
+    method: Method,
+    /// Pattern with `{name}` for parameters.
+    path: String,
+    has_body: bool,
+}
+
+async fn routes(server: &HttpServer, token: &str) -> Vec<Route> {
+    let request = server.request(Method::GET, "/api/v1/openapi.json").bearer_auth(token);
+    let document = answer(request).await.1;
+    let mut routes = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            if let Ok(method) = method.to_uppercase().parse() {
+                routes.push(Route { method, path: path.clone(), has_body: operation.get("requestBody").is_some() });
+            }
+        }
+    }
+    assert!(routes.len() >= 70, "{}", routes.len());
+    routes
+}
+
+/// Fills the parameters of a path.
+fn fill(path: &str, value: impl Fn(&str) -> String) -> String {
+    let part = |part: &str| match part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) {
+        Some(name) => value(name),
+        None => part.to_owned(),
+    };
+    path.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
+/// Returns every route as method and path, with ids that do not exist.
+async fn plain_routes(server: &HttpServer, token: &str) -> Vec<(Method, String)> {
+    let id = |path: &str| if path.starts_with("/api/v1/approvals") { "1" } else { NO_ID };
+    let routes = routes(server, token).await.into_iter();
+    routes.map(|route| (route.method, fill(&route.path, |_| id(&route.path).to_owned()))).collect()
+}
+
+#[tokio::test]
+async fn every_route_needs_a_token_of_the_right_scope() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    let reader = home.ok(&["serve", "token", "new", "reader", "--scope", "read"]);
+    let writer = home.ok(&["serve", "token", "new", "writer", "--scope", "write"]);
+    let server = HttpServer::start(&home, &[]);
+    let routes = plain_routes(&server, reader.trim()).await;
+    assert!(routes.len() > 50, "{}", routes.len());
+    for (method, path) in routes {
+        let (status, error) = answer(server.request(method.clone(), &path).json(&json!({}))).await;
+        assert_eq!((status, error["error"]["code"].as_str()), (401, Some("unauthorized")), "{method} {path}");
+        if method != Method::GET {
+            let request = server.request(method.clone(), &path).bearer_auth(reader.trim()).json(&json!({}));
+            let (status, error) = answer(request).await;
+            assert_eq!((status, error["error"]["code"].as_str()), (403, Some("scope")), "{method} {path}");
+        }
+        let is_admin = path.ends_with("/purge") || path.contains("/approvals") || path.contains("/agents");
+        if is_admin && method != Method::GET {
+            let body = json!({ "approve": true });
+            let request = server.request(method.clone(), &path).bearer_auth(writer.trim()).json(&body);
+            assert_eq!(answer(request).await.0, 403, "{method} {path}");
+        }
+    }
+    let listed = home.ok(&["serve", "token", "list"]);
+    assert!(listed.contains("reader") && !listed.contains(reader.trim()));
+    home.ok(&["serve", "token", "revoke", "writer"]);
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    let request = server.request(Method::GET, "/api/v1/trees").bearer_auth(writer.trim());
+    assert_eq!(answer(request).await.0, 401, "a revoked token is refused within a second");
+}
+
+#[tokio::test]
+async fn every_route_is_limited() {
+    let home = Home::new();
+    let token = |name: &str| home.ok(&["serve", "token", "new", name, "--scope", "admin"]).trim().to_owned();
+    let (one, two) = (token("one"), token("two"));
+    let server = HttpServer::start(&home, &["--requests-per-second", "1", "--max-body", "1000"]);
+    let found = routes(&server, &one).await;
+    for route in &found {
+        let path = fill(&route.path, |_| NO_ID.to_owned());
+        // The bucket holds two requests, and gets one more each second.
+        let mut codes = Vec::new();
+        for _ in 0..4 {
+            let request = server.request(route.method.clone(), &path).bearer_auth(&one).json(&json!({}));
+            codes.push(answer(request).await.0);
+        }
+        assert!(codes.contains(&429), "{} {path}: {codes:?}", route.method);
+    }
+    let answered = server.request(Method::GET, "/api/v1/trees").bearer_auth(&two).send().await.unwrap();
+    assert_eq!(answered.status(), 200, "another token has its own bucket");
+    let server = HttpServer::start(&home, &["--max-body", "1000"]);
+    for route in found.iter().filter(|route| route.has_body) {
+        let id = if route.path.starts_with("/api/v1/approvals") { "1" } else { NO_ID };
+        let path = fill(&route.path, |_| id.to_owned());
+        let body = json!({ "content": "x".repeat(2_000) });
+        let (status, error) = answer(server.request(route.method.clone(), &path).bearer_auth(&one).json(&body)).await;
+        assert_eq!((status, error["error"]["code"].as_str()), (413, Some("too_large")), "{} {path}", route.method);
+    }
+}
+
+#[tokio::test]
+async fn streams_of_a_token_are_limited() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &["--streams", "2"]);
+    let open = async || server.request(Method::GET, "/api/v1/events").send().await.unwrap();
+    let (first, _second) = (open().await, open().await);
+    let refused = open().await;
+    assert_eq!((refused.status().as_u16(), refused.headers().contains_key("retry-after")), (429, true));
+    drop((first, refused));
+    for _ in 0..100 {
+        if open().await.status() == 200 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("a closed stream still counts");
+}
+
+/// What a project owns: by the parameter's name, with the start of the path where names are shared.
+struct Owned {
+    ids: BTreeMap<&'static str, String>,
+    token: String,
+}
+
+const SECRET: &str = "the red secret";
+
+/// Creates something of every kind with the token of a project.
+async fn own(server: &HttpServer, token: String) -> Owned {
+    let post = async |path: &str, body: Value| {
+        let (status, answer) = answer(server.request(Method::POST, path).bearer_auth(&token).json(&body)).await;
+        assert!((200..300).contains(&status), "{path}: {status} {answer}");
+        answer
+    };
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let created = post("/api/v1/trees", json!({ "content": SECRET })).await;
+    let (tree, node) = (text(&created["tree"]["id"]), text(&created["root"]["id"]));
+    let session = text(&post("/api/v1/sessions", json!({ "tree": tree })).await["id"]);
+    let model = "scripted:words";
+    let another = post(&format!("/api/v1/nodes/{node}/children"), json!({ "content": SECRET })).await;
+    let response = post("/v1/responses", json!({ "model": model, "input": SECRET })).await;
+    let conversation = post("/v1/conversations", json!({ "items": [{ "role": "user", "content": SECRET }] })).await;
+    let items = format!("/v1/conversations/{}/items", text(&conversation["id"]));
+    let (_, items) = answer(server.request(Method::GET, &items).bearer_auth(&token)).await;
+    let sent = post("/api/v1/items/R-1/messages", json!({ "content": SECRET, "model": model })).await;
+    let ids = [
+        ("tree", tree),
+        ("node", node.clone()),
+        ("/api/v1/trees/{tree}/nodes id", node),
+        ("session", session),
+        ("another node", text(&another["id"])),
+        ("/v1/responses/{id} id", text(&response["id"])),
+        ("/v1/conversations/{id} id", text(&conversation["id"])),
+        ("item", text(&items["data"][0]["id"])),
+        ("/api/v1/conversations/{session} session", text(&sent["session_id"])),
+        ("ref", "R-1".to_owned()),
+        ("/api/v1/generations/{id} id", "gen_none".to_owned()),
+        ("/api/v1/agents/{name} name", "collaborator".to_owned()),
+        ("/api/v1/documents/{name} name", "notes".to_owned()),
+        ("/api/v1/approvals/{id} id", "1".to_owned()),
+    ];
+    Owned { ids: ids.into_iter().collect(), token }
+}
+
+impl Owned {
+    /// Fills a path with what the project owns.
+    fn path(&self, pattern: &str) -> String {
+        fill(pattern, |name| {
+            let shared = self.ids.iter().find(|(known, _)| {
+                known.split_once(' ').is_some_and(|(start, last)| last == name && pattern.starts_with(start))
+            });
+            let found = shared.map(|(_, id)| id).or_else(|| self.ids.get(name));
+            found.unwrap_or_else(|| panic!("{pattern}: give the test something for {name}")).clone()
+        })
+    }
+
+    /// Returns a valid body for a route.
+    fn body(&self, method: &Method, pattern: &str) -> Value {
+        let (tree, node) = (&self.ids["tree"], &self.ids["node"]);
+        match (method.as_str(), pattern.rsplit('/').next().unwrap()) {
+            ("PATCH", "{tree}") => json!({ "title": "taken" }),
+            ("PATCH", "{name}") if pattern.contains("documents") => json!({ "op": "append", "content": "x" }),
+            ("PATCH", _) => json!({ "model": "scripted:words" }),
+            (_, "children" | "messages") => json!({ "content": "x", "model": "scripted:words" }),
+            (_, "changes") => json!({ "op": "annotate", "content": "x" }),
+            (_, "continuations") => json!({ "models": ["scripted:words"] }),
+            (_, "switch") => json!({ "node": node }),
+            (_, "revert") => json!({ "version": 1 }),
+            (_, "merge") => json!({ "nodes": [node, self.ids["another node"]], "content": "x" }),
+            (_, "sessions") => json!({ "tree": tree }),
+            (_, "recall") => json!({ "query": "red", "tree": tree }),
+            (_, "arrow") => json!({ "lines": ["tree"], "tree": tree }),
+            (_, "responses") => {
+                json!({ "model": "scripted:words", "input": "x",
+                    "previous_response_id": self.path("/v1/responses/{id}").rsplit('/').next() })
+            }
+            (_, "completions") => {
+                json!({ "model": "scripted:words", "messages": [{ "role": "user", "content": "x" }] })
+            }
+            (_, "items") => json!({ "items": [{ "role": "user", "content": "x" }] }),
+            (_, "trees") => json!({ "content": "x" }),
+            (_, "documents") => json!({ "name": "notes", "content": "x" }),
+            (_, "agents") => json!({ "name": "spy", "kind": "model" }),
+            (_, "{id}") if pattern.contains("approvals") => json!({ "approve": true }),
+            (_, "{id}") => json!({ "metadata": {} }),
+            _ => json!({}),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_another_project_finds_nothing_by_any_route() {
+    let home = Home::new();
+    home.ok(&["new", "A tree of no project"]);
+    home.ok(&["docs", "new", "notes", "of the whole file"]);
+    let token =
+        |name: &str| home.ok(&["serve", "token", "new", name, "--project", name, "--scope", "admin"]).trim().to_owned();
+    let (red, blue) = (token("red"), token("blue"));
+    let server = HttpServer::start(&home, &[]);
+    let red = own(&server, red).await;
+    let mut checked = 0;
+    for route in routes(&server, &blue).await {
+        let (path, body) = (red.path(&route.path), red.body(&route.method, &route.path));
+        let send = async |token: &str, query: &str| {
+            let request = server.request(route.method.clone(), &format!("{path}{query}")).bearer_auth(token);
+            let request = if route.has_body { request.json(&body) } else { request };
+            let events = route.path.ends_with("/events");
+            let sent = tokio::time::timeout(std::time::Duration::from_secs(20), request.send()).await.unwrap().unwrap();
+            let status = sent.status().as_u16();
+            (status, if events { String::new() } else { sent.text().await.unwrap() })
+        };
+        let what = format!("{} {path}", route.method);
+        let query = if route.path.contains("{ref}") { "?project=red" } else { "" };
+        let (status, text) = send(&blue, query).await;
+        assert!(!text.contains(SECRET), "{what}: {text}");
+        let whole_file = ["/documents", "/agents", "/approvals"].iter().any(|part| route.path.contains(part));
+        let creates = ["/trees", "/conversations", "/completions"].iter().any(|end| route.path.ends_with(end));
+        let lists = route.method == Method::GET && !route.path.contains('{') && !whole_file;
+        if !lists && !creates {
+            assert_eq!(status, 404, "{what}: {text}");
+            checked += 1;
+        }
+        // The owner's token shows that the id, not the request, was at fault.
+        if !whole_file && !path.contains("gen_none") && route.method != Method::DELETE {
+            let (status, text) = send(&red.token, query).await;
+            assert!((200..300).contains(&status) || status == 422 && path.ends_with("do"), "{what}: {status} {text}");
+        }
+    }
+    assert!(checked > 55, "{checked}");
+    let (tree, session) = (&red.ids["tree"], &red.ids["session"]);
+    let request = server.request(Method::GET, &format!("/api/v1/events?tree={tree}")).bearer_auth(&blue);
+    assert_eq!(answer(request).await.0, 404);
+    let request = server.request(Method::GET, &format!("/api/v1/sessions?tree={tree}")).bearer_auth(&blue);
+    assert_eq!(answer(request).await.1["data"], json!([]));
+    for body in [json!({ "query": "red" }), json!({ "query": "red", "session": session })] {
+        let request = server.request(Method::POST, "/api/v1/recall").bearer_auth(&blue).json(&body);
+        assert!(matches!(answer(request).await.0, 404 | 422), "{body}");
+    }
+    // A tree of no project is not of any project.
+    let request = server.request(Method::GET, "/api/v1/trees").bearer_auth(&red.token);
+    assert!(!answer(request).await.1.to_string().contains("of no project"));
+}
+
+#[tokio::test]
+async fn foreign_hosts_and_origins_are_refused() {
+    let server = HttpServer::start(&Home::new(), &["--host", "loom.example"]);
+    for (name, value, expected) in [
+        ("host", "evil.example", 421),
+        ("host", "127.0.0.1.evil.example", 421),
+        ("host", "loom.example", 200),
+        ("host", "localhost:1", 200),
+        ("origin", "https://evil.example", 421),
+        ("origin", "null", 421),
+        ("origin", server.url.as_str(), 200),
+    ] {
+        let request = server.request(Method::GET, "/api/v1/trees").header(name, value);
+        assert_eq!(answer(request).await.0, expected, "{name}: {value}");
+    }
+}
