@@ -221,14 +221,8 @@ impl Binder<'_, '_> {
                 label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none() && near(arg)));
             }
         }
-        let sources = [
-            label.is_some(),
-            search.is_some(),
-            tool.is_some(),
-            turns.is_some(),
-            only.around.is_some(),
-            summary,
-        ];
+        let sources =
+            [label.is_some(), search.is_some(), tool.is_some(), turns.is_some(), only.around.is_some(), summary];
         if sources.into_iter().filter(|is_given| *is_given).count() != 1 {
             return Err(BindError::Missing(
                 "one of: a label, search \"words\", turns:5-10, tool:NAME, around:ID, summary",
