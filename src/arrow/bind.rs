@@ -52,9 +52,14 @@ pub(super) fn bind(tool: Tool, mut binder: Binder<'_, '_>) -> Bound {
     if !matches!(tool, Tool::Continue | Tool::Recall) {
         binder.arguments.take(|arg| arg.kind == ArgKind::Number(1) && arg.key.is_none() && made(arg));
     }
+    let empty = binder.arguments.items.iter().find(|arg| arg.text.start == arg.text.end).map(|arg| arg.text);
     let command = binder.command(tool)?;
     binder.nothing_left()?;
-    Ok(command)
+    // An empty string is no value of anything, and has no written form that keeps its option.
+    match empty {
+        Some(span) if tool != Tool::Think => Err(BindError::Unexpected(span)),
+        _ => Ok(command),
+    }
 }
 
 impl Binder<'_, '_> {

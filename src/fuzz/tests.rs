@@ -1,5 +1,5 @@
 //! The targets on a stable toolchain: every seed, then random mutations of seeds for as many seconds as
-//! `LOOM_FUZZ_SECONDS` says (0.3 if unset). The rounds are seeded by their number, so a failure repeats. A failing input is
+//! `LOOM_FUZZ_SECONDS` says (1 if unset). The rounds are seeded by their number, so a failure repeats. A failing input is
 //! made smaller and written to `target/fuzz-failures`.
 
 use std::{
@@ -38,7 +38,7 @@ macro_rules! explore {
 explore!(arrow_line, scanner, jsonl, pi, sse, openai, anthropic, config, screen);
 
 fn explore(target: &FuzzTarget) {
-    let seconds = std::env::var("LOOM_FUZZ_SECONDS").map_or(0.3, |text| text.parse().unwrap());
+    let seconds = std::env::var("LOOM_FUZZ_SECONDS").map_or(1.0, |text| text.parse().unwrap());
     let until = Instant::now() + Duration::from_secs_f64(seconds);
     let seeds = target.seeds();
     assert!(!seeds.is_empty(), "{} has no seeds", target.name);

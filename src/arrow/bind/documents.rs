@@ -221,10 +221,11 @@ impl Binder<'_, '_> {
                 label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none() && near(arg)));
             }
         }
-        let nothing = label.is_none() && search.is_none() && tool.is_none() && turns.is_none() && !summary;
-        if nothing && only.around.is_none() {
+        let sources =
+            [label.is_some(), search.is_some(), tool.is_some(), turns.is_some(), only.around.is_some(), summary];
+        if sources.into_iter().filter(|is_given| *is_given).count() != 1 {
             return Err(BindError::Missing(
-                "what: a label, search \"words\", turns:5-10, tool:NAME, around:ID or summary",
+                "one of: a label, search \"words\", turns:5-10, tool:NAME, around:ID, summary",
             ));
         }
         Ok(Command::Recall { label, search, turns, tool, summary, limit, only })
