@@ -5,7 +5,7 @@
 use crate::support;
 
 #[path = "../../examples/work_item.rs"]
-#[allow(dead_code, clippy::print_stdout)] // its `main` is not called here
+#[allow(dead_code)] // its `main` is not called here
 mod example;
 
 use std::{sync::Arc, time::Duration};
