@@ -80,8 +80,8 @@ pub(crate) const CONFIG_TEMPLATE: &str = "\
 #   parallel: 4
 #   attempts: 2
 
-# Conversations of work items: their time until they expire, the interval at which expired ones are archived, limits of a
-# prompt. A project that is false has a new conversation at each dispatch.
+# Conversations of work items, for `loom serve`: expiry, interval of the archiving of expired ones, limits of a prompt.
+# A project that is false has a new conversation at each dispatch.
 # conversation:
 #   session_expiration: 24h
 #   cleanup_interval: 1h
