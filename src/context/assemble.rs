@@ -1,6 +1,7 @@
 //! Assembly of a prompt: the fixed sections, then as much of the conversation as fits.
 
 use crate::{
+    exec::AuthorNames,
     id::NodeId,
     recall::References,
     session_state::SessionInfo,
@@ -49,6 +50,8 @@ pub struct ContextRequest<'a> {
     pub scope: Option<TodoScope>,
     /// Message that this turn answers. It comes last if the agent has moved away from it.
     pub input: Option<NodeId>,
+    /// Instruction for this generation, which no node of the path holds.
+    pub instruction: Option<&'a str>,
     /// Tools that the host program provides.
     pub host_tools: &'a [HostTool],
     /// Window, strategy and rendering.
@@ -78,6 +81,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     let view = NodeRenderer {
         agent: request.agent.id(),
         aware: request.agent.profile.permissions.has(Permission::LoomAware),
+        names: AuthorNames::read(snapshot, request.agent.id())?,
         mode: tree.mode,
         rendering: request.options.rendering,
         now: request.now,
@@ -90,6 +94,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     } else {
         FixedSections::read(snapshot, request, &view, (&tree, &to))?
     };
+    fixed.asked = request.instruction.map(|asked| asked_text(asked, is_plain_text)).unwrap_or_default();
     let tokens = fixed.remaining_tokens(&view, request.options.prompt_tokens())?;
     let params = WindowParams {
         view: &view,
@@ -110,7 +115,11 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     let hint = fixed.hint(snapshot, &tree, &rendered);
     fixed.ambient.extend(hint);
     let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.pins));
-    let pieces = fixed.pieces(&view, rendered);
+    let mut pieces = fixed.pieces(&view, rendered);
+    if is_plain_text && request.instruction.is_some() {
+        // A text model continues what comes last.
+        pieces.rotate_right(1);
+    }
     let mut parts = parts(&pieces);
     let prompt = if is_plain_text {
         Prompt::Raw(pieces.into_iter().map(|piece| piece.text).collect())
@@ -152,6 +161,8 @@ struct FixedSections {
     input: Option<(NodeId, PromptPiece)>,
     /// Lines of the ambient block.
     ambient: Vec<String>,
+    /// Instruction for this generation.
+    asked: String,
     /// Message that the turn answers, with the references found in it.
     references: Option<(Node, References)>,
 }
@@ -198,7 +209,7 @@ impl FixedSections {
     fn remaining_tokens(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
         let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
-        let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient)]);
+        let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient), &self.asked]);
         let answers =
             self.rounds.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
         changing += answers.map(|piece| piece.tokens + MESSAGE_OVERHEAD_TOKENS).sum::<u32>();
@@ -241,6 +252,7 @@ impl FixedSections {
         let own = [(ContextSection::State, self.state), (ContextSection::Memory, self.memory)];
         let now = [(ContextSection::Ambient, ambient::block(&self.ambient))];
         let input = rendered.take_input(view).or(self.input.map(|(_, piece)| piece));
+        let asked = self.asked;
         let mut pieces: Vec<PromptPiece> = Vec::new();
         let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (ContextSection, String)>| {
             let texts = texts.filter(|(_, text)| !text.is_empty());
@@ -261,6 +273,10 @@ impl FixedSections {
         };
         last.into_iter().flatten().chain(now).for_each(|(part, text)| push(part, text));
         pieces.extend(input);
+        if !asked.is_empty() {
+            let tokens = view.estimate_tokens(&asked);
+            pieces.push(PromptPiece::new(ContextSection::Instructions, Role::User, asked, tokens, false));
+        }
         pieces
     }
 }
@@ -315,6 +331,11 @@ fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String),
     let state = register.yaml(&about);
     register.current_focus = None;
     Ok((state, register.yaml(&about)))
+}
+
+/// Formats the instruction for one generation: a paragraph of its own before a plain text, else the last message.
+fn asked_text(asked: &str, is_plain_text: bool) -> String {
+    if is_plain_text { format!("{asked}\n\n") } else { format!("(For your next message: {})", escape_headers(asked)) }
 }
 
 /// Wraps a text in a titled block; an empty text stays empty.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    exec::escape,
+    exec::{AuthorNames, escape},
     id::AgentId,
     tokens::{TokenCalibration, TokenizerFamily},
     types::{AuthorType, EdgeKind, Mode, Node, Role, Timestamp},
@@ -17,6 +17,8 @@ pub(super) struct NodeRenderer {
     pub(super) agent: AgentId,
     /// True if the agent has the `loom_aware` permission.
     pub(super) aware: bool,
+    /// Names of authors for the headers.
+    pub(super) names: AuthorNames,
     pub(super) mode: Mode,
     pub(super) rendering: Rendering,
     pub(super) now: Timestamp,
@@ -67,14 +69,14 @@ impl NodeRenderer {
         }
         match self.rendering {
             Rendering::Live => {
-                let (header, facts) = (escape::header(node, self.now), escape::facts(node));
+                let (header, facts) = (escape::header(node, &self.names.short(node), self.now), escape::facts(node));
                 let gap = if facts.is_empty() { "" } else { "\n" };
                 format!("{header}{gap}{facts}\n---\n")
             }
             Rendering::Stable => {
                 let same_day = before.is_some_and(|before| day(before.created_at) == day(node.created_at));
                 let at = if same_day { clock(node.created_at) } else { date(node.created_at) };
-                format!("[{}] {} · {at}\n---\n", node.local, node.speaker())
+                format!("[{}] {} · {at}\n---\n", node.local, self.names.short(node))
             }
         }
     }

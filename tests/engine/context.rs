@@ -44,6 +44,7 @@ fn ask<'a>(agent: &'a Agent, to: NodeId, options: ContextOptions, loom: &Loom) -
         rounds: &[],
         scope: None,
         input: None,
+        instruction: None,
         host_tools: &[],
         options,
         now: loom.now(),

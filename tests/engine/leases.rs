@@ -262,6 +262,7 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
         rounds: &[],
         scope: None,
         input: None,
+        instruction: None,
         host_tools: &[],
         options,
         now: loom.now(),
