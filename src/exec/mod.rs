@@ -58,11 +58,11 @@ use answer::AnswerResult;
 use edits::ContinueLength;
 
 use crate::{
-    arrow::{Command, NodeRef, RecallFilter, SearchDepth, Topic, parse},
-    id::{SessionId, TodoId, TreeId},
+    arrow::{Command, RecallFilter, SearchDepth, Topic, parse},
+    id::{SessionId, TodoId},
     ops::{Actor, Loom, OpsError},
     tools::{DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, Tool, ToolError, WebSearch},
-    types::{Agent, AgentAction, AgentKind, EdgeKind, Node, Session, StashContent, Timestamp, TodoScope, Tree},
+    types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
 };
 
 /// Runs commands as one agent in one session.
@@ -392,48 +392,6 @@ impl<'h> Executor<'h> {
         let position = session.position.or(tree.root).ok_or_else(|| OpsError::missing("node", "the root"))?;
         let position = self.loom.node(position)?;
         Ok(Position { session, tree, position, now: self.loom.now() })
-    }
-
-    /// Resolves an id in the current tree; `None` is the position.
-    fn node(&self, here: &Position, id: Option<&NodeRef>) -> Result<Node, ToolError> {
-        match id {
-            Some(id) => self.resolve_node(here, id),
-            None => Ok(here.position.clone()),
-        }
-    }
-
-    fn resolve_id(&self, here: &Position, id: &str) -> Result<Node, ToolError> {
-        let node = self.find_visible_node(here.tree.id, id)?;
-        if node.tree == here.tree.id {
-            return Ok(node);
-        }
-        let message = format!("[{}] is in another tree", node.local);
-        // The title is content of a tree that this agent may not read.
-        if !self.agent.profile.permissions.has(crate::types::Permission::CrossTree) {
-            return Err(
-                ToolError::new(ErrorCode::CrossTree, message).hint("going there needs the permission cross_tree")
-            );
-        }
-        let title = escape::quoted(&self.loom.tree(node.tree)?.title);
-        let hint = format!("→ switch to {} in tree:{title}", escape::mention(&node));
-        Err(ToolError::new(ErrorCode::CrossTree, format!("{message}: {title}")).hint(hint))
-    }
-
-    /// Returns whether the agent may read a node. A thought is readable by its author and by people.
-    fn may_read(&self, node: &Node) -> bool {
-        let is_own = node.author == self.agent.id();
-        node.kind != EdgeKind::Thought || is_own || self.agent.profile.kind == AgentKind::Human
-    }
-
-    /// Finds the node of an id in a tree. A full id can name a node of another tree.
-    fn find_visible_node(&self, tree: TreeId, id: &str) -> Result<Node, ToolError> {
-        let node = self.loom.find_node(tree, id)?;
-        // A guessed id of another work item's tree, or of another agent's thought, gets the same error as a wrong id.
-        let foreign = node.tree != tree && !self.loom.tree(node.tree)?.is_visible_to(&self.loom.session(self.session)?);
-        if foreign || !self.may_read(&node) {
-            return Err(OpsError::NotFound { what: "node", text: id.to_owned(), nearest: Vec::new() }.into());
-        }
-        Ok(node)
     }
 }
 

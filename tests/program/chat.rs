@@ -45,7 +45,7 @@ async fn chat_in_a_terminal_with_an_agent_that_runs_commands() {
     assert!(!shown.contains("\u{1b}[31m"), "content is no control code: {shown:?}");
     // A command of the user, and a turn that is cancelled.
     terminal.keys("→ tree\r");
-    terminal.wait("(you are here)", 1);
+    terminal.wait("* you are here", 1);
     terminal.keys("And then?\r");
     terminal.wait("Half a ", 1);
     terminal.keys("\u{3}");
