@@ -5,7 +5,8 @@ use std::{collections::HashMap, io::Write};
 use serde::Serialize;
 
 use super::{
-    AgentLine, DocumentLine, JsonlRecord, NodeLine, PositionLine, RecordedLine, SessionLine, TreeLine, VERSION,
+    AgentLine, DocumentLine, JsonlRecord, NodeLine, PositionLine, ReceivedLine, RecordedLine, SessionLine, TreeLine,
+    VERSION,
 };
 use crate::{
     archive::ArchiveError,
@@ -131,6 +132,12 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
         }
     }
     for session in &sessions {
+        for (turn, node_id) in snapshot.received_turns(session.id, None)? {
+            // A session that moved from another tree received messages there.
+            if snapshot.node(node_id)?.is_some_and(|node| node.tree == id) {
+                writer.line(&JsonlRecord::Received(ReceivedLine { session_id: session.id, turn, node_id }))?;
+            }
+        }
         for record in snapshot.records(session.id)? {
             writer.line(&JsonlRecord::Recorded(RecordedLine { session_id: session.id, record }))?;
         }
