@@ -13,7 +13,7 @@ use crate::{
     id::{SessionId, TreeId},
     ops::OpsError,
     store::{SessionFilter, Snapshot},
-    types::{AuthorType, Node, SessionPatch},
+    types::{AuthorType, Node, Session, SessionPatch},
 };
 
 /// Nodes per read.
@@ -132,12 +132,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
         }
     }
     for session in &sessions {
-        for (turn, node_id) in snapshot.received_turns(session.id, None)? {
-            // A session that moved from another tree received messages there.
-            if snapshot.node(node_id)?.is_some_and(|node| node.tree == id) {
-                writer.line(&JsonlRecord::Received(ReceivedLine { session_id: session.id, turn, node_id }))?;
-            }
-        }
+        export_received(snapshot, session, writer)?;
         for record in snapshot.records(session.id)? {
             writer.line(&JsonlRecord::Recorded(RecordedLine { session_id: session.id, record }))?;
         }
@@ -154,6 +149,20 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
         };
         let last_active_at = session.last_active_at;
         writer.line(&JsonlRecord::Position(PositionLine { session_id: session.id, last_active_at, patch }))?;
+    }
+    Ok(())
+}
+
+/// Writes the turns that a session received in its tree. A session that moved from another tree received more there.
+fn export_received(
+    snapshot: &dyn Snapshot,
+    session: &Session,
+    writer: &mut JsonlWriter<'_>,
+) -> Result<(), ArchiveError> {
+    for (turn, node_id) in snapshot.received_turns(session.id, None)? {
+        if snapshot.node(node_id)?.is_some_and(|node| node.tree == session.tree) {
+            writer.line(&JsonlRecord::Received(ReceivedLine { session_id: session.id, turn, node_id }))?;
+        }
     }
     Ok(())
 }
