@@ -54,7 +54,7 @@ pub struct McpBackend {
 }
 
 /// State that all requests share.
-pub(super) struct ServerState {
+pub(super) struct McpState {
     pub(super) settings: McpSettings,
     /// Calls that took longer than clients wait.
     pub(super) running: RunningCalls,
@@ -63,7 +63,7 @@ pub(super) struct ServerState {
     subscriptions: Mutex<HashMap<String, CancellationToken>>,
 }
 
-impl ServerState {
+impl McpState {
     pub(super) fn new(settings: McpSettings) -> Self {
         Self { settings, running: RunningCalls::default(), backend: Mutex::default(), subscriptions: Mutex::default() }
     }

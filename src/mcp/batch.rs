@@ -8,7 +8,7 @@ use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    backend::{McpBackend, ServerState},
+    backend::{McpBackend, McpState},
     connector,
     consent::{self, Consent, ConsentQuestion},
     schema::{FETCH_TOOL, LINES_TOOL, SEARCH_TOOL},
@@ -70,7 +70,7 @@ impl From<CallToolResult> for CallOutcome {
 }
 
 /// Runs a call. Every failure is a result that the model can read.
-pub(super) fn run(state: &ServerState, input: ToolInput, context: CallContext) -> CallOutcome {
+pub(super) fn run(state: &McpState, input: ToolInput, context: CallContext) -> CallOutcome {
     let outcome = state.backend().and_then(|backend| {
         let mut input = input;
         let rights = state.rights(&backend.agent);

@@ -11,7 +11,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    backend::ServerState,
+    backend::McpState,
     batch::{self, BatchProgress, CallContext, CallOutcome, ToolInput},
     consent::{self, Consent},
     running::{ANSWER_TIME, RunningCall},
@@ -21,7 +21,7 @@ use crate::tools::{ErrorCode, ToolError};
 
 /// Answers a call of a tool.
 pub(super) async fn handle(
-    state: &Arc<ServerState>,
+    state: &Arc<McpState>,
     call: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -47,7 +47,7 @@ pub(super) async fn handle(
 
 /// Runs the arguments of the tool for lines without questions to the user, and returns their replies.
 pub(super) async fn run_lines(
-    state: &Arc<ServerState>,
+    state: &Arc<McpState>,
     arguments: JsonObject,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
@@ -61,7 +61,7 @@ pub(super) async fn run_lines(
 
 /// Runs a call, or fetches the answer of one that took longer.
 async fn answer(
-    state: &Arc<ServerState>,
+    state: &Arc<McpState>,
     input: &ToolInput,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallOutcome, ErrorData> {
@@ -93,7 +93,7 @@ async fn answer(
 }
 
 /// Starts a call on a thread of its own.
-fn start(state: &Arc<ServerState>, input: ToolInput, context: &RequestContext<RoleServer>) -> RunningCall {
+fn start(state: &Arc<McpState>, input: ToolInput, context: &RequestContext<RoleServer>) -> RunningCall {
     let (cancel, session) = (CancellationToken::new(), Arc::new(OnceLock::new()));
     let call_context = CallContext {
         runtime: Handle::current(),

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     INSTRUCTIONS, McpServer,
-    backend::{McpBackend, ServerState},
+    backend::{McpBackend, McpState},
     call,
     prompt::{self, PromptCall},
     resource,
@@ -213,7 +213,7 @@ impl McpServer {
         let state = Arc::clone(&self.0);
         let call = move || {
             let backend = state.backend()?;
-            read(&backend, ServerState::rights(&state, &backend.agent))
+            read(&backend, McpState::rights(&state, &backend.agent))
         };
         let done = tokio::task::spawn_blocking(call).await;
         done.map_err(|_| ErrorData::internal_error("the read failed; try again", None))?

@@ -25,7 +25,7 @@ use rmcp::ServiceExt as _;
 
 pub use backend::{BackendOpener, McpBackend, McpSettings};
 
-use backend::ServerState;
+use backend::McpState;
 
 /// Description of the server for the client's model.
 const INSTRUCTIONS: &str = "\
@@ -39,13 +39,13 @@ const SHUTDOWN_TIME: Duration = Duration::from_secs(5);
 
 /// An MCP server. Cheap to clone.
 #[derive(Clone)]
-pub struct McpServer(Arc<ServerState>);
+pub struct McpServer(Arc<McpState>);
 
 impl McpServer {
     /// Creates a server. The store is opened later.
     #[must_use]
     pub fn new(settings: McpSettings) -> Self {
-        Self(Arc::new(ServerState::new(settings)))
+        Self(Arc::new(McpState::new(settings)))
     }
 
     /// Serves one client over standard input and output until it disconnects. Then delegations are stopped; they can be
