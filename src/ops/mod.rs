@@ -22,6 +22,7 @@ mod merge;
 mod navigate;
 mod prune;
 mod purge;
+mod received;
 mod sessions;
 mod split;
 mod summaries;

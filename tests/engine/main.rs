@@ -23,6 +23,7 @@ mod provider;
 mod recall;
 mod recall_hint;
 mod recall_semantic;
+mod received_turns;
 mod session_state;
 mod sessions;
 mod stats;

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 
-use super::{AgentLine, DocumentLine, NodeLine, PositionLine, RecordedLine, SessionLine, TreeLine, VERSION};
+use super::{
+    AgentLine, DocumentLine, NodeLine, PositionLine, ReceivedLine, RecordedLine, SessionLine, TreeLine, VERSION,
+};
 use crate::{
     archive::{ArchiveError, Imported, SourceLine, SourceLines, batch::ImportBatch},
     id::{NodeId, TreeId},
@@ -81,6 +83,7 @@ impl JsonlImport<'_> {
             "agent" => self.agent(line.number, read!())?,
             "document" => self.document(line.number, read!())?,
             "session" => self.session(line.number, read!())?,
+            "received" => self.received(line.number, read!())?,
             "recorded" => self.recorded(line.number, read!())?,
             "position" => self.position(line.number, read!())?,
             "link" => self.link(line.number, read!())?,
@@ -209,6 +212,12 @@ impl JsonlImport<'_> {
                 item: line.item,
             }),
         )
+    }
+
+    fn received(&mut self, place: u64, line: ReceivedLine) -> Result<(), ArchiveError> {
+        self.batch.done.other += 1;
+        let ReceivedLine { session_id: session, turn, node_id: node } = line;
+        self.batch.push(place, Mutation::ReceiveTurn { session, node, turn: Some(turn) })
     }
 
     fn recorded(&mut self, place: u64, line: RecordedLine) -> Result<(), ArchiveError> {
