@@ -22,6 +22,7 @@ mod merge;
 mod navigate;
 mod prune;
 mod purge;
+mod received;
 mod sessions;
 mod split;
 mod summaries;
@@ -123,7 +124,7 @@ impl Loom {
         DocumentId::new(self.ids.ulid(self.now()))
     }
 
-    fn link_id(&self) -> LinkId {
+    pub(crate) fn link_id(&self) -> LinkId {
         LinkId::new(self.ids.ulid(self.now()))
     }
 

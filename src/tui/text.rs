@@ -26,7 +26,7 @@ pub(crate) fn cell(grapheme: &str) -> (String, usize) {
     match shown.width() {
         // A grapheme without width cannot be displayed alone.
         0 => (String::from("\u{fffd}"), 1),
-        columns => (shown, columns.min(2)),
+        columns => (shown, columns),
     }
 }
 
@@ -141,6 +141,10 @@ impl TextWrapper<'_> {
     }
 
     fn put(&mut self, shown: String, style: Style, columns: usize) {
+        // A grapheme of three columns or more, such as a conjunct of Devanagari, on a line that cannot hold it.
+        if columns > self.max_columns.max(2) {
+            return self.put("\u{fffd}".to_owned(), style, 1);
+        }
         // The cells that a break carries to the next line may leave no room for a wide one.
         while self.used + columns > self.max_columns && self.line.len() > self.prefix_cells {
             if shown == " " {
@@ -213,6 +217,8 @@ mod tests {
         assert_eq!(wrapped("abcdefghij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(wrapped("a\n\nb", 4), ["a", "", "b"]);
         assert_eq!(wrapped("漢字漢字", 5), ["漢字", "漢字"]);
+        assert_eq!(wrapped("राष्ट्र", 5), ["राष्ट्र"]);
+        assert_eq!(wrapped("राष्ट्र", 2), ["रा", "\u{fffd}"]);
         assert_eq!(wrapped("", 5), [""]);
         assert_eq!(wrapped("a\tb", 9), ["a   b"]);
         assert_eq!(wrapped(" ab漢", 3), ["", "ab", "漢"], "cells carried to the next line leave no room");
