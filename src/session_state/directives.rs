@@ -1,6 +1,6 @@
 //! Directives: sentences of a user that apply beyond the turn, found by their form and stored verbatim.
 //!
-//! A form consists of words and gaps: `…` matches at least one word, `*` any number, `a|b` either word. It must start
+//! A form consists of words and gaps: `…` matches at least one word, `_` one, `*` any number, `a|b` either word. It must start
 //! at the start of a clause, or with a gap. Questions, quotations, reported speech and code never match. A form also
 //! fails if its gap starts with a word that changes its meaning (`never mind`, `always on my mind`). A false match
 //! remains visible for long, so doubtful sentences are left to recall.
@@ -29,7 +29,7 @@ const MAX_SENTENCE_BYTES: usize = 1_200;
 pub struct Directive {
     /// Kind of the recorded entry: a decision or a constraint.
     pub kind: RecordKind,
-    /// The form: words in lower case, `…` for at least one word, `*` for any number, `a|b` for either.
+    /// The form: words in lower case, `…` for at least one word, `_` for one, `*` for any number, `a|b` for either.
     pub form: String,
     /// Words that the first gap of the form must not start with. `*ed` is a suffix pattern, `+need` an exception.
     #[serde(default)]
@@ -103,7 +103,55 @@ pub(super) const DEFAULT_FORMS: &[(RecordKind, &str, &str)] = &[
     (Decision, "let's settle on …", ""),
     (Decision, "we've|i've decided …", "nothing not"),
     (Decision, "we|i have decided …", "nothing not"),
+    (Decision, "we decided|agreed|settled on …", ""),
+    (Decision, "we|i chose|picked …", "it him her them me us up out that this badly not"),
+    (Decision, "using … for|as …", ARTICLES),
+    (Decision, "we use … for|as …", ARTICLES),
+    (Decision, "we're|we'll|let's use|using … for|as …", ARTICLES),
+    (Decision, "we are using … for|as …", ARTICLES),
+    (Decision, "we're switching|moving|migrating to|from …", ""),
+    (Decision, "we are switching|moving|migrating to|from …", ""),
+    (Decision, "going with …", COMPANIONS),
+    (Decision, "_ over _", NO_ALTERNATIVES),
+    (Decision, "_ over _ for|in|on …", NO_ALTERNATIVES),
+    (Decision, "we|i prefer … over …", "to"),
+    (Decision, "decision …", "is was to by on of time tree trees point making table support fatigue"),
+    (Decision, "_ it is", NO_CHOICES),
+    (Decision, "_ _ it is", NO_CHOICES),
+    (Constraint, "no … only", NO_RULES),
+    (Constraint, "no _", NO_RULES),
+    (Constraint, "no new _", ""),
+    (Constraint, "no _ _ please", NO_RULES),
+    (Constraint, "no _ in|on|for|from|without …", NO_RULES),
+    (Constraint, "no new _ in|on|for|from|without …", NO_RULES),
+    (Constraint, FORBIDDEN_CHANGES, THIS_CASE),
+    (Constraint, FORBIDDEN_ADDITIONS, THIS_CASE),
+    (Constraint, "do not touch|use|modify|edit|add|commit|install|delete|rename …", THIS_CASE),
+    (Constraint, "only use …", THIS_CASE),
+    (Constraint, "use only …", THIS_CASE),
+    (Constraint, "the … is|are off limits", ""),
+    (Constraint, "keep … under|below …", "it going me him her them us this that"),
+    (Constraint, "stick to …", "it that this your"),
+    (Constraint, "all|every … must …", "of"),
+    (Constraint, "_ must not …", "it he she i you they that this the there one"),
 ];
+const FORBIDDEN_CHANGES: &str = "don't touch|use|modify|edit|add|commit|install|delete|rename …";
+const FORBIDDEN_ADDITIONS: &str = "don't introduce|mock|log|expose …";
+/// Words about the case at hand, which are no rule.
+const THIS_CASE: &str = "it this that these those them yet anymore one two three when if to as";
+const ARTICLES: &str = "the a an this that it my your these those";
+/// Words before `over` that are no alternative.
+const NO_ALTERNATIVES: &str = "go going went gone hand take taking move look looked run ran start all game it is was i we they he she you moved \
+    come came fall fell bring turn turned carry roll pull talk think left right start hang bent knock pass leave well";
+/// Words before `it is` that are no choice.
+const NO_CHOICES: &str = "yes no here there so as what how that where which when why who like sure maybe because if now then \
+    clearly indeed yeah true know see think of";
+/// Words after `no` in an answer or an observation.
+const NO_RULES: &str = "one idea luck problem problems need worries way error errors warning warnings change changes result results \
+    output difference differences sign trace hurry rush reason doubt wonder matter thanks thank answer response reply news \
+    progress such longer more not it i that this we you they he she there but and wait don't do please clue kidding dice comment \
+    pressure offense offence tests test failures failure kind sorry never just what is the can could should worse rest big biggie";
+
 const COMPANIONS: &str = "him her them me us you someone somebody friends my our";
 
 /// Phrases that may precede a form without changing its meaning.
@@ -287,6 +335,10 @@ fn match_rest(form: &[&str], words: &[DirectiveWord], unless: &[String]) -> bool
     let least = match *token {
         "…" => 1,
         "*" => 0,
+        "_" => {
+            let Some((word, after)) = words.split_first() else { return false };
+            return !word.text.is_empty() && !is_barred(unless, &word.text) && match_rest(rest, after, &[]);
+        }
         token => {
             let Some((word, after)) = words.split_first() else { return false };
             return token.split('|').any(|other| other == word.text) && match_rest(rest, after, unless);
@@ -367,7 +419,7 @@ pub(super) struct DirectiveTriggers {
 impl DirectiveTriggers {
     pub(super) fn new(directives: &[Directive]) -> Self {
         let mut places: Vec<&str> = directives.iter().flat_map(|directive| directive.form.split_whitespace()).collect();
-        places.retain(|place| !matches!(*place, "…" | "*"));
+        places.retain(|place| !matches!(*place, "…" | "*" | "_"));
         places.sort_unstable();
         places.dedup();
         let mut triggers = Self { all: places.len() > 128, ..Self::default() };

@@ -84,6 +84,10 @@ fn a_plan_is_created_listed_and_completed() {
           outcome: "nobody wants it"
     "#
     );
+    let history = lines(&mut agent, &["→ todo status:history"]);
+    assert!(history.starts_with("Turn 3: 1 of 3 done · 1 cancelled\n  [x] 1 \"Read chapter 2\""), "{history}");
+    let item = &play.loom.todos(scope).unwrap()[0];
+    assert!(history.contains(&format!("id: {} · created 2023-11-14T22:", item.id)), "{history}");
     let done = lines(&mut agent, &["→ todo done 2 \"the fourth of May\""]);
     assert_eq!(done, "✓ done 2 \"Check the flashback's date\" · 0 left");
 
@@ -169,7 +173,7 @@ fn calls_and_lines_have_the_same_effect_and_cannot_choose_the_plan() {
         agent.run_batch(vec![call]).remove(0).to_string()
     };
     let items = json!([
-        { "title": "second", "context": "c", "completion_criteria": "d", "agent_type": "coder" },
+        { "title": "second", "context": "c", "completionCriteria": "d", "agentType": "coder" },
         "third",
         { "title": "first", "order": "1" },
     ]);
@@ -182,7 +186,10 @@ fn calls_and_lines_have_the_same_effect_and_cannot_choose_the_plan() {
     );
     let done = call("complete_todo", json!({ "todo": 3, "outcome": "done so" }));
     assert_eq!(done, "✓ done 3 \"first\" · 2 left · next: 1 \"second\"");
-    let given_up = call("complete_todo", json!({ "todo": "1", "outcome": "no use", "status": "cancelled" }));
+    let id = play.loom.todos(scope).unwrap().iter().find(|todo| todo.number == 1).unwrap().id.to_string();
+    let unknown = call("complete_todo", json!({ "todoId": "01HF7YAT005D2Y4055X2NZ3WWF", "outcome": "x" }));
+    assert!(unknown.starts_with("✗ INVALID_SYNTAX"), "{unknown}");
+    let given_up = call("complete_todo", json!({ "todoId": id, "outcome": "no use", "status": "cancelled" }));
     assert_eq!(given_up, "✓ cancelled 1 \"second\" · 1 left · next: 2 \"third\"");
     assert!(call("list_todo", json!({ "status": "cancelled" })).ends_with("outcome: \"no use\""));
     for (name, wrong, said) in [
