@@ -67,14 +67,19 @@ fn a_plan_is_created_listed_and_completed() {
             "→ todo done 1 \"it has twelve pages\"",
             "→ todo cancel 3 \"nobody wants it\"",
             "→ todo",
-            "→ todo status:all",
         ]),
         @r#"
     ✓ done 1 "Read chapter 2" · 2 left · next: 2 "Check the flashback's date"
     ✓ cancelled 3 "Reword the ending" · 1 left · next: 2 "Check the flashback's date"
     Todos: 1 of 3 done · 1 cancelled
       [>] 2 "Check the flashback's date"
-    Todos: 1 of 3 done · 1 cancelled
+    "#
+    );
+    let all = lines(&mut agent, &["→ todo status:all"]);
+    let (dates, all): (Vec<&str>, Vec<&str>) = all.lines().partition(|line| line.starts_with("      id: "));
+    assert_eq!(dates.len(), 3, "each item has its id and times");
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    Todos: 1 of 3 done · 1 cancelled · 1 in progress · 0 pending
       [x] 1 "Read chapter 2"
           outcome: "it has twelve pages"
       [>] 2 "Check the flashback's date"
@@ -82,8 +87,7 @@ fn a_plan_is_created_listed_and_completed() {
           context: "the second draft"
           done when: "no adverbs"
           outcome: "nobody wants it"
-    "#
-    );
+    "#);
     let history = lines(&mut agent, &["→ todo status:history"]);
     assert!(history.starts_with("Turn 3: 1 of 3 done · 1 cancelled\n  [x] 1 \"Read chapter 2\""), "{history}");
     let item = &play.loom.todos(scope).unwrap()[0];
@@ -142,7 +146,7 @@ fn invalid_arguments_are_rejected_without_a_change() {
     ✗ NOT_FOUND: todo: no todo 7 in this turn's plan
       hint: open: 1 "one" · 2 "two"
     ✗ INVALID_SYNTAX: todo: "soon" is no state of an item
-      hint: open, pending, in_progress, completed, cancelled or all
+      hint: open, pending, in_progress, completed, cancelled, all or history
     ✗ INVALID_SYNTAX: todo: an item needs a title
       hint: → todo add "what is to be done"
     ✓ done 1 "one" · 1 left · next: 2 "two"
