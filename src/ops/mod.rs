@@ -126,7 +126,7 @@ impl Loom {
         DocumentId::new(self.ids.ulid(self.now()))
     }
 
-    fn link_id(&self) -> LinkId {
+    pub(crate) fn link_id(&self) -> LinkId {
         LinkId::new(self.ids.ulid(self.now()))
     }
 

@@ -155,6 +155,9 @@ pub struct SessionPatch {
     /// Reference of the model that replies in the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Time of this activity of the session, if it is not the time of the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_at: Option<Timestamp>,
 }
 
 setters!(SessionPatch {

@@ -15,6 +15,7 @@ mod async_calls;
 mod context;
 mod delegate;
 mod generate;
+mod import_formats;
 mod leases;
 mod migrations;
 mod properties;

@@ -145,6 +145,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
             expires_at: None,
             metadata: Some(session.metadata).filter(|m| !m.is_empty()),
             model: session.model,
+            active_at: None,
             tree: None,
         };
         let last_active_at = session.last_active_at;

@@ -20,6 +20,7 @@ pub(in crate::archive) fn import(
     actor: &Actor,
     first: &SourceLine,
     lines: &mut SourceLines<'_>,
+    is_dry_run: bool,
 ) -> Result<Imported, ArchiveError> {
     #[derive(Deserialize)]
     struct JsonlHeader {
@@ -34,7 +35,7 @@ pub(in crate::archive) fn import(
     }
     let mut import = JsonlImport {
         actor,
-        batch: ImportBatch::new(actor, lines.name, "loomtree"),
+        batch: ImportBatch::new(actor, lines.name, "loomtree", is_dry_run),
         known: HashSet::new(),
         pruned: Vec::new(),
     };
@@ -235,6 +236,9 @@ impl JsonlImport<'_> {
         self.batch.flush()?;
         let here = self.actor.loom().snapshot()?.session(line.session_id)?;
         let Some(here) = here else {
+            if self.batch.done.is_dry_run {
+                return Ok(());
+            }
             self.batch.problem(place, format!("no session {}", line.session_id));
             return Ok(());
         };
@@ -255,6 +259,7 @@ impl JsonlImport<'_> {
         }
         if let LinkTarget::Node(target) = line.target
             && snapshot.node(target)?.is_none()
+            && !self.batch.done.is_dry_run
         {
             self.batch.problem(place, "it points at a node of a tree that is not here");
             return Ok(());

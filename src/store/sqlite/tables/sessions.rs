@@ -211,7 +211,7 @@ pub(in crate::store::sqlite) fn update(
          WHERE id = ?1",
         params![
             row,
-            at.as_millis(),
+            patch.active_at.unwrap_or(at).as_millis(),
             position,
             patch.versions.as_ref().map(json).transpose()?,
             patch.active,
