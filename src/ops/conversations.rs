@@ -13,7 +13,7 @@ const MIN_ID_CHARS: usize = 4;
 /// A conversation that was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Conversation {
+pub struct BegunConversation {
     /// Session of the agent.
     pub session: SessionId,
     /// Session of the person.
@@ -70,14 +70,14 @@ impl Actor {
     ///
     /// # Errors
     /// If the store fails.
-    pub fn begin_conversation(&self, with: &Agent, tree: TreeDraft, draft: SessionDraft) -> Result<Conversation> {
+    pub fn begin_conversation(&self, with: &Agent, tree: TreeDraft, draft: SessionDraft) -> Result<BegunConversation> {
         self.transaction(|actor| {
             let workspace = draft.workspace.clone();
             let session = actor.begin_session(with.id(), tree, draft)?;
             let begun = actor.loom.session(session)?;
             let root = begun.position.ok_or_else(|| OpsError::missing("root", begun.tree))?;
             let own = actor.start_session(&workspace, begun.tree, Some(root))?;
-            Ok(Conversation { session, own, root })
+            Ok(BegunConversation { session, own, root })
         })
     }
 

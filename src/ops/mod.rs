@@ -36,7 +36,7 @@ mod work_items;
 use std::sync::Arc;
 
 pub use append::NodeDraft;
-pub use conversations::Conversation;
+pub use conversations::BegunConversation;
 pub use describe::{OpDescription, OpTarget, describe_entry};
 pub use documents::DocumentEdit;
 pub use error::{OpsError, Result};

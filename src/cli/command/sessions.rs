@@ -6,7 +6,7 @@ use clap::Subcommand;
 use loomtree::{
     exec::session_summary,
     id::SessionId,
-    ops::{Conversation, OpsError, SessionDraft, SessionReset, TreeDraft},
+    ops::{BegunConversation, OpsError, SessionDraft, SessionReset, TreeDraft},
     session::opening,
     store::SessionFilter,
     types::{AgentKind, Session, Todo},
@@ -159,7 +159,7 @@ pub(crate) fn begin_conversation(
     name: Option<&str>,
     with: &str,
     system: Option<&str>,
-) -> Result<Conversation> {
+) -> Result<BegunConversation> {
     let agent = cx.loom.agent(with)?;
     if agent.id() == cx.agent.id() {
         return Err(CliError::usage(format!("{with} cannot talk with itself; name another agent with --with")));
