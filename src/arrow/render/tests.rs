@@ -65,23 +65,8 @@ fn end() -> impl Strategy<Value = LinkEnd> {
     ]
 }
 
-fn about_nodes() -> impl Strategy<Value = Command> {
+fn views() -> impl Strategy<Value = Command> {
     let at = || option::of(node());
-    let listings = [
-        Listing::Continuations,
-        Listing::Annotations,
-        Listing::Links,
-        Listing::Versions,
-        Listing::Siblings,
-        Listing::Bookmarks,
-        Listing::Pruned,
-        Listing::Documents,
-        Listing::Trees,
-        Listing::Agents,
-        Listing::Changes,
-    ];
-    let places = [Relative::Parent, Relative::Root, Relative::Next, Relative::Previous, Relative::Leaf, Relative::Back];
-    let kinds = [ResponseKind::Continuation, ResponseKind::Context, ResponseKind::Instruction];
     prop_oneof![
         (at(), any::<bool>(), any::<bool>()).prop_map(|(node, full, annotations)| Command::View {
             node,
@@ -101,6 +86,28 @@ fn about_nodes() -> impl Strategy<Value = Command> {
                 rendering
             }
         ),
+    ]
+}
+
+fn about_nodes() -> impl Strategy<Value = Command> {
+    let at = || option::of(node());
+    let listings = [
+        Listing::Continuations,
+        Listing::Annotations,
+        Listing::Links,
+        Listing::Versions,
+        Listing::Siblings,
+        Listing::Bookmarks,
+        Listing::Pruned,
+        Listing::Documents,
+        Listing::Trees,
+        Listing::Agents,
+        Listing::Changes,
+    ];
+    let places = [Relative::Parent, Relative::Root, Relative::Next, Relative::Previous, Relative::Leaf, Relative::Back];
+    let kinds = [ResponseKind::Continuation, ResponseKind::Context, ResponseKind::Instruction];
+    prop_oneof![
+        views(),
         (at(), one_of(&listings)).prop_map(|(node, what)| Command::List { node, what }),
         (at(), option::of(1..50_u32), any::<bool>()).prop_map(|(from, depth, summary)| Command::Tree {
             from,
