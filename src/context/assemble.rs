@@ -4,7 +4,6 @@ use crate::{
     exec::AuthorNames,
     id::NodeId,
     recall::References,
-    session_state::SessionInfo,
     store::Snapshot,
     tools::{self, HostTool, Tool},
     types::{Agent, AuthorType, Mode, Node, Permission, Prompt, Role, Session, Timestamp, TodoScope, Tree},
@@ -81,6 +80,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     let view = NodeRenderer {
         agent: request.agent.id(),
         aware: request.agent.profile.permissions.has(Permission::LoomAware),
+        current: request.rounds.iter().map(|round| round.after).collect(),
         names: AuthorNames::read(snapshot, request.agent.id())?,
         mode: tree.mode,
         rendering: request.options.rendering,
@@ -152,8 +152,6 @@ struct FixedSections {
     tree_prompt: String,
     instructions: String,
     state: String,
-    /// State without the line on the current work, which is the message itself.
-    stable_state: String,
     memory: String,
     pins: Vec<PinReport>,
     rounds: Vec<(NodeId, Vec<PromptPiece>)>,
@@ -189,17 +187,16 @@ impl FixedSections {
             view.tokenizer,
             request.options.prompt_tokens() / PINS_BUDGET_DIVISOR,
         )?;
-        let (state, stable_state) =
-            request.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
+        let state = request.session.map(|session| snapshot.session_state(session.id)).transpose()?;
+        let state = state.map(|state| state.prompt_yaml()).unwrap_or_default();
         Ok(Self {
             instructions: instructions(request),
             state: block("Session State", &escape_headers(&state)),
-            stable_state,
             memory,
             pins,
             rounds: command_rounds::render_rounds(request.rounds, view, request.options.prompt_tokens()),
             input: input(snapshot, request, view)?,
-            ambient: ambient::lines(snapshot, request, tree)?,
+            ambient: ambient::lines(snapshot, request, tree, &view.names)?,
             references: references(request, to),
             ..bare
         })
@@ -234,7 +231,7 @@ impl FixedSections {
         if rendered.newest_first().count() as u64 >= tree.counts.nodes {
             return None;
         }
-        let own = [&self.agent_prompt, &self.tree_prompt, &self.stable_state, &self.memory];
+        let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory];
         let own = own.into_iter().map(|text| (None, text.as_str()));
         let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
         let hint = references.hint(snapshot, tree.id, &message, &mut own.chain(nodes));
@@ -317,20 +314,6 @@ fn input(
     };
     let tokens = view.estimate_tokens(&text);
     Ok(Some((node.id, PromptPiece::new(ContextSection::Input, Role::User, text, tokens, false))))
-}
-
-/// Returns the session state, and the same without the line on the current work. Both are empty for a session without
-/// turns and records.
-fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String), ContextError> {
-    let mut register = snapshot.session_state(session.id)?;
-    if register.is_empty() && session.turns == 0 {
-        return Ok(Default::default());
-    }
-    let todos = snapshot.todos(session.id, None)?;
-    let about = SessionInfo::of(session, &todos);
-    let state = register.yaml(&about);
-    register.current_focus = None;
-    Ok((state, register.yaml(&about)))
 }
 
 /// Formats the instruction for one generation: a paragraph of its own before a plain text, else the last message.

@@ -59,10 +59,10 @@ fn is_command(line: &str) -> bool {
 /// engine.
 fn is_header(rest: &str) -> bool {
     let Some((inside, after)) = rest.split_once(']') else {
-        return rest.starts_with("Note:") || rest.starts_with("about ");
+        return ["Note:", "about ", "did:", "thought:"].iter().any(|word| rest.starts_with(word));
     };
     let id = (2..=26).contains(&inside.len()) && inside.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let note = ["Turn ", "Note:", "about "].iter().any(|word| inside.starts_with(word));
+    let note = ["Turn ", "Note:", "about ", "did:", "thought:"].iter().any(|word| inside.starts_with(word));
     // `[text](url)` and `[text][label]` are links.
     note || id && !after.starts_with(['(', '['])
 }
@@ -160,6 +160,7 @@ mod tests {
             "[Turn 12] human:",
             "[Note: 132 earlier messages",
             "[about 900 tokens more]",
+            "[did: prune a7x2kq ✓]",
             "\u{200b}✓ hidden",
             "\u{feff}=== x",
             "hint: do it",

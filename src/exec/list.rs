@@ -217,7 +217,8 @@ impl Executor<'_> {
 }
 
 /// Returns whether a list of changes names the entry: an operation on the tree's content.
-pub(crate) fn is_change(entry: &JournalEntry) -> bool {
+#[must_use]
+pub fn is_change(entry: &JournalEntry) -> bool {
     let silent = matches!(
         entry.op,
         Op::Session | Op::Turn | Op::Plan | Op::Memory | Op::Pin | Op::Unpin | Op::Stash | Op::Unstash | Op::Record

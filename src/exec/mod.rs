@@ -42,6 +42,8 @@ pub use author_names::AuthorNames;
 pub use change::{NodeResolver, commit};
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
 pub use limits::ExecRights;
+#[doc(hidden)] // for prompts
+pub use list::is_change;
 #[doc(hidden)] // for the program
 pub use memory::{block as memory_block, pinned};
 #[doc(hidden)] // for the program

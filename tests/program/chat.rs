@@ -287,7 +287,7 @@ async fn what_say_appended_is_a_turn_of_the_agent_that_continues() {
     home.ok(&["say", "Write the query."]);
     home.ok(&["continue", "-n", "1", "--by", "collaborator", "-m", &model]);
     let request = server.requests()[3].body.to_string();
-    for kept in ["constraints:\\n- Never use an ORM, raw SQL only. (turn 2)", "current_focus: Write the query."] {
+    for kept in ["constraints:\\n- Never use an ORM, raw SQL only. (turn 2)", "Write the query."] {
         assert!(request.contains(kept), "{kept}: {request}");
     }
     let sessions = home.json(&["sessions"]).remove(0);
