@@ -30,8 +30,20 @@ formats! {
     Loomtree = "loomtree";
     /// Session JSONL of Claude Code.
     ClaudeCode = "claude-code";
+    /// Rollout JSONL of Codex CLI.
+    Codex = "codex";
+    /// Chats of Gemini CLI.
+    Gemini = "gemini";
     /// Session JSONL of pi, versions 1 to 3.
     Pi = "pi";
+    /// Export of ChatGPT, `conversations.json`.
+    ChatGpt = "chatgpt";
+    /// Export of Claude.ai, `conversations.json`.
+    ClaudeAi = "claude-ai";
+    /// Chat export of Open WebUI.
+    OpenWebUi = "open-webui";
+    /// Chat JSONL of SillyTavern.
+    SillyTavern = "silly-tavern";
     /// JSONL of chat messages in OpenAI's form, one conversation a line.
     OpenAiChat = "openai-chat";
 }

@@ -5,17 +5,26 @@
 //! reported with their line and skipped.
 
 mod batch;
+mod chatgpt;
+mod claude_ai;
 mod claude_code;
+mod codex;
 mod content;
 mod detect;
+mod documents;
+pub mod export;
 mod format;
+mod gemini;
 mod importer;
 pub mod jsonl;
 mod lines;
 pub mod markdown;
+mod open_webui;
 mod openai_chat;
 mod pi;
 mod record;
+mod silly_tavern;
+mod tree_order;
 
 use std::{
     collections::BTreeMap,
@@ -175,6 +184,12 @@ pub fn import_with(
         Format::Loomtree => {}
         Format::Pi => pi::read(&mut lines, &mut importer)?,
         Format::ClaudeCode => claude_code::read(&mut lines, &mut importer)?,
+        Format::Codex => codex::read(&mut lines, &mut importer)?,
+        Format::Gemini => gemini::read(&mut lines, &mut importer)?,
+        Format::ChatGpt => chatgpt::read(&mut lines, &mut importer)?,
+        Format::ClaudeAi => claude_ai::read(&mut lines, &mut importer)?,
+        Format::OpenWebUi => open_webui::read(&mut lines, &mut importer)?,
+        Format::SillyTavern => silly_tavern::read(&mut lines, &mut importer)?,
         Format::OpenAiChat => openai_chat::read(&mut lines, &mut importer)?,
     }
     importer.finish()

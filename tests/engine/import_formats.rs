@@ -257,3 +257,113 @@ fn openai_chats_with_the_same_opening_are_branches_of_one_tree() {
     assert_eq!(path(&owner, find(&all, "Lake Constance.")).len(), 6);
     assert_eq!(find(&nodes(&owner, tree("See this")), "See this.\n[image_url]").author_type, AuthorType::Human);
 }
+
+#[test]
+fn a_chatgpt_export_keeps_branches_and_position() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "chatgpt/conversations.json");
+    assert_eq!((done.conversations, done.trees.len()), (2, 2), "{:?}", done.problems);
+    let problems = done.problems.join("\n");
+    for expected in ["entry 2: it has no mapping", "its parent \"gone\" is missing", "among its own ancestors"] {
+        assert!(problems.contains(expected), "{problems}");
+    }
+    let tree = owner.loom().find_tree("Boats").unwrap().id;
+    let all = nodes(&owner, tree);
+    let [first, second] = ["A boat.", "A red boat."].map(|text| find(&all, text));
+    assert_eq!(first.parent, second.parent);
+    assert_eq!(
+        path(&owner, find(&all, "One boat.")),
+        ["What is in the picture?", "A boat.", "[image_asset_pointer]\nAnd here?", "", "print(1)", "One boat."]
+    );
+    let output = find(&all, "1");
+    assert_eq!((output.kind, output.tool.name.as_deref()), (EdgeKind::Tool, Some("python")));
+    assert_eq!(find(&all, "Looking\nIt floats.").kind, EdgeKind::Thought);
+    assert!(find(&all, "One boat.").interrupted);
+    assert_eq!(sessions(&owner, tree)[0].position, Some(find(&all, "One boat.").id));
+    assert_eq!(owner.loom().find_tree("Only a question").unwrap().counts.nodes, 2);
+}
+
+#[test]
+fn a_claude_ai_export_keeps_attachments_results_and_chains() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "claude-ai/conversations.json");
+    assert_eq!((done.trees.len(), done.problems.len()), (2, 1), "{:?}", done.problems);
+    let tree = owner.loom().find_tree("Bread").unwrap().id;
+    let all = nodes(&owner, tree);
+    let question = find(&all, "How long does bread rise?\n[recipe.txt]\n500 g flour\n[loaf.png]");
+    assert_eq!(question.state.continuations, 2);
+    let result = all.iter().find(|node| node.kind == EdgeKind::Tool).unwrap();
+    assert_eq!((result.content.as_str(), result.tool.name.as_deref()), ("Two hours.", Some("web_search")));
+    let answer = all.iter().find(|node| node.tool.calls.is_some()).unwrap();
+    assert_eq!(sessions(&owner, tree)[0].position, Some(answer.id));
+    let old = owner.loom().find_tree("An old chat").unwrap().id;
+    assert_eq!(path(&owner, find(&nodes(&owner, old), "Without parents.")).len(), 2);
+}
+
+#[test]
+fn a_rollback_of_codex_is_a_branch() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "codex/rollout-2026-03-01T10-00-00-0001.jsonl");
+    assert_eq!((done.branches, done.problems.len()), (1, 1), "{:?}", done.problems);
+    let all = nodes(&owner, done.trees[0]);
+    let (delete, rename) = (find(&all, "Delete it."), find(&all, "Rename it."));
+    assert_eq!((delete.parent, delete.turn < rename.turn), (rename.parent, true));
+    assert_eq!(find(&all, "a.rs").tool.call_id.as_deref(), Some("call-1"));
+    assert!(find(&all, "no").metadata.as_ref().unwrap().as_str().contains("\"failed\":true"));
+    assert_eq!(find(&all, "Use ls.").kind, EdgeKind::Thought);
+    assert_eq!(path(&owner, find(&all, "Thanks.")).first().unwrap(), "List the files.");
+    let [session] = sessions(&owner, done.trees[0]).try_into().unwrap();
+    assert_eq!((session.model.as_deref(), session.workspace.as_str()), (Some("openai:gpt-5-codex"), "/work/cli"));
+}
+
+#[test]
+fn a_rewind_of_gemini_is_a_branch_and_a_repeated_id_a_version() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "gemini/session-2026-03-01T10-00-abcd.jsonl");
+    assert_eq!((done.branches, done.versions, done.problems.len()), (1, 1, 1), "{:?}", done.problems);
+    assert_eq!(owner.loom().tree(done.trees[0]).unwrap().title, "Distances in space");
+    let all = nodes(&owner, done.trees[0]);
+    assert_eq!(find(&all, "384,400 km.").version_of, Some(find(&all, "Far.").id));
+    assert_eq!(find(&all, "And the sun?").parent, find(&all, "And Mars?").parent);
+    assert_eq!(
+        path(&owner, find(&all, "It varies.")),
+        ["How far is the moon?", "384,400 km.", "And Mars?", "It varies."]
+    );
+    assert_eq!(find(&all, "384400").kind, EdgeKind::Tool);
+}
+
+#[test]
+fn a_chat_of_open_webui_keeps_its_branches_and_reasoning() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "open-webui/chats.json");
+    assert_eq!((done.branches, done.problems.len()), (1, 1), "{:?}", done.problems);
+    let all = nodes(&owner, done.trees[0]);
+    let green = find(&all, "Green.");
+    assert_eq!(find(&all, "> taste").parent, Some(green.id));
+    assert!(green.raw.as_deref().unwrap().contains("<details"));
+    assert_eq!(sessions(&owner, done.trees[0])[0].position, Some(find(&all, "Why?").id));
+}
+
+#[test]
+fn swipes_are_siblings_and_a_branch_file_joins_its_main_chat() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let names = ["Ada - main.jsonl", "Ada - branch.jsonl"];
+    let [main, branch] = names.map(|name| {
+        let bytes = fs::read(fixture("silly-tavern").join(name)).unwrap();
+        archive::import(&owner, None, &format!("chats/{name}"), &mut &*bytes, &mut |_| {}).unwrap()
+    });
+    assert_eq!((main.branches, branch.branches, branch.skipped), (1, 1, 3), "{branch:?}");
+    assert_eq!(main.trees, branch.trees);
+    let all = nodes(&owner, main.trees[0]);
+    let swipes = ["a well.", "a lighthouse.", "a bridge."].map(|end| find(&all, &format!("Once there was {end}")));
+    assert!(swipes.iter().all(|swipe| swipe.parent == swipes[0].parent));
+    assert_eq!(find(&all, "Go on.").parent, Some(swipes[1].id));
+    assert_eq!(find(&all, "Go on.").state.bookmark.as_deref(), Some("Ada - branch"));
+    assert_eq!(find(&all, "Light.").parent, Some(swipes[1].id));
+}

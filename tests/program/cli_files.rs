@@ -209,3 +209,23 @@ fn a_folder_of_foreign_conversations_is_imported() {
     assert!(sessions.contains("/work/clock") && sessions.contains("claude-sonnet-4-5"), "{sessions}");
     home.fails(2, &["import", "--from", "bird", path]);
 }
+
+#[test]
+fn a_tree_is_exported_for_other_programs() {
+    let home = Home::new();
+    home.start("Name a river.");
+    home.say("subject", None, "The Elbe.");
+    let chat = home.ok(&["export", "--as", "openai-chat"]);
+    assert!(chat.contains("\"role\":\"assistant\"") && chat.contains("The Elbe."), "{chat}");
+    assert!(home.ok(&["export", "--format", "html", "--all-leaves"]).contains("<title>"));
+    assert!(home.ok(&["export", "--format", "mermaid"]).starts_with("flowchart TD"));
+    let vault = home.file("vault");
+    home.ok(&["export", "--format", "obsidian", "-o", vault.to_str().unwrap()]);
+    assert_eq!(fs::read_dir(&vault).unwrap().count(), 1);
+    assert!(home.fails(1, &["export", "--format", "obsidian", "-o", vault.to_str().unwrap()]).contains("not empty"));
+    home.fails(2, &["export", "--format", "obsidian"]);
+    home.fails(2, &["export", "--format", "jsonl", "--bookmarked"]);
+    home.ok(&["prune", "."]);
+    let ran = home.run(&["export", "--as", "openai-chat", "--all-leaves"]);
+    assert!(ran.err.contains("left out: 1 pruned branches") && !ran.out.contains("Elbe"), "{ran:?}");
+}

@@ -189,6 +189,13 @@ impl<'a> Importer<'a> {
         }
     }
 
+    /// Sets the message that the user of the source was at.
+    pub(super) fn position(&mut self, message: String) {
+        if let Some(open) = self.open.last_mut() {
+            open.position = Some(message);
+        }
+    }
+
     /// Records a problem of a place.
     pub(super) fn problem(&mut self, place: SourcePlace, what: impl std::fmt::Display) {
         self.batch.problem(place, what);

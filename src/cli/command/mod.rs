@@ -17,6 +17,7 @@ mod do_;
 mod docs;
 mod doctor;
 mod export;
+mod export_as;
 #[cfg(feature = "local")]
 mod fetch;
 #[cfg(not(feature = "local"))]
