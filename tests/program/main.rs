@@ -20,6 +20,10 @@ mod demo;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]
 mod entry_points;
 mod long_chat;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_features;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "serve")]

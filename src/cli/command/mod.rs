@@ -26,6 +26,8 @@ mod fetch;
 mod import;
 mod log;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod models;
 mod new;
 mod parse;
@@ -50,6 +52,8 @@ mod view;
 
 use clap::Subcommand;
 use loomtree::tools::Tool;
+#[cfg(feature = "mcp")]
+pub(crate) use mcp::run as serve_mcp;
 
 use super::{args::Globals, command_context::CommandContext, error::Result, foreign_changes, output::CliOutput};
 
@@ -111,6 +115,9 @@ pub(crate) enum CliCommand {
     /// Serve the HTTP API
     #[cfg(feature = "serve")]
     Serve(serve::Args),
+    /// Serve MCP clients over standard input and output
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Args),
     /// Check all hashes and counts of the database
     Verify(verify::Args),
     /// Recompute counts and the search index
@@ -228,5 +235,8 @@ fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
         | CliCommand::Parse(_)
         | CliCommand::Completions(_)
         | CliCommand::Man(_) => Ok(()),
+        // `main` runs this command, because it needs standard output unlocked.
+        #[cfg(feature = "mcp")]
+        CliCommand::Mcp(_) => Ok(()),
     }
 }
