@@ -151,7 +151,7 @@ impl CodexReader {
                 let name = item["name"].as_str().unwrap_or("shell");
                 message.calls.push(serde_json::json!({ "id": item["call_id"], "name": name, "arguments": arguments }));
             }
-            other => return self.note(place, &other.to_owned(), item, at, importer),
+            other => return self.note(place, other, item, at, importer),
         }
         message.rest = item;
         self.write(place, message, importer)

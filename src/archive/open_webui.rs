@@ -79,7 +79,9 @@ fn read_message(mut source: Value, id: String, parent: SourceParent) -> SourceMe
         message.is_interrupted = source["done"] == false || !source["error"].is_null();
     }
     parsed.into_message(&mut message);
-    source.as_object_mut().map(|fields| fields.retain(|name, _| !matches!(name.as_str(), "content" | "childrenIds")));
+    if let Some(fields) = source.as_object_mut() {
+        fields.retain(|name, _| !matches!(name.as_str(), "content" | "childrenIds"));
+    }
     message.rest = source;
     message
 }

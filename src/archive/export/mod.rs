@@ -170,6 +170,9 @@ struct TreeExport<'a> {
     report: ExportReport,
 }
 
+/// Receives a node, or a path.
+type EachItem<'e, 'a, T> = dyn FnMut(&mut TreeExport<'a>, T) -> Result<(), ArchiveError> + 'e;
+
 /// Nodes that one query of a tree reads.
 const PAGE_NODES: u32 = 1_000;
 
@@ -213,10 +216,7 @@ impl<'a> TreeExport<'a> {
     }
 
     /// Calls `each` with every node of the tree, in insertion order.
-    fn each_node(
-        &mut self,
-        each: &mut dyn FnMut(&mut Self, Node) -> Result<(), ArchiveError>,
-    ) -> Result<(), ArchiveError> {
+    fn each_node(&mut self, each: &mut EachItem<'_, 'a, Node>) -> Result<(), ArchiveError> {
         let mut after = 0;
         loop {
             let page = self.snapshot.nodes_after(self.tree.id, after, PAGE_NODES)?;
@@ -229,10 +229,7 @@ impl<'a> TreeExport<'a> {
     }
 
     /// Calls `each` with the path to every chosen node.
-    fn each_path(
-        &mut self,
-        each: &mut dyn FnMut(&mut Self, Vec<Node>) -> Result<(), ArchiveError>,
-    ) -> Result<(), ArchiveError> {
+    fn each_path(&mut self, each: &mut EachItem<'_, 'a, Vec<Node>>) -> Result<(), ArchiveError> {
         let leaves = match self.options.leaves {
             LeafChoice::One(node) => vec![node],
             LeafChoice::Bookmarked => self.bookmarked()?,
