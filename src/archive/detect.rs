@@ -4,14 +4,15 @@ use serde_json::Value;
 
 use super::Format;
 
-/// Bytes of a file that the detection reads.
-pub(super) const HEAD_BYTES: u64 = 64 << 10;
+/// Bytes of a file that the detection of its format reads.
+pub const HEAD_BYTES: u64 = 64 << 10;
 
 /// Lines of the beginning that are examined: some files begin with lines that other formats have too.
 const MAX_EXAMINED_LINES: usize = 20;
 
-/// Detects the format of a file.
-pub(super) fn format(head: &[u8]) -> Option<Format> {
+/// Detects the format of a file by its beginning. `None` if it is unknown.
+#[must_use]
+pub fn format(head: &[u8]) -> Option<Format> {
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(MAX_EXAMINED_LINES);
@@ -25,6 +26,7 @@ fn of_line(line: &Value) -> Option<Format> {
     match line["type"].as_str() {
         Some("loomtree") if has("version") => Some(Format::Loomtree),
         Some("session_meta" | "response_item" | "event_msg" | "turn_context") if has("payload") => Some(Format::Codex),
+        Some("session") if line["harness"] == "llama.app" => Some(Format::LlamaApp),
         Some("session") if !has("harness") && !has("uuid") => Some(Format::Pi),
         Some("file-history-snapshot" | "summary" | "queue-operation" | "user" | "assistant" | "system")
             if ["uuid", "leafUuid", "messageId", "sessionId"].into_iter().any(has) =>
@@ -47,6 +49,11 @@ const DOCUMENT_KEYS: &[(Format, &[&str])] = &[
     (Format::ClaudeAi, &["\"chat_messages\""]),
     (Format::OpenWebUi, &["\"history\"", "\"messages\"", "\"currentId\""]),
     (Format::Gemini, &["\"sessionId\"", "\"projectHash\""]),
+    (Format::LibreChat, &["\"conversationId\"", "\"messageId\""]),
+    (Format::Exoloom, &["\"loomType\""]),
+    (Format::Basemode, &["\"nodes\"", "\"checked_out\""]),
+    (Format::Loomsidian, &["\"nodes\"", "\"parentId\"", "\"collapsed\""]),
+    (Format::Pyloom, &["\"root\"", "\"text\"", "\"children\""]),
 ];
 
 /// Detects the format of a JSON document by the keys in its beginning.

@@ -3,6 +3,8 @@
 //! A message follows the one before it. `$rewindTo` drops messages from one on, so what follows is a branch. A message
 //! that comes again under its id replaces the earlier one and becomes a version.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::{
@@ -17,6 +19,8 @@ struct GeminiReader {
     has_begun: bool,
     /// Ids of the live path.
     live: Vec<String>,
+    /// Index of each id in the live path.
+    places: HashMap<String, usize>,
 }
 
 /// Reads JSON lines.
@@ -75,8 +79,12 @@ impl GeminiReader {
             return self.list(place, messages, importer);
         }
         if let Some(from) = text_of(&record["$rewindTo"]) {
-            match self.live.iter().position(|id| *id == from) {
-                Some(at) => self.live.truncate(at),
+            match self.places.get(&from) {
+                Some(at) => {
+                    for dropped in self.live.drain(*at..).collect::<Vec<_>>() {
+                        self.places.remove(&dropped);
+                    }
+                }
                 None => importer.problem(place, format!("it rewinds to {from:?}, which is not on the path")),
             }
             return Ok(());
@@ -89,6 +97,7 @@ impl GeminiReader {
             importer.left_out("$set");
             if set["messages"].is_array() {
                 self.live.clear();
+                self.places.clear();
                 return self.list(place, set["messages"].take(), importer);
             }
             return Ok(());
@@ -112,12 +121,13 @@ impl GeminiReader {
             return Ok(());
         }
         let id = id_of(&source["id"]).unwrap_or_else(|| format!("{place} {}", self.live.len()));
-        let known = self.live.iter().position(|live| *live == id);
+        let known = self.places.get(&id).copied();
         let before = match known {
             Some(at) => at.checked_sub(1).map(|before| self.live[before].clone()),
             None => self.live.last().cloned(),
         };
         if known.is_none() {
+            self.places.insert(id.clone(), self.live.len());
             self.live.push(id.clone());
         }
         let mut message = SourceMessage {

@@ -21,7 +21,11 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
     Ok(())
 }
 
-fn read_conversation(place: SourcePlace, mut entry: Value, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+pub(super) fn read_conversation(
+    place: SourcePlace,
+    mut entry: Value,
+    importer: &mut Importer<'_>,
+) -> Result<(), ArchiveError> {
     let mut chat = if entry["chat"].is_object() { entry["chat"].take() } else { std::mem::take(&mut entry) };
     let (Value::Object(sources), Some(id)) =
         (chat["history"]["messages"].take(), id_of(&entry["id"]).or_else(|| id_of(&chat["id"])))

@@ -15,6 +15,8 @@ pub(super) enum SourcePlace {
     Line(u64),
     /// Entry of a JSON array, from 1.
     Entry(u64),
+    /// Row of a database, from 1.
+    Row(u64),
 }
 
 impl From<u64> for SourcePlace {
@@ -28,6 +30,7 @@ impl fmt::Display for SourcePlace {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
             Self::Entry(number) => write!(f, "entry {number}"),
+            Self::Row(number) => write!(f, "row {number}"),
         }
     }
 }

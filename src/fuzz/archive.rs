@@ -111,6 +111,12 @@ targets! {
     open_webui = OpenWebUi;
     silly_tavern = SillyTavern;
     openai_chat = OpenAiChat;
+    librechat = LibreChat;
+    llama_app = LlamaApp;
+    loomsidian = Loomsidian;
+    exoloom = Exoloom;
+    pyloom = Pyloom;
+    basemode = Basemode;
 }
 
 /// An import reports malformed items, leaves a database without damage, adds nothing when repeated, and what it added

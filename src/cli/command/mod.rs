@@ -24,6 +24,8 @@ mod fetch;
 #[path = "fetch_unsupported.rs"]
 mod fetch;
 mod import;
+mod import_sources;
+mod import_zip;
 mod log;
 mod man;
 #[cfg(feature = "mcp")]
