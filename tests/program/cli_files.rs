@@ -215,7 +215,7 @@ fn a_tree_is_exported_for_other_programs() {
     let home = Home::new();
     home.start("Name a river.");
     home.say("subject", None, "The Elbe.");
-    let chat = home.ok(&["export", "--as", "openai-chat"]);
+    let chat = home.ok(&["export", "--format", "openai-chat"]);
     assert!(chat.contains("\"role\":\"assistant\"") && chat.contains("The Elbe."), "{chat}");
     assert!(home.ok(&["export", "--format", "html", "--all-leaves"]).contains("<title>"));
     assert!(home.ok(&["export", "--format", "mermaid"]).starts_with("flowchart TD"));
@@ -226,7 +226,7 @@ fn a_tree_is_exported_for_other_programs() {
     home.fails(2, &["export", "--format", "obsidian"]);
     home.fails(2, &["export", "--format", "jsonl", "--bookmarked"]);
     home.ok(&["prune", "."]);
-    let ran = home.run(&["export", "--as", "openai-chat", "--all-leaves"]);
+    let ran = home.run(&["export", "--format", "openai-chat", "--all-leaves"]);
     assert!(ran.err.contains("left out: 1 pruned branches") && !ran.out.contains("Elbe"), "{ran:?}");
 }
 

@@ -337,6 +337,10 @@ impl<'a> Importer<'a> {
     /// Finds the session of an earlier import of a conversation in a tree.
     fn find_session(&mut self, open: &mut OpenConversation, tree: TreeId) -> Result<(), ArchiveError> {
         let source = format!("{}:{}", self.format, open.source.id);
+        // A tree that the reader lacks is new, and so is its session.
+        if self.reader()?.tree(tree)?.is_none() {
+            return Ok(());
+        }
         let sessions = self.reader()?.sessions(&SessionFilter::default().tree(tree).delegated(true))?;
         if let Some(session) = sessions.into_iter().find(|found| found.metadata.get(SOURCE_KEY) == Some(&source)) {
             open.session = Some(session.id);

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".")]
     path: Option<String>,
     /// The format [default: jsonl for trees, markdown for a path]
-    #[arg(long, visible_alias = "as", value_parser = formats())]
+    #[arg(long, value_parser = formats())]
     format: Option<String>,
     #[command(flatten)]
     pub(super) choice: export_as::ChoiceArgs,
