@@ -5,8 +5,8 @@
 //! becomes a version, a new one is appended. A tree is created with the first message, so an empty conversation leaves
 //! nothing. Memory is bounded: older messages are looked up in the store.
 
-mod agents;
 mod message;
+mod names;
 mod recent;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -412,15 +412,6 @@ impl<'a> Importer<'a> {
             None => (self.loom().snapshot()?, self.messages),
         };
         Ok(&*self.reader.insert(reader).0)
-    }
-
-    /// Returns the source of a message for the table `sources`.
-    fn source(&self, conversation: &SourceConversation, message: &str) -> String {
-        if conversation.has_global_ids && message != ROOT_KEY {
-            format!("{}:{message}", self.format)
-        } else {
-            format!("{}:{}:{message}", self.format, conversation.id)
-        }
     }
 }
 
