@@ -2,7 +2,8 @@
 //! lines that are made while they are read, into a new database on a memory file system. `LOOM_IMPORT_GB=5` adds an
 //! import of that size, whose peak memory is compared with a small one's.
 // A bench prints its table, stops at what goes wrong, and divides counts.
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 #[path = "common/mod.rs"]
 #[allow(dead_code)]

@@ -14,6 +14,7 @@ mod cli_doctor;
 mod cli_files;
 mod cli_local;
 mod cli_models;
+mod cli_sessions;
 mod cli_stats;
 mod delegate_terminal;
 mod demo;
