@@ -6,7 +6,6 @@
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 #[path = "common/mod.rs"]
-#[allow(dead_code)]
 mod common;
 
 use std::{
