@@ -54,7 +54,8 @@
 //!
 //! A library sets `default-features = false` and adds what it needs: `net` for models of HTTP servers and web search,
 //! `workspace` for tools that work in a folder, `local` for a model in the process (`provider::Local`), `tiktoken` for exact
-//! token counts. The default features are those of the program `loom`: `cli`, `tui`, `net`, `serve`, `workspace`.
+//! token counts. The default features are those of the program `loom`: `cli`, `tui`, `net`, `serve`, `mcp`,
+//! `workspace`.
 
 // The files of the program name the library as an application does.
 #[cfg(feature = "cli")]
@@ -73,6 +74,8 @@ pub mod exec;
 #[cfg(all(any(test, fuzzing), feature = "cli", feature = "tui"))]
 pub mod fuzz;
 pub mod id;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod ops;
 pub mod prelude;
 pub mod provider;

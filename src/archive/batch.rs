@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{ArchiveError, Imported};
+use super::{ArchiveError, Imported, record::SourcePlace};
 use crate::{
     id::AgentId,
     ops::{Actor, OpsError},
@@ -17,11 +17,13 @@ const MAX_BATCH_MUTATIONS: usize = 4_096;
 const MAX_BATCH_BYTES: usize = 4 << 20;
 /// Maximum submitted batches: the writer commits one while the next one waits.
 const MAX_SUBMITTED_BATCHES: usize = 2;
+/// Maximum number of reported problems; more are counted.
+const MAX_PROBLEMS: usize = 1_000;
 
-/// Mutation and its line in the file.
+/// Mutation and its place in the file.
 struct ImportItem {
     mutation: Mutation,
-    line: u64,
+    place: SourcePlace,
 }
 
 /// Batches of one import.
@@ -36,23 +38,32 @@ pub(super) struct ImportBatch<'a> {
 }
 
 impl<'a> ImportBatch<'a> {
-    pub(super) fn new(actor: &'a Actor, name: &str, format: &'static str) -> Self {
-        let done = Imported { format, ..Imported::default() };
+    /// Begins an import. A dry run counts the nodes and writes nothing.
+    pub(super) fn new(actor: &'a Actor, name: &str, format: &'static str, is_dry_run: bool) -> Self {
+        let done = Imported { format, is_dry_run, ..Imported::default() };
         Self { actor, name: name.to_owned(), items: Vec::new(), bytes: 0, submitted: VecDeque::new(), done }
     }
 
     /// Adds a mutation from a line.
-    pub(super) fn push(&mut self, place: u64, mutation: Mutation) -> Result<(), ArchiveError> {
+    pub(super) fn push(&mut self, place: impl Into<SourcePlace>, mutation: Mutation) -> Result<(), ArchiveError> {
+        if self.done.is_dry_run {
+            self.done.nodes += u64::from(matches!(mutation, Mutation::Append(_)));
+            return Ok(());
+        }
         if let Mutation::Append(node) = &mutation {
             self.bytes += node.content.len() + node.raw.as_ref().map_or(0, String::len);
         }
-        self.items.push(ImportItem { mutation, line: place });
+        self.items.push(ImportItem { mutation, place: place.into() });
         if self.items.len() >= MAX_BATCH_MUTATIONS || self.bytes >= MAX_BATCH_BYTES { self.send() } else { Ok(()) }
     }
 
     /// Records a problem of a line.
-    pub(super) fn problem(&mut self, place: u64, what: impl std::fmt::Display) {
-        self.done.problems.push(format!("{}, line {place}: {what}", self.name));
+    pub(super) fn problem(&mut self, place: impl Into<SourcePlace>, what: impl std::fmt::Display) {
+        if self.done.problems.len() < MAX_PROBLEMS {
+            self.done.problems.push(format!("{}, {}: {what}", self.name, place.into()));
+        } else {
+            self.done.more_problems += 1;
+        }
     }
 
     /// Submits the current batch and waits for all commits.
@@ -68,12 +79,15 @@ impl<'a> ImportBatch<'a> {
     /// is a problem of the line.
     pub(super) fn commit_as(
         &mut self,
-        place: u64,
+        place: impl Into<SourcePlace>,
         agent: AgentId,
         at: Timestamp,
         mutations: Vec<Mutation>,
     ) -> Result<(), ArchiveError> {
         self.flush()?;
+        if self.done.is_dry_run {
+            return Ok(());
+        }
         let change = Change { op: Op::Import, agent, session: None, at, mutations };
         match self.actor.loom().store().commit(change) {
             Err(error) if is_about_an_item(&error) => self.problem(place, error),
@@ -110,7 +124,7 @@ impl<'a> ImportBatch<'a> {
             Ok(receipt) => self.done.nodes += receipt.nodes.len() as u64,
             Err(OpsError::Store(error)) if is_about_an_item(&error) => match items.as_slice() {
                 [] => {}
-                [item] => self.problem(item.line, error),
+                [item] => self.problem(item.place, error),
                 _ => {
                     let rest = items.split_off(items.len() / 2);
                     for half in [items, rest] {

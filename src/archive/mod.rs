@@ -5,57 +5,85 @@
 //! reported with their line and skipped.
 
 mod batch;
+mod claude_code;
+mod content;
+mod detect;
+mod format;
+mod importer;
 pub mod jsonl;
+mod lines;
 pub mod markdown;
+mod openai_chat;
 mod pi;
+mod record;
 
-use std::io::{self, BufRead};
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead, Read as _},
+};
+
+pub use format::Format;
+use importer::Importer;
+use lines::{SourceLine, SourceLines};
 
 pub use crate::recall;
 use crate::{
     id::TreeId,
     ops::{Actor, OpsError},
     store::StoreError,
+    types::setters,
 };
 
-/// Import format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Options of an import.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Format {
-    /// Lossless JSONL of loomtree.
-    Loomtree,
-    /// Session JSONL of pi, versions 1 to 3.
-    Pi,
+pub struct ImportOptions {
+    /// Format of the file; `None`: detected by its beginning.
+    pub format: Option<Format>,
+    /// Reads and counts only, and writes nothing.
+    pub dry_run: bool,
 }
 
-impl Format {
-    /// Returns the name of the format.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Loomtree => "loomtree",
-            Self::Pi => "pi",
-        }
-    }
-}
+setters!(ImportOptions {
+    /// Sets the format of the file.
+    format(option Format);
+    /// Sets whether the import only reads and counts.
+    dry_run(bool);
+});
 
 /// Result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Imported {
     /// Name of the format.
     pub format: &'static str,
+    /// True if nothing was written. The other fields then describe an import of the file.
+    #[serde(rename = "dry_run")]
+    pub is_dry_run: bool,
     /// Trees that were created or extended.
     pub trees: Vec<TreeId>,
+    /// Conversations in the file.
+    pub conversations: u64,
+    /// Sessions that were started.
+    pub sessions: u64,
     /// Messages of users, models and tools in the file.
     pub messages: u64,
+    /// New branches: messages whose parent had a continuation.
+    pub branches: u64,
+    /// Messages that changed since an earlier import, now versions.
+    pub versions: u64,
     /// Created nodes of all kinds.
     pub nodes: u64,
     /// Items that already existed.
     pub skipped: u64,
     /// Entries that are not messages (settings, summaries, labels); stored as context nodes or bookmarks.
     pub other: u64,
-    /// Items that could not be read or stored, each with its line.
+    /// Number of entries of each kind that were left out on purpose.
+    pub left_out: BTreeMap<String, u64>,
+    /// Items that could not be read or stored, each with its place.
     pub problems: Vec<String>,
+    /// Number of problems beyond those listed.
+    pub more_problems: u64,
 }
 
 /// Error that stops an import or export.
@@ -108,88 +136,46 @@ pub fn import(
     input: &mut dyn BufRead,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Imported, ArchiveError> {
-    let mut lines = SourceLines { input, name, number: 0, bytes: 0, progress };
-    let Some(first) = lines.next()? else {
+    let options = ImportOptions { format, ..ImportOptions::default() };
+    import_with(actor, options, name, input, progress)
+}
+
+/// Imports a file as [`import`] does, with options.
+///
+/// # Errors
+/// The errors of [`import`].
+pub fn import_with(
+    actor: &Actor,
+    options: ImportOptions,
+    name: &str,
+    input: &mut dyn BufRead,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Imported, ArchiveError> {
+    let mut head = Vec::new();
+    input.take(detect::HEAD_BYTES).read_to_end(&mut head)?;
+    if head.iter().all(u8::is_ascii_whitespace) {
         return Err(ArchiveError::Format(format!("{name} is empty")));
-    };
-    let format = match format {
+    }
+    let format = match options.format {
         Some(format) => format,
-        None => detect(&first).ok_or_else(|| {
-            ArchiveError::Format(format!("{name}: unknown format; known are loomtree and pi session JSONL"))
+        None => detect::format(&head).ok_or_else(|| {
+            ArchiveError::Format(format!("{name}: unknown format; known are {}", Format::names().join(", ")))
         })?,
     };
+    let mut input = io::Cursor::new(head).chain(input);
+    let mut lines = SourceLines { input: &mut input, name, number: 0, bytes: 0, progress };
+    if format == Format::Loomtree {
+        let Some(first) = lines.next()? else {
+            return Err(ArchiveError::Format(format!("{name} is empty")));
+        };
+        return jsonl::import(actor, &first, &mut lines, options.dry_run);
+    }
+    let mut importer = Importer::new(actor, name, format.as_str(), options.dry_run);
     match format {
-        Format::Loomtree => jsonl::import(actor, &first, &mut lines),
-        Format::Pi => pi::import(actor, &first, &mut lines),
+        Format::Loomtree => {}
+        Format::Pi => pi::read(&mut lines, &mut importer)?,
+        Format::ClaudeCode => claude_code::read(&mut lines, &mut importer)?,
+        Format::OpenAiChat => openai_chat::read(&mut lines, &mut importer)?,
     }
-}
-
-/// Detects the format by the first line.
-fn detect(first: &SourceLine) -> Option<Format> {
-    #[derive(serde::Deserialize)]
-    struct FileHeader {
-        r#type: String,
-        harness: Option<String>,
-    }
-    let head: FileHeader = serde_json::from_str(&first.text).ok()?;
-    match (head.r#type.as_str(), head.harness) {
-        ("loomtree", _) => Some(Format::Loomtree),
-        ("session", None) => Some(Format::Pi),
-        _ => None,
-    }
-}
-
-/// Line of a file with its number.
-pub(crate) struct SourceLine {
-    text: String,
-    number: u64,
-}
-
-/// Lines of a file, without blank ones.
-pub(crate) struct SourceLines<'a> {
-    input: &'a mut dyn BufRead,
-    name: &'a str,
-    number: u64,
-    bytes: u64,
-    progress: &'a mut dyn FnMut(u64),
-}
-
-/// Maximum bytes of a line. A message with images can be long; a longer line means that the file is not text.
-const MAX_LINE_BYTES: u64 = 256 << 20;
-
-impl SourceLines<'_> {
-    fn next(&mut self) -> Result<Option<SourceLine>, ArchiveError> {
-        loop {
-            let mut bytes = Vec::new();
-            let mut limited = io::Read::take(&mut *self.input, MAX_LINE_BYTES + 1);
-            let read = limited.read_until(b'\n', &mut bytes)? as u64;
-            if read == 0 {
-                (self.progress)(self.bytes);
-                return Ok(None);
-            }
-            self.number += 1;
-            self.bytes += read;
-            if read > MAX_LINE_BYTES {
-                return Err(ArchiveError::Format(format!(
-                    "{} is longer than {MAX_LINE_BYTES} bytes",
-                    self.place(self.number)
-                )));
-            }
-            if self.number.is_multiple_of(1_024) {
-                (self.progress)(self.bytes);
-            }
-            // Invalid UTF-8 makes the line malformed JSON, which is reported as such.
-            let text = String::from_utf8(bytes)
-                .unwrap_or_else(|e| format!("\u{fffd}{}", String::from_utf8_lossy(e.as_bytes())));
-            let text = text.trim_start_matches('\u{feff}');
-            if !text.trim().is_empty() {
-                return Ok(Some(SourceLine { text: text.to_owned(), number: self.number }));
-            }
-        }
-    }
-
-    /// Formats a line number for problem reports.
-    fn place(&self, number: u64) -> String {
-        format!("{}, line {number}", self.name)
-    }
+    importer.finish()
 }

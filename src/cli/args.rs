@@ -29,7 +29,7 @@ pub(crate) struct Cli {
 }
 
 /// The options that every command accepts.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Everywhere")]
 pub(crate) struct Globals {
     /// The database file [default: loom.db in your data folder]

@@ -2,6 +2,8 @@
 
 use std::{fmt::Write as _, io, process::ExitCode};
 
+#[cfg(feature = "mcp")]
+use loomtree::tools::{ErrorCode, ToolError};
 use loomtree::{
     archive::ArchiveError, ops::OpsError, provider::ProviderError, session::GenerateError, store::StoreError,
 };
@@ -118,6 +120,16 @@ impl CliError {
     /// Returns the message without details and hint.
     pub(crate) fn message(&self) -> String {
         self.error_text().message
+    }
+
+    /// Returns the error in the form of a command's reply, with details and hint in its hint.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn to_tool_error(&self) -> ToolError {
+        let text = self.error_text();
+        let details = text.details.iter().map(|detail| anstream::adapter::strip_str(detail).to_string());
+        let hint: Vec<String> = details.chain(text.hint).collect();
+        let error = ToolError::new(ErrorCode::Busy, text.message);
+        if hint.is_empty() { error } else { error.hint(hint.join(" · ")) }
     }
 
     fn error_text(&self) -> ErrorText {

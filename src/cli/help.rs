@@ -16,7 +16,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Write", &["say", "edit", "merge", "split", "copy", "move", "undo", "redo"]),
     ("Mark and hide", &["annotate", "link", "unlink", "bookmark", "prune", "restore", "exclude", "include"]),
     ("Trees and documents", &["rename", "archive", "docs", "import", "export"]),
-    ("Agents", &["agents", "sessions", "resume", "delegate", "do", "parse", "serve"]),
+    ("Agents", &["agents", "sessions", "resume", "delegate", "do", "parse", "serve", "mcp"]),
     ("Database", &["verify", "rebuild", "backup", "purge"]),
     ("Setup", &["doctor", "models", "config", "completions", "man", "help"]),
 ];

@@ -45,6 +45,12 @@ pub fn main() -> ExitCode {
     env::log(globals.verbose);
     env::handle_file_size_limit();
     env::hide_environment();
+    #[cfg(feature = "mcp")]
+    if let Some(command::CliCommand::Mcp(args)) = &cli.command {
+        // Other threads write the protocol, so this one may not lock standard output.
+        return command::serve_mcp(args, &globals)
+            .map_or_else(|error| error::print(&error, &globals), |()| ExitCode::SUCCESS);
+    }
     let mut out = CliOutput::new(globals.color, globals.json);
     let done = command::run(cli.command, &globals, &mut out);
     // A failed flush is reported only if the command itself succeeded.

@@ -27,7 +27,7 @@ pub(crate) const BOLD: Style = Style::new().bold();
 
 /// The locked, buffered standard output.
 pub(crate) struct CliOutput {
-    stream: BufWriter<AutoStream<StdoutLock<'static>>>,
+    stream: BufWriter<AutoStream<Box<dyn Write>>>,
     /// True if data is printed as JSON.
     pub(crate) json: bool,
     /// The line width, in columns.
@@ -51,7 +51,17 @@ impl CliOutput {
             .map(|(width, _)| usize::from(width.0))
             .filter(|width| *width >= MIN_TERMINAL_COLUMNS)
             .unwrap_or(DEFAULT_COLUMNS);
-        Self { stream: BufWriter::new(AutoStream::new(stdout.lock(), choice)), json, width, terminal, committed: false }
+        Self::over(Box::new(stdout.lock()), choice, json, (width, terminal))
+    }
+
+    /// Creates an output that drops everything and leaves standard output unlocked, for programs that own it.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn discarding() -> Self {
+        Self::over(Box::new(io::sink()), anstream::ColorChoice::Never, true, (DEFAULT_COLUMNS, false))
+    }
+
+    fn over(out: Box<dyn Write>, choice: anstream::ColorChoice, json: bool, (width, terminal): (usize, bool)) -> Self {
+        Self { stream: BufWriter::new(AutoStream::new(out, choice)), json, width, terminal, committed: false }
     }
 
     /// Prints a value as one line of JSON.

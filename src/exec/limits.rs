@@ -2,19 +2,42 @@
 
 use serde_json::Value;
 
+use super::Executor;
 use crate::{
     arrow::Command,
     tools::{
-        ErrorCode, HostTool, MAX_CONTENT_BYTES, MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH, ToolError,
-        missing_permission,
+        ErrorCode, HostTool, MAX_CONTENT_BYTES, MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH, SideEffect,
+        ToolError, missing_permission,
     },
     types::{Permission, Permissions},
 };
 
+/// Rights of an executor that differ from those of its agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ExecRights {
+    /// The permissions; `None`: those of the agent's profile.
+    pub permissions: Option<Permissions>,
+    /// Refuses commands that change the tree, documents or the agent's memory. The position can still be moved.
+    pub read_only: bool,
+}
+
+impl Executor<'_> {
+    /// Sets rights that differ from those of the agent.
+    #[must_use]
+    pub fn with_rights(mut self, rights: ExecRights) -> Self {
+        self.rights = rights;
+        self
+    }
+}
+
 /// Checks that an agent with these permissions may run a command and that its arguments are within the limits.
-pub(super) fn check(command: &Command, held: Permissions) -> Result<(), ToolError> {
+pub(super) fn check(command: &Command, held: Permissions, read_only: bool) -> Result<(), ToolError> {
     if let Some(missing) = command.missing_permission(held) {
         return Err(permission_denied(missing));
+    }
+    if read_only && command.side_effect() >= SideEffect::Write {
+        let message = "the program was started read-only: it reads and changes nothing";
+        return Err(ToolError::new(ErrorCode::PermissionDenied, message));
     }
     let numbers = match command {
         Command::Continue { n, .. } => ("n", *n, MAX_CONTINUATIONS),

@@ -38,6 +38,7 @@ pub use answer::{Answer, TreeChange};
 #[doc(hidden)] // for the program
 pub use change::{NodeResolver, commit};
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
+pub use limits::ExecRights;
 #[doc(hidden)] // for the program
 pub use memory::{block as memory_block, pinned};
 #[doc(hidden)] // for the program
@@ -84,6 +85,7 @@ pub struct Executor<'h> {
     agent: Agent,
     session: SessionId,
     host: &'h dyn Host,
+    rights: ExecRights,
     max_reply_tokens: u32,
     /// The session and turn of the current plan.
     scope: TodoScope,
@@ -113,6 +115,7 @@ impl<'h> Executor<'h> {
             agent,
             session,
             host,
+            rights: ExecRights::default(),
             max_reply_tokens: DEFAULT_REPLY_TOKENS,
             scope: TodoScope { session, turn: 0 },
             planned: Vec::new(),
@@ -210,7 +213,7 @@ impl<'h> Executor<'h> {
 
     fn run_checked(&mut self, command: &Command) -> Result<Outcome, ToolError> {
         self.reload_agent()?;
-        limits::check(command, self.agent.profile.permissions)?;
+        limits::check(command, self.agent.profile.permissions, self.rights.read_only)?;
         // A stash can be replaced within the turn, so only recalls of nodes are cached.
         let recall = matches!(command, Command::Recall { label: None, .. }).then(|| command.to_string());
         if let Some(answer) = recall.as_ref().zip(self.recalled.as_ref()).and_then(|(line, all)| all.get(line)) {
@@ -237,6 +240,7 @@ impl<'h> Executor<'h> {
         let agents = self.loom.snapshot()?.agents()?;
         let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
         self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
+        self.agent.profile.permissions = self.rights.permissions.unwrap_or(self.agent.profile.permissions);
         Ok(())
     }
 

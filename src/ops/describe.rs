@@ -114,6 +114,7 @@ fn main_verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) ->
         Op::Import => ("imported", Own),
         Op::Undo => ("took back", Own),
         Op::Redo => ("did again", Own),
+        Op::Turn if change == Kind::ReceiveTurn => ("received", Own),
         Op::Turn => ("wrote in a turn", Own),
         Op::Plan => match change {
             Kind::AddTodo => ("planned an item", Own),
@@ -147,6 +148,7 @@ const fn further_verb(op: Op, change: ChangeKind) -> Option<&'static str> {
         (_, ChangeKind::SetBookmark) => "marked",
         (_, ChangeKind::UpdateSession) => "switched to",
         (_, ChangeKind::CreateSession) => "began a session at",
+        (_, ChangeKind::ReceiveTurn) => "received",
         _ => return None,
     })
 }

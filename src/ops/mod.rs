@@ -9,6 +9,7 @@ mod annotate;
 mod append;
 mod bookmarks;
 mod branch;
+mod conversations;
 mod describe;
 mod documents;
 mod edit;
@@ -22,6 +23,7 @@ mod merge;
 mod navigate;
 mod prune;
 mod purge;
+mod received;
 mod sessions;
 mod split;
 mod summaries;
@@ -34,6 +36,7 @@ mod work_items;
 use std::sync::Arc;
 
 pub use append::NodeDraft;
+pub use conversations::BegunConversation;
 pub use describe::{OpDescription, OpTarget, describe_entry};
 pub use documents::DocumentEdit;
 pub use error::{OpsError, Result};
@@ -123,7 +126,7 @@ impl Loom {
         DocumentId::new(self.ids.ulid(self.now()))
     }
 
-    fn link_id(&self) -> LinkId {
+    pub(crate) fn link_id(&self) -> LinkId {
         LinkId::new(self.ids.ulid(self.now()))
     }
 

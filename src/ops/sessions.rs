@@ -175,12 +175,18 @@ impl Actor {
         self.append(Parent::Position(id), draft)
     }
 
-    /// Sends a message to another agent: appends it as the next turn of that agent's session, at its position. The
-    /// actor's own session moves to the message.
+    /// Sends a message to another agent: appends it as the next turn of that agent's session, at its position, after the
+    /// messages there that the session lacks. The actor's own session moves to the message.
     ///
     /// # Errors
     /// If the session does not exist, another agent generates there, or the store fails.
     pub fn send_to(&self, other: SessionId, draft: NodeDraft) -> Result<Receipt> {
+        let session = self.loom.session(other)?;
+        if let Some(position) = session.position
+            && let Some(received) = self.receive_messages(other, position, &session.versions)?
+        {
+            received.wait()?;
+        }
         let node = self.draft(Parent::Position(other), draft);
         let patch = SessionPatch { position: Some(node.id), ..SessionPatch::default() };
         let mut mutations = vec![Mutation::Append(Box::new(node))];

@@ -256,7 +256,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     }
     hits.truncate(query.limit);
     near.truncate(query.limit);
-    load_neighbors(snapshot, hits.iter_mut().chain(&mut near))?;
+    load_neighbors(snapshot, query.only.seen_by, hits.iter_mut().chain(&mut near))?;
     let absent = match literal && !hits.is_empty() {
         true => Vec::new(),
         false => matching::absent_words(snapshot, query, &question, &said, &filter)?,
@@ -293,12 +293,26 @@ fn search_exact(
             break;
         }
     }
-    load_neighbors(snapshot, hits.iter_mut())?;
+    load_neighbors(snapshot, query.only.seen_by, hits.iter_mut())?;
     Ok(SearchResults { hits, words: question.words.clone(), ..SearchResults::default() })
 }
 
-/// Reads the parent and the first continuation of each hit.
-fn load_neighbors<'h>(snapshot: &dyn Snapshot, hits: impl Iterator<Item = &'h mut Hit>) -> Result<()> {
+/// Gives a node the turn as which the reading session received it.
+fn set_received_turn(snapshot: &dyn Snapshot, reader: Option<SessionId>, node: &mut Node) -> Result<()> {
+    if let Some(session) = reader.filter(|session| node.session != Some(*session))
+        && let Some((turn, _)) = snapshot.received_turns(session, Some(node.id))?.pop()
+    {
+        (node.session, node.turn) = (Some(session), Some(turn));
+    }
+    Ok(())
+}
+
+/// Reads the parent and the first continuation of each hit, and the turns of received messages.
+fn load_neighbors<'h>(
+    snapshot: &dyn Snapshot,
+    reader: Option<SessionId>,
+    hits: impl Iterator<Item = &'h mut Hit>,
+) -> Result<()> {
     let mut hits: Vec<&mut Hit> = hits.collect();
     let beside = snapshot.neighbors(&hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
     for (hit, beside) in hits.iter_mut().zip(beside) {
@@ -307,6 +321,9 @@ fn load_neighbors<'h>(snapshot: &dyn Snapshot, hits: impl Iterator<Item = &'h mu
         };
         hit.before = one(beside.before)?;
         hit.after = one(beside.after.first().copied())?;
+        for node in [Some(&mut hit.node), hit.before.as_mut(), hit.after.as_mut()].into_iter().flatten() {
+            set_received_turn(snapshot, reader, node)?;
+        }
     }
     Ok(())
 }
@@ -384,13 +401,17 @@ impl<'a> HitFilter<'a> {
         Ok(fits)
     }
 
+    fn is_in_session(&self, node: &Node, session: SessionId) -> Result<bool> {
+        Ok(node.session == Some(session) || !self.snapshot.received_turns(session, Some(node.id))?.is_empty())
+    }
+
     fn node(&self, node: &Node) -> Result<bool> {
         let filter = self.filter;
         Ok(!is_search_output(node)
             && filter.before.is_none_or(|before| node.seq < before)
             && filter.reader.is_none_or(|reader| node.kind != EdgeKind::Thought || node.author == reader)
             && node.purged_at.is_none()
-            && filter.session.is_none_or(|session| node.session == Some(session))
+            && filter.session.map_or(Ok(true), |session| self.is_in_session(node, session))?
             && filter.tree.is_none_or(|tree| node.tree == tree)
             && filter.author.is_none_or(|author| node.author == author)
             && filter.role.is_none_or(|role| node.role() == role)

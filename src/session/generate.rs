@@ -149,6 +149,7 @@ struct GenerationDriver<F> {
 impl<F: FnMut(Progress)> GenerationDriver<F> {
     /// Creates a slot for each continuation and sends the first requests.
     async fn start_slots(&mut self) -> Result<(), GenerateError> {
+        self.receive_messages().await?;
         if let (Some(_), Some(session)) = (&self.request.commands, self.actor.session()) {
             let turn = self.actor.loom().session(session)?.turns + 1;
             self.scope = Some(TodoScope { session, turn });
@@ -175,9 +176,23 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         if self.slots.is_empty() {
             return Err(GenerateError::NoContinuations);
         }
-        record_session_model(&self.actor, &self.request.models).await?;
+        // Another agent that this one invokes does not change the model of its session.
+        if self.actor.agent() == self.request.author.id() {
+            record_session_model(&self.actor, &self.request.models).await?;
+        }
         forward_cancellation(&self.request.cancel_each, self.slots.len(), &self.reports);
         self.request_models(0..self.slots.len(), 1).await
+    }
+
+    /// Makes the messages that the author answers turns of its session. A worker of a delegation receives none, because
+    /// it does not see the conversation.
+    async fn receive_messages(&self) -> Result<(), GenerateError> {
+        let is_own = self.actor.agent() == self.request.author.id() && self.request.context_start.is_none();
+        let Some(session) = self.actor.session().filter(|_| is_own) else { return Ok(()) };
+        if let Some(received) = self.actor.receive_messages(session, self.request.from, &self.request.versions)? {
+            received.await.map_err(OpsError::from)?;
+        }
+        Ok(())
     }
 
     fn partial_header(&self, parent: NodeId, reference: &str) -> PartialReplyHeader {

@@ -142,6 +142,17 @@ pub enum Mutation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<u64>,
     },
+    /// Makes a person's message that another session appended a turn of this session as well. Has no effect on a message
+    /// that is a turn of the session already.
+    ReceiveTurn {
+        /// Receiving session.
+        session: SessionId,
+        /// Received message.
+        node: NodeId,
+        /// Number of the turn; `None`: the next.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u64>,
+    },
     /// Removes a record, or restores it.
     SetRecordRemoved {
         /// Row number of the record.
@@ -300,7 +311,7 @@ pub struct PriorPlacement {
 pub enum PurgeTarget {
     /// A single node.
     Node(NodeId),
-    /// Every node that a session caused, and the session's state.
+    /// Every node that a session caused or received, and the session's state.
     Session(SessionId),
     /// Every node of a tree, and the tree's title, description and system context.
     Tree(TreeId),
@@ -383,6 +394,8 @@ coded! {
         Record = "record", 35;
         /// See [`Mutation::SetRecordRemoved`].
         SetRecordRemoved = "set_record_removed", 36;
+        /// See [`Mutation::ReceiveTurn`].
+        ReceiveTurn = "receive_turn", 37;
     }
 }
 

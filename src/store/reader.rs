@@ -103,6 +103,8 @@ pub trait SessionReader {
     fn session_state(&self, id: SessionId) -> Result<SessionState>;
     /// The decisions and constraints recorded in a session, in order.
     fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>>;
+    /// The turns that a session received from other sessions, in order, or (`Some`) only that of one node.
+    fn received_turns(&self, id: SessionId, node: Option<NodeId>) -> Result<Vec<(u64, NodeId)>>;
     /// Sessions, the most recently active first.
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>>;
     /// Numbers of sessions by what became of them at this time.
@@ -148,7 +150,8 @@ pub trait SearchReader {
     /// At most `limit` matching nodes, the most similar to `query` first. Of many nodes it compares the sign bits first,
     /// so it may miss one.
     fn nearest(&self, model: &str, query: &[f32], filter: &WordFilter, limit: usize) -> Result<Vec<u64>>;
-    /// At most `limit` matching nodes of a session's turns, in order.
+    /// At most `limit` matching nodes of a session's turns, in order. A received node has the session and the turn as
+    /// which it was received.
     fn turns(
         &self,
         session: SessionId,

@@ -1,6 +1,6 @@
 //! The permissions that a tool and a command need: the only place that derives them.
 
-use super::{Command, RecallScope, Tool};
+use super::{Command, RecallScope, SideEffect, Tool};
 use crate::types::{Permission, Permissions};
 
 /// Returns the permission that `permission` requires in addition: without it, `permission` allows nothing.
@@ -43,6 +43,15 @@ impl Command {
         let document = document.then_some(Permission::DocRead);
         let other_tree = other_tree.then_some(Permission::CrossTree);
         [Some(own), prerequisite(own), document, other_tree].into_iter().flatten().collect()
+    }
+
+    /// Returns the extent of the command's changes: the tool's, or none if the arguments only read.
+    #[must_use]
+    pub fn side_effect(&self) -> SideEffect {
+        match self {
+            Self::Todo { add, done: None, cancel: None, resume: false, .. } if add.is_empty() => SideEffect::ReadOnly,
+            command => command.tool().spec().side_effect,
+        }
     }
 
     /// Returns the first required permission that is not in `held`; `None` if the agent may run the command.

@@ -59,6 +59,15 @@ pub struct Session {
 }
 
 impl Session {
+    /// Key of a session's name in its metadata.
+    pub const NAME_KEY: &'static str = "name";
+
+    /// Name that a person gave the session.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.metadata.get(Self::NAME_KEY).map(String::as_str)
+    }
+
     /// True if the session can be resumed at `now`: it was not ended and has not expired.
     #[must_use]
     pub fn can_resume(&self, now: Timestamp) -> bool {
@@ -146,6 +155,9 @@ pub struct SessionPatch {
     /// Reference of the model that replies in the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Time of this activity of the session, if it is not the time of the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_at: Option<Timestamp>,
 }
 
 setters!(SessionPatch {

@@ -130,8 +130,6 @@ fn an_edit_keeps_its_role_even_if_it_predates_roles() {
     drop(owner);
     // The same file as before the migration that added roles.
     let conn = rusqlite::Connection::open(&scene.path).unwrap();
-    let view: String =
-        conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'conversation_turns'", [], |r| r.get(0)).unwrap();
     let trigger: String =
         conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'nodes_update'", [], |r| r.get(0)).unwrap();
     let list = |sql: &str| -> Vec<String> {
@@ -146,7 +144,7 @@ fn an_edit_keeps_its_role_even_if_it_predates_roles() {
     ));
     before.extend([
         "DROP VIEW conversation_turns; DROP TRIGGER nodes_update; ALTER TABLE nodes DROP COLUMN role".to_owned(),
-        view.replace("coalesce(n.role, n.author_type)", "n.author_type"),
+        "DROP TABLE received_turns; CREATE VIEW conversation_turns AS SELECT seq AS id FROM nodes".to_owned(),
         trigger.replace(" AND NEW.role IS OLD.role", ""),
         "DROP TRIGGER nodes_delete; DROP TABLE staged_nodes".to_owned(),
         "DROP TABLE vector_codes; DROP TABLE embedded_ranges; DROP INDEX sessions_expiry".to_owned(),

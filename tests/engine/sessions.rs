@@ -361,18 +361,20 @@ fn outside_tools_find_turns_and_sessions_by_their_names() {
          session_state, is_active"
     );
     let row: (String, u64, String, String) = conn
-        .query_row("SELECT session_id, turn_number, role, content FROM conversation_turns", [], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
-        })
+        .query_row(
+            "SELECT session_id, turn_number, role, content FROM conversation_turns WHERE turn_number = 2",
+            [],
+            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)),
+        )
         .unwrap();
     let said = "Never use the word sea. What is in the log book?".to_owned();
-    assert_eq!(row, (session.to_string(), 1, "user".to_owned(), said));
+    assert_eq!(row, (session.to_string(), 2, "user".to_owned(), said));
     // Calls and results are stored verbatim.
     let (kept, result): (String, String) = conn
         .query_row(
             "SELECT a.tool_calls, b.role || ' ' || b.tool_call_id || ' ' || b.tool_name || ' ' || b.content
              FROM conversation_turns a JOIN conversation_turns b ON b.session_id = a.session_id
-             WHERE a.turn_number = 2 AND b.turn_number = 3",
+             WHERE a.turn_number = 3 AND b.turn_number = 4",
             [],
             |r| Ok((r.get(0)?, r.get(1)?)),
         )

@@ -218,10 +218,10 @@ async fn sessions_are_listed_resumed_and_picked() {
     let spoken: Vec<_> =
         listed.as_array().unwrap().iter().filter(|one| one["agent"] == "collaborator").cloned().collect();
     let words: Vec<_> = spoken.iter().map(|one| one["first_words"].as_str().unwrap()).collect();
-    assert_eq!(words, ["The second words.", "The first words."], "the last active first");
-    assert!(spoken.iter().all(|one| one["turns"] == 2 && one["continues"] == true && one["title"].is_string()));
+    assert_eq!(words, ["A mill.", "A lighthouse."], "the last active first");
+    assert!(spoken.iter().all(|one| one["turns"] == 3 && one["continues"] == true && one["title"].is_string()));
     let text = home.ok(&["sessions"]);
-    assert!(text.contains("2 turns · collaborator") && text.contains("The first words."), "{text}");
+    assert!(text.contains("3 turns · collaborator") && text.contains("A lighthouse."), "{text}");
 
     // The newest session with a message; then one by a part of its id; then, through a pipe, the newest again.
     server.then([list(), good("Three.")]);
@@ -239,9 +239,9 @@ async fn sessions_are_listed_resumed_and_picked() {
 
     assert!(home.ok(&["recall", "--turns", "900-800"]).contains("no turns 900 to 800: this session has"));
     // The user's messages are turns of the agent's session, which is the newest.
-    assert!(home.ok(&["recall", "--turns", "1-1"]).contains("The first words."));
+    assert!(home.ok(&["recall", "--turns", "2-2"]).contains("The first words."));
     let other = spoken[0]["id"].as_str().unwrap();
-    assert!(home.ok(&["recall", "--session", other, "--turns", "1-1", "--by", "human"]).contains("The second words."));
+    assert!(home.ok(&["recall", "--session", other, "--turns", "2-2", "--by", "human"]).contains("The second words."));
     let json = home.json(&["recall", "--session", other, "words"]);
     assert!(!json.is_empty() && json.iter().all(|hit| hit["session_id"] == spoken[0]["id"]), "{json:?}");
     assert!(home.fails(1, &["recall", "--session", "nosuch", "--summary"]).contains("no session"));
@@ -273,4 +273,27 @@ async fn sessions_are_listed_resumed_and_picked() {
     assert_eq!(terminal.ends(), 0);
     let asked = path_of(&server, 11);
     assert!(asked.contains("Hello again.") && asked.contains("The first words.") == is_first, "{asked}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_say_appended_is_a_turn_of_the_agent_that_continues() {
+    let home = Home::new();
+    home.start("A service.");
+    let list = || models(&[("m", "somebody")]);
+    let server = Server::start([list(), good("Agreed."), list(), good("SELECT 1;")]).await;
+    let model = format!("{}#m", server.url());
+    home.ok(&["say", "Never use an ORM, raw SQL only."]);
+    home.ok(&["continue", "-n", "1", "--by", "collaborator", "-m", &model]);
+    home.ok(&["say", "Write the query."]);
+    home.ok(&["continue", "-n", "1", "--by", "collaborator", "-m", &model]);
+    let request = server.requests()[3].body.to_string();
+    for kept in ["constraints:\\n- Never use an ORM, raw SQL only. (turn 2)", "current_focus: Write the query."] {
+        assert!(request.contains(kept), "{kept}: {request}");
+    }
+    let sessions = home.json(&["sessions"]).remove(0);
+    let session = sessions.as_array().unwrap().iter().find(|session| session["model"].is_string()).unwrap()["id"]
+        .as_str()
+        .unwrap();
+    let found = home.json(&["recall", "ORM", "--session", session]);
+    assert_eq!(found[0]["content"], "Never use an ORM, raw SQL only.", "{found:?}");
 }

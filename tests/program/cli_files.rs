@@ -183,3 +183,29 @@ fn an_import_with_a_repeated_node_ends_and_reports_the_line() {
     assert!(format!("{}{}", ran.out, ran.err).contains("line 8"), "{ran:?}");
     home.ok(&["verify"]);
 }
+
+#[test]
+fn a_folder_of_foreign_conversations_is_imported() {
+    let home = Home::new();
+    let fixtures = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import"));
+    let folder = home.file("projects");
+    fs::create_dir_all(folder.join("clock")).unwrap();
+    for name in ["session.jsonl", "resumed.jsonl"] {
+        fs::copy(fixtures.join("claude-code").join(name), folder.join("clock").join(name)).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    fs::write(folder.join("notes.json"), "{\"by\": \"another program\"}").unwrap();
+    let path = folder.to_str().unwrap();
+    let dry = home.ok(&["import", "--dry-run", path]);
+    assert!(dry.contains("nothing was written"), "{dry}");
+    assert!(home.ok(&["sessions", "--all"]).contains("no session"));
+    let ran = home.run(&["import", "--from", "auto", path]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("unknown format") && ran.out.contains("2 files"), "{ran:?}");
+    assert!(ran.out.contains("1 progress") && ran.out.contains("line 23"), "{ran:?}");
+    let again = home.json(&["import", path]);
+    assert!(again.iter().all(|file| file["nodes"] == 0), "{again:?}");
+    let sessions = home.ok(&["sessions", "--all"]);
+    assert!(sessions.contains("/work/clock") && sessions.contains("claude-sonnet-4-5"), "{sessions}");
+    home.fails(2, &["import", "--from", "bird", path]);
+}

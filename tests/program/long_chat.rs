@@ -132,7 +132,7 @@ async fn three_hundred_turns_survive_a_kill_without_loss() {
     let asked = server.requests().len();
     server.then([
         good("Let me look.\n→ recall search \"staging host\""),
-        calling("conversation_recall", &json!({ "action": "range", "start_turn": 12, "end_turn": 12 })),
+        calling("conversation_recall", &json!({ "action": "range", "start_turn": 13, "end_turn": 13 })),
         good("It is brimstone."),
     ]);
     talk.exchange("What was the name of that staging host again?", "It is brimstone.");
@@ -141,18 +141,18 @@ async fn three_hundred_turns_survive_a_kill_without_loss() {
     let shown = first.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
     assert!(shown.contains(&small_talk(298)) && !shown.contains(&small_talk(150)), "the window is full");
     assert!(!shown.contains("brimstone"), "what was said is out of it");
-    assert!(shown.contains("turn_count: 300"), "{shown}");
+    assert!(shown.contains("turn_count: 301"), "{shown}");
     let state = shown.split("constraints:").nth(1).expect("the state has constraints");
-    assert!(state.starts_with(&format!("\\n- {ORDER} (turn 2)")), "{state}");
+    assert!(state.starts_with(&format!("\\n- {ORDER} (turn 3)")), "{state}");
     assert_eq!(shown.matches("Never use an ORM").count(), 1, "only the state says it");
     let hint = &first.last().unwrap().1;
-    assert!(hint.contains("Hint: ") && hint.contains("turn 12") && hint.contains("→ recall search"), "{hint}");
+    assert!(hint.contains("Hint: ") && hint.contains("turn 13") && hint.contains("→ recall search"), "{hint}");
     let found = &messages(&requests[1]).last().unwrap().1.clone();
-    assert!(found.contains("[Turn 12] human") && found.contains(FACT), "{found}");
+    assert!(found.contains("[Turn 13] human") && found.contains(FACT), "{found}");
     let mut answers = requests[2].body["messages"].as_array().unwrap().iter();
     let by_call = answers.rfind(|message| message["role"] == "tool" && message["tool_call_id"] == "call-1");
     let by_call = by_call.expect("the call is answered")["content"].as_str().unwrap();
-    assert!(by_call.contains("[Turn 12] human") && by_call.contains(FACT), "{by_call}");
+    assert!(by_call.contains("[Turn 13] human") && by_call.contains(FACT), "{by_call}");
     for request in &requests {
         assert!(request.body.to_string().contains(ORDER));
     }
@@ -171,7 +171,7 @@ async fn three_hundred_turns_survive_a_kill_without_loss() {
 
     // After a resume the interrupted turn is present, marked, and the conversation continues.
     let listed = home.json(&["sessions"]);
-    assert_eq!(listed[0][0]["first_words"], "We build a shop.", "{listed:?}");
+    assert_eq!(listed[0][0]["first_words"], "The shop.", "{listed:?}");
     let session = listed[0][0]["id"].as_str().unwrap().to_owned();
     server.then([list(), good("Sorry: on port 6432.")]);
     let told = home.ok(&[&["resume", &session], options.as_slice(), &["Go on."]].concat());

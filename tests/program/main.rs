@@ -14,6 +14,7 @@ mod cli_doctor;
 mod cli_files;
 mod cli_local;
 mod cli_models;
+mod cli_sessions;
 mod cli_stats;
 mod clients;
 mod delegate_terminal;
@@ -21,6 +22,10 @@ mod demo;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]
 mod entry_points;
 mod long_chat;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_features;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "serve")]

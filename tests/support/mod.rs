@@ -8,6 +8,8 @@ pub(crate) mod child;
 pub(crate) mod cli;
 #[cfg(feature = "serve")]
 pub(crate) mod http;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 #[cfg(unix)]
 pub(crate) mod pty;
 pub(crate) mod sample_tree;

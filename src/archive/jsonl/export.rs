@@ -5,14 +5,15 @@ use std::{collections::HashMap, io::Write};
 use serde::Serialize;
 
 use super::{
-    AgentLine, DocumentLine, JsonlRecord, NodeLine, PositionLine, RecordedLine, SessionLine, TreeLine, VERSION,
+    AgentLine, DocumentLine, JsonlRecord, NodeLine, PositionLine, ReceivedLine, RecordedLine, SessionLine, TreeLine,
+    VERSION,
 };
 use crate::{
     archive::ArchiveError,
     id::{SessionId, TreeId},
     ops::OpsError,
     store::{SessionFilter, Snapshot},
-    types::{AuthorType, Node, SessionPatch},
+    types::{AuthorType, Node, Session, SessionPatch},
 };
 
 /// Nodes per read.
@@ -131,6 +132,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
         }
     }
     for session in &sessions {
+        export_received(snapshot, session, writer)?;
         for record in snapshot.records(session.id)? {
             writer.line(&JsonlRecord::Recorded(RecordedLine { session_id: session.id, record }))?;
         }
@@ -143,10 +145,25 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
             expires_at: None,
             metadata: Some(session.metadata).filter(|m| !m.is_empty()),
             model: session.model,
+            active_at: None,
             tree: None,
         };
         let last_active_at = session.last_active_at;
         writer.line(&JsonlRecord::Position(PositionLine { session_id: session.id, last_active_at, patch }))?;
+    }
+    Ok(())
+}
+
+/// Writes the turns that a session received in its tree. A session that moved from another tree received more there.
+fn export_received(
+    snapshot: &dyn Snapshot,
+    session: &Session,
+    writer: &mut JsonlWriter<'_>,
+) -> Result<(), ArchiveError> {
+    for (turn, node_id) in snapshot.received_turns(session.id, None)? {
+        if snapshot.node(node_id)?.is_some_and(|node| node.tree == session.tree) {
+            writer.line(&JsonlRecord::Received(ReceivedLine { session_id: session.id, turn, node_id }))?;
+        }
     }
     Ok(())
 }

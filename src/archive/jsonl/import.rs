@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 
-use super::{AgentLine, DocumentLine, NodeLine, PositionLine, RecordedLine, SessionLine, TreeLine, VERSION};
+use super::{
+    AgentLine, DocumentLine, NodeLine, PositionLine, ReceivedLine, RecordedLine, SessionLine, TreeLine, VERSION,
+};
 use crate::{
     archive::{ArchiveError, Imported, SourceLine, SourceLines, batch::ImportBatch},
     id::{NodeId, TreeId},
@@ -18,6 +20,7 @@ pub(in crate::archive) fn import(
     actor: &Actor,
     first: &SourceLine,
     lines: &mut SourceLines<'_>,
+    is_dry_run: bool,
 ) -> Result<Imported, ArchiveError> {
     #[derive(Deserialize)]
     struct JsonlHeader {
@@ -32,7 +35,7 @@ pub(in crate::archive) fn import(
     }
     let mut import = JsonlImport {
         actor,
-        batch: ImportBatch::new(actor, lines.name, "loomtree"),
+        batch: ImportBatch::new(actor, lines.name, "loomtree", is_dry_run),
         known: HashSet::new(),
         pruned: Vec::new(),
     };
@@ -80,6 +83,7 @@ impl JsonlImport<'_> {
             "agent" => self.agent(line.number, read!())?,
             "document" => self.document(line.number, read!())?,
             "session" => self.session(line.number, read!())?,
+            "received" => self.received(line.number, read!())?,
             "recorded" => self.recorded(line.number, read!())?,
             "position" => self.position(line.number, read!())?,
             "link" => self.link(line.number, read!())?,
@@ -210,6 +214,12 @@ impl JsonlImport<'_> {
         )
     }
 
+    fn received(&mut self, place: u64, line: ReceivedLine) -> Result<(), ArchiveError> {
+        self.batch.done.other += 1;
+        let ReceivedLine { session_id: session, turn, node_id: node } = line;
+        self.batch.push(place, Mutation::ReceiveTurn { session, node, turn: Some(turn) })
+    }
+
     fn recorded(&mut self, place: u64, line: RecordedLine) -> Result<(), ArchiveError> {
         self.batch.done.other += 1;
         self.batch.flush()?;
@@ -226,6 +236,9 @@ impl JsonlImport<'_> {
         self.batch.flush()?;
         let here = self.actor.loom().snapshot()?.session(line.session_id)?;
         let Some(here) = here else {
+            if self.batch.done.is_dry_run {
+                return Ok(());
+            }
             self.batch.problem(place, format!("no session {}", line.session_id));
             return Ok(());
         };
@@ -246,6 +259,7 @@ impl JsonlImport<'_> {
         }
         if let LinkTarget::Node(target) = line.target
             && snapshot.node(target)?.is_none()
+            && !self.batch.done.is_dry_run
         {
             self.batch.problem(place, "it points at a node of a tree that is not here");
             return Ok(());

@@ -35,6 +35,7 @@ enum JsonlRecord {
     Session(SessionLine),
     Node(Box<NodeLine>),
     Link(Link),
+    Received(ReceivedLine),
     Recorded(RecordedLine),
     Position(PositionLine),
 }
@@ -84,6 +85,14 @@ struct SessionLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delegated_by: Option<SessionId>,
     item: Option<WorkItem>,
+}
+
+/// A turn that a session received from another one.
+#[derive(Serialize, Deserialize)]
+struct ReceivedLine {
+    session_id: SessionId,
+    turn: u64,
+    node_id: NodeId,
 }
 
 /// Facts that were recorded in a session explicitly.

@@ -97,7 +97,8 @@ impl AgentProfile {
     }
 }
 
-fn permissions(list: &str) -> Result<Permissions> {
+/// Parses a list of permissions: names separated by commas, `all` or `none`.
+pub(super) fn permissions(list: &str) -> Result<Permissions> {
     match list {
         "all" => Ok(Permissions::all()),
         "none" => Ok(Permissions::default()),

@@ -1,18 +1,20 @@
-//! `loom import`: imports conversations from files. Known nodes are skipped, so an import can be repeated.
+//! `loom import`: imports conversations from files and folders. Known nodes are skipped, so an import can be repeated.
 
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Write as _},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
-use loomtree::archive::{self, ArchiveError, Format, Imported};
+use clap::builder::PossibleValuesParser;
+use loomtree::archive::{self, ArchiveError, Format, ImportOptions, Imported};
 use serde::Serialize;
 
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
-    output::{BOLD, count, paint},
+    output::{BOLD, DIM, count, paint},
     progress,
     sanitize::one_line,
     show::short,
@@ -20,13 +22,25 @@ use crate::cli::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The files to import; `-`: standard input
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    /// The files to import, or folders with them; `-`: standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
     /// The format; `auto` detects it for each file
-    #[arg(long, default_value = "auto", value_parser = ["auto", "loomtree", "pi"])]
-    format: String,
+    #[arg(long, visible_alias = "format", value_name = "FORMAT", default_value = "auto", value_parser = formats())]
+    from: String,
+    /// Read and count only
+    #[arg(long)]
+    dry_run: bool,
 }
+
+fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(std::iter::once("auto").chain(Format::names()))
+}
+
+/// Extensions of files that are imported from a folder.
+const EXTENSIONS: &[&str] = &["jsonl", "json"];
+/// Maximum depth of folders below the given one.
+const MAX_FOLDER_DEPTH: usize = 12;
 
 #[derive(Serialize)]
 struct ImportJson<'a> {
@@ -36,16 +50,60 @@ struct ImportJson<'a> {
 }
 
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
-    let format = match args.format.as_str() {
-        "loomtree" => Some(Format::Loomtree),
-        "pi" => Some(Format::Pi),
-        _ => None,
-    };
-    for file in &args.files {
-        let imported = import(file, format, cx)?;
-        print_summary(file, &imported, cx)?;
+    let options = ImportOptions::default().dry_run(args.dry_run).format(Format::of_name(&args.from));
+    let mut total = (0_u64, Imported::default());
+    for path in &args.paths {
+        let files = if path.is_dir() { files_below(path)? } else { vec![path.clone()] };
+        for file in files {
+            match import(&file, options, cx) {
+                Ok(imported) => {
+                    print_summary(&file, &imported, cx)?;
+                    total.0 += 1;
+                    add(&mut total.1, &imported);
+                }
+                // A folder may hold files of other programs.
+                Err(CliError::Failed { message, .. }) if path.is_dir() => {
+                    writeln!(io::stderr(), "{}", one_line(&message))?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    if total.0 > 1 && !cx.out.json {
+        writeln!(cx.out, "{}  {}", paint(BOLD, count(total.0, "file")), facts(&total.1))?;
     }
     Ok(())
+}
+
+fn add(total: &mut Imported, file: &Imported) {
+    total.is_dry_run = file.is_dry_run;
+    total.trees.extend(&file.trees);
+    total.messages += file.messages;
+    total.nodes += file.nodes;
+    total.branches += file.branches;
+    total.versions += file.versions;
+    total.skipped += file.skipped;
+}
+
+/// Lists the files below a folder, the least recently changed first: a session that continues another one follows it.
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    fn walk(folder: &Path, depth: usize, files: &mut Vec<(SystemTime, PathBuf)>) -> io::Result<()> {
+        for entry in folder.read_dir()? {
+            let entry = entry?;
+            let (kind, path) = (entry.file_type()?, entry.path());
+            let is_known = path.extension().is_some_and(|own| EXTENSIONS.iter().any(|known| own == *known));
+            if kind.is_dir() && depth < MAX_FOLDER_DEPTH {
+                walk(&path, depth + 1, files)?;
+            } else if kind.is_file() && is_known {
+                files.push((entry.metadata()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), path));
+            }
+        }
+        Ok(())
+    }
+    let mut files = Vec::new();
+    walk(folder, 0, &mut files).map_err(|e| CliError::io(format!("reading {}", folder.display()), e))?;
+    files.sort();
+    Ok(files.into_iter().map(|(_, path)| path).collect())
 }
 
 /// True if a file is a device. A pipe is not one.
@@ -59,7 +117,7 @@ fn is_device(metadata: &std::fs::Metadata) -> bool {
     !metadata.is_file()
 }
 
-fn import(path: &Path, format: Option<Format>, cx: &CommandContext<'_>) -> Result<Imported> {
+fn import(path: &Path, options: ImportOptions, cx: &CommandContext<'_>) -> Result<Imported> {
     let name = path.display().to_string();
     let read_error = |e| CliError::io(format!("reading {name}"), e);
     let (mut input, size): (Box<dyn BufRead>, u64) = if path == Path::new("-") {
@@ -74,7 +132,7 @@ fn import(path: &Path, format: Option<Format>, cx: &CommandContext<'_>) -> Resul
         (Box::new(BufReader::with_capacity(1 << 16, file)), size)
     };
     let bar = progress::bar("importing", size, true);
-    let imported = archive::import(&cx.actor(), format, &name, &mut *input, &mut |bytes| bar.set_position(bytes));
+    let imported = archive::import_with(&cx.actor(), options, &name, &mut *input, &mut |bytes| bar.set_position(bytes));
     bar.finish_and_clear();
     imported.map_err(|error| match error {
         ArchiveError::Io(error) => read_error(error),
@@ -86,21 +144,40 @@ fn print_summary(file: &Path, imported: &Imported, cx: &mut CommandContext<'_>) 
     if cx.out.json {
         return Ok(cx.out.json(&ImportJson { file, imported })?);
     }
-    let mut facts = vec![
-        count(imported.trees.len() as u64, "tree"),
-        count(imported.messages, "message"),
-        count(imported.nodes, "new node"),
-    ];
-    if imported.skipped > 0 {
-        facts.push(format!("{} known already", imported.skipped));
-    }
     let name = one_line(&file.display().to_string());
-    writeln!(cx.out, "{}  {}: {}", paint(BOLD, name), imported.format, facts.join(", "))?;
+    writeln!(cx.out, "{}  {}: {}", paint(BOLD, name), imported.format, facts(imported))?;
     for problem in &imported.problems {
         writeln!(cx.out, "  {}", one_line(problem))?;
     }
-    for tree in imported.trees.iter().take(3) {
+    if imported.more_problems > 0 {
+        writeln!(cx.out, "  and {} more", count(imported.more_problems, "problem"))?;
+    }
+    let left_out: Vec<String> =
+        imported.left_out.iter().map(|(kind, number)| format!("{number} {}", one_line(kind))).collect();
+    if !left_out.is_empty() {
+        writeln!(cx.out, "  {}", paint(DIM, format!("not imported: {}", left_out.join(", "))))?;
+    }
+    for tree in imported.trees.iter().take(3).filter(|_| !imported.is_dry_run) {
         writeln!(cx.out, "  loom trees --use {}", short(*tree))?;
     }
     Ok(())
+}
+
+/// Returns the counts of an import in words.
+fn facts(imported: &Imported) -> String {
+    let mut facts = vec![count(imported.trees.len() as u64, "tree"), count(imported.messages, "message")];
+    if imported.branches > 0 {
+        facts.push(count(imported.branches, "new branch").replace("branchs", "branches"));
+    }
+    if imported.versions > 0 {
+        facts.push(count(imported.versions, "new version"));
+    }
+    facts.push(count(imported.nodes, "new node"));
+    if imported.skipped > 0 {
+        facts.push(format!("{} known already", imported.skipped));
+    }
+    if imported.is_dry_run {
+        facts.push("nothing was written".to_owned());
+    }
+    facts.join(", ")
 }

@@ -25,6 +25,8 @@ mod fetch;
 mod import;
 mod log;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod models;
 mod new;
 mod parse;
@@ -49,6 +51,8 @@ mod view;
 
 use clap::Subcommand;
 use loomtree::tools::Tool;
+#[cfg(feature = "mcp")]
+pub(crate) use mcp::run as serve_mcp;
 
 use super::{args::Globals, command_context::CommandContext, error::Result, foreign_changes, output::CliOutput};
 
@@ -73,7 +77,7 @@ pub(crate) enum CliCommand {
     Chat(chat::Args),
     /// Give a goal to agents that plan, work in parallel and verify
     Delegate(delegate::Args),
-    /// List sessions that can be resumed
+    /// List, begin, name, end, reset and show sessions
     Sessions(sessions::Args),
     /// Resume a session at its last position
     Resume(resume::Args),
@@ -110,6 +114,9 @@ pub(crate) enum CliCommand {
     /// Serve the HTTP API
     #[cfg(feature = "serve")]
     Serve(serve::Args),
+    /// Serve MCP clients over standard input and output
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Args),
     /// Check all hashes and counts of the database
     Verify(verify::Args),
     /// Recompute counts and the search index
@@ -139,7 +146,10 @@ impl CliCommand {
         if matches!(self, Self::Serve(_)) {
             return true;
         }
-        matches!(self, Self::New(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
+        if matches!(self, Self::Sessions(args) if args.begins()) {
+            return true;
+        }
+        matches!(self, Self::New(_) | Self::Chat(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
     }
 
     /// Returns the tool whose permission the acting agent needs. Reading needs none at the terminal; arrow lines and
@@ -157,6 +167,7 @@ impl CliCommand {
             Self::Purge(_) => Tool::Prune,
             Self::Undo(_) => Tool::Undo,
             Self::Redo(_) => Tool::Redo,
+            Self::Sessions(args) => args.changes().then_some(Tool::Respond)?,
             Self::Docs(args) => args.changes().then_some(Tool::Write)?,
             _ => return None,
         })
@@ -227,5 +238,8 @@ fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
         | CliCommand::Parse(_)
         | CliCommand::Completions(_)
         | CliCommand::Man(_) => Ok(()),
+        // `main` runs this command, because it needs standard output unlocked.
+        #[cfg(feature = "mcp")]
+        CliCommand::Mcp(_) => Ok(()),
     }
 }

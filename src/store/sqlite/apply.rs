@@ -182,6 +182,7 @@ impl<'a> ChangeApplier<'a> {
             Mutation::CreateSession(_)
             | Mutation::UpdateSession { .. }
             | Mutation::Record { .. }
+            | Mutation::ReceiveTurn { .. }
             | Mutation::SetRecordRemoved { .. } => self.apply_session(mutation),
             Mutation::Link(_)
             | Mutation::SetLinkRemoved { .. }

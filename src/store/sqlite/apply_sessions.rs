@@ -2,9 +2,18 @@
 
 use super::{
     apply::{Applied, AppliedMutation, ChangeApplier, unsupported},
-    tables::{agents, registers, sessions, trees},
+    session_state::TurnOrder,
+    tables::{
+        agents,
+        nodes::{self, Anchor},
+        received_turns, registers, sessions, trees,
+    },
 };
-use crate::store::{ChangeKind, Mutation, Result, StoreError};
+use crate::{
+    session_state::TurnRecord,
+    store::{ChangeKind, Mutation, Result, StoreError},
+    types::{AuthorType, EdgeKind},
+};
 
 impl ChangeApplier<'_> {
     pub(super) fn apply_agent(&mut self, mutation: &Mutation) -> Result<Applied> {
@@ -71,6 +80,12 @@ impl ChangeApplier<'_> {
                 let tree = sessions::tree(self.conn, row)?;
                 (ChangeKind::Record, Some(AppliedMutation::new(Some(tree), None, Some(undo))))
             }
+            Mutation::ReceiveTurn { session, node, turn } => {
+                let (row, node) = (self.session_row(*session)?, self.node(*node)?);
+                let received = self.receive_turn(row, &node, *turn)?;
+                let applied = AppliedMutation::new(Some(node.tree), Some(node.row), None);
+                (ChangeKind::ReceiveTurn, received.then_some(applied))
+            }
             Mutation::SetRecordRemoved { record, removed } => {
                 let session = registers::set_removed(self.conn, *record, *removed)?;
                 self.cache.stale_sessions.extend(session);
@@ -80,5 +95,44 @@ impl ChangeApplier<'_> {
             }
             _ => return Err(unsupported()),
         })
+    }
+
+    /// Makes a message a turn of a session. False if it is one already.
+    fn receive_turn(&mut self, session: i64, node: &Anchor, turn: Option<u64>) -> Result<bool> {
+        let message = nodes::message(self.conn, node.row)?;
+        if message.session == Some(session) || received_turns::turn(self.conn, session, node.row)?.is_some() {
+            return Ok(false);
+        }
+        if (message.role, node.kind) != (AuthorType::Human, EdgeKind::Continuation) {
+            return Err(StoreError::Refused("only a person's message can be received".to_owned()));
+        }
+        let (turn, order) = match turn {
+            None => (sessions::next_turn(self.conn, session, message.tokens, self.change.at)?, TurnOrder::Next),
+            Some(turn) if received_turns::is_taken(self.conn, session, turn)? => {
+                return Err(StoreError::Conflict(format!("turn {turn} of the session exists already")));
+            }
+            Some(turn) => {
+                let before = sessions::count_turn(self.conn, session, turn, message.tokens)?;
+                (turn, if turn > before { TurnOrder::Next } else { TurnOrder::OutOfOrder })
+            }
+        };
+        received_turns::insert(self.conn, session, turn, node.row)?;
+        self.cache.touched_sessions.insert(session);
+        match order {
+            TurnOrder::Next => sessions::advance(self.conn, session, (node.row, node.tree), [false, true])?,
+            _ => drop(self.cache.stale_sessions.insert(session)),
+        }
+        let order = if message.hidden { TurnOrder::Hidden } else { order };
+        let heard = TurnRecord {
+            turn,
+            author_type: message.role,
+            kind: node.kind,
+            content: &message.content,
+            tool: None,
+            call: None,
+            metadata: None,
+        };
+        self.ingest_record(&heard, node.row, session, order)?;
+        Ok(true)
     }
 }

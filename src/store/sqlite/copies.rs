@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
-    tables::{sessions, trees},
+    tables::{received_turns, sessions, trees},
     visibility::row_of,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 pub(super) fn list(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> {
     let (inside, key) = match target {
         PurgeTarget::Node(id) => ("seq = ?1", row_of(conn, id)?.unwrap_or(0)),
-        PurgeTarget::Session(id) => ("session IS ?1", sessions::row(conn, id)?),
+        PurgeTarget::Session(id) => (received_turns::IN_SESSION, sessions::row(conn, id)?),
         PurgeTarget::Tree(id) => ("tree = ?1", trees::row(conn, id)?),
     };
     let is_inside = |row: i64| -> Result<bool> {

@@ -9,7 +9,7 @@ use super::{
     fts_index::{self, INDEXED_TEXT, IndexedText, PASSAGES_PER_NODE},
     prepared_change::TokenizerPool,
     search_filter::{Conditions, PassageInfos, number, numbered},
-    tables::{sessions, trees},
+    tables::{received_turns, sessions, trees},
 };
 use crate::{
     store::{PassageHit, PassageInfo, Postings, Result, TermPostings, WordFilter},
@@ -104,7 +104,10 @@ pub(super) fn range(conn: &Connection, filter: &WordFilter) -> Result<PassageRan
     }
     let Some((column, row)) = chosen else { return Ok(PassageRange { rows: ALL_ROWS, nodes: None }) };
     let mut nodes = conn.prepare_cached(&format!("SELECT seq FROM nodes WHERE {column} = ?1"))?;
-    let nodes: HashSet<u64> = nodes.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut nodes: HashSet<u64> = nodes.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    if column == "session" {
+        nodes.extend(received_turns::nodes(conn, row)?);
+    }
     let (first, last) = (nodes.iter().min().copied().unwrap_or(0), nodes.iter().max().copied().unwrap_or(0));
     let at = |node: u64| i64::try_from(node).unwrap_or(i64::MAX / PASSAGES_PER_NODE - 1) * PASSAGES_PER_NODE;
     Ok(PassageRange { rows: (at(first), at(last) + PASSAGES_PER_NODE - 1), nodes: Some(nodes) })
@@ -289,7 +292,10 @@ fn add_unindexed(
     while let Some(row) = rows.next()? {
         let said = IndexedText::read(row)?;
         let among = filter.among.as_ref().is_none_or(|among| among.contains(&number(said.row)));
-        let own = own.is_none_or(|own| said.session == Some(own));
+        let own = match own {
+            Some(own) => said.session == Some(own) || received_turns::turn(conn, own, said.row)?.is_some(),
+            None => true,
+        };
         if !among || !own || !infos.fit(said.tree, said.session) {
             continue;
         }

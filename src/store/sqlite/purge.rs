@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index, scrub,
-    tables::{delegations, journal, sessions, todos},
+    tables::{delegations, journal, received_turns, sessions, todos},
     vectors,
 };
 use crate::store::{PurgeTarget, Result, StoreError};
@@ -29,7 +29,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
             purge_session(conn, row)?;
             let tree = sessions::tree(conn, row)?;
             apply.cache.stale_sessions.insert(row);
-            ("session = ?1", row, AppliedMutation::new(Some(tree), None, None))
+            (received_turns::IN_SESSION, row, AppliedMutation::new(Some(tree), None, None))
         }
         PurgeTarget::Tree(id) => {
             let row = apply.tree_row(id)?;
@@ -58,6 +58,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
     let mut statement = conn.prepare(&sql)?;
     let sessions = statement.query_map([key], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
     apply.cache.stale_sessions.extend(sessions);
+    apply.cache.stale_sessions.extend(received_turns::receivers(conn, which, key)?);
     scrub::set_mark(conn)?;
     apply.receipt.affected += purged as u64;
     Ok(trace)

@@ -8,7 +8,7 @@ use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
     fts_index::PASSAGES_PER_NODE,
     fts_query,
-    tables::{agents, sessions, staged_nodes::UNSTAGED, trees},
+    tables::{agents, received_turns, sessions, staged_nodes::UNSTAGED, trees},
 };
 use crate::{
     id::SessionId,
@@ -32,13 +32,18 @@ impl Conditions {
             _ => UNSTAGED.replace("n.seq", &format!("{table}.id / {PASSAGES_PER_NODE}")),
         };
         let mut found = Self { sql: format!(" AND {unstaged}"), values: Vec::new() };
+        if let Some(session) = filter.session {
+            let row = sessions::row(conn, session)?;
+            let node = if table == "n" { "n.seq".to_owned() } else { format!("{table}.id / {PASSAGES_PER_NODE}") };
+            found.sql.push_str(&format!(
+                " AND ({table}.session = ? OR {node} IN (SELECT node FROM received_turns WHERE session = ?))"
+            ));
+            found.values.extend([Value::from(row), Value::from(row)]);
+        }
         let mut and = |column: &str, test: &str, value: Value| {
             found.sql.push_str(&format!(" AND {table}.{column} {test} ?"));
             found.values.push(value);
         };
-        if let Some(session) = filter.session {
-            and("session", "=", sessions::row(conn, session)?.into());
-        }
         if let Some(workspace) = &filter.workspace {
             and("session", "IN (SELECT id FROM sessions WHERE workspace =", workspace.clone().into());
             found.sql.push(')');
@@ -247,7 +252,8 @@ pub(super) fn newest_first(
     Ok(())
 }
 
-/// Loads at most `limit` matching nodes of a session's turns, in order.
+/// Loads at most `limit` matching nodes of a session's turns, in order. A received node has the session and the turn as
+/// which it was received.
 pub(super) fn turns(
     conn: &Connection,
     session: SessionId,
@@ -256,14 +262,32 @@ pub(super) fn turns(
     limit: u32,
 ) -> Result<Vec<Node>> {
     let within = Conditions::of(conn, &WordFilter { session: None, ..filter.clone() }, "n", "created_at")?;
-    let session = sessions::row(conn, session)?;
+    let row = sessions::row(conn, session)?;
     let sql = format!(
         "SELECT {NODE} {FROM} WHERE n.session = ? AND n.turn >= ? AND n.turn <= ?{} ORDER BY n.turn",
         within.sql
     );
     let turn = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
-    let values = [Value::from(session), turn(*turns.start()), turn(*turns.end())].into_iter().chain(within.values);
-    first(conn, &sql, values, filter, limit)
+    let values = [Value::from(row), turn(*turns.start()), turn(*turns.end())];
+    let values = || values.iter().cloned().chain(within.values.iter().cloned());
+    let mut found = first(conn, &sql, values(), filter, limit)?;
+    let sql = format!(
+        "SELECT {NODE} FROM received_turns r JOIN nodes n ON n.seq = r.node LEFT JOIN node_state s ON s.node = n.seq
+         WHERE r.session = ? AND r.turn >= ? AND r.turn <= ?{} ORDER BY r.turn",
+        within.sql
+    );
+    let received = first(conn, &sql, values(), filter, limit)?;
+    if received.is_empty() {
+        return Ok(found);
+    }
+    for mut node in received {
+        let turn = received_turns::turn(conn, row, i64::try_from(node.seq).unwrap_or(i64::MAX))?;
+        (node.session, node.turn) = (Some(session), turn);
+        found.push(node);
+    }
+    found.sort_by_key(|node| node.turn);
+    found.truncate(limit as usize);
+    Ok(found)
 }
 
 /// Loads the first `limit` nodes of a statement that are in the filter's set.

@@ -51,6 +51,17 @@ impl ChangeApplier<'_> {
             call: node.tool.call_id.as_deref(),
             metadata: node.metadata.as_ref().map(Json::as_str),
         };
+        self.ingest_record(&heard, row, session, order)
+    }
+
+    /// Applies a turn to the state of a session.
+    pub(super) fn ingest_record(
+        &mut self,
+        heard: &TurnRecord<'_>,
+        row: i64,
+        session: i64,
+        order: TurnOrder,
+    ) -> Result<()> {
         if !heard.is_relevant(self.rules) {
             return Ok(());
         }
@@ -70,7 +81,7 @@ impl ChangeApplier<'_> {
         }
         let (conn, rules) = (self.conn, self.rules);
         self.update_state(session, |register| {
-            register.ingest(rules, &heard, || calls_above(conn, row, heard.call).ok().flatten())
+            register.ingest(rules, heard, || calls_above(conn, row, heard.call).ok().flatten())
         })
     }
 
@@ -162,11 +173,13 @@ fn compute(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<Ses
     // The first turn after `since` is the new root; turn 0 means that the session never changed its tree.
     let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
     let mut statement = conn.prepare_cached(
-        "SELECT n.seq, n.turn, ifnull(n.role, n.author_type), n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
-         FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-         WHERE n.session = ?1 AND n.turn > ?2 AND (ifnull(n.role, n.author_type) = 0 OR n.tool_name IS NOT NULL)
-             AND n.purged_at IS NULL AND s.hidden_by IS NULL
-         ORDER BY n.turn",
+        "SELECT n.seq, t.turn, ifnull(n.role, n.author_type), n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
+         FROM (SELECT seq AS node, turn FROM nodes
+                   WHERE session = ?1 AND turn > ?2 AND (ifnull(role, author_type) = 0 OR tool_name IS NOT NULL)
+               UNION ALL SELECT node, turn FROM received_turns WHERE session = ?1 AND turn > ?2) t
+             JOIN nodes n ON n.seq = t.node LEFT JOIN node_state s ON s.node = n.seq
+         WHERE n.purged_at IS NULL AND s.hidden_by IS NULL
+         ORDER BY t.turn",
     )?;
     let mut rows = statement.query(params![session, since])?;
     while let Some(row) = rows.next()? {

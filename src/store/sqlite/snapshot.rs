@@ -13,7 +13,7 @@ use super::{
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by, nearest},
-        provenance, registers, sessions, sources,
+        provenance, received_turns, registers, sessions, sources,
         staged_nodes::UNSTAGED,
         summaries, todos, trees,
     },
@@ -314,6 +314,10 @@ impl SessionReader for SqliteSnapshot<'_> {
 
     fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>> {
         registers::records(&self.conn, sessions::row(&self.conn, id)?)
+    }
+
+    fn received_turns(&self, id: SessionId, node: Option<NodeId>) -> Result<Vec<(u64, NodeId)>> {
+        received_turns::list(&self.conn, sessions::row(&self.conn, id)?, node)
     }
 
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>> {

@@ -11,6 +11,7 @@ pub(super) mod links;
 pub(super) mod memory;
 pub(super) mod nodes;
 pub(super) mod provenance;
+pub(super) mod received_turns;
 pub(super) mod registers;
 pub(super) mod sessions;
 pub(super) mod sources;

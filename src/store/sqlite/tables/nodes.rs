@@ -65,6 +65,27 @@ pub(in crate::store::sqlite) fn role(conn: &Connection, row: i64) -> Result<Auth
     Ok(statement.query_row([row], |row| decode::coded(row, 0, AuthorType::from_code))?)
 }
 
+/// The columns of a message that a session receives.
+pub(in crate::store::sqlite) struct ReceivedMessage {
+    pub(in crate::store::sqlite) session: Option<i64>,
+    pub(in crate::store::sqlite) role: AuthorType,
+    pub(in crate::store::sqlite) tokens: Option<u32>,
+    pub(in crate::store::sqlite) content: String,
+    pub(in crate::store::sqlite) hidden: bool,
+}
+
+/// Reads a node as a message.
+pub(in crate::store::sqlite) fn message(conn: &Connection, row: i64) -> Result<ReceivedMessage> {
+    let mut statement = conn.prepare_cached(
+        "SELECT n.session, ifnull(n.role, n.author_type), n.tokens, n.content, s.hidden_by IS NOT NULL
+         FROM nodes n LEFT JOIN node_state s ON s.node = n.seq WHERE n.seq = ?1",
+    )?;
+    Ok(statement.query_row([row], |r| {
+        let role = decode::coded(r, 1, AuthorType::from_code)?;
+        Ok(ReceivedMessage { session: r.get(0)?, role, tokens: r.get(2)?, content: r.get(3)?, hidden: r.get(4)? })
+    })?)
+}
+
 /// Number of local ids in the table of newest ones before they move to the main table in one batch, which then changes
 /// each page once.
 const MAX_NEWEST_IDS: i64 = 32_768;

@@ -29,8 +29,10 @@ pub(in crate::store::sqlite) fn save(conn: &Connection, session: i64, rules: i64
 /// The sessions of the nodes in the collected branch (`temp.branch`) that have a state or records.
 pub(in crate::store::sqlite) fn in_branch(conn: &Connection) -> Result<Vec<i64>> {
     let mut statement = conn.prepare_cached(
-        "SELECT DISTINCT n.session FROM temp.branch b JOIN nodes n ON n.seq = b.node
-             JOIN registers r ON r.session = n.session",
+        "SELECT n.session FROM temp.branch b JOIN nodes n ON n.seq = b.node JOIN registers r ON r.session = n.session
+         UNION
+         SELECT t.session FROM temp.branch b JOIN received_turns t ON t.node = b.node
+             JOIN registers r ON r.session = t.session",
     )?;
     Ok(statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
 }

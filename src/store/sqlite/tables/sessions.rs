@@ -151,10 +151,15 @@ pub(in crate::store::sqlite) fn advance(
     Ok(())
 }
 
-/// SQL for the newest visible human message, computed from the nodes.
-const NEWEST_HUMAN_MESSAGE: &str =
-    "(SELECT n.seq FROM nodes n WHERE n.session = sessions.id AND n.turn > sessions.since
-    AND ifnull(n.role, n.author_type) = 0 AND n.kind = 0 ORDER BY n.turn DESC LIMIT 1)";
+/// SQL for the newest human message, computed from the nodes.
+const NEWEST_HUMAN_MESSAGE: &str = "(SELECT node FROM (
+        SELECT * FROM (SELECT n.seq AS node, n.turn AS turn FROM nodes n
+            WHERE n.session = sessions.id AND n.turn > sessions.since
+                AND ifnull(n.role, n.author_type) = 0 AND n.kind = 0 ORDER BY n.turn DESC LIMIT 1)
+        UNION ALL
+        SELECT * FROM (SELECT r.node AS node, r.turn AS turn FROM received_turns r
+            WHERE r.session = sessions.id AND r.turn > sessions.since ORDER BY r.turn DESC LIMIT 1)
+    ) ORDER BY turn DESC LIMIT 1)";
 
 /// Recomputes the newest human message; returns whether it changed.
 pub(in crate::store::sqlite) fn refresh_newest_human_message(conn: &Connection, row: i64) -> Result<bool> {
@@ -206,7 +211,7 @@ pub(in crate::store::sqlite) fn update(
          WHERE id = ?1",
         params![
             row,
-            at.as_millis(),
+            patch.active_at.unwrap_or(at).as_millis(),
             position,
             patch.versions.as_ref().map(json).transpose()?,
             patch.active,

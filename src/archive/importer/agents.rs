@@ -1,0 +1,52 @@
+//! Agents of imported models.
+
+use super::{ArchiveError, Importer, SourcePlace};
+use crate::{
+    id::AgentId,
+    store::Mutation,
+    types::{AgentKind, NewAgent, Permissions, first_words},
+};
+
+/// Agents that one import creates at most: more models in a file are not real.
+const MAX_NEW_AGENTS: usize = 256;
+const MAX_NAME_CHARS: usize = 100;
+
+impl Importer<'_> {
+    /// Returns the agent of a model, and creates it if it is missing.
+    pub(super) fn agent(&mut self, place: SourcePlace, model: &str) -> Result<AgentId, ArchiveError> {
+        if let Some(agent) = self.agents.get(model) {
+            return Ok(*agent);
+        }
+        let name = first_words(model, MAX_NAME_CHARS);
+        let reference = model.contains(':').then(|| name.clone());
+        let known = self.loom().snapshot()?.agents()?;
+        let same =
+            known.iter().find(|agent| !agent.removed && agent.profile.model == reference && agent.name() == name);
+        if let Some(agent) = same {
+            self.agents.insert(model.to_owned(), agent.id());
+            return Ok(agent.id());
+        }
+        if self.agents.len() >= MAX_NEW_AGENTS || name.is_empty() {
+            self.problem(place, "the name of its model is not usable; the message is the importer's");
+            return Ok(self.actor.agent());
+        }
+        let taken = |name: &str| known.iter().any(|agent| !agent.removed && agent.name() == name);
+        let free = (2..).map(|n| format!("{name} ({n})")).find(|name| !taken(name));
+        let profile = NewAgent {
+            id: self.loom().agent_id(),
+            name: if taken(&name) { free.unwrap_or_default() } else { name },
+            kind: AgentKind::Model,
+            model: reference,
+            system_prompt: None,
+            temperature: None,
+            max_tokens: None,
+            stop: Vec::new(),
+            permissions: Permissions::default(),
+        };
+        let id = profile.id;
+        let create = vec![Mutation::CreateAgent(profile)];
+        self.batch.commit_as(place, self.actor.agent(), self.loom().now(), create)?;
+        self.agents.insert(model.to_owned(), id);
+        Ok(id)
+    }
+}

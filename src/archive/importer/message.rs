@@ -1,0 +1,404 @@
+//! Messages of an import: placed, compared with what is stored, appended.
+
+use serde_json::{Value, json};
+
+use super::{ArchiveError, Importer, MessagePlace, OpenConversation, PendingMark, SourcePlace};
+use crate::{
+    archive::record::{SourceMessage, SourceParent, SourceRole},
+    id::{AgentId, NodeId, TreeId},
+    store::Mutation,
+    types::{AuthorType, EdgeKind, NewNode, Node, Parent, ToolCallFields, TreePatch, first_words},
+};
+
+impl SourceMessage {
+    /// True for words of a user, which can title a conversation.
+    pub(super) fn is_prompt(&self) -> bool {
+        self.role == SourceRole::User && !self.is_hidden && !self.text.trim().is_empty()
+    }
+
+    /// True if the message has this id.
+    fn is_named(&self, id: &str) -> bool {
+        self.id == id || self.aliases.iter().any(|alias| alias == id)
+    }
+
+    fn digest(&self) -> u64 {
+        digest(&self.text, self.raw.as_deref())
+    }
+}
+
+/// Returns a digest of a content.
+fn digest(text: &str, raw: Option<&str>) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    raw.map(|raw| hasher.update(raw.as_bytes()));
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
+}
+
+fn key_of(source: &str) -> u128 {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&blake3::hash(source.as_bytes()).as_bytes()[..16]);
+    u128::from_le_bytes(bytes)
+}
+
+impl Importer<'_> {
+    /// Imports a message of the current conversation.
+    pub(in crate::archive) fn message(
+        &mut self,
+        place: SourcePlace,
+        message: SourceMessage,
+    ) -> Result<(), ArchiveError> {
+        self.messages += 1;
+        match message.role {
+            SourceRole::Note => self.batch.done.other += 1,
+            _ => self.batch.done.messages += 1,
+        }
+        let Some(open) = self.open.last_mut() else {
+            self.problem(place, "it precedes its conversation");
+            return Ok(());
+        };
+        if open.model.is_none() {
+            let model = message.model.clone();
+            if model.is_none() && open.held.len() < super::MAX_HELD_MESSAGES {
+                open.held.push((place, message));
+                return Ok(());
+            }
+            open.model = Some(model);
+            self.write_held()?;
+        }
+        self.write(place, message)
+    }
+
+    /// Writes the messages that were held back until the model was known.
+    pub(super) fn write_held(&mut self) -> Result<(), ArchiveError> {
+        let Some(open) = self.open.last_mut() else { return Ok(()) };
+        if open.model.is_none() {
+            open.model = Some(None);
+        }
+        let held = std::mem::take(&mut open.held);
+        let first = held.iter().map(|(_, message)| message).find(|message| message.is_prompt());
+        open.opening = first.map(|message| first_words(&message.text, super::MAX_TITLE_CHARS));
+        for (place, message) in held {
+            self.write(place, message)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, place: SourcePlace, message: SourceMessage) -> Result<(), ArchiveError> {
+        let Some(mut open) = self.open.pop() else { return Ok(()) };
+        let written = self.write_in(place, message, &mut open);
+        self.open.push(open);
+        written
+    }
+
+    fn write_in(
+        &mut self,
+        place: SourcePlace,
+        mut message: SourceMessage,
+        open: &mut OpenConversation,
+    ) -> Result<(), ArchiveError> {
+        let digest = message.digest();
+        let id = if message.id == super::ROOT_KEY { format!("{} ", message.id) } else { message.id.clone() };
+        let source = self.source(&open.source, &id);
+        open.last_at = message.at.max(open.last_at);
+        let known = self.find(&source, open)?;
+        let stored = match known {
+            Some(known) if known.digest == digest => {
+                self.batch.done.skipped += 1;
+                known
+            }
+            Some(known) => self.append_version(place, &mut message, (known, digest), &source, open)?,
+            None => self.append_message(place, &mut message, (source, digest), open)?,
+        };
+        for alias in std::iter::once(&id).chain(&message.aliases) {
+            let key = key_of(&self.source(&open.source, alias));
+            self.places.insert(key, stored);
+        }
+        for call in message.calls.iter().filter_map(call_id) {
+            let key = key_of(&self.source(&open.source, &format!("call {call}")));
+            self.places.insert(key, stored);
+        }
+        open.last = Some(stored.attach);
+        if matches!(message.role, SourceRole::User | SourceRole::Model | SourceRole::System) {
+            open.newest = Some(stored.attach);
+        }
+        if known.is_none() {
+            let marks = message.bookmark.map(PendingMark::Bookmark).into_iter();
+            let prune = message.is_pruned.then_some(PendingMark::Prune);
+            open.marks.extend(marks.chain(prune).map(|mark| (place, id.clone(), mark)));
+        }
+        Ok(())
+    }
+
+    /// Returns the parent of a message, and its tree.
+    fn parent(
+        &mut self,
+        place: SourcePlace,
+        message: &SourceMessage,
+        open: &mut OpenConversation,
+    ) -> Result<(NodeId, TreeId), ArchiveError> {
+        let named = match &message.parent {
+            SourceParent::Root => None,
+            SourceParent::Previous => open.last.zip(open.tree),
+            SourceParent::Message(id) => {
+                let key = self.source(&open.source, id);
+                let found = self.find(&key, open)?.map(|parent| (parent.attach, parent.tree));
+                if found.is_none() {
+                    self.problem(place, format!("its parent {id:?} is missing; it hangs on the root"));
+                }
+                found
+            }
+        };
+        match named {
+            Some(named) => Ok(named),
+            None => {
+                let root = self.ensure_root(place, open)?;
+                Ok((root, open.tree.unwrap_or_else(|| self.loom().tree_id())))
+            }
+        }
+    }
+
+    fn append_message(
+        &mut self,
+        place: SourcePlace,
+        message: &mut SourceMessage,
+        (source, digest): (String, u64),
+        open: &mut OpenConversation,
+    ) -> Result<MessagePlace, ArchiveError> {
+        let (parent, tree) = self.parent(place, message, open)?;
+        let caller = match &message.call_id {
+            Some(call) if message.role == SourceRole::Tool => {
+                let key = self.source(&open.source, &format!("call {call}"));
+                self.places.get(key_of(&key)).filter(|caller| caller.tree == tree)
+            }
+            _ => None,
+        };
+        let id = self.loom().node_id();
+        let author = match (message.role, &message.model, caller) {
+            (SourceRole::Model, Some(model), _) => self.agent(place, model)?,
+            (SourceRole::Tool, _, Some(caller)) => caller.author,
+            _ => self.actor.agent(),
+        };
+        let (parent, attach) = match message.role {
+            SourceRole::User | SourceRole::Model | SourceRole::System => (parent, id),
+            SourceRole::Tool => (caller.map_or(parent, |caller| caller.attach), parent),
+            SourceRole::Note => (parent, parent),
+        };
+        let kind = kind_of(message.role);
+        if kind == EdgeKind::Continuation && self.continued.insert(parent, ()).is_some() {
+            self.batch.done.branches += 1;
+        }
+        let title = message.is_prompt().then(|| first_words(&message.text, super::MAX_TITLE_CHARS));
+        let node = self.node(message, (id, parent, kind), author, source, open);
+        self.append(place, node, &message.thoughts, tree, open)?;
+        if message.is_hidden {
+            self.push(place, Mutation::SetExcluded { node: id, excluded: true })?;
+        }
+        if title.is_some() && !open.is_titled {
+            open.is_titled = true;
+            let title = Some(title);
+            self.push(place, Mutation::UpdateTree { tree, patch: TreePatch { title, ..TreePatch::default() } })?;
+        }
+        Ok(MessagePlace { node: id, attach, tree, author, digest })
+    }
+
+    /// Appends a changed message as a version of the stored one, unless an earlier import did.
+    fn append_version(
+        &mut self,
+        place: SourcePlace,
+        message: &mut SourceMessage,
+        (known, digest): (MessagePlace, u64),
+        source: &str,
+        open: &mut OpenConversation,
+    ) -> Result<MessagePlace, ArchiveError> {
+        let version_source = format!("{source}@{digest:016x}");
+        let stored = self.find(&version_source, open)?;
+        let Some(base) = self.stored_node(known.node)?.filter(|base| stored.is_none() && base.purged_at.is_none())
+        else {
+            self.batch.done.skipped += 1;
+            return Ok(known);
+        };
+        let id = self.loom().node_id();
+        let is_continuation = base.kind == EdgeKind::Continuation;
+        let kind = if is_continuation { EdgeKind::Version } else { base.kind };
+        let parent = base.parent.unwrap_or(base.id);
+        let node = NewNode {
+            version_of: is_continuation.then_some(base.id),
+            edited_from: Some(base.id),
+            ..self.node(message, (id, parent, kind), known.author, version_source.clone(), open)
+        };
+        self.append(place, node, &message.thoughts, known.tree, open)?;
+        self.batch.done.versions += 1;
+        self.places.insert(key_of(&version_source), MessagePlace { node: id, ..known });
+        Ok(known)
+    }
+
+    /// Reads a node that this import may have appended.
+    fn stored_node(&mut self, id: NodeId) -> Result<Option<Node>, ArchiveError> {
+        if let Some(node) = self.reader()?.node(id)? {
+            return Ok(Some(node));
+        }
+        if self.is_dry_run {
+            return Ok(None);
+        }
+        self.batch.flush()?;
+        self.reader = None;
+        Ok(self.reader()?.node(id)?)
+    }
+
+    /// Moves the content of a message into a node.
+    fn node(
+        &mut self,
+        message: &mut SourceMessage,
+        (id, parent, kind): (NodeId, NodeId, EdgeKind),
+        author: AgentId,
+        source: String,
+        open: &OpenConversation,
+    ) -> NewNode {
+        let at = message.at.or(open.last_at).unwrap_or_else(|| self.loom().now());
+        let author_type = match message.role {
+            SourceRole::User => AuthorType::Human,
+            SourceRole::Model => AuthorType::Model,
+            SourceRole::Tool => AuthorType::Tool,
+            SourceRole::System | SourceRole::Note => AuthorType::System,
+        };
+        let mut metadata = serde_json::Map::new();
+        if !message.rest.is_null() {
+            metadata.insert(self.format.to_owned(), message.rest.take());
+        }
+        if message.has_failed {
+            metadata.insert("failed".to_owned(), true.into());
+        }
+        NewNode {
+            kind,
+            raw: message.raw.take(),
+            tool: ToolCallFields {
+                calls: (!message.calls.is_empty()).then(|| json!(message.calls).into()),
+                call_id: message.call_id.clone(),
+                name: message.tool_name.clone(),
+            },
+            tokens: message.tokens.filter(|tokens| *tokens > 0),
+            interrupted: message.is_interrupted,
+            metadata: (!metadata.is_empty()).then(|| Value::Object(metadata).into()),
+            source: Some(source),
+            ..NewNode::new(id, Parent::Node(parent), (author, author_type), at, std::mem::take(&mut message.text))
+        }
+    }
+
+    /// Appends a node and its thoughts as the next turns of the session.
+    fn append(
+        &mut self,
+        place: SourcePlace,
+        mut node: NewNode,
+        thoughts: &[String],
+        tree: TreeId,
+        open: &mut OpenConversation,
+    ) -> Result<(), ArchiveError> {
+        let session = self.ensure_session(place, open, tree)?;
+        let mut turn = || {
+            session.map(|session| {
+                open.turns += 1;
+                (session, open.turns)
+            })
+        };
+        node.turn = turn();
+        let author = (node.author, node.author_type);
+        let (id, at) = (node.id, node.created_at);
+        self.push(place, Mutation::Append(Box::new(node)))?;
+        for thought in thoughts {
+            let thought = NewNode {
+                kind: EdgeKind::Thought,
+                turn: turn(),
+                ..NewNode::new(self.loom().node_id(), Parent::Node(id), author, at, thought.clone())
+            };
+            self.push(place, Mutation::Append(Box::new(thought)))?;
+        }
+        open.new_nodes += 1;
+        Ok(())
+    }
+
+    /// Finds a message by its source, in this import or in the store.
+    pub(super) fn find(&mut self, source: &str, open: &OpenConversation) -> Result<Option<MessagePlace>, ArchiveError> {
+        if let Some(found) = self.places.get(key_of(source)) {
+            return Ok(Some(found));
+        }
+        if open.is_fresh && !open.source.has_global_ids && !self.places.has_forgotten() {
+            return Ok(None);
+        }
+        self.stored_place(source)
+    }
+
+    /// True if this import placed the message, and remembers it.
+    pub(super) fn has_place(&self, source: &str) -> bool {
+        self.places.get(key_of(source)).is_some()
+    }
+
+    pub(super) fn remember(&mut self, source: &str, place: MessagePlace) {
+        self.places.insert(key_of(source), place);
+    }
+
+    /// Finds a message of an earlier import by its source.
+    pub(super) fn stored_place(&mut self, source: &str) -> Result<Option<MessagePlace>, ArchiveError> {
+        let reader = self.reader()?;
+        let Some(id) = reader.source(source)? else { return Ok(None) };
+        let Some(node) = reader.node(id)? else { return Ok(None) };
+        let mut attach = node.clone();
+        while !matches!(attach.kind, EdgeKind::Continuation | EdgeKind::Version) {
+            let Some(parent) = attach.parent.map(|parent| reader.node(parent)).transpose()?.flatten() else { break };
+            attach = parent;
+        }
+        let found = MessagePlace {
+            node: id,
+            attach: attach.version_of.unwrap_or(attach.id),
+            tree: node.tree,
+            author: node.author,
+            digest: digest(&node.content, node.raw.as_deref()),
+        };
+        self.remember(source, found);
+        Ok(Some(found))
+    }
+
+    /// True if a message of the current conversation is known.
+    pub(in crate::archive) fn knows(&mut self, id: &str) -> Result<bool, ArchiveError> {
+        let Some(open) = self.open.pop() else { return Ok(false) };
+        if open.held.iter().any(|(_, held)| held.is_named(id)) {
+            self.open.push(open);
+            return Ok(true);
+        }
+        let source = self.source(&open.source, id);
+        let found = self.find(&source, &open);
+        self.open.push(open);
+        Ok(found?.is_some())
+    }
+
+    /// Gives a message of the current conversation a further id, by which messages name it as their parent.
+    pub(in crate::archive) fn alias(&mut self, id: &str, of: &str) -> Result<(), ArchiveError> {
+        let Some(mut open) = self.open.pop() else { return Ok(()) };
+        if let Some((_, held)) = open.held.iter_mut().find(|(_, held)| held.is_named(of)) {
+            held.aliases.push(id.to_owned());
+            self.open.push(open);
+            return Ok(());
+        }
+        let (alias, source) = (self.source(&open.source, id), self.source(&open.source, of));
+        let found = self.find(&source, &open);
+        self.open.push(open);
+        if let Some(place) = found? {
+            self.remember(&alias, place);
+        }
+        Ok(())
+    }
+}
+
+fn kind_of(role: SourceRole) -> EdgeKind {
+    match role {
+        SourceRole::User | SourceRole::Model | SourceRole::System => EdgeKind::Continuation,
+        SourceRole::Tool => EdgeKind::Tool,
+        SourceRole::Note => EdgeKind::Context,
+    }
+}
+
+/// Id of a tool call in any format.
+fn call_id(call: &Value) -> Option<&str> {
+    ["call_id", "id", "callID", "toolCallId"].iter().find_map(|name| call[*name].as_str())
+}

@@ -1,0 +1,112 @@
+//! The settings of the server and the store behind it, which the first call opens.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rmcp::model::Tool as McpTool;
+use tokio_util::sync::CancellationToken;
+
+use super::{running::RunningCalls, schema};
+use crate::{
+    context::ContextOptions,
+    exec::ExecRights,
+    ops::Loom,
+    provider::Prices,
+    session::ToolAccess,
+    tools::ToolError,
+    types::{Agent, Permission, Permissions},
+};
+
+/// Opens the store for the first call. It is called again after an error.
+pub type BackendOpener = Box<dyn Fn() -> Result<McpBackend, ToolError> + Send + Sync>;
+
+/// Settings of the server.
+pub struct McpSettings {
+    /// Opens the store.
+    pub open: BackendOpener,
+    /// Permissions of the client's model; `None`: those of its agent, and reading of other trees.
+    pub permissions: Option<Permissions>,
+    /// Refuses changes.
+    pub read_only: bool,
+    /// Path of the folder whose sessions are used.
+    pub workspace: String,
+    /// Offers the tools `search` and `fetch`, which some clients require of a source of knowledge.
+    pub search_fetch: bool,
+}
+
+/// An open store with the agent that acts in it.
+pub struct McpBackend {
+    /// The open store.
+    pub loom: Loom,
+    /// Agent that acts for the client's model.
+    pub agent: Agent,
+    /// Models, web search and orchestrator.
+    pub tool_access: ToolAccess,
+    /// Context options of generations.
+    pub context: ContextOptions,
+    /// Folder of partial replies.
+    pub partials_dir: Option<PathBuf>,
+    /// Token prices for cost calculation.
+    pub prices: Prices,
+}
+
+/// State that all requests share.
+pub(super) struct McpState {
+    pub(super) settings: McpSettings,
+    /// Calls that took longer than clients wait.
+    pub(super) running: RunningCalls,
+    backend: Mutex<Option<Arc<McpBackend>>>,
+    /// Subscriptions of clients with a connection, by address.
+    subscriptions: Mutex<HashMap<String, CancellationToken>>,
+}
+
+impl McpState {
+    pub(super) fn new(settings: McpSettings) -> Self {
+        Self { settings, running: RunningCalls::default(), backend: Mutex::default(), subscriptions: Mutex::default() }
+    }
+
+    /// Returns the open store; `None` if no call needed it yet.
+    pub(super) fn opened(&self) -> Option<Arc<McpBackend>> {
+        self.backend.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the store. The first call opens it; calls at the same time wait.
+    pub(super) fn backend(&self) -> Result<Arc<McpBackend>, ToolError> {
+        let mut backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*backend {
+            Some(backend) => Ok(Arc::clone(backend)),
+            None => Ok(Arc::clone(backend.insert(Arc::new((self.settings.open)()?)))),
+        }
+    }
+
+    /// Stores the end of a subscription, and ends an earlier one of the same address.
+    pub(super) fn subscribe(&self, address: String, cancel: CancellationToken) {
+        let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(earlier) = subscriptions.insert(address, cancel) {
+            earlier.cancel();
+        }
+    }
+
+    /// Ends the subscription of an address.
+    pub(super) fn unsubscribe(&self, address: &str) {
+        let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cancel) = subscriptions.remove(address) {
+            cancel.cancel();
+        }
+    }
+
+    /// Returns the tools in the order of the list.
+    pub(super) fn tools(&self) -> Vec<McpTool> {
+        schema::tools(self.settings.read_only, self.settings.search_fetch)
+    }
+
+    /// Returns the rights of the client's model.
+    pub(super) fn rights(&self, agent: &Agent) -> ExecRights {
+        let own = || agent.profile.permissions.iter().chain([Permission::CrossTree]).collect();
+        let permissions = Some(self.settings.permissions.unwrap_or_else(own));
+        ExecRights { permissions, read_only: self.settings.read_only }
+    }
+}

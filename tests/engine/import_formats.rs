@@ -1,0 +1,259 @@
+//! Imports of foreign formats: each fixture's messages, branches, sessions, and the laws that every format keeps.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use crate::support;
+
+use std::{fs, path::PathBuf};
+
+use loomtree::{
+    archive::{self, Format, ImportOptions, Imported, jsonl},
+    id::TreeId,
+    ops::{Actor, NodeDraft},
+    recall::{self, Query, Scope},
+    store::{SessionFilter, TreeFilter},
+    types::{AuthorType, EdgeKind, LinkTarget, Node, Session},
+};
+use support::store::Scene;
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import")).join(name)
+}
+
+fn import_bytes(actor: &Actor, options: ImportOptions, bytes: &[u8]) -> Imported {
+    archive::import_with(actor, options, "test", &mut &*bytes, &mut |_| {}).unwrap()
+}
+
+fn import(actor: &Actor, name: &str) -> Imported {
+    import_bytes(actor, ImportOptions::default(), &fs::read(fixture(name)).unwrap())
+}
+
+fn nodes(actor: &Actor, tree: TreeId) -> Vec<Node> {
+    actor.loom().snapshot().unwrap().nodes_after(tree, 0, 0).unwrap()
+}
+
+fn find<'a>(nodes: &'a [Node], text: &str) -> &'a Node {
+    nodes.iter().find(|node| node.content == text).unwrap_or_else(|| panic!("no node {text:?}"))
+}
+
+fn sessions(actor: &Actor, tree: TreeId) -> Vec<Session> {
+    actor.loom().sessions(&SessionFilter::default().tree(tree)).unwrap()
+}
+
+/// The path to a node as its texts, without the root.
+fn path(actor: &Actor, node: &Node) -> Vec<String> {
+    let path = actor.loom().snapshot().unwrap().path_back(node.id, &[], 0).unwrap();
+    path.into_iter().skip(1).map(|node| node.content).collect()
+}
+
+fn export(actor: &Actor) -> String {
+    let snapshot = actor.loom().snapshot().unwrap();
+    let trees: Vec<TreeId> = snapshot.trees(TreeFilter::default()).unwrap().iter().map(|tree| tree.id).collect();
+    let mut out = Vec::new();
+    jsonl::export(&*snapshot, &trees, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn verify(actor: &Actor) {
+    assert_eq!(actor.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+/// Every fixture with its format.
+fn fixtures() -> Vec<(Format, PathBuf)> {
+    let mut found = Vec::new();
+    for format in Format::ALL.iter().copied().filter(|format| *format != Format::Loomtree) {
+        let files = fs::read_dir(fixture(format.as_str())).unwrap_or_else(|_| panic!("{format:?} has no fixtures"));
+        found.extend(files.map(|file| (format, file.unwrap().path())));
+    }
+    found.sort();
+    found
+}
+
+/// The format is recognised, a second import adds nothing, a dry run counts the same and writes nothing, and the own
+/// export of everything is byte-equal after an import of it.
+#[test]
+fn every_fixture_keeps_the_laws() {
+    for (format, file) in fixtures() {
+        let bytes = fs::read(&file).unwrap();
+        let scene = Scene::new(1);
+        let owner = scene.owner();
+        let dry = import_bytes(&owner, ImportOptions::default().dry_run(true), &bytes);
+        assert!(owner.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap().is_empty(), "{file:?}");
+        let first = import_bytes(&owner, ImportOptions::default(), &bytes);
+        assert_eq!(first.format, format.as_str(), "{file:?}");
+        let facts = |done: &Imported| (done.messages, done.nodes, done.branches, done.problems.clone());
+        assert_eq!(facts(&dry), facts(&first), "{file:?}");
+        verify(&owner);
+        let again = import_bytes(&owner, ImportOptions::default().format(format), &bytes);
+        assert_eq!((again.nodes, again.sessions, again.branches, again.versions), (0, 0, 0, 0), "{file:?}");
+        assert_eq!(again.messages, first.messages, "{file:?}");
+        let exported = export(&owner);
+        let other = Scene::new(2).owner();
+        assert_eq!(import_bytes(&other, ImportOptions::default(), exported.as_bytes()).problems, Vec::<String>::new());
+        assert_eq!(export(&other), exported, "{file:?}");
+        verify(&other);
+    }
+}
+
+/// A file that is imported while it grows, line by line, gives the same messages in the same order as the whole file.
+#[test]
+fn a_grown_file_appends() {
+    let whole = fs::read_to_string(fixture("pi/session.jsonl")).unwrap();
+    let (scene, other) = (Scene::new(1), Scene::new(2));
+    let owner = scene.owner();
+    let lines: Vec<&str> = whole.lines().collect();
+    let mut added = 0;
+    for end in 2..=lines.len() {
+        added += import_bytes(&owner, ImportOptions::default(), lines[..end].join("\n").as_bytes()).nodes;
+    }
+    let at_once = import_bytes(&other.owner(), ImportOptions::default(), whole.as_bytes());
+    assert_eq!(added, at_once.nodes);
+    let texts = |actor: &Actor| {
+        let tree = actor.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap()[0].id;
+        nodes(actor, tree).into_iter().map(|node| (node.content, node.turn)).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&owner), texts(&other.owner()));
+    let tree = at_once.trees[0];
+    let [session] = sessions(&other.owner(), tree).try_into().unwrap();
+    assert_eq!(session.workspace, "/w");
+}
+
+#[test]
+fn a_changed_message_is_a_version() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let text = fs::read_to_string(fixture("pi/session.jsonl")).unwrap();
+    let tree = import_bytes(&owner, ImportOptions::default(), text.as_bytes()).trees[0];
+    let changed = text.replace("\"hi there\"", "\"hi all\"");
+    let second = import_bytes(&owner, ImportOptions::default(), changed.as_bytes());
+    assert_eq!((second.versions, second.nodes), (1, 1));
+    let all = nodes(&owner, tree);
+    let (old, new) = (find(&all, "hi there"), find(&all, "hi all"));
+    assert_eq!((new.kind, new.version_of, new.role()), (EdgeKind::Version, Some(old.id), AuthorType::Human));
+    // Both texts are known now.
+    for text in [&text, &changed] {
+        assert_eq!(import_bytes(&owner, ImportOptions::default(), text.as_bytes()).nodes, 0);
+    }
+    assert_eq!(path(&owner, find(&all, "done"))[0], "hi all", "the path shows the newest version");
+    // A purged message does not come back.
+    owner.purge(loomtree::store::PurgeTarget::Node(old.id)).unwrap();
+    owner.purge(loomtree::store::PurgeTarget::Node(new.id)).unwrap();
+    assert_eq!(import_bytes(&owner, ImportOptions::default(), text.as_bytes()).nodes, 0);
+    verify(&owner);
+}
+
+#[test]
+fn a_claude_code_session_keeps_its_path_and_its_rewind() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "claude-code/session.jsonl");
+    assert_eq!(done.problems.len(), 1, "{:?}", done.problems);
+    assert!(done.problems[0].contains("line 23"), "{:?}", done.problems);
+    assert_eq!((done.conversations, done.sessions, done.branches), (2, 2, 1));
+    assert_eq!(done.left_out.get("progress"), Some(&1));
+    let snapshot = owner.loom().snapshot().unwrap();
+    let trees = snapshot.trees(TreeFilter::default()).unwrap();
+    let tree = trees.iter().find(|tree| tree.title == "The slow clock").unwrap();
+    let all = nodes(&owner, tree.id);
+    // Four lines of one answer are one message with two calls, and its results are no branches.
+    let answer = find(&all, "I will read both files.");
+    assert_eq!(answer.tokens, Some(57));
+    assert_eq!(find(&all, "Two files matter.").parent, Some(answer.id));
+    let result = find(&all, "1 test failed");
+    assert_eq!(
+        (result.kind, result.parent, result.tool.name.as_deref()),
+        (EdgeKind::Tool, Some(answer.id), Some("Bash"))
+    );
+    assert_eq!(find(&all, "fn tick() {}").parent, Some(answer.id));
+    assert_eq!(answer.state.continuations, 1);
+    let slow = find(&all, "The tick sleeps too long.");
+    assert_eq!((slow.parent, slow.state.continuations), (Some(answer.id), 2));
+    // The compaction is a note, and the path continues through it.
+    assert_eq!(find(&all, "Conversation compacted").kind, EdgeKind::Context);
+    assert_eq!(
+        path(&owner, find(&all, "Yes.")),
+        [
+            "Why is the clock slow? Never use a global variable.",
+            "I will read both files.",
+            "The tick sleeps too long.",
+            "Then ask someone to fix it.",
+            "",
+            "Is it done?\n[image]",
+            "Yes."
+        ]
+    );
+    assert!(find(&all, "Is it done?\n[image]").raw.as_deref().unwrap().contains("AAAA"));
+    // Unknown entries are kept.
+    assert!(find(&all, "future-entry").metadata.as_ref().unwrap().as_str().contains("\"kept\":true"));
+    // The side chain is a tree that the calling message links to.
+    let side = trees.iter().find(|other| other.id != tree.id);
+    let call = all.iter().find(|node| node.tool.calls.as_ref().is_some_and(|calls| calls.as_str().contains("Task")));
+    let links = snapshot.links(call.unwrap().id).unwrap();
+    assert_eq!(links[0].target, LinkTarget::Tree(side.unwrap().id));
+}
+
+#[test]
+fn an_imported_conversation_is_a_session() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "claude-code/session.jsonl");
+    let tree = done.trees.iter().find(|tree| owner.loom().tree(**tree).unwrap().title == "The slow clock").unwrap();
+    let [session] = sessions(&owner, *tree).try_into().unwrap();
+    assert_eq!(
+        (session.workspace.as_str(), session.model.as_deref()),
+        ("/work/clock", Some("anthropic:claude-sonnet-4-5"))
+    );
+    let last = find(&nodes(&owner, *tree), "Fixed.").clone();
+    assert_eq!((session.position, session.last_active_at), (Some(last.id), last.created_at));
+    // Turns are numbered from 1 without a gap; recall finds them by number.
+    let turns = owner.loom().turns(session.id, 0, 1_000).unwrap();
+    let numbers: Vec<u64> = turns.iter().filter_map(|turn| turn.turn).collect();
+    assert_eq!(numbers, (1..=turns.len() as u64).collect::<Vec<_>>());
+    let state = owner.loom().snapshot().unwrap().session_state(session.id).unwrap();
+    assert_eq!(state.constraints[0].text, "Never use a global variable.");
+    assert_eq!(state.current_focus.as_deref(), Some("Fix it yourself."));
+    // The conversation continues with the next turn.
+    let agents = owner.loom().snapshot().unwrap().agents().unwrap();
+    let agent = owner.loom().actor(agents.iter().find(|agent| agent.id() == session.agent).unwrap());
+    let next = agent.in_session(session.id).append_turn(NodeDraft::text("Anything else?")).unwrap();
+    let next = owner.loom().node(next.nodes[0].id).unwrap();
+    assert_eq!((next.parent, next.turn), (Some(last.id), Some(turns.len() as u64 + 1)));
+    // A session that moved on stays where it is, although the file is imported again.
+    assert_eq!(import(&owner, "claude-code/session.jsonl").nodes, 0);
+    assert_eq!(owner.loom().session(session.id).unwrap().position, Some(next.id));
+    let found =
+        recall::search(&*owner.loom().snapshot().unwrap(), &Query::new("tick sleeps", Scope::Session(session.id)));
+    assert!(found.unwrap().hits[0].node.turn.is_some());
+}
+
+#[test]
+fn a_resumed_file_continues_the_tree_of_the_first() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let first = import(&owner, "claude-code/session.jsonl");
+    let resumed = import(&owner, "claude-code/resumed.jsonl");
+    assert_eq!((resumed.nodes, resumed.skipped, resumed.problems.len()), (2, 1, 0), "{resumed:?}");
+    assert!(first.trees.contains(&resumed.trees[0]));
+    let all = nodes(&owner, resumed.trees[0]);
+    assert!(path(&owner, find(&all, "Added.")).contains(&"Fixed.".to_owned()));
+    assert_eq!(sessions(&owner, resumed.trees[0]).len(), 2);
+    assert_eq!(owner.loom().tree(resumed.trees[0]).unwrap().title, "The slow clock");
+}
+
+#[test]
+fn openai_chats_with_the_same_opening_are_branches_of_one_tree() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "openai-chat/chats.jsonl");
+    assert_eq!((done.trees.len(), done.branches, done.problems.len()), (2, 1, 1), "{done:?}");
+    let tree = |title: &str| owner.loom().find_tree(title).unwrap().id;
+    let all = nodes(&owner, tree("river"));
+    let river = find(&all, "Name a river.");
+    assert_eq!(river.state.continuations, 2);
+    assert_eq!(find(&all, "You are brief.").author_type, AuthorType::System);
+    let lake = find(&all, "Lake Constance");
+    assert_eq!((lake.kind, lake.tool.call_id.as_deref()), (EdgeKind::Tool, Some("c1")));
+    assert_eq!(find(&all, "The tool said so.").kind, EdgeKind::Thought);
+    assert_eq!(path(&owner, find(&all, "Lake Constance.")).len(), 6);
+    assert_eq!(find(&nodes(&owner, tree("See this")), "See this.\n[image_url]").author_type, AuthorType::Human);
+}
