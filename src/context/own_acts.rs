@@ -67,7 +67,7 @@ pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) ->
     if !results.is_empty() {
         push_line(&mut acts.text, &did_line(node, &results));
     }
-    acts.results = results.iter().filter(|result| is_host_tool(result)).map(|result| host_result(result)).collect();
+    acts.results = results.iter().filter(|result| is_host_tool(result)).map(host_result).collect();
     Ok((!acts.text.is_empty()).then_some(acts))
 }
 
