@@ -21,7 +21,6 @@ const AGENT_HEADER: &str = "x-loom-agent";
 
 impl McpServer {
     /// Returns the server as a router. `shutdown` ends its streams; larger bodies than `max_body` bytes are refused.
-    #[must_use]
     pub fn router(self, shutdown: CancellationToken, max_body: usize) -> Router {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
