@@ -13,6 +13,7 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -95,7 +96,9 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let content = self.read(&context, move |backend, rights| resource::read(backend, rights, &request.uri)).await?;
+        let uri = request.uri.clone();
+        let content = self.read(&context, move |backend, rights| resource::read(backend, rights, &request.uri)).await;
+        let content = content.map_err(|error| ErrorData { data: Some(json!({ "uri": uri })), ..error })?;
         Ok(ReadResourceResult::new(vec![content]).into())
     }
 
