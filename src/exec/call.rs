@@ -163,6 +163,11 @@ fn todo(value: Value) -> Option<Value> {
     let Value::Object(given) = value else { return value.is_string().then_some(value) };
     let mut fields = Map::new();
     for (name, value) in given.into_iter().filter(|(_, value)| !is_absent(value)) {
+        let name = match name.as_str() {
+            "completionCriteria" => "completion_criteria".to_owned(),
+            "agentType" => "agent_type".to_owned(),
+            _ => name,
+        };
         let value = match name.as_str() {
             "title" | "context" | "completion_criteria" | "agent_type" if value.is_string() => value,
             "order" => number(&value).filter(|place| *place > 0).map(Value::from)?,

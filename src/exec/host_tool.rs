@@ -30,7 +30,8 @@ impl Executor<'_> {
     #[must_use]
     pub fn read_call(&self, name: &str, arguments: &str) -> ExecRequest {
         if let Some(form) = NativeAlias::named(name) {
-            return call::form(form, arguments).into();
+            let numbered = if form.tool == Tool::Todo { self.with_todo_number(arguments) } else { None };
+            return call::form(form, numbered.as_deref().unwrap_or(arguments)).into();
         }
         if let Some(tool) = Tool::named(name) {
             return call::command(tool, arguments).into();

@@ -6,8 +6,9 @@ use super::{
 };
 use crate::{
     arrow::Command,
+    id::TodoId,
     tools::{ErrorCode, ToolError},
-    types::{Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
+    types::{Timestamp, Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
 };
 
 /// The maximum number of items of a plan.
@@ -49,6 +50,9 @@ impl Executor<'_> {
 
     fn todos(&self, status: Option<&str>) -> AnswerResult {
         let wanted = parse_status(status)?;
+        if matches!(wanted, TodoFields::History) {
+            return self.todo_history();
+        }
         let plan = self.loom.todos(self.scope)?;
         if plan.is_empty() {
             let left = self.loom.open_todos(self.scope)?;
@@ -59,11 +63,44 @@ impl Executor<'_> {
             return Ok(format!("Todos: no plan in this turn\n  {hint}").into());
         }
         let shown: Vec<&Todo> = plan.iter().filter(|todo| wanted.fits(todo.status)).collect();
-        let mut text = format!("Todos: {}", progress(TodoCounts::of(&plan)));
+        let counts = TodoCounts::of(&plan);
+        let mut text = format!("Todos: {}", progress(counts));
+        if matches!(wanted, TodoFields::All) {
+            text.push_str(&format!(" · {} in progress · {} pending", counts.in_progress, counts.pending));
+        }
         for todo in shown {
             text.push_str(&item(todo));
+            if matches!(wanted, TodoFields::All) {
+                text.push_str(&dates(todo));
+            }
         }
         Ok(text.into())
+    }
+
+    /// Lists the plans of all turns of the session.
+    fn todo_history(&self) -> AnswerResult {
+        let all = self.loom.snapshot()?.todos(self.scope.session, None)?;
+        if all.is_empty() {
+            return Ok("Todos: no turn of this session had a plan".to_owned().into());
+        }
+        let plans: Vec<String> = all
+            .chunk_by(|one, next| one.turn == next.turn)
+            .map(|plan| {
+                let items: String = plan.iter().map(|todo| item(todo) + &dates(todo)).collect();
+                format!("Turn {}: {}{items}", plan[0].turn, progress(TodoCounts::of(plan)))
+            })
+            .collect();
+        Ok(plans.join("\n").into())
+    }
+
+    /// Replaces the id of an item by its number in the arguments of a call. `None`: there is no id.
+    pub(super) fn with_todo_number(&self, arguments: &str) -> Option<String> {
+        let mut given: serde_json::Value = serde_json::from_str(arguments).ok()?;
+        let field = ["todoId", "todo"].into_iter().find(|name| given[*name].is_string())?;
+        let id: TodoId = given[field].as_str()?.trim().parse().ok()?;
+        let plan = self.loom.todos(self.scope).ok()?;
+        given[field] = plan.iter().find(|todo| todo.id == id)?.number.into();
+        Some(given.to_string())
     }
 
     fn add_todos(&mut self, items: &[TodoDraft]) -> AnswerResult {
@@ -146,6 +183,8 @@ impl Executor<'_> {
 enum TodoFields {
     Open,
     All,
+    /// Every plan of the session.
+    History,
     Only(TodoStatus),
 }
 
@@ -153,7 +192,7 @@ impl TodoFields {
     fn fits(&self, status: TodoStatus) -> bool {
         match self {
             Self::Open => status.is_open(),
-            Self::All => true,
+            Self::All | Self::History => true,
             Self::Only(only) => status == *only,
         }
     }
@@ -164,11 +203,12 @@ fn parse_status(status: Option<&str>) -> Result<TodoFields, ToolError> {
     let word = said.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     Ok(match word.as_str() {
         "all" => TodoFields::All,
+        "history" => TodoFields::History,
         "open" | "remaining" => TodoFields::Open,
         "done" => TodoFields::Only(TodoStatus::Completed),
         word => TodoFields::Only(word.parse().map_err(|_| {
             let failure = ToolError::new(ErrorCode::InvalidSyntax, format!("{} is no state of an item", quoted(said)));
-            failure.hint("open, pending, in_progress, completed, cancelled or all")
+            failure.hint("open, pending, in_progress, completed, cancelled, all or history")
         })?),
     })
 }
@@ -192,6 +232,20 @@ fn item(todo: &Todo) -> String {
         }
     }
     text
+}
+
+/// Formats an item's id and times.
+fn dates(todo: &Todo) -> String {
+    let mut text = format!("\n      id: {} · created {}", todo.id, date(todo.created_at));
+    for (what, at) in [("started", todo.started_at), ("ended", todo.completed_at)] {
+        text.extend(at.map(|at| format!(" · {what} {}", date(at))));
+    }
+    text
+}
+
+/// Formats a time as RFC 3339.
+fn date(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.as_millis()).map(|at| at.to_string()).unwrap_or_default()
 }
 
 fn unknown_item(number: u32, plan: &[Todo]) -> ToolError {

@@ -9,6 +9,7 @@ mod annotate;
 mod append;
 mod bookmarks;
 mod branch;
+mod conversations;
 mod describe;
 mod documents;
 mod edit;
@@ -35,6 +36,7 @@ mod work_items;
 use std::sync::Arc;
 
 pub use append::NodeDraft;
+pub use conversations::BegunConversation;
 pub use describe::{OpDescription, OpTarget, describe_entry};
 pub use documents::DocumentEdit;
 pub use error::{OpsError, Result};

@@ -15,7 +15,7 @@ pub struct TreeDraft {
     pub root: NodeDraft,
     /// Kind of the tree; a dialogue by default.
     pub mode: Mode,
-    /// Title; `None`: the first words of the root.
+    /// Title; `None`: the first words of the root, or of the first message after an empty root.
     pub title: Option<String>,
     /// Description for readers.
     pub description: Option<String>,

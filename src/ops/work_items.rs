@@ -101,19 +101,19 @@ impl Actor {
             }
             let lasting = draft.lasting.or(Some(ITEM_SESSION_LIFETIME));
             let tree = TreeDraft::new(system).title(item.external_ref.clone());
-            actor.begin_session(tree, SessionDraft { item: Some(item.clone()), lasting, ..draft })
+            actor.begin_session(actor.agent, tree, SessionDraft { item: Some(item.clone()), lasting, ..draft })
         })?;
         self.loom.session(id)
     }
 
-    /// Starts a session of this agent in a new tree, whose root is a system message and the session's first turn. Call it
+    /// Starts a session of an agent in a new tree, whose root is a system message and the session's first turn. Call it
     /// in a transaction.
-    fn begin_session(&self, tree: TreeDraft, draft: SessionDraft) -> Result<SessionId> {
+    pub(super) fn begin_session(&self, agent: AgentId, tree: TreeDraft, draft: SessionDraft) -> Result<SessionId> {
         let now = self.loom.now();
         let new = NewSession {
             id: self.loom.session_id(),
             workspace: draft.workspace,
-            agent: self.agent,
+            agent,
             tree: self.loom.tree_id(),
             position: None,
             started_at: now,

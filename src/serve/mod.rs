@@ -35,6 +35,7 @@ pub use state::{ServerLimits, ServerSettings};
 pub use token::{TokenFile, TokenRecord, TokenScope};
 
 use error::ApiError;
+use record::{CallQueue, record_calls};
 use state::AppState;
 
 use crate::{
@@ -111,9 +112,18 @@ impl Server {
     /// If the store cannot be watched.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
         let journal = watch_journal(&self.settings, &shutdown)?;
-        let state = AppState::new(self.settings, proxy_client()?, journal, shutdown.clone());
+        let (calls, waiting_calls) = CallQueue::new();
+        let state = AppState::new(self.settings, proxy_client()?, calls, journal, shutdown.clone());
         tokio::spawn(archive_expired(state.clone()));
-        Ok(connection::serve(self.listener, router(state), shutdown).await?)
+        let recording = tokio::task::spawn_blocking({
+            let state = state.clone();
+            move || record_calls(&state, waiting_calls)
+        });
+        let served = connection::serve(self.listener, router(state.clone()), shutdown).await;
+        state.calls.end().await;
+        // An error means that the runtime stops.
+        let _ = recording.await;
+        Ok(served?)
     }
 }
 

@@ -29,7 +29,7 @@ use super::{
     state::AppState,
 };
 use crate::id::NodeId;
-use reply::{Dialect, read_call};
+use reply::{Dialect, read_calls};
 
 /// Largest recorded answer, in bytes. A longer one is passed on and not recorded.
 const MAX_RECORDED_BYTES: usize = 32 << 20;
@@ -165,24 +165,31 @@ struct Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        let (state, caller, id, dialect) = (self.state.clone(), self.caller.clone(), self.id, self.dialect);
+        let (caller, id, dialect) = (self.caller.clone(), self.id, self.dialect);
         let (request, answer, complete) = (self.request.clone(), std::mem::take(&mut self.answer), self.complete);
-        tokio::spawn(async move {
-            let stored = state
-                .run(move |state| {
-                    let request: Value = serde_json::from_slice(&request)
-                        .map_err(|error| ApiError::invalid(format!("the request is not JSON: {error}")))?;
-                    let call = read_call(dialect, &request, &answer)
-                        .ok_or_else(|| ApiError::invalid("the answer cannot be read"))?;
+        let is_queued = self.state.calls.push(move |state| {
+            let stored = || {
+                let request: Value = serde_json::from_slice(&request)
+                    .map_err(|error| ApiError::invalid(format!("the request is not JSON: {error}")))?;
+                let calls = read_calls(dialect, &request, &answer);
+                if calls.is_empty() {
+                    return Err(ApiError::invalid("the answer cannot be read"));
+                }
+                for (at, call) in calls.into_iter().enumerate() {
                     let interrupted = call.interrupted || !complete;
-                    record(state, &caller, RecordedCall { id: Some(id), interrupted, ..call })
-                })
-                .await;
-            if let Err(error) = stored {
+                    record(state, &caller, RecordedCall { id: (at == 0).then_some(id), interrupted, ..call })?;
+                }
+                Ok(())
+            };
+            if let Err(error) = stored() {
                 state.metrics.unrecorded.inc();
                 tracing::warn!(error = error.message(), "a call was not recorded");
             }
         });
+        if !is_queued {
+            self.state.metrics.unrecorded.inc();
+            tracing::warn!("a call was not recorded: too many wait");
+        }
     }
 }
 

@@ -4,7 +4,10 @@
 //! Each message has a chain hash of its own canonical form and of the message before it. System prompt and tools are not
 //! part of the chain, because clients change them from call to call; they are stored with the reply.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::{
     access::Caller,
@@ -18,6 +21,44 @@ use crate::{
     store::Mutation,
     types::{AuthorType, Json, Mode, NewNode, NewTree, Op, Parent, ToolCallFields},
 };
+
+/// Calls that wait for being recorded at most; further ones are not recorded.
+const MAX_WAITING_CALLS: usize = 1_024;
+
+/// Records a call.
+type Recorder = Box<dyn FnOnce(&AppState) + Send>;
+
+/// Calls that wait for being recorded, in the order in which their answers ended: the next call of a conversation
+/// continues the nodes of the one before it.
+pub(super) struct CallQueue(mpsc::Sender<Option<Recorder>>);
+
+impl CallQueue {
+    /// Creates a queue and its other end, for [`record_calls`].
+    pub(super) fn new() -> (Self, mpsc::Receiver<Option<Recorder>>) {
+        let (sender, receiver) = mpsc::channel(MAX_WAITING_CALLS);
+        (Self(sender), receiver)
+    }
+
+    /// Adds a call without waiting. Returns false if the queue is full.
+    pub(super) fn push(&self, recorder: impl FnOnce(&AppState) + Send + 'static) -> bool {
+        self.0.try_send(Some(Box::new(recorder))).is_ok()
+    }
+
+    /// Ends [`record_calls`] after the calls that wait.
+    pub(super) async fn end(&self) {
+        // An error means that it has ended.
+        let _ = self.0.send(None).await;
+    }
+}
+
+/// Records calls one after the other on a thread for blocking calls, until the queue is ended.
+pub(super) fn record_calls(state: &AppState, mut calls: mpsc::Receiver<Option<Recorder>>) {
+    while let Some(Some(recorder)) = calls.blocking_recv() {
+        if catch_unwind(AssertUnwindSafe(|| recorder(state))).is_err() {
+            state.metrics.unrecorded.inc();
+        }
+    }
+}
 
 /// A call of a model: what was sent, and what came back.
 #[derive(Default)]
@@ -38,7 +79,8 @@ pub(super) struct RecordedCall {
     pub(super) interrupted: bool,
 }
 
-/// Stores a call. Returns the first node of the reply.
+/// Stores a call. Returns the first node of the reply. Only calls of a [`CallQueue`] may do this: two at a time could both
+/// store the same message.
 pub(super) fn record(state: &AppState, caller: &Caller, call: RecordedCall) -> Result<NodeId> {
     let loom = state.loom();
     let owner = state.actor(caller)?;

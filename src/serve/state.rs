@@ -16,6 +16,7 @@ use super::{
     metrics::Metrics,
     openai::ResponseRuns,
     proxy::Upstreams,
+    record::CallQueue,
     token::TokenFile,
 };
 use crate::{
@@ -90,6 +91,8 @@ pub(super) struct ServerState {
     pub(super) responses: ResponseRuns,
     /// Client of the proxy.
     pub(super) client: reqwest::Client,
+    /// Calls that wait for being recorded.
+    pub(super) calls: CallQueue,
     generations: Mutex<HashMap<String, RunningGeneration>>,
 }
 
@@ -112,13 +115,24 @@ impl AppState {
     pub(super) fn new(
         settings: ServerSettings,
         client: reqwest::Client,
+        calls: CallQueue,
         journal: watch::Receiver<u64>,
         shutdown: CancellationToken,
     ) -> Self {
         let rates = RateLimiter::new(settings.limits.requests_per_second, settings.limits.streams);
         let metrics = Metrics::default();
         let (responses, generations) = Default::default();
-        Self(Arc::new(ServerState { settings, metrics, journal, shutdown, rates, responses, client, generations }))
+        Self(Arc::new(ServerState {
+            settings,
+            metrics,
+            journal,
+            shutdown,
+            rates,
+            responses,
+            client,
+            calls,
+            generations,
+        }))
     }
 
     /// Runs a blocking function of the library on a thread for blocking calls.

@@ -176,7 +176,10 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         if self.slots.is_empty() {
             return Err(GenerateError::NoContinuations);
         }
-        record_session_model(&self.actor, &self.request.models).await?;
+        // Another agent that this one invokes does not change the model of its session.
+        if self.actor.agent() == self.request.author.id() {
+            record_session_model(&self.actor, &self.request.models).await?;
+        }
         forward_cancellation(&self.request.cancel_each, self.slots.len(), &self.reports);
         self.request_models(0..self.slots.len(), 1).await
     }

@@ -1,6 +1,6 @@
 //! Directives: sentences of a user that apply beyond the turn, found by their form and stored verbatim.
 //!
-//! A form consists of words and gaps: `…` matches at least one word, `*` any number, `a|b` either word. It must start
+//! A form consists of words and gaps: `…` matches at least one word, `_` one, `*` any number, `a|b` either word. It must start
 //! at the start of a clause, or with a gap. Questions, quotations, reported speech and code never match. A form also
 //! fails if its gap starts with a word that changes its meaning (`never mind`, `always on my mind`). A false match
 //! remains visible for long, so doubtful sentences are left to recall.
@@ -8,8 +8,12 @@
 //! Most turns contain no directive, and every turn of a user is read. [`DirectiveTriggers`] checks in one pass over the
 //! bytes, without allocation, that all words of at least one form are present.
 
+mod forms;
+
 use serde::{Deserialize, Serialize};
 
+use self::forms::{CONJUNCTIONS, QUESTION_STARTS, REPORTING_WORDS, SUBJECTS};
+pub(super) use self::forms::{DEFAULT_FORMS, LEAD_PHRASES};
 use super::{ExtractionRules, MAX_ENTRY_CHARS, RecordKind};
 use crate::types::sentences;
 
@@ -29,99 +33,12 @@ const MAX_SENTENCE_BYTES: usize = 1_200;
 pub struct Directive {
     /// Kind of the recorded entry: a decision or a constraint.
     pub kind: RecordKind,
-    /// The form: words in lower case, `…` for at least one word, `*` for any number, `a|b` for either.
+    /// The form: words in lower case, `…` for at least one word, `_` for one, `*` for any number, `a|b` for either.
     pub form: String,
     /// Words that the first gap of the form must not start with. `*ed` is a suffix pattern, `+need` an exception.
     #[serde(default)]
     pub unless: Vec<String>,
 }
-
-use RecordKind::{Constraint, Decision};
-
-/// Words that do not start an imperative.
-const NON_IMPERATIVES: &str = "mind again heard been said seen had have has got was were is are am did does knew know thought went gone came \
-    left made felt meant found saw kept told wrote took gave a an the on in at to of with for from by as my your his her its our \
-    their this that these those i you he she it we they will would could can should might too quite really so very more less \
-    enough before after not ready happy late early available wrong right true false there here good bad nice fun great slow fast \
-    busy possible welcome sure easy hard better worse best been up down forget wonder wondered out off back only just also \
-    thus hence and or but if when because where *ed *ing *s +*ss +need +embed +feed +exceed +proceed +succeed +seed +speed \
-    +focus +bring +ping +sing";
-const NON_IMPERATIVES_AFTER_WE: &str = "mind again heard been said seen had have has got get was were is are did does do knew know thought think \
-    went gone came left made felt feel meant mean found find saw see kept told wrote took gave end seem want need like love \
-    hate forget wonder a an the on in at to of with for from by as my your his her its our their this that these those i you \
-    he she it we they will would could can should might too quite really so very *ed *ing +need +embed +feed +exceed +proceed \
-    +succeed +bring +ping";
-const STATEMENTS_AFTER_MODAL: &str =
-    "be have know mean think see feel happen occur work fail exist matter seem look sound come get admit say";
-
-/// Default forms: kind, form, and the words that its first gap must not start with.
-pub(super) const DEFAULT_FORMS: &[(RecordKind, &str, &str)] = &[
-    (Constraint, "never …", NON_IMPERATIVES),
-    (Constraint, "always …", NON_IMPERATIVES),
-    (Constraint, "* from now on *", ""),
-    (Constraint, "from here on …", "it he she they i"),
-    (Constraint, "henceforth …", ""),
-    (Constraint, "going forward …", "with to in into on"),
-    (Constraint, "… going forward", ""),
-    (Constraint, "for the rest of this|the|our session|conversation|project|chat …", ""),
-    (Constraint, "… for the rest of this|the|our session|conversation|project|chat", ""),
-    (Constraint, "don't ever …", "think forget"),
-    (Constraint, "do not ever …", "think forget"),
-    (Constraint, "under no circumstances …", ""),
-    (Constraint, "… under any circumstances", ""),
-    (Constraint, "… at all times", ""),
-    (Constraint, "only ever …", NON_IMPERATIVES),
-    (Constraint, "… must never …", STATEMENTS_AFTER_MODAL),
-    (Constraint, "… must always …", STATEMENTS_AFTER_MODAL),
-    (Constraint, "… should never …", STATEMENTS_AFTER_MODAL),
-    (Constraint, "… should always …", STATEMENTS_AFTER_MODAL),
-    (Constraint, "… shall never|always …", STATEMENTS_AFTER_MODAL),
-    (Constraint, "you must …", STATEMENTS_AFTER_MODAL),
-    (Constraint, "we never …", NON_IMPERATIVES_AFTER_WE),
-    (Constraint, "we always …", NON_IMPERATIVES_AFTER_WE),
-    (Constraint, "i never want …", "to"),
-    (Constraint, "i never want to see|hear|find …", ""),
-    (Constraint, "i want|need you to always|never …", ""),
-    (Constraint, "i'd like you to always|never …", ""),
-    (Constraint, "stop using|writing|adding|calling|doing|apologizing|apologising …", "it that this"),
-    (Constraint, "don't … unless i|we …", "worry know"),
-    (Constraint, "do not … unless i|we …", ""),
-    (Constraint, "don't … without asking|my *", ""),
-    (Constraint, "do not … without asking|my *", ""),
-    (Decision, "we'll|we're|let's use|using … instead of …", ""),
-    (Decision, "we'll|we're|let's use|using … rather than …", ""),
-    (Decision, "we will use … instead of …", ""),
-    (Decision, "we will use … rather than …", ""),
-    (Decision, "let us use … instead of …", ""),
-    (Decision, "we're going to use … instead of …", ""),
-    (Decision, "we are going to use … instead of …", ""),
-    (Decision, "let's|we'll|i'll go|stick|stay with …", COMPANIONS),
-    (Decision, "let us go|stick|stay with …", COMPANIONS),
-    (Decision, "we will go|stick|stay with …", COMPANIONS),
-    (Decision, "we're going with …", COMPANIONS),
-    (Decision, "we are going with …", COMPANIONS),
-    (Decision, "let's settle on …", ""),
-    (Decision, "we've|i've decided …", "nothing not"),
-    (Decision, "we|i have decided …", "nothing not"),
-];
-const COMPANIONS: &str = "him her them me us you someone somebody friends my our";
-
-/// Phrases that may precede a form without changing its meaning.
-pub(super) const LEAD_PHRASES: &str = "please also ok okay so well now then right yes no and but again remember note important reminder \
-    rule actually alternatively finally first second third lastly just make_sure_to be_sure_to make_sure_you remember_to as_i_said \
-    like_i_said i_said i_repeat one_more_thing in_general generally you_should you_must you_are_to thanks great good sure fine \
-    cool hey btw by_the_way plus yeah yep alright";
-/// Words that mark reported speech or a name: a match after them is dropped.
-const REPORTING_WORDS: &str = "said says say saying told tells asked asks wrote writes claims claimed suggests suggested recommends \
-    recommended insists insisted thinks thought believes believed called titled named reads sings song quote lyrics";
-/// Subjects of a clause that continues after `and`: `it is slow and always fails`.
-const SUBJECTS: &str = "i he she it they we you the this that these those there my your his her our their its a an what who which \
-    everyone everybody nobody someone people";
-/// Phrases that start a question, even without a question mark.
-const QUESTION_STARTS: &str = "why how what who whom whose which where when_do when_does when_did do_you do_we do_i do_they does did is are was were has have had \
-    should shall would could can will may might isn't aren't don't_you doesn't won't can't couldn't wouldn't shouldn't haven't \
-    didn't am";
-const CONJUNCTIONS: &str = "and but then so or";
 
 /// A word of a sentence.
 struct DirectiveWord {
@@ -287,6 +204,10 @@ fn match_rest(form: &[&str], words: &[DirectiveWord], unless: &[String]) -> bool
     let least = match *token {
         "…" => 1,
         "*" => 0,
+        "_" => {
+            let Some((word, after)) = words.split_first() else { return false };
+            return !word.text.is_empty() && !is_barred(unless, &word.text) && match_rest(rest, after, &[]);
+        }
         token => {
             let Some((word, after)) = words.split_first() else { return false };
             return token.split('|').any(|other| other == word.text) && match_rest(rest, after, unless);
@@ -367,7 +288,7 @@ pub(super) struct DirectiveTriggers {
 impl DirectiveTriggers {
     pub(super) fn new(directives: &[Directive]) -> Self {
         let mut places: Vec<&str> = directives.iter().flat_map(|directive| directive.form.split_whitespace()).collect();
-        places.retain(|place| !matches!(*place, "…" | "*"));
+        places.retain(|place| !matches!(*place, "…" | "*" | "_"));
         places.sort_unstable();
         places.dedup();
         let mut triggers = Self { all: places.len() > 128, ..Self::default() };

@@ -23,26 +23,27 @@ fn score(labelled: &str) -> (usize, usize, usize, Vec<String>) {
     (hits, wrong, missed, errors)
 }
 
-/// Minimum precision and recall of directives.
+/// Minimum precision and recall of directives, and of plain sentences.
 const MIN_SCORES: (f64, f64) = (0.95, 0.9);
+const MIN_PLAIN_SCORES: (f64, f64) = (0.9, 0.8);
 
 #[test]
 fn directives_are_found_with_the_required_precision_and_recall() {
     for (name, labelled) in [
         ("dev", include_str!("../../fixtures/directives/dev.tsv")),
         ("heldout", include_str!("../../fixtures/directives/heldout.tsv")),
+        ("plain dev", include_str!("../../fixtures/directives/plain_dev.tsv")),
+        ("plain heldout", include_str!("../../fixtures/directives/plain_heldout.tsv")),
     ] {
         let (hits, wrong, missed, errors) = score(labelled);
         let (precision, recall) = (hits as f64 / (hits + wrong) as f64, hits as f64 / (hits + missed) as f64);
         eprintln!("{name}: precision {precision:.3}, recall {recall:.3} of {}", labelled.lines().count());
-        if name == "dev" || std::env::var("SHOW_HELDOUT").is_ok() {
+        if name.ends_with("dev") || std::env::var("SHOW_HELDOUT").is_ok() {
             eprintln!("{}", errors.join("\n"));
         }
         // The limits are below the measured values: a broken rule fails, a refined one does not.
-        assert!(
-            precision >= MIN_SCORES.0 && recall >= MIN_SCORES.1,
-            "{name}: precision {precision:.3}, recall {recall:.3}"
-        );
+        let least = if name.starts_with("plain") { MIN_PLAIN_SCORES } else { MIN_SCORES };
+        assert!(precision >= least.0 && recall >= least.1, "{name}: precision {precision:.3}, recall {recall:.3}");
     }
 }
 
@@ -90,6 +91,25 @@ fn tool_results_give_files_errors_and_commits() {
         said(&state.errors_resolved),
         ["E ImportError: No module named jwt — fixed: after requirements.txt was edited, `pytest -q` works (7)"]
     );
+}
+
+#[test]
+fn new_files_are_created_and_refused_commands_are_no_errors() {
+    let (rules, mut state) = (CompiledRules::default(), SessionState::default());
+    let command = r#"{"arguments":{"command":"make"},"failed":true}"#;
+    for (turn, name, metadata, content) in [
+        (1, "write_file", r#"{"arguments":{"path":"pay.py"}}"#, "✓ write_file\ncreated pay.py · 3 lines"),
+        (2, "write_file", r#"{"arguments":{"path":"old.py"}}"#, "✓ write_file\noverwrote old.py · 3 lines, before 2"),
+        (3, "run_command", command, "✗ CANCELLED: it was refused: not now"),
+        (4, "run_command", r#"{"arguments":{"command":"make"}}"#, "✓ run_command\nexit 0"),
+        (5, "run_command", command, "✗ TIMEOUT: it took too long"),
+        (6, "run_command", r#"{"arguments":{"command":"make"}}"#, "✓ run_command\nexit 0"),
+    ] {
+        state.ingest(&rules, &tool(turn, name, metadata, content), || None);
+    }
+    let files: Vec<String> = state.files_touched.iter().map(|file| format!("{} {}", file.path, file.action)).collect();
+    assert_eq!(files, ["pay.py created", "old.py written"]);
+    assert_eq!(state.errors_resolved.iter().map(|entry| entry.turn).collect::<Vec<_>>(), [6]);
 }
 
 #[test]

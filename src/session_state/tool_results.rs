@@ -5,6 +5,10 @@ use serde_json::Value;
 use super::{ExtractionRules, RecordKind, SessionState, TurnRecord};
 use crate::types::{first_words, one_line};
 
+/// Action of the tools that create or overwrite a file.
+const WRITTEN: &str = "written";
+/// Codes of errors of calls that did not run.
+const REFUSALS: [&str; 2] = ["CANCELLED", "PERMISSION_DENIED"];
 /// Maximum length in characters of an error line or a commit subject.
 const MAX_ERROR_CHARS: usize = 100;
 
@@ -33,7 +37,11 @@ impl SessionState {
         if let (Some(action), Some(path)) = (rules.write_action(tool), text_argument(&arguments, &rules.paths))
             && !failed
         {
-            self.add_file_change(&path, action, turn.turn);
+            let is_new = action == WRITTEN && reports_new_file(tool, turn.content);
+            self.add_file_change(&path, if is_new { "created" } else { action }, turn.turn);
+        }
+        if failed && was_refused(turn.content) {
+            return;
         }
         if rules.runs_commands(tool)
             && let Some(command) = text_argument(&arguments, &rules.commands)
@@ -58,6 +66,23 @@ impl SessionState {
             self.add_entry(RecordKind::Decision, format!("committed: {subject}").trim_end_matches(": "), turn.turn);
         }
     }
+}
+
+/// Returns the lines of a result without the empty ones and the line that the engine adds (`✓ tool`).
+fn output_lines<'a>(tool: &str, content: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
+    let ran = format!("✓ {tool}");
+    content.lines().filter(move |line| !line.trim().is_empty() && *line != ran)
+}
+
+/// True if the result of a writing tool says that the file is new.
+fn reports_new_file(tool: &str, content: &str) -> bool {
+    output_lines(tool, content).next().is_some_and(|line| line.trim_start().to_lowercase().starts_with("created "))
+}
+
+/// True if a failed call did not run, because a person or a permission refused it.
+fn was_refused(content: &str) -> bool {
+    let code = content.strip_prefix("✗ ").and_then(|rest| rest.split(':').next()).unwrap_or_default();
+    REFUSALS.contains(&code)
 }
 
 /// Returns the arguments of the call that a tool answered. `calls` is the JSON of the parent node, in any provider's
@@ -93,8 +118,7 @@ fn text_argument(arguments: &Value, names: &[String]) -> Option<String> {
 ///
 /// The lines between are output and may contain any number. The line that the engine adds (`✓ tool`) is ignored.
 fn exit_code(rules: &ExtractionRules, tool: &str, content: &str) -> Option<i64> {
-    let ran = |line: &str| line.strip_prefix("✓ ").is_some_and(|name| name == tool);
-    let mut lines = content.lines().filter(|line| !line.trim().is_empty() && !ran(line));
+    let mut lines = output_lines(tool, content);
     let first = lines.next()?;
     let json = first.trim_start().starts_with('{').then_some(content);
     json.into_iter().chain([first]).chain(lines.next_back()).find_map(|text| find_exit_code(rules, text))

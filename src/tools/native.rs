@@ -70,7 +70,7 @@ const ALIASES: &[NativeAlias] = &[
         replaces_tool: true,
         help: "Shows this turn's plan: what is open, or the items in a state.",
         parameters: || {
-            let states = ["pending", "in_progress", "completed", "cancelled", "all"];
+            let states = ["pending", "in_progress", "completed", "cancelled", "all", "history"];
             let status = json!({ "type": "string", "enum": states, "description": "What is open if not said." });
             let resume = json!({ "type": "boolean", "description": "Takes up what an earlier turn left open." });
             object_schema(json!({ "status": status, "resume": resume }), &[])
@@ -97,7 +97,7 @@ const ALIASES: &[NativeAlias] = &[
                 Some(_) => return Err("status is completed or cancelled".to_owned()),
             };
             let number = if cancelled { "cancel" } else { "done" };
-            rename_fields(Tool::Todo, given, &[("todo", number), ("outcome", "outcome")])
+            rename_fields(Tool::Todo, given, &[("todo", number), ("todoId", number), ("outcome", "outcome")])
         },
     },
     NativeAlias {

@@ -68,6 +68,7 @@ impl CommandProgress {
             | GenerationEvent::Saved(index, ..)
             | GenerationEvent::CommandRan(index, ..)
             | GenerationEvent::DelegationNote(index, _)
+            | GenerationEvent::TodosLeftOpen(index, _)
             | GenerationEvent::Failed(index, ..) => column_of(&mut columns, *index),
             GenerationEvent::Started(_) | GenerationEvent::Finished(..) => return,
         };
@@ -80,6 +81,7 @@ impl CommandProgress {
             GenerationEvent::Saved(_, node, words) => GenerationEvent::Saved(column, node, words),
             GenerationEvent::CommandRan(_, line, answer) => GenerationEvent::CommandRan(column, line, answer),
             GenerationEvent::DelegationNote(_, line) => GenerationEvent::DelegationNote(column, line),
+            GenerationEvent::TodosLeftOpen(_, line) => GenerationEvent::TodosLeftOpen(column, line),
             GenerationEvent::Failed(_, error, saved) => GenerationEvent::Failed(column, error, saved),
             other => other,
         });

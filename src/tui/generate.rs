@@ -12,10 +12,11 @@ use super::{
     write_thread::error_line,
 };
 use crate::{
+    exec::todo_name,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
     session::{GenerateError, GenerateRequest, Progress, ToolAccess, actor_at, actor_in_session, spawn},
-    types::{Agent, Permission},
+    types::{Agent, Permission, literal_line},
 };
 
 /// Agent that writes continuations.
@@ -118,7 +119,10 @@ async fn run_job(
     for reference in references {
         let agent = match reference {
             Some(reference) => with_model(&author, reference),
-            None => author.clone(),
+            None => match session_model(setup, job) {
+                Some(reference) => with_model(&author, &reference),
+                None => author.clone(),
+            },
         };
         let opened = setup.commands.models.open(&agent).await;
         models.push(opened.map_err(|failure| match failure.hint {
@@ -172,6 +176,12 @@ fn with_model(author: &Agent, reference: &str) -> Agent {
     author
 }
 
+/// Returns the model of the session that the user resumed.
+fn session_model(setup: &ScreenSetup, job: &GenerationJob) -> Option<String> {
+    let responder = job.responder.as_ref().filter(|_| job.turn)?;
+    setup.loom.session(responder.session).ok()?.model
+}
+
 /// Actor of the job: the agent if it uses commands, else the user.
 fn actor(
     setup: &ScreenSetup,
@@ -214,6 +224,10 @@ pub(super) fn generation_event(progress: Progress) -> Option<GenerationEvent> {
         Progress::Delegated { index, update: told } => {
             GenerationEvent::DelegationNote(index, delegation_lines::line(&told)?)
         }
-        Progress::Round { .. } | Progress::TodosLeftOpen { .. } => return None,
+        Progress::TodosLeftOpen { index, todos } => {
+            let names: Vec<String> = todos.iter().map(|todo| literal_line(&todo_name(todo))).collect();
+            GenerationEvent::TodosLeftOpen(index, format!("left open: {}", names.join(" · ")))
+        }
+        Progress::Round { .. } => return None,
     })
 }

@@ -240,8 +240,21 @@ pub(crate) enum WriteRequest {
     OpenTree(TreeId, Option<NodeId>),
     /// Continues a session of the user or of an agent.
     Resume(SessionId),
+    /// Begins, names, ends or resets the conversation in this session, or in the collaborator's newest.
+    Session(Option<SessionId>, SessionRequest),
     /// Continues writing in this session of the user; arrow lines switched to it.
     AdoptSession(SessionId),
+}
+
+/// Change of the conversation's session.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum SessionRequest {
+    /// Begins another conversation, in a new tree.
+    Begin(Option<String>),
+    Name(String),
+    End,
+    /// Begins the conversation again at a fresh root.
+    Reset,
 }
 
 impl WriteRequest {
@@ -315,6 +328,8 @@ pub(crate) enum GenerationEvent {
     DelegationNote(usize, String),
     /// A command was run: its line and the first line of its result.
     CommandRan(usize, String, String),
+    /// The turn left todos open: a line that names them.
+    TodosLeftOpen(usize, String),
     Failed(usize, String, Option<NodeId>),
     /// All continuations have ended: an error, and the agent's position if it ran commands.
     Finished(Option<String>, Option<NodeId>),

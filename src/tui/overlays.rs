@@ -139,6 +139,8 @@ pub(crate) struct GenerationColumn {
     pub(crate) saved: Vec<NodeId>,
     pub(crate) error: Option<String>,
     pub(crate) ended: bool,
+    /// Todos that the turn left open, as a line.
+    pub(crate) left_open: Option<String>,
 }
 
 /// Message that disappears at `until`, in milliseconds since the start.

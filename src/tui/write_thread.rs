@@ -1,5 +1,7 @@
 //! Write thread: executes write requests in order and reports each once it is committed.
 
+mod sessions;
+
 use std::{sync::mpsc, thread};
 
 use super::{
@@ -132,6 +134,7 @@ impl WriteThread {
             }
             WriteRequest::OpenTree(tree, at) => self.open_tree(*tree, *at),
             WriteRequest::Resume(session) => self.resume_session(*session),
+            WriteRequest::Session(session, request) => self.change_session(*session, request),
             WriteRequest::AdoptSession(session) => self.adopt_session(*session),
         }
     }

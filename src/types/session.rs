@@ -59,6 +59,15 @@ pub struct Session {
 }
 
 impl Session {
+    /// Key of a session's name in its metadata.
+    pub const NAME_KEY: &'static str = "name";
+
+    /// Name that a person gave the session.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.metadata.get(Self::NAME_KEY).map(String::as_str)
+    }
+
     /// True if the session can be resumed at `now`: it was not ended and has not expired.
     #[must_use]
     pub fn can_resume(&self, now: Timestamp) -> bool {

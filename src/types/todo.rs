@@ -45,10 +45,15 @@ pub struct TodoDraft {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
     /// Criteria that show that the work is complete.
-    #[serde(default, rename = "completion_criteria", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        rename = "completion_criteria",
+        alias = "completionCriteria",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub criteria: String,
     /// Kind of agent that the work is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "agentType", skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
     /// Position in the plan, from 1; `None` appends.
     #[serde(default, skip_serializing_if = "Option::is_none")]

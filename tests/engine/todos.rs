@@ -67,14 +67,19 @@ fn a_plan_is_created_listed_and_completed() {
             "→ todo done 1 \"it has twelve pages\"",
             "→ todo cancel 3 \"nobody wants it\"",
             "→ todo",
-            "→ todo status:all",
         ]),
         @r#"
     ✓ done 1 "Read chapter 2" · 2 left · next: 2 "Check the flashback's date"
     ✓ cancelled 3 "Reword the ending" · 1 left · next: 2 "Check the flashback's date"
     Todos: 1 of 3 done · 1 cancelled
       [>] 2 "Check the flashback's date"
-    Todos: 1 of 3 done · 1 cancelled
+    "#
+    );
+    let all = lines(&mut agent, &["→ todo status:all"]);
+    let (dates, all): (Vec<&str>, Vec<&str>) = all.lines().partition(|line| line.starts_with("      id: "));
+    assert_eq!(dates.len(), 3, "each item has its id and times");
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    Todos: 1 of 3 done · 1 cancelled · 1 in progress · 0 pending
       [x] 1 "Read chapter 2"
           outcome: "it has twelve pages"
       [>] 2 "Check the flashback's date"
@@ -82,8 +87,11 @@ fn a_plan_is_created_listed_and_completed() {
           context: "the second draft"
           done when: "no adverbs"
           outcome: "nobody wants it"
-    "#
-    );
+    "#);
+    let history = lines(&mut agent, &["→ todo status:history"]);
+    assert!(history.starts_with("Turn 3: 1 of 3 done · 1 cancelled\n  [x] 1 \"Read chapter 2\""), "{history}");
+    let item = &play.loom.todos(scope).unwrap()[0];
+    assert!(history.contains(&format!("id: {} · created 2023-11-14T22:", item.id)), "{history}");
     let done = lines(&mut agent, &["→ todo done 2 \"the fourth of May\""]);
     assert_eq!(done, "✓ done 2 \"Check the flashback's date\" · 0 left");
 
@@ -138,7 +146,7 @@ fn invalid_arguments_are_rejected_without_a_change() {
     ✗ NOT_FOUND: todo: no todo 7 in this turn's plan
       hint: open: 1 "one" · 2 "two"
     ✗ INVALID_SYNTAX: todo: "soon" is no state of an item
-      hint: open, pending, in_progress, completed, cancelled or all
+      hint: open, pending, in_progress, completed, cancelled, all or history
     ✗ INVALID_SYNTAX: todo: an item needs a title
       hint: → todo add "what is to be done"
     ✓ done 1 "one" · 1 left · next: 2 "two"
@@ -169,7 +177,7 @@ fn calls_and_lines_have_the_same_effect_and_cannot_choose_the_plan() {
         agent.run_batch(vec![call]).remove(0).to_string()
     };
     let items = json!([
-        { "title": "second", "context": "c", "completion_criteria": "d", "agent_type": "coder" },
+        { "title": "second", "context": "c", "completionCriteria": "d", "agentType": "coder" },
         "third",
         { "title": "first", "order": "1" },
     ]);
@@ -182,7 +190,10 @@ fn calls_and_lines_have_the_same_effect_and_cannot_choose_the_plan() {
     );
     let done = call("complete_todo", json!({ "todo": 3, "outcome": "done so" }));
     assert_eq!(done, "✓ done 3 \"first\" · 2 left · next: 1 \"second\"");
-    let given_up = call("complete_todo", json!({ "todo": "1", "outcome": "no use", "status": "cancelled" }));
+    let id = play.loom.todos(scope).unwrap().iter().find(|todo| todo.number == 1).unwrap().id.to_string();
+    let unknown = call("complete_todo", json!({ "todoId": "01HF7YAT005D2Y4055X2NZ3WWF", "outcome": "x" }));
+    assert!(unknown.starts_with("✗ INVALID_SYNTAX"), "{unknown}");
+    let given_up = call("complete_todo", json!({ "todoId": id, "outcome": "no use", "status": "cancelled" }));
     assert_eq!(given_up, "✓ cancelled 1 \"second\" · 1 left · next: 2 \"third\"");
     assert!(call("list_todo", json!({ "status": "cancelled" })).ends_with("outcome: \"no use\""));
     for (name, wrong, said) in [

@@ -81,7 +81,7 @@ fn purge_confirms_and_removes_all_content() {
     home.ok(&["purge", "node", &secret, "--yes"]);
     assert!(home.ok(&["view", &secret]).contains("(purged)"));
     home.ok(&["purge", "tree", "root", "--yes"]);
-    assert!(home.fails(2, &["purge", "session", "x", "--yes"]).contains("ULID"));
+    assert!(home.fails(1, &["purge", "session", "x", "--yes"]).contains("no session \"x\""));
 }
 
 #[test]

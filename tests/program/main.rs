@@ -14,7 +14,9 @@ mod cli_doctor;
 mod cli_files;
 mod cli_local;
 mod cli_models;
+mod cli_sessions;
 mod cli_stats;
+mod clients;
 mod delegate_terminal;
 mod demo;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]

@@ -11,7 +11,7 @@ use crate::support::{
 };
 
 /// Creates a tree and returns the ids of the tree and of its root.
-async fn tree(server: &HttpServer, content: &str) -> (String, String) {
+async fn tree(server: &HttpServer<'_>, content: &str) -> (String, String) {
     let created = server.ok("/api/v1/trees", json!({ "content": content })).await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     (text(&created["tree"]["id"]), text(&created["root"]["id"]))
@@ -49,7 +49,8 @@ async fn a_tree_is_grown_marked_searched_and_undone() {
 
 #[tokio::test]
 async fn continuations_stream_side_by_side_and_can_be_cancelled() {
-    let server = HttpServer::start(&Home::new(), &[]);
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
     let (_, root) = tree(&server, "Once").await;
     let path = format!("/api/v1/nodes/{root}/continuations");
     let body = json!({ "n": 3, "models": ["scripted:words"], "stream": true });
@@ -94,7 +95,8 @@ async fn events_resume_after_a_break_without_loss() {
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_ends_event_streams_with_bye() {
-    let mut server = HttpServer::start(&Home::new(), &[]);
+    let home = Home::new();
+    let mut server = HttpServer::start(&home, &[]);
     let stream = server.request(Method::GET, "/api/v1/events").send().await.unwrap();
     let ended = tokio::spawn(events(stream, usize::MAX));
     let started = std::time::Instant::now();

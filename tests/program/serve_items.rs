@@ -19,7 +19,7 @@ const MODEL: &str = "scripted:words";
 const NOWHERE: &str = "http://127.0.0.1:9/v1";
 
 /// Starts a server with a configuration: a part of `conversation`, and the URL of a model `m`.
-fn start(home: &Home, conversation: &str, url: &str) -> HttpServer {
+fn start<'h>(home: &'h Home, conversation: &str, url: &str) -> HttpServer<'h> {
     let model = format!("models: {{ m: {{ base_url: '{url}', model: m, window: 32000, parallel: 4 }} }}");
     std::fs::write(home.file("config.yaml"), format!("{model}\nconversation:\n{conversation}\n")).unwrap();
     let config = home.file("config.yaml");

@@ -99,7 +99,8 @@ async fn a_stored_response_replays_the_events_of_the_live_one() {
 
 #[tokio::test]
 async fn a_background_response_is_polled_and_cancelled() {
-    let server = HttpServer::start(&Home::new(), &[]);
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
     let started = server.ok("/v1/responses", json!({ "model": MODEL, "input": "long", "background": true })).await;
     assert_eq!(started["status"], "in_progress");
     let path = format!("/v1/responses/{}", started["id"].as_str().unwrap());
@@ -127,6 +128,73 @@ async fn completions_of_one_client_form_a_tree() {
     ask(json!([user("one"), { "role": "assistant", "content": "something else" }, user("two")])).await;
     let (_, trees) = server.get("/api/v1/trees").await;
     assert_eq!((trees["data"].as_array().unwrap().len(), &trees["data"][0]["leaves"]), (1, &json!(2)));
+}
+
+#[tokio::test]
+async fn replies_of_one_completion_are_siblings_and_a_stream_reports_tokens() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let body = json!({ "model": MODEL, "messages": [{ "role": "user", "content": "one" }], "n": 3 });
+    let whole = server.ok("/v1/chat/completions", body.clone()).await;
+    let choices = whole["choices"].as_array().unwrap();
+    assert!(choices.iter().enumerate().all(|(at, choice)| choice["index"] == at && choice["finish_reason"] == "stop"));
+    let (_, trees) = server.get("/api/v1/trees").await;
+    assert_eq!((choices.len(), &trees["data"][0]["nodes"], &trees["data"][0]["leaves"]), (3, &json!(4), &json!(3)));
+    let mut streamed = body.clone();
+    (streamed["stream"], streamed["stream_options"]) = (json!(true), json!({ "include_usage": true }));
+    let chunks = server.request(Method::POST, "/v1/chat/completions").json(&streamed).send().await.unwrap();
+    let chunks = events(chunks, usize::MAX).await;
+    for index in 0..3 {
+        let of = chunks.iter().filter(|(.., chunk)| chunk["choices"][0]["index"] == index);
+        let text: String =
+            of.map(|(.., chunk)| chunk["choices"][0]["delta"]["content"].as_str().unwrap_or("")).collect();
+        assert!(!text.is_empty());
+    }
+    // The last event is `[DONE]`.
+    let usage = &chunks[chunks.len() - 2].2["usage"];
+    assert_eq!(usage["completion_tokens"], whole["usage"]["completion_tokens"]);
+    let mut many = body;
+    many["n"] = json!(11);
+    assert_eq!(server.post("/v1/chat/completions", many).await.0, 422);
+}
+
+#[tokio::test]
+async fn a_model_of_the_list_can_be_retrieved() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let (_, list) = server.get("/v1/models").await;
+    let ids: Vec<&str> = list["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect();
+    assert!(ids.contains(&"subject") && !ids.contains(&"owner"), "{ids:?}");
+    assert_eq!(
+        server.get("/v1/models/subject").await.1,
+        list["data"][ids.iter().position(|id| *id == "subject").unwrap()]
+    );
+    assert_eq!(server.get("/v1/models/owner").await.0, 404);
+}
+
+#[tokio::test]
+async fn calls_in_quick_succession_are_recorded_in_order() {
+    let home = Home::new();
+    let body = r#"{"choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
+    let upstream = Upstream::start((0..20).map(|_| status(200, "content-type: application/json", body))).await;
+    let base = upstream.url();
+    let server = HttpServer::start(&home, &["--openai-upstream", base.trim_end_matches("/v1")]);
+    let mut messages = Vec::new();
+    for turn in 0..20 {
+        messages.push(json!({ "role": "user", "content": turn.to_string() }));
+        let request = server.request(Method::POST, "/proxy/openai/v1/chat/completions");
+        request.json(&json!({ "model": "m", "messages": messages })).send().await.unwrap().text().await.unwrap();
+        messages.push(json!({ "role": "assistant", "content": "yes" }));
+    }
+    let mut trees = Value::Null;
+    for _ in 0..100 {
+        trees = server.get("/api/v1/trees").await.1;
+        if trees["data"][0]["nodes"] == 40 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!((&trees["data"][0]["nodes"], &trees["data"][0]["leaves"]), (&json!(40), &json!(1)));
 }
 
 #[tokio::test]
@@ -175,7 +243,8 @@ async fn the_proxy_passes_bytes_on_and_records_a_tree_without_the_key() {
 
 #[tokio::test]
 async fn a_provider_that_is_away_is_a_bad_gateway() {
-    let server = HttpServer::start(&Home::new(), &["--anthropic-upstream", "http://127.0.0.1:9"]);
+    let home = Home::new();
+    let server = HttpServer::start(&home, &["--anthropic-upstream", "http://127.0.0.1:9"]);
     let (status, error) = server.post("/proxy/anthropic/v1/messages", json!({ "messages": [] })).await;
     assert_eq!((status, error["error"]["code"].as_str()), (502, Some("upstream")));
 }

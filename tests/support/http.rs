@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader},
+    marker::PhantomData,
     process::{Child, Stdio},
 };
 
@@ -10,22 +11,23 @@ use serde_json::Value;
 
 use super::cli::Home;
 
-/// A running server. It is killed when dropped.
-pub(crate) struct HttpServer {
+/// A running server. It is killed when dropped, before its home is removed.
+pub(crate) struct HttpServer<'h> {
+    _home: PhantomData<&'h Home>,
     child: Child,
     pub(crate) url: String,
     pub(crate) client: Client,
 }
 
-impl Drop for HttpServer {
+impl Drop for HttpServer<'_> {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-impl HttpServer {
+impl<'h> HttpServer<'h> {
     /// Starts `loom serve` on a free port and waits until it listens.
-    pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+    pub(crate) fn start(home: &'h Home, args: &[&str]) -> Self {
         // An error means that another test has set it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let all = [&["--json", "serve", "--listen", "127.0.0.1:0"], args].concat();
@@ -34,7 +36,7 @@ impl HttpServer {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let started: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no address: {line:?}"));
         let url = started["address"].as_str().unwrap().to_owned();
-        Self { child, url, client: Client::builder().no_proxy().build().unwrap() }
+        Self { _home: PhantomData, child, url, client: Client::builder().no_proxy().build().unwrap() }
     }
 
     /// Kills the server without warning.

@@ -73,6 +73,14 @@ fn ctrl_c_answers_the_question_whether_to_quit() {
 }
 
 #[test]
+fn todos_that_a_turn_leaves_open_are_named() {
+    let replies = ["→ todo add \"count the waves\" \"name them\"\n", "Later."];
+    let mut harness = Harness::with_replies(replies.map(ScriptedReply::words));
+    harness.press("r");
+    harness.shows("Later.").shows("left open: 1 \"count the waves\" · 2 \"name them\"");
+}
+
+#[test]
 fn a_failed_generation_shows_its_error() {
     let mut harness = Harness::with_replies([]);
     harness.press("space");

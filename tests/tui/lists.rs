@@ -150,6 +150,24 @@ fn trees_are_created_titled_and_switched() {
 }
 
 #[test]
+fn sessions_are_begun_named_reset_and_ended() {
+    let mut harness = Harness::new();
+    harness.press(":").type_text("session end").press("enter").shows("has no session in this tree yet");
+    harness.press(":").type_text("session new prices").press("enter").shows("prices").shows("with collaborator");
+    let loom = harness.play.loom.clone();
+    let session = loom.find_session_named("prices").unwrap();
+    harness.press(":").type_text("session name costs").press("enter").shows("the session is named");
+    assert_eq!(loom.session(session.id).unwrap().name(), Some("costs"));
+    harness.press("i").type_text("How much?").press("enter").shows("How much?");
+    harness.press(":").type_text("session reset").press("enter").lacks("How much?").shows("with collaborator");
+    let reset = loom.session(session.id).unwrap();
+    assert!(reset.tree != session.tree && reset.since > 0);
+    harness.press(":").type_text("session end").press("enter").shows("has ended").lacks("with collaborator");
+    assert!(!loom.session(session.id).unwrap().active);
+    harness.press(":").type_text("session").press("enter").shows(":session needs an argument");
+}
+
+#[test]
 fn folding_and_hoisting_hide_lines() {
     let mut harness = Harness::new();
     harness.keys("l z").lacks("○ Go on.").keys("z").shows("○ Go on.");

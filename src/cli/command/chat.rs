@@ -2,6 +2,8 @@
 //! printed as they happen. Only a single typed line runs workspace tools without approval. Ctrl-C saves a partial reply;
 //! Ctrl-D ends the program, and the session stays.
 
+mod keywords;
+
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
     sync::{Arc, atomic::Ordering},
@@ -15,6 +17,7 @@ use loomtree::{
     ops::{Actor, NodeDraft},
     provider::Model,
     session::{Background, GenerateRequest, Progress, ToolAccess, actor_at, actor_in_session, generate},
+    store::SessionFilter,
     types::{Agent, Node, Parent, Permission},
 };
 use rustyline::{DefaultEditor, ExternalPrinter as _, error::ReadlineError};
@@ -22,6 +25,8 @@ use serde::Serialize;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
+use self::keywords::ChatKeyword;
+use super::sessions;
 use crate::cli::{
     command_context::CommandContext,
     env,
@@ -61,9 +66,34 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if with.id() == cx.agent.id() {
         return Err(CliError::usage(format!("{} cannot talk with itself; name another agent with --with", args.with)));
     }
-    let (_, session, _) = cx.ensure_session()?;
     let options = args.options;
-    run_session(cx, with, (session, None), options, args.message)
+    let sessions = starting_sessions(cx, &with, &options)?;
+    run_session(cx, with, sessions, options, args.message)
+}
+
+/// Returns the user's session. Without a tree, or after the agent's session in it has ended, a conversation begins at a
+/// fresh root, and the agent's session is returned too.
+fn starting_sessions(
+    cx: &CommandContext<'_>,
+    with: &Agent,
+    options: &ChatOptions,
+) -> Result<(SessionId, Option<SessionId>)> {
+    let Some(current) = cx.try_position()? else {
+        // Nothing is created if there is no model.
+        let named = options.model.as_deref().or(with.profile.model.as_deref()).or(cx.config.model.as_deref());
+        env::runtime()?.block_on(models::open(named, &cx.config))?;
+        let begun = sessions::begin_conversation(cx, None, with.name(), None)?;
+        return Ok((begun.own, Some(begun.session)));
+    };
+    let (workspace, tree) = (Some(cx.workspace.clone()), Some(current.tree.id));
+    let filter = SessionFilter { workspace, tree, agent: Some(with.id()), limit: 1, ..SessionFilter::default() };
+    match cx.loom.sessions(&filter)?.pop() {
+        Some(last) if !last.can_resume(cx.now()) => {
+            let next = cx.loom.session(cx.actor().continue_session(last.id)?)?;
+            Ok((sessions::own_session_at(cx, &next)?, Some(next.id)))
+        }
+        _ => Ok((cx.ensure_session()?.1, None)),
+    }
 }
 
 /// Runs a conversation between the user's `session` and an agent, in the agent's session if one is named.
@@ -78,7 +108,7 @@ pub(crate) fn run_session(
     let runtime = env::runtime()?;
     let ctrl_c = CtrlC::listen(&runtime);
     let last_model = agent_session.map(|id| cx.loom.session(id)).transpose()?.and_then(|session| session.model);
-    let own_model = with.profile.model.clone().or(last_model);
+    let own_model = last_model.or_else(|| with.profile.model.clone());
     let reference = options.model.clone().or(own_model).or_else(|| cx.config.model.clone());
     let model = runtime.block_on(models::open(reference.as_deref(), &cx.config))?;
     let aware = with.profile.permissions.has(Permission::LoomAware);
@@ -114,49 +144,22 @@ pub(crate) fn run_session(
     let _indexer = models::start_embedding(cx);
     lines.greet(&chat, cx)?;
     while let Some(text) = read_message(&mut *lines, cx)? {
-        match ChatKeyword::parse(&text).filter(|_| !single) {
-            Some(ChatKeyword::Quit) => break,
-            Some(ChatKeyword::Help) => {
-                writeln!(io::stderr(), "{HELP}").map_err(|e| CliError::io("writing", e))?;
-                continue;
-            }
-            None => {}
-        }
-        let done = if arrow::is_command(&text) {
-            chat.run_command(&text, lines.is_interactive(), cx)
-        } else {
-            chat.send_message(&text, cx)
+        let keyword = ChatKeyword::parse(&text).filter(|_| !single);
+        let done = match keyword {
+            Some(keyword) => chat.run_keyword(keyword, cx),
+            None if arrow::is_command(&text) => chat.run_command(&text, lines.is_interactive(), cx).map(|()| true),
+            None => chat.send_message(&text, cx).map(|()| true),
         };
         match done {
+            Ok(false) => break,
             // An interactive user continues after an error; a script stops.
             Err(error) if lines.is_interactive() && !error.is_closed_pipe() => {
                 writeln!(cx.out, "{}", paint(MARK, one_line(&error.message())))?;
             }
-            done => done?,
+            done => _ = done?,
         }
     }
     models::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)
-}
-
-const HELP: &str = "\
-A line is sent to the model; a backslash at its end adds the next line.
-A line that begins with → (or ->) is a command; → help lists all commands.
-Ctrl-C stops a reply; /quit or Ctrl-D ends the conversation.";
-
-/// A line for the program instead of the model.
-enum ChatKeyword {
-    Help,
-    Quit,
-}
-
-impl ChatKeyword {
-    fn parse(text: &str) -> Option<Self> {
-        match text.trim() {
-            "help" | "/help" | ":help" | ":h" | "/?" => Some(Self::Help),
-            "/quit" | "/exit" | "/q" | ":quit" | ":q" | ":q!" => Some(Self::Quit),
-            _ => None,
-        }
-    }
 }
 
 /// True if the text needs another line: it ends with a backslash, or an arrow line has an open quote or block.
@@ -203,7 +206,6 @@ trait LineSource {
 }
 
 struct SingleLine(Option<String>);
-
 impl LineSource for SingleLine {
     fn next(&mut self, _: bool) -> Result<Option<String>> {
         Ok(self.0.take())
@@ -212,7 +214,6 @@ impl LineSource for SingleLine {
 
 /// Lines of standard input that is not a terminal.
 struct PipedLines;
-
 impl LineSource for PipedLines {
     fn next(&mut self, _: bool) -> Result<Option<String>> {
         let mut bytes = Vec::new();
@@ -276,7 +277,7 @@ impl LineSource for ReadlineLines {
         writeln!(cx.out, "{}  {}", paint(BOLD, title), paint(ID, &current.position.local))?;
         let options = format!("{name} by {model} · → begins a command · Ctrl-C stops a reply · Ctrl-D ends");
         writeln!(cx.out, "{}", paint(DIM, options))?;
-        Ok(())
+        chat.offer_sessions(cx)
     }
 }
 

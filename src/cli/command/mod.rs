@@ -77,7 +77,7 @@ pub(crate) enum CliCommand {
     Chat(chat::Args),
     /// Give a goal to agents that plan, work in parallel and verify
     Delegate(delegate::Args),
-    /// List sessions that can be resumed
+    /// List, begin, name, end, reset and show sessions
     Sessions(sessions::Args),
     /// Resume a session at its last position
     Resume(resume::Args),
@@ -146,7 +146,10 @@ impl CliCommand {
         if matches!(self, Self::Serve(_)) {
             return true;
         }
-        matches!(self, Self::New(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
+        if matches!(self, Self::Sessions(args) if args.begins()) {
+            return true;
+        }
+        matches!(self, Self::New(_) | Self::Chat(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
     }
 
     /// Returns the tool whose permission the acting agent needs. Reading needs none at the terminal; arrow lines and
@@ -164,6 +167,7 @@ impl CliCommand {
             Self::Purge(_) => Tool::Prune,
             Self::Undo(_) => Tool::Undo,
             Self::Redo(_) => Tool::Redo,
+            Self::Sessions(args) => args.changes().then_some(Tool::Respond)?,
             Self::Docs(args) => args.changes().then_some(Tool::Write)?,
             _ => return None,
         })

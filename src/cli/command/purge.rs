@@ -4,12 +4,12 @@ use std::{io::Write as _, path::PathBuf};
 
 use clap::ValueEnum;
 use loomtree::{
-    id::SessionId,
     store::{PurgeTarget, count_bytes, sidecar_files},
     types::{Node, Op},
 };
 use serde::Serialize;
 
+use super::sessions;
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
@@ -40,7 +40,7 @@ pub(crate) struct Args {
 enum PurgeKind {
     /// One node
     Node,
-    /// Every node that a session wrote
+    /// Every node that a session wrote or received
     Session,
     /// A whole tree
     Tree,
@@ -61,10 +61,9 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
             (PurgeTarget::Node(node.id), node.local.to_string(), format!("the node \"{}\"", cut(&node.content, 50)))
         }
         PurgeKind::Session => {
-            let id: SessionId = id.parse().map_err(|_| CliError::usage("name the session by its full ULID"))?;
-            let session = cx.loom.session(id)?;
-            let what = format!("what {} wrote in {} turns of a session", cx.name(session.agent), session.turns);
-            (PurgeTarget::Session(id), id.to_string(), what)
+            let session = sessions::find(cx, id)?;
+            let what = format!("{} turns of a session of {}", session.turns, cx.name(session.agent));
+            (PurgeTarget::Session(session.id), session.id.to_string(), what)
         }
         PurgeKind::Tree => {
             let tree = cx.loom.find_tree(id)?;

@@ -47,7 +47,7 @@ pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let session = resumed.session;
     let with = cx.loom.snapshot()?.agents()?.into_iter().find(|agent| agent.id() == session.agent);
     let with = with.ok_or_else(|| CliError::failed("the agent of this session does not exist"))?;
-    let own = own_session_at(cx, &session)?;
+    let own = sessions::own_session_at(cx, &session)?;
     if let Some(cut) = &resumed.interruption
         && !cx.out.json
     {
@@ -64,22 +64,6 @@ pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         return cx.print_value(&session, || format!("{}  you are here", paint(ID, local)));
     }
     chat::run_session(cx, with, (own, Some(session.id)), args.options, args.message)
-}
-
-/// Returns the user's session at the position of `session`: that session itself if it is the user's.
-fn own_session_at(cx: &CommandContext<'_>, session: &Session) -> Result<loomtree::id::SessionId> {
-    let actor = cx.actor();
-    let own = if session.agent == cx.agent.id() { Some(session.clone()) } else { cx.session(Some(session.tree))? };
-    let position = session.position.or(cx.loom.tree(session.tree)?.root);
-    let position = position.ok_or_else(|| CliError::failed("this tree has no root"))?;
-    match own {
-        // Setting the position makes it the most recently active session.
-        Some(own) => {
-            actor.set_position(&own, &cx.loom.node(position)?)?;
-            Ok(own.id)
-        }
-        None => Ok(actor.start_session(&cx.workspace, session.tree, Some(position))?),
-    }
 }
 
 /// Returns the session that the user picks; without a terminal the newest.

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 
 use loomtree::{
-    id::SessionId,
     provider::Money,
     session::{UsageTotals, path_stats, stats},
     store::GenerationFilter,
@@ -12,9 +11,10 @@ use loomtree::{
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
+use super::sessions;
 use crate::cli::{
     command_context::{CommandContext, CommandPosition},
-    error::{CliError, Result},
+    error::Result,
     output::{DIM, count, paint},
     sanitize::{cut, one_line},
     show::tree_line,
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Count only the path to this node [default: your position]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".", conflicts_with_all = ["session", "agent", "all"])]
     path: Option<String>,
-    /// Count only this session, by its ULID [default: yours in this tree]
+    /// Count only this session: its id, a part of it, or its name [default: that of the current conversation]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     session: Option<String>,
     /// Count only this agent
@@ -131,14 +131,7 @@ fn filter(args: &Args, current: Option<&CommandPosition>, cx: &CommandContext<'_
     let agent = args.agent.as_deref().map(|name| cx.loom.agent(name)).transpose()?.map(|agent| agent.id());
     let session = match args.session.as_deref() {
         None => None,
-        Some("") => match current.and_then(|current| current.session.as_ref()) {
-            Some(session) => Some(session.id),
-            None => return Err(CliError::failed("you have no session in this tree; name one by its ULID")),
-        },
-        Some(text) => {
-            let id = text.parse::<SessionId>().map_err(|_| CliError::failed("name the session by its ULID"))?;
-            Some(cx.loom.session(id)?.id)
-        }
+        Some(text) => Some(sessions::find_or_current(cx, Some(text).filter(|text| !text.is_empty()))?.id),
     };
     // A session names its tree.
     let tree = if session.is_some() { None } else { current.map(|current| current.tree.id) };
@@ -149,15 +142,17 @@ const COLUMN_TITLES: [&str; 8] = ["agent", "model", "replies", "taken up", "prom
 
 fn row(agent: &str, model: &str, sums: &UsageTotals) -> [String; 8] {
     let share = (sums.taken_up * 100).checked_div(sums.generations).unwrap_or_default();
+    let is_reported = sums.uncounted < sums.generations;
+    let reported = |tokens| if is_reported { group_thousands(tokens) } else { "not reported".to_owned() };
     let cost: Vec<String> = sums.cost().iter().map(format_money).collect();
     [
         agent.to_owned(),
         model.to_owned(),
         group_thousands(sums.generations),
         format!("{} ({share}%)", group_thousands(sums.taken_up)),
-        group_thousands(sums.prompt),
-        group_thousands(sums.cached),
-        group_thousands(sums.output),
+        reported(sums.prompt),
+        reported(sums.cached),
+        reported(sums.output),
         if cost.is_empty() { "–".to_owned() } else { cost.join(" + ") },
     ]
 }

@@ -11,17 +11,21 @@ use axum::{
         sse::{Event, KeepAlive, Sse},
     },
 };
-use futures_util::stream;
+use futures_util::{
+    StreamExt as _,
+    stream::{self, BoxStream, SelectAll},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{item::message_text, model};
 use crate::{
     provider::{
-        Finish, FinishReason, Generation, Message, MessagePart, Prompt, Request, Role, Sampling, StreamEvent, ToolCall,
-        ToolDefinition,
+        Finish, FinishReason, Generation, Message, MessagePart, Prompt, ProviderError, Request, Role, Sampling,
+        StreamEvent, ToolCall, ToolDefinition,
     },
     serve::{
         access::{Caller, StreamGuard},
@@ -32,6 +36,9 @@ use crate::{
         state::AppState,
     },
 };
+
+/// Most replies to one request.
+const MAX_CHOICES: usize = 10;
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(complete))
@@ -45,9 +52,15 @@ struct CompletionBody {
     /// The whole conversation.
     #[schema(value_type = Vec<Object>)]
     messages: Vec<Value>,
+    /// Number of replies [default: 1; at most 10].
+    n: Option<usize>,
     /// True to stream chunks.
     #[serde(default)]
     stream: bool,
+    /// `{"include_usage": true}` adds a last chunk with the tokens.
+    #[serde(default)]
+    #[schema(schema_with = any_json)]
+    stream_options: Value,
     /// False to store nothing [default: true].
     store: Option<bool>,
     max_tokens: Option<u32>,
@@ -121,28 +134,86 @@ fn message(message: &Value) -> Result<Message> {
 #[utoipa::path(post, path = "/chat/completions", tag = "openai", request_body = CompletionBody, responses((status = OK, description = "The completion, or a stream of chunks", content((Value = "application/json"), (String = "text/event-stream")))))]
 async fn complete(State(state): State<AppState>, caller: Caller, Body(body): Body<CompletionBody>) -> Result<Response> {
     let request = body.request()?;
+    let count = body.n.unwrap_or(1);
+    if !(1..=MAX_CHOICES).contains(&count) {
+        return Err(ApiError::invalid("n is not between 1 and 10"));
+    }
     let (model, author) = model::open(&state, &caller, body.model.as_deref()).await?;
     let completion = Completion {
         id: format!("chatcmpl-{}", state.loom().node_id()),
         created: state.loom().now().as_millis() / 1_000,
         model: body.model.clone().unwrap_or_else(|| model.reference().to_owned()),
-        text: String::new(),
+        with_usage: body.stream_options["include_usage"] == true,
     };
-    let generation = model.stream(request);
+    let choices = Choices::new(model.stream_n(request, count));
     let slot = body.stream.then(|| state.rates.open_stream(&caller)).transpose()?;
     let stored = body.store.unwrap_or(true).then(|| StoredChat { state, caller, author: author.id(), body });
     if let Some(slot) = slot {
-        return Ok(completion.stream(generation, stored, slot));
+        return Ok(completion.stream(choices, stored, slot));
     }
-    completion.whole(generation, stored).await
+    completion.whole(choices, stored).await
 }
 
-/// A completion in progress.
+/// Replies to one request while they are received side by side.
+struct Choices {
+    generations: SelectAll<BoxStream<'static, (usize, std::result::Result<StreamEvent, ProviderError>)>>,
+    replies: Vec<Choice>,
+}
+
+/// A reply, as far as it has been received.
+#[derive(Default)]
+struct Choice {
+    text: String,
+    finish: Option<Finish>,
+}
+
+impl Choices {
+    fn new(generations: Vec<Generation>) -> Self {
+        let replies = generations.iter().map(|_| Choice::default()).collect();
+        let numbered = |(index, generation): (usize, Generation)| generation.map(move |event| (index, event)).boxed();
+        Self { generations: generations.into_iter().enumerate().map(numbered).collect(), replies }
+    }
+
+    /// Returns the next text and the index of its reply; `None` after the last.
+    async fn next(&mut self) -> std::result::Result<Option<(usize, String)>, ProviderError> {
+        while let Some((index, event)) = self.generations.next().await {
+            match event? {
+                StreamEvent::Text(text) => {
+                    self.replies[index].text.push_str(&text);
+                    return Ok(Some((index, text)));
+                }
+                StreamEvent::Done(finish) => self.replies[index].finish = Some(finish),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns text and end of each reply. A stream that ended without an end was interrupted.
+    fn ended(self) -> Vec<(String, Finish)> {
+        let end =
+            |choice: Choice| (choice.text, choice.finish.unwrap_or_else(|| Finish::new(FinishReason::Interrupted)));
+        self.replies.into_iter().map(end).collect()
+    }
+}
+
+/// Returns the tokens of all replies together; null if the provider reported none.
+fn usage(replies: &[(String, Finish)]) -> Value {
+    let reported: Vec<_> = replies.iter().filter_map(|(_, finish)| finish.usage.as_ref()).collect();
+    if reported.is_empty() {
+        return Value::Null;
+    }
+    let prompt: u64 = reported.iter().map(|usage| usage.prompt).sum();
+    let output: u64 = reported.iter().map(|usage| usage.output).sum();
+    json!({ "prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output })
+}
+
+/// Fields that a completion and its chunks share.
 struct Completion {
     id: String,
     created: i64,
     model: String,
-    text: String,
+    /// True if the stream ends with a chunk that has the tokens.
+    with_usage: bool,
 }
 
 /// Request and writer of a completion that is stored when it ends.
@@ -154,26 +225,32 @@ struct StoredChat {
 }
 
 impl StoredChat {
-    /// Stores messages and reply. A failure is logged: the client has its reply.
-    async fn store(self, text: &str, finish: &Finish) {
-        let mut reply = json!({ "role": "assistant", "content": text });
-        if !finish.calls.is_empty() {
-            reply["tool_calls"] = calls_json(&finish.calls);
-        }
-        if let Some(usage) = &finish.usage {
-            self.state.metrics.used(usage.prompt, usage.output);
-        }
-        let call = RecordedCall {
-            messages: self.body.messages,
-            replies: vec![reply],
-            tools: Value::Array(self.body.tools),
-            model: self.body.model.unwrap_or_default(),
-            author: Some(self.author),
-            ..RecordedCall::default()
-        };
-        let caller = self.caller;
-        if let Err(error) = self.state.run(move |state| record(state, &caller, call)).await {
-            tracing::error!(error = error.message(), "a completion was not stored");
+    /// Stores messages and replies, which are siblings. A failure is logged: the client has its replies.
+    async fn store(self, replies: &[(String, Finish)]) {
+        for (text, finish) in replies {
+            let mut reply = json!({ "role": "assistant", "content": text });
+            if !finish.calls.is_empty() {
+                reply["tool_calls"] = calls_json(&finish.calls);
+            }
+            if let Some(usage) = &finish.usage {
+                self.state.metrics.used(usage.prompt, usage.output);
+            }
+            let call = RecordedCall {
+                messages: self.body.messages.clone(),
+                replies: vec![reply],
+                tools: Value::Array(self.body.tools.clone()),
+                model: self.body.model.clone().unwrap_or_default(),
+                author: Some(self.author),
+                ..RecordedCall::default()
+            };
+            let caller = self.caller.clone();
+            let (sender, receiver) = oneshot::channel();
+            self.state.calls.push(move |state| drop(sender.send(record(state, &caller, call))));
+            match receiver.await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::error!(error = error.message(), "a completion was not stored"),
+                Err(_) => tracing::error!("a completion was not stored: too many wait"),
+            }
         }
     }
 }
@@ -198,77 +275,83 @@ fn finish_word(finish: &Finish) -> &'static str {
 }
 
 impl Completion {
-    async fn whole(mut self, mut generation: Generation, stored: Option<StoredChat>) -> Result<Response> {
-        let finish = loop {
-            match generation.next().await {
-                Some(Ok(StreamEvent::Text(text))) => self.text.push_str(&text),
-                Some(Ok(StreamEvent::Done(finish))) => break finish,
-                Some(Err(error)) => return Err(error.into()),
-                None => break Finish::new(FinishReason::Interrupted),
+    async fn whole(self, mut choices: Choices, stored: Option<StoredChat>) -> Result<Response> {
+        while choices.next().await?.is_some() {}
+        let replies = choices.ended();
+        let choice = |(index, (text, finish)): (usize, &(String, Finish))| {
+            let mut message = json!({ "role": "assistant", "content": text, "refusal": null });
+            if !finish.calls.is_empty() {
+                message["tool_calls"] = calls_json(&finish.calls);
             }
+            json!({ "index": index, "message": message, "finish_reason": finish_word(finish), "logprobs": null })
         };
-        let mut message = json!({ "role": "assistant", "content": self.text, "refusal": null });
-        if !finish.calls.is_empty() {
-            message["tool_calls"] = calls_json(&finish.calls);
-        }
-        let choice = json!({ "index": 0, "message": message, "finish_reason": finish_word(&finish), "logprobs": null });
         let mut answer = json!({
             "id": self.id, "object": "chat.completion", "created": self.created, "model": self.model,
-            "choices": [choice],
+            "choices": replies.iter().enumerate().map(choice).collect::<Value>(),
         });
-        if let Some(usage) = &finish.usage {
-            answer["usage"] = json!({
-                "prompt_tokens": usage.prompt, "completion_tokens": usage.output,
-                "total_tokens": usage.prompt + usage.output,
-            });
+        let usage = usage(&replies);
+        if !usage.is_null() {
+            answer["usage"] = usage;
         }
         if let Some(stored) = stored {
-            stored.store(&self.text, &finish).await;
+            stored.store(&replies).await;
         }
         Ok(Json(answer).into_response())
     }
 
-    fn chunk(&self, delta: &Value, finish: Option<&str>) -> Event {
-        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish, "logprobs": null });
-        let chunk = json!({
+    /// Builds a chunk with a part of a reply, or of none.
+    fn chunk(&self, choices: &Value, usage: &Value) -> Event {
+        let mut chunk = json!({
             "id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model,
-            "choices": [choice],
+            "choices": choices,
         });
+        if self.with_usage {
+            chunk["usage"] = usage.clone();
+        }
         Event::default().json_data(chunk).unwrap_or_default()
     }
 
-    /// Streams chunks. The task continues when the client disconnects, so the reply is stored.
-    fn stream(mut self, mut generation: Generation, stored: Option<StoredChat>, slot: StreamGuard) -> Response {
+    fn delta(&self, index: usize, delta: &Value, finish: Option<&str>) -> Event {
+        let choice = json!({ "index": index, "delta": delta, "finish_reason": finish, "logprobs": null });
+        self.chunk(&json!([choice]), &Value::Null)
+    }
+
+    /// Streams chunks. The task continues when the client disconnects, so the replies are stored.
+    fn stream(self, mut choices: Choices, stored: Option<StoredChat>, slot: StreamGuard) -> Response {
         let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
         tokio::spawn(async move {
             let send = |event| drop(sender.send(event));
-            send(self.chunk(&json!({ "role": "assistant", "content": "" }), None));
-            let finish = loop {
-                match generation.next().await {
-                    Some(Ok(StreamEvent::Text(text))) => {
-                        send(self.chunk(&json!({ "content": text }), None));
-                        self.text.push_str(&text);
-                    }
-                    Some(Ok(StreamEvent::Done(finish))) => break finish,
-                    Some(Err(error)) => {
+            for index in 0..choices.replies.len() {
+                send(self.delta(index, &json!({ "role": "assistant", "content": "" }), None));
+            }
+            loop {
+                match choices.next().await {
+                    Ok(Some((index, text))) => send(self.delta(index, &json!({ "content": text }), None)),
+                    Ok(None) => break,
+                    Err(error) => {
                         let error = json!({ "error": { "message": error.to_string(), "type": "server_error" } });
                         send(Event::default().json_data(error).unwrap_or_default());
                         return;
                     }
-                    None => break Finish::new(FinishReason::Interrupted),
                 }
-            };
-            if !finish.calls.is_empty() {
-                let mut calls = calls_json(&finish.calls);
-                for (index, call) in calls.as_array_mut().into_iter().flatten().enumerate() {
-                    call["index"] = json!(index);
-                }
-                send(self.chunk(&json!({ "tool_calls": calls }), None));
             }
-            send(self.chunk(&json!({}), Some(finish_word(&finish))));
+            let replies = choices.ended();
+            for (index, (_, finish)) in replies.iter().enumerate() {
+                if !finish.calls.is_empty() {
+                    let mut calls = calls_json(&finish.calls);
+                    for (number, call) in calls.as_array_mut().into_iter().flatten().enumerate() {
+                        call["index"] = json!(number);
+                    }
+                    send(self.delta(index, &json!({ "tool_calls": calls }), None));
+                }
+                send(self.delta(index, &json!({}), Some(finish_word(finish))));
+            }
+            if self.with_usage {
+                send(self.chunk(&json!([]), &usage(&replies)));
+            }
             // Stored first: the client's next call continues it.
             if let Some(stored) = stored {
-                stored.store(&self.text, &finish).await;
+                stored.store(&replies).await;
             }
             send(Event::default().data("[DONE]"));
             drop(slot);

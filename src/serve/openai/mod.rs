@@ -16,7 +16,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{access::Caller, error::Result, state::AppState};
+use super::{
+    access::Caller,
+    error::{ApiError, Result},
+    extract::Route,
+    state::AppState,
+};
+use crate::types::AgentKind;
 
 pub(super) use item::message_text;
 pub(super) use run::ResponseRuns;
@@ -28,7 +34,8 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
             .merge(responses::routes())
             .merge(conversations::routes())
             .merge(chat::routes())
-            .routes(routes!(models)),
+            .routes(routes!(models))
+            .routes(routes!(model_entry)),
     )
 }
 
@@ -49,9 +56,26 @@ struct ModelList {
     data: Vec<ModelEntry>,
 }
 
-/// Lists the configured models and the agents, whose models a request can use too.
+/// Lists the configured models and the agents that are models: a request can name either.
 #[utoipa::path(get, path = "/models", tag = "openai", responses((status = OK, body = ModelList)))]
 async fn models(State(state): State<AppState>, _: Caller) -> Result<Json<ModelList>> {
-    let entry = |id: &String| ModelEntry { id: id.clone(), object: "model", created: 0, owned_by: "loomtree" };
-    Ok(Json(ModelList { object: "list", data: state.settings.models.iter().map(entry).collect() }))
+    Ok(Json(ModelList { object: "list", data: state.run(entries).await? }))
+}
+
+/// Returns a configured model, or an agent that is a model.
+#[utoipa::path(get, path = "/models/{model}", tag = "openai", responses((status = OK, body = ModelEntry)))]
+async fn model_entry(State(state): State<AppState>, _: Caller, Route(name): Route<String>) -> Result<Json<ModelEntry>> {
+    let found = state.run(entries).await?.into_iter().find(|entry| entry.id == name);
+    found.map(Json).ok_or_else(|| ApiError::not_found("model", name))
+}
+
+fn entries(state: &AppState) -> Result<Vec<ModelEntry>> {
+    let agents = state.loom().snapshot()?.agents()?;
+    let agents = agents.into_iter().filter(|agent| agent.profile.kind == AgentKind::Model && !agent.removed);
+    let mut names: Vec<String> =
+        state.settings.models.iter().cloned().chain(agents.map(|agent| agent.profile.name)).collect();
+    names.sort();
+    names.dedup();
+    let entry = |id| ModelEntry { id, object: "model", created: 0, owned_by: "loomtree" };
+    Ok(names.into_iter().map(entry).collect())
 }

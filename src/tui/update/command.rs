@@ -5,7 +5,7 @@ use crate::{
     arrow::Command,
     tui::{
         keys::KEYS,
-        message::{ScreenEffect, ScreenLookup, WriteRequest},
+        message::{ScreenEffect, ScreenLookup, SessionRequest, WriteRequest},
         model::{ListKind, ListPanel, ScreenMode, ScreenModel},
     },
 };
@@ -16,6 +16,7 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("new TEXT", "create a tree that begins with this text"),
     ("buffer TEXT", "create a buffer tree, in which edits are versions"),
     ("title TEXT", "set the title of this tree"),
+    ("session new|name|end|reset", "begin, name, end or reset the conversation with the agent"),
     ("model NAME", "add a model to the selection, or remove it"),
     ("go ID", "go to a node by its id"),
     ("log", "list the changes of this tree; enter offers to undo an agent's last change"),
@@ -42,6 +43,7 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
         "new" | "buffer" | "title" | "model" | "go" | "theme" if rest.is_empty() => needs(model),
         "new" | "buffer" => write(WriteRequest::NewTree(rest.to_owned(), word == "buffer")),
         "title" => write(WriteRequest::Title(rest.to_owned())),
+        "session" => session(model, rest).unwrap_or_else(|| needs(model)),
         "model" => {
             generation::toggle_model(model, rest);
             Vec::new()
@@ -87,6 +89,21 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
             }
         },
     }
+}
+
+/// Reads the argument of `:session`; `None` if it is not complete.
+fn session(model: &ScreenModel, rest: &str) -> Option<Vec<ScreenEffect>> {
+    let (word, name) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let name = name.trim();
+    let request = match word {
+        "new" => SessionRequest::Begin((!name.is_empty()).then(|| name.to_owned())),
+        "name" if !name.is_empty() => SessionRequest::Name(name.to_owned()),
+        "end" => SessionRequest::End,
+        "reset" => SessionRequest::Reset,
+        _ => return None,
+    };
+    let session = model.responder.as_ref().map(|responder| responder.session);
+    Some(write(WriteRequest::Session(session, request)))
 }
 
 fn usage(word: &str) -> &'static str {

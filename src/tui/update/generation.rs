@@ -201,6 +201,11 @@ pub(super) fn on_event(model: &mut ScreenModel, number: u64, event: GenerationEv
                 column.text.push_str(&format!("{line}\n"));
             }
         }
+        GenerationEvent::TodosLeftOpen(index, line) => {
+            if let Some(column) = columns.get_mut(index) {
+                column.left_open = Some(line);
+            }
+        }
         GenerationEvent::Failed(index, error, saved) => {
             if let Some(column) = columns.get_mut(index) {
                 column.error = Some(error);
@@ -235,9 +240,12 @@ pub(super) fn finish(model: &mut ScreenModel, error: Option<String>, position: O
         ([one], failed) if generation_panel.columns.len() <= 1 => {
             let to = position.unwrap_or(*one);
             let from = generation_panel.job.from;
+            let left_open = generation_panel.columns.iter().find_map(|column| column.left_open.clone());
             model.generation_panel = None;
-            if let Some(failed) = failed {
-                model.notify_error(failed);
+            match (failed, left_open) {
+                (Some(failed), _) => model.notify_error(failed),
+                (None, Some(left_open)) => model.notify(left_open),
+                (None, None) => {}
             }
             if watched {
                 model.mode = ScreenMode::Tree;

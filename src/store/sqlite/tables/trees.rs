@@ -9,7 +9,7 @@ use crate::{
     types::{Mode, NewTree, Timestamp, Tree, TreeCounts, TreePatch, WorkItem, first_words},
 };
 
-/// Maximum length of a title derived from a root, in characters.
+/// Maximum length in characters of a title that is derived from the root, or from the first message after an empty root.
 const MAX_TITLE_CHARS: usize = 60;
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, tree: &NewTree) -> Result<i64> {
@@ -145,7 +145,9 @@ pub(in crate::store::sqlite) fn deepest(conn: &Connection, row: i64) -> Result<u
 
 const TREE: &str =
     "SELECT t.ulid, t.title, t.description, t.mode, t.system_context, su.content, t.created_at, s.updated_at,
-    t.archived_at, r.ulid, substr(r.content, 1, 400), s.nodes, s.leaves, s.branch_points, s.max_depth, t.id,
+    t.archived_at, r.ulid,
+    coalesce(nullif(substr(r.content, 1, 400), ''), (SELECT substr(c.content, 1, 400) FROM nodes c
+        WHERE c.tree = t.id AND c.depth = 1 ORDER BY c.seq LIMIT 1)), s.nodes, s.leaves, s.branch_points, s.max_depth, t.id,
     t.project, t.external_ref
     FROM trees t JOIN tree_state s ON s.tree = t.id LEFT JOIN nodes r ON r.tree = t.id AND r.depth = 0
     LEFT JOIN summaries su ON su.tree = t.id";
