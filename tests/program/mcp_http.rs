@@ -9,7 +9,7 @@ use crate::support::{cli::Home, http::HttpServer};
 
 /// Sends a message in the form of a revision, with more headers. Returns the status and the answer.
 async fn post(
-    server: &HttpServer,
+    server: &HttpServer<'_>,
     revision: &str,
     method: &str,
     mut params: Value,
