@@ -4,18 +4,20 @@ use serde_json::Value;
 
 use super::Format;
 
-/// Bytes of a file that the detection reads.
-pub(super) const HEAD_BYTES: u64 = 64 << 10;
+/// Bytes of a file that the detection of its format reads.
+pub const HEAD_BYTES: u64 = 64 << 10;
 
 /// Lines of the beginning that are examined: some files begin with lines that other formats have too.
 const MAX_EXAMINED_LINES: usize = 20;
 
-/// Detects the format of a file.
-pub(super) fn format(head: &[u8]) -> Option<Format> {
+/// Detects the format of a file by its beginning. `None` if it is unknown.
+#[must_use]
+pub fn format(head: &[u8]) -> Option<Format> {
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(MAX_EXAMINED_LINES);
-    lines.filter_map(|line| serde_json::from_str(line).ok()).find_map(|line| of_line(&line))
+    let by_line = lines.filter_map(|line| serde_json::from_str(line).ok()).find_map(|line| of_line(&line));
+    by_line.or_else(|| of_document(text))
 }
 
 /// Detects the format of a file of JSON lines by one of its first lines.
@@ -23,15 +25,41 @@ fn of_line(line: &Value) -> Option<Format> {
     let has = |name: &str| line.get(name).is_some();
     match line["type"].as_str() {
         Some("loomtree") if has("version") => Some(Format::Loomtree),
+        Some("session_meta" | "response_item" | "event_msg" | "turn_context") if has("payload") => Some(Format::Codex),
+        Some("session") if line["harness"] == "llama.app" => Some(Format::LlamaApp),
         Some("session") if !has("harness") && !has("uuid") => Some(Format::Pi),
         Some("file-history-snapshot" | "summary" | "queue-operation" | "user" | "assistant" | "system")
             if ["uuid", "leafUuid", "messageId", "sessionId"].into_iter().any(has) =>
         {
             Some(Format::ClaudeCode)
         }
+        None if has("projectHash") && has("sessionId") => Some(Format::Gemini),
+        None if has("chat_metadata") || has("character_name") && has("user_name") => Some(Format::SillyTavern),
+        None if has("instructions") && has("id") && has("timestamp") => Some(Format::Codex),
         None if line["messages"].as_array().is_some_and(|list| list.iter().any(|m| m.get("role").is_some())) => {
             Some(Format::OpenAiChat)
         }
         _ => None,
     }
+}
+
+/// Keys that only the documents of a format have, in their first conversation.
+const DOCUMENT_KEYS: &[(Format, &[&str])] = &[
+    (Format::ChatGpt, &["\"mapping\""]),
+    (Format::ClaudeAi, &["\"chat_messages\""]),
+    (Format::OpenWebUi, &["\"history\"", "\"messages\"", "\"currentId\""]),
+    (Format::Gemini, &["\"sessionId\"", "\"projectHash\""]),
+    (Format::LibreChat, &["\"conversationId\"", "\"messageId\""]),
+    (Format::Exoloom, &["\"loomType\""]),
+    (Format::Basemode, &["\"nodes\"", "\"checked_out\""]),
+    (Format::Loomsidian, &["\"nodes\"", "\"parentId\"", "\"collapsed\""]),
+    (Format::Pyloom, &["\"root\"", "\"text\"", "\"children\""]),
+];
+
+/// Detects the format of a JSON document by the keys in its beginning.
+fn of_document(text: &str) -> Option<Format> {
+    if !text.starts_with(['[', '{']) {
+        return None;
+    }
+    DOCUMENT_KEYS.iter().find(|(_, keys)| keys.iter().all(|key| text.contains(key))).map(|(format, _)| *format)
 }

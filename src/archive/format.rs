@@ -30,13 +30,47 @@ formats! {
     Loomtree = "loomtree";
     /// Session JSONL of Claude Code.
     ClaudeCode = "claude-code";
+    /// Rollout JSONL of Codex CLI.
+    Codex = "codex";
+    /// Chats of Gemini CLI.
+    Gemini = "gemini";
     /// Session JSONL of pi, versions 1 to 3.
     Pi = "pi";
+    /// Export of ChatGPT, `conversations.json`.
+    ChatGpt = "chatgpt";
+    /// Export of Claude.ai, `conversations.json`.
+    ClaudeAi = "claude-ai";
+    /// Chat export of Open WebUI.
+    OpenWebUi = "open-webui";
+    /// Chat JSONL of SillyTavern.
+    SillyTavern = "silly-tavern";
+    /// Conversation export of LibreChat.
+    LibreChat = "librechat";
+    /// JSONL of llama.cpp's web interface.
+    LlamaApp = "llama-app";
+    /// Tree of loomsidian: one note, or a vault's `data.json`.
+    Loomsidian = "loomsidian";
+    /// Tree of exoloom.
+    Exoloom = "exoloom";
+    /// Tree of the original loom.
+    Pyloom = "pyloom";
+    /// JSON export of basemode-loom.
+    Basemode = "basemode-loom";
+    /// Database of `llm`, `logs.db`.
+    Llm = "llm";
+    /// Database of opencode.
+    OpenCode = "opencode";
     /// JSONL of chat messages in OpenAI's form, one conversation a line.
     OpenAiChat = "openai-chat";
 }
 
 impl Format {
+    /// True if the format is a database only, which is imported by its path.
+    #[must_use]
+    pub const fn is_database(self) -> bool {
+        matches!(self, Self::Llm | Self::OpenCode)
+    }
+
     /// Returns the names of all formats.
     #[must_use]
     pub fn names() -> Vec<&'static str> {

@@ -5,23 +5,38 @@
 //! reported with their line and skipped.
 
 mod batch;
+mod chatgpt;
+mod claude_ai;
 mod claude_code;
+mod codex;
 mod content;
+mod databases;
 mod detect;
+mod documents;
+pub mod export;
 mod format;
+mod gemini;
 mod importer;
+mod json_trees;
 pub mod jsonl;
 mod lines;
+mod llama_app;
 pub mod markdown;
+mod open_webui;
 mod openai_chat;
 mod pi;
 mod record;
+mod silly_tavern;
+mod tree_order;
 
 use std::{
     collections::BTreeMap,
     io::{self, BufRead, Read as _},
+    path::Path,
 };
 
+pub use databases::detect_database;
+pub use detect::{HEAD_BYTES as DETECTED_BYTES, format as detect};
 pub use format::Format;
 use importer::Importer;
 use lines::{SourceLine, SourceLines};
@@ -175,7 +190,40 @@ pub fn import_with(
         Format::Loomtree => {}
         Format::Pi => pi::read(&mut lines, &mut importer)?,
         Format::ClaudeCode => claude_code::read(&mut lines, &mut importer)?,
+        Format::Codex => codex::read(&mut lines, &mut importer)?,
+        Format::Gemini => gemini::read(&mut lines, &mut importer)?,
+        Format::ChatGpt => chatgpt::read(&mut lines, &mut importer)?,
+        Format::ClaudeAi => claude_ai::read(&mut lines, &mut importer)?,
+        Format::OpenWebUi => open_webui::read(&mut lines, &mut importer)?,
+        Format::SillyTavern => silly_tavern::read(&mut lines, &mut importer)?,
+        Format::LibreChat => json_trees::read_librechat(&mut lines, &mut importer)?,
+        Format::LlamaApp => llama_app::read(&mut lines, &mut importer)?,
+        Format::Loomsidian => json_trees::read_loomsidian(&mut lines, &mut importer)?,
+        Format::Exoloom => json_trees::read_exoloom(&mut lines, &mut importer)?,
+        Format::Pyloom => json_trees::read_pyloom(&mut lines, &mut importer)?,
+        Format::Basemode => json_trees::read_basemode(&mut lines, &mut importer)?,
+        Format::Llm | Format::OpenCode => {
+            return Err(ArchiveError::Format(format!("{name}: a database is imported by its path")));
+        }
         Format::OpenAiChat => openai_chat::read(&mut lines, &mut importer)?,
     }
+    importer.finish()
+}
+
+/// Imports the database of another program. It is opened for reading only.
+///
+/// # Errors
+/// If the file is no database of a known program, it cannot be read, or the store fails. Items committed before the error
+/// remain, and the import can be repeated.
+pub fn import_database(actor: &Actor, options: ImportOptions, path: &Path) -> Result<Imported, ArchiveError> {
+    let name = path.display().to_string();
+    let Some(format) = detect_database(path)? else {
+        return Err(ArchiveError::Format(format!("{name}: unknown format: it is a database of no known program")));
+    };
+    if options.format.is_some_and(|wanted| wanted != format) {
+        return Err(ArchiveError::Format(format!("{name} is a database of {}", format.as_str())));
+    }
+    let mut importer = Importer::new(actor, &name, format.as_str(), options.dry_run);
+    databases::read(path, &mut importer)?;
     importer.finish()
 }

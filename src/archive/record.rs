@@ -13,6 +13,10 @@ use crate::types::Timestamp;
 pub(super) enum SourcePlace {
     /// Line of a text file, from 1.
     Line(u64),
+    /// Entry of a JSON array, from 1.
+    Entry(u64),
+    /// Row of a database, from 1.
+    Row(u64),
 }
 
 impl From<u64> for SourcePlace {
@@ -25,6 +29,8 @@ impl fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
+            Self::Entry(number) => write!(f, "entry {number}"),
+            Self::Row(number) => write!(f, "row {number}"),
         }
     }
 }

@@ -64,6 +64,23 @@ pub(super) const WORDS: &[&str] = &[
     "thinking",
     "\"message\":",
     "\"timestamp\":",
+    "\"parentUuid\":",
+    "\"uuid\":",
+    "\"sessionId\":",
+    "\"isSidechain\":true,",
+    "\"forkedFrom\":{\"messageUuid\":\"u-1\"},",
+    "\"mapping\":",
+    "\"current_node\":",
+    "\"chat_messages\":",
+    "\"parent_message_uuid\":",
+    "\"$rewindTo\":",
+    "\"$set\":",
+    "\"num_turns\":99",
+    "\"swipes\":[\"a\",\"b\"],",
+    "\"swipe_id\":7,",
+    "tool_use",
+    "tool_result",
+    "function_call_output",
 ];
 
 /// Longest input in bytes: a longer one only costs time.
@@ -74,9 +91,32 @@ pub(super) fn jsonl(bytes: &[u8]) {
     import(Format::Loomtree, bytes);
 }
 
-/// Imports a session of pi.
-pub(super) fn pi(bytes: &[u8]) {
-    import(Format::Pi, bytes);
+/// Defines a target for each foreign format.
+macro_rules! targets {
+    ($($name:ident = $format:ident;)*) => {$(
+        /// Imports a file of this format.
+        pub(super) fn $name(bytes: &[u8]) {
+            import(Format::$format, bytes);
+        }
+    )*};
+}
+
+targets! {
+    pi = Pi;
+    claude_code = ClaudeCode;
+    codex = Codex;
+    gemini = Gemini;
+    chatgpt = ChatGpt;
+    claude_ai = ClaudeAi;
+    open_webui = OpenWebUi;
+    silly_tavern = SillyTavern;
+    openai_chat = OpenAiChat;
+    librechat = LibreChat;
+    llama_app = LlamaApp;
+    loomsidian = Loomsidian;
+    exoloom = Exoloom;
+    pyloom = Pyloom;
+    basemode = Basemode;
 }
 
 /// An import reports malformed items, leaves a database without damage, adds nothing when repeated, and what it added

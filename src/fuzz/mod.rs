@@ -54,13 +54,32 @@ pub const FUZZ_TARGETS: &[FuzzTarget] = &[
         by_line: false,
         words: archive::WORDS,
     },
-    FuzzTarget { name: "pi", run: archive::pi, fixtures: &[], by_line: false, words: archive::WORDS },
+    import_target("pi", archive::pi, &["import/pi"]),
+    import_target("claude_code", archive::claude_code, &["import/claude-code"]),
+    import_target("codex", archive::codex, &["import/codex"]),
+    import_target("gemini", archive::gemini, &["import/gemini"]),
+    import_target("chatgpt", archive::chatgpt, &["import/chatgpt"]),
+    import_target("claude_ai", archive::claude_ai, &["import/claude-ai"]),
+    import_target("open_webui", archive::open_webui, &["import/open-webui"]),
+    import_target("silly_tavern", archive::silly_tavern, &["import/silly-tavern"]),
+    import_target("openai_chat", archive::openai_chat, &["import/openai-chat"]),
+    import_target("librechat", archive::librechat, &["import/librechat"]),
+    import_target("llama_app", archive::llama_app, &["import/llama-app"]),
+    import_target("loomsidian", archive::loomsidian, &["import/loomsidian"]),
+    import_target("exoloom", archive::exoloom, &["import/exoloom"]),
+    import_target("pyloom", archive::pyloom, &["import/pyloom"]),
+    import_target("basemode", archive::basemode, &["import/basemode-loom"]),
     FuzzTarget { name: "sse", run: provider::sse, fixtures: &[], by_line: false, words: provider::WORDS },
     FuzzTarget { name: "openai", run: provider::openai, fixtures: &[], by_line: false, words: provider::WORDS },
     FuzzTarget { name: "anthropic", run: provider::anthropic, fixtures: &[], by_line: false, words: provider::WORDS },
     FuzzTarget { name: "config", run: config::parse, fixtures: &[], by_line: false, words: config::WORDS },
     FuzzTarget { name: "screen", run: screen::draw, fixtures: &["text"], by_line: false, words: screen::WORDS },
 ];
+
+/// A target that imports a format.
+const fn import_target(name: &'static str, run: fn(&[u8]), fixtures: &'static [&'static str]) -> FuzzTarget {
+    FuzzTarget { name, run, fixtures, by_line: false, words: archive::WORDS }
+}
 
 /// Returns the target of a name.
 #[must_use]

@@ -35,7 +35,31 @@ macro_rules! explore {
     };
 }
 
-explore!(arrow_line, scanner, jsonl, pi, sse, openai, anthropic, config, screen);
+explore!(
+    arrow_line,
+    scanner,
+    jsonl,
+    pi,
+    claude_code,
+    codex,
+    gemini,
+    chatgpt,
+    claude_ai,
+    open_webui,
+    silly_tavern,
+    openai_chat,
+    librechat,
+    llama_app,
+    loomsidian,
+    exoloom,
+    pyloom,
+    basemode,
+    sse,
+    openai,
+    anthropic,
+    config,
+    screen
+);
 
 fn explore(target: &FuzzTarget) {
     let seconds = std::env::var("LOOM_FUZZ_SECONDS").map_or(1.0, |text| text.parse().unwrap());

@@ -236,6 +236,10 @@ pub(crate) enum WriteRequest {
     CycleVersion(NodeId, NodeId, bool),
     /// Stores the cursor as the session's position, for other programs and the next start.
     SetPosition(NodeId),
+    /// Imports a file, and opens the first tree of it.
+    Import(std::path::PathBuf),
+    /// Writes the conversation that ends at a node in a format into a new file.
+    Export(NodeId, String, std::path::PathBuf),
     /// Opens a tree at this node, or at its last position.
     OpenTree(TreeId, Option<NodeId>),
     /// Continues a session of the user or of an agent.
@@ -273,6 +277,7 @@ impl WriteRequest {
             | Self::Title(_)
             | Self::ChooseVersion(_)
             | Self::SetPosition(_)
+            | Self::Export(..)
             | Self::AdoptSession(_) => false,
             _ => true,
         }

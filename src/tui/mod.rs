@@ -18,6 +18,7 @@ mod buffer_editor;
 mod command_job;
 mod delegation_lines;
 mod editor;
+mod files;
 mod generate;
 pub(crate) mod highlight;
 mod keys;

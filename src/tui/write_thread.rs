@@ -2,11 +2,12 @@
 
 mod sessions;
 
-use std::{sync::mpsc, thread};
+use std::{path::Path, sync::mpsc, thread};
 
 use super::{
     ScreenSetup,
     buffer_editor::BufferEdit,
+    files,
     message::{BackgroundEvent, BackgroundReport, Responder, WriteRequest, WriteResult},
     queries, text,
 };
@@ -132,6 +133,14 @@ impl WriteThread {
                 }
                 Ok(WriteResult::default())
             }
+            WriteRequest::Import(path) => self.import(path),
+            WriteRequest::Export(node, format, path) => {
+                let actor = self.setup.loom.actor(&self.setup.agent);
+                let report = files::export(&actor, (self.tree, *node), format, path)?;
+                let left_out: u64 = report.left_out.values().sum();
+                let message = format!("wrote {}; left out: {left_out}", path.display());
+                Ok(WriteResult { message, ..WriteResult::default() })
+            }
             WriteRequest::OpenTree(tree, at) => self.open_tree(*tree, *at),
             WriteRequest::Resume(session) => self.resume_session(*session),
             WriteRequest::Session(session, request) => self.change_session(*session, request),
@@ -191,6 +200,17 @@ impl WriteThread {
         let actor = self.setup.loom.actor(&self.setup.agent);
         let (tree, root) = actor.create_tree(TreeDraft::new(NodeDraft::text(text)).mode(mode))?;
         self.open_tree(tree.id, Some(root.id))
+    }
+
+    /// Imports a file and opens its first tree.
+    fn import(&mut self, path: &Path) -> Result<WriteResult> {
+        let done = files::import(&self.setup.loom.actor(&self.setup.agent), path)?;
+        let problems = done.problems.len() as u64 + done.more_problems;
+        let message = format!("{} messages, {} new nodes, {problems} problems", done.messages, done.nodes);
+        match done.trees.first() {
+            Some(tree) => Ok(WriteResult { message, ..self.open_tree(*tree, None)? }),
+            None => Ok(WriteResult { message, ..WriteResult::default() }),
+        }
     }
 
     fn choose_version(&mut self, node: NodeId) -> Result<WriteResult> {

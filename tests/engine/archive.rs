@@ -209,7 +209,7 @@ fn invalid_lines_drop_only_dependent_lines() {
 #[test]
 fn a_file_of_an_unknown_format_is_rejected() {
     let scene = Scene::new(1);
-    for text in ["", "hello", "{\"type\":\"session\",\"harness\":\"llama.app\"}", "[]", "{}"] {
+    for text in ["", "hello", "{\"type\":\"session\",\"harness\":\"other\"}", "[]", "{}"] {
         let refused = archive::import(&scene.owner(), None, "x", &mut BufReader::new(text.as_bytes()), &mut |_| {});
         assert!(refused.is_err(), "{text:?}");
     }

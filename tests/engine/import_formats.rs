@@ -4,7 +4,10 @@
 
 use crate::support;
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use loomtree::{
     archive::{self, Format, ImportOptions, Imported, jsonl},
@@ -24,8 +27,25 @@ fn import_bytes(actor: &Actor, options: ImportOptions, bytes: &[u8]) -> Imported
     archive::import_with(actor, options, "test", &mut &*bytes, &mut |_| {}).unwrap()
 }
 
+/// Imports a fixture with options: a file, or a database that its SQL makes.
+fn import_file(actor: &Actor, options: ImportOptions, path: &Path) -> Imported {
+    if path.extension().is_some_and(|extension| extension == "sql") {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("foreign.db");
+        let conn = rusqlite::Connection::open(&database).unwrap();
+        conn.execute_batch(&fs::read_to_string(path).unwrap()).unwrap();
+        drop(conn);
+        let before = fs::read(&database).unwrap();
+        let done = archive::import_database(actor, options, &database).unwrap();
+        assert_eq!(fs::read(&database).unwrap(), before, "the source is never changed");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        return done;
+    }
+    import_bytes(actor, options, &fs::read(path).unwrap())
+}
+
 fn import(actor: &Actor, name: &str) -> Imported {
-    import_bytes(actor, ImportOptions::default(), &fs::read(fixture(name)).unwrap())
+    import_file(actor, ImportOptions::default(), &fixture(name))
 }
 
 fn nodes(actor: &Actor, tree: TreeId) -> Vec<Node> {
@@ -74,17 +94,20 @@ fn fixtures() -> Vec<(Format, PathBuf)> {
 #[test]
 fn every_fixture_keeps_the_laws() {
     for (format, file) in fixtures() {
-        let bytes = fs::read(&file).unwrap();
         let scene = Scene::new(1);
         let owner = scene.owner();
-        let dry = import_bytes(&owner, ImportOptions::default().dry_run(true), &bytes);
+        let dry = import_file(&owner, ImportOptions::default().dry_run(true), &file);
         assert!(owner.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap().is_empty(), "{file:?}");
-        let first = import_bytes(&owner, ImportOptions::default(), &bytes);
+        let first = import_file(&owner, ImportOptions::default(), &file);
         assert_eq!(first.format, format.as_str(), "{file:?}");
-        let facts = |done: &Imported| (done.messages, done.nodes, done.branches, done.problems.clone());
+        let facts = |done: &Imported| {
+            // The path of a database differs between two imports.
+            let problems = done.problems.iter().map(|problem| problem.rsplit(", ").next().unwrap().to_owned());
+            (done.messages, done.nodes, done.branches, problems.collect::<Vec<_>>())
+        };
         assert_eq!(facts(&dry), facts(&first), "{file:?}");
         verify(&owner);
-        let again = import_bytes(&owner, ImportOptions::default().format(format), &bytes);
+        let again = import_file(&owner, ImportOptions::default().format(format), &file);
         assert_eq!((again.nodes, again.sessions, again.branches, again.versions), (0, 0, 0, 0), "{file:?}");
         assert_eq!(again.messages, first.messages, "{file:?}");
         let exported = export(&owner);
@@ -256,4 +279,202 @@ fn openai_chats_with_the_same_opening_are_branches_of_one_tree() {
     assert_eq!(find(&all, "The tool said so.").kind, EdgeKind::Thought);
     assert_eq!(path(&owner, find(&all, "Lake Constance.")).len(), 6);
     assert_eq!(find(&nodes(&owner, tree("See this")), "See this.\n[image_url]").author_type, AuthorType::Human);
+}
+
+#[test]
+fn a_chatgpt_export_keeps_branches_and_position() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "chatgpt/conversations.json");
+    assert_eq!((done.conversations, done.trees.len()), (2, 2), "{:?}", done.problems);
+    let problems = done.problems.join("\n");
+    for expected in ["entry 2: it has no mapping", "its parent \"gone\" is missing", "among its own ancestors"] {
+        assert!(problems.contains(expected), "{problems}");
+    }
+    let tree = owner.loom().find_tree("Boats").unwrap().id;
+    let all = nodes(&owner, tree);
+    let [first, second] = ["A boat.", "A red boat."].map(|text| find(&all, text));
+    assert_eq!(first.parent, second.parent);
+    assert_eq!(
+        path(&owner, find(&all, "One boat.")),
+        ["What is in the picture?", "A boat.", "[image_asset_pointer]\nAnd here?", "", "print(1)", "One boat."]
+    );
+    let output = find(&all, "1");
+    assert_eq!((output.kind, output.tool.name.as_deref()), (EdgeKind::Tool, Some("python")));
+    assert_eq!(find(&all, "Looking\nIt floats.").kind, EdgeKind::Thought);
+    assert!(find(&all, "One boat.").interrupted);
+    assert_eq!(sessions(&owner, tree)[0].position, Some(find(&all, "One boat.").id));
+    assert_eq!(owner.loom().find_tree("Only a question").unwrap().counts.nodes, 2);
+}
+
+#[test]
+fn a_claude_ai_export_keeps_attachments_results_and_chains() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "claude-ai/conversations.json");
+    assert_eq!((done.trees.len(), done.problems.len()), (2, 1), "{:?}", done.problems);
+    let tree = owner.loom().find_tree("Bread").unwrap().id;
+    let all = nodes(&owner, tree);
+    let question = find(&all, "How long does bread rise?\n[recipe.txt]\n500 g flour\n[loaf.png]");
+    assert_eq!(question.state.continuations, 2);
+    let result = all.iter().find(|node| node.kind == EdgeKind::Tool).unwrap();
+    assert_eq!((result.content.as_str(), result.tool.name.as_deref()), ("Two hours.", Some("web_search")));
+    let answer = all.iter().find(|node| node.tool.calls.is_some()).unwrap();
+    assert_eq!(sessions(&owner, tree)[0].position, Some(answer.id));
+    let old = owner.loom().find_tree("An old chat").unwrap().id;
+    assert_eq!(path(&owner, find(&nodes(&owner, old), "Without parents.")).len(), 2);
+}
+
+#[test]
+fn a_rollback_of_codex_is_a_branch() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "codex/rollout-2026-03-01T10-00-00-0001.jsonl");
+    assert_eq!((done.branches, done.problems.len()), (1, 1), "{:?}", done.problems);
+    let all = nodes(&owner, done.trees[0]);
+    let (delete, rename) = (find(&all, "Delete it."), find(&all, "Rename it."));
+    assert_eq!((delete.parent, delete.turn < rename.turn), (rename.parent, true));
+    assert_eq!(find(&all, "a.rs").tool.call_id.as_deref(), Some("call-1"));
+    assert!(find(&all, "no").metadata.as_ref().unwrap().as_str().contains("\"failed\":true"));
+    assert_eq!(find(&all, "Use ls.").kind, EdgeKind::Thought);
+    assert_eq!(path(&owner, find(&all, "Thanks.")).first().unwrap(), "List the files.");
+    let [session] = sessions(&owner, done.trees[0]).try_into().unwrap();
+    assert_eq!((session.model.as_deref(), session.workspace.as_str()), (Some("openai:gpt-5-codex"), "/work/cli"));
+}
+
+#[test]
+fn a_rewind_of_gemini_is_a_branch_and_a_repeated_id_a_version() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "gemini/session-2026-03-01T10-00-abcd.jsonl");
+    assert_eq!((done.branches, done.versions, done.problems.len()), (1, 1, 1), "{:?}", done.problems);
+    assert_eq!(owner.loom().tree(done.trees[0]).unwrap().title, "Distances in space");
+    let all = nodes(&owner, done.trees[0]);
+    assert_eq!(find(&all, "384,400 km.").version_of, Some(find(&all, "Far.").id));
+    assert_eq!(find(&all, "And the sun?").parent, find(&all, "And Mars?").parent);
+    assert_eq!(
+        path(&owner, find(&all, "It varies.")),
+        ["How far is the moon?", "384,400 km.", "And Mars?", "It varies."]
+    );
+    assert_eq!(find(&all, "384400").kind, EdgeKind::Tool);
+}
+
+#[test]
+fn a_chat_of_open_webui_keeps_its_branches_and_reasoning() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let done = import(&owner, "open-webui/chats.json");
+    assert_eq!((done.branches, done.problems.len()), (1, 1), "{:?}", done.problems);
+    let all = nodes(&owner, done.trees[0]);
+    let green = find(&all, "Green.");
+    assert_eq!(find(&all, "> taste").parent, Some(green.id));
+    assert!(green.raw.as_deref().unwrap().contains("<details"));
+    assert_eq!(sessions(&owner, done.trees[0])[0].position, Some(find(&all, "Why?").id));
+}
+
+#[test]
+fn swipes_are_siblings_and_a_branch_file_joins_its_main_chat() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let names = ["Ada - main.jsonl", "Ada - branch.jsonl"];
+    let [main, branch] = names.map(|name| {
+        let bytes = fs::read(fixture("silly-tavern").join(name)).unwrap();
+        archive::import(&owner, None, &format!("chats/{name}"), &mut &*bytes, &mut |_| {}).unwrap()
+    });
+    assert_eq!((main.branches, branch.branches, branch.skipped), (1, 1, 3), "{branch:?}");
+    assert_eq!(main.trees, branch.trees);
+    let all = nodes(&owner, main.trees[0]);
+    let swipes = ["a well.", "a lighthouse.", "a bridge."].map(|end| find(&all, &format!("Once there was {end}")));
+    assert!(swipes.iter().all(|swipe| swipe.parent == swipes[0].parent));
+    assert_eq!(find(&all, "Go on.").parent, Some(swipes[1].id));
+    assert_eq!(find(&all, "Go on.").state.bookmark.as_deref(), Some("Ada - branch"));
+    assert_eq!(find(&all, "Light.").parent, Some(swipes[1].id));
+}
+
+#[test]
+fn trees_of_other_branching_tools_keep_their_branches_and_marks() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let note = import(&owner, "loomsidian/data.json");
+    assert_eq!((note.branches, note.left_out.get("settings")), (2, Some(&1)));
+    let all = nodes(&owner, note.trees[0]);
+    assert_eq!(path(&owner, find(&all, " Then it sailed.")), ["The ship <Ada> lay still.", " Then it sailed."]);
+    assert!(find(&all, "The ship <Ada> lay still.").state.bookmark.is_some());
+    assert_eq!(sessions(&owner, note.trees[0])[0].position, Some(find(&all, " Then it sailed.").id));
+    assert!(!export(&owner).contains("sk-never-read"));
+
+    let garden = import(&owner, "exoloom/tree.json");
+    let all = nodes(&owner, garden.trees[0]);
+    let (wall, none) = (find(&all, " It had a wall."), find(&all, " It had no wall."));
+    assert_eq!((wall.author_type, wall.state.bookmark.is_some()), (AuthorType::Model, true));
+    assert_eq!(none.state.pruned_by, Some(none.id));
+
+    let night = import(&owner, "pyloom/tree.json");
+    let all = nodes(&owner, night.trees[0]);
+    assert_eq!(path(&owner, find(&all, " So I left.")), ["It was night.", " No one came.", " So I left."]);
+    assert_eq!(find(&all, " A dog barked.").author_type, AuthorType::Model);
+    assert_eq!(sessions(&owner, night.trees[0])[0].position, Some(find(&all, " So I left.").id));
+
+    let road = import(&owner, "basemode-loom/export.json");
+    let all = nodes(&owner, road.trees[0]);
+    assert!(find(&all, " went down.").state.excluded && find(&all, " went up.").state.bookmark.is_some());
+    assert_eq!(find(&all, "A note.").kind, EdgeKind::Context);
+    assert_eq!(sessions(&owner, road.trees[0])[0].position, Some(find(&all, " went up.").id));
+    verify(&owner);
+}
+
+#[test]
+fn chats_of_librechat_and_llama_cpp_keep_their_branches() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let colours = import(&owner, "librechat/tree.json");
+    let all = nodes(&owner, colours.trees[0]);
+    let blue = find(&all, "Blue.");
+    assert_eq!((blue.interrupted, find(&all, "Not red.").parent), (true, Some(blue.id)));
+    assert_eq!(find(&all, "Name a colour.").state.continuations, 2);
+
+    let stones = import(&owner, "llama-app/export.jsonl");
+    assert_eq!((stones.conversations, stones.trees.len(), stones.problems.len()), (2, 1, 0), "{stones:?}");
+    let all = nodes(&owner, stones.trees[0]);
+    assert_eq!(find(&all, "Name a stone.").state.continuations, 2);
+    assert_eq!(find(&all, "Hard.").kind, EdgeKind::Thought);
+    assert_eq!(sessions(&owner, stones.trees[0])[0].position, Some(find(&all, "Basalt.").id));
+}
+
+#[test]
+fn databases_of_other_programs_are_read() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let answers = import(&owner, "llm/responses.sql");
+    assert_eq!((answers.conversations, answers.problems.len()), (2, 0), "{answers:?}");
+    let all = nodes(&owner, owner.loom().find_tree("Capitals").unwrap().id);
+    let santiago = find(&all, "Santiago.");
+    assert_eq!(path(&owner, santiago), ["Be brief.", "Capital of Peru?", "Lima.", "And of Chile?", "Santiago."]);
+    assert_eq!(santiago.tokens, Some(4));
+    // A forked thread is a branch of the first one's tree.
+    let threads = import(&owner, "llm/threads.sql");
+    assert_eq!((threads.trees.len(), threads.sessions, threads.branches), (1, 2, 1), "{threads:?}");
+    let all = nodes(&owner, threads.trees[0]);
+    assert_eq!(find(&all, "How many trees?").state.continuations, 2);
+    assert_eq!((find(&all, "7").kind, find(&all, "Count them.").kind), (EdgeKind::Tool, EdgeKind::Thought));
+    // A sub-session of opencode is a tree of its own.
+    let code = import(&owner, "opencode/opencode.sql");
+    assert_eq!((code.trees.len(), code.problems.len()), (2, 0), "{code:?}");
+    let tree = owner.loom().find_tree("A failing test").unwrap().id;
+    let all = nodes(&owner, tree);
+    assert_eq!(find(&all, "exit code 2").tool.name.as_deref(), Some("bash"));
+    let [session] = sessions(&owner, tree).try_into().unwrap();
+    assert_eq!(
+        (session.workspace.as_str(), session.model.as_deref()),
+        ("/work/oc", Some("anthropic:claude-sonnet-4-5"))
+    );
+    let coffee = import(&owner, "open-webui/webui.sql");
+    assert_eq!(path(&owner, find(&nodes(&owner, coffee.trees[0]), "Arabica.")), ["Beans?", "Arabica."]);
+    let nothing = scene.path.with_file_name("nothing.db");
+    fs::write(&nothing, "SQLite format 3\0 and nothing").unwrap();
+    assert!(archive::import_database(&owner, ImportOptions::default(), &nothing).is_err());
+    assert!(
+        archive::import_database(&owner, ImportOptions::default(), &scene.path).is_err(),
+        "an own database is none"
+    );
 }

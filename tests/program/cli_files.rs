@@ -209,3 +209,113 @@ fn a_folder_of_foreign_conversations_is_imported() {
     assert!(sessions.contains("/work/clock") && sessions.contains("claude-sonnet-4-5"), "{sessions}");
     home.fails(2, &["import", "--from", "bird", path]);
 }
+
+#[test]
+fn a_tree_is_exported_for_other_programs() {
+    let home = Home::new();
+    home.start("Name a river.");
+    home.say("subject", None, "The Elbe.");
+    let chat = home.ok(&["export", "--format", "openai-chat"]);
+    assert!(chat.contains("\"role\":\"assistant\"") && chat.contains("The Elbe."), "{chat}");
+    assert!(home.ok(&["export", "--format", "html", "--all-leaves"]).contains("<title>"));
+    assert!(home.ok(&["export", "--format", "mermaid"]).starts_with("flowchart TD"));
+    let vault = home.file("vault");
+    home.ok(&["export", "--format", "obsidian", "-o", vault.to_str().unwrap()]);
+    assert_eq!(fs::read_dir(&vault).unwrap().count(), 1);
+    assert!(home.fails(1, &["export", "--format", "obsidian", "-o", vault.to_str().unwrap()]).contains("not empty"));
+    home.fails(2, &["export", "--format", "obsidian"]);
+    home.fails(2, &["export", "--format", "jsonl", "--bookmarked"]);
+    home.ok(&["prune", "."]);
+    let ran = home.run(&["export", "--format", "openai-chat", "--all-leaves"]);
+    assert!(ran.err.contains("left out: 1 pruned branches") && !ran.out.contains("Elbe"), "{ran:?}");
+}
+
+/// A home with a session of Claude Code in its usual place.
+fn home_with_history() -> (Home, std::path::PathBuf) {
+    let home = Home::new();
+    let folder = home.file(".claude").join("projects").join("-work-clock");
+    fs::create_dir_all(&folder).unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/claude-code/session.jsonl");
+    fs::copy(fixture, folder.join("session.jsonl")).unwrap();
+    fs::write(folder.join("settings.json"), "{}").unwrap();
+    (home, folder)
+}
+
+#[test]
+fn the_usual_places_are_offered() {
+    assert!(Home::new().fails(1, &["import"]).contains("no conversations"));
+    let (home, folder) = home_with_history();
+    let ran = home.run(&["import"]);
+    assert!(ran.code == 0 && ran.out.contains("claude-code") && ran.out.contains("2 conversations"), "{ran:?}");
+    assert!(ran.err.contains("--yes"), "{ran:?}");
+    assert!(home.ok(&["sessions", "--all"]).contains("no session"));
+    assert!(home.ok(&["import", "--yes"]).contains("session.jsonl"));
+    assert!(home.ok(&["import"]).contains("imported already"));
+    let row = &home.json(&["import"])[0];
+    assert_eq!(
+        (row["files"].as_u64(), row["new"].as_u64(), row["folder"].as_str().is_some()),
+        (Some(1), Some(0), true)
+    );
+    let elsewhere = home.file("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::rename(folder.parent().unwrap(), elsewhere.join("projects")).unwrap();
+    let mut command = home.command(&["import"]);
+    let ran = Ran::of(command.env("CLAUDE_CONFIG_DIR", &elsewhere));
+    assert!(ran.out.contains("imported already"), "{ran:?}");
+}
+
+/// Watching is killed and started again; nothing comes twice, and a line that was half written comes once.
+#[test]
+fn watched_files_are_imported_as_they_grow() {
+    let (home, folder) = home_with_history();
+    let file = folder.join("session.jsonl");
+    let whole = fs::read_to_string(&file).unwrap();
+    let cut = whole.find("Is it done?").unwrap();
+    let path = file.to_str().unwrap();
+    let wait = || {
+        for _ in 0..200 {
+            if home.json(&["import", "--dry-run", path])[0]["nodes"] == 0 {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        panic!("the file was not imported");
+    };
+    for content in [&whole[..cut], whole.as_str()] {
+        let mut child =
+            home.command(&["import", "--watch"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        fs::write(&file, content).unwrap();
+        wait();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let again = home.json(&["import", path]);
+    assert_eq!(again[0]["nodes"], 0, "{again:?}");
+    home.ok(&["verify"]);
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn the_archive_of_a_data_export_is_imported() {
+    use std::io::Write as _;
+    let home = Home::new();
+    let path = home.file("export.zip");
+    let mut archive = zip::ZipWriter::new(fs::File::create(&path).unwrap());
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/chatgpt/conversations.json");
+    for (name, bytes) in [("conversations.json", fs::read(fixture).unwrap()), ("user.json", b"{}".to_vec())] {
+        archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(&bytes).unwrap();
+    }
+    archive.finish().unwrap();
+    let done = home.json(&["import", path.to_str().unwrap()]);
+    assert_eq!((done[0]["format"].as_str(), done[0]["conversations"].as_u64()), (Some("chatgpt"), Some(2)), "{done:?}");
+    assert_eq!(home.json(&["import", path.to_str().unwrap()])[0]["nodes"], 0);
+    // The import is taken back with all its trees, and restored.
+    assert!(home.ok(&["import", "--undo", path.to_str().unwrap()]).contains("2 trees archived"));
+    assert!(home.json(&["trees"]).is_empty());
+    home.fails(1, &["import", "--undo", path.to_str().unwrap()]);
+    home.ok(&["--tree", "Boats", "undo"]);
+    assert_eq!(home.json(&["trees"]).len(), 2);
+    fs::write(&path, b"PK\x03\x04 and no archive").unwrap();
+    home.fails(1, &["import", path.to_str().unwrap()]);
+}

@@ -390,3 +390,18 @@ fn early_enter_selects_the_first_hit() {
     harness.settle();
     harness.lacks("─ trees ─");
 }
+
+#[test]
+fn files_are_imported_and_exported_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut harness = Harness::with_size(120, 24);
+    let out = folder.path().join("talk.jsonl");
+    harness.press(":").type_text(&format!("export openai-chat {}", out.display())).press("enter").shows("wrote");
+    assert!(std::fs::read_to_string(&out).unwrap().starts_with("{\"messages\":["));
+    harness.press(":").type_text(&format!("export openai-chat {}", out.display())).press("enter").shows("exists");
+    harness.press(":").type_text("export bird x").press("enter").shows("no format");
+    harness.press(":").type_text("import").press("enter").shows(":import FILE");
+    let chats = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/open-webui/chats.json");
+    harness.press(":").type_text(&format!("import {chats}")).press("enter").shows("4 messages");
+    harness.press(":").type_text(&format!("import {}", folder.path().display())).press("enter").shows("not a file");
+}

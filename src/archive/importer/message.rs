@@ -214,8 +214,15 @@ impl Importer<'_> {
     ) -> Result<MessagePlace, ArchiveError> {
         let version_source = format!("{source}@{digest:016x}");
         let stored = self.find(&version_source, open)?;
-        let Some(base) = self.stored_node(known.node)?.filter(|base| stored.is_none() && base.purged_at.is_none())
-        else {
+        let base = self.stored_node(known.node)?;
+        if self.is_dry_run && base.is_none() && stored.is_none() {
+            // A dry run stored no message of this file.
+            self.batch.done.versions += 1;
+            self.batch.done.nodes += 1 + message.thoughts.len() as u64;
+            self.remember(&version_source, known);
+            return Ok(known);
+        }
+        let Some(base) = base.filter(|base| stored.is_none() && base.purged_at.is_none()) else {
             self.batch.done.skipped += 1;
             return Ok(known);
         };
@@ -347,6 +354,9 @@ impl Importer<'_> {
         while !matches!(attach.kind, EdgeKind::Continuation | EdgeKind::Version) {
             let Some(parent) = attach.parent.map(|parent| reader.node(parent)).transpose()?.flatten() else { break };
             attach = parent;
+        }
+        if attach.state.continuations > 0 {
+            self.continued.insert(attach.version_of.unwrap_or(attach.id), ());
         }
         let found = MessagePlace {
             node: id,

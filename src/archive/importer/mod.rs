@@ -5,8 +5,8 @@
 //! becomes a version, a new one is appended. A tree is created with the first message, so an empty conversation leaves
 //! nothing. Memory is bounded: older messages are looked up in the store.
 
-mod agents;
 mod message;
+mod names;
 mod recent;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -189,6 +189,13 @@ impl<'a> Importer<'a> {
         }
     }
 
+    /// Sets the message that the user of the source was at.
+    pub(super) fn position(&mut self, message: String) {
+        if let Some(open) = self.open.last_mut() {
+            open.position = Some(message);
+        }
+    }
+
     /// Records a problem of a place.
     pub(super) fn problem(&mut self, place: SourcePlace, what: impl std::fmt::Display) {
         self.batch.problem(place, what);
@@ -330,6 +337,10 @@ impl<'a> Importer<'a> {
     /// Finds the session of an earlier import of a conversation in a tree.
     fn find_session(&mut self, open: &mut OpenConversation, tree: TreeId) -> Result<(), ArchiveError> {
         let source = format!("{}:{}", self.format, open.source.id);
+        // A tree that the reader lacks is new, and so is its session.
+        if self.reader()?.tree(tree)?.is_none() {
+            return Ok(());
+        }
         let sessions = self.reader()?.sessions(&SessionFilter::default().tree(tree).delegated(true))?;
         if let Some(session) = sessions.into_iter().find(|found| found.metadata.get(SOURCE_KEY) == Some(&source)) {
             open.session = Some(session.id);
@@ -401,15 +412,6 @@ impl<'a> Importer<'a> {
             None => (self.loom().snapshot()?, self.messages),
         };
         Ok(&*self.reader.insert(reader).0)
-    }
-
-    /// Returns the source of a message for the table `sources`.
-    fn source(&self, conversation: &SourceConversation, message: &str) -> String {
-        if conversation.has_global_ids && message != ROOT_KEY {
-            format!("{}:{message}", self.format)
-        } else {
-            format!("{}:{}:{message}", self.format, conversation.id)
-        }
     }
 }
 

@@ -38,6 +38,7 @@ pub(in crate::archive) fn import(
         batch: ImportBatch::new(actor, lines.name, "loomtree", is_dry_run),
         known: HashSet::new(),
         pruned: Vec::new(),
+        links: Vec::new(),
     };
     while let Some(line) = lines.next()? {
         if let Err(error) = import.line(&line)? {
@@ -45,6 +46,10 @@ pub(in crate::archive) fn import(
         }
     }
     import.batch.flush()?;
+    // A link can point to a tree that follows in the file.
+    for (place, link) in std::mem::take(&mut import.links) {
+        import.link(place, link)?;
+    }
     // Pruned branches are pruned after all their nodes exist.
     for (place, node) in std::mem::take(&mut import.pruned) {
         import.batch.push(place, Mutation::Prune { node })?;
@@ -59,6 +64,7 @@ struct JsonlImport<'a> {
     /// Trees that existed before the import, whose nodes may exist too.
     known: HashSet<TreeId>,
     pruned: Vec<(u64, NodeId)>,
+    links: Vec<(u64, Link)>,
 }
 
 impl JsonlImport<'_> {
@@ -86,7 +92,10 @@ impl JsonlImport<'_> {
             "received" => self.received(line.number, read!())?,
             "recorded" => self.recorded(line.number, read!())?,
             "position" => self.position(line.number, read!())?,
-            "link" => self.link(line.number, read!())?,
+            "link" => {
+                self.batch.done.other += 1;
+                self.links.push((line.number, read!()));
+            }
             other => return Ok(Err(format!("lines of type {other:?} are not known"))),
         }
         Ok(Ok(()))
@@ -251,7 +260,6 @@ impl JsonlImport<'_> {
     }
 
     fn link(&mut self, place: u64, line: Link) -> Result<(), ArchiveError> {
-        self.batch.done.other += 1;
         self.batch.flush()?;
         let snapshot = self.actor.loom().snapshot()?;
         if snapshot.link(line.id)?.is_some() {

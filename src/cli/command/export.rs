@@ -6,12 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::builder::PossibleValuesParser;
 use loomtree::{
     archive::{jsonl, markdown},
     id::TreeId,
     store::TreeFilter,
 };
 
+use super::export_as;
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
@@ -31,8 +33,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".")]
     path: Option<String>,
     /// The format [default: jsonl for trees, markdown for a path]
-    #[arg(long, value_parser = ["jsonl", "markdown", "prose"])]
+    #[arg(long, value_parser = formats())]
     format: Option<String>,
+    #[command(flatten)]
+    pub(super) choice: export_as::ChoiceArgs,
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -43,6 +47,22 @@ pub(crate) struct Args {
 
 /// Exports trees or a path.
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    if let Some(format) = args.format.as_deref().filter(|format| export_as::is_known(format)) {
+        let target = export_as::ExportTarget {
+            format,
+            which: args.which.as_deref(),
+            path: args.path.as_deref(),
+            output: args.output.as_deref(),
+            force: args.force,
+        };
+        if args.all {
+            return Err(CliError::usage(format!("{format} is for one tree; leave out --all")));
+        }
+        return export_as::run(&target, &args.choice, cx);
+    }
+    if !args.choice.is_empty() {
+        return Err(CliError::usage("--leaf, --bookmarked, --all-leaves and --include need another --format"));
+    }
     let markdown = match (args.format.as_deref(), &args.path) {
         (Some("jsonl"), Some(_)) => {
             return Err(CliError::usage("a path is exported as markdown or prose, a tree as jsonl"));
@@ -54,6 +74,10 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         _ => false,
     };
     if markdown { path(args, cx) } else { trees(args, cx) }
+}
+
+fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(["jsonl", "markdown", "prose"].into_iter().chain(export_as::names()))
 }
 
 fn path(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
@@ -110,7 +134,7 @@ fn trees(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
 }
 
 /// Writes a file completely or not at all: a partial file is removed.
-fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+pub(super) fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     if path.exists() && !force {
         return Err(CliError::Failed {
             message: format!("{} already exists; nothing was written", path.display()),

@@ -1,16 +1,23 @@
 //! `loom import`: imports conversations from files and folders. Known nodes are skipped, so an import can be repeated.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
-    io::{self, BufRead, BufReader, Write as _},
+    io::{self, BufRead, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use clap::builder::PossibleValuesParser;
-use loomtree::archive::{self, ArchiveError, Format, ImportOptions, Imported};
+use loomtree::{
+    archive::{self, ArchiveError, Format, ImportOptions, Imported},
+    id::TreeId,
+    store::Mutation,
+    types::Op,
+};
 use serde::Serialize;
 
+use super::{import_sources, import_zip};
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
@@ -22,15 +29,24 @@ use crate::cli::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The files to import, or folders with them; `-`: standard input
-    #[arg(required = true, value_name = "PATH")]
-    paths: Vec<PathBuf>,
+    /// The files to import, or folders with them; `-`: standard input [default: the usual places of other programs]
+    #[arg(value_name = "PATH")]
+    pub(super) paths: Vec<PathBuf>,
     /// The format; `auto` detects it for each file
     #[arg(long, visible_alias = "format", value_name = "FORMAT", default_value = "auto", value_parser = formats())]
     from: String,
     /// Read and count only
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
+    /// Import the conversations of the usual places without asking
+    #[arg(long, short, conflicts_with_all = ["paths", "dry_run"])]
+    pub(super) yes: bool,
+    /// Import again whenever a file changes, until interrupted
+    #[arg(long, conflicts_with_all = ["dry_run", "yes"])]
+    watch: bool,
+    /// Take the import of these files back: archive the trees that their conversations are in
+    #[arg(long, requires = "paths", conflicts_with_all = ["dry_run", "yes", "watch"])]
+    undo: bool,
 }
 
 fn formats() -> PossibleValuesParser {
@@ -38,7 +54,7 @@ fn formats() -> PossibleValuesParser {
 }
 
 /// Extensions of files that are imported from a folder.
-const EXTENSIONS: &[&str] = &["jsonl", "json"];
+const EXTENSIONS: &[&str] = &["jsonl", "json", "zip", "db"];
 /// Maximum depth of folders below the given one.
 const MAX_FOLDER_DEPTH: usize = 12;
 
@@ -50,24 +66,37 @@ struct ImportJson<'a> {
 }
 
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
-    let options = ImportOptions::default().dry_run(args.dry_run).format(Format::of_name(&args.from));
+    let options = ImportOptions::default().dry_run(args.dry_run || args.undo).format(Format::of_name(&args.from));
+    if args.watch {
+        return import_sources::watch(args, options, cx);
+    }
+    if args.paths.is_empty() {
+        return import_sources::offer(args, cx);
+    }
     let mut total = (0_u64, Imported::default());
     for path in &args.paths {
         let files = if path.is_dir() { files_below(path)? } else { vec![path.clone()] };
         for file in files {
-            match import(&file, options, cx) {
-                Ok(imported) => {
-                    print_summary(&file, &imported, cx)?;
-                    total.0 += 1;
-                    add(&mut total.1, &imported);
-                }
+            let done = match import_all(&file, options, cx) {
+                Ok(done) => done,
                 // A folder may hold files of other programs.
                 Err(CliError::Failed { message, .. }) if path.is_dir() => {
-                    writeln!(io::stderr(), "{}", one_line(&message))?;
+                    writeln!(io::stderr(), "{}", one_line(&message)).map_err(|e| CliError::io("writing", e))?;
+                    continue;
                 }
                 Err(error) => return Err(error),
+            };
+            for imported in done {
+                if !args.undo {
+                    print_summary(&file, &imported, cx)?;
+                }
+                total.0 += 1;
+                add(&mut total.1, &imported);
             }
         }
+    }
+    if args.undo {
+        return undo(total.1.trees, cx);
     }
     if total.0 > 1 && !cx.out.json {
         writeln!(cx.out, "{}  {}", paint(BOLD, count(total.0, "file")), facts(&total.1))?;
@@ -75,9 +104,49 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
-fn add(total: &mut Imported, file: &Imported) {
+/// Bytes with which a database begins.
+const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// True if a file begins with these bytes.
+fn begins_with(path: &Path, magic: &[u8]) -> bool {
+    let mut head = vec![0; magic.len()];
+    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == magic
+}
+
+/// Imports a file, a database, or every file of an archive.
+fn import_all(file: &Path, options: ImportOptions, cx: &CommandContext<'_>) -> Result<Vec<Imported>> {
+    if begins_with(file, SQLITE_MAGIC) {
+        Ok(vec![archive::import_database(&cx.actor(), options, file)?])
+    } else if begins_with(file, import_zip::ZIP_MAGIC) {
+        import_zip::import(file, options, cx)
+    } else {
+        Ok(vec![import(file, options, cx)?])
+    }
+}
+
+/// Archives the trees of an import in one change.
+fn undo(trees: Vec<TreeId>, cx: &mut CommandContext<'_>) -> Result<()> {
+    let mut archived = BTreeSet::new();
+    for id in trees {
+        // A dry run of a file that was never imported names trees that do not exist.
+        if cx.loom.snapshot()?.tree(id)?.is_some_and(|tree| tree.archived_at.is_none()) {
+            archived.insert(id);
+        }
+    }
+    if archived.is_empty() {
+        return Err(CliError::failed("no tree of these files is in the database, or all are archived"));
+    }
+    let mutations = archived.iter().map(|tree| Mutation::SetArchived { tree: *tree, archived: true }).collect();
+    cx.actor().commit(Op::Archive, mutations)?;
+    cx.print_value(&serde_json::json!({ "archived": archived }), || {
+        format!("{} archived; `loom undo` in any of them restores all", count(archived.len() as u64, "tree"))
+    })
+}
+
+pub(super) fn add(total: &mut Imported, file: &Imported) {
     total.is_dry_run = file.is_dry_run;
     total.trees.extend(&file.trees);
+    total.conversations += file.conversations;
     total.messages += file.messages;
     total.nodes += file.nodes;
     total.branches += file.branches;
@@ -86,7 +155,7 @@ fn add(total: &mut Imported, file: &Imported) {
 }
 
 /// Lists the files below a folder, the least recently changed first: a session that continues another one follows it.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     fn walk(folder: &Path, depth: usize, files: &mut Vec<(SystemTime, PathBuf)>) -> io::Result<()> {
         for entry in folder.read_dir()? {
             let entry = entry?;
@@ -117,7 +186,7 @@ fn is_device(metadata: &std::fs::Metadata) -> bool {
     !metadata.is_file()
 }
 
-fn import(path: &Path, options: ImportOptions, cx: &CommandContext<'_>) -> Result<Imported> {
+pub(super) fn import(path: &Path, options: ImportOptions, cx: &CommandContext<'_>) -> Result<Imported> {
     let name = path.display().to_string();
     let read_error = |e| CliError::io(format!("reading {name}"), e);
     let (mut input, size): (Box<dyn BufRead>, u64) = if path == Path::new("-") {
@@ -140,7 +209,7 @@ fn import(path: &Path, options: ImportOptions, cx: &CommandContext<'_>) -> Resul
     })
 }
 
-fn print_summary(file: &Path, imported: &Imported, cx: &mut CommandContext<'_>) -> Result<()> {
+pub(super) fn print_summary(file: &Path, imported: &Imported, cx: &mut CommandContext<'_>) -> Result<()> {
     if cx.out.json {
         return Ok(cx.out.json(&ImportJson { file, imported })?);
     }

@@ -17,12 +17,15 @@ mod do_;
 mod docs;
 mod doctor;
 mod export;
+mod export_as;
 #[cfg(feature = "local")]
 mod fetch;
 #[cfg(not(feature = "local"))]
 #[path = "fetch_unsupported.rs"]
 mod fetch;
 mod import;
+mod import_sources;
+mod import_zip;
 mod log;
 mod man;
 #[cfg(feature = "mcp")]

@@ -18,6 +18,7 @@ mod copies;
 mod copy;
 mod decode;
 mod error;
+mod foreign;
 mod fts_index;
 mod fts_query;
 mod insert;
@@ -51,6 +52,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
+pub use self::foreign::{ForeignDatabase, ForeignQuery};
 pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
 use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, Transaction, VerifyReport, Watch};

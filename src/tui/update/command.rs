@@ -18,6 +18,8 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("title TEXT", "set the title of this tree"),
     ("session new|name|end|reset", "begin, name, end or reset the conversation with the agent"),
     ("model NAME", "add a model to the selection, or remove it"),
+    ("import FILE", "import conversations from a file and open the first tree"),
+    ("export FORMAT FILE", "write this conversation to a new file: openai-chat, sharegpt, html, mermaid and others"),
     ("go ID", "go to a node by its id"),
     ("log", "list the changes of this tree; enter offers to undo an agent's last change"),
     ("tools", "turn the tools for this folder on or off; changes need your approval"),
@@ -40,8 +42,13 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
             model.answer_after_append = true;
             write(WriteRequest::Append(after, rest.to_owned()))
         }
-        "new" | "buffer" | "title" | "model" | "go" | "theme" if rest.is_empty() => needs(model),
+        "new" | "buffer" | "title" | "model" | "go" | "theme" | "import" if rest.is_empty() => needs(model),
         "new" | "buffer" => write(WriteRequest::NewTree(rest.to_owned(), word == "buffer")),
+        "import" => write(WriteRequest::Import(rest.into())),
+        "export" => match rest.split_once(char::is_whitespace) {
+            Some((format, file)) => write(WriteRequest::Export(model.cursor, format.to_owned(), file.trim().into())),
+            None => needs(model),
+        },
         "title" => write(WriteRequest::Title(rest.to_owned())),
         "session" => session(model, rest).unwrap_or_else(|| needs(model)),
         "model" => {

@@ -1,6 +1,6 @@
-//! Agents of imported models.
+//! Names of an import: agents of models, sources of messages.
 
-use super::{ArchiveError, Importer, SourcePlace};
+use super::{ArchiveError, Importer, ROOT_KEY, SourceConversation, SourcePlace};
 use crate::{
     id::AgentId,
     store::Mutation,
@@ -48,5 +48,14 @@ impl Importer<'_> {
         self.batch.commit_as(place, self.actor.agent(), self.loom().now(), create)?;
         self.agents.insert(model.to_owned(), id);
         Ok(id)
+    }
+
+    /// Returns the source of a message for the table `sources`.
+    pub(super) fn source(&self, conversation: &SourceConversation, message: &str) -> String {
+        if conversation.has_global_ids && message != ROOT_KEY {
+            format!("{}:{message}", self.format)
+        } else {
+            format!("{}:{}:{message}", self.format, conversation.id)
+        }
     }
 }

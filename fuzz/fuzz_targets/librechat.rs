@@ -1,0 +1,5 @@
+//! Runs the target `librechat` of `loomtree::fuzz` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| (loomtree::fuzz::target("librechat").run)(input));

@@ -1,0 +1,5 @@
+//! Runs the target `pyloom` of `loomtree::fuzz` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| (loomtree::fuzz::target("pyloom").run)(input));

@@ -1,0 +1,298 @@
+//! Readers of JSON trees of other branching tools: loomsidian, exoloom, pyloom, basemode-loom, LibreChat.
+//!
+//! Trees of text have no roles: words without a known author are the importer's, a model's are its agent's.
+
+use serde_json::{Map, Value};
+
+use super::{
+    ArchiveError, Importer, SourceLines,
+    content::{ParsedContent, fields_of, id_of, model_of, text_of, time_of},
+    documents,
+    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    tree_order,
+};
+
+/// Parent of the first messages of LibreChat.
+const LIBRECHAT_ROOT: &str = "00000000-0000-0000-0000-000000000000";
+
+/// Reads the entries of one document.
+type ReadEntry = fn(SourcePlace, Value, &str, &mut Importer<'_>) -> Result<(), ArchiveError>;
+
+pub(super) fn read_loomsidian(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+    read(lines, importer, loomsidian)
+}
+
+pub(super) fn read_exoloom(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+    read(lines, importer, exoloom)
+}
+
+pub(super) fn read_pyloom(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+    read(lines, importer, pyloom)
+}
+
+pub(super) fn read_basemode(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+    read(lines, importer, basemode)
+}
+
+pub(super) fn read_librechat(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+    read(lines, importer, librechat)
+}
+
+fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>, entry: ReadEntry) -> Result<(), ArchiveError> {
+    let name = lines.name;
+    let end = documents::entries(lines, &mut |place, value| entry(place, value, name, importer))?;
+    if let Some((place, error)) = end {
+        importer.problem(place, format!("the rest of the file cannot be read: {error}"));
+    }
+    Ok(())
+}
+
+/// Reads one note, or a vault's `data.json`, whose settings hold keys and are not read.
+fn loomsidian(
+    place: SourcePlace,
+    mut value: Value,
+    name: &str,
+    importer: &mut Importer<'_>,
+) -> Result<(), ArchiveError> {
+    if !value["settings"].is_null() {
+        importer.left_out("settings");
+    }
+    match value["state"].take() {
+        Value::Object(notes) => {
+            notes.into_iter().try_for_each(|(note, state)| loomsidian_note(place, state, note, importer))
+        }
+        _ => loomsidian_note(place, value, name.to_owned(), importer),
+    }
+}
+
+fn loomsidian_note(
+    place: SourcePlace,
+    mut state: Value,
+    name: String,
+    importer: &mut Importer<'_>,
+) -> Result<(), ArchiveError> {
+    let nodes: Vec<(Option<String>, Value)> = match state["nodes"].take() {
+        Value::Object(nodes) => nodes.into_iter().map(|(id, node)| (Some(id), node)).collect(),
+        Value::Array(nodes) => nodes.into_iter().map(|node| (id_of(&node["id"]), node)).collect(),
+        _ => {
+            importer.problem(place, format!("{name} has no nodes"));
+            return Ok(());
+        }
+    };
+    importer.conversation(SourceConversation {
+        title: std::path::Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned()),
+        id: name,
+        ..SourceConversation::default()
+    })?;
+    if let Some(current) = id_of(&state["current"]) {
+        importer.position(current);
+    }
+    let mut messages = Vec::new();
+    for (id, mut node) in nodes {
+        let Some(id) = id else {
+            importer.problem(place, "a node has no id");
+            continue;
+        };
+        let text = [node["text"].take(), node["value"].take()].iter().find_map(text_of).unwrap_or_default();
+        messages.push(SourceMessage {
+            parent: id_of(&node["parentId"]).into(),
+            role: SourceRole::User,
+            text: text.replace("\\<", "<").replace("\\[", "["),
+            bookmark: (node["bookmarked"] == true).then(|| "bookmark".to_owned()),
+            rest: node,
+            id,
+            ..SourceMessage::default()
+        });
+    }
+    tree_order::write(importer, place, messages)
+}
+
+fn exoloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+    let Value::Object(nodes) = value["tree"]["nodes"].take() else {
+        importer.problem(place, "it has no nodes");
+        return Ok(());
+    };
+    let tree = &value["tree"];
+    importer.conversation(SourceConversation {
+        id: id_of(&tree["id"]).or_else(|| id_of(&tree["rootNodeId"])).unwrap_or_else(|| name.to_owned()),
+        title: text_of(&tree["title"]),
+        started_at: time_of(&tree["createdAt"]),
+        rest: tree.clone(),
+        ..SourceConversation::default()
+    })?;
+    let ids = |list: &str| -> Vec<String> {
+        value["lens"][list].as_array().into_iter().flatten().filter_map(|mark| id_of(&mark["nodeId"])).collect()
+    };
+    let (bookmarks, pruned) = (ids("bookmarks"), ids("prunedNodes"));
+    let mut messages = Vec::new();
+    for (id, mut node) in nodes {
+        let content = node["content"].take();
+        let role = if node["authorType"] == "LLM" { SourceRole::Model } else { SourceRole::User };
+        let mut message = SourceMessage {
+            parent: id_of(&node["parentId"]).into(),
+            role,
+            model: text_of(&node["authorName"]).filter(|_| role == SourceRole::Model),
+            at: time_of(&node["createdAt"]),
+            bookmark: bookmarks.contains(&id).then(|| "bookmark".to_owned()),
+            is_pruned: pruned.contains(&id),
+            rest: node,
+            id,
+            ..SourceMessage::default()
+        };
+        ParsedContent::of(&content).into_message(&mut message);
+        messages.push(message);
+    }
+    tree_order::write(importer, place, messages)
+}
+
+/// Reads a nested tree. Ids are given, or the path of child numbers.
+fn pyloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+    let root = if value["root"].is_object() { value["root"].take() } else { std::mem::take(&mut value) };
+    importer.conversation(SourceConversation {
+        id: id_of(&root["id"]).unwrap_or_else(|| name.to_owned()),
+        rest: if value.is_object() { value.clone() } else { Value::Null },
+        ..SourceConversation::default()
+    })?;
+    if let Some(selected) = id_of(&value["selected_node_id"]) {
+        importer.position(selected);
+    }
+    let mut open: Vec<(Value, SourceParent, String)> = vec![(root, SourceParent::Root, "0".to_owned())];
+    let mut messages = Vec::new();
+    while let Some((mut node, parent, number)) = open.pop() {
+        let id = id_of(&node["id"]).unwrap_or_else(|| number.clone());
+        let children = node["children"].take();
+        let mut fields = fields_of(node);
+        fields.remove("children");
+        let text = fields.remove("text").and_then(|text| text_of(&text)).unwrap_or_default();
+        let meta = fields.get("meta").cloned().unwrap_or_default();
+        let is_model = meta["source"] == "AI" || fields.get("generation").is_some_and(Value::is_object);
+        let response = fields.get("generation").and_then(|generation| id_of(&generation["id"]));
+        let model = response.and_then(|id| text_of(&value["model_responses"][id.as_str()]["model"]));
+        if let Value::Array(children) = children {
+            let next = (0..)
+                .zip(children)
+                .map(|(index, child)| (child, SourceParent::Message(id.clone()), format!("{number}.{index}")));
+            open.extend(next.collect::<Vec<_>>().into_iter().rev());
+        }
+        messages.push(SourceMessage {
+            parent,
+            role: if is_model { SourceRole::Model } else { SourceRole::User },
+            model: model.map(|model| model_of(None, &model)),
+            at: text_of(&meta["creation_timestamp"]).and_then(|text| pyloom_time(&text)),
+            bookmark: has_tag(&fields, "bookmark").then(|| "bookmark".to_owned()),
+            text,
+            rest: fields.into(),
+            id,
+            ..SourceMessage::default()
+        });
+    }
+    tree_order::write(importer, place, messages)
+}
+
+fn has_tag(fields: &Map<String, Value>, tag: &str) -> bool {
+    let tags = fields.get("tags").and_then(Value::as_array);
+    tags.is_some_and(|tags| tags.iter().any(|own| own == tag))
+}
+
+/// Parses `YYYY-MM-DD-HH.MM.SS`.
+fn pyloom_time(text: &str) -> Option<crate::types::Timestamp> {
+    let (date, time) = (text.get(..10)?, text.get(11..)?);
+    time_of(&format!("{date}T{}", time.replace('.', ":")).into())
+}
+
+fn basemode(place: SourcePlace, mut value: Value, name: &str, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+    let Value::Array(nodes) = value["nodes"].take() else {
+        importer.problem(place, "it has no list of nodes");
+        return Ok(());
+    };
+    let mut trees: std::collections::BTreeMap<String, Vec<SourceMessage>> = std::collections::BTreeMap::new();
+    let mut positions = std::collections::BTreeMap::new();
+    for mut node in nodes {
+        let tree = ["tree_id", "root_id"].iter().find_map(|key| id_of(&node[*key])).unwrap_or_else(|| name.to_owned());
+        let Some(id) = id_of(&node["id"]) else {
+            importer.problem(place, "a node has no id");
+            continue;
+        };
+        let text = text_of(&node["text"].take()).unwrap_or_default();
+        let model = text_of(&node["model"]);
+        if node["checked_out"] == true || node["checked_out"] == 1 {
+            positions.insert(tree.clone(), id.clone());
+        }
+        let metadata = &node["metadata"];
+        let message = SourceMessage {
+            parent: id_of(&node["parent_id"]).into(),
+            role: match (node["kind"].as_str(), &model) {
+                (Some("context"), _) => SourceRole::Note,
+                (_, Some(_)) => SourceRole::Model,
+                _ => SourceRole::User,
+            },
+            model: model.map(|model| model_of(None, &model)),
+            at: time_of(&node["created_at"]),
+            bookmark: (metadata["bookmarked"] == true).then(|| "bookmark".to_owned()),
+            is_hidden: metadata["hidden"] == true,
+            text,
+            rest: node,
+            id,
+            ..SourceMessage::default()
+        };
+        trees.entry(tree).or_default().push(message);
+    }
+    for (id, messages) in trees {
+        let position = positions.remove(&id);
+        importer.conversation(SourceConversation { id, ..SourceConversation::default() })?;
+        position.into_iter().for_each(|position| importer.position(position));
+        tree_order::write(importer, place, messages)?;
+    }
+    Ok(())
+}
+
+fn librechat(
+    place: SourcePlace,
+    mut value: Value,
+    name: &str,
+    importer: &mut Importer<'_>,
+) -> Result<(), ArchiveError> {
+    let nested = [value["messagesTree"].take(), value["messages"].take()].into_iter().find(Value::is_array);
+    let Some(Value::Array(roots)) = nested else {
+        importer.problem(place, "it has no messages");
+        return Ok(());
+    };
+    importer.conversation(SourceConversation {
+        id: id_of(&value["conversationId"]).unwrap_or_else(|| name.to_owned()),
+        title: text_of(&value["title"]),
+        started_at: time_of(&value["createdAt"]),
+        rest: value,
+        ..SourceConversation::default()
+    })?;
+    let mut open: Vec<Value> = roots.into_iter().rev().collect();
+    let mut messages = Vec::new();
+    while let Some(mut source) = open.pop() {
+        if let Value::Array(children) = source["children"].take() {
+            open.extend(children.into_iter().rev());
+        }
+        let Some(id) = id_of(&source["messageId"]) else {
+            importer.problem(place, "a message has no id");
+            continue;
+        };
+        let role = if source["isCreatedByUser"] == true { SourceRole::User } else { SourceRole::Model };
+        let parent = id_of(&source["parentMessageId"]).filter(|parent| parent != LIBRECHAT_ROOT);
+        let mut parsed = ParsedContent::of(&source["content"].take());
+        let text = text_of(&source["text"].take());
+        if parsed.text.is_empty() {
+            parsed.text = text.unwrap_or_default();
+        }
+        let mut message = SourceMessage {
+            id,
+            parent: parent.into(),
+            role,
+            model: text_of(&source["model"]).filter(|_| role == SourceRole::Model).map(|model| model_of(None, &model)),
+            at: time_of(&source["createdAt"]),
+            is_interrupted: source["unfinished"] == true || source["error"] == true,
+            rest: source,
+            ..SourceMessage::default()
+        };
+        parsed.into_message(&mut message);
+        messages.push(message);
+    }
+    tree_order::write(importer, place, messages)
+}

@@ -1,0 +1,123 @@
+//! Reading of SQLite databases that other programs wrote. They are opened for reading only and never changed.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags, types::ValueRef};
+use serde_json::Value;
+
+use crate::store::{Result, StoreError};
+
+/// Time to wait for the other program's lock.
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// A database of another program.
+#[derive(Debug)]
+pub struct ForeignDatabase {
+    path: PathBuf,
+    conn: Connection,
+}
+
+/// Rows of a table of a [`ForeignDatabase`].
+#[derive(Debug, Clone, Copy)]
+pub struct ForeignQuery<'a> {
+    /// Table to read.
+    pub table: &'a str,
+    /// Columns to read. A column that the table lacks is null in every row.
+    pub columns: &'a [&'a str],
+    /// Column and value that the rows have; `None`: all rows.
+    pub equal: Option<(&'a str, &'a str)>,
+    /// Columns that order the rows.
+    pub order: &'a [&'a str],
+}
+
+impl ForeignDatabase {
+    /// Opens a database.
+    ///
+    /// # Errors
+    /// If the file is missing or no database.
+    pub fn open(path: &Path) -> Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags).map_err(|error| cannot_read(path, &error))?;
+        conn.busy_timeout(MAX_LOCK_WAIT).map_err(|error| cannot_read(path, &error))?;
+        let database = Self { path: path.to_owned(), conn };
+        database.tables().map(|_| database)
+    }
+
+    /// Returns the names of the tables.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn tables(&self) -> Result<Vec<String>> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement =
+                self.conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        read().map_err(|error| cannot_read(&self.path, &error))
+    }
+
+    /// Calls `each` with every row of a query.
+    ///
+    /// # Errors
+    /// If the table does not exist, the file cannot be read, or `each` fails.
+    pub fn rows<E: From<StoreError>>(
+        &self,
+        query: &ForeignQuery<'_>,
+        each: &mut dyn FnMut(Vec<Value>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let read_error = |error: rusqlite::Error| E::from(cannot_read(&self.path, &error));
+        let sql = self.sql(query).map_err(read_error)?;
+        let mut statement = self.conn.prepare_cached(&sql).map_err(read_error)?;
+        let values: Vec<&str> = query.equal.iter().map(|(_, value)| *value).collect();
+        let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(read_error)?;
+        while let Some(row) = rows.next().map_err(read_error)? {
+            let mut values = Vec::with_capacity(query.columns.len());
+            for column in 0..query.columns.len() {
+                values.push(json_of(row.get_ref(column).map_err(read_error)?));
+            }
+            each(values)?;
+        }
+        Ok(())
+    }
+
+    fn sql(&self, query: &ForeignQuery<'_>) -> rusqlite::Result<String> {
+        let mut statement = self.conn.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
+        let known: Vec<String> =
+            statement.query_map([query.table], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let has = |column: &str| known.iter().any(|own| own == column);
+        let columns: Vec<String> =
+            query.columns.iter().map(|column| if has(column) { quoted(column) } else { "NULL".to_owned() }).collect();
+        let mut sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(query.table));
+        if let Some((column, _)) = query.equal {
+            sql.push_str(&format!(" WHERE {} = ?1", quoted(column)));
+        }
+        let order: Vec<String> = query.order.iter().filter(|column| has(column)).map(|column| quoted(column)).collect();
+        if !order.is_empty() {
+            sql.push_str(&format!(" ORDER BY {}", order.join(", ")));
+        }
+        Ok(sql)
+    }
+}
+
+/// The error of reading another program's file. The own errors name damage of the own file.
+fn cannot_read(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let cause = error.to_string().lines().next().unwrap_or_default().to_owned();
+    StoreError::CannotOpen { path: path.to_owned(), cause }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Converts a value. Bytes become text if they are text.
+fn json_of(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => number.into(),
+        ValueRef::Real(number) => number.into(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned().into(),
+    }
+}
