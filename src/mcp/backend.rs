@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rmcp::model::Tool as McpTool;
+use rmcp::{RoleServer, model::Tool as McpTool, service::RequestContext};
 use tokio_util::sync::CancellationToken;
 
 use super::{running::RunningCalls, schema};
@@ -38,6 +38,7 @@ pub struct McpSettings {
 }
 
 /// An open store with the agent that acts in it.
+#[derive(Clone)]
 pub struct McpBackend {
     /// The open store.
     pub loom: Loom,
@@ -51,6 +52,26 @@ pub struct McpBackend {
     pub partials_dir: Option<PathBuf>,
     /// Token prices for cost calculation.
     pub prices: Prices,
+}
+
+/// Sender of a request.
+#[derive(Debug, Clone)]
+pub(super) struct McpCaller {
+    /// Name of the client.
+    pub(super) client: String,
+    /// Name of the agent that the access control assigned; `None`: the default agent.
+    pub(super) agent: Option<String>,
+}
+
+impl McpCaller {
+    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
+        let client = context.client_info().map_or_else(String::new, |client| client.name);
+        #[cfg(feature = "serve")]
+        let agent = super::http::agent_name(&context.extensions);
+        #[cfg(not(feature = "serve"))]
+        let agent = None;
+        Self { client, agent }
+    }
 }
 
 /// State that all requests share.
@@ -73,8 +94,16 @@ impl McpState {
         self.backend.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the store. The first call opens it; calls at the same time wait.
-    pub(super) fn backend(&self) -> Result<Arc<McpBackend>, ToolError> {
+    /// Returns the store for a caller. The first call opens it; calls at the same time wait.
+    pub(super) fn backend(&self, caller: &McpCaller) -> Result<Arc<McpBackend>, ToolError> {
+        let backend = self.shared_backend()?;
+        match &caller.agent {
+            None => Ok(backend),
+            Some(name) => Ok(Arc::new(McpBackend { agent: backend.loom.agent(name)?, ..(*backend).clone() })),
+        }
+    }
+
+    fn shared_backend(&self) -> Result<Arc<McpBackend>, ToolError> {
         let mut backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner);
         match &*backend {
             Some(backend) => Ok(Arc::clone(backend)),
@@ -103,10 +132,12 @@ impl McpState {
         schema::tools(self.settings.read_only, self.settings.search_fetch)
     }
 
-    /// Returns the rights of the client's model.
-    pub(super) fn rights(&self, agent: &Agent) -> ExecRights {
-        let own = || agent.profile.permissions.iter().chain([Permission::CrossTree]).collect();
-        let permissions = Some(self.settings.permissions.unwrap_or_else(own));
+    /// Returns the rights of the client's model. The default agent also reads other trees; a named one has its own
+    /// permissions only.
+    pub(super) fn rights(&self, agent: &Agent, caller: &McpCaller) -> ExecRights {
+        let own = agent.profile.permissions;
+        let extra = caller.agent.is_none().then_some(Permission::CrossTree);
+        let permissions = Some(self.settings.permissions.unwrap_or_else(|| own.iter().chain(extra).collect()));
         ExecRights { permissions, read_only: self.settings.read_only }
     }
 }

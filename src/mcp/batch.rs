@@ -8,7 +8,7 @@ use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    backend::{McpBackend, McpState},
+    backend::{McpBackend, McpCaller, McpState},
     connector,
     consent::{self, Consent, ConsentQuestion},
     schema::{FETCH_TOOL, LINES_TOOL, SEARCH_TOOL},
@@ -40,8 +40,7 @@ pub(super) type BatchProgress = (usize, usize);
 pub(super) struct ToolInput {
     pub(super) name: String,
     pub(super) arguments: JsonObject,
-    /// Name of the client.
-    pub(super) client: String,
+    pub(super) caller: McpCaller,
     pub(super) consent: Consent,
 }
 
@@ -71,11 +70,11 @@ impl From<CallToolResult> for CallOutcome {
 
 /// Runs a call. Every failure is a result that the model can read.
 pub(super) fn run(state: &McpState, input: ToolInput, context: CallContext) -> CallOutcome {
-    let outcome = state.backend().and_then(|backend| {
+    let outcome = state.backend(&input.caller).and_then(|backend| {
         let mut input = input;
-        let rights = state.rights(&backend.agent);
+        let rights = state.rights(&backend.agent, &input.caller);
         let given = take_text(&mut input.arguments, "session")?;
-        let resolver = SessionResolver::new(&backend, &state.settings.workspace, &input.client, rights);
+        let resolver = SessionResolver::new(&backend, &state.settings.workspace, &input.caller.client, rights);
         let session = resolver.resolve(given.as_deref())?;
         // The slot is empty: each call has its own.
         let _ = context.session.set(session);

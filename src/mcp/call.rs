@@ -11,7 +11,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    backend::McpState,
+    backend::{McpCaller, McpState},
     batch::{self, BatchProgress, CallContext, CallOutcome, ToolInput},
     consent::{self, Consent},
     running::{ANSWER_TIME, RunningCall},
@@ -25,20 +25,24 @@ pub(super) async fn handle(
     call: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let client = context.client_info().map_or_else(String::new, |client| client.name);
-    let consent = consent::on_arrival(&context, call.input_responses.as_ref());
+    let caller = McpCaller::of(&context);
+    // A token for an agent gives its permissions; the client that holds it could answer every question itself.
+    let consent = match caller.agent {
+        None => consent::on_arrival(&context, call.input_responses.as_ref()),
+        Some(_) => Consent::Unavailable,
+    };
     let arguments = call.arguments.unwrap_or_default();
-    let mut input = ToolInput { name: call.name.into_owned(), arguments, client, consent };
+    let mut input = ToolInput { name: call.name.into_owned(), arguments, caller, consent };
     let question = match answer(state, &input, &context).await? {
         CallOutcome::Done(result) => return Ok((*result).into()),
         CallOutcome::Question(question) => question,
     };
     if consent::is_stateless(&context) {
-        let question = question.into_result(&input.client);
+        let question = question.into_result(&input.caller.client);
         let question = question.ok_or_else(|| ErrorData::internal_error("the question could not be formed", None))?;
         return Ok(question.into());
     }
-    input.consent = question.ask(&input.client, &context).await;
+    input.consent = question.ask(&input.caller.client, &context).await;
     match answer(state, &input, &context).await? {
         CallOutcome::Done(result) => Ok((*result).into()),
         CallOutcome::Question(_) => Err(ErrorData::internal_error("the user's answer was lost", None)),
@@ -51,8 +55,8 @@ pub(super) async fn run_lines(
     arguments: JsonObject,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
-    let client = context.client_info().map_or_else(String::new, |client| client.name);
-    let input = ToolInput { name: LINES_TOOL.to_owned(), arguments, client, consent: Consent::Unavailable };
+    let caller = McpCaller::of(context);
+    let input = ToolInput { name: LINES_TOOL.to_owned(), arguments, caller, consent: Consent::Unavailable };
     match answer(state, &input, context).await? {
         CallOutcome::Done(result) => Ok(*result),
         CallOutcome::Question(_) => Err(ErrorData::internal_error("the call asked a question", None)),

@@ -13,11 +13,12 @@ use rmcp::{
     },
     service::{RequestContext, SubscriptionContext},
 };
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     INSTRUCTIONS, McpServer,
-    backend::{McpBackend, McpState},
+    backend::{McpBackend, McpCaller},
     call,
     prompt::{self, PromptCall},
     resource,
@@ -69,13 +70,14 @@ impl ServerHandler for McpServer {
     async fn list_resources(
         &self,
         page: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let offset = match page.and_then(|page| page.cursor) {
             None => 0,
             Some(cursor) => cursor.parse().map_err(|_| ErrorData::invalid_params("no such cursor", None))?,
         };
-        let (resources, next) = self.read(move |backend, rights| resource::list(backend, rights, offset)).await?;
+        let (resources, next) =
+            self.read(&context, move |backend, rights| resource::list(backend, rights, offset)).await?;
         let mut result = ListResourcesResult::with_all_items(resources);
         result.next_cursor = next.map(|next| next.to_string());
         Ok(result)
@@ -92,16 +94,18 @@ impl ServerHandler for McpServer {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let content = self.read(move |backend, rights| resource::read(backend, rights, &request.uri)).await?;
+        let uri = request.uri.clone();
+        let content = self.read(&context, move |backend, rights| resource::read(backend, rights, &request.uri)).await;
+        let content = content.map_err(|error| ErrorData { data: Some(json!({ "uri": uri })), ..error })?;
         Ok(ReadResourceResult::new(vec![content]).into())
     }
 
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let argument = match request.argument.name.as_str() {
             // A prompt's session can be a tree.
@@ -109,7 +113,8 @@ impl ServerHandler for McpServer {
             name => name.to_owned(),
         };
         let typed = request.argument.value;
-        let completed = self.read(move |backend, rights| resource::complete(backend, rights, &argument, &typed));
+        let completed =
+            self.read(&context, move |backend, rights| resource::complete(backend, rights, &argument, &typed));
         let (values, total) = completed.await?;
         let more = total > values.len();
         let info = CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more);
@@ -150,7 +155,7 @@ impl ServerHandler for McpServer {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let addresses = context.accepted().resource_subscriptions.clone().unwrap_or_default();
         let wants_list = context.accepted().resources_list_changed == Some(true);
-        let mut detector = self.detector(addresses).await?;
+        let mut detector = self.detector(context.request_context(), addresses).await?;
         loop {
             let next = tokio::select! {
                 next = detector.next() => next,
@@ -177,7 +182,7 @@ impl ServerHandler for McpServer {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let mut detector = self.detector(vec![request.uri.clone()]).await?;
+        let mut detector = self.detector(&context, vec![request.uri.clone()]).await?;
         let cancel = CancellationToken::new();
         self.0.subscribe(request.uri, cancel.clone());
         let peer = context.peer.clone();
@@ -208,20 +213,25 @@ impl McpServer {
     /// Runs a read of the store on a thread for blocking calls.
     async fn read<T: Send + 'static>(
         &self,
+        context: &RequestContext<RoleServer>,
         read: impl FnOnce(&Arc<McpBackend>, ExecRights) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let state = Arc::clone(&self.0);
+        let (state, caller) = (Arc::clone(&self.0), McpCaller::of(context));
         let call = move || {
-            let backend = state.backend()?;
-            read(&backend, McpState::rights(&state, &backend.agent))
+            let backend = state.backend(&caller)?;
+            read(&backend, state.rights(&backend.agent, &caller))
         };
         let done = tokio::task::spawn_blocking(call).await;
         done.map_err(|_| ErrorData::internal_error("the read failed; try again", None))?
             .map_err(|error| protocol_error(&error))
     }
 
-    async fn detector(&self, addresses: Vec<String>) -> Result<ChangeDetector, ErrorData> {
-        self.read(move |backend, rights| {
+    async fn detector(
+        &self,
+        context: &RequestContext<RoleServer>,
+        addresses: Vec<String>,
+    ) -> Result<ChangeDetector, ErrorData> {
+        self.read(context, move |backend, rights| {
             for address in &addresses {
                 resource::check_address(rights, address)?;
             }

@@ -11,6 +11,8 @@ mod call;
 mod connector;
 mod consent;
 mod handler;
+#[cfg(feature = "serve")]
+mod http;
 mod prompt;
 mod resource;
 mod running;

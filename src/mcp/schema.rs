@@ -37,6 +37,9 @@ commands, `→ help VERB` explains one. IDs are in brackets in answers, such as 
 
 const SESSION_HELP: &str = "Session id of an earlier answer, or a tree's title or id; your own session if left out.";
 
+/// Help for the same argument of the other tools.
+const SHORT_SESSION_HELP: &str = "As for loom.";
+
 /// Returns the tools; without those that change something if `read_only` is true.
 pub(super) fn tools(read_only: bool, search_fetch: bool) -> Vec<McpTool> {
     let declared = native(Permissions::all(), &[]);
@@ -48,8 +51,7 @@ pub(super) fn tools(read_only: bool, search_fetch: bool) -> Vec<McpTool> {
 
 fn connector_tools() -> [McpTool; 2] {
     let tool = |name: &'static str, help: &'static str, argument: &str, meaning: &str| {
-        let text = json!({ "type": "string", "description": meaning });
-        let input = json!({ "type": "object", "properties": { argument: text }, "required": [argument] });
+        let input = json!({ "type": "object", "properties": { argument: text(meaning) }, "required": [argument] });
         let annotations = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
         McpTool::new(name, help, object(input)).with_annotations(annotations)
     };
@@ -61,10 +63,10 @@ fn connector_tools() -> [McpTool; 2] {
 
 fn lines_tool(read_only: bool) -> McpTool {
     let lines = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 32 });
-    let task = json!({ "type": "string", "description": "Id of a call that was still running, instead of lines." });
+    let task = text("Id of a call that was still running, instead of lines.");
     let input = json!({
         "type": "object",
-        "properties": { "lines": lines, "task": task, "session": session_argument() },
+        "properties": { "lines": lines, "task": task, "session": text(SESSION_HELP) },
     });
     // What a line does can be undone.
     let annotations = ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
@@ -85,14 +87,15 @@ fn native_tool(spec: &NativeToolSpec) -> McpTool {
             "list_todo" => drop(properties.remove("resume")),
             _ => {}
         }
-        properties.insert("session".to_owned(), session_argument());
+        properties.insert("session".to_owned(), text(SHORT_SESSION_HELP));
     }
     let reads = READING_TOOLS.contains(&spec.name.as_str());
-    let annotations = ToolAnnotations::new()
-        .read_only(reads)
-        .destructive(false)
-        .idempotent(reads || spec.name == "complete_todo")
-        .open_world(spec.name == "delegate_task");
+    let annotations = ToolAnnotations::new().read_only(reads).open_world(spec.name == "delegate_task");
+    // The other hints have a meaning for tools that change something.
+    let annotations = match reads {
+        true => annotations,
+        false => annotations.destructive(false).idempotent(spec.name == "complete_todo"),
+    };
     let mut tool = McpTool::new(spec.name.clone(), spec.description.clone(), input).with_annotations(annotations);
     tool.output_schema = Some(Arc::new(object(json!({
         "type": "object",
@@ -102,8 +105,8 @@ fn native_tool(spec: &NativeToolSpec) -> McpTool {
     tool
 }
 
-fn session_argument() -> Value {
-    json!({ "type": "string", "description": SESSION_HELP })
+fn text(meaning: &str) -> Value {
+    json!({ "type": "string", "description": meaning })
 }
 
 fn object(value: Value) -> JsonObject {

@@ -12,7 +12,7 @@ use std::{
 
 use axum::{
     extract::{FromRequestParts, Request, State},
-    http::{HeaderMap, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -40,6 +40,8 @@ pub(super) struct Caller {
     pub(super) project: Option<String>,
     /// Name of the acting agent.
     pub(super) agent: String,
+    /// True if the token is for this agent only.
+    pub(super) bound: bool,
 }
 
 impl Caller {
@@ -89,6 +91,21 @@ pub(super) async fn check(State(state): State<AppState>, mut request: Request, n
         }
         Err(error) => error.into_response(),
     }
+}
+
+/// Middleware of the MCP server, which has no projects. It passes on the agent of the token, or the agent that the request
+/// names; without either, the MCP server has a default.
+pub(super) async fn pass_agent(caller: Caller, mut request: Request, next: Next) -> Response {
+    if let Err(error) = caller.require_whole_file() {
+        return error.into_response();
+    }
+    if request.headers().contains_key(AGENT_HEADER) || caller.bound {
+        match HeaderValue::from_str(&caller.agent) {
+            Ok(agent) => _ = request.headers_mut().insert(AGENT_HEADER, agent),
+            Err(_) => return ApiError::invalid("the name of the agent cannot be a header").into_response(),
+        }
+    }
+    next.run(request).await
 }
 
 fn caller(state: &AppState, request: &Request) -> Result<Caller> {
@@ -144,12 +161,13 @@ fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Caller> {
     let tokens = &state.settings.tokens;
     if let Some(record) = tokens.find(given) {
         // A token for one agent cannot act as another.
+        let bound = record.agent.is_some();
         let agent = record.agent.as_deref().or(agent).unwrap_or("owner").to_owned();
-        return Ok(Caller { token: record.name, scope: record.scope, project: record.project, agent });
+        return Ok(Caller { token: record.name, scope: record.scope, project: record.project, agent, bound });
     }
     if tokens.is_empty() {
         let agent = agent.unwrap_or("owner").to_owned();
-        return Ok(Caller { token: String::new(), scope: TokenScope::Admin, project: None, agent });
+        return Ok(Caller { token: String::new(), scope: TokenScope::Admin, project: None, agent, bound: false });
     }
     Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a valid token is required")
         .hint("send `Authorization: Bearer TOKEN`; `loom serve token new NAME` creates a token"))

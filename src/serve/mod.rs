@@ -183,8 +183,10 @@ fn router(state: AppState) -> Router {
     let document = api::with_errors(document);
     let document = document.to_json().unwrap_or_default();
     let json = || [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    let mcp = state.settings.mcp.clone().unwrap_or_default().layer(middleware::from_fn(access::pass_agent));
     routes
         .merge(proxy::routes())
+        .nest_service("/mcp", mcp)
         .route("/api/v1/openapi.json", axum::routing::get(move || async move { (json(), document) }))
         .layer(middleware::from_fn_with_state(state.clone(), access::check))
         .merge(api::probes())

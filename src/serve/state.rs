@@ -54,6 +54,8 @@ pub struct ServerSettings {
     pub upstreams: Upstreams,
     /// Names of models that `/v1/models` lists.
     pub models: Vec<String>,
+    /// MCP server at `/mcp`, behind the access control. It gets the acting agent in the header `x-loom-agent`.
+    pub mcp: Option<axum::Router>,
 }
 
 /// Limits of requests.

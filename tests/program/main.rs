@@ -26,6 +26,8 @@ mod long_chat;
 mod mcp;
 #[cfg(feature = "mcp")]
 mod mcp_features;
+#[cfg(all(feature = "mcp", feature = "serve"))]
+mod mcp_http;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "serve")]

@@ -88,7 +88,7 @@ fn trees_nodes_and_documents_are_resources() {
     assert_eq!(read("loom://doc/sea%20notes"), "High water at nine.");
     for uri in ["loom://doc/none", "loom://tree/none", "loom://node/a7x2kq", "file:///etc/passwd", ""] {
         let error = server.request("resources/read", json!({ "uri": uri }));
-        assert_eq!(error["error"]["code"], -32002, "{error}");
+        assert_eq!((&error["error"]["code"], &error["error"]["data"]["uri"]), (&json!(-32002), &json!(uri)), "{error}");
     }
     let complete = |server: &mut McpProcess, template: &str, argument: &str, typed: &str| {
         let reference = json!({ "type": "ref/resource", "uri": template });

@@ -72,21 +72,42 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> Result<()> {
     served.map_err(|error| CliError::io("serving MCP", error))
 }
 
+/// Returns the server over an open database as a router for `loom serve`.
+#[cfg(feature = "serve")]
+pub(super) fn router(
+    cx: &CommandContext<'_>,
+    shutdown: tokio_util::sync::CancellationToken,
+    max_body: usize,
+) -> axum::Router {
+    let backend = backend(cx);
+    let settings = McpSettings {
+        permissions: None,
+        read_only: false,
+        search_fetch: false,
+        workspace: cx.workspace.clone(),
+        open: Box::new(move || Ok(McpBackend { agent: backend.loom.agent(DEFAULT_AGENT)?, ..backend.clone() })),
+    };
+    McpServer::new(settings).router(shutdown, max_body)
+}
+
 /// Opens the database and the services for commands.
 fn open(globals: &Globals) -> Result<McpBackend, CliError> {
     let mut out = CliOutput::discarding();
-    let cx = CommandContext::open(globals, &mut out, false)?;
+    Ok(backend(&CommandContext::open(globals, &mut out, false)?))
+}
+
+fn backend(cx: &CommandContext<'_>) -> McpBackend {
     let mut tool_access = models::tool_access(&cx.config);
     // The permission or the user's consent allowed the delegation, and its workers have no tools of the machine.
-    tool_access.orchestrator = delegation::default_orchestrator(&cx, Arc::new(Decision::Yes), None);
-    Ok(McpBackend {
+    tool_access.orchestrator = delegation::default_orchestrator(cx, Arc::new(Decision::Yes), None);
+    McpBackend {
         tool_access,
         context: cx.config.context(None),
         partials_dir: Some(cx.partials_dir.clone()),
         prices: cx.config.prices.clone(),
-        loom: cx.loom,
-        agent: cx.agent,
-    })
+        loom: cx.loom.clone(),
+        agent: cx.agent.clone(),
+    }
 }
 
 /// Prints the settings of a client to standard output, and their place to standard error.

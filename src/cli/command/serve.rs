@@ -116,6 +116,7 @@ fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let approvals = Arc::new(PendingApprovals::default());
     let mut tool_access = models::tool_access(&cx.config);
     tool_access.orchestrator = delegation::default_orchestrator(cx, approvals.clone(), None);
+    let shutdown = CancellationToken::new();
     let settings = ServerSettings {
         loom: cx.loom.clone(),
         tool_access,
@@ -134,6 +135,7 @@ fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         approvals,
         upstreams: Upstreams { openai: args.openai_upstream.clone(), anthropic: args.anthropic_upstream.clone() },
         models: cx.config.models.keys().cloned().collect(),
+        mcp: mcp_router(cx, &shutdown, args.max_body),
     };
     env::runtime()?.block_on(async {
         let server = Server::bind(args.listen, settings).await.map_err(serve_error)?;
@@ -141,7 +143,6 @@ fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         let text = format!("serving {} on http://{address}; Ctrl-C stops", one_line(&cx.db.display().to_string()));
         cx.print_value(&serde_json::json!({ "address": format!("http://{address}") }), || text)?;
         cx.out.flush()?;
-        let shutdown = CancellationToken::new();
         let stop = shutdown.clone();
         tokio::spawn(async move {
             stop_signal().await;
@@ -149,6 +150,18 @@ fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         });
         server.run(shutdown).await.map_err(serve_error)
     })
+}
+
+/// Returns the MCP server over the open database.
+#[cfg(feature = "mcp")]
+fn mcp_router(cx: &CommandContext<'_>, shutdown: &CancellationToken, max_body: usize) -> Option<axum::Router> {
+    Some(super::mcp::router(cx, shutdown.clone(), max_body))
+}
+
+/// Returns `None`: this build has no MCP server.
+#[cfg(not(feature = "mcp"))]
+fn mcp_router(_: &CommandContext<'_>, _: &CancellationToken, _: usize) -> Option<axum::Router> {
+    None
 }
 
 /// Waits for Ctrl-C, or for the signal by which service managers stop a program.
