@@ -141,7 +141,7 @@ async fn three_hundred_turns_survive_a_kill_without_loss() {
     let shown = first.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
     assert!(shown.contains(&small_talk(298)) && !shown.contains(&small_talk(150)), "the window is full");
     assert!(!shown.contains("brimstone"), "what was said is out of it");
-    assert!(shown.contains("turn_count: 301"), "{shown}");
+    assert!(!shown.contains("turn_count"), "the state has what the model uses");
     let state = shown.split("constraints:").nth(1).expect("the state has constraints");
     assert!(state.starts_with(&format!("\\n- {ORDER} (turn 3)")), "{state}");
     assert_eq!(shown.matches("Never use an ORM").count(), 1, "only the state says it");
