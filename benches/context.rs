@@ -125,6 +125,7 @@ fn pair(owner: &Actor, agent: &str, options: ContextOptions, first: NodeId, seco
             rounds: &[],
             scope: None,
             input: None,
+            instruction: None,
             host_tools: &[],
             options,
             now: owner.loom().now(),

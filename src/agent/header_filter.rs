@@ -51,8 +51,12 @@ impl HeaderFilter {
 
 /// True if a line is a node header.
 fn is_header(line: &str) -> bool {
+    if line.starts_with("[did: ") {
+        return true;
+    }
     let Some((id, rest)) = line.strip_prefix('[').and_then(|line| line.split_once("] ")) else { return false };
-    let who = rest.split_once(" · ").map(|(who, _)| who);
+    // An agent's name can follow the type.
+    let who = rest.split_once(" · ").and_then(|(who, _)| who.split([' ', ',']).next());
     (2..=26).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && who.is_some_and(|who| AUTHOR_TYPES.contains(&who))

@@ -81,6 +81,22 @@ pub(super) struct Arguments<'a> {
     pub(super) modifiers: Modifiers,
 }
 
+impl Arguments<'_> {
+    /// True if the word stands in the line, and not inside an argument.
+    pub(super) fn has_bare_word(&self, word: &str) -> bool {
+        let lower = self.line.to_ascii_lowercase();
+        let inside = |at: usize| {
+            let values = self.items.iter().filter(|arg| arg.kind != ArgKind::Name);
+            values.map(|arg| arg.text).any(|text| (text.start..text.end).contains(&at))
+        };
+        lower.match_indices(word).any(|(at, _)| {
+            let joins = |c: char| c.is_alphanumeric();
+            let whole = !lower[..at].ends_with(joins) && !lower[at + word.len()..].starts_with(joins);
+            whole && !inside(at)
+        })
+    }
+}
+
 /// Modifiers that single words set, independent of the operation.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(clippy::struct_excessive_bools)] // independent signs, each of one word

@@ -111,9 +111,10 @@ impl ArgumentWriter<'_, '_> {
 impl Command {
     fn arguments(&self, to: &mut ArgumentWriter<'_, '_>) -> fmt::Result {
         match self {
-            Self::View { node, branch, full, annotations, rendering } => to
+            Self::View { node, branch, from, full, annotations, rendering } => to
                 .plain(node.as_ref())?
                 .named("branch:", branch.as_ref())?
+                .named("from:", from.as_ref())?
                 .flag("full", *full)?
                 .flag("with-annotations", *annotations)?
                 .named("as:", *rendering)?,
@@ -126,10 +127,12 @@ impl Command {
                 to.text(if node.is_some() || relative.is_some() { "in tree:" } else { "to tree:" }, tree.as_ref())?
             }
             Self::Diff { nodes } => nodes.iter().try_fold(to, |to, node| to.plain(Some(node)))?,
-            Self::Continue { from, n, tokens, agent } => to
+            Self::Continue { from, n, tokens, words, agent, instruction } => to
                 .named("from ", from.as_ref())?
+                .text("", instruction.as_ref())?
                 .named("n:", *n)?
                 .named("tokens:", *tokens)?
+                .named("words:", *words)?
                 .text("using agent:", agent.as_ref())?,
             Self::Respond { node, content, kind } => {
                 to.plain(node.as_ref())?.text("", Some(content))?.named("as:", *kind)?

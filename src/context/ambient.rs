@@ -3,14 +3,18 @@
 
 use crate::{
     exec::{
+        AuthorNames,
         escape::{self, count},
-        todo_name, todo_progress,
+        is_change, todo_name, todo_progress,
     },
     id::{AgentId, NodeId},
+    ops::describe_entry,
     recall::Hint,
-    store::{Result, SessionFilter, Snapshot},
+    store::{JournalFilter, Result, SessionFilter, Snapshot},
     tokens::estimated_tokens,
-    types::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, first_words},
+    types::{
+        Agent, AgentKind, EdgeKind, JournalEntry, Node, Permission, Todo, TodoCounts, Tree, first_words, sections,
+    },
 };
 
 use super::{ContextRequest, Rendering, node::date};
@@ -23,8 +27,16 @@ const ACTIVE_MS: i64 = 120_000;
 const MAX_LISTED_SESSIONS: usize = 16;
 /// Maximum tokens of the open todos.
 const MAX_TODO_TOKENS: u32 = 512;
-/// Maximum characters of the next todo's title.
-const MAX_TITLE_CHARS: usize = 100;
+/// Maximum characters of the words at an agent's place.
+const MAX_PLACE_CHARS: usize = 80;
+/// Maximum entries of the line on news and their tokens, and the journal entries that are read for it.
+const MAX_NEWS: usize = 8;
+const MAX_NEWS_TOKENS: u32 = 260;
+const MAX_NEWS_ENTRIES: u32 = 200;
+/// Nodes of the path whose messages are no news.
+const MAX_PATH_NODES: u32 = 64;
+/// Maximum documents that are named.
+const MAX_DOCUMENTS: usize = 8;
 /// Maximum tokens of the line on changed nodes.
 pub(super) const MAX_CHANGES_TOKENS: u32 = 256;
 /// Maximum tokens of the line with the recall hint.
@@ -33,10 +45,16 @@ pub(super) const MAX_HINT_TOKENS: u32 = 112;
 const MAX_REFERENCE_CHARS: usize = 40;
 
 /// Returns one line per active agent: generating agents with their positions, then recently active ones.
-fn active_agents(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -> Result<Vec<String>> {
+fn places(
+    snapshot: &dyn Snapshot,
+    request: &ContextRequest<'_>,
+    tree: &Tree,
+    names: &AuthorNames,
+) -> Result<Vec<String>> {
+    let (agent, now) = (request.agent.id(), request.now);
     let mut found: Vec<(AgentId, NodeId, &str)> = Vec::new();
     for lease in snapshot.leases(tree.id)?.iter().filter(|lease| lease.holds(now)).take(MAX_LISTED_SESSIONS) {
-        if lease.agent != agent.id() {
+        if lease.agent != agent {
             found.push((lease.agent, lease.node, " · generating"));
         }
     }
@@ -44,31 +62,102 @@ fn active_agents(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Times
     let filter = SessionFilter { tree: Some(tree.id), active: true, limit, ..SessionFilter::default() };
     for session in snapshot.sessions(&filter)? {
         let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(ACTIVE_MS);
-        let changes = session.agent == agent.id() || found.iter().any(|(other, ..)| *other == session.agent);
-        if let Some(at) = session.position.or(tree.root).filter(|_| recent && !changes) {
+        let known = session.agent == agent || found.iter().any(|(other, ..)| *other == session.agent);
+        if let Some(at) = session.position.or(tree.root).filter(|_| recent && !known) {
             found.push((session.agent, at, ""));
         }
     }
-    if found.is_empty() {
-        return Ok(Vec::new());
-    }
-    let agents = snapshot.agents()?;
+    let agents = if found.is_empty() { Vec::new() } else { snapshot.agents()? };
     let mut lines = Vec::with_capacity(found.len());
     for (other, at, doing) in found {
-        let kind = agents.iter().find(|agent| agent.id() == other).map(|agent| agent.profile.kind);
-        let who = match kind {
-            Some(AgentKind::Human) => "Human",
-            Some(AgentKind::Model) | None => "Model",
-        };
+        let is_human = agents.iter().any(|agent| agent.id() == other && agent.profile.kind == AgentKind::Human);
+        let verb = if is_human { "reads" } else { "is at" };
         if let Some(node) = snapshot.node(at)? {
-            lines.push(format!("{who} active at {}, depth:{}{doing}", escape::id(&node), node.depth));
+            // A worker of a delegation does not see the conversation above its task.
+            let words = match escape::gist_within(&node, MAX_PLACE_CHARS) {
+                words if request.first_node.is_none() && words.len() > 2 => format!(" {words}"),
+                _ => String::new(),
+            };
+            let name = names.name(other);
+            lines.push(format!("{name} {verb} {}{words}, depth:{}{doing}", escape::id(&node), node.depth));
         }
     }
     Ok(lines)
 }
 
+/// Returns the line on what others did in the tree since the agent's last turn. Messages of the path are not named.
+fn news_line(
+    snapshot: &dyn Snapshot,
+    request: &ContextRequest<'_>,
+    tree: &Tree,
+    names: &AuthorNames,
+) -> Result<Option<String>> {
+    let agent = request.agent.id();
+    if request.first_node.is_some() {
+        return Ok(None);
+    }
+    let path = snapshot.path_back(request.leaf, request.versions, MAX_PATH_NODES)?;
+    let input = request.input.map(|id| snapshot.node(id)).transpose()?.flatten();
+    let message = input.or_else(|| path.last().cloned()).filter(|message| message.author != agent);
+    let before = message.map_or(request.now, |message| message.created_at);
+    let filter = JournalFilter { tree: Some(tree.id), limit: MAX_NEWS_ENTRIES, ..JournalFilter::default() };
+    let entries = snapshot.journal(filter)?;
+    let Some(end) = entries.iter().position(|entry| entry.agent == agent && entry.at < before) else { return Ok(None) };
+    let on_path = |entry: &JournalEntry| path.iter().any(|node| entry.node == Some(node.id));
+    let news = entries[..end].iter().filter(|entry| entry.agent != agent && is_change(entry));
+    let (mut told, mut tokens, mut omitted) = (Vec::new(), 0, 0);
+    for entry in news.filter(|entry| entry.change != "append" || !on_path(entry)) {
+        let node = entry.node.filter(|_| entry.change == "append").map(|id| snapshot.node(id)).transpose()?.flatten();
+        if node.as_ref().is_some_and(|node| node.kind == EdgeKind::Thought) {
+            continue;
+        }
+        if told.len() >= MAX_NEWS || tokens >= MAX_NEWS_TOKENS {
+            omitted += 1;
+            continue;
+        }
+        let words = describe_entry(snapshot, entry)?.words(&|local| format!("[{local}]"), &escape::quoted);
+        let content = node.map(|node| format!(": {}", escape::gist_within(&node, MAX_PLACE_CHARS))).unwrap_or_default();
+        let line = format!("{} {words}{content}", names.name(entry.agent));
+        tokens += estimated_tokens(&line) + 2;
+        told.push(line);
+    }
+    told.reverse();
+    if omitted > 0 {
+        told.insert(0, format!("{omitted} more before (→ list changes)"));
+    }
+    Ok((!told.is_empty()).then(|| format!("New: {}", told.join(" · "))))
+}
+
+/// Returns the line on the documents, for an agent that may read them.
+fn documents_line(snapshot: &dyn Snapshot, agent: &Agent) -> Result<Option<String>> {
+    if !agent.profile.permissions.has(Permission::DocRead) {
+        return Ok(None);
+    }
+    let mut documents = snapshot.documents()?;
+    documents.retain(|document| !document.removed);
+    let more = documents.len().saturating_sub(MAX_DOCUMENTS);
+    let mut named = Vec::new();
+    for document in documents.iter().take(MAX_DOCUMENTS) {
+        let text = snapshot.document_version(document.id, 0)?.map(|version| version.content).unwrap_or_default();
+        let parts = match sections(&text).len() {
+            0 => String::new(),
+            parts => format!(" ({})", count(parts as u64, "section")),
+        };
+        named.push(format!("{}{parts}", escape::quoted(&document.name)));
+    }
+    if more > 0 {
+        named.push(format!("{more} more (→ list documents)"));
+    }
+    Ok((!named.is_empty()).then(|| format!("Documents: {}", named.join(", "))))
+}
+
 /// Returns the lines of the block except the line on changed nodes.
-pub(super) fn lines(snapshot: &dyn Snapshot, request: &ContextRequest<'_>, tree: &Tree) -> Result<Vec<String>> {
+pub(super) fn lines(
+    snapshot: &dyn Snapshot,
+    request: &ContextRequest<'_>,
+    tree: &Tree,
+    names: &AuthorNames,
+) -> Result<Vec<String>> {
     let trail = snapshot.path_back(request.leaf, request.versions, MAX_TRACE_NODES)?;
     let depth = trail.last().map_or(0, |node| node.depth);
     let (nodes, branches) = (count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"));
@@ -80,8 +169,10 @@ pub(super) fn lines(snapshot: &dyn Snapshot, request: &ContextRequest<'_>, tree:
         format!("Position: {}*", trace(&trail)),
         format!("Permissions: {}", permissions.join(", ")),
     ];
-    lines.extend(active_agents(snapshot, request.agent, tree, request.now)?);
-    lines.extend(todo_lines(snapshot, request)?);
+    lines.extend(places(snapshot, request, tree, names)?);
+    lines.extend(news_line(snapshot, request, tree, names)?);
+    lines.extend(documents_line(snapshot, request.agent)?);
+    lines.extend(todo_line(snapshot, request)?);
     if request.options.rendering == Rendering::Stable {
         lines.push(format!("Now: {} UTC", date(request.now)));
     }
@@ -110,21 +201,17 @@ pub(super) fn hint(hint: &Hint) -> Option<String> {
         .find(|line| estimated_tokens(line) <= MAX_HINT_TOKENS)
 }
 
-/// Returns the progress and the open todos of the turn, so that they stay visible in long turns.
-fn todo_lines(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result<Vec<String>> {
-    let Some(scope) = request.scope else { return Ok(Vec::new()) };
+/// Returns the progress and the open todos of the turn, so that they stay visible in long turns; `None` without any.
+fn todo_line(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result<Option<String>> {
+    let Some(scope) = request.scope else { return Ok(None) };
     let (todos, others): (Vec<Todo>, Vec<Todo>) =
         snapshot.todos(scope.session, None)?.into_iter().partition(|todo| todo.turn == scope.turn);
     let open: Vec<&Todo> = todos.iter().filter(|todo| todo.status.is_open()).collect();
-    let Some(next) = open.first() else {
-        let done = (!todos.is_empty()).then(|| format!("Todos: {}", todo_progress(TodoCounts::of(&todos))));
+    if open.is_empty() {
         let left = others.iter().filter(|todo| todo.status.is_open()).count();
-        let left =
-            (left > 0 && todos.is_empty()).then(|| format!("Todos: {left} left open by earlier turns · → todo resume"));
-        return Ok(done.or(left).into_iter().collect());
-    };
-    let title = escape::quoted(&first_words(&next.title, MAX_TITLE_CHARS));
-    let mut lines = vec![format!("Todos: {} · next: {title}", todo_progress(TodoCounts::of(&todos)))];
+        let shown = left > 0 && todos.is_empty();
+        return Ok(shown.then(|| format!("Todos: {left} left open by earlier turns · → todo resume")));
+    }
     let (mut named, mut tokens) = (Vec::new(), 0);
     for todo in &open {
         let name = todo_name(todo);
@@ -135,8 +222,7 @@ fn todo_lines(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result<V
         }
         named.push(name);
     }
-    lines.push(format!("Open: {}", named.join(" · ")));
-    Ok(lines)
+    Ok(Some(format!("Todos: {} · open: {}", todo_progress(TodoCounts::of(&todos)), named.join(" · "))))
 }
 
 /// Formats the block.

@@ -1,9 +1,9 @@
 //! Assembly of a prompt: the fixed sections, then as much of the conversation as fits.
 
 use crate::{
+    exec::AuthorNames,
     id::NodeId,
     recall::References,
-    session_state::SessionInfo,
     store::Snapshot,
     tools::{self, HostTool, Tool},
     types::{Agent, AuthorType, Mode, Node, Permission, Prompt, Role, Session, Timestamp, TodoScope, Tree},
@@ -49,6 +49,8 @@ pub struct ContextRequest<'a> {
     pub scope: Option<TodoScope>,
     /// Message that this turn answers. It comes last if the agent has moved away from it.
     pub input: Option<NodeId>,
+    /// Instruction for this generation, which no node of the path holds.
+    pub instruction: Option<&'a str>,
     /// Tools that the host program provides.
     pub host_tools: &'a [HostTool],
     /// Window, strategy and rendering.
@@ -78,6 +80,8 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     let view = NodeRenderer {
         agent: request.agent.id(),
         aware: request.agent.profile.permissions.has(Permission::LoomAware),
+        current: request.rounds.iter().map(|round| round.after).collect(),
+        names: AuthorNames::read(snapshot, request.agent.id())?,
         mode: tree.mode,
         rendering: request.options.rendering,
         now: request.now,
@@ -90,6 +94,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     } else {
         FixedSections::read(snapshot, request, &view, (&tree, &to))?
     };
+    fixed.asked = request.instruction.map(|asked| asked_text(asked, is_plain_text)).unwrap_or_default();
     let tokens = fixed.remaining_tokens(&view, request.options.prompt_tokens())?;
     let params = WindowParams {
         view: &view,
@@ -110,7 +115,11 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     let hint = fixed.hint(snapshot, &tree, &rendered);
     fixed.ambient.extend(hint);
     let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.pins));
-    let pieces = fixed.pieces(&view, rendered);
+    let mut pieces = fixed.pieces(&view, rendered);
+    if is_plain_text && request.instruction.is_some() {
+        // A text model continues what comes last.
+        pieces.rotate_right(1);
+    }
     let mut parts = parts(&pieces);
     let prompt = if is_plain_text {
         Prompt::Raw(pieces.into_iter().map(|piece| piece.text).collect())
@@ -143,8 +152,6 @@ struct FixedSections {
     tree_prompt: String,
     instructions: String,
     state: String,
-    /// State without the line on the current work, which is the message itself.
-    stable_state: String,
     memory: String,
     pins: Vec<PinReport>,
     rounds: Vec<(NodeId, Vec<PromptPiece>)>,
@@ -152,6 +159,8 @@ struct FixedSections {
     input: Option<(NodeId, PromptPiece)>,
     /// Lines of the ambient block.
     ambient: Vec<String>,
+    /// Instruction for this generation.
+    asked: String,
     /// Message that the turn answers, with the references found in it.
     references: Option<(Node, References)>,
 }
@@ -178,17 +187,16 @@ impl FixedSections {
             view.tokenizer,
             request.options.prompt_tokens() / PINS_BUDGET_DIVISOR,
         )?;
-        let (state, stable_state) =
-            request.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
+        let state = request.session.map(|session| snapshot.session_state(session.id)).transpose()?;
+        let state = state.map(|state| state.prompt_yaml()).unwrap_or_default();
         Ok(Self {
             instructions: instructions(request),
             state: block("Session State", &escape_headers(&state)),
-            stable_state,
             memory,
             pins,
             rounds: command_rounds::render_rounds(request.rounds, view, request.options.prompt_tokens()),
             input: input(snapshot, request, view)?,
-            ambient: ambient::lines(snapshot, request, tree)?,
+            ambient: ambient::lines(snapshot, request, tree, &view.names)?,
             references: references(request, to),
             ..bare
         })
@@ -198,7 +206,7 @@ impl FixedSections {
     fn remaining_tokens(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
         let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
-        let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient)]);
+        let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient), &self.asked]);
         let answers =
             self.rounds.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
         changing += answers.map(|piece| piece.tokens + MESSAGE_OVERHEAD_TOKENS).sum::<u32>();
@@ -223,7 +231,7 @@ impl FixedSections {
         if rendered.newest_first().count() as u64 >= tree.counts.nodes {
             return None;
         }
-        let own = [&self.agent_prompt, &self.tree_prompt, &self.stable_state, &self.memory];
+        let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory];
         let own = own.into_iter().map(|text| (None, text.as_str()));
         let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
         let hint = references.hint(snapshot, tree.id, &message, &mut own.chain(nodes));
@@ -241,6 +249,7 @@ impl FixedSections {
         let own = [(ContextSection::State, self.state), (ContextSection::Memory, self.memory)];
         let now = [(ContextSection::Ambient, ambient::block(&self.ambient))];
         let input = rendered.take_input(view).or(self.input.map(|(_, piece)| piece));
+        let asked = self.asked;
         let mut pieces: Vec<PromptPiece> = Vec::new();
         let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (ContextSection, String)>| {
             let texts = texts.filter(|(_, text)| !text.is_empty());
@@ -261,6 +270,10 @@ impl FixedSections {
         };
         last.into_iter().flatten().chain(now).for_each(|(part, text)| push(part, text));
         pieces.extend(input);
+        if !asked.is_empty() {
+            let tokens = view.estimate_tokens(&asked);
+            pieces.push(PromptPiece::new(ContextSection::Instructions, Role::User, asked, tokens, false));
+        }
         pieces
     }
 }
@@ -303,18 +316,9 @@ fn input(
     Ok(Some((node.id, PromptPiece::new(ContextSection::Input, Role::User, text, tokens, false))))
 }
 
-/// Returns the session state, and the same without the line on the current work. Both are empty for a session without
-/// turns and records.
-fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String), ContextError> {
-    let mut register = snapshot.session_state(session.id)?;
-    if register.is_empty() && session.turns == 0 {
-        return Ok(Default::default());
-    }
-    let todos = snapshot.todos(session.id, None)?;
-    let about = SessionInfo::of(session, &todos);
-    let state = register.yaml(&about);
-    register.current_focus = None;
-    Ok((state, register.yaml(&about)))
+/// Formats the instruction for one generation: a paragraph of its own before a plain text, else the last message.
+fn asked_text(asked: &str, is_plain_text: bool) -> String {
+    if is_plain_text { format!("{asked}\n\n") } else { format!("(For your next message: {})", escape_headers(asked)) }
 }
 
 /// Wraps a text in a titled block; an empty text stays empty.

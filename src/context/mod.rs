@@ -51,7 +51,8 @@
 //! see `window.rs`. Two processes, or one process after a restart, therefore build the same prefix. The cost: a node
 //! that was imported with notes is shown without their count, which only the ambient block mentions.
 //!
-//! **Omitted:** an agent's own thoughts and the results of earlier turns are outside the path and are not read.
+//! **Own commands** are shown as written within their turn, and as one line afterwards; see `own_acts.rs`. Results of
+//! host tools stay in the conversation.
 
 mod ambient;
 mod assemble;
@@ -60,6 +61,7 @@ mod error;
 mod memory;
 mod message;
 mod node;
+mod own_acts;
 mod path;
 mod rendered;
 mod report;

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use crate::{
-    exec::escape,
-    id::AgentId,
+    exec::{AuthorNames, escape},
+    id::{AgentId, NodeId},
     tokens::{TokenCalibration, TokenizerFamily},
     types::{AuthorType, EdgeKind, Mode, Node, Role, Timestamp},
 };
 
-use super::{InclusionReason, Rendering};
+use super::{InclusionReason, Rendering, own_acts::answered_part};
 
 /// Reader of the nodes and rendering options.
 pub(super) struct NodeRenderer {
@@ -17,6 +17,10 @@ pub(super) struct NodeRenderer {
     pub(super) agent: AgentId,
     /// True if the agent has the `loom_aware` permission.
     pub(super) aware: bool,
+    /// Own replies of the current turn, which are shown as written.
+    pub(super) current: Vec<NodeId>,
+    /// Names of authors for the headers.
+    pub(super) names: AuthorNames,
     pub(super) mode: Mode,
     pub(super) rendering: Rendering,
     pub(super) now: Timestamp,
@@ -42,7 +46,7 @@ impl NodeRenderer {
             Some(InclusionReason::Thought)
         } else if node.purged_at.is_some() {
             Some(InclusionReason::Purged)
-        } else if node.content.is_empty() {
+        } else if self.words(node).is_empty() {
             Some(InclusionReason::Empty)
         } else {
             None
@@ -67,22 +71,35 @@ impl NodeRenderer {
         }
         match self.rendering {
             Rendering::Live => {
-                let (header, facts) = (escape::header(node, self.now), escape::facts(node));
+                let (header, facts) = (escape::header(node, &self.names.short(node), self.now), escape::facts(node));
                 let gap = if facts.is_empty() { "" } else { "\n" };
                 format!("{header}{gap}{facts}\n---\n")
             }
             Rendering::Stable => {
                 let same_day = before.is_some_and(|before| day(before.created_at) == day(node.created_at));
                 let at = if same_day { clock(node.created_at) } else { date(node.created_at) };
-                format!("[{}] {} · {at}\n---\n", node.local, node.speaker())
+                format!("[{}] {} · {at}\n---\n", node.local, self.names.short(node))
             }
         }
+    }
+
+    /// True if a node is an own reply of the current turn.
+    pub(super) fn is_current(&self, node: &Node) -> bool {
+        self.current.contains(&node.id)
+    }
+
+    /// Returns the text of a node: its content, or the whole reply within its turn.
+    pub(super) fn words<'n>(&self, node: &'n Node) -> &'n str {
+        if self.is_current(node) { answered_part(node) } else { &node.content }
     }
 
     /// Returns a node's content, escaped for the prompt.
     pub(super) fn content<'n>(&self, node: &'n Node) -> Cow<'n, str> {
         if !self.aware {
             return Cow::Borrowed(&node.content);
+        }
+        if self.is_current(node) {
+            return Cow::Borrowed(answered_part(node));
         }
         escape_headers(node.content.trim_end_matches('\n'))
     }
@@ -95,8 +112,9 @@ impl NodeRenderer {
     /// Returns the tokens of a node's content, from the provider's count if there is one. A count is converted to the
     /// scale of the estimates, because all other tokens are estimated.
     pub(super) fn tokens(&self, node: &Node) -> u32 {
-        let counted = node.tokens.map(|counted| self.calibration.estimate_of(counted));
-        counted.unwrap_or_else(|| self.estimate_tokens(&node.content))
+        let counted = node.tokens.filter(|_| !self.is_current(node));
+        let counted = counted.map(|counted| self.calibration.estimate_of(counted));
+        counted.unwrap_or_else(|| self.estimate_tokens(self.words(node)))
     }
 }
 

@@ -29,6 +29,8 @@ struct RenderedText<'w> {
     cut: bool,
     /// True if the node continues the text of the node before it.
     continues: bool,
+    /// Results of host tools after the node, with their tokens, which `tokens` includes.
+    results: Option<(&'w str, u32)>,
 }
 
 impl<'w> RenderedNodes<'w> {
@@ -81,9 +83,13 @@ impl<'w> RenderedNodes<'w> {
                 let tokens = view.estimate_tokens(&text);
                 pieces.push(PromptPiece::new(ContextSection::Conversation, Role::User, text, tokens, kept));
             }
-            let piece =
-                PromptPiece::new(ContextSection::Conversation, view.role(shown.node), shown.text, shown.tokens, kept);
+            let own = shown.tokens - shown.results.map_or(0, |(_, tokens)| tokens);
+            let piece = PromptPiece::new(ContextSection::Conversation, view.role(shown.node), shown.text, own, kept);
             pieces.push(PromptPiece { continues: shown.continues, ..piece });
+            if let Some((text, tokens)) = shown.results {
+                let piece = PromptPiece::new(ContextSection::Conversation, Role::User, text.to_owned(), tokens, kept);
+                pieces.push(piece);
+            }
         }
         pieces.extend(rounds.flat_map(|(_, answers)| answers));
         pieces
@@ -137,9 +143,22 @@ fn render_node<'w>(view: &NodeRenderer, candidate: &'w WindowCandidate, before: 
         tokens += view.tokens(node);
         text.push_str(&view.content(node));
     }
+    if let Some(acts) = &candidate.acts {
+        let gap = if node.content.trim().is_empty() { "" } else { "\n\n" };
+        tokens += view.estimate_tokens(&acts.text) + 1;
+        text = format!("{}{gap}{}", text.trim_end_matches('\n'), acts.text);
+        if gap.is_empty() {
+            text = text.replacen("---[", "---\n[", 1);
+        }
+    }
+    let results = (!candidate.results.is_empty()).then(|| {
+        let own = view.estimate_tokens(&candidate.results);
+        tokens += own;
+        (candidate.results.as_str(), own)
+    });
     // For an aware agent each half has its own header.
     let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
-    RenderedText { node, text, tokens, cut: candidate.truncated, continues }
+    RenderedText { node, text, tokens, cut: candidate.truncated, continues, results }
 }
 
 fn note(earlier: u32) -> String {

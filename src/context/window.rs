@@ -9,13 +9,14 @@
 use crate::{
     id::NodeId,
     store::{ChildFilter, Result as StoreResult, Snapshot},
-    types::{EdgeKind, Node, Role, Tree},
+    types::{AuthorType, EdgeKind, Node, Role, Tree},
 };
 
 use super::{
     ContextError, ContextOptions, InclusionReason, Rendering, Strategy,
     message::MESSAGE_OVERHEAD_TOKENS,
     node::{NodeRenderer, escape_headers},
+    own_acts::{self, HostResult, OwnActs},
     path::ContextPath,
 };
 
@@ -25,6 +26,13 @@ const NOTE_TOKENS: u32 = 40;
 const MARKER_TOKENS: u32 = 40;
 /// Minimum tokens of a conversation: the note, the header and marker of the newest node, and some text.
 pub(super) const MIN_WINDOW_TOKENS: u32 = 160;
+/// Limits a tool result to a sixteenth of the budget, and any other node to a quarter.
+const TOOL_RESULT_DIVISOR: u32 = 16;
+const NODE_DIVISOR: u32 = 4;
+/// Shows results of host tools whole up to a quarter of the conversation, counted from the newest.
+const HOST_RESULTS_DIVISOR: u32 = 4;
+/// Nodes whose results are reduced together, so that a stable prompt seldom changes.
+const RESULT_GROUP_NODES: u32 = 8;
 /// Maximum nodes of the beginning of a path.
 const MAX_HEAD_NODES: usize = 64;
 
@@ -37,6 +45,35 @@ pub(super) struct WindowCandidate {
     pub(super) excluded_by: Option<InclusionReason>,
     /// True if the node alone is too long; `tokens` is then its limit.
     pub(super) truncated: bool,
+    /// Commands and thoughts of an own reply of an earlier turn.
+    pub(super) acts: Option<OwnActs>,
+    /// Results of host tools after the reply; empty if there are none.
+    pub(super) results: String,
+}
+
+/// Tokens of the results of host tools, counted from the newest node.
+#[derive(Debug, Default)]
+struct HostResultTokens {
+    /// Group of the node before: its depth, divided.
+    group: Option<u32>,
+    /// Tokens of newer groups, and of this one.
+    newer: u32,
+    own: u32,
+}
+
+impl HostResultTokens {
+    /// True if results at this depth are shown whole: those of newer groups fit in `most`.
+    fn is_whole(&mut self, depth: u32, most: u32) -> bool {
+        let group = depth / RESULT_GROUP_NODES;
+        if self.group.replace(group) != Some(group) {
+            self.newer += std::mem::take(&mut self.own);
+        }
+        self.newer <= most
+    }
+
+    fn add(&mut self, tokens: u32) {
+        self.own += tokens;
+    }
 }
 
 /// Selected part of a path.
@@ -81,6 +118,7 @@ impl WindowParams<'_> {
         let mut path = ContextPath::new(snapshot, to, self.versions);
         let (mut seen, mut used, mut passed) = (Vec::<WindowCandidate>::new(), 0u32, 0u32);
         let mut included = 0;
+        let (mut results, mut human_shown) = (HostResultTokens::default(), false);
         // Omitted nodes have no tokens, but reading them has a cost.
         while passed <= self.tokens && (used <= self.tokens || included < self.options.recent) {
             let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
@@ -88,7 +126,9 @@ impl WindowParams<'_> {
             // After a move to another branch the path may not contain the first node; then it is read to the root.
             let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.first_node);
             let Some(node) = path.next(want)?.filter(|_| !begins) else { break };
-            let next = self.candidate(node);
+            let mut next = self.candidate(node);
+            self.add_own_acts(snapshot, &mut next, &mut results)?;
+            self.limit_length(&mut next, &mut human_shown);
             used = used.saturating_add(next.tokens);
             match next.excluded_by {
                 Some(_) => passed += MESSAGE_OVERHEAD_TOKENS,
@@ -134,7 +174,61 @@ impl WindowParams<'_> {
                     + MESSAGE_OVERHEAD_TOKENS
             }
         };
-        WindowCandidate { node, tokens, excluded_by: out, truncated: false }
+        WindowCandidate { node, tokens, excluded_by: out, truncated: false, acts: None, results: String::new() }
+    }
+
+    /// Adds what the agent did with an own reply. A reply of commands alone is included for that.
+    fn add_own_acts(
+        &self,
+        snapshot: &dyn Snapshot,
+        next: &mut WindowCandidate,
+        shown: &mut HostResultTokens,
+    ) -> StoreResult<()> {
+        let can_act = matches!(next.excluded_by, None | Some(InclusionReason::Empty));
+        if !can_act || self.view.is_current(&next.node) {
+            return Ok(());
+        }
+        let Some(acts) = own_acts::read(snapshot, self.view, &next.node)? else { return Ok(()) };
+        if next.excluded_by.take().is_some() {
+            next.tokens = self.view.estimate_tokens(&self.view.header(&next.node, None)) + MESSAGE_OVERHEAD_TOKENS;
+        }
+        next.tokens += self.view.estimate_tokens(&acts.text) + 1;
+        if !acts.results.is_empty() {
+            let whole = shown.is_whole(next.node.depth, self.tokens / HOST_RESULTS_DIVISOR);
+            let most = self.options.prompt_tokens() / TOOL_RESULT_DIVISOR;
+            let text = |result: &HostResult| match self.view.estimate_tokens(&result.text) {
+                tokens if whole && tokens <= most => result.text.clone(),
+                tokens if whole => cut_middle(self.view, (&result.text, tokens), most, &result.stub),
+                _ => result.stub.clone(),
+            };
+            let texts: Vec<String> = acts.results.iter().map(text).collect();
+            next.results = format!("=== Results ===\n{}\n===", texts.join("\n\n"));
+            let tokens = self.view.estimate_tokens(&next.results) + MESSAGE_OVERHEAD_TOKENS;
+            shown.add(tokens);
+            next.tokens += tokens;
+        }
+        next.acts = Some(acts);
+        Ok(())
+    }
+
+    /// Limits the tokens of a long node, so that it does not take the place of older ones. The newest message of a human
+    /// has no limit.
+    fn limit_length(&self, next: &mut WindowCandidate, human_shown: &mut bool) {
+        if next.excluded_by.is_some() || self.options.strategy == Strategy::Stop || next.acts.is_some() {
+            return;
+        }
+        let divisor = match next.node.role() {
+            AuthorType::Human if !*human_shown => {
+                *human_shown = true;
+                return;
+            }
+            AuthorType::Tool => TOOL_RESULT_DIVISOR,
+            _ => NODE_DIVISOR,
+        };
+        let most = (self.options.prompt_tokens() / divisor).max(MIN_WINDOW_TOKENS);
+        if next.tokens > most && !self.view.is_current(&next.node) {
+            (next.tokens, next.truncated) = (most, true);
+        }
     }
 
     /// Returns the index of the window's oldest node. `seen` is newest first; the newest node is always included.
@@ -262,7 +356,7 @@ impl WindowParams<'_> {
 /// Truncates a node's content to `most` tokens: its beginning and end, with a marker that names the command for the
 /// rest.
 pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> String {
-    let text = node.content.trim_end_matches('\n');
+    let text = view.words(node).trim_end_matches('\n');
     let all = view.estimate_tokens(text);
     let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER_TOKENS)) / u64::from(all.max(1)) / 2;
     loop {
@@ -282,6 +376,16 @@ pub(super) fn truncate_node(view: &NodeRenderer, node: &Node, most: u32) -> Stri
         }
         half -= half.div_ceil(16);
     }
+}
+
+/// Cuts the middle of a text of so many tokens to `most`, with a note.
+fn cut_middle(view: &NodeRenderer, (text, tokens): (&str, u32), most: u32, note: &str) -> String {
+    let kept = text.len() as u64 * u64::from(most.saturating_sub(MARKER_TOKENS)) / u64::from(tokens.max(1)) / 2;
+    let kept = usize::try_from(kept).unwrap_or(0);
+    let (left, right) =
+        (&text[..floor_char_boundary(text, kept)], &text[ceil_char_boundary(text, text.len() - kept)..]);
+    let gone = tokens.saturating_sub(view.estimate_tokens(left) + view.estimate_tokens(right));
+    format!("{left}\n[about {gone} tokens are not shown here · {}]\n{right}", note.trim_matches(['[', ']']))
 }
 
 /// Returns the last character boundary at or before `at`.

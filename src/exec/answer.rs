@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::escape::{count, facts, gist, id, mention, quoted};
+use super::escape::{count, facts, gist_within, id, mention, quoted};
 use crate::{
     id::LocalId,
     ops::{Actor, OpsError, UndoResult},
@@ -13,6 +13,9 @@ use crate::{
     tools::{Tool, ToolError},
     types::{EdgeKind, Node, Op},
 };
+
+/// Characters of all new continuations in an answer.
+const MAX_CONTINUATION_CHARS: usize = 1_200;
 
 /// The answer of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +101,18 @@ impl Answer {
         Self::Text { text, subject: Some(subject.into()) }
     }
 
+    /// True if the answer names new nodes of the conversation.
+    pub(super) fn adds_to_conversation(&self) -> bool {
+        let spoken = |node: &Node| matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version);
+        match self {
+            Self::Changed(change) => {
+                change.tool != Tool::Split && change.op != Op::Restore && change.added.as_ref().is_some_and(spoken)
+            }
+            Self::Continued { nodes, .. } => !nodes.is_empty(),
+            _ => false,
+        }
+    }
+
     /// Returns the subject for the trace and for the label of a stored result; `None` if there is none.
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
@@ -129,7 +144,12 @@ impl fmt::Display for Answer {
                 write!(f, "✓ {} from {}", count(nodes.len() as u64, "continuation"), id(from))?;
                 nodes.iter().try_for_each(|node| {
                     let cut = if node.interrupted { " · interrupted" } else { "" };
-                    write!(f, "\n  {} {}{cut}", id(node), gist(node))
+                    write!(
+                        f,
+                        "\n  {} {}{cut}",
+                        id(node),
+                        gist_within(node, MAX_CONTINUATION_CHARS / nodes.len().max(1))
+                    )
                 })
             }
             Self::Moved { node, tree, trail } => {

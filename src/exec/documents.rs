@@ -12,6 +12,9 @@ use crate::{
     types::{Document, section, sections},
 };
 
+/// Other documents that the answer to a new one names, the most similar first.
+const MAX_NEAR_DOCUMENTS: usize = 3;
+
 impl Executor<'_> {
     pub(super) fn read_document(
         &self,
@@ -54,6 +57,10 @@ impl Executor<'_> {
 
     pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> AnswerResult {
         super::edits::not_empty(text, "a document")?;
+        let known = self.loom.snapshot()?.documents()?.into_iter().any(|document| document.name == name);
+        if !known {
+            return self.create_document(name, place, text);
+        }
         let document = self.loom.document(name)?;
         let text = text.to_owned();
         let edit = match place {
@@ -67,6 +74,27 @@ impl Executor<'_> {
         let named = format!("doc:{}", quoted(&document.name));
         let length = words(&self.document_text(&document)?);
         Ok(Answer::about(format!("✓ wrote {named} · version {} · {length}", document.version), named))
+    }
+
+    /// Creates a document. A section's text gets its heading.
+    fn create_document(&self, name: &str, place: &WritePlace, text: &str) -> AnswerResult {
+        let text = match place {
+            WritePlace::Section(heading) => format!("# {}\n\n{text}", crate::types::one_line(heading)),
+            _ => text.to_owned(),
+        };
+        self.actor().create_document(name, &text)?;
+        let (named, others) = (format!("doc:{}", quoted(name)), self.loom.snapshot()?.documents()?);
+        let mut known: Vec<(usize, &str)> = others
+            .iter()
+            .filter(|document| !document.removed && document.name != name)
+            .map(|document| {
+                (strsim::osa_distance(&document.name.to_lowercase(), &name.to_lowercase()), &*document.name)
+            })
+            .collect();
+        known.sort_unstable();
+        let near = known.iter().take(MAX_NEAR_DOCUMENTS).map(|(_, name)| quoted(name)).collect::<Vec<_>>().join(", ");
+        let others = if near.is_empty() { String::new() } else { format!("\n  other documents: {near}") };
+        Ok(Answer::about(format!("✓ made {named} · version 1 · {}{others}", words(&text)), named))
     }
 
     pub(super) fn document_text(&self, document: &Document) -> Result<String, ToolError> {

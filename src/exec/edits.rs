@@ -6,13 +6,26 @@ use super::{
 };
 use crate::{
     arrow::{Command, LinkEnd, NodeRef, ResponseKind},
+    id::NodeId,
     ops::NodeDraft,
+    store::Mutation,
     tools::{ErrorCode, MAX_UNDO_STEPS, Tool, ToolError},
     types::{EdgeKind, LinkTarget, Node, Op, Parent},
 };
 
 /// The agent that writes continuations if the command names none.
 const DEFAULT_AUTHOR: &str = "subject";
+
+/// Tokens per word that a continuation of a given length in words may have.
+const MAX_TOKENS_PER_WORD: u32 = 3;
+
+/// Number and length of the continuations of a `continue` command.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ContinueLength {
+    pub(super) n: u32,
+    pub(super) tokens: Option<u32>,
+    pub(super) words: Option<u32>,
+}
 
 /// Resolves references as an agent at its position.
 struct PositionResolver<'a, 'h> {
@@ -56,9 +69,9 @@ impl Executor<'_> {
         &self,
         here: &Position,
         from: Option<&NodeRef>,
-        n: u32,
-        tokens: Option<u32>,
+        length: ContinueLength,
         agent: Option<&str>,
+        instruction: Option<&str>,
     ) -> AnswerResult {
         let from = self.node(here, from)?;
         let author = self.loom.agent(agent.unwrap_or(DEFAULT_AUTHOR))?;
@@ -66,11 +79,35 @@ impl Executor<'_> {
             let failure = ToolError::new(ErrorCode::PermissionDenied, "an agent cannot have itself continue");
             return Err(failure.hint("→ continue using agent:\"NAME\" names another one"));
         }
-        let asked =
-            ContinueRequest { from: &from, versions: &here.session.versions, author: &author, n: n.max(1), tokens };
+        let limit = length.words.map(|words| format!("Write about {words} words."));
+        let parts: Vec<&str> = instruction.into_iter().chain(limit.as_deref()).collect();
+        let instruction = (!parts.is_empty()).then(|| parts.join(" "));
+        let words = length.words.map(|words| words.saturating_mul(MAX_TOKENS_PER_WORD));
+        let asked = ContinueRequest {
+            from: &from,
+            versions: &here.session.versions,
+            author: &author,
+            n: length.n.max(1),
+            tokens: length.tokens.or(words),
+            instruction: instruction.as_deref(),
+        };
         let saved = self.host.generate(&self.actor(), &asked)?;
+        if let Some(instruction) = &instruction {
+            self.keep_instruction(&saved, instruction)?;
+        }
         let nodes = saved.into_iter().map(|node| self.loom.node(node)).collect::<Result<_, _>>()?;
         Ok(Answer::Continued { from: Box::new(from), nodes })
+    }
+
+    /// Appends the instruction of a generation to its nodes. It is part of the generation and not an own operation.
+    fn keep_instruction(&self, nodes: &[NodeId], instruction: &str) -> Result<(), ToolError> {
+        let actor = self.actor();
+        let draft = || NodeDraft { kind: Some(EdgeKind::Instruction), ..NodeDraft::text(instruction) };
+        let append = |node: &NodeId| Mutation::Append(Box::new(actor.draft(Parent::Node(*node), draft())));
+        if !nodes.is_empty() {
+            actor.commit(Op::Turn, nodes.iter().map(append).collect())?;
+        }
+        Ok(())
     }
 
     pub(super) fn respond(
@@ -87,9 +124,7 @@ impl Executor<'_> {
             Some(ResponseKind::Context) => EdgeKind::Context,
             Some(ResponseKind::Instruction) => EdgeKind::Instruction,
         };
-        // The position moves to the response only if it was added at the position.
-        let stay = node.id != here.position.id;
-        let draft = NodeDraft { kind: Some(kind), keep_position: stay, ..NodeDraft::text(words) };
+        let draft = NodeDraft { kind: Some(kind), ..NodeDraft::text(words) };
         self.append(Tool::Respond, node, draft)
     }
 

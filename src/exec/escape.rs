@@ -8,11 +8,13 @@ use std::borrow::Cow;
 
 use crate::{
     arrow::{Event, scan},
-    types::{Node, Timestamp, first_sentence, is_invisible, one_line},
+    types::{Node, Timestamp, excerpt, is_invisible, one_line},
 };
 
 /// Characters of a line's start in which an arrow can be.
 const MAX_ARROW_OFFSET_CHARS: usize = 160;
+/// Characters of an excerpt in a list.
+const MAX_GIST_CHARS: usize = 120;
 
 /// Returns `text` with a backslash before each line that looks like a reply, a command, a node's header, the edge of a
 /// block or a note of the engine.
@@ -57,10 +59,10 @@ fn is_command(line: &str) -> bool {
 /// engine.
 fn is_header(rest: &str) -> bool {
     let Some((inside, after)) = rest.split_once(']') else {
-        return rest.starts_with("Note:") || rest.starts_with("about ");
+        return ["Note:", "about ", "did:", "thought:"].iter().any(|word| rest.starts_with(word));
     };
     let id = (2..=26).contains(&inside.len()) && inside.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let note = ["Turn ", "Note:", "about "].iter().any(|word| inside.starts_with(word));
+    let note = ["Turn ", "Note:", "about ", "did:", "thought:"].iter().any(|word| inside.starts_with(word));
     // `[text](url)` and `[text][label]` are links.
     note || id && !after.starts_with(['(', '['])
 }
@@ -71,10 +73,16 @@ pub fn quoted(text: &str) -> String {
     format!("\"{}\"", one_line(text))
 }
 
-/// Returns a node's first sentence in quotes, for lists.
+/// Returns an excerpt of a node in quotes, for lists.
 #[must_use]
 pub fn gist(node: &Node) -> String {
-    if node.purged_at.is_some() { "(purged)".to_owned() } else { format!("\"{}\"", first_sentence(&node.content)) }
+    gist_within(node, MAX_GIST_CHARS)
+}
+
+/// Returns an excerpt of a node in quotes, at most `most` characters long.
+#[must_use]
+pub(crate) fn gist_within(node: &Node, most: usize) -> String {
+    if node.purged_at.is_some() { "(purged)".to_owned() } else { format!("\"{}\"", excerpt(&node.content, most)) }
 }
 
 /// Returns a node's escaped content without trailing line feeds.
@@ -105,10 +113,10 @@ pub fn count(number: impl Into<u64>, noun: &str) -> String {
     }
 }
 
-/// Formats a node's header line: `[a7x2kq] human · 3m ago`.
+/// Formats a node's header line: `[a7x2kq] human owner · 3m ago`.
 #[must_use]
-pub fn header(node: &Node, now: Timestamp) -> String {
-    format!("[{}] {} · {}", node.local, node.speaker(), node.created_at.age(now))
+pub fn header(node: &Node, author: &str, now: Timestamp) -> String {
+    format!("[{}] {author} · {}", node.local, node.created_at.age(now))
 }
 
 /// Formats a node's counts and marks in a fixed order, without zeroes; empty if there are none.
@@ -152,6 +160,7 @@ mod tests {
             "[Turn 12] human:",
             "[Note: 132 earlier messages",
             "[about 900 tokens more]",
+            "[did: prune a7x2kq ✓]",
             "\u{200b}✓ hidden",
             "\u{feff}=== x",
             "hint: do it",

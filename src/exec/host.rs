@@ -23,6 +23,8 @@ pub struct ContinueRequest<'a> {
     pub n: u32,
     /// The maximum tokens of each continuation; `None` leaves it to the agent's settings.
     pub tokens: Option<u32>,
+    /// The caller's instruction to the author.
+    pub instruction: Option<&'a str>,
 }
 
 /// The parameters of a `delegate` command.

@@ -2,17 +2,33 @@
 
 use super::{
     Answer, AnswerResult, Executor, Position,
-    escape::{count, id, quoted},
+    documents::words,
+    escape::{count, gist, id, mention, quoted},
 };
 use crate::{
     arrow::{Listing, NodeRef},
-    id::{NodeId, TreeId},
-    tools::ToolError,
-    types::{EdgeKind, Link, LinkTarget, Node, one_line},
+    id::{AgentId, NodeId, TreeId},
+    ops::describe_entry,
+    store::{JournalFilter, SessionFilter, Snapshot, TreeFilter},
+    tools::{ErrorCode, ToolError},
+    types::{EdgeKind, JournalEntry, Link, LinkTarget, Node, Op, Tree, one_line, sections},
 };
+
+/// Records of a list of trees, pruned branches or changes.
+const MAX_LISTED: usize = 20;
+/// Journal entries that are read for a list of changes.
+const MAX_JOURNAL_ENTRIES: u32 = 400;
 
 impl Executor<'_> {
     pub(super) fn list(&self, here: &Position, node: Option<&NodeRef>, what: Listing) -> AnswerResult {
+        match what {
+            Listing::Documents => return self.list_documents(),
+            Listing::Trees => return self.list_trees(here),
+            Listing::Agents => return self.list_agents(here),
+            Listing::Pruned => return self.list_pruned(here, node),
+            Listing::Changes => return self.list_changes(here, node),
+            _ => {}
+        }
         // Without a node, all bookmarks of the tree are listed.
         let node = match (what, node, here.tree.root) {
             (Listing::Bookmarks, None, Some(root)) => self.loom.node(root)?,
@@ -27,6 +43,7 @@ impl Executor<'_> {
             Listing::Siblings => ("sibling", self.lines(&self.siblings(&node)?)?),
             Listing::Bookmarks => ("bookmark", self.bookmarks(&node)?),
             Listing::Links => ("link", self.links(&node)?),
+            other => return Err(ToolError::new(ErrorCode::InvalidSyntax, format!("{other} belong to no node"))),
         };
         let text = match lines.len() {
             0 => format!("{} → no {noun}s", id(&node)),
@@ -102,9 +119,134 @@ impl Executor<'_> {
 
     /// Formats one line for each node.
     fn lines(&self, nodes: &[Node]) -> Result<Vec<String>, ToolError> {
-        nodes
+        let names = self.author_names()?;
+        let line = |node: &Node| {
+            let below = match node.state.continuations {
+                0 => String::new(),
+                below => format!(" · {}", count(below, "continuation")),
+            };
+            let mark = node.state.bookmark.as_deref().map(|label| format!(" · ★ {}", one_line(label)));
+            let (author, words) = (names.full(node), self.stored_summary(node)?);
+            Ok(format!("  {} {author} · {words}{below}{}", id(node), mark.unwrap_or_default()))
+        };
+        nodes.iter().map(line).collect()
+    }
+
+    fn list_documents(&self) -> AnswerResult {
+        let documents = self.loom.snapshot()?.documents()?;
+        let mut lines = Vec::new();
+        for document in documents.iter().filter(|document| !document.removed) {
+            let text = self.document_text(document)?;
+            let parts = match sections(&text).len() {
+                0 => String::new(),
+                parts => format!(" · {}", count(parts as u64, "section")),
+            };
+            lines.push(format!(
+                "  {} · version {} · {}{parts}",
+                quoted(&document.name),
+                document.version,
+                words(&text)
+            ));
+        }
+        let hint = " (→ write doc:\"NAME\" append \"text\" makes one)";
+        Ok(titled("document", lines.len(), &lines, hint).into())
+    }
+
+    fn list_trees(&self, here: &Position) -> AnswerResult {
+        let mut trees = self.loom.snapshot()?.trees(TreeFilter::default())?;
+        trees.retain(|tree| tree.is_visible_to(&here.session));
+        let line = |tree: &Tree| {
+            let mark = if tree.id == here.tree.id { " * you are here" } else { "" };
+            let nodes = count(tree.counts.nodes, "node");
+            format!("  {} · {nodes} · {}{mark}", quoted(&tree.title), tree.updated_at.age(here.now))
+        };
+        let lines: Vec<String> = trees.iter().map(line).collect();
+        Ok(titled("tree", trees.len(), &lines, "").into())
+    }
+
+    fn list_agents(&self, here: &Position) -> AnswerResult {
+        let snapshot = self.loom.snapshot()?;
+        let positions = positions(&*snapshot, here)?;
+        let mut lines = Vec::new();
+        for agent in snapshot.agents()?.into_iter().filter(|agent| !agent.removed) {
+            let you = if agent.id() == self.agent.id() { " (you)" } else { "" };
+            let at = positions.iter().find(|(id, _)| *id == agent.id()).map(|(_, node)| format!(" · at {}", id(node)));
+            let model = agent.profile.model.as_deref().map(|model| format!(" · {}", one_line(model)));
+            let (name, kind) = (one_line(agent.name()), agent.profile.kind);
+            lines.push(format!("  {name}{you} · {kind}{}{}", model.unwrap_or_default(), at.unwrap_or_default()));
+        }
+        Ok(titled("agent", lines.len(), &lines, "").into())
+    }
+
+    /// Lists the pruned branches of the tree, or those below a node.
+    fn list_pruned(&self, here: &Position, node: Option<&NodeRef>) -> AnswerResult {
+        let snapshot = self.loom.snapshot()?;
+        let top = node.map(|node| self.resolve_node(here, node)).transpose()?;
+        let mut lines = Vec::new();
+        for pruned in snapshot.pruned(here.tree.id)?.into_iter().rev() {
+            let is_below = |top: &Node| -> Result<bool, ToolError> {
+                let steps = pruned.depth.saturating_sub(top.depth);
+                Ok(snapshot.path_back(pruned.id, &[], steps + 1)?.first().is_some_and(|first| first.id == top.id))
+            };
+            if top.as_ref().map_or(Ok(true), is_below)? && self.may_read(&pruned) {
+                let author = self.author_names()?.full(&pruned);
+                lines.push(format!("  {} {author} · {} · → restore {}", id(&pruned), gist(&pruned), mention(&pruned)));
+            }
+        }
+        Ok(titled("pruned branch", lines.len(), &lines, "").into())
+    }
+
+    /// Lists the newest changes of the tree, or those of a node.
+    fn list_changes(&self, here: &Position, node: Option<&NodeRef>) -> AnswerResult {
+        let only = node.map(|node| self.resolve_node(here, node)).transpose()?;
+        let snapshot = self.loom.snapshot()?;
+        let filter = JournalFilter { tree: Some(here.tree.id), limit: MAX_JOURNAL_ENTRIES, ..JournalFilter::default() };
+        let entries = snapshot.journal(filter)?;
+        let told = entries
             .iter()
-            .map(|node| Ok(format!("  {} {} · {}", id(node), node.author_type, self.stored_summary(node)?)))
-            .collect()
+            .filter(|entry| is_change(entry))
+            .filter(|entry| only.as_ref().is_none_or(|node| entry.node == Some(node.id)));
+        let names = self.author_names()?;
+        let mut lines = Vec::new();
+        for entry in told.take(MAX_LISTED) {
+            let words = describe_entry(&*snapshot, entry)?.words(&|local| format!("[{local}]"), &quoted);
+            lines.push(format!("  {} · {} {words}", entry.at.age(here.now), names.name(entry.agent)));
+        }
+        Ok(titled("change", lines.len(), &lines, "").into())
+    }
+}
+
+/// Returns whether a list of changes names the entry: an operation on the tree's content.
+#[must_use]
+pub fn is_change(entry: &JournalEntry) -> bool {
+    let silent = matches!(
+        entry.op,
+        Op::Session | Op::Turn | Op::Plan | Op::Memory | Op::Pin | Op::Unpin | Op::Stash | Op::Unstash | Op::Record
+    );
+    !silent && entry.op != Op::Delegate && entry.seq == entry.group
+}
+
+/// Returns the positions of the agents with an active session in the tree, the most recently active first.
+pub(super) fn positions(snapshot: &dyn Snapshot, here: &Position) -> Result<Vec<(AgentId, Node)>, ToolError> {
+    let filter = SessionFilter { tree: Some(here.tree.id), active: true, limit: 32, ..SessionFilter::default() };
+    let mut found: Vec<(AgentId, Node)> = Vec::new();
+    for session in snapshot.sessions(&filter)? {
+        let at = session.position.or(here.tree.root).filter(|_| found.iter().all(|(agent, _)| *agent != session.agent));
+        if let Some(node) = at.map(|at| snapshot.node(at)).transpose()?.flatten() {
+            found.push((session.agent, node));
+        }
+    }
+    Ok(found)
+}
+
+/// Formats a list that belongs to no node: `3 trees:`, with at most [`MAX_LISTED`] records.
+fn titled(noun: &str, number: usize, lines: &[String], hint: &str) -> String {
+    let more = match number.saturating_sub(MAX_LISTED) {
+        0 => String::new(),
+        more => format!("\n  … {more} more"),
+    };
+    match number {
+        0 => format!("no {noun}{}{hint}", if noun.ends_with("ch") { "es" } else { "s" }),
+        number => format!("{}:\n{}{more}", count(number as u64, noun), lines[..number.min(MAX_LISTED)].join("\n")),
     }
 }

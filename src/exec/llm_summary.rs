@@ -60,25 +60,23 @@ impl SummaryLength {
 }
 
 impl Executor<'_> {
-    /// Returns a node's quoted summary and generates it if none is stored.
-    pub(super) fn quoted_summary(&self, node: &Node) -> Result<String, ToolError> {
-        let kept = self.stored_summary(node)?;
+    /// Returns the quoted summary of a node that a view cuts, and generates it if none is stored. `None` without a model.
+    pub(super) fn long_summary(&self, node: &Node) -> Result<Option<String>, ToolError> {
         // Excluded nodes and thoughts are not sent to a model without a request.
-        let open = !node.state.excluded && node.kind != EdgeKind::Thought;
-        if !open || node.purged_at.is_some() || !is_long(&node.content) {
-            return Ok(kept);
+        if node.state.excluded || node.kind == EdgeKind::Thought || node.purged_at.is_some() {
+            return Ok(None);
         }
         let snapshot = self.loom.snapshot()?;
         let (of, after) = (SummarySubject::Node(node.id), snapshot.last_seq()?);
-        if snapshot.summary(of)?.is_some() {
-            return Ok(kept);
+        if let Some(kept) = snapshot.summary(of)? {
+            return Ok(Some(format!("\"{}\"", one_line(&kept.content))));
         }
         drop(snapshot);
         let made = self.generate_summary(of, (0, after), SummaryLength::One, &node.content);
-        Ok(made.map_or(kept, |made| format!("\"{made}\"")))
+        Ok(made.map(|made| format!("\"{made}\"")))
     }
 
-    /// Returns a node's stored summary in quotes, else its first sentence.
+    /// Returns a node's stored summary in quotes, else an excerpt.
     pub(super) fn stored_summary(&self, node: &Node) -> Result<String, ToolError> {
         if node.purged_at.is_some() || !is_long(&node.content) {
             return Ok(gist(node));

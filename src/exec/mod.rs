@@ -9,6 +9,7 @@
 //! The executor is synchronous. It calls models, services and host tools through the [`Host`].
 
 mod answer;
+mod author_names;
 pub(crate) mod call;
 mod change;
 mod documents;
@@ -35,10 +36,14 @@ mod view;
 mod web;
 
 pub use answer::{Answer, TreeChange};
+#[doc(hidden)] // for prompts
+pub use author_names::AuthorNames;
 #[doc(hidden)] // for the program
 pub use change::{NodeResolver, commit};
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
 pub use limits::ExecRights;
+#[doc(hidden)] // for prompts
+pub use list::is_change;
 #[doc(hidden)] // for the program
 pub use memory::{block as memory_block, pinned};
 #[doc(hidden)] // for the program
@@ -53,10 +58,11 @@ pub use trace::phrases as recent_actions;
 use std::{cell::Cell, collections::HashMap};
 
 use answer::AnswerResult;
+use edits::ContinueLength;
 
 use crate::{
-    arrow::{Command, NodeRef, RecallFilter, SearchDepth, Topic, parse},
-    id::{SessionId, TodoId, TreeId},
+    arrow::{Command, RecallFilter, SearchDepth, Topic, parse},
+    id::{SessionId, TodoId},
     ops::{Actor, Loom, OpsError},
     tools::{DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, Tool, ToolError, WebSearch},
     types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
@@ -257,7 +263,7 @@ impl<'h> Executor<'h> {
             let after = self.loom.snapshot()?.last_seq()?;
             self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: subject.map(str::to_owned), after });
         }
-        let mut text = self.append_position(tool, here, answer.to_string())?;
+        let mut text = self.append_position(tool, here, (answer.to_string(), &answer))?;
         if !matches!(answer, Answer::Page { .. }) {
             text = self.paginate(tool, here, text, subject);
         }
@@ -266,17 +272,20 @@ impl<'h> Executor<'h> {
 
     fn dispatch(&mut self, command: &Command, here: &Position) -> AnswerResult {
         match command {
-            Command::View { node, branch, full, annotations, rendering } => match branch {
-                Some(branch) => self.view_branch(here, branch, *rendering),
-                None => self.view(here, node.as_ref(), *full, *annotations),
-            },
+            Command::View { node, branch, from, full, annotations, rendering } => {
+                match from.as_ref().and(node.as_ref()).or(branch.as_ref()) {
+                    Some(branch) => self.view_branch(here, branch, from.as_ref(), *rendering),
+                    None => self.view(here, node.as_ref(), *full, *annotations),
+                }
+            }
             Command::List { node, what } => self.list(here, node.as_ref(), *what),
             Command::Tree { summary: true, .. } => self.tree_summary(here),
             Command::Tree { from, depth, .. } => self.tree(here, from.as_ref(), *depth),
             Command::Switch { node, relative, tree } => self.switch(here, node.as_ref(), *relative, tree.as_deref()),
             Command::Diff { nodes } => self.diff(here, nodes),
-            Command::Continue { from, n, tokens, agent } => {
-                self.continue_(here, from.as_ref(), n.unwrap_or(1), *tokens, agent.as_deref())
+            Command::Continue { from, n, tokens, words, agent, instruction } => {
+                let length = ContinueLength { n: n.unwrap_or(1), tokens: *tokens, words: *words };
+                self.continue_(here, from.as_ref(), length, agent.as_deref(), instruction.as_deref())
             }
             Command::Respond { node, content, kind } => self.respond(here, node.as_ref(), content, *kind),
             Command::Undo { n } => self.revert(here, n.unwrap_or(1), false),
@@ -326,14 +335,23 @@ impl<'h> Executor<'h> {
         }
     }
 
-    /// Appends the agent's new position to the text if a command other than `switch` moved it.
-    fn append_position(&self, tool: &str, before: &Position, text: String) -> Result<String, ToolError> {
+    /// Appends the agent's position to the text: the new one if a command other than `switch` moved it, the unchanged one
+    /// if the command added a node elsewhere.
+    fn append_position(
+        &self,
+        tool: &str,
+        before: &Position,
+        (text, answer): (String, &Answer),
+    ) -> Result<String, ToolError> {
         if tool == Tool::Switch.name() {
             return Ok(text);
         }
         let session = self.loom.session(self.session)?;
         match session.position.filter(|now| *now != before.position.id) {
             Some(now) => Ok(format!("{text}\n  position: {}", escape::id(&self.loom.node(now)?))),
+            None if answer.adds_to_conversation() => {
+                Ok(format!("{text}\n  you stay at {}", escape::id(&before.position)))
+            }
             None => Ok(text),
         }
     }
@@ -369,8 +387,9 @@ impl<'h> Executor<'h> {
         }
     }
 
+    /// Returns the agent in its session, at a position that only `switch` moves.
     fn actor(&self) -> Actor {
-        self.loom.actor(&self.agent).in_session(self.session)
+        self.loom.actor(&self.agent).in_session(self.session).keeping_position()
     }
 
     fn load_position(&self) -> Result<Position, ToolError> {
@@ -379,41 +398,6 @@ impl<'h> Executor<'h> {
         let position = session.position.or(tree.root).ok_or_else(|| OpsError::missing("node", "the root"))?;
         let position = self.loom.node(position)?;
         Ok(Position { session, tree, position, now: self.loom.now() })
-    }
-
-    /// Resolves an id in the current tree; `None` is the position.
-    fn node(&self, here: &Position, id: Option<&NodeRef>) -> Result<Node, ToolError> {
-        match id {
-            Some(id) => self.resolve_node(here, id),
-            None => Ok(here.position.clone()),
-        }
-    }
-
-    fn resolve_id(&self, here: &Position, id: &str) -> Result<Node, ToolError> {
-        let node = self.find_visible_node(here.tree.id, id)?;
-        if node.tree == here.tree.id {
-            return Ok(node);
-        }
-        let message = format!("[{}] is in another tree", node.local);
-        // The title is content of a tree that this agent may not read.
-        if !self.agent.profile.permissions.has(crate::types::Permission::CrossTree) {
-            return Err(
-                ToolError::new(ErrorCode::CrossTree, message).hint("going there needs the permission cross_tree")
-            );
-        }
-        let title = escape::quoted(&self.loom.tree(node.tree)?.title);
-        let hint = format!("→ switch to {} in tree:{title}", escape::mention(&node));
-        Err(ToolError::new(ErrorCode::CrossTree, format!("{message}: {title}")).hint(hint))
-    }
-
-    /// Finds the node of an id in a tree. A full id can name a node of another tree.
-    fn find_visible_node(&self, tree: TreeId, id: &str) -> Result<Node, ToolError> {
-        let node = self.loom.find_node(tree, id)?;
-        // A guessed id of another work item's tree gets the same error as a wrong id.
-        if node.tree != tree && !self.loom.tree(node.tree)?.is_visible_to(&self.loom.session(self.session)?) {
-            return Err(OpsError::NotFound { what: "node", text: id.to_owned(), nearest: Vec::new() }.into());
-        }
-        Ok(node)
     }
 }
 

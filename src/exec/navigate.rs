@@ -2,14 +2,15 @@
 
 use super::{
     Answer, AnswerResult, Executor, Position,
-    escape::{id, mention},
+    escape::{id, mention, quoted},
 };
 use crate::{
     arrow::{NodeRef, Relative},
-    id::{AgentId, NodeId},
+    id::{AgentId, NodeId, TreeId},
+    ops::OpsError,
     store::SessionFilter,
     tools::{ErrorCode, ToolError},
-    types::{Agent, AgentKind, Node, Session, Tree},
+    types::{Agent, AgentKind, EdgeKind, Node, Permission, Session, Tree},
 };
 
 impl Executor<'_> {
@@ -95,6 +96,48 @@ impl Executor<'_> {
         self.describe_position(&self.loom.session(self.session)?, &target, Some(tree))
     }
 
+    /// Resolves an id in the current tree; `None` is the position.
+    pub(super) fn node(&self, here: &Position, id: Option<&NodeRef>) -> Result<Node, ToolError> {
+        match id {
+            Some(id) => self.resolve_node(here, id),
+            None => Ok(here.position.clone()),
+        }
+    }
+
+    fn resolve_id(&self, here: &Position, id: &str) -> Result<Node, ToolError> {
+        let node = self.find_visible_node(here.tree.id, id)?;
+        if node.tree == here.tree.id {
+            return Ok(node);
+        }
+        let message = format!("[{}] is in another tree", node.local);
+        // The title is content of a tree that this agent may not read.
+        if !self.agent.profile.permissions.has(Permission::CrossTree) {
+            return Err(
+                ToolError::new(ErrorCode::CrossTree, message).hint("going there needs the permission cross_tree")
+            );
+        }
+        let title = quoted(&self.loom.tree(node.tree)?.title);
+        let hint = format!("→ switch to {} in tree:{title}", mention(&node));
+        Err(ToolError::new(ErrorCode::CrossTree, format!("{message}: {title}")).hint(hint))
+    }
+
+    /// Returns whether the agent may read a node. A thought is readable by its author and by people.
+    pub(super) fn may_read(&self, node: &Node) -> bool {
+        let is_own = node.author == self.agent.id();
+        node.kind != EdgeKind::Thought || is_own || self.agent.profile.kind == AgentKind::Human
+    }
+
+    /// Finds the node of an id in a tree. A full id can name a node of another tree.
+    fn find_visible_node(&self, tree: TreeId, id: &str) -> Result<Node, ToolError> {
+        let node = self.loom.find_node(tree, id)?;
+        // A guessed id of another work item's tree, or of another agent's thought, gets the same error as a wrong id.
+        let foreign = node.tree != tree && !self.loom.tree(node.tree)?.is_visible_to(&self.loom.session(self.session)?);
+        if foreign || !self.may_read(&node) {
+            return Err(OpsError::NotFound { what: "node", text: id.to_owned(), nearest: Vec::new() }.into());
+        }
+        Ok(node)
+    }
+
     /// The node that a reference means in the tree of the session.
     pub(super) fn resolve_node(&self, here: &Position, node: &NodeRef) -> Result<Node, ToolError> {
         match node {
@@ -119,8 +162,7 @@ impl Executor<'_> {
 
     fn bookmarked(&self, tree: &Tree, label: &str) -> Result<Node, ToolError> {
         let mut marked = self.loom.snapshot()?.bookmarks(tree.id)?;
-        let known: Vec<String> =
-            marked.iter().filter_map(|node| node.state.bookmark.as_deref()).map(super::escape::quoted).collect();
+        let known: Vec<String> = marked.iter().filter_map(|node| node.state.bookmark.as_deref()).map(quoted).collect();
         let has = |node: &Node, label: &str| {
             node.state.bookmark.as_deref().is_some_and(|own| own.to_lowercase() == label.to_lowercase())
         };
@@ -128,13 +170,12 @@ impl Executor<'_> {
         match marked.as_slice() {
             [node] => Ok(node.clone()),
             [] => {
-                let failure =
-                    ToolError::new(ErrorCode::NotFound, format!("no bookmark {}", super::escape::quoted(label)));
+                let failure = ToolError::new(ErrorCode::NotFound, format!("no bookmark {}", quoted(label)));
                 Err(if known.is_empty() { failure } else { failure.hint(format!("there are: {}", known.join(", "))) })
             }
             several => {
                 let ids: Vec<String> = several.iter().map(id).collect();
-                let message = format!("{} nodes have the bookmark {}", ids.len(), super::escape::quoted(label));
+                let message = format!("{} nodes have the bookmark {}", ids.len(), quoted(label));
                 Err(ToolError::new(ErrorCode::Ambiguous, message).hint(format!("write the id: {}", ids.join(" · "))))
             }
         }

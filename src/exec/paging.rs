@@ -8,6 +8,8 @@ use crate::tokens::estimated_tokens;
 
 /// The maximum bytes of a stored result.
 const MAX_STORED_BYTES: usize = 256 * 1024;
+/// Minimum tokens of the last page in percent of a full one: 300 of 1,000. A smaller rest joins the page before it.
+const MIN_REST_PERCENT: u32 = 30;
 
 /// Cuts a result to the bytes that are stored, at a character boundary.
 pub(super) fn truncate_stored(text: &str) -> &str {
@@ -76,6 +78,14 @@ pub(super) fn split_pages(text: &str, most: u32) -> Vec<&str> {
     if start < text.len() || parts.is_empty() {
         parts.push(&text[start..]);
     }
+    // A small rest is not worth another command.
+    let rest = parts.last().map_or(0, |rest| estimated_tokens(rest));
+    if parts.len() > 1 && rest < most * MIN_REST_PERCENT / 100 {
+        let rest = parts.pop().map_or(0, str::len);
+        if let Some(last) = parts.last_mut() {
+            *last = &text[text.len() - rest - last.len()..];
+        }
+    }
     parts
 }
 
@@ -89,7 +99,7 @@ mod tests {
         let cut = split_pages(&text, 200);
         assert!(cut.len() > 3);
         assert_eq!(cut.concat(), text);
-        assert!(cut.iter().all(|part| part.ends_with('\n') && estimated_tokens(part) <= 200));
+        assert!(cut.iter().all(|part| part.ends_with('\n') && estimated_tokens(part) <= 260));
         assert_eq!(split_pages("short", 200), ["short"]);
         assert_eq!(split_pages("", 200), [""]);
     }
@@ -116,7 +126,7 @@ mod tests {
         for text in ["word ".repeat(3_000), "漢字".repeat(2_000), format!("first\n{}\nlast", "x".repeat(9_000))] {
             let cut = split_pages(&text, 100);
             assert_eq!(cut.concat(), text);
-            assert!(cut.iter().all(|part| !part.is_empty() && estimated_tokens(part) <= 150), "{}", cut.len());
+            assert!(cut.iter().all(|part| !part.is_empty() && estimated_tokens(part) <= 180), "{}", cut.len());
         }
     }
 }

@@ -1,57 +1,82 @@
-//! The drawing of a tree: the abbreviated path to a node and, below it, one line for each branch. Only the nodes shown
-//! are read, and their number is bounded. The cost does not depend on the size of the tree.
+//! The drawing of a tree from its root: one line for each run of nodes without branches. A tree that is too large for
+//! that is drawn along the path to the position, with the siblings at its branch points, and below the position. Only
+//! the nodes shown are read, and their number is bounded. The cost does not depend on the size of the tree.
 
-use std::fmt::Write as _;
+mod drawing;
 
+use std::{collections::HashMap, fmt::Write as _};
+
+use self::drawing::{DrawingLimits, TreeDrawing};
 use super::{
     Answer, AnswerResult, Executor, Position,
-    escape::{count, gist, id, mention, quoted},
+    escape::{count, gist, id, quoted},
+    list::positions,
 };
 use crate::{
     arrow::NodeRef,
     id::NodeId,
-    store::{ChildFilter, Snapshot},
     tools::ToolError,
-    types::{EdgeKind, Node, Tree, one_line},
+    types::{AgentKind, Tree, one_line},
 };
 
-/// Levels that are drawn if the command sets none.
-const DEFAULT_LEVELS: u32 = 8;
-/// The maximum number of branches drawn at one branch point.
-const MAX_BRANCHES: usize = 24;
-/// The maximum number of lines of a drawing.
-const MAX_LINES: usize = 200;
-/// The number of nodes from which a run is abbreviated.
-const MAX_RUN_NODES: usize = 4;
+/// The maximum number of lines of a drawing, and of one with a given depth.
+const MAX_LINES: usize = 60;
+const MAX_LINES_TO_DEPTH: usize = 200;
+/// Nodes of the path to the position that are read.
+const MAX_PATH_NODES: u32 = 512;
 /// The maximum number of bookmarks in a summary.
 const MAX_NAMED_NODES: usize = 5;
 
 impl Executor<'_> {
     pub(super) fn tree(&self, here: &Position, from: Option<&NodeRef>, depth: Option<u32>) -> AnswerResult {
-        let top = self.node(here, from)?;
-        let mut text = format!("Tree: {} ({})\n", quoted(&here.tree.title), sizes(&here.tree));
-        let trail = self.trail(&top, &here.session.versions, 1)?;
-        let (last, above) = trail.split_last().map_or((None, &[][..]), |(last, above)| (last.as_ref(), above));
-        let mut line = String::new();
-        for step in above {
-            line.push_str(&step.as_ref().map_or_else(|| "…".to_owned(), id));
-            line.push_str(" → ");
-        }
-        let indent = " ".repeat(line.chars().count() + 2);
-        let drawn = last.unwrap_or(&top);
-        line.push_str(&id(drawn));
-        if drawn.id == here.position.id {
-            line.push_str("* (you are here)");
-        }
-        if drawn.state.continuations == 0 {
-            line.push_str(" (leaf)");
-        }
-        text.push_str(&line);
         let snapshot = self.loom.snapshot()?;
-        let levels = depth.unwrap_or(DEFAULT_LEVELS);
-        let mut drawing = TreeDrawing { snapshot: &*snapshot, here: here.position.id, text: &mut text, lines: 0 };
-        drawing.branches(drawn, &indent, levels)?;
-        Ok(Answer::about(text, drawn.local.as_str()))
+        let path = snapshot.path_back(here.position.id, &here.session.versions, MAX_PATH_NODES)?;
+        let top = match (from, here.tree.root) {
+            (Some(from), _) => self.resolve_node(here, from)?,
+            (None, Some(root)) => match path.first().filter(|first| first.parent.is_none()) {
+                Some(version) => version.clone(),
+                None => self.loom.node(root)?,
+            },
+            (None, None) => here.position.clone(),
+        };
+        let mut text = format!("Tree: {} ({})\n", quoted(&here.tree.title), sizes(&here.tree));
+        if top.depth > 0 {
+            let trail = self.trail(&top, &here.session.versions, 2)?;
+            let above = trail.iter().take(trail.len().saturating_sub(1));
+            let above: Vec<String> = above.map(|step| step.as_ref().map_or_else(|| "…".to_owned(), id)).collect();
+            let _ = writeln!(text, "above: {}", above.join(" → "));
+        }
+        let (names, standing) = (self.author_names()?, self.standing(here)?);
+        let draw = |limits: DrawingLimits| {
+            let mut drawing = TreeDrawing::new(&*snapshot, &names, here.position.id, (&path, &standing), limits);
+            drawing.draw(&top)?;
+            Ok::<_, ToolError>(drawing)
+        };
+        let levels = depth.unwrap_or(u32::MAX);
+        let lines = if depth.is_some() { MAX_LINES_TO_DEPTH } else { MAX_LINES };
+        let mut drawing = draw(DrawingLimits { lines, levels, on_path: false })?;
+        let on_path = depth.is_none() && drawing.is_cut() && path.iter().any(|node| node.id == top.id);
+        if on_path {
+            drawing = draw(DrawingLimits { lines, levels, on_path })?;
+        }
+        text.push_str(&drawing.text);
+        if on_path {
+            text.push_str("\n(the path to you and what is below; → tree from:ID draws another branch)");
+        }
+        Ok(Answer::about(text, top.local.as_str()))
+    }
+
+    /// Returns who else is where: the agents' newest positions in the tree.
+    fn standing(&self, here: &Position) -> Result<HashMap<NodeId, Vec<String>>, ToolError> {
+        let snapshot = self.loom.snapshot()?;
+        let agents = snapshot.agents()?;
+        let mut standing: HashMap<NodeId, Vec<String>> = HashMap::new();
+        for (agent, node) in positions(&*snapshot, here)?.into_iter().filter(|(agent, _)| *agent != self.agent.id()) {
+            let Some(agent) = agents.iter().find(|known| known.id() == agent) else { continue };
+            let verb = if agent.profile.kind == AgentKind::Human { "reads" } else { "is" };
+            standing.entry(node.id).or_default().push(format!("← {} {verb} here", one_line(agent.name())));
+        }
+        Ok(standing)
     }
 
     /// Summarizes the tree in counts and bookmarks.
@@ -88,91 +113,4 @@ impl Executor<'_> {
 
 fn sizes(tree: &Tree) -> String {
     format!("{}, {}", count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"))
-}
-
-struct TreeDrawing<'a> {
-    snapshot: &'a dyn Snapshot,
-    here: NodeId,
-    text: &'a mut String,
-    lines: usize,
-}
-
-impl TreeDrawing<'_> {
-    /// Draws the branches below a node, one line each, recursively.
-    fn branches(&mut self, above: &Node, indent: &str, levels: u32) -> Result<(), ToolError> {
-        let children = self.children(above)?;
-        if levels == 0 && !children.is_empty() {
-            return Ok(());
-        }
-        let more = (above.state.continuations as usize).saturating_sub(MAX_BRANCHES);
-        let last = children.len().min(MAX_BRANCHES);
-        for (at, child) in children.into_iter().take(MAX_BRANCHES).enumerate() {
-            if self.lines >= MAX_LINES {
-                let _ = write!(self.text, "\n{indent}└→ … (→ tree from:{} shows more)", mention(above));
-                return Ok(());
-            }
-            self.lines += 1;
-            let ends = at + 1 == last && more == 0;
-            let _ = write!(self.text, "\n{indent}{} ", if ends { "└→" } else { "├→" });
-            let (run, left) = self.run(child, levels - 1)?;
-            self.push_run(&run);
-            let Some(end) = run.last() else { continue };
-            match (end.state.continuations, left) {
-                (0, _) => self.text.push_str(" (leaf)"),
-                (_, 0) => self.text.push_str(" → …"),
-                (_, left) => self.branches(end, &format!("{indent}{}  ", if ends { " " } else { "│" }), left)?,
-            }
-        }
-        if more > 0 {
-            let _ = write!(self.text, "\n{indent}└→ … {more} more (→ list {} continuations)", mention(above));
-        }
-        Ok(())
-    }
-
-    /// Returns the nodes from `first` to the next branch point or leaf, and the levels that remain there.
-    fn run(&self, first: Node, mut levels: u32) -> Result<(Vec<Node>, u32), ToolError> {
-        let mut run = vec![first];
-        while levels > 0
-            && let Some(end) = run.last().filter(|end| end.state.continuations == 1)
-            && let Some(next) = self.children(end)?.into_iter().next()
-        {
-            levels -= 1;
-            run.push(next);
-        }
-        Ok((run, levels))
-    }
-
-    /// Draws a run on one line. A long run shows its ends, and the position if it is inside.
-    fn push_run(&mut self, run: &[Node]) {
-        let shown = |at: usize, node: &Node| {
-            run.len() <= MAX_RUN_NODES || at == 0 || at + 1 == run.len() || node.id == self.here
-        };
-        let mut folded = 0;
-        for (at, node) in run.iter().enumerate() {
-            if !shown(at, node) {
-                folded += 1;
-                continue;
-            }
-            if folded > 0 {
-                let _ = write!(self.text, " → … ({folded})");
-                folded = 0;
-            }
-            if at > 0 {
-                self.text.push_str(" → ");
-            }
-            self.text.push_str(&id(node));
-            if node.id == self.here {
-                self.text.push_str("* (you are here)");
-            }
-        }
-    }
-
-    fn children(&self, of: &Node) -> Result<Vec<Node>, ToolError> {
-        if of.state.continuations == 0 {
-            return Ok(Vec::new());
-        }
-        let most = u32::try_from(MAX_BRANCHES).unwrap_or(u32::MAX);
-        let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: most };
-        Ok(self.snapshot.children(of.id, &filter)?)
-    }
 }

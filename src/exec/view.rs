@@ -5,19 +5,30 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 
 use super::{
-    Answer, AnswerResult, Executor, Position,
-    escape::{self, content, facts, header, id},
+    Answer, AnswerResult, AuthorNames, Executor, Position,
+    escape::{self, content, facts, gist, header, id, mention},
 };
 use crate::{
     arrow::{BranchFormat, NodeRef},
     id::NodeId,
+    recall::cut_at,
     store::ChildFilter,
+    tokens::estimated_tokens,
     tools::{ErrorCode, ToolError},
     types::{EdgeKind, Node},
 };
 
+/// Tokens of a node that `view` shows whole.
+const MAX_VIEW_TOKENS: u32 = 400;
+/// Tokens that a cut must save.
+const MIN_CUT_TOKENS: u32 = 80;
+/// Notes and continuations of a node that `view` names.
+const MAX_SHOWN_NOTES: usize = 5;
+const MAX_SHOWN_CONTINUATIONS: usize = 8;
 /// The maximum number of lines or words of both texts that are compared.
 const MAX_DIFF_ITEMS: usize = 20_000;
+/// The least share of common words, in percent, with which the differences of texts are marked.
+const MIN_SIMILARITY: usize = 40;
 
 /// The maximum number of nodes of a branch in one reply.
 const MAX_BRANCH_NODES: u32 = 1_000;
@@ -25,25 +36,99 @@ const MAX_BRANCH_NODES: u32 = 1_000;
 impl Executor<'_> {
     pub(super) fn view(&self, here: &Position, node: Option<&NodeRef>, full: bool, annotations: bool) -> AnswerResult {
         let node = self.node(here, node)?;
-        let mut text = format!("{} · depth:{}\n", header(&node, here.now), node.depth);
-        let shown = if full { content(&node).into_owned() } else { self.quoted_summary(&node)? };
-        text.push_str(&shown);
+        let names = self.author_names()?;
+        let mut text = format!("{} · depth:{}\n", header(&node, &names.full(&node), here.now), node.depth);
+        let whole = content(&node);
+        match first_part(&whole).filter(|_| !full) {
+            None => text.push_str(&whole),
+            Some((part, rest)) => {
+                if let Some(summary) = self.long_summary(&node)? {
+                    let _ = writeln!(text, "Summary: {summary}");
+                }
+                let rest = escape::count(rest, "token");
+                let _ = write!(text, "{part}\n… {rest} more → view {} full", mention(&node));
+            }
+        }
         let facts = facts(&node);
         if !facts.is_empty() {
             let _ = write!(text, "\n{facts}");
         }
-        if annotations {
-            for note in self.children_of_kind(&node, EdgeKind::Annotation)? {
-                let words = content(&note).replace('\n', "\n  ");
-                let _ = write!(text, "\n  {}\n  {words}", header(&note, here.now));
-            }
+        if node.state.annotations > 0 {
+            self.push_notes(&mut text, here, &names, &node, annotations)?;
         }
+        self.push_neighbors(&mut text, here, &node)?;
         Ok(Answer::about(text, node.local.as_str()))
     }
 
-    pub(super) fn view_branch(&self, here: &Position, last: &NodeRef, rendering: Option<BranchFormat>) -> AnswerResult {
+    /// Appends the notes on a node: all of them whole, or an excerpt of the newest.
+    fn push_notes(
+        &self,
+        text: &mut String,
+        here: &Position,
+        names: &AuthorNames,
+        node: &Node,
+        whole: bool,
+    ) -> Result<(), ToolError> {
+        let notes = self.children_of_kind(node, EdgeKind::Annotation)?;
+        let omitted = if whole { 0 } else { notes.len().saturating_sub(MAX_SHOWN_NOTES) };
+        for note in &notes[omitted..] {
+            let _ = write!(text, "\n  ✎ {}", header(note, &names.full(note), here.now));
+            match whole {
+                true => text.push_str(&format!("\n{}", content(note)).replace('\n', "\n    ")),
+                false => text.push_str(&format!(" · {}", gist(note))),
+            }
+        }
+        if omitted > 0 {
+            let _ = write!(text, "\n  … {omitted} more (→ list {} annotations)", mention(node));
+        }
+        Ok(())
+    }
+
+    /// Appends the ids of the parent and of the continuations.
+    fn push_neighbors(&self, text: &mut String, here: &Position, node: &Node) -> Result<(), ToolError> {
+        let parent = self.loom.parent_on_path(node, &here.session.versions)?;
+        let mut neighbors: Vec<String> = parent.iter().map(|parent| format!("← {}", parent.local)).collect();
+        let limit = u32::try_from(MAX_SHOWN_CONTINUATIONS).unwrap_or(u32::MAX);
+        let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit };
+        let children = self.loom.snapshot()?.children(node.id, &filter)?;
+        if !children.is_empty() {
+            let ids: Vec<&str> = children.iter().map(|child| child.local.as_str()).collect();
+            let more = (node.state.continuations as usize).saturating_sub(ids.len());
+            let more = if more > 0 { format!(", {more} more") } else { String::new() };
+            // An arrow at the start of a line would be a command.
+            if neighbors.is_empty() {
+                neighbors.push("root".to_owned());
+            }
+            neighbors.push(format!("→ {}{more}", ids.join(", ")));
+        }
+        if !neighbors.is_empty() {
+            let _ = write!(text, "\n{}", neighbors.join(" · "));
+        }
+        Ok(())
+    }
+
+    pub(super) fn author_names(&self) -> Result<AuthorNames, ToolError> {
+        Ok(AuthorNames::read(&*self.loom.snapshot()?, self.agent.id())?)
+    }
+
+    pub(super) fn view_branch(
+        &self,
+        here: &Position,
+        last: &NodeRef,
+        from: Option<&NodeRef>,
+        rendering: Option<BranchFormat>,
+    ) -> AnswerResult {
         let last = self.resolve_node(here, last)?;
-        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, MAX_BRANCH_NODES)?;
+        let first = from.map(|from| self.resolve_node(here, from)).transpose()?;
+        let mut path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, MAX_BRANCH_NODES)?;
+        if let Some(first) = &first {
+            let Some(at) = path.iter().position(|node| node.id == first.id) else {
+                let message = format!("{} is not on the path to {}", id(first), id(&last));
+                return Err(ToolError::new(ErrorCode::NotFound, message));
+            };
+            path.drain(..at);
+        }
+        let names = self.author_names()?;
         let before = path.first().and_then(|first| first.parent).map(|parent| self.loom.node(parent)).transpose()?;
         let text = match rendering {
             Some(BranchFormat::Prose) => {
@@ -53,12 +138,12 @@ impl Executor<'_> {
                 let nodes = path.iter().map(|node| {
                     let facts = facts(node);
                     let gap = if facts.is_empty() { "" } else { "\n" };
-                    format!("{}{gap}{facts}\n---\n{}", header(node, here.now), content(node))
+                    format!("{}{gap}{facts}\n---\n{}", header(node, &names.full(node), here.now), content(node))
                 });
                 nodes.collect::<Vec<_>>().join("\n\n")
             }
         };
-        let text = match before {
+        let text = match before.filter(|_| first.is_none()) {
             Some(node) => {
                 let above = escape::count(u64::from(node.depth) + 1, "node");
                 format!("[Note: {above} before · → view branch:{}]\n{text}", escape::mention(&node))
@@ -116,6 +201,10 @@ fn diff_text(first: &Node, second: &Node) -> String {
     if words(old) + words(new) > MAX_DIFF_ITEMS {
         return format!("too long to be compared: {} and {}", size(words(old)), size(words(new)));
     }
+    if similarity(old, new) < MIN_SIMILARITY {
+        let (old, new) = (content(first), content(second));
+        return format!("they have little in common\n{}:\n{old}\n{}:\n{new}", id(first), id(second));
+    }
     if !old.trim_end().contains('\n') && !new.trim_end().contains('\n') {
         return diff_words(old, new);
     }
@@ -135,6 +224,36 @@ fn diff_text(first: &Node, second: &Node) -> String {
         }
     }
     text.trim_end().to_owned()
+}
+
+/// Returns the share of words that two texts have in common, in percent.
+fn similarity(old: &str, new: &str) -> usize {
+    let (mut common, mut all) = (0, 0);
+    for change in TextDiff::from_words(old, new).iter_all_changes().filter(|change| !change.value().trim().is_empty()) {
+        let both = change.tag() == ChangeTag::Equal;
+        common += if both { 2 } else { 0 };
+        all += if both { 2 } else { 1 };
+    }
+    common * 100 / all.max(1)
+}
+
+/// Returns the beginning of a long text, which ends with a sentence if possible, and the tokens of the rest; `None` for
+/// a text that is shown whole.
+fn first_part(text: &str) -> Option<(&str, u32)> {
+    let all = estimated_tokens(text);
+    if all <= MAX_VIEW_TOKENS + MIN_CUT_TOKENS {
+        return None;
+    }
+    let share = text.len() as u64 * u64::from(MAX_VIEW_TOKENS) / u64::from(all);
+    let most = usize::try_from(share).unwrap_or(text.len());
+    let cut = cut_at(text, most).len();
+    let ends = ['.', '!', '?', '。', '！', '？', '\n'];
+    let is_end = |at: usize| text[at..].starts_with(char::is_whitespace) || text[..at].ends_with(['。', '！', '？']);
+    let ends = text[..cut].rmatch_indices(ends).map(|(at, mark)| at + mark.len());
+    let end = ends.take_while(|end| *end > cut / 2).find(|end| is_end(*end));
+    let end = end.or_else(|| text[..cut].rfind(char::is_whitespace)).unwrap_or(cut);
+    let part = text[..end].trim_end();
+    Some((part, all.saturating_sub(estimated_tokens(part))))
 }
 
 fn size(words: usize) -> String {

@@ -179,7 +179,7 @@ fn tree_text(backend: &McpBackend, name: &str) -> Result<String, ToolError> {
 }
 
 fn node_text(backend: &McpBackend, node: &Node) -> String {
-    format!("{}\n{}", escape::header(node, backend.loom.now()), escape::content(node))
+    format!("{}\n{}", escape::header(node, &node.speaker(), backend.loom.now()), escape::content(node))
 }
 
 fn document_text(backend: &McpBackend, name: &str) -> Result<String, ToolError> {

@@ -98,7 +98,7 @@ impl Actor {
             interrupted: draft.interrupted,
             metadata: draft.metadata,
             provenance: draft.provenance,
-            advance: !draft.keep_position && kind == EdgeKind::Continuation,
+            advance: !draft.keep_position && !self.keeps_position && kind == EdgeKind::Continuation,
             ..NewNode::new(self.loom.node_id(), parent, author, self.loom.now(), draft.content)
         }
     }

@@ -31,7 +31,7 @@ impl Actor {
             Some(parent) if !buffer && node.kind != EdgeKind::Version => {
                 let new =
                     self.draft(Parent::Node(parent), NodeDraft { kind: Some(node.kind), ..NodeDraft::text(content) });
-                NewNode { advance: node.kind == EdgeKind::Continuation, ..new }
+                NewNode { advance: !self.keeps_position && node.kind == EdgeKind::Continuation, ..new }
             }
             _ => NewNode { advance: at_node, ..self.build_version(&node, content)? },
         };

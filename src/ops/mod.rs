@@ -249,7 +249,7 @@ impl Loom {
     /// Creates an actor of this agent without a session.
     #[must_use]
     pub fn actor(&self, agent: &Agent) -> Actor {
-        Actor { loom: self.clone(), agent: agent.id(), kind: agent.profile.kind, session: None }
+        Actor { loom: self.clone(), agent: agent.id(), kind: agent.profile.kind, session: None, keeps_position: false }
     }
 }
 
@@ -277,6 +277,8 @@ pub struct Actor {
     agent: AgentId,
     kind: AgentKind,
     session: Option<SessionId>,
+    /// True if new nodes do not move the session's position.
+    keeps_position: bool,
 }
 
 impl Actor {
@@ -284,6 +286,14 @@ impl Actor {
     #[must_use]
     pub fn in_session(mut self, session: SessionId) -> Self {
         self.session = Some(session);
+        self
+    }
+
+    /// Keeps the session's position where it is when the actor adds nodes. A new version of the node at the position
+    /// becomes the position, because both have the same place.
+    #[must_use]
+    pub fn keeping_position(mut self) -> Self {
+        self.keeps_position = true;
         self
     }
 

@@ -9,6 +9,8 @@ use crate::{
 
 /// Key of the session's metadata that holds the previous position.
 const PREVIOUS_POSITION_KEY: &str = "loom.back";
+/// Nodes by which a conversation can go on without leaving its branch.
+const MAX_FOLLOWED_NODES: u32 = 32;
 
 impl Loom {
     /// Returns the node before `at` on the path through the selected versions; `None` for the root.
@@ -93,16 +95,30 @@ impl Actor {
 
     /// Moves a session to a position that the conversation reached without it. A move to a version selects it.
     ///
-    /// The agent did not act, so its action trace does not show the move.
+    /// The agent did not act, so its action trace does not show the move. The previous position is recorded unless the
+    /// conversation went on from it.
     ///
     /// # Errors
     /// If the node is in another tree, or the store fails.
     pub fn set_position(&self, session: &Session, node: &Node) -> Result<Receipt> {
         let mut patch = SessionPatch { position: Some(node.id), ..SessionPatch::default() };
+        if let Some(from) = session.position.filter(|from| *from != node.id)
+            && !self.follows(node, from)?
+        {
+            let mut metadata = session.metadata.clone();
+            metadata.insert(PREVIOUS_POSITION_KEY.to_owned(), from.to_string());
+            patch.metadata = Some(metadata);
+        }
         if node.state.versions > 0 || node.kind == EdgeKind::Version {
             patch.versions = Some(self.with_version(&session.versions, node, node.id)?);
         }
         self.commit(Op::Turn, vec![Mutation::UpdateSession { session: session.id, patch }])
+    }
+
+    /// True if `from` is one of the last nodes on the path to `node`.
+    fn follows(&self, node: &Node, from: NodeId) -> Result<bool> {
+        let path = self.loom.snapshot()?.path_back(node.id, &[], MAX_FOLLOWED_NODES)?;
+        Ok(path.iter().any(|above| above.id == from))
     }
 
     /// Selects a version for the paths of a session.

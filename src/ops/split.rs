@@ -50,6 +50,8 @@ impl Actor {
                 node.local
             )));
         };
+        let position = self.session.map(|session| self.loom.session(session)).transpose()?.and_then(|s| s.position);
+        let at_node = position == Some(node.id);
         let (first, second) = node.content.split_at(at);
         // The first half of a root, or of a version of it, is a version of the root. Otherwise it is a node of its own.
         let mut head = self.build_version(&node, first)?;
@@ -67,7 +69,7 @@ impl Actor {
             role: node.role,
             edited_from: Some(node.id),
             version_of: node.version_of.or(Some(node.id)),
-            advance: true,
+            advance: !self.keeps_position || at_node,
             ..tail
         };
         self.commit(Op::Split, vec![Mutation::Append(Box::new(head)), Mutation::Append(Box::new(tail))])

@@ -73,6 +73,7 @@ impl Host for SessionHost {
             let n = usize::try_from(request.n).unwrap_or(usize::MAX);
             let mut generate_request = GenerateRequest {
                 versions: request.versions.to_vec(),
+                instruction: request.instruction.map(str::to_owned),
                 sampling: Sampling { max_tokens: request.tokens, ..Sampling::default() },
                 context: self.context,
                 cancel: self.cancel.clone(),

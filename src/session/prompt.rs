@@ -33,6 +33,7 @@ pub(super) fn prompt(
         versions,
         progress,
         context_start: request.context_start,
+        instruction: request.instruction.as_deref(),
         input: request.commands.as_ref().map(|_| request.from),
         host_tools: request.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
     };
@@ -67,6 +68,7 @@ struct PromptPosition<'a> {
     versions: &'a [NodeId],
     progress: &'a TurnProgress<'a>,
     context_start: Option<NodeId>,
+    instruction: Option<&'a str>,
     input: Option<NodeId>,
     host_tools: &'a [crate::tools::HostTool],
 }
@@ -102,6 +104,7 @@ pub fn context_of(
         versions,
         progress: &TurnProgress::default(),
         context_start: None,
+        instruction: None,
         input: None,
         host_tools: &[],
     };
@@ -132,6 +135,7 @@ fn assemble_context(
         rounds: position.progress.rounds,
         scope: position.progress.scope,
         input: position.input,
+        instruction: position.instruction,
         host_tools: position.host_tools,
         options,
         now: loom.now(),

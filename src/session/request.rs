@@ -28,6 +28,8 @@ pub struct GenerateRequest {
     pub versions: Vec<NodeId>,
     /// Agent that writes; its system prompt, sampling settings and name apply.
     pub author: Agent,
+    /// Instruction for these continuations only.
+    pub instruction: Option<String>,
     /// First node of the path included in the context. `None`: the root.
     pub context_start: Option<NodeId>,
     /// Models; each writes `n` continuations.
@@ -55,6 +57,8 @@ pub struct GenerateRequest {
 setters!(GenerateRequest {
     /// Sets the versions that the path contains.
     versions(Vec<NodeId>);
+    /// Sets the instruction for these continuations.
+    instruction(option String);
     /// Sets the models; each generates the requested number of continuations.
     models(Vec<Arc<dyn Model>>);
     /// Sets the number of continuations of each model.
@@ -82,6 +86,7 @@ impl GenerateRequest {
         Self {
             from,
             versions: Vec::new(),
+            instruction: None,
             context_start: None,
             author,
             models: vec![model],

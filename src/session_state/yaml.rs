@@ -52,7 +52,8 @@ impl<'a> SessionInfo<'a> {
 
 #[derive(Serialize)]
 struct StateYaml {
-    session: SessionYaml,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<SessionYaml>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files_touched: Vec<FileChange>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -89,36 +90,62 @@ impl SessionState {
     /// oldest first.
     #[must_use]
     pub fn yaml(&self, info: &SessionInfo<'_>) -> String {
-        let lines =
-            |list: &[StateEntry]| list.iter().map(|entry| format!("{} (turn {})", entry.text, entry.turn)).collect();
         let focus =
             self.current_focus.as_deref().and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
-        let mut shown = StateYaml {
-            session: SessionYaml {
-                id: info.session,
-                workspace: first_words(info.workspace, MAX_NAME_CHARS),
-                model: info.model.map(|model| first_words(model, MAX_NAME_CHARS)),
-                turn_count: info.turns,
-                total_tokens: info.tokens,
-            },
+        let session = SessionYaml {
+            id: info.session,
+            workspace: first_words(info.workspace, MAX_NAME_CHARS),
+            model: info.model.map(|model| first_words(model, MAX_NAME_CHARS)),
+            turn_count: info.turns,
+            total_tokens: info.tokens,
+        };
+        StateYaml {
+            session: Some(session),
+            current_focus: focus.map(|line| first_words(&one_line(line), MAX_FOCUS_CHARS)),
+            todos: info.todos.map(|(done, open)| TodosYaml { done, open }),
+            ..self.entries_yaml()
+        }
+        .render()
+    }
+
+    /// Renders what a model needs of the state in every prompt: files, decisions, constraints and resolved errors. The
+    /// rest is visible elsewhere in the prompt, or of no use to a model. Empty without entries.
+    #[must_use]
+    pub fn prompt_yaml(&self) -> String {
+        let shown = self.entries_yaml();
+        let lists = [&shown.key_decisions, &shown.constraints, &shown.errors_resolved];
+        if shown.files_touched.is_empty() && lists.iter().all(|list| list.is_empty()) {
+            return String::new();
+        }
+        shown.render()
+    }
+
+    fn entries_yaml(&self) -> StateYaml {
+        let lines =
+            |list: &[StateEntry]| list.iter().map(|entry| format!("{} (turn {})", entry.text, entry.turn)).collect();
+        StateYaml {
+            session: None,
             files_touched: self.files_touched.clone(),
             key_decisions: lines(&self.key_decisions),
             constraints: lines(&self.constraints),
-            current_focus: focus.map(|line| first_words(&one_line(line), MAX_FOCUS_CHARS)),
+            current_focus: None,
             errors_resolved: lines(&self.errors_resolved),
-            todos: info.todos.map(|(done, open)| TodosYaml { done, open }),
-        };
-        loop {
-            // Strings, numbers and lists of them always serialize.
-            let text = serde_yaml::to_string(&shown).unwrap_or_default();
-            if estimated_tokens(&text) <= MAX_YAML_TOKENS || !shown.drop_entry() {
-                return text.trim_end().to_owned();
-            }
+            todos: None,
         }
     }
 }
 
 impl StateYaml {
+    fn render(mut self) -> String {
+        loop {
+            // Strings, numbers and lists of them always serialize.
+            let text = serde_yaml::to_string(&self).unwrap_or_default();
+            if estimated_tokens(&text) <= MAX_YAML_TOKENS || !self.drop_entry() {
+                return text.trim_end().to_owned();
+            }
+        }
+    }
+
     /// Removes one entry. False if there is none.
     fn drop_entry(&mut self) -> bool {
         if !self.files_touched.is_empty() {

@@ -20,18 +20,19 @@ use crate::types::{Permission, TodoDraft};
 
 operations! {
     View "view" also ["show", "display", "look", "inspect", "open"] (Navigation, LoomAware, ReadOnly) "Shows a node or a branch." {
-        forms ["view ID", "view ID full", "view ID with-annotations", "view branch:ID as:prose"];
+        forms ["view ID", "view ID full", "view ID with-annotations", "view branch:ID as:prose", "view branch:ID from:ID"];
         at_most_one ["node", "branch"];
         "as" needs ["branch"];
-        reply "[a7x2kq] human · 3m ago · depth:7\n\"Marie's reluctance stems from her childhood.\"\n3 continuations · 1 annotation · 1 link";
+        reply "[a7x2kq] human owner · 3m ago · depth:7\nMarie's reluctance stems from her childhood.\n3 continuations · 1 annotation · 1 link\n  ✎ [n4m2cc] model (you) · 1m ago · \"this is where the tone shifts\"\n← 9pakc5 · → b3k9ze, d5n7hh, e6p4tt";
         example "→ view a7x2kq";
         node: Option<NodeRef>, "The node; where you are, if none is named.";
         branch: Option<NodeRef>, "A branch instead, by its last node: the path from the root to it.";
-        #[serde(default)] full: bool, "The whole content instead of its first sentence.";
-        #[serde(default)] annotations: bool, "The notes on it too, written `with-annotations`.";
+        from: Option<NodeRef>, "Where on its path the branch begins; the root, if not said.";
+        #[serde(default)] full: bool, "The whole content; only the beginning of a long one is shown otherwise.";
+        #[serde(default)] annotations: bool, "The notes on it whole, written `with-annotations`.";
         rendering as "as": Option<BranchFormat>, "How a branch is shown: running text, or node by node.";
     }
-    List "list" also ["ls", "enumerate"] (Navigation, LoomAware, ReadOnly) "Lists what belongs to a node." {
+    List "list" also ["ls", "enumerate"] (Navigation, LoomAware, ReadOnly) "Lists what belongs to a node or a tree." {
         forms [
             "list ID continuations",
             "list ID annotations",
@@ -39,18 +40,23 @@ operations! {
             "list ID versions",
             "list ID siblings",
             "list ID bookmarks",
+            "list documents",
+            "list trees",
+            "list agents",
+            "list pruned",
+            "list changes",
         ];
-        reply "[a7x2kq] → 3 continuations:\n  [b3k9ze] model · \"Building on the trauma angle.\"\n  …";
+        reply "[a7x2kq] → 3 continuations:\n  [b3k9ze] model subject · \"Building on the trauma angle, which so far nobody … (+41 words)\" · 2 continuations\n  …";
         example "→ list a7x2kq continuations";
         node: Option<NodeRef>, "The node; where you are, if none is named.";
-        what: Listing, "What is listed; bookmarks are those at and below the node.";
+        what: Listing, "What is listed; bookmarks are those at and below the node. Documents need the permission doc_read, trees cross_tree.";
     }
     Tree "tree" also ["map", "overview", "outline"] (Navigation, LoomAware, ReadOnly) "Draws the tree." {
         forms ["tree", "tree from:ID depth:N", "tree summary"];
-        reply "Tree: \"Marie Character Study\" (47 nodes, 6 branches)\n[r001aa] → … → [a7x2kq]* (you are here)\n                 ├→ [b3k9ze] → [e6p4tt] (leaf)\n                 └→ [d5n7hh] (leaf)";
+        reply "Tree: \"Marie Character Study\" (47 nodes, 6 branches)\n[r001aa] human \"Who is Marie?\"\n└→ [a7x2kq] model \"Her reluctance stems from …\" ★ key decision ✎1\n   ├→ [b3k9ze] model \"Building on the …\" → [e6p4tt] \"And yet …\" * you are here · ← owner reads here\n   ├→ [d5n7hh] model \"What if she knew …\" (leaf)\n   └→ 2 hidden (→ list pruned)";
         example "→ tree from:a7x2kq depth:3";
-        from: Option<NodeRef>, "Where the drawing starts; where you are, if not said.";
-        depth: Option<u32> [ArgType::Number(MAX_TREE_DEPTH)], "Levels below it; 8 if not said.";
+        from: Option<NodeRef>, "Where the drawing starts; the root, if not said.";
+        depth: Option<u32> [ArgType::Number(MAX_TREE_DEPTH)], "Levels below it; as many as fit, if not said.";
         #[serde(default)] summary: bool, "The tree in words and figures instead of a drawing.";
     }
     Switch "switch" also ["go", "goto", "jump", "checkout", "cd"] (Navigation, LoomAware, Navigation) "Moves the position." {
@@ -70,17 +76,19 @@ operations! {
         nodes: Vec<NodeRef>, "The two nodes.";
     }
     Continue "continue" also ["generate", "sample", "extend"] (Content, LoomGenerate, Write) "Has a model continue a node." {
-        forms ["continue", "continue from ID n:3 tokens:200", "continue from ID using agent:\"A\""];
-        reply "✓ 3 continuations from [a7x2kq]\n  [b3k9ze] \"Taking the trauma angle first.\"\n  …";
-        example "→ continue from a7x2kq n:3";
+        forms ["continue", "continue from ID n:3 tokens:200", "continue from ID using agent:\"A\"", "continue from ID \"what is wanted\" words:60"];
+        reply "✓ 3 continuations from [a7x2kq]\n  [b3k9ze] \"Taking the trauma angle first.\"\n  …\n  you stay at [a7x2kq]";
+        example "→ continue from a7x2kq n:3 \"in her own voice\" words:60";
         from: Option<NodeRef>, "The node to go on from; where you are, if not said.";
         n: Option<u32> [ArgType::Number(MAX_CONTINUATIONS)], "How many continuations; 1 if not said.";
         tokens: Option<u32>, "At most so many tokens each.";
+        words: Option<u32>, "About so many words each.";
         agent: Option<String>, "Who writes, by name; the subject, if not said. Never yourself.";
+        instruction: Option<String>, "What is wanted, for the author.";
     }
     Respond "respond" also ["reply", "answer", "say"] (Content, LoomWrite, Write) "Adds the agent's own words under a node." {
         forms ["respond ID \"text\"", "respond ID \"text\" as:instruction"];
-        reply "✓ created [e6p4tt] as continuation of [a7x2kq]";
+        reply "✓ created [e6p4tt] as continuation of [a7x2kq]\n  you stay at [a7x2kq]";
         example "→ respond a7x2kq \"What if she knew all along?\"";
         node: Option<NodeRef>, "The node; where you are, if none is named.";
         content: String, "The words.";
@@ -208,7 +216,7 @@ operations! {
         lines: Option<Range>, "Only these lines, counted from 1.";
         section: Option<String>, "Only what stands under this heading.";
     }
-    Write "write" also ["append"] (Documents, DocWrite, Destructive) "Changes a document." {
+    Write "write" also ["append"] (Documents, DocWrite, Destructive) "Writes in a document, and makes one that is not there." {
         forms [
             "write doc:\"D\" append \"text\"",
             "write doc:\"D\" at:start \"text\"",

@@ -1,6 +1,6 @@
 //! The permissions that a tool and a command need: the only place that derives them.
 
-use super::{Command, RecallScope, SideEffect, Tool};
+use super::{Command, Listing, RecallScope, SideEffect, Tool};
 use crate::types::{Permission, Permissions};
 
 /// Returns the permission that `permission` requires in addition: without it, `permission` allows nothing.
@@ -34,6 +34,7 @@ impl Command {
         let own = self.tool().spec().permission;
         let (document, other_tree) = match self {
             Self::Pin { doc, .. } => (doc.is_some(), false),
+            Self::List { what, .. } => (*what == Listing::Documents, *what == Listing::Trees),
             Self::Switch { tree, .. } => (false, tree.is_some()),
             Self::Recall { only, .. } => (false, matches!(only.scope, Some(RecallScope::Workspace | RecallScope::All))),
             Self::Link { to, .. } => (false, to.tree.is_some()),

@@ -167,6 +167,16 @@ worded! {
         Siblings = "siblings";
         /// The bookmarks at and below it.
         Bookmarks = "bookmarks";
+        /// The pruned branches of the tree, or below the node.
+        Pruned = "pruned";
+        /// All documents.
+        Documents = "documents";
+        /// All trees.
+        Trees = "trees";
+        /// All agents, with their positions.
+        Agents = "agents";
+        /// The newest changes of the tree, or of the node.
+        Changes = "changes";
     }
 }
 

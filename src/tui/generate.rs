@@ -136,6 +136,7 @@ async fn run_job(
         models.iter().flat_map(|model| std::iter::repeat_n(model.reference().to_owned(), job.n)).collect(),
     ));
     let plan = GenerateRequest {
+        instruction: None,
         from: job.from,
         context_start: None,
         versions: job.versions.clone(),

@@ -132,6 +132,47 @@ pub(crate) fn first_sentence(text: &str) -> String {
     if cut.chars().count() > 200 { first_words(&cut, 200) } else { cut }
 }
 
+/// Minimum characters of an excerpt that omits something.
+const MIN_EXCERPT_CHARS: usize = 80;
+/// Characters per word above which a length is given in characters: a script without spaces.
+const MAX_CHARS_PER_WORD: usize = 24;
+
+/// Returns the beginning of a text on one line, at most `most` characters (at least 80), with the length of the rest:
+/// `… (+41 words)`. Headings at the start are omitted. The excerpt ends with a sentence if that leaves 80 characters.
+#[must_use]
+pub(crate) fn excerpt(text: &str, most: usize) -> String {
+    let most = most.max(MIN_EXCERPT_CHARS);
+    let whole = one_line(text);
+    if whole.chars().count() <= most {
+        return whole;
+    }
+    let is_heading = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+    let body = one_line(&text.lines().skip_while(is_heading).collect::<Vec<_>>().join("\n"));
+    let body = if body.is_empty() { &whole } else { &body };
+    let shown = first_sentences(body, most).map_or_else(|| first_words(body, most), str::to_owned);
+    let shown = shown.trim_end_matches(['…', ' ']);
+    let words = |text: &str| text.split(' ').filter(|word| !word.is_empty()).count();
+    let (words, chars) =
+        (words(&whole).saturating_sub(words(shown)).max(1), whole.chars().count() - shown.chars().count());
+    let (rest, unit) = if chars > words * MAX_CHARS_PER_WORD { (chars, "character") } else { (words, "word") };
+    format!("{shown} … (+{rest} {unit}{})", if rest == 1 { "" } else { "s" })
+}
+
+/// Returns the first sentences of a line, 80 to `most` characters; `None` if no sentence ends there.
+fn first_sentences(line: &str, most: usize) -> Option<&str> {
+    let mut end = 0;
+    let mut found = None;
+    for sentence in sentences(line) {
+        end = line[end..].find(sentence).map_or(end, |at| end + at) + sentence.len();
+        let length = line[..end].chars().count();
+        if length > most {
+            break;
+        }
+        found = (length >= MIN_EXCERPT_CHARS).then_some(&line[..end]).or(found);
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,5 +196,18 @@ mod tests {
         assert_eq!(first_words("one\n two three", 8), "one two…");
         assert_eq!(first_words("incomprehensibilities", 6), "incom…");
         assert_eq!(first_words("", 6), "");
+    }
+
+    #[test]
+    fn excerpt_names_the_length_of_the_rest() {
+        assert_eq!(excerpt("Good. Who is sending it?", 120), "Good. Who is sending it?");
+        let long = format!("# Notes\n\nGood. {}. The end.", "word ".repeat(20).trim());
+        let shown = excerpt(&long, 120);
+        assert_eq!(shown, format!("Good. {}. The end. … (+2 words)", "word ".repeat(20).trim()));
+        let shown = excerpt(&"word ".repeat(100), 120);
+        assert!(shown.ends_with("word … (+76 words)") && shown.chars().count() > 80, "{shown}");
+        let shown = excerpt(&"漢字".repeat(200), 120);
+        assert!(shown.ends_with(" characters)") && shown.chars().count() > 100, "{shown}");
+        assert_eq!(excerpt(&format!("# {}", "x ".repeat(100)), 80).split(' ').next(), Some("#"));
     }
 }

@@ -32,6 +32,7 @@ fn commands(id: &str) -> Vec<Command> {
         Command::View {
             node: node(),
             branch: node(),
+            from: node(),
             full: true,
             annotations: true,
             rendering: Some(BranchFormat::Prose),
@@ -41,7 +42,14 @@ fn commands(id: &str) -> Vec<Command> {
         Command::Switch { node: node(), relative: Some(Relative::Root), tree: None },
         Command::Switch { node: node(), relative: None, tree: some() },
         Command::Diff { nodes: vec![named(), named()] },
-        Command::Continue { from: node(), n: Some(1), tokens: Some(1), agent: some() },
+        Command::Continue {
+            from: node(),
+            n: Some(1),
+            tokens: Some(1),
+            words: Some(1),
+            agent: some(),
+            instruction: some(),
+        },
         Command::Respond { node: node(), content: text(), kind: Some(ResponseKind::Context) },
         Command::Annotate { node: node(), content: text() },
         Command::Link { node: node(), to: end.clone(), note: some() },

@@ -17,8 +17,8 @@ use loomtree::{
     tokens::{TokenCalibration, TokenizerFamily},
     tools::ToolError,
     types::{
-        Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, Prompt, Role, TodoScope, ToolCallFields,
-        TreePatch,
+        Agent, AuthorType, EdgeKind, Json, Mode, Parent, Permission, Permissions, PinTarget, Prompt, Role, TodoScope,
+        ToolCallFields, TreePatch,
     },
 };
 use play::{Play, lines};
@@ -44,6 +44,7 @@ fn ask<'a>(agent: &'a Agent, to: NodeId, options: ContextOptions, loom: &Loom) -
         rounds: &[],
         scope: None,
         input: None,
+        instruction: None,
         host_tools: &[],
         options,
         now: loom.now(),
@@ -614,7 +615,8 @@ fn active_agents_are_listed() {
     let at = play.id(play.trauma);
     let seen = |agent: &str| {
         let made = assembled(&play.loom, agent, play.tired, STABLE).unwrap();
-        shown(&made).contains(&format!("Human active at [{at}], depth:2"))
+        shown(&made)
+            .contains(&format!("owner reads [{at}] \"Building on the trauma angle, she avoids the sea.\", depth:2"))
     };
     assert!(seen("collaborator"));
     play.later(119);
@@ -772,4 +774,138 @@ fn a_split_does_not_change_the_prompt() {
     let halves = play.owner.split(play.nine, &SplitAt::After("She was".to_owned())).unwrap();
     let after = assembled(&play.loom, "subject", halves.nodes[1].id, LIVE).unwrap();
     assert_eq!(shown(&after), shown(&before));
+}
+
+/// Appends a result of a tool under a reply.
+fn result(actor: &Actor, reply: NodeId, tool: &str, command: &str, answer: &str) {
+    let draft = NodeDraft::text(answer)
+        .author_type(Some(AuthorType::Tool))
+        .kind(Some(EdgeKind::Tool))
+        .tool(ToolCallFields { name: Some(tool.to_owned()), ..ToolCallFields::default() })
+        .metadata(Json::parse(serde_json::json!({ "command": command }).to_string()).ok());
+    actor.append(Parent::Node(reply), draft).unwrap();
+}
+
+#[test]
+fn own_commands_are_shown_as_written_and_later_as_one_line() {
+    let play = Play::new();
+    let collaborator = play.loom.agent("collaborator").unwrap();
+    let actor = play.loom.actor(&collaborator).in_session(play.session("collaborator", play.nine));
+    let written = "I look.\n→ view   6v90ah   full\n→ write doc:\"plot\" append \"x\"\n→ read_file src/lib.rs";
+    let raw = format!("{written}\nIt says so.");
+    let reply = actor.append(Parent::Node(play.nine), NodeDraft::text("I look.").raw(raw)).unwrap().nodes[0].id;
+    result(&actor, reply, "view", "→ view 6v90ah full", "[6v90ah] model");
+    result(&actor, reply, "write", "→ write doc:\"plot\" append \"x\"", "✗ NOT_FOUND: write: no document");
+    result(&actor, reply, "read_file", "→ read_file path:\"src/lib.rs\"", "✓ read_file\n  fn main() {}");
+    let thought = NodeDraft::text("She must not know.").kind(EdgeKind::Thought);
+    actor.append(Parent::Node(reply), thought).unwrap();
+    let alone = actor.append(Parent::Node(reply), NodeDraft::text("").raw("→ tree")).unwrap().nodes[0].id;
+    result(&actor, alone, "tree", "→ tree", "Tree: …");
+
+    // Within the turn: byte for byte, without what was written after the commands.
+    let viewed =
+        CommandResult { call: None, line: "→ view 6v90ah full".into(), answer: "[6v90ah]".into(), failed: false };
+    let rounds = [CommandRound { after: reply, results: vec![viewed] }];
+    let agent = play.loom.agent("collaborator").unwrap();
+    let request = ContextRequest { rounds: &rounds, ..ask(&agent, reply, STABLE, &play.loom) };
+    let within = assemble(&*play.loom.snapshot().unwrap(), &request).unwrap();
+    adds_up(&within, STABLE);
+    let within = shown(&within);
+    assert!(within.contains(&format!("---\n{written}\n")) && !within.contains("It says so."), "{within}");
+
+    // Later: one line, the result of the host's tool, and the thought.
+    let question = play.owner.append(Parent::Node(alone), "And now?").unwrap().nodes[0].id;
+    let later = shown(&assembled(&play.loom, "collaborator", question, STABLE).unwrap());
+    let did = "[did: view 6v90ah full ✓ · write doc:\"plot\" append \"x\" ✗ NOT_FOUND · read_file src/lib.rs ✓]";
+    assert!(later.contains(&format!("---\nI look.\n\n[thought: She must not know.]\n{did}\n")), "{later}");
+    assert!(
+        later.contains("=== Results ===\n→ read_file path:\"src/lib.rs\"\n✓ read_file\n  fn main() {}\n==="),
+        "{later}"
+    );
+    assert!(later.contains("---\n[did: tree ✓]"), "a reply of commands alone: {later}");
+    assert!(!later.contains("→ view   6v90ah"), "{later}");
+
+    // To others it is the words alone.
+    play.agent("critic", Permissions::all());
+    let other = shown(&assembled(&play.loom, "critic", question, STABLE).unwrap());
+    assert!(
+        other.contains("---\nI look.") && !other.contains("[did: view") && !other.contains("must not know"),
+        "{other}"
+    );
+}
+
+#[test]
+fn old_results_of_host_tools_become_the_command_that_shows_them() {
+    let play = Play::new();
+    let collaborator = play.loom.agent("collaborator").unwrap();
+    let actor = play.loom.actor(&collaborator).in_session(play.session("collaborator", play.nine));
+    let mut at = play.nine;
+    for turn in 0..40 {
+        at = play.owner.append(Parent::Node(at), format!("Read file {turn}.")).unwrap().nodes[0].id;
+        let raw = format!("→ read_file f{turn}.rs");
+        at = actor.append(Parent::Node(at), NodeDraft::text("").raw(raw.clone())).unwrap().nodes[0].id;
+        result(&actor, at, "read_file", &raw, &format!("content {turn}\n{}", "line of code\n".repeat(100)));
+    }
+    at = play.owner.append(Parent::Node(at), "And?").unwrap().nodes[0].id;
+    let made = assembled(&play.loom, "collaborator", at, STABLE).unwrap();
+    let text = shown(&made);
+    assert!(text.contains("content 39\n") && text.contains("[did: read_file f39.rs ✓]"), "the newest is whole");
+    assert!(text.contains("[read_file f20.rs · 101 lines · → "), "an older one is a command: {text}");
+    assert!(!text.contains("content 20\n"));
+}
+
+#[test]
+fn a_large_result_does_not_empty_the_window() {
+    let play = Play::new();
+    let long =
+        NodeDraft::text(format!("begins {} ends", "many words ".repeat(15_000))).author_type(Some(AuthorType::Tool));
+    let tool = play.owner.append(Parent::Node(play.nine), long).unwrap().nodes[0].id;
+    let question = play.owner.append(Parent::Node(tool), "What of it?").unwrap().nodes[0].id;
+    for options in [LIVE, STABLE] {
+        let text = shown(&assembled(&play.loom, "collaborator", question, options).unwrap());
+        assert!(text.contains("Who is Marie?") && text.contains("She was nine that summer."), "{text}");
+        assert!(text.contains("begins many") && text.contains("words  ends") && text.contains(" full]"), "{text}");
+    }
+    // The newest message of a human is whole as long as it fits.
+    let long = format!("begins {} ends", "many words ".repeat(4_000));
+    let human = play.owner.append(Parent::Node(play.nine), long.as_str()).unwrap().nodes[0].id;
+    let text = shown(&assembled(&play.loom, "collaborator", human, LIVE).unwrap());
+    assert!(text.contains(&long), "{}", text.len());
+}
+
+#[test]
+fn the_ambient_block_states_what_others_did_and_where_they_are() {
+    let play = Play::new();
+    let collaborator = play.loom.agent("collaborator").unwrap();
+    let actor = play.loom.actor(&collaborator).in_session(play.session("collaborator", play.nine));
+    let reply = actor.append(Parent::Node(play.nine), "So far.").unwrap().nodes[0].id;
+    play.later(5);
+    play.owner.create_document("character notes", "# Marie\n\nafraid\n\n# Thomas\n\nunknown").unwrap();
+    play.owner.annotate(play.marie, "tone shifts here").unwrap();
+    play.owner.prune(play.tired).unwrap();
+    play.later(5);
+    let owner = play.owner.clone().in_session(play.session("owner", reply));
+    let question = owner.append(Parent::Node(reply), "And now?").unwrap().nodes[0].id;
+    let text = shown(&assembled(&play.loom, "collaborator", question, LIVE).unwrap());
+    let line =
+        |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{text}")).to_owned();
+    let (marie, tired) = (play.id(play.marie), play.id(play.tired));
+    let news = line("New: ");
+    assert!(
+        news.contains(&format!("owner annotated [{marie}] as [")) && news.contains("\"tone shifts here\""),
+        "{news}"
+    );
+    assert!(news.ends_with(&format!("owner pruned [{tired}]")) && !news.contains("And now?"), "{news}");
+    assert_eq!(line("owner reads "), format!("owner reads [{}] \"And now?\", depth:6", play.id(question)));
+    assert_eq!(line("Documents: "), "Documents: \"character notes\" (2 sections)");
+    // More than eight are counted.
+    for note in 0..12 {
+        play.owner.annotate(play.marie, &format!("note {note}")).unwrap();
+    }
+    let text = shown(&assembled(&play.loom, "collaborator", question, LIVE).unwrap());
+    let news = text.lines().find(|line| line.starts_with("New: ")).unwrap();
+    assert!(news.starts_with("New: 6 more before (→ list changes) · ") && news.contains("note 11"), "{news}");
+    // One who has not spoken has no news.
+    play.agent("critic", Permissions::all());
+    assert!(!shown(&assembled(&play.loom, "critic", question, LIVE).unwrap()).contains("New: "));
 }

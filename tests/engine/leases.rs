@@ -262,6 +262,7 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
         rounds: &[],
         scope: None,
         input: None,
+        instruction: None,
         host_tools: &[],
         options,
         now: loom.now(),
@@ -270,7 +271,7 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
         panic!("a dialogue is a chat")
     };
     let all = messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n");
-    all.lines().filter(|line| line.contains(" active at ")).map(str::to_owned).collect()
+    all.lines().filter(|line| line.contains(", depth:")).map(str::to_owned).collect()
 }
 
 #[test]
@@ -291,7 +292,7 @@ fn who_looks_or_generates_is_there_also_in_another_process() {
     assert!(runner.run(&read(&format!("→ view {}", local(t.node))).unwrap()).is_ok());
     assert_eq!(t.owner.loom().snapshot().unwrap().last_seq().unwrap(), before);
     t.clock(241);
-    let looking = format!("Human active at [{}], depth:0", local(t.root));
+    let looking = format!("owner reads [{}] \"the root\", depth:0", local(t.root));
     assert_eq!(others(&t.owner, "collaborator", t.node), [looking.as_str()]);
     assert_eq!(others(&t.owner, "owner", t.node), [""; 0], "nobody is told of themselves");
 
@@ -299,7 +300,7 @@ fn who_looks_or_generates_is_there_also_in_another_process() {
     let subject = their.loom().agent("subject").unwrap().id();
     there.clock.set(after(241));
     their.lease(t.node, subject, MINUTE).wait().unwrap();
-    let generating = format!("Model active at [{}], depth:1 · generating", local(t.node));
+    let generating = format!("subject is at [{}] \"a question\", depth:1 · generating", local(t.node));
     assert_eq!(others(&t.owner, "collaborator", t.node), [generating.as_str(), &looking]);
     // A lease is a sign of life of the session that asked for it, too.
     their.clone().in_session(session).lease(t.root, subject, MINUTE).wait().unwrap();

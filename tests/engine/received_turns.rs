@@ -65,7 +65,7 @@ async fn an_order_that_another_session_appended_reaches_every_later_prompt() {
         let (same, request) = answer(&owner, asked, "Here it is.").await;
         assert_eq!(same, session);
         assert!(request.contains("constraints:\\n- Never use an ORM, raw SQL only. (turn 2)"), "{request}");
-        assert!(request.contains(&format!("current_focus: Write query {turn}.")), "{request}");
+        assert!(request.contains(&format!("Write query {turn}.")), "{request}");
         at = last(&owner, session);
     }
     let found = turns(&owner, session);

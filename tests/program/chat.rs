@@ -45,7 +45,7 @@ async fn chat_in_a_terminal_with_an_agent_that_runs_commands() {
     assert!(!shown.contains("\u{1b}[31m"), "content is no control code: {shown:?}");
     // A command of the user, and a turn that is cancelled.
     terminal.keys("→ tree\r");
-    terminal.wait("(you are here)", 1);
+    terminal.wait("* you are here", 1);
     terminal.keys("And then?\r");
     terminal.wait("Half a ", 1);
     terminal.keys("\u{3}");
@@ -287,7 +287,7 @@ async fn what_say_appended_is_a_turn_of_the_agent_that_continues() {
     home.ok(&["say", "Write the query."]);
     home.ok(&["continue", "-n", "1", "--by", "collaborator", "-m", &model]);
     let request = server.requests()[3].body.to_string();
-    for kept in ["constraints:\\n- Never use an ORM, raw SQL only. (turn 2)", "current_focus: Write the query."] {
+    for kept in ["constraints:\\n- Never use an ORM, raw SQL only. (turn 2)", "Write the query."] {
         assert!(request.contains(kept), "{kept}: {request}");
     }
     let sessions = home.json(&["sessions"]).remove(0);

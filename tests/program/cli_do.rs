@@ -16,8 +16,8 @@ fn arguments_are_lines_with_or_without_an_arrow() {
     let reply = home.say("collaborator", None, "Marie is afraid. She will not go.");
     let said = home.ok(&["do", &format!("view [{reply}]"), &format!("→ list [{root}] continuations")]);
     let expected = format!(
-        "[{reply}] model · just now · depth:1\n\"Marie is afraid.\"\n[{root}] → 1 continuation:\n  [{reply}] model · \
-         \"Marie is afraid.\"\n"
+        "[{reply}] model collaborator · just now · depth:1\nMarie is afraid. She will not go.\n← {root}\n[{root}] → 1 \
+         continuation:\n  [{reply}] model collaborator · \"Marie is afraid. She will not go.\"\n"
     );
     assert_eq!(said, expected);
 }
@@ -28,7 +28,7 @@ fn a_session_continues_across_runs() {
     let root = home.start("Who is Marie?");
     let reply = home.say("owner", None, "Nobody.");
     home.ok(&["do", "switch to root"]);
-    assert!(home.ok(&["do", "tree"]).contains(&format!("[{root}]* (you are here)")));
+    assert!(home.ok(&["do", "tree"]).contains(&format!("[{root}] human (you) \"Who is Marie?\" * you are here")));
     home.ok(&["do", &format!("stash \"who\" content-of:[{reply}]"), &format!("pin [{reply}]")]);
     let memory = home.ok(&["do", "memory"]);
     assert!(memory.contains("Stashed (not in context): \"who\""), "{memory}");
@@ -49,7 +49,7 @@ fn only_arrow_lines_of_standard_input_are_run() {
     let ran = home.pipe(&["do"], text);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("1 annotation\n"), "{}", ran.out);
-    assert!(ran.out.ends_with(&format!("[{root}] → 1 continuation:\n  [{reply}] model · \"Marie is afraid.\"\n")));
+    assert!(ran.out.ends_with(&format!("  [{reply}] model collaborator · \"Marie is afraid.\"\n")));
     assert_eq!(ran.out.matches("✓ annotation").count(), 2);
     assert!(ran.out.contains("✓ kept thought"), "{}", ran.out);
     assert!(!ran.out.contains("pruned"), "{}", ran.out);
@@ -70,7 +70,9 @@ fn the_named_agents_permissions_apply() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
     home.ok(&["do", "--as", "collaborator", &format!("annotate [{root}] \"by the model\"")]);
-    assert!(home.ok(&["do", &format!("list [{root}] annotations")]).contains("] model · \"by the model\""));
+    assert!(
+        home.ok(&["do", &format!("list [{root}] annotations")]).contains("] model collaborator · \"by the model\"")
+    );
     let refused = home.run(&["do", "--as", "subject", &format!("view [{root}]")]);
     assert_eq!(refused.code, 1);
     assert_eq!(refused.out, "✗ PERMISSION_DENIED: view: this needs the permission loom_aware\n");
@@ -99,7 +101,7 @@ fn json_is_an_object_a_line() {
     assert_eq!(answers.len(), 2);
     assert_eq!(answers[0]["ok"], true);
     assert_eq!(answers[0]["command"], serde_json::json!({ "op": "view", "node": root }));
-    assert!(answers[0]["text"].as_str().unwrap().ends_with("\"Who is Marie?\""));
+    assert!(answers[0]["text"].as_str().unwrap().ends_with("\nWho is Marie?"));
     assert_eq!((&answers[1]["ok"], &answers[1]["code"]), (&false.into(), &"NOT_FOUND".into()));
 }
 
@@ -144,7 +146,10 @@ fn a_model_continues_through_the_program() {
     assert!(said.starts_with(&format!("✓ 2 continuations from [{root}]\n  [")), "{said}");
     let one = home.ok(&["do", "continue"]);
     assert!(one.starts_with(&format!("✓ 1 continuation from [{root}]\n")), "{one}");
-    assert!(home.ok(&["do", "tree"]).contains(&format!("[{root}]* (you are here)")), "who asks another one stays");
+    assert!(
+        home.ok(&["do", "tree"]).contains(&format!("[{root}] human (you) \"Who is Marie?\" * you are here")),
+        "who asks another one stays"
+    );
 }
 
 #[test]

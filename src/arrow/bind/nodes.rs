@@ -19,6 +19,15 @@ const LISTINGS: &[(&str, Noun, Listing)] = &[
     ("continuations", Noun::Continuation, Listing::Continuations),
 ];
 
+/// Kinds of list items that belong to no node, by the words for them.
+const TREE_LISTINGS: &[(&[&str], Listing)] = &[
+    (&["pruned", "hidden"], Listing::Pruned),
+    (&["documents", "docs", "files"], Listing::Documents),
+    (&["trees"], Listing::Trees),
+    (&["agents", "models"], Listing::Agents),
+    (&["changes"], Listing::Changes),
+];
+
 /// Places by their names.
 const PLACES: &[(&str, Noun, Relative)] = &[
     ("parent", Noun::Parent, Relative::Parent),
@@ -32,12 +41,14 @@ const PLACES: &[(&str, Noun, Relative)] = &[
 impl Binder<'_, '_> {
     pub(super) fn view(&mut self) -> Bound {
         let rendering = self.rendering();
+        let from = self.arguments.take(|arg| is_node(arg) && arg.key == Some(OptionName::From));
+        let from = from.map(|arg| self.node_ref(&arg));
         let of_branch =
             |arg: &Arg| is_node(arg) && (arg.key == Some(OptionName::Branch) || arg.noun == Some(Noun::Branch));
         let branch = self.arguments.take(of_branch).map(|arg| self.node_ref(&arg));
         // `the branch ending at a7x2`
-        let branch =
-            if branch.is_none() && rendering.is_some() && self.names(Noun::Branch) { self.node() } else { branch };
+        let is_branch = rendering.is_some() && self.names(Noun::Branch) || from.is_some();
+        let branch = if branch.is_none() && is_branch { self.node() } else { branch };
         let node = if branch.is_some() { None } else { self.node() };
         let full = self.flagged(&["full", "whole", "all"]) || self.arguments.modifiers.whole;
         let annotations = self.names(Noun::Annotation);
@@ -46,7 +57,7 @@ impl Binder<'_, '_> {
         if branch.is_none() && node.is_none() && !self.names(Noun::Here) && !self.points_here() && !alone {
             return Err(BindError::Missing("a node's id"));
         }
-        Ok(Command::View { node, branch, full, annotations, rendering })
+        Ok(Command::View { node, branch, from, full, annotations, rendering })
     }
 
     fn rendering(&mut self) -> Option<BranchFormat> {
@@ -83,7 +94,23 @@ impl Binder<'_, '_> {
                 return Ok(*listing);
             }
         }
-        Err(BindError::Missing("what is listed: continuations, annotations, links, versions, siblings or bookmarks"))
+        for (words, listing) in TREE_LISTINGS {
+            let named = said.as_ref().map_or_else(
+                || words.iter().any(|word| self.arguments.has_bare_word(word)),
+                |said| words.iter().any(|word| said.eq_ignore_ascii_case(word)),
+            );
+            if named {
+                self.arguments.take(|arg| {
+                    arg.kind == ArgKind::Name
+                        && arg.key.is_none()
+                        && words.contains(&arg.text.of(line).to_lowercase().as_str())
+                });
+                return Ok(*listing);
+            }
+        }
+        Err(BindError::Missing(
+            "what is listed: continuations, annotations, links, versions, siblings, bookmarks, pruned, documents, trees, agents or changes",
+        ))
     }
 
     pub(super) fn tree(&mut self) -> Bound {
@@ -159,10 +186,14 @@ impl Binder<'_, '_> {
         let tokens = self.number(|arg| {
             arg.key == Some(OptionName::Tokens) || arg.unit == Some(Noun::Token) || arg.noun == Some(Noun::Token)
         });
+        // `words:60`, `in 60 words`
+        let words = self.number(|arg| arg.key == Some(OptionName::Content) || arg.unit == Some(Noun::Text));
         let n = self.limited("n", MAX_CONTINUATIONS, |arg| arg.key != Some(OptionName::Tokens))?;
         let from = quoted.or_else(|| self.node());
         let n = n.or(self.arguments.modifiers.once.then_some(1));
-        Ok(Command::Continue { from, n, tokens: tokens.map(|(number, _)| number), agent })
+        let instruction = self.text_where(|_| true);
+        let [tokens, words] = [tokens, words].map(|number| number.map(|(number, _)| number));
+        Ok(Command::Continue { from, n, tokens, words, agent, instruction })
     }
 
     /// The agent: one that is said to be it, else a name.
@@ -190,8 +221,7 @@ impl Binder<'_, '_> {
                 let line = self.arguments.line;
                 self.arguments
                     .take(|arg| arg.kind == ArgKind::Name && arg.text.of(line).starts_with(char::is_uppercase))
-            })
-            .or_else(|| self.arguments.take(|arg| matches!(arg.kind, ArgKind::Text { .. }) && arg.key.is_none()))?;
+            })?;
         Some(self.arguments.value(&arg))
     }
 

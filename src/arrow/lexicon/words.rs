@@ -12,7 +12,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
         Noun::Branch,
         "branch branches subtree thread arm limb path strand offshoot fork forks twig limbs arms twigs strands threads offshoots subtrees bough",
     ),
-    (Noun::Tree, "tree map outline overview shape layout structure"),
+    (Noun::Tree, "tree trees map outline overview shape layout structure"),
     (Noun::Root, "home root beginning trunk origin outset"),
     (Noun::Parent, "parent ancestor mother father"),
     (Noun::Next, "next"),

@@ -65,6 +65,30 @@ fn end() -> impl Strategy<Value = LinkEnd> {
     ]
 }
 
+fn views() -> impl Strategy<Value = Command> {
+    let at = || option::of(node());
+    prop_oneof![
+        (at(), any::<bool>(), any::<bool>()).prop_map(|(node, full, annotations)| Command::View {
+            node,
+            branch: None,
+            from: None,
+            full,
+            annotations,
+            rendering: None
+        }),
+        (node(), at(), option::of(one_of(&[BranchFormat::Prose, BranchFormat::Nodes]))).prop_map(
+            |(branch, from, rendering)| Command::View {
+                node: None,
+                branch: Some(branch),
+                from,
+                full: false,
+                annotations: false,
+                rendering
+            }
+        ),
+    ]
+}
+
 fn about_nodes() -> impl Strategy<Value = Command> {
     let at = || option::of(node());
     let listings = [
@@ -74,20 +98,16 @@ fn about_nodes() -> impl Strategy<Value = Command> {
         Listing::Versions,
         Listing::Siblings,
         Listing::Bookmarks,
+        Listing::Pruned,
+        Listing::Documents,
+        Listing::Trees,
+        Listing::Agents,
+        Listing::Changes,
     ];
     let places = [Relative::Parent, Relative::Root, Relative::Next, Relative::Previous, Relative::Leaf, Relative::Back];
     let kinds = [ResponseKind::Continuation, ResponseKind::Context, ResponseKind::Instruction];
     prop_oneof![
-        (at(), any::<bool>(), any::<bool>()).prop_map(|(node, full, annotations)| Command::View {
-            node,
-            branch: None,
-            full,
-            annotations,
-            rendering: None
-        }),
-        (node(), option::of(one_of(&[BranchFormat::Prose, BranchFormat::Nodes]))).prop_map(|(branch, rendering)| {
-            Command::View { node: None, branch: Some(branch), full: false, annotations: false, rendering }
-        }),
+        views(),
         (at(), one_of(&listings)).prop_map(|(node, what)| Command::List { node, what }),
         (at(), option::of(1..50_u32), any::<bool>()).prop_map(|(from, depth, summary)| Command::Tree {
             from,
@@ -101,8 +121,20 @@ fn about_nodes() -> impl Strategy<Value = Command> {
         }),
         one_of(&places).prop_map(|place| Command::Switch { node: None, relative: Some(place), tree: None }),
         prop::collection::vec(node(), 2).prop_map(|nodes| Command::Diff { nodes }),
-        (at(), option::of(1..10_u32), option::of(1..9_000_u32), option::of(words()))
-            .prop_map(|(from, n, tokens, agent)| Command::Continue { from, n, tokens, agent }),
+        (
+            at(),
+            option::of(1..10_u32),
+            [option::of(1..9_000_u32), option::of(1..900_u32)],
+            [option::of(words()), option::of(words())]
+        )
+            .prop_map(|(from, n, [tokens, words], [agent, instruction])| Command::Continue {
+                from,
+                n,
+                tokens,
+                words,
+                agent,
+                instruction
+            }),
         (at(), words(), option::of(one_of(&kinds))).prop_map(|(node, content, kind)| Command::Respond {
             node,
             content,

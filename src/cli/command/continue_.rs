@@ -71,6 +71,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let own = actor.clone();
     let actor = if runs_commands { actor_at(&cx.loom, &author, &cx.workspace, from.id)? } else { actor };
     let request = GenerateRequest {
+        instruction: None,
         from: from.id,
         context_start: None,
         versions: current.versions().to_vec(),

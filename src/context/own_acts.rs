@@ -1,0 +1,144 @@
+//! Commands of an agent's own replies, as later prompts show them.
+//!
+//! Within its turn a reply is shown as it was written. Afterwards its command lines are replaced by one line on what was
+//! done. Results of host tools stay, and older ones are reduced to the command that shows them again. Own thoughts stay.
+
+use crate::{
+    arrow::{Event, scan},
+    store::{ChildFilter, Result, Snapshot},
+    tools::Tool,
+    types::{AuthorType, EdgeKind, Node, first_words, one_line},
+};
+
+use super::node::{NodeRenderer, escape_headers};
+
+/// Maximum characters of a command, and of all commands of a reply.
+const MAX_COMMAND_CHARS: usize = 200;
+const MAX_COMMANDS_CHARS: usize = 600;
+/// Maximum characters of a thought.
+const MAX_THOUGHT_CHARS: usize = 800;
+
+/// Commands, results and thoughts of an own reply of an earlier turn.
+#[derive(Debug, Default)]
+pub(super) struct OwnActs {
+    /// Line on the commands, and the thoughts; empty if there are none.
+    pub(super) text: String,
+    /// Results of host tools, in the order of the commands.
+    pub(super) results: Vec<HostResult>,
+}
+
+/// Result of a host tool.
+#[derive(Debug)]
+pub(super) struct HostResult {
+    /// Command and result.
+    pub(super) text: String,
+    /// Line that names the command which shows the result again.
+    pub(super) stub: String,
+}
+
+/// Returns the part of a reply that was executed and answered. What the model wrote after its commands is not part of it.
+pub(super) fn answered_part(node: &Node) -> &str {
+    let Some(raw) = &node.raw else { return &node.content };
+    let mut end = 0;
+    for event in scan(raw) {
+        match event {
+            Event::Call(call) => end = end.max(call.span.end),
+            Event::Thought(thought) => end = end.max(thought.span.end),
+            Event::BatchEnd => return raw[..end.min(raw.len())].trim_end(),
+            Event::Prose(_) => {}
+        }
+    }
+    raw.trim_end()
+}
+
+/// Reads what the agent did with a reply; `None` if the reply is not its own or holds no commands and thoughts.
+pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) -> Result<Option<OwnActs>> {
+    let acts = node.raw.is_some() || node.tool.calls.is_some();
+    if !view.aware || node.author != view.agent || node.author_type != AuthorType::Model || !acts {
+        return Ok(None);
+    }
+    let of_kind = |kind| snapshot.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 64 });
+    let results = of_kind(EdgeKind::Tool)?;
+    let mut acts = OwnActs::default();
+    for thought in of_kind(EdgeKind::Thought)?.iter().filter(|thought| thought.author == view.agent) {
+        let words = first_words(&one_line(&thought.content), MAX_THOUGHT_CHARS);
+        push_line(&mut acts.text, &format!("[thought: {words}]"));
+    }
+    if !results.is_empty() {
+        push_line(&mut acts.text, &did_line(node, &results));
+    }
+    acts.results = results.iter().filter(|result| is_host_tool(result)).map(host_result).collect();
+    Ok((!acts.text.is_empty()).then_some(acts))
+}
+
+fn push_line(text: &mut String, line: &str) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line);
+}
+
+/// True for the result of a tool that the host program provides.
+fn is_host_tool(result: &Node) -> bool {
+    let name = result.tool.name.as_deref();
+    name.is_some_and(|name| Tool::ALL.iter().all(|tool| tool.name() != name))
+}
+
+/// Formats the line on the commands of a reply: `[did: view a7x2kq ✓ · write doc:"plot" ✗ NOT_FOUND]`.
+fn did_line(node: &Node, results: &[Node]) -> String {
+    let lines = node.raw.as_deref().map(written_lines).filter(|lines| lines.len() == results.len());
+    let (mut said, mut chars) = (Vec::new(), 0);
+    for (at, result) in results.iter().enumerate() {
+        let line = lines.as_ref().and_then(|lines| lines.get(at).cloned());
+        let line = line.or_else(|| command(result)).or_else(|| result.tool.name.clone()).unwrap_or_default();
+        let line = first_words(one_line(&line).trim_start_matches(['→', ' ']), MAX_COMMAND_CHARS);
+        let outcome = match result.content.strip_prefix("✗ ") {
+            Some(error) => format!("✗ {}", error.split([':', ' ', '\n']).next().unwrap_or_default()),
+            None => "✓".to_owned(),
+        };
+        let entry = format!("{line} {outcome}");
+        chars += entry.chars().count();
+        if chars > MAX_COMMANDS_CHARS && at > 0 {
+            said.push(format!("{} more", results.len() - at));
+            break;
+        }
+        said.push(entry);
+    }
+    format!("[did: {}]", said.join(" · "))
+}
+
+/// Returns the command lines of a reply as they were written.
+fn written_lines(raw: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for event in scan(raw) {
+        match event {
+            Event::Call(call) => lines.push(call.text.to_owned()),
+            Event::BatchEnd => break,
+            Event::Prose(_) | Event::Thought(_) => {}
+        }
+    }
+    lines
+}
+
+/// Returns the canonical command of a result.
+fn command(result: &Node) -> Option<String> {
+    let metadata: serde_json::Value = serde_json::from_str(result.metadata.as_ref()?.as_str()).ok()?;
+    metadata["command"].as_str().map(str::to_owned)
+}
+
+fn host_result(result: &Node) -> HostResult {
+    let line = command(result).unwrap_or_default();
+    let name = result.tool.name.as_deref().unwrap_or("tool");
+    let short = first_words(one_line(&line).trim_start_matches(['→', ' ']), MAX_COMMAND_CHARS);
+    let short = if short.is_empty() { one_line(name) } else { short };
+    let lines = crate::exec::escape::count(result.content.lines().count() as u64, "line");
+    let again = match result.turn {
+        Some(turn) => format!("→ recall turns:{turn}-{turn}"),
+        None => format!("→ view {} full", result.local),
+    };
+    // The mark of the result itself is no imitation of one.
+    let mark = if result.content.starts_with(['✓', '✗']) { '✓'.len_utf8() } else { 0 };
+    let (mark, rest) = result.content.split_at(mark);
+    let text = format!("→ {short}\n{mark}{}", escape_headers(rest));
+    HostResult { text, stub: format!("[{short} · {lines} · {again}]") }
+}
