@@ -11,7 +11,7 @@ cd "$folder"
     node@22 @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12
 bin=$PWD/node_modules/.bin
 export PATH=$bin:$PATH
-rm -f judge.db*
+rm -f judge.db* serve.json
 "$program" --db judge.db new "The harbour was empty." >/dev/null
 
 for era in legacy modern; do
