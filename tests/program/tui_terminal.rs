@@ -82,12 +82,18 @@ impl Window {
         self.screen.lock().unwrap().screen().contents()
     }
 
+    /// Returns the end of the output, escaped.
+    fn last_output(&self) -> String {
+        let bytes = self.bytes.lock().unwrap();
+        bytes[bytes.len().saturating_sub(500)..].escape_ascii().to_string()
+    }
+
     /// Waits until the screen satisfies a condition.
     #[track_caller]
     fn until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
         let until = Instant::now() + PATIENCE;
         while !wanted(&self.screen()) {
-            assert!(Instant::now() < until, "never {what}:\n{}", self.screen());
+            assert!(Instant::now() < until, "never {what}:\n{}\nafter {}", self.screen(), self.last_output());
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -36,3 +36,11 @@ fn queued_keys_apply_where_earlier_steps_lead() {
     let said = harness.play.loom.find_node(harness.play.tree, &at).unwrap();
     assert_eq!((said.content.as_str(), said.parent), ("Here.", Some(harness.play.go_on)));
 }
+
+#[test]
+fn a_frame_of_another_size_waits_for_the_resize() {
+    let harness = Harness::with_size(80, 24);
+    let mut small = ratatui::Terminal::new(ratatui::backend::TestBackend::new(40, 12)).unwrap();
+    small.draw(|frame| harness.app.draw(frame)).unwrap();
+    assert!(small.backend().buffer().content.iter().all(|cell| cell.symbol() == " "));
+}

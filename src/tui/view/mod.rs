@@ -27,6 +27,10 @@ use super::{
 
 /// Draws the whole screen.
 pub(crate) fn draw(model: &ScreenModel, frame: &mut Frame<'_>) {
+    // The terminal was resized, and the event has not been handled yet: the frame after it draws.
+    if (frame.area().width, frame.area().height) != (model.width, model.height) {
+        return;
+    }
     let areas = model.areas();
     let buffer = frame.buffer_mut();
     title(model, areas.title, buffer);
