@@ -96,7 +96,11 @@ impl<'l> Worker<'l> {
             match self.step() {
                 Ok(()) => {}
                 // What does not fit what is there: a node that an undo pruned, nothing to redo.
-                Err(OpsError::Invalid(_) | OpsError::Store(StoreError::Conflict(_) | StoreError::Refused(_))) => {}
+                Err(
+                    OpsError::Invalid(_)
+                    | OpsError::NothingToRevert(_)
+                    | OpsError::Store(StoreError::Conflict(_) | StoreError::Refused(_)),
+                ) => {}
                 Err(other) => panic!("{other:?}"),
             }
         }

@@ -680,7 +680,7 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
     let register = play.loom.snapshot().unwrap().session_state(actor.session().unwrap()).unwrap();
     let touched: Vec<_> =
         register.files_touched.iter().map(|file| (file.path.as_str(), file.action.as_str())).collect();
-    assert_eq!(touched, [("tests/mark.sh", "written"), ("greet.sh", "edited")]);
+    assert_eq!(touched, [("tests/mark.sh", "created"), ("greet.sh", "edited")]);
     let resolved = &register.errors_resolved;
     assert!(resolved.len() == 1 && resolved[0].text.contains("`sh test.sh` works"), "{resolved:?}");
 }

@@ -78,7 +78,8 @@ fn what_is_not_the_tools_is_refused_by_name() {
         (
             "list",
             json!({ "what": "things" }),
-            "list: what is not as it must be: continuations, annotations, links, versions, siblings, bookmarks",
+            "list: what is not as it must be: continuations, annotations, links, versions, siblings, bookmarks, pruned, \
+             documents, trees, agents, changes",
         ),
     ];
     for (tool, arguments, message) in wrong {
@@ -93,8 +94,8 @@ fn what_is_not_the_tools_is_refused_by_name() {
         assert!(failure.message.starts_with("view: the arguments are no JSON"), "{failure}");
     }
     let failure = command(Tool::List, "{}").expect_err("it needs what");
-    let all =
-        "arguments: node (id) · what (required; continuations, annotations, links, versions, siblings, bookmarks)";
+    let all = "arguments: node (id) · what (required; continuations, annotations, links, versions, siblings, bookmarks, \
+               pruned, documents, trees, agents, changes)";
     assert_eq!(failure.hint.as_deref(), Some(all));
 }
 
