@@ -8,12 +8,14 @@ use std::process::Command;
 
 use crate::support::skip;
 
-/// Runs a script of `tests/clients`, unless Python lacks the packages.
+/// Runs a script of `tests/clients`. Without `LOOM_TEST_PYTHON`, it is skipped if Python lacks the packages.
 fn run(script: &str, packages: &[&str]) {
-    let python = std::env::var("LOOM_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let named = std::env::var("LOOM_TEST_PYTHON").ok();
+    let python = named.clone().unwrap_or_else(|| "python3".to_owned());
     let import = format!("import {}", packages.join(", "));
-    if !Command::new(&python).args(["-c", &import]).output().is_ok_and(|output| output.status.success()) {
-        return skip::missing(&format!("Python with {}", packages.join(" and ")));
+    let has_packages = Command::new(&python).args(["-c", &import]).output().is_ok_and(|output| output.status.success());
+    if named.is_none() && !has_packages {
+        return skip::because(&format!("there is no Python with {} here", packages.join(" and ")));
     }
     let script = format!("{}/tests/clients/{script}", env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new(python);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Judges `loom mcp` by the Inspector and by the conformance suite of the protocol: tests/mcp_judges.sh PROGRAM.
+# Judges `loom mcp` by the Inspector and by the conformance suite of the protocol: tests/clients/mcp_judges.sh PROGRAM.
 # Needs npm and a network; FOLDER (default: target/mcp-judges) keeps the packages.
 set -euo pipefail
 program=$(realpath "$1")

@@ -1,9 +1,10 @@
-"""Judges `loom mcp` by the official Python client: `python tests/mcp_client.py PROGRAM`.
+"""Judges `loom mcp` by the official Python client: `python tests/clients/mcp_client.py PROGRAM`.
 
 Both kinds of connection list and call everything; the client validates structured results by their schemas. Then several
 clients write into one file at once, and every acknowledged node must be there.
 """
 
+import os
 import asyncio
 import subprocess
 import sys
@@ -95,7 +96,7 @@ async def write(program, database, folder, number, until):
 
 
 async def main():
-    program = sys.argv[1]
+    program = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         for mode in ("legacy", "auto"):
             database = f"{folder}/{mode}.db"
