@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{fields_of, id_of, model_of, text_of, time_of},
@@ -26,7 +27,7 @@ fn read_conversation(
     mut conversation: Value,
     importer: &mut Importer<'_>,
 ) -> Result<(), ArchiveError> {
-    let Value::Object(mapping) = conversation["mapping"].take() else {
+    let Value::Object(mapping) = conversation.take_field("mapping") else {
         importer.problem(place, "it has no mapping");
         return Ok(());
     };
@@ -52,7 +53,7 @@ fn read_conversation(
         .collect();
     let mut messages = Vec::new();
     for ((id, mut node), parent) in mapping.into_iter().zip(parents) {
-        let source = node["message"].take();
+        let source = node.take_field("message");
         if !source.is_object() {
             continue;
         }
@@ -87,7 +88,7 @@ fn ancestor_with_message(mapping: &serde_json::Map<String, Value>, mut id: Strin
 }
 
 fn read_message(id: &str, mut source: Value, default_model: Option<&str>) -> SourceMessage {
-    let content = source["content"].take();
+    let content = source.take_field("content");
     let metadata = &source["metadata"];
     let role = match source["author"]["role"].as_str().unwrap_or("") {
         "user" => SourceRole::User,

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, fields_of, id_of, model_of, text_of, time_of},
@@ -29,7 +30,8 @@ fn read_conversation(
     mut conversation: Value,
     importer: &mut Importer<'_>,
 ) -> Result<(), ArchiveError> {
-    let (Value::Array(sources), Some(id)) = (conversation["chat_messages"].take(), id_of(&conversation["uuid"])) else {
+    let (Value::Array(sources), Some(id)) = (conversation.take_field("chat_messages"), id_of(&conversation["uuid"]))
+    else {
         importer.problem(place, "it has no uuid or no messages");
         return Ok(());
     };
@@ -70,7 +72,7 @@ fn read_message(
     model: Option<&str>,
     messages: &mut Vec<SourceMessage>,
 ) {
-    let content = source["content"].take();
+    let content = source.take_field("content");
     let role = if source["sender"] == "human" { SourceRole::User } else { SourceRole::Model };
     let mut parsed = ParsedContent::of(&content);
     if parsed.text.is_empty() {

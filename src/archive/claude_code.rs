@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, id_of, model_of, text_of, time_of, tokens_of},
@@ -127,15 +128,16 @@ impl ClaudeReader<'_, '_> {
             }
         }
         if let Some(answer) = self.answer.as_mut().filter(|answer| answer.id == id) {
-            let message = line["message"].take();
-            if let (Some(blocks), Value::Array(more)) =
-                (answer.line["message"]["content"].as_array_mut(), &message["content"])
-            {
-                blocks.extend(more.iter().cloned());
-            }
-            for field in ["usage", "stop_reason"] {
-                if !message[field].is_null() {
-                    answer.line["message"][field] = message[field].clone();
+            let message = line.take_field("message");
+            if let Some(Value::Object(own)) = answer.line.get_mut("message") {
+                if let (Some(Value::Array(blocks)), Value::Array(more)) = (own.get_mut("content"), &message["content"])
+                {
+                    blocks.extend(more.iter().cloned());
+                }
+                for field in ["usage", "stop_reason"] {
+                    if !message[field].is_null() {
+                        own.insert(field.to_owned(), message[field].clone());
+                    }
                 }
             }
             answer.uuids.push(uuid);
@@ -333,9 +335,7 @@ impl ClaudeReader<'_, '_> {
 
 /// Takes the content out of a line's message.
 fn take_content(line: &mut Value) -> ParsedContent {
-    let content = line["message"]["content"].take();
-    if let Some(message) = line["message"].as_object_mut() {
-        message.remove("content");
-    }
+    let message = line.get_mut("message").and_then(Value::as_object_mut);
+    let content = message.and_then(|message| message.remove("content")).unwrap_or_default();
     ParsedContent::of(&content)
 }

@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, id_of, model_of, text_of, time_of},
@@ -58,7 +59,7 @@ impl CodexReader {
             None if line["id"].is_string() => "session_meta".to_owned(),
             None => String::new(),
         };
-        let payload = if is_bare { line.clone() } else { line["payload"].take() };
+        let payload = if is_bare { line.clone() } else { line.take_field("payload") };
         if !self.has_begun {
             self.begin(&kind, &payload, &line, name, importer)?;
         }
@@ -123,7 +124,7 @@ impl CodexReader {
         let mut message = SourceMessage { at, ..SourceMessage::default() };
         match kind.as_str() {
             "message" => {
-                ParsedContent::of(&item["content"].take()).into_message(&mut message);
+                ParsedContent::of(&item.take_field("content")).into_message(&mut message);
                 message.role = match item["role"].as_str() {
                     Some("user") if HARNESS_TEXTS.iter().any(|start| message.text.starts_with(start)) => {
                         SourceRole::Note
@@ -142,12 +143,12 @@ impl CodexReader {
             "function_call_output" | "custom_tool_call_output" => {
                 message.role = SourceRole::Tool;
                 message.call_id = text_of(&item["call_id"]);
-                read_output(&item["output"].take(), &mut message);
+                read_output(&item.take_field("output"), &mut message);
             }
             "function_call" | "custom_tool_call" | "local_shell_call" => {
                 message.role = SourceRole::Model;
                 let arguments = ["arguments", "input", "action"].iter().find(|name| !item[**name].is_null());
-                let arguments = arguments.map_or(Value::Null, |name| item[*name].take());
+                let arguments = arguments.map_or(Value::Null, |name| item.take_field(name));
                 let name = item["name"].as_str().unwrap_or("shell");
                 message.calls.push(serde_json::json!({ "id": item["call_id"], "name": name, "arguments": arguments }));
             }

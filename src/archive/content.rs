@@ -82,6 +82,18 @@ fn is_text(block: &Value) -> bool {
     matches!(kind, None | Some("text" | "input_text" | "output_text")) && block["text"].is_string()
 }
 
+/// Removal of a field of a JSON value that comes from a foreign file and may be of any type.
+pub(super) trait TakeField {
+    /// Takes a field out of an object. Returns null if it is missing, or the value is no object.
+    fn take_field(&mut self, name: &str) -> Value;
+}
+
+impl TakeField for Value {
+    fn take_field(&mut self, name: &str) -> Value {
+        self.get_mut(name).map(Value::take).unwrap_or_default()
+    }
+}
+
 /// Returns the text of an id field: a string or a number.
 pub(super) fn id_of(value: &Value) -> Option<String> {
     match value {

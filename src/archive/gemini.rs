@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, fields_of, id_of, model_of, text_of, time_of, tokens_of},
@@ -61,7 +62,7 @@ impl GeminiReader {
     ) -> Result<(), ArchiveError> {
         if !self.has_begun {
             self.has_begun = true;
-            let messages = record["messages"].take();
+            let messages = record.take_field("messages");
             let mut rest = fields_of(record);
             rest.remove("messages");
             let is_header = rest.contains_key("sessionId");
@@ -90,7 +91,7 @@ impl GeminiReader {
             return Ok(());
         }
         if record["$set"].is_object() {
-            let mut set = record["$set"].take();
+            let mut set = record.take_field("$set");
             if let Some(title) = text_of(&set["summary"]) {
                 importer.title(place, &title)?;
             }
@@ -98,7 +99,7 @@ impl GeminiReader {
             if set["messages"].is_array() {
                 self.live.clear();
                 self.places.clear();
-                return self.list(place, set["messages"].take(), importer);
+                return self.list(place, set.take_field("messages"), importer);
             }
             return Ok(());
         }
@@ -143,7 +144,7 @@ impl GeminiReader {
             id: id.clone(),
             ..SourceMessage::default()
         };
-        let mut content = source["content"].take();
+        let mut content = source.take_field("content");
         // Parts have the fields of Google's API: `text` without a type.
         if let Value::Array(parts) = &mut content {
             for part in parts.iter_mut().filter(|part| part.get("inlineData").is_some()) {

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, fields_of, id_of, model_of, text_of, time_of},
@@ -57,7 +58,7 @@ fn loomsidian(
     if !value["settings"].is_null() {
         importer.left_out("settings");
     }
-    match value["state"].take() {
+    match value.take_field("state") {
         Value::Object(notes) => {
             notes.into_iter().try_for_each(|(note, state)| loomsidian_note(place, state, note, importer))
         }
@@ -71,7 +72,7 @@ fn loomsidian_note(
     name: String,
     importer: &mut Importer<'_>,
 ) -> Result<(), ArchiveError> {
-    let nodes: Vec<(Option<String>, Value)> = match state["nodes"].take() {
+    let nodes: Vec<(Option<String>, Value)> = match state.take_field("nodes") {
         Value::Object(nodes) => nodes.into_iter().map(|(id, node)| (Some(id), node)).collect(),
         Value::Array(nodes) => nodes.into_iter().map(|node| (id_of(&node["id"]), node)).collect(),
         _ => {
@@ -93,7 +94,7 @@ fn loomsidian_note(
             importer.problem(place, "a node has no id");
             continue;
         };
-        let text = [node["text"].take(), node["value"].take()].iter().find_map(text_of).unwrap_or_default();
+        let text = [node.take_field("text"), node.take_field("value")].iter().find_map(text_of).unwrap_or_default();
         messages.push(SourceMessage {
             parent: id_of(&node["parentId"]).into(),
             role: SourceRole::User,
@@ -108,7 +109,7 @@ fn loomsidian_note(
 }
 
 fn exoloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    let Value::Object(nodes) = value["tree"]["nodes"].take() else {
+    let Value::Object(nodes) = value.get_mut("tree").map(|tree| tree.take_field("nodes")).unwrap_or_default() else {
         importer.problem(place, "it has no nodes");
         return Ok(());
     };
@@ -126,7 +127,7 @@ fn exoloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Impo
     let (bookmarks, pruned) = (ids("bookmarks"), ids("prunedNodes"));
     let mut messages = Vec::new();
     for (id, mut node) in nodes {
-        let content = node["content"].take();
+        let content = node.take_field("content");
         let role = if node["authorType"] == "LLM" { SourceRole::Model } else { SourceRole::User };
         let mut message = SourceMessage {
             parent: id_of(&node["parentId"]).into(),
@@ -147,7 +148,7 @@ fn exoloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Impo
 
 /// Reads a nested tree. Ids are given, or the path of child numbers.
 fn pyloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    let root = if value["root"].is_object() { value["root"].take() } else { std::mem::take(&mut value) };
+    let root = if value["root"].is_object() { value.take_field("root") } else { std::mem::take(&mut value) };
     importer.conversation(SourceConversation {
         id: id_of(&root["id"]).unwrap_or_else(|| name.to_owned()),
         rest: if value.is_object() { value.clone() } else { Value::Null },
@@ -160,7 +161,7 @@ fn pyloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Impor
     let mut messages = Vec::new();
     while let Some((mut node, parent, number)) = open.pop() {
         let id = id_of(&node["id"]).unwrap_or_else(|| number.clone());
-        let children = node["children"].take();
+        let children = node.take_field("children");
         let mut fields = fields_of(node);
         fields.remove("children");
         let text = fields.remove("text").and_then(|text| text_of(&text)).unwrap_or_default();
@@ -201,7 +202,7 @@ fn pyloom_time(text: &str) -> Option<crate::types::Timestamp> {
 }
 
 fn basemode(place: SourcePlace, mut value: Value, name: &str, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    let Value::Array(nodes) = value["nodes"].take() else {
+    let Value::Array(nodes) = value.take_field("nodes") else {
         importer.problem(place, "it has no list of nodes");
         return Ok(());
     };
@@ -213,7 +214,7 @@ fn basemode(place: SourcePlace, mut value: Value, name: &str, importer: &mut Imp
             importer.problem(place, "a node has no id");
             continue;
         };
-        let text = text_of(&node["text"].take()).unwrap_or_default();
+        let text = text_of(&node.take_field("text")).unwrap_or_default();
         let model = text_of(&node["model"]);
         if node["checked_out"] == true || node["checked_out"] == 1 {
             positions.insert(tree.clone(), id.clone());
@@ -252,7 +253,7 @@ fn librechat(
     name: &str,
     importer: &mut Importer<'_>,
 ) -> Result<(), ArchiveError> {
-    let nested = [value["messagesTree"].take(), value["messages"].take()].into_iter().find(Value::is_array);
+    let nested = [value.take_field("messagesTree"), value.take_field("messages")].into_iter().find(Value::is_array);
     let Some(Value::Array(roots)) = nested else {
         importer.problem(place, "it has no messages");
         return Ok(());
@@ -267,7 +268,7 @@ fn librechat(
     let mut open: Vec<Value> = roots.into_iter().rev().collect();
     let mut messages = Vec::new();
     while let Some(mut source) = open.pop() {
-        if let Value::Array(children) = source["children"].take() {
+        if let Value::Array(children) = source.take_field("children") {
             open.extend(children.into_iter().rev());
         }
         let Some(id) = id_of(&source["messageId"]) else {
@@ -276,8 +277,8 @@ fn librechat(
         };
         let role = if source["isCreatedByUser"] == true { SourceRole::User } else { SourceRole::Model };
         let parent = id_of(&source["parentMessageId"]).filter(|parent| parent != LIBRECHAT_ROOT);
-        let mut parsed = ParsedContent::of(&source["content"].take());
-        let text = text_of(&source["text"].take());
+        let mut parsed = ParsedContent::of(&source.take_field("content"));
+        let text = text_of(&source.take_field("text"));
         if parsed.text.is_empty() {
             parsed.text = text.unwrap_or_default();
         }

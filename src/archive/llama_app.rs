@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, id_of, model_of, text_of, time_of},
@@ -36,7 +37,7 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
                 id_of(&value["currNode"]).into_iter().for_each(|position| importer.position(position));
             }
             Some("message") if value["message"].is_object() => {
-                let message = value["message"].take();
+                let message = value.take_field("message");
                 if message["type"] == "root" {
                     roots.extend(id_of(&message["id"]));
                 } else {
@@ -66,7 +67,7 @@ fn write(
 }
 
 fn read_message(place: SourcePlace, mut source: Value) -> SourceMessage {
-    let content = source["content"].take();
+    let content = source.take_field("content");
     let role = match source["role"].as_str() {
         Some("user") => SourceRole::User,
         Some("assistant") => SourceRole::Model,

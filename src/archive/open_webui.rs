@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, fields_of, id_of, model_of, text_of, time_of},
@@ -26,10 +27,11 @@ pub(super) fn read_conversation(
     mut entry: Value,
     importer: &mut Importer<'_>,
 ) -> Result<(), ArchiveError> {
-    let mut chat = if entry["chat"].is_object() { entry["chat"].take() } else { std::mem::take(&mut entry) };
-    let (Value::Object(sources), Some(id)) =
-        (chat["history"]["messages"].take(), id_of(&entry["id"]).or_else(|| id_of(&chat["id"])))
-    else {
+    let mut chat = if entry["chat"].is_object() { entry.take_field("chat") } else { std::mem::take(&mut entry) };
+    let (Value::Object(sources), Some(id)) = (
+        chat.get_mut("history").map(|history| history.take_field("messages")).unwrap_or_default(),
+        id_of(&entry["id"]).or_else(|| id_of(&chat["id"])),
+    ) else {
         importer.problem(place, "it has no id or no history");
         return Ok(());
     };
@@ -64,7 +66,7 @@ pub(super) fn read_conversation(
 }
 
 fn read_message(mut source: Value, id: String, parent: SourceParent) -> SourceMessage {
-    let content = source["content"].take();
+    let content = source.take_field("content");
     let mut parsed = ParsedContent::of(&content);
     if let Some((text, thoughts)) = split_details(&parsed.text) {
         parsed.raw = Some(content.to_string());

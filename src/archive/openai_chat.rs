@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, fields_of, model_of, text_of, time_of},
@@ -16,7 +17,7 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
         let place = SourcePlace::Line(line.number);
         match serde_json::from_str::<Value>(&line.text) {
             Ok(mut conversation) => {
-                let messages = conversation["messages"].take();
+                let messages = conversation.take_field("messages");
                 if let Value::Array(messages) = messages {
                     read_conversation(conversation, messages, place, importer)?;
                 } else {

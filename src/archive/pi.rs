@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, id_of, model_of, text_of, time_of, tokens_of},
@@ -71,7 +72,7 @@ fn read_entry(
 
 /// Moves the content of an entry's message into a record.
 fn read_message(source: &mut Value, message: &mut SourceMessage) {
-    let content = source["content"].take();
+    let content = source.take_field("content");
     if let Some(fields) = source.as_object_mut() {
         fields.remove("content");
     }

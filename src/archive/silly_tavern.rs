@@ -9,6 +9,7 @@ use std::path::Path;
 use jiff::{civil::DateTime, tz::TimeZone};
 use serde_json::Value;
 
+use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{id_of, model_of, text_of, time_of},
@@ -57,8 +58,8 @@ fn read_message(
     importer: &mut Importer<'_>,
 ) -> Result<String, ArchiveError> {
     let text = source["mes"].as_str().or_else(|| source["mes"]["message"].as_str()).unwrap_or("").to_owned();
-    let swipes = source["swipes"].take();
-    let infos = source["swipe_info"].take();
+    let swipes = source.take_field("swipes");
+    let infos = source.take_field("swipe_info");
     let chosen = source["swipe_id"].as_u64().and_then(|index| usize::try_from(index).ok()).unwrap_or(0);
     if let Some(fields) = source.as_object_mut() {
         fields.retain(|name, _| !matches!(name.as_str(), "mes" | "swipes" | "swipe_info"));
