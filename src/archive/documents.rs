@@ -5,14 +5,30 @@ use std::io::{self, BufReader, Read};
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer};
 use serde_json::Value;
 
-use super::{ArchiveError, SourceLines, record::SourcePlace};
+use super::{ArchiveError, Importer, SourceLines, record::SourcePlace};
 
 /// Receives an entry and its place.
 type EachEntry<'a> = dyn FnMut(SourcePlace, Value) -> Result<(), ArchiveError> + 'a;
 
-/// Calls `each` with every element of a file's array, or with the file's only value. Returns the place and the error at
-/// which a malformed file ends.
-pub(super) fn entries(
+/// Reads an entry into the importer.
+type ReadEntry<'a> = dyn FnMut(SourcePlace, Value, &mut Importer<'_>) -> Result<(), ArchiveError> + 'a;
+
+/// Calls `read` with every element of a file's array, or with the file's only value. A malformed rest of the file is a
+/// problem of the import.
+pub(super) fn read_entries(
+    lines: &mut SourceLines<'_>,
+    importer: &mut Importer<'_>,
+    read: &mut ReadEntry<'_>,
+) -> Result<(), ArchiveError> {
+    let end = entries(lines, &mut |place, entry| read(place, entry, importer))?;
+    if let Some((place, error)) = end {
+        importer.problem(place, format!("the rest of the file cannot be read: {error}"));
+    }
+    Ok(())
+}
+
+/// Calls `each` with every entry. Returns the place and the error at which a malformed file ends.
+fn entries(
     lines: &mut SourceLines<'_>,
     each: &mut EachEntry<'_>,
 ) -> Result<Option<(SourcePlace, serde_json::Error)>, ArchiveError> {

@@ -7,10 +7,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
-    content::{ParsedContent, fields_of, id_of, model_of, text_of, time_of, tokens_of},
+    content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of, tokens_of},
     documents,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
@@ -45,11 +44,9 @@ fn read_document(first: String, lines: &mut SourceLines<'_>, importer: &mut Impo
     let mut whole =
         SourceLines { input: &mut input, name, number: 0, bytes: lines.bytes, progress: &mut *lines.progress };
     let mut reader = GeminiReader::default();
-    let end = documents::entries(&mut whole, &mut |place, entry| reader.record(place, entry, name, importer))?;
-    if let Some((place, error)) = end {
-        importer.problem(place, error);
-    }
-    Ok(())
+    documents::read_entries(&mut whole, importer, &mut |place, entry, importer| {
+        reader.record(place, entry, name, importer)
+    })
 }
 
 impl GeminiReader {

@@ -4,10 +4,9 @@
 
 use serde_json::{Map, Value};
 
-use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
-    content::{ParsedContent, fields_of, id_of, model_of, text_of, time_of},
+    content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of},
     documents,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
     tree_order,
@@ -41,11 +40,7 @@ pub(super) fn read_librechat(lines: &mut SourceLines<'_>, importer: &mut Importe
 
 fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>, entry: ReadEntry) -> Result<(), ArchiveError> {
     let name = lines.name;
-    let end = documents::entries(lines, &mut |place, value| entry(place, value, name, importer))?;
-    if let Some((place, error)) = end {
-        importer.problem(place, format!("the rest of the file cannot be read: {error}"));
-    }
-    Ok(())
+    documents::read_entries(lines, importer, &mut |place, value, importer| entry(place, value, name, importer))
 }
 
 /// Reads one note, or a vault's `data.json`, whose settings hold keys and are not read.

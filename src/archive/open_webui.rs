@@ -5,21 +5,16 @@
 
 use serde_json::Value;
 
-use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
-    content::{ParsedContent, fields_of, id_of, model_of, text_of, time_of},
+    content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of},
     documents,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
     tree_order,
 };
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    let end = documents::entries(lines, &mut |place, entry| read_conversation(place, entry, importer))?;
-    if let Some((place, error)) = end {
-        importer.problem(place, format!("the rest of the file cannot be read: {error}"));
-    }
-    Ok(())
+    documents::read_entries(lines, importer, &mut read_conversation)
 }
 
 pub(super) fn read_conversation(

@@ -5,10 +5,9 @@
 
 use serde_json::Value;
 
-use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
-    content::{ParsedContent, id_of, model_of, text_of, time_of, tokens_of},
+    content::{ParsedContent, TakeField as _, id_of, model_of, text_of, time_of, tokens_of},
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
 

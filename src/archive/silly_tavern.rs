@@ -9,10 +9,9 @@ use std::path::Path;
 use jiff::{civil::DateTime, tz::TimeZone};
 use serde_json::Value;
 
-use super::content::TakeField as _;
 use super::{
     ArchiveError, Importer, SourceLines,
-    content::{id_of, model_of, text_of, time_of},
+    content::{TakeField as _, id_of, model_of, text_of, time_of},
     record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
 };
 use crate::types::Timestamp;

@@ -1,7 +1,7 @@
 //! Exports for other programs: chat messages for training, preference pairs, notes, graphs, a page.
 //!
-//! What is pruned, purged, excluded, thought or noted is left out unless the caller includes it, and is counted. The same
-//! tree gives the same bytes.
+//! Pruned, purged and excluded nodes, thoughts and notes are left out unless the caller includes them, and are counted. The
+//! same tree gives the same bytes.
 
 mod chat;
 mod graph;
