@@ -110,7 +110,8 @@ pub(super) fn promote_places(
 ) -> Result<(), Span> {
     // `switch` reads the bare names of places itself.
     let switches = candidate.tool == Tool::Switch;
-    if !takes_node(candidate.tool) && !switches || switches && arguments.items.iter().any(|arg| arg.kind == ArgKind::Id) {
+    if !takes_node(candidate.tool) && !switches || switches && arguments.items.iter().any(|arg| arg.kind == ArgKind::Id)
+    {
         return Ok(());
     }
     let mut at = 0;

@@ -13,7 +13,8 @@ use crate::{
     store::{JournalFilter, Result, SessionFilter, Snapshot},
     tokens::estimated_tokens,
     types::{
-        Agent, AgentKind, EdgeKind, JournalEntry, Node, Permission, Todo, TodoCounts, Tree, first_words, one_line, sections,
+        Agent, AgentKind, EdgeKind, JournalEntry, Node, Permission, Todo, TodoCounts, Tree, first_words, one_line,
+        sections,
     },
 };
 

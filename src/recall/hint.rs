@@ -117,7 +117,10 @@ impl References {
         let mut nodes: Vec<Node> = Vec::new();
         for (_, hit) in near {
             let Some(node) = message_of(snapshot, agent, hit.node)? else { continue };
-            if !seen.contains(&node.seq) && nodes.len() < MAX_HINT_NODES && nodes.iter().all(|known| known.id != node.id) {
+            if !seen.contains(&node.seq)
+                && nodes.len() < MAX_HINT_NODES
+                && nodes.iter().all(|known| known.id != node.id)
+            {
                 nodes.push(node);
             }
         }

@@ -41,8 +41,8 @@ pub use schema::schema;
 pub use spec::{ArgRules, SideEffect, ToolGroup, ToolSpec};
 pub use summary::{SummaryRequest, SummaryResponse};
 pub use values::{
-    BranchFormat, DecisionKind, LinkEnd, Listing, MemoryView, Range, RecallFilter, RecallScope,
-    RecallSort, Relative, ResponseKind, SearchDepth, Topic, WritePlace,
+    BranchFormat, DecisionKind, LinkEnd, Listing, MemoryView, Range, RecallFilter, RecallScope, RecallSort, Relative,
+    ResponseKind, SearchDepth, Topic, WritePlace,
 };
 pub use web_search::{WebHit, WebSearch};
 

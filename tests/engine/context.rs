@@ -15,8 +15,8 @@ use loomtree::{
     session_state::RecordKind,
     tokens::{TokenCalibration, TokenizerFamily},
     types::{
-        Agent, AuthorType, EdgeKind, Json, Mode, Parent, Permissions, PinTarget, Prompt, Role,
-        ToolCallFields, TreePatch,
+        Agent, AuthorType, EdgeKind, Json, Mode, Parent, Permissions, PinTarget, Prompt, Role, ToolCallFields,
+        TreePatch,
     },
 };
 use play::{Play, lines};
@@ -253,7 +253,8 @@ fn a_reference_to_an_omitted_node_yields_a_hint() {
         silent("collaborator", asks, ContextOptions { window: 100_000, ..options });
         silent("subject", asks, options);
         silent("collaborator", last, options);
-        let phrase = play.owner.append(Parent::Node(last), NodeDraft::text("Go on as we discussed.")).unwrap().nodes[0].id;
+        let phrase =
+            play.owner.append(Parent::Node(last), NodeDraft::text("Go on as we discussed.")).unwrap().nodes[0].id;
         let text = shown(&assembled(&play.loom, "collaborator", phrase, options).unwrap());
         let hint = text.lines().find(|line| line.starts_with("Hint: \"as we discussed\" may mean")).unwrap();
         let command = hint.split_once("→ ").unwrap().1;

@@ -11,9 +11,7 @@ use loomtree::{
     ops::{Actor, NodeDraft},
     tokens::estimated_tokens,
     tools::{HostTool, ToolError, WebHit, WebSearch},
-    types::{
-        AuthorType, EdgeKind, Parent, Permission, Permissions, Prompt, TodoScope, ToolCallFields,
-    },
+    types::{AuthorType, EdgeKind, Parent, Permission, Permissions, Prompt, TodoScope, ToolCallFields},
 };
 use play::Play;
 use serde_json::{Value, json};
@@ -261,7 +259,8 @@ fn lines(stage: &Stage, line: &str, turn: u64) {
 #[test]
 fn an_agent_sees_only_the_commands_that_it_may_use() {
     let stage = Stage::new();
-    for (name, held) in [("aware", vec![Permission::LoomAware]), ("reader", vec![Permission::LoomAware, Permission::DocRead])]
+    for (name, held) in
+        [("aware", vec![Permission::LoomAware]), ("reader", vec![Permission::LoomAware, Permission::DocRead])]
     {
         stage.play.agent(name, held.into_iter().collect());
         let asking = Asking { agent: name, plans: false, works: false, tools: &stage.host.0 };
@@ -270,7 +269,10 @@ fn an_agent_sees_only_the_commands_that_it_may_use() {
         for word in ["→ recall search", "recall turns:", "recall tool:", "window", "archive", "`Hint:`"] {
             assert!(text.contains(word), "{word}: {text}");
         }
-        assert_eq!(text.contains("list_files path:\"…\" [files:\"…\"] [from:…] — Lists files of a folder."), name == "reader");
+        assert_eq!(
+            text.contains("list_files path:\"…\" [files:\"…\"] [from:…] — Lists files of a folder."),
+            name == "reader"
+        );
         assert_eq!(text.contains("list documents"), name == "reader");
         let session = stage.play.session(name, stage.long);
         let mut executor = stage.play.runner_with(name, session, &stage.host);

@@ -179,7 +179,8 @@ impl Talk {
 
 #[test]
 fn a_hint_names_the_message_that_an_own_reply_answers() {
-    let talk = Talk::new(&["Which pump fits?", "The brass gasket fits the second pump.", "Fine.", "Good.", "Well.", "So."]);
+    let talk =
+        Talk::new(&["Which pump fits?", "The brass gasket fits the second pump.", "Fine.", "Good.", "Well.", "So."]);
     let hint = talk.hint("How wide is the gasket?", 2).unwrap();
     assert_eq!((hint.search.as_str(), talk.numbers(&hint)), ("gasket", vec![1]));
     assert_eq!(talk.hint("How wide is the gasket?", 6), None, "the window answers");
@@ -191,7 +192,9 @@ fn a_hint_searches_the_rarest_words() {
     messages.extend(["Look at the file of the release again.", "It is the same file as for every release."].repeat(20));
     messages.extend(["Thanks.", "You are welcome."]);
     let talk = Talk::new(&messages);
-    let hint = talk.hint("Since we discussed the staging host of the release: is it exactly the host in the file?", 2).unwrap();
+    let hint = talk
+        .hint("Since we discussed the staging host of the release: is it exactly the host in the file?", 2)
+        .unwrap();
     assert_eq!(hint.search, "staging host");
     assert_eq!(talk.numbers(&hint)[0], 1);
     assert_eq!(talk.hint("Is the release in the file?", 2), None, "common words refer to nothing in particular");

@@ -154,14 +154,19 @@ impl Binder<'_, '_> {
         if !self.names(Noun::Pin) && self.verb != Verb::Unpin {
             return Err(BindError::Missing("which: pin:ID or stash:\"label\""));
         }
-        let said = self.arguments.take(|arg| arg.key == Some(OptionName::Pin)).or_else(|| self.arguments.take(is_reference));
+        let said =
+            self.arguments.take(|arg| arg.key == Some(OptionName::Pin)).or_else(|| self.arguments.take(is_reference));
         let said = said.map(|arg| match arg.kind {
             ArgKind::Id => NodeRef::from(arg.text.of(self.arguments.line)),
             _ if is_reference(&arg) => self.node_ref(&arg),
             _ => NodeRef::Id(self.arguments.value(&arg)),
         });
         let name = |binder: &mut Self| {
-            binder.node_id().or_else(|| binder.doc()).or_else(|| binder.text_where(|_| true)).or_else(|| binder.name_where(|_| true))
+            binder
+                .node_id()
+                .or_else(|| binder.doc())
+                .or_else(|| binder.text_where(|_| true))
+                .or_else(|| binder.name_where(|_| true))
         };
         let pin = said.or_else(|| name(self).map(NodeRef::Id));
         let pin = pin.ok_or(BindError::Missing("the pin: an id, or a document's name"))?;

@@ -57,7 +57,8 @@ pub(super) fn references(text: &str) -> (Vec<Reference>, Option<String>) {
         }
     }
     let mut sentences = words.split_inclusive(|word| word.ends_sentence);
-    let phrase = if found.is_empty() { sentences.find_map(|sentence| phrase(sentence, PHRASES_WITHOUT_NOUN)) } else { None };
+    let phrase =
+        if found.is_empty() { sentences.find_map(|sentence| phrase(sentence, PHRASES_WITHOUT_NOUN)) } else { None };
     (found, phrase.map(|words| words.iter().map(|word| word.text).collect::<Vec<_>>().join(" ")))
 }
 
@@ -213,7 +214,8 @@ mod tests {
         ] {
             assert_eq!(phrase(text).as_deref(), Some(words), "{text}");
         }
-        for text in ["Go on.", "What do you think?", "What did you say?", "Again, please.", "As we discussed, no ORM."] {
+        for text in ["Go on.", "What do you think?", "What did you say?", "Again, please.", "As we discussed, no ORM."]
+        {
             assert_eq!(phrase(text), None, "{text}");
         }
     }
