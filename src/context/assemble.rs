@@ -27,9 +27,11 @@ const WORKER_TOOLS: &[Tool] = &[Tool::View, Tool::Read, Tool::Write];
 const TODO_INSTRUCTIONS: &str = include_str!("planning.md");
 /// Instructions for agents that may delegate.
 const DELEGATION_INSTRUCTIONS: &str = include_str!("delegating.md");
-/// Reserves an eighth of a stable prompt's budget for changing sections, and as much again for the answers to a turn's
-/// commands, so that their size does not move the window.
-const CHANGING_BUDGET_DIVISOR: u32 = 8;
+/// Rounds the reserve for the changing sections of a stable prompt up to sixteenths of its budget, so that their size
+/// seldom moves the window.
+const CHANGING_BUDGET_DIVISOR: u32 = 16;
+/// Reserves an eighth of a stable prompt's budget for the answers to a turn's commands, for the same reason.
+const ANSWERS_BUDGET_DIVISOR: u32 = 8;
 /// Maximum tokens that are reserved for the answers to a turn's commands.
 const MAX_ANSWERS_RESERVE_TOKENS: u32 = 4_096;
 /// Limits pins to a quarter of the budget.
@@ -230,8 +232,9 @@ impl FixedSections {
         if !view.aware || !view.keeps() {
             return Ok((tokens, tokens));
         }
-        let reserve = budget / CHANGING_BUDGET_DIVISOR;
-        let steady = budget.saturating_sub(lasting + changing.max(reserve) + reserve.min(MAX_ANSWERS_RESERVE_TOKENS));
+        let changing = changing.next_multiple_of((budget / CHANGING_BUDGET_DIVISOR).max(1));
+        let answers = (budget / ANSWERS_BUDGET_DIVISOR).min(MAX_ANSWERS_RESERVE_TOKENS);
+        let steady = budget.saturating_sub(lasting + changing + answers);
         Ok((tokens, steady.clamp(MIN_WINDOW_TOKENS, tokens)))
     }
 
