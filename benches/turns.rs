@@ -41,7 +41,11 @@ fn main() {
                     Rendering::Stable => "ok",
                     Rendering::Live => "",
                 };
-                println!("| {rendering:?} | {window} | {prompts} | {:.1} % | ≥ {:.0} % | {verdict} |", share * 100.0, limit * 100.0);
+                println!(
+                    "| {rendering:?} | {window} | {prompts} | {:.1} % | ≥ {:.0} % | {verdict} |",
+                    share * 100.0,
+                    limit * 100.0
+                );
                 times.push((rendering, window, took));
             }
         }

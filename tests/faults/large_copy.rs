@@ -17,7 +17,10 @@ use loomtree::{
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::{all_nodes, assert_clean, child, store_error, support::{rounds, store::Scene}};
+use crate::{
+    all_nodes, assert_clean, child, store_error,
+    support::{rounds, store::Scene},
+};
 
 /// Appends a branch of `count` nodes under `root`: a chain whose every hundredth node has a second child.
 fn branch(owner: &Actor, root: &Node, count: u64) -> NodeId {
@@ -115,7 +118,8 @@ fn staged(path: &Path) -> u64 {
 
 #[test]
 fn a_killed_copy_or_move_is_whole_or_leaves_nothing() {
-    let (kills, seed, nodes) = (u64::from(rounds::of("LOOM_KILLS", 3, 6)), rounds::number("LOOM_SEED", 20_261_124), 2_000);
+    let (kills, seed, nodes) =
+        (u64::from(rounds::of("LOOM_KILLS", 3, 6)), rounds::number("LOOM_SEED", 20_261_124), 2_000);
     let mut rng = StdRng::seed_from_u64(seed);
     let mut outcomes = std::collections::BTreeMap::new();
     let mut left = 0;

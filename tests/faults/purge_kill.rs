@@ -11,7 +11,12 @@ use loomtree::{
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::{assert_clean, child, message, purge::files_with, support::{rounds, store::Scene}, verified};
+use crate::{
+    assert_clean, child, message,
+    purge::files_with,
+    support::{rounds, store::Scene},
+    verified,
+};
 
 const SECRET: &str = "zquxKILLEDquxz";
 

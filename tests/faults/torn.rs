@@ -6,7 +6,11 @@ use std::{fs, path::Path};
 use loomtree::{ops::NodeDraft, types::Parent};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::{assert_clean, assert_sentence, chain, message, support::{rounds, store::Scene}, verified};
+use crate::{
+    assert_clean, assert_sentence, chain, message,
+    support::{rounds, store::Scene},
+    verified,
+};
 
 /// A database with its log. `commits` has the log's length and the journal's last number after each commit.
 struct Log {
