@@ -68,6 +68,7 @@ setters!(ImportOptions {
 
 /// Result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Imported {
     /// Name of the format.
