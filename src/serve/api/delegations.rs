@@ -47,7 +47,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(delegation_events))
 }
 
-/// A delegation.
+/// A delegation and its state.
 #[derive(Serialize, ToSchema)]
 struct DelegationEntry {
     /// Head node. Its id is the id of the delegation.
