@@ -7,6 +7,7 @@ use crate::support;
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
 };
 
 use loomtree::{
@@ -19,7 +20,7 @@ use loomtree::{
 };
 use support::store::Scene;
 
-fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import")).join(name)
 }
 
@@ -27,7 +28,7 @@ fn import_bytes(actor: &Actor, options: ImportOptions, bytes: &[u8]) -> Imported
     archive::import_with(actor, options, "test", &mut &*bytes, &mut |_| {}).unwrap()
 }
 
-/// Imports a fixture with options: a file, or a database that its SQL makes.
+/// Imports a fixture with options: a file, a folder, or a database that its SQL makes.
 fn import_file(actor: &Actor, options: ImportOptions, path: &Path) -> Imported {
     if path.extension().is_some_and(|extension| extension == "sql") {
         let folder = tempfile::tempdir().unwrap();
@@ -41,32 +42,35 @@ fn import_file(actor: &Actor, options: ImportOptions, path: &Path) -> Imported {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         return done;
     }
+    if path.is_dir() {
+        return archive::import_path(actor, options, path, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    }
     import_bytes(actor, options, &fs::read(path).unwrap())
 }
 
-fn import(actor: &Actor, name: &str) -> Imported {
+pub(crate) fn import(actor: &Actor, name: &str) -> Imported {
     import_file(actor, ImportOptions::default(), &fixture(name))
 }
 
-fn nodes(actor: &Actor, tree: TreeId) -> Vec<Node> {
+pub(crate) fn nodes(actor: &Actor, tree: TreeId) -> Vec<Node> {
     actor.loom().snapshot().unwrap().nodes_after(tree, 0, 0).unwrap()
 }
 
-fn find<'a>(nodes: &'a [Node], text: &str) -> &'a Node {
+pub(crate) fn find<'a>(nodes: &'a [Node], text: &str) -> &'a Node {
     nodes.iter().find(|node| node.content == text).unwrap_or_else(|| panic!("no node {text:?}"))
 }
 
-fn sessions(actor: &Actor, tree: TreeId) -> Vec<Session> {
+pub(crate) fn sessions(actor: &Actor, tree: TreeId) -> Vec<Session> {
     actor.loom().sessions(&SessionFilter::default().tree(tree)).unwrap()
 }
 
 /// The path to a node as its texts, without the root.
-fn path(actor: &Actor, node: &Node) -> Vec<String> {
+pub(crate) fn path(actor: &Actor, node: &Node) -> Vec<String> {
     let path = actor.loom().snapshot().unwrap().path_back(node.id, &[], 0).unwrap();
     path.into_iter().skip(1).map(|node| node.content).collect()
 }
 
-fn export(actor: &Actor) -> String {
+pub(crate) fn export(actor: &Actor) -> String {
     let snapshot = actor.loom().snapshot().unwrap();
     let trees: Vec<TreeId> = snapshot.trees(TreeFilter::default()).unwrap().iter().map(|tree| tree.id).collect();
     let mut out = Vec::new();
@@ -74,7 +78,7 @@ fn export(actor: &Actor) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn verify(actor: &Actor) {
+pub(crate) fn verify(actor: &Actor) {
     assert_eq!(actor.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
