@@ -396,6 +396,30 @@ fn swipes_are_siblings_and_a_branch_file_joins_its_main_chat() {
 }
 
 #[test]
+fn an_edited_message_of_silly_tavern_is_a_version() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let chat = fs::read_to_string(fixture("silly-tavern/Bo - dated.jsonl")).unwrap();
+    let first = import_bytes(&owner, ImportOptions::default(), chat.as_bytes());
+    assert_eq!((first.branches, first.versions), (1, 0), "{first:?}");
+    // The application changes the message and its swipe, and keeps the time.
+    let edited = chat.replace("A ship came.", "A boat came.").replace("Tell me more.", "Tell me all.");
+    let second = import_bytes(&owner, ImportOptions::default(), edited.as_bytes());
+    assert_eq!((second.versions, second.nodes, second.branches), (2, 2, 0), "{second:?}");
+    let all = nodes(&owner, first.trees[0]);
+    assert_eq!(find(&all, "A boat came.").version_of, Some(find(&all, "A ship came.").id));
+    assert_eq!(path(&owner, find(&all, "It sank.")), ["Hello, Bo.", "A boat came.", "Tell me all.", "It sank."]);
+    // Another swipe is chosen: nothing is new, and the conversation continues there.
+    let swiped = edited
+        .replace("\"swipe_id\": 1", "\"swipe_id\": 0")
+        .replace("\"mes\": \"A boat came.\"", "\"mes\": \"A train came.\"");
+    let lines: Vec<&str> = swiped.lines().take(3).collect();
+    let third = import_bytes(&owner, ImportOptions::default(), lines.join("\n").as_bytes());
+    assert_eq!((third.versions, third.nodes), (0, 0), "{third:?}");
+    verify(&owner);
+}
+
+#[test]
 fn trees_of_other_branching_tools_keep_their_branches_and_marks() {
     let scene = Scene::new(1);
     let owner = scene.owner();
