@@ -18,6 +18,7 @@ mod export_formats;
 mod generate;
 mod import_formats;
 mod import_programs;
+mod instructions;
 mod leases;
 mod migrations;
 mod properties;
