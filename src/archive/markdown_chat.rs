@@ -142,7 +142,7 @@ fn code_lines(text: &str) -> Vec<bool> {
         let line = line.trim();
         let mark = line.chars().next().filter(|char| matches!(char, '`' | '~'))?;
         let length = line.chars().take_while(|char| *char == mark).count();
-        (length >= 3).then(|| (mark, length, line.len() == length))
+        (length >= 3).then_some((mark, length, line.len() == length))
     };
     let fences: Vec<_> = text.lines().map(fence).collect();
     let mut is_code = vec![false; fences.len()];

@@ -144,7 +144,9 @@ pub(super) fn database(bytes: &[u8]) {
     {
         let mut file = fs::read(&path).unwrap();
         let at = file.len() * usize::from(*at) / 256;
-        file.get_mut(at).map(|byte| *byte ^= value | 1);
+        if let Some(byte) = file.get_mut(at) {
+            *byte ^= value | 1;
+        }
         fs::write(&path, file).unwrap();
     }
     check_import(&|actor| archive::import_database(actor, ImportOptions::default(), &path));
