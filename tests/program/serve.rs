@@ -131,7 +131,7 @@ async fn what_was_acknowledged_is_there_after_a_kill() {
                 })
             })
             .collect();
-        tokio::time::sleep(std::time::Duration::from_millis(100 + 37 * (round % 7))).await;
+        tokio::time::sleep(std::time::Duration::from_millis(100 + 37 * u64::from(round % 7))).await;
         server.kill();
         for writer in writers {
             acknowledged.extend(writer.await.unwrap());
