@@ -126,6 +126,13 @@ pub(crate) fn handle_file_size_limit() {
     }
 }
 
+/// Returns a runtime on this thread, for one client. Calls of the library have threads of their own.
+#[cfg(feature = "mcp")]
+pub(crate) fn small_runtime() -> Result<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|e| CliError::io("starting the runtime", e))
+}
+
 /// Returns the runtime for model requests and Ctrl-C.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

@@ -28,6 +28,15 @@ pub enum Answer {
         /// The subject of the text, for the trace; `None` if there is none.
         subject: Option<String>,
     },
+    /// Nodes that a search found.
+    Found {
+        /// The text, with its content escaped.
+        text: String,
+        /// The subject of the search.
+        subject: String,
+        /// The nodes in the order of the text, which may omit the last ones.
+        nodes: Vec<Node>,
+    },
     /// A page of a stored result, which is not paginated again.
     Page {
         /// The text of the page.
@@ -101,6 +110,10 @@ impl Answer {
         Self::Text { text, subject: Some(subject.into()) }
     }
 
+    pub(super) fn found(text: String, subject: impl Into<String>, nodes: Vec<Node>) -> Self {
+        Self::Found { text, subject: subject.into(), nodes }
+    }
+
     /// True if the answer names new nodes of the conversation.
     pub(super) fn adds_to_conversation(&self) -> bool {
         let spoken = |node: &Node| matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version);
@@ -118,6 +131,7 @@ impl Answer {
     pub fn subject(&self) -> Option<&str> {
         match self {
             Self::Text { subject, .. } => subject.as_deref(),
+            Self::Found { subject, .. } => Some(subject),
             Self::Page { label, .. } => Some(label),
             Self::Changed(change) => change.nodes.first().map(|node| node.local.as_str()),
             Self::Reverted { .. } => None,
@@ -130,7 +144,7 @@ impl fmt::Display for Answer {
     /// Writes the reply's text for a model, without a trailing line feed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text { text, .. } | Self::Page { text, .. } => f.write_str(text),
+            Self::Text { text, .. } | Self::Found { text, .. } | Self::Page { text, .. } => f.write_str(text),
             Self::Changed(change) => change.fmt(f),
             Self::Reverted { redo, operations, stopped } => {
                 let verb = if *redo { "did again" } else { "took back" };

@@ -86,7 +86,8 @@ impl Executor<'_> {
         let place = within.place;
         let head = format!("{hits} in {place}{} for {}{end}", within.said, quoted(&first_words(text, 80)));
         let said = format!("{}{head}\n{}", absent_words(&found), shown(&*snapshot, here, &found)?);
-        Ok(Answer::about(said, first_words(text, 60)))
+        let nodes = found.hits.into_iter().chain(found.near).map(|hit| hit.node).collect();
+        Ok(Answer::found(said, first_words(text, 60), nodes))
     }
 
     /// Returns counts only.
@@ -110,7 +111,7 @@ impl Executor<'_> {
         let nodes = recall::around(&*snapshot, node.id, &here.session.versions, each)?;
         let head = format!("around {}, in order:", escape::id(&node));
         let text = fit_entries(entries(&*snapshot, here, &nodes)?);
-        Ok(Answer::about(format!("{head}\n{text}"), format!("around:{}", node.local)))
+        Ok(Answer::found(format!("{head}\n{text}"), format!("around:{}", node.local), nodes))
     }
 
     pub(super) fn recall_turns(
@@ -144,7 +145,7 @@ impl Executor<'_> {
         if let Some(last) = more {
             text.push_str(&format!("\n[more turns · → recall turns:{}-{}{}]", last + 1, turns.last, within.said));
         }
-        Ok(Answer::about(text, name))
+        Ok(Answer::found(text, name, nodes))
     }
 
     pub(super) fn recall_tool(
@@ -168,7 +169,7 @@ impl Executor<'_> {
             let results = count(nodes.len() as u64, "result");
             let head = format!("{results} of {} in {}{}, the newest first:", one_line(tool), within.place, within.said);
             let said = format!("{head}\n{}", fit_entries(entries(&*snapshot, here, &nodes)?));
-            return Ok(Answer::about(said, format!("tool:{tool}")));
+            return Ok(Answer::found(said, format!("tool:{tool}"), nodes));
         }
         let known = match recall::tool_names(&*snapshot, &within.scope, &within.seen())?.as_slice() {
             [] => "there are none of any".to_owned(),

@@ -11,16 +11,17 @@ use super::{
     backend::{McpBackend, McpCaller, McpState},
     connector,
     consent::{self, Consent, ConsentQuestion},
-    schema::{FETCH_TOOL, LINES_TOOL, SEARCH_TOOL},
+    resource,
+    schema::{DELEGATION_FIELD, FETCH_TOOL, ITEMS_FIELD, LINES_TOOL, NODES_FIELD, SEARCH_TOOL},
     sessions::SessionResolver,
 };
 use crate::{
     arrow::{self, Command, Event, RecallScope},
-    exec::{CommandReply, ExecRequest, ExecRights, Executor},
+    exec::{Answer, CommandReply, ExecRequest, ExecRights, Executor},
     id::SessionId,
     session::SessionHost,
     tools::{DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, ToolError},
-    types::{Permissions, first_words},
+    types::{Node, Permissions, Todo, TodoScope, first_words},
 };
 
 /// Maximum tokens of an answer. The lines of a batch share them.
@@ -114,7 +115,9 @@ fn run_batch(
         }
         replies.push(with_permission_hint(reply, input.consent));
     });
-    Ok(BatchAnswer { session: executor.session(), requests, replies }.into_result().into())
+    let session = executor.session();
+    let details = details(backend, &input.name, session, &replies)?;
+    Ok(BatchAnswer { session, requests, replies, details }.into_result().into())
 }
 
 /// Returns the permissions that are held, and those that the requests need.
@@ -220,11 +223,40 @@ fn in_background(mut request: ExecRequest) -> ExecRequest {
     request
 }
 
+/// Returns the typed fields of a tool's result: the nodes that a recall found, the plan, or the id of a delegation.
+fn details(
+    backend: &McpBackend,
+    tool: &str,
+    session: SessionId,
+    replies: &[CommandReply],
+) -> Result<JsonObject, ToolError> {
+    let mut fields = JsonObject::new();
+    let [CommandReply { result: Ok(outcome), .. }] = replies else { return Ok(fields) };
+    match (tool, &outcome.answer) {
+        ("conversation_recall", Answer::Found { nodes, .. }) => {
+            let node = |node: &Node| json!({ "id": node.local, "uri": resource::node_address(node) });
+            fields.insert(NODES_FIELD.to_owned(), nodes.iter().map(node).collect());
+        }
+        ("delegate_task", _) => {
+            let id = outcome.text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+            fields.extend(id.map(|(id, _)| (DELEGATION_FIELD.to_owned(), id.into())));
+        }
+        ("create_todo" | "list_todo" | "complete_todo", _) => {
+            let item = |todo: &Todo| json!({ "number": todo.number, "title": todo.title, "status": todo.status });
+            let plan = backend.loom.todos(TodoScope { session, turn: 0 })?;
+            fields.insert(ITEMS_FIELD.to_owned(), plan.iter().map(item).collect());
+        }
+        _ => {}
+    }
+    Ok(fields)
+}
+
 /// The replies of a call.
 struct BatchAnswer {
     session: SessionId,
     requests: Vec<ExecRequest>,
     replies: Vec<CommandReply>,
+    details: JsonObject,
 }
 
 impl BatchAnswer {
@@ -250,6 +282,9 @@ impl BatchAnswer {
     fn into_result(self) -> CallToolResult {
         let mut result = session_result(&self.session.to_string(), self.text());
         result.is_error = Some(self.replies.iter().all(|reply| !reply.is_ok()));
+        if let Some(Value::Object(fields)) = &mut result.structured_content {
+            fields.extend(self.details);
+        }
         result
     }
 }

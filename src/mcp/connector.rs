@@ -34,7 +34,9 @@ pub(super) fn search(
     let query = Query { only, limit: MAX_HITS, ..Query::new(query, Scope::Everything) };
     let found = recall::search(&*snapshot, &query)?;
     let result = |node: &Node| {
-        Ok::<_, ToolError>(json!({ "id": node.id.to_string(), "title": title(backend, node)?, "url": url(node) }))
+        Ok::<_, ToolError>(
+            json!({ "id": node.id.to_string(), "title": title(backend, node)?, "url": resource::node_address(node) }),
+        )
     };
     let hits = found.hits.iter().chain(&found.near).take(MAX_HITS);
     let results = hits.map(|hit| result(&hit.node)).collect::<Result<Vec<Value>, _>>()?;
@@ -53,7 +55,7 @@ pub(super) fn fetch(
     let author = agents.iter().find(|agent| agent.id() == node.author).map_or("unknown", |agent| agent.name());
     let metadata = json!({ "author": author, "created_at": node.created_at });
     Ok(json_result(&json!({
-        "id": node.id.to_string(), "title": title(backend, &node)?, "text": node.content, "url": url(&node),
+        "id": node.id.to_string(), "title": title(backend, &node)?, "text": node.content, "url": resource::node_address(&node),
         "metadata": metadata,
     })))
 }
@@ -66,11 +68,6 @@ fn text<'a>(arguments: &'a JsonObject, name: &str) -> Result<&'a str, ToolError>
 fn title(backend: &McpBackend, node: &Node) -> Result<String, ToolError> {
     let tree = backend.loom.tree(node.tree)?;
     Ok(first_words(&format!("{}: {}", tree.title, node.content), MAX_TITLE_CHARS))
-}
-
-/// Returns the address of the node's resource.
-fn url(node: &Node) -> String {
-    format!("loom://node/{}", node.id)
 }
 
 fn json_result(value: &Value) -> CallToolResult {

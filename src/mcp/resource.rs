@@ -29,6 +29,11 @@ const TREE: &str = "loom://tree/";
 const NODE: &str = "loom://node/";
 const DOCUMENT: &str = "loom://doc/";
 
+/// Returns the address of a node.
+pub(super) fn node_address(node: &Node) -> String {
+    format!("{NODE}{}", node.id)
+}
+
 /// Returns the templates of addresses.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let template = |prefix: &str, argument: &str, name: &str, help: &str| {

@@ -27,6 +27,11 @@ pub(super) const LINES_TOOL: &str = "loom";
 pub(super) const SEARCH_TOOL: &str = "search";
 pub(super) const FETCH_TOOL: &str = "fetch";
 
+/// Fields of results beside session and text: found nodes, items of the plan, the id of a delegation.
+pub(super) const NODES_FIELD: &str = "nodes";
+pub(super) const ITEMS_FIELD: &str = "items";
+pub(super) const DELEGATION_FIELD: &str = "delegation";
+
 const LINES_HELP: &str = "\
 Runs arrow lines in the tree of conversations, one after the other. Read: `→ view`, `→ tree depth:3`, `→ list children`, \
 `→ view branch:ID as:prose`, `→ diff ID ID`, `→ recall search \"words\" by:human scope:all from:2026-01-31`, \
@@ -75,6 +80,8 @@ fn lines_tool(read_only: bool) -> McpTool {
 
 fn native_tool(spec: &NativeToolSpec) -> McpTool {
     let mut input = object(spec.parameters.clone());
+    // The parser of arguments refuses unknown ones by name.
+    input.remove("additionalProperties");
     if let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut) {
         match spec.name.as_str() {
             "conversation_recall" => {
@@ -94,15 +101,33 @@ fn native_tool(spec: &NativeToolSpec) -> McpTool {
     // The other hints have a meaning for tools that change something.
     let annotations = match reads {
         true => annotations,
-        false => annotations.destructive(false).idempotent(spec.name == "complete_todo"),
+        false if spec.name == "complete_todo" => annotations.destructive(false).idempotent(true),
+        false => annotations.destructive(false),
     };
     let mut tool = McpTool::new(spec.name.clone(), spec.description.clone(), input).with_annotations(annotations);
-    tool.output_schema = Some(Arc::new(object(json!({
-        "type": "object",
-        "properties": { "session": { "type": "string" }, "text": { "type": "string" } },
-        "required": ["session", "text"],
-    }))));
+    tool.output_schema = Some(Arc::new(output(&spec.name)));
     tool
+}
+
+/// Returns the schema of a tool's result: session and text, and what a program reads of it.
+fn output(tool: &str) -> JsonObject {
+    let string = || json!({ "type": "string" });
+    let list = |properties: Value| json!({ "type": "array", "items": { "type": "object", "properties": properties } });
+    let (name, field) = match tool {
+        "conversation_recall" => (NODES_FIELD, list(json!({ "id": string(), "uri": string() }))),
+        "delegate_task" => (DELEGATION_FIELD, string()),
+        "list_todo" => {
+            let number = json!({ "type": "integer" });
+            (ITEMS_FIELD, list(json!({ "number": number, "title": string(), "status": string() })))
+        }
+        // As for `list_todo`.
+        _ => (ITEMS_FIELD, json!({ "type": "array" })),
+    };
+    object(json!({
+        "type": "object",
+        "properties": { "session": string(), "text": string(), name: field },
+        "required": ["text"],
+    }))
 }
 
 fn text(meaning: &str) -> Value {

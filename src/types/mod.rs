@@ -50,10 +50,24 @@ macro_rules! worded {
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-        #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
         #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)*
+        }
+
+        // The derive does not read names that a macro inserts.
+        #[cfg(feature = "serve")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                $crate::types::word_schema(Self::WORDS)
+            }
+        }
+
+        #[cfg(feature = "serve")]
+        impl utoipa::ToSchema for $name {
+            fn name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
         }
 
         impl $name {
@@ -89,6 +103,13 @@ macro_rules! worded {
     };
 }
 pub(crate) use worded;
+
+/// Returns the OpenAPI schema of a text that is one of these words.
+#[cfg(feature = "serve")]
+pub(crate) fn word_schema(words: &'static [&'static str]) -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+    use utoipa::openapi::schema::{ObjectBuilder, Type};
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.iter().copied())).into()
+}
 
 /// Declares a stored enum: a [`worded`] one whose variants also have numbers for rows.
 macro_rules! coded {

@@ -112,6 +112,11 @@ fn a_client_in_a_new_folder_gets_a_tree_of_its_own() {
     assert!(home.ok(&["trees"]).contains("project: test"));
     let found = server.call("conversation_recall", json!({ "action": "search", "query": "harbour", "scope": "all" }));
     assert!(text(&found).contains("The harbour was empty."), "{found}");
+    let nodes = &found["structuredContent"]["nodes"];
+    assert!(text(&found).contains(&format!("[{}]", nodes[0]["id"].as_str().unwrap())), "{found}");
+    let address = json!({ "uri": nodes[0]["uri"] });
+    let read = server.ok("resources/read", address);
+    assert!(read["contents"][0]["text"].as_str().unwrap().contains("The harbour was empty."), "{read}");
     let here = server.call("conversation_recall", json!({ "action": "search", "query": "harbour" }));
     assert!(!text(&here).contains("The harbour was empty."), "{here}");
 }
@@ -125,6 +130,11 @@ fn a_plan_is_made_shown_and_completed() {
     let done = server.call("complete_todo", json!({ "todo": 1, "outcome": "high water at nine" }));
     assert_eq!(done["isError"], false, "{done}");
     let shown = server.call("list_todo", json!({}));
+    let items = json!([
+        { "number": 1, "title": "check the tides", "status": "completed" },
+        { "number": 2, "title": "write it down", "status": "in_progress" },
+    ]);
+    assert_eq!(shown["structuredContent"]["items"], items);
     let shown = shown["structuredContent"]["text"].as_str().unwrap();
     assert!(shown.contains("1 of 2 done") && shown.contains("write it down"), "{shown}");
     let refused = server.refused("complete_todo", json!({ "todo": 9, "outcome": "?" }));

@@ -43,7 +43,10 @@ fn a_missing_permission_is_asked_for_or_refused_by_name() {
         assert_eq!(result["id"], id);
         let shown = text(&result["result"]);
         match allowed {
-            true => assert!(shown.starts_with("✓ delegated ["), "{shown}"),
+            true => {
+                let id = result["result"]["structuredContent"]["delegation"].as_str().unwrap();
+                assert!(shown.starts_with(&format!("✓ delegated [{id}]")), "{shown}");
+            }
             false => assert!(shown.contains("permission delegate") && shown.contains("the user refused"), "{shown}"),
         }
     }
@@ -236,4 +239,32 @@ fn printed_settings_start_the_server_with_the_same_options() {
     );
     assert_eq!(home.run(&["mcp", "--print-config", "emacs"]).code, 2);
     assert!(!home.file("loom.db").exists());
+}
+
+/// `server.json` is what the MCP registry knows of the server.
+#[test]
+fn the_entry_of_the_registry_agrees_with_the_program() {
+    let read = |file: &str| std::fs::read_to_string(format!("{}/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let entry: Value = serde_json::from_str(&read("server.json")).unwrap();
+    let package = &entry["packages"][0];
+    assert_eq!((&entry["version"], &package["version"]), (&json!(env!("CARGO_PKG_VERSION")), &entry["version"]));
+    let name = entry["name"].as_str().unwrap();
+    assert_eq!(name.split_once('/').unwrap().1, env!("CARGO_PKG_NAME"));
+    assert_eq!(
+        (&package["identifier"], &package["transport"]["type"]),
+        (&json!(env!("CARGO_PKG_NAME")), &json!("stdio"))
+    );
+    assert!(entry["description"].as_str().unwrap().len() <= 100);
+    // The registry takes this line in the package's description as the proof of ownership.
+    assert!(read("README.md").contains(&format!("<!-- mcp-name: {name} -->")));
+    let home = Home::new();
+    let command = package["packageArguments"][0]["value"].as_str().unwrap();
+    assert!(home.ok(&[command, "--help"]).contains("MCP"));
+    let reference = read("docs/reference.md");
+    for variable in package["environmentVariables"].as_array().unwrap() {
+        assert!(reference.contains(&format!("`{}`", variable["name"].as_str().unwrap())), "{variable}");
+    }
+    let mut server = McpProcess::initialized(&home, &[], "2025-11-25");
+    let list = server.ok("tools/list", json!({}));
+    assert_eq!(list["tools"].as_array().unwrap().len(), 6);
 }

@@ -49,6 +49,18 @@ async fn a_tree_is_grown_marked_searched_and_undone() {
 }
 
 #[tokio::test]
+async fn numbers_that_no_row_can_have_are_refused() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let (tree, _) = tree(&server, "Once").await;
+    server.ok("/api/v1/documents", json!({ "name": "notes", "content": "x" })).await;
+    let revert = json!({ "version": 9_223_372_036_854_775_808_u64 });
+    assert_eq!(server.post("/api/v1/documents/notes/revert", revert).await.0, 422);
+    assert_eq!(server.get(&format!("/api/v1/trees/{tree}/nodes?after={}", u64::MAX)).await.0, 422);
+    assert_eq!(server.get(&format!("/api/v1/documents/notes?version={}", u64::MAX)).await.0, 422);
+}
+
+#[tokio::test]
 async fn continuations_stream_side_by_side_and_can_be_cancelled() {
     let home = Home::new();
     let server = HttpServer::start(&home, &[]);

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> Result<()> {
         workspace: env::workspace(globals.workspace.as_deref())?,
         open: Box::new(move || open(&globals).map_err(|error| error.to_tool_error())),
     };
-    let served = env::runtime()?.block_on(McpServer::new(settings).serve_stdio());
+    let served = env::small_runtime()?.block_on(McpServer::new(settings).serve_stdio());
     served.map_err(|error| CliError::io("serving MCP", error))
 }
 

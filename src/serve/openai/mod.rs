@@ -63,7 +63,7 @@ async fn models(State(state): State<AppState>, _: Caller) -> Result<Json<ModelLi
 }
 
 /// Returns a configured model, or an agent that is a model.
-#[utoipa::path(get, path = "/models/{model}", tag = "openai", responses((status = OK, body = ModelEntry)))]
+#[utoipa::path(get, path = "/models/{model}", tag = "openai", params(("model" = String, Path)), responses((status = OK, body = ModelEntry)))]
 async fn model_entry(State(state): State<AppState>, _: Caller, Route(name): Route<String>) -> Result<Json<ModelEntry>> {
     let found = state.run(entries).await?.into_iter().find(|entry| entry.id == name);
     found.map(Json).ok_or_else(|| ApiError::not_found("model", name))

@@ -40,6 +40,8 @@ impl From<Error> for StoreError {
             | Error::InvalidColumnType(..)
             | Error::IntegralValueOutOfRange(..)
             | Error::Utf8Error(..) => Self::Undecodable(error.to_string()),
+            // A number of the caller is larger than the largest one of a row.
+            Error::ToSqlConversionFailure(_) => Self::Refused("a number is too large".to_owned()),
             _ => Self::Backend(Box::new(error)),
         }
     }
