@@ -41,7 +41,8 @@ fn read_conversation(
     let mut opening = None;
     for message in &messages {
         hash.update(message.to_string().as_bytes());
-        let id = hash.finalize().to_hex()[..24].to_owned();
+        // The number first: keys in the order of the file keep the table of sources in few pages.
+        let id = format!("{:06}{}", ids.len(), &hash.finalize().to_hex()[..24]);
         if opening.is_none() && !matches!(message["role"].as_str(), Some("system" | "developer")) {
             opening = Some(id.clone());
         }

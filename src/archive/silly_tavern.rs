@@ -89,7 +89,8 @@ fn read_message(
         } else {
             add(text);
         }
-        hash.finalize().to_hex()[..24].to_owned()
+        // The place in the chat first: keys in the order of the file keep the table of sources in few pages.
+        format!("{:06}{}", place_of(parent.as_deref()), &hash.finalize().to_hex()[..24])
     };
     let id = id_of_swipe(chosen, &text, &source["send_date"]);
     let mut write = |id: String, text: String, rest: Value, info: &Value| {
@@ -118,6 +119,11 @@ fn read_message(
     }
     write(id.clone(), text, source, &infos[chosen])?;
     Ok(id)
+}
+
+/// Returns the place in the chat of a message with this parent, with which its id begins.
+fn place_of(parent: Option<&str>) -> u32 {
+    parent.and_then(|parent| parent.get(..6)?.parse::<u32>().ok()).map_or(0, |place| (place + 1).min(999_999))
 }
 
 /// True for a time with seconds.

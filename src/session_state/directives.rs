@@ -277,8 +277,10 @@ fn normalize(word: &str) -> String {
 /// Index of the words of all forms, for a check in one pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DirectiveTriggers {
-    /// Each word, with the bits of the form tokens that it satisfies.
+    /// Each word, with the bits of the form tokens that it satisfies. Sorted by the first byte.
     words: Vec<(String, u128)>,
+    /// For each first byte, the end of its words. They start where the words of the byte before end.
+    ends: Vec<usize>,
     /// Bits required by each form.
     forms: Vec<u128>,
     /// True if the forms have more tokens than bits: then every text may match.
@@ -304,6 +306,9 @@ impl DirectiveTriggers {
                 }
             }
         }
+        triggers.words.sort_by_key(|(word, _)| word.bytes().next());
+        let ends = |byte: u8| triggers.words.partition_point(|(word, _)| word.bytes().next() <= Some(byte));
+        triggers.ends = (0..=u8::MAX).map(ends).collect();
         triggers.forms =
             directives.iter().map(|o| o.form.split_whitespace().map(bit).fold(0, |all, one| all | one)).collect();
         triggers
@@ -323,13 +328,20 @@ impl DirectiveTriggers {
 
     fn bits(&self, word: &str) -> u128 {
         let Some(first) = word.bytes().next() else { return 0 };
-        let first = first.to_ascii_lowercase();
+        let first = usize::from(first.to_ascii_lowercase());
+        let start = first.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let known = &self.words[start..self.ends[first]];
+        if known.is_empty() {
+            return 0;
+        }
+        let plain = word.contains('’').then(|| word.replace('’', "'"));
+        let word = plain.as_deref().unwrap_or(word);
         let same = |known: &str| {
-            known.as_bytes()[0] == first
-                && (known.eq_ignore_ascii_case(word)
-                    || word.contains('’') && known.eq_ignore_ascii_case(&word.replace('’', "'"))
-                    || matches!(known, "don't" | "let's") && known.replace('\'', "").eq_ignore_ascii_case(word))
+            known.eq_ignore_ascii_case(word)
+                || known.len() == word.len() + 1
+                    && matches!(known, "don't" | "let's")
+                    && known.replace('\'', "").eq_ignore_ascii_case(word)
         };
-        self.words.iter().find(|(known, _)| same(known)).map_or(0, |(_, bits)| *bits)
+        known.iter().find(|(known, _)| same(known)).map_or(0, |(_, bits)| *bits)
     }
 }

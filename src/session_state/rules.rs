@@ -170,7 +170,7 @@ impl CompiledRules {
     }
 
     /// False if a text contains no directive: no form has all its words in the text.
-    pub(super) fn may_contain_directive(&self, text: &str) -> bool {
+    pub(crate) fn may_contain_directive(&self, text: &str) -> bool {
         self.triggers.may_match(text)
     }
 }

@@ -75,8 +75,9 @@ else:
     assert all(is_conversational(row) for row in chats) and all(is_conversational(row) for row in pairs)
     unpaired = unpair_preference_dataset(pairs)
     assert len(unpaired) == 2 * len(pairs) and sum(unpaired["label"]) == len(pairs), unpaired
+    # The names of the authors stay those of ShareGPT.
     for row in turns:
-        check_messages(maybe_convert_to_chatml(row)["messages"])
+        assert is_conversational(maybe_convert_to_chatml(row)), row
     print("trl reads them")
 
 print(f"{len(chats)} chats, {len(pairs)} pairs, {len(openai_pairs)} OpenAI pairs, {len(turns)} ShareGPT conversations")

@@ -28,10 +28,17 @@ pub(super) struct NodeBatch<'a> {
     nodes: Vec<nodes::NewRow<'a>>,
     /// References from other tables to these nodes, written after them.
     follows: Vec<PendingReferences>,
+    /// Sessions of nodes that have turn numbers already, with the newest number and the tokens of these nodes.
+    turns: Vec<(i64, u64, u64)>,
     pub(super) entries: Vec<journal::NewRow>,
 }
 
+/// Move of a session: its row, the node with its tree, and the two flags of [`PendingReferences::advance`].
+type SessionAdvance = (i64, (i64, i64), [bool; 2]);
+
 struct PendingReferences {
+    /// Index of the node among those that the change adds.
+    place: Option<usize>,
     /// Two flags: move the session's position to the node, and make it the session's newest human message.
     advance: [bool; 2],
     hearing: TurnOrder,
@@ -65,8 +72,11 @@ impl<'a> ChangeApplier<'a> {
         let (session, in_order) = match (node.turn, self.session) {
             (Some((session, turn)), _) => {
                 let row = self.session_row(session)?;
-                let before = sessions::count_turn(self.conn, row, turn, node.tokens)?;
-                (Some((row, turn)), turn > before)
+                (Some((row, turn)), self.count_turn(row, turn, node.tokens)?)
+            }
+            (None, Some(_)) if !self.batch.turns.is_empty() => {
+                self.flush_nodes()?;
+                return self.append(node, place);
             }
             (None, Some(row)) => (Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)), true),
             (None, None) => (None, true),
@@ -100,6 +110,7 @@ impl<'a> ChangeApplier<'a> {
         let turn = session.map(|s| s.1);
         self.receipt.nodes.push(AppendedNode { id: node.id, local: local.clone(), seq: row.unsigned_abs(), turn });
         self.batch.follows.push(PendingReferences {
+            place,
             advance: [session.is_some() && node.advance, spoken && in_order],
             hearing: match (in_order, added.nodes) {
                 (false, _) => TurnOrder::OutOfOrder,
@@ -144,8 +155,24 @@ impl<'a> ChangeApplier<'a> {
         for (told, node) in self.receipt.nodes[first..].iter_mut().zip(&batch.nodes) {
             told.local.clone_from(&node.local);
         }
+        let rows = batch.nodes.iter().filter_map(|new| Some((new.node.source.as_deref()?, new.row)));
+        sources::insert(self.conn, &rows.collect::<Vec<_>>())?;
+        for (session, newest, tokens) in batch.turns.drain(..) {
+            sessions::count_turns(self.conn, session, newest, tokens)?;
+        }
+        let mut advance: Option<SessionAdvance> = None;
         for (new, follow) in batch.nodes.iter().zip(batch.follows.drain(..)) {
-            self.follow(new, &follow)?;
+            let next = self.follow(new, &follow)?;
+            // A later node of the session replaces an earlier one.
+            if let Some((session, node, wanted)) = next
+                && let Some((before, at, earlier)) = advance.replace((session, node, wanted))
+                && (before != session || earlier[0] && !wanted[0] || earlier[1] && !wanted[1])
+            {
+                sessions::advance(self.conn, before, at, earlier)?;
+            }
+        }
+        if let Some((session, at, wanted)) = advance {
+            sessions::advance(self.conn, session, at, wanted)?;
         }
         journal::write(self.conn, &batch.entries)?;
         batch.nodes.clear();
@@ -154,18 +181,31 @@ impl<'a> ChangeApplier<'a> {
         Ok(())
     }
 
-    fn follow(&mut self, new: &nodes::NewRow<'_>, follow: &PendingReferences) -> Result<()> {
+    /// Counts a turn that has its number. Returns whether it follows all other turns of its session.
+    fn count_turn(&mut self, session: i64, turn: u64, tokens: Option<u32>) -> Result<bool> {
+        let tokens = u64::from(tokens.unwrap_or(0));
+        if let Some((_, newest, sum)) = self.batch.turns.iter_mut().find(|(known, ..)| *known == session) {
+            let is_next = turn > *newest;
+            (*newest, *sum) = (turn.max(*newest), *sum + tokens);
+            return Ok(is_next);
+        }
+        let before = sessions::newest_turn(self.conn, session)?;
+        self.batch.turns.push((session, turn.max(before), tokens));
+        Ok(turn > before)
+    }
+
+    /// Writes the rows that refer to an inserted node, and applies its turn. Returns the move of its session.
+    fn follow(&mut self, new: &nodes::NewRow<'_>, follow: &PendingReferences) -> Result<Option<SessionAdvance>> {
         if let Some(envelope) = &new.node.provenance {
             provenance::insert(self.conn, new.row, envelope)?;
         }
-        if let Some(source) = &new.node.source {
-            sources::insert(self.conn, source, new.row)?;
+        let Some((session, turn)) = new.session else { return Ok(None) };
+        let advance = (follow.advance != [false; 2]).then_some((session, (new.row, new.tree), follow.advance));
+        let is_checked = new.node.tool.name.is_none() && follow.place.is_some_and(|at| self.work.has_no_directive(at));
+        if !is_checked {
+            self.ingest_turn(&new.node, new.row, (session, turn), follow.hearing)?;
         }
-        let Some((session, turn)) = new.session else { return Ok(()) };
-        if follow.advance != [false; 2] {
-            sessions::advance(self.conn, session, (new.row, new.tree), follow.advance)?;
-        }
-        self.ingest_turn(&new.node, new.row, (session, turn), follow.hearing)
+        Ok(advance)
     }
 
     /// The tree and the parent of a new node.

@@ -1,15 +1,16 @@
 //! A queued change with precomputed words and hashes, so that the writer thread does not compute them. The submitting
 //! thread prepares it while the writer commits earlier changes. Only data that needs no access to the file is
-//! precomputed: the words of new nodes, and the hashes of nodes whose parent is in the same change.
+//! precomputed: the words of new nodes, the hashes of nodes whose parent is in the same change, and messages without directives.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::cache::RowMap;
 use crate::{
     id::NodeId,
+    session_state::CompiledRules,
     store::{Change, Mutation},
     text_index::{Passage, WordTokenizer},
-    types::{ContentHash, HashInput, Json, NewNode, Parent},
+    types::{AuthorType, ContentHash, EdgeKind, HashInput, Json, NewNode, Parent},
 };
 
 /// Maximum number of idle tokenizers.
@@ -24,6 +25,8 @@ pub(super) struct PreparedChange {
     pub(super) change: Change,
     words: OnceLock<PreparedWords>,
     hashes: OnceLock<Vec<Option<PreparedHashes>>>,
+    /// For each node, true if its text contains no directive.
+    plain: OnceLock<Vec<bool>>,
 }
 
 /// The passages of all nodes, and the end of each node's passages.
@@ -42,7 +45,7 @@ struct PreparedHashes {
 
 impl PreparedChange {
     pub(super) fn new(change: Change) -> Arc<Self> {
-        Arc::new(Self { change, words: OnceLock::new(), hashes: OnceLock::new() })
+        Arc::new(Self { change, words: OnceLock::new(), hashes: OnceLock::new(), plain: OnceLock::new() })
     }
 
     /// The nodes that the change adds.
@@ -94,6 +97,11 @@ impl PreparedChange {
         hashes.collect()
     }
 
+    /// True if the text of the node at this index is known to contain no directive.
+    pub(super) fn has_no_directive(&self, place: usize) -> bool {
+        self.plain.get().and_then(|plain| plain.get(place)).is_some_and(|plain| *plain)
+    }
+
     /// The precomputed hash of a node whose parent has this hash, if any.
     pub(super) fn hash(&self, place: usize, parent: ContentHash) -> Option<ContentHash> {
         let hashes = (*self.hashes.get()?.get(place)?)?;
@@ -116,16 +124,23 @@ pub(super) struct TokenizerPool(Mutex<Vec<WordTokenizer>>);
 
 impl TokenizerPool {
     /// Precomputes the words and hashes of a change.
-    pub(super) fn prepare(&self, work: &PreparedChange) {
+    pub(super) fn prepare(&self, work: &PreparedChange, rules: &CompiledRules) {
         if work.added().next().is_some() {
             // A single node has a stored parent, so its hash is not precomputed.
             if work.added().nth(1).is_some() {
                 work.hashes.get_or_init(|| work.hashes());
+                let is_plain = |node: &NewNode| Self::is_message(node) && !rules.may_contain_directive(&node.content);
+                work.plain.get_or_init(|| work.added().map(is_plain).collect());
             }
             let mut reader = self.acquire();
             work.words(&mut reader);
             self.release(reader);
         }
+    }
+
+    /// True for a message of a user, the only one whose words are read for directives.
+    fn is_message(node: &NewNode) -> bool {
+        node.turn.is_some() && node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation
     }
 
     /// Takes an idle tokenizer, or creates one.

@@ -61,6 +61,7 @@ pub(super) struct WriterHandle {
     thread: Option<JoinHandle<()>>,
     path: PathBuf,
     tokenizers: TokenizerPool,
+    rules: Arc<CompiledRules>,
     borrower: Borrower,
 }
 
@@ -83,13 +84,14 @@ impl WriterHandle {
             .spawn(move || worker.run(&jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
         let (tokenizers, borrower) = (TokenizerPool::default(), Borrower::default());
-        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers, borrower })
+        let rules = Arc::clone(&options.rules);
+        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers, rules, borrower })
     }
 
     /// Creates a writer that refuses all changes, for a read-only store.
     pub(super) fn read_only(path: PathBuf) -> Self {
         let (tokenizers, borrower) = (TokenizerPool::default(), Borrower::default());
-        Self { queue: None, thread: None, path, tokenizers, borrower }
+        Self { queue: None, thread: None, path, tokenizers, rules: Arc::default(), borrower }
     }
 
     /// Queues a change; returns its prepared form, shared with the writer thread.
@@ -104,7 +106,7 @@ impl WriterHandle {
         };
         let work = PreparedChange::new(change);
         drop(queue.send(WriteJob::Change(Arc::clone(&work), reply)));
-        self.tokenizers.prepare(&work);
+        self.tokenizers.prepare(&work, &self.rules);
         Some(work)
     }
 

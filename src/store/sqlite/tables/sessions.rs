@@ -86,11 +86,17 @@ pub(in crate::store::sqlite) fn touch(conn: &Connection, row: i64, at: Timestamp
 /// Registers an imported turn with its number; returns the newest number before.
 pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u64, tokens: Option<u32>) -> Result<u64> {
     let before = newest_turn(conn, row)?;
+    count_turns(conn, row, turn, u64::from(tokens.unwrap_or(0)))?;
+    Ok(before)
+}
+
+/// Registers imported turns: the newest number and the sum of their tokens.
+pub(in crate::store::sqlite) fn count_turns(conn: &Connection, row: i64, newest: u64, tokens: u64) -> Result<()> {
     conn.prepare_cached(
         "UPDATE sessions SET turn_count = max(turn_count, ?2), total_tokens = total_tokens + ?3 WHERE id = ?1",
     )?
-    .execute(params![row, turn, tokens.unwrap_or(0)])?;
-    Ok(before)
+    .execute(params![row, newest, tokens])?;
+    Ok(())
 }
 
 /// The number of the newest turn.

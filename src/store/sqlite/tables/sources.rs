@@ -1,12 +1,23 @@
 //! Statements of the table `sources`: origins of imported nodes.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
-use crate::store::Result;
+use crate::store::{
+    Result,
+    sqlite::{insert::MultiInsert, row_sums::RowSum},
+};
 
-pub(in crate::store::sqlite) fn insert(conn: &Connection, source: &str, node: i64) -> Result<()> {
-    conn.prepare_cached("INSERT INTO sources (source, node, row_sum) VALUES (?1, ?2, row_sum(?1, ?2))")?
-        .execute(params![source, node])?;
+/// Inserts the sources of nodes.
+pub(in crate::store::sqlite) fn insert(conn: &Connection, rows: &[(&str, i64)]) -> Result<()> {
+    static STATEMENT: MultiInsert = MultiInsert::new("INSERT OR FAIL INTO sources (source, node, row_sum)", 3);
+    STATEMENT.run(conn, rows, |(source, node), row| {
+        let mut sum = RowSum::default();
+        sum.add(source)?;
+        sum.add(node)?;
+        row.add(source)?;
+        row.add(node)?;
+        row.add(&sum.finish())
+    })?;
     Ok(())
 }
 
