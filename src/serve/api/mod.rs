@@ -9,10 +9,14 @@ mod documents;
 mod events;
 mod generations;
 mod items;
+mod markdown;
+mod me;
 mod nodes;
+mod path_entry;
 mod recall;
 mod sessions;
 mod trees;
+mod window;
 
 use axum::{
     Router,
@@ -63,6 +67,8 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
                 .merge(recall::routes())
                 .merge(context::routes())
                 .merge(approvals::routes())
+                .merge(me::routes())
+                .merge(window::routes())
                 .merge(events::routes()),
         )
         .merge(openai::routes())

@@ -9,10 +9,10 @@ use ratatui::{
 
 use super::{put, row};
 use crate::{
+    exec::outline::{OutlineRow, RowKind},
     recall,
     tui::{
         model::ScreenModel,
-        outline::{OutlineRow, RowKind},
         path_layout::sign,
         screen_query::ScreenData,
         text,
