@@ -178,19 +178,21 @@ try {
     equal([node.content, node.author_type], [texts[1], "model"], "the chosen continuation");
     await page.getByRole("button", { name: "Generate" }).click();
     await until("streams again", async () => (await page.locator(".stream.is-done").count()) === 3);
+    const first = await page.locator(".stream-text").first().textContent();
     await page.locator(".stream").first().click();
-    await until("the first", async () => !(await page.locator(".stream").count()));
+    await until("the first", async () => (await page.locator(".entry.is-cursor .markdown").textContent()) === first);
   });
 
   await check("arrow lines run at the cursor", async () => {
     const id = await here();
     await keys("i");
-    await page.keyboard.type("-> bookmark harbour");
+    await page.keyboard.type("-> bookmark . \"the harbour\"");
     truth((await page.locator(".composer textarea").inputValue()).startsWith("→"), "an arrow");
     await keys("Enter");
     await until("the result", () => page.locator(".results pre").count());
+    const result = await page.locator(".results pre").first().textContent();
     await keys("Escape");
-    equal(view(id).state.bookmark, "harbour", "bookmark");
+    equal(view(id).state.bookmark, "the harbour", `bookmark after ${result}`);
     await keys("Escape");
   });
 

@@ -27,6 +27,11 @@ export class Picker extends Component {
     this.request?.abort();
   }
 
+  /** True while the options do not belong to the text yet. */
+  isPending = true;
+  /** True if Enter was pressed meanwhile. */
+  isChosen = false;
+
   /** @param {string} query */
   async load(query) {
     this.request?.abort();
@@ -34,7 +39,11 @@ export class Picker extends Component {
     this.request = own;
     try {
       const options = await this.props.load(query, own.signal);
-      if (!own.signal.aborted) this.setState({ options, at: 0 });
+      if (own.signal.aborted) return;
+      this.isPending = false;
+      if (this.isChosen && options.length) return this.choose(options[0]);
+      this.isChosen = false;
+      this.setState({ options, at: 0 });
     } catch (error) {
       if (!own.signal.aborted) state.fail(error);
     }
@@ -44,6 +53,7 @@ export class Picker extends Component {
   onInput = (event) => {
     const query = event.currentTarget.value;
     this.setState({ query });
+    this.isPending = true;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.load(query), this.props.delay ?? 0);
   };
@@ -58,7 +68,10 @@ export class Picker extends Component {
   /** @param {KeyboardEvent} event */
   onKeyDown = (event) => {
     const count = this.state.options?.length ?? 0;
-    if (event.key === "Enter" && !event.isComposing) this.choose(this.state.options?.[this.state.at]);
+    if (event.key === "Enter" && !event.isComposing) {
+      if (this.isPending) this.isChosen = true;
+      else this.choose(this.state.options?.[this.state.at]);
+    }
     else if (event.key === "ArrowDown" && count) this.move((this.state.at + 1) % count);
     else if (event.key === "ArrowUp" && count) this.move((this.state.at + count - 1) % count);
     else return;

@@ -14,6 +14,8 @@ const MAX_LINES = 400;
 const ENTRIES = 12;
 /** Steps that depend on where the user went before. */
 const REMEMBERED = ["child", "end"];
+/** Step that stays. */
+const REFRESH = "refresh";
 
 /** Continuation visited last, by the place that it continues. @type {Map<string, string>} */
 const visited = new Map();
@@ -47,8 +49,9 @@ export function step(name) {
 
 /** Reads the window at the cursor again. */
 export function refresh() {
-  if (!state.cursor.value || queue.length) return Promise.resolve();
-  queue.push({ node: state.cursor.value });
+  if (!state.cursor.value) return Promise.resolve();
+  // The node is that at the cursor when the request is sent: a step may be on its way.
+  if (!queue.length) queue.push(REFRESH);
   return run();
 }
 
@@ -79,8 +82,8 @@ function next() {
       if (known && first === "child") return { node: known, steps: [] };
       return { node: known ?? node, steps: [first] };
     }
-    steps.push(first);
     queue.shift();
+    if (first !== REFRESH) steps.push(first);
     if (steps.length === 32) break;
   }
   return node ? { node, steps } : null;
