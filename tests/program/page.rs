@@ -190,8 +190,8 @@ fn vendored_files_are_unchanged() {
         assert!(folder.join(format!("LICENSE-{library}")).exists(), "{name} has no licence");
         listed += 1;
     }
-    let files = std::fs::read_dir(folder).unwrap().filter(|file| {
-        file.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "js")
-    });
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "js"));
     assert_eq!(files.count(), listed);
 }
