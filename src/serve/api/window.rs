@@ -52,7 +52,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 /// Size and position of a window. Lists are separated by commas.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct WindowParams {
+struct PageWindowParams {
     /// Steps from the node, in order: `parent`, `child`, `next`, `previous`, `line_down`, `line_up`, `root`, `end`,
     /// `bookmark`, `version`, `version_back`.
     #[serde(default)]
@@ -76,7 +76,7 @@ struct WindowParams {
 
 /// Line of an outline.
 #[derive(Serialize, ToSchema)]
-struct OutlineLine {
+struct PageLine {
     /// Node in its selected version.
     id: NodeId,
     local_id: String,
@@ -116,7 +116,7 @@ struct WindowAnswer {
     /// Node at the cursor, after the steps.
     node: NodeId,
     /// Lines of the outline. Fewer lines than requested mean that the outline ends there.
-    lines: Vec<OutlineLine>,
+    lines: Vec<PageLine>,
     /// Index of the cursor's line.
     cursor: usize,
     /// True if lines above the first one cannot be read.
@@ -126,7 +126,7 @@ struct WindowAnswer {
     /// True if the path has entries before the first one.
     more_path: bool,
     /// First continuations of the node at the cursor.
-    continuations: Vec<OutlineLine>,
+    continuations: Vec<PageLine>,
     /// Selected versions after the steps.
     versions: Vec<NodeId>,
     /// Other agents in the tree.
@@ -141,12 +141,12 @@ fn ids(list: &str) -> Result<Vec<NodeId>> {
 }
 
 /// Returns the lines of the outline around a node, the end of the path to it, and the other agents in the tree.
-#[utoipa::path(get, path = "/nodes/{node}/window", tag = "nodes", params(("node" = NodeId, Path), WindowParams), responses((status = OK, body = WindowAnswer)))]
+#[utoipa::path(get, path = "/nodes/{node}/window", tag = "nodes", params(("node" = NodeId, Path), PageWindowParams), responses((status = OK, body = WindowAnswer)))]
 async fn window(
     State(state): State<AppState>,
     caller: Caller,
     Route(id): Route<NodeId>,
-    Params(params): Params<WindowParams>,
+    Params(params): Params<PageWindowParams>,
 ) -> Result<Json<WindowAnswer>> {
     state
         .run(move |state| {
@@ -154,7 +154,7 @@ async fn window(
             let tree = state.tree(&caller, &node.tree.to_string())?;
             let snapshot = state.loom().snapshot()?;
             let me = state.agent(&caller, None)?;
-            let mut walker = OutlineWalker {
+            let mut walker = PageWalker {
                 snapshot: &*snapshot,
                 versions: ids(&params.versions)?,
                 folds: ids(&params.folded)?.into_iter().collect(),
@@ -177,14 +177,14 @@ async fn window(
 }
 
 /// Moves in an outline, and reads windows of it.
-struct OutlineWalker<'a> {
+struct PageWalker<'a> {
     snapshot: &'a dyn Snapshot,
     versions: Vec<NodeId>,
     folds: HashSet<NodeId>,
     hoist: Option<NodeId>,
 }
 
-impl OutlineWalker<'_> {
+impl PageWalker<'_> {
     fn outline(&self) -> OutlineReader<'_> {
         OutlineReader { snapshot: self.snapshot, versions: &self.versions, folds: &self.folds, hoist: self.hoist }
     }
@@ -265,7 +265,7 @@ impl OutlineWalker<'_> {
         Ok(next.clone())
     }
 
-    fn read(self, at: Node, tree: Tree, params: &WindowParams, names: &AuthorNames) -> Result<WindowAnswer> {
+    fn read(self, at: Node, tree: Tree, params: &PageWindowParams, names: &AuthorNames) -> Result<WindowAnswer> {
         let (above, below) = (params.above.unwrap_or(40).min(MAX_LINES), params.below.unwrap_or(60).min(MAX_LINES));
         let path = self.path(at.id)?;
         let hoist = self.hoist.filter(|hoist| path.iter().any(|node| node.id == *hoist));
@@ -301,7 +301,7 @@ impl OutlineWalker<'_> {
     }
 
     /// Returns the first continuations of a node, none if the path is not requested.
-    fn continuations(&self, of: &Node, shown: usize, entries: &PathEntryReader<'_>) -> Result<Vec<OutlineLine>> {
+    fn continuations(&self, of: &Node, shown: usize, entries: &PathEntryReader<'_>) -> Result<Vec<PageLine>> {
         if shown == 0 {
             return Ok(Vec::new());
         }
@@ -317,10 +317,10 @@ impl OutlineWalker<'_> {
 }
 
 /// Returns a line of the outline; `None` for lines that were not read.
-fn line(row: &OutlineRow, on_path: bool, entries: &PathEntryReader<'_>) -> Option<OutlineLine> {
+fn line(row: &OutlineRow, on_path: bool, entries: &PathEntryReader<'_>) -> Option<PageLine> {
     let RowKind::Node { node, place, folded } = &row.kind else { return None };
     let near = row.levels.len().saturating_sub(MAX_GUIDES);
-    Some(OutlineLine {
+    Some(PageLine {
         id: node.id,
         local_id: node.local.to_string(),
         place: *place,
