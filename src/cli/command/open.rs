@@ -5,9 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use loomtree::serve::BrowserLogins;
-
-use super::serve;
+use super::serve::{self, BrowserLogins};
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},

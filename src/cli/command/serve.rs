@@ -2,8 +2,9 @@
 
 use std::{io::Write as _, net::SocketAddr, sync::Arc};
 
+pub(super) use loomtree::serve::BrowserLogins;
 use loomtree::serve::{
-    BrowserLogins, PendingApprovals, ServeError, Server, ServerLimits, ServerSettings, TokenFile, TokenScope, Upstreams,
+    PendingApprovals, ServeError, Server, ServerLimits, ServerSettings, TokenFile, TokenScope, Upstreams,
 };
 use tokio_util::sync::CancellationToken;
 
