@@ -64,6 +64,8 @@ pub(crate) enum BackgroundEvent {
     ApprovalRequested(u64, ApprovalRequest),
     /// The agent no longer waits for this approval.
     ApprovalWithdrawn(u64),
+    /// Bytes that the running import or export has read or written, and all bytes; 0 if unknown.
+    FileProgress(u64, u64),
     /// Any process changed the store.
     StoreChanged,
     /// Text from the external editor. `None`: it is unchanged, or the editor failed.
@@ -236,6 +238,8 @@ pub(crate) enum WriteRequest {
     CycleVersion(NodeId, NodeId, bool),
     /// Stores the cursor as the session's position, for other programs and the next start.
     SetPosition(NodeId),
+    /// Shows others the cursor while the user walks. It has no reply.
+    ShowCursor(NodeId),
     /// Imports a file, and opens the first tree of it.
     Import(std::path::PathBuf),
     /// Writes the conversation that ends at a node in a format into a new file.
@@ -277,6 +281,7 @@ impl WriteRequest {
             | Self::Title(_)
             | Self::ChooseVersion(_)
             | Self::SetPosition(_)
+            | Self::ShowCursor(_)
             | Self::Export(..)
             | Self::AdoptSession(_) => false,
             _ => true,
@@ -366,6 +371,8 @@ pub(crate) enum ScreenEffect {
     RunCommands(CommandJob),
     /// Cancels a job, or one continuation of it.
     Cancel(u64, Option<usize>),
+    /// Cancels the running import or export.
+    CancelFile,
     /// Answers an approval request: its number, yes or no, and whether all like it are allowed.
     AnswerApproval(u64, bool, bool),
     /// Opens a text in the user's editor.

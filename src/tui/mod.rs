@@ -29,6 +29,7 @@ mod model;
 mod overlays;
 mod path_cache;
 mod path_layout;
+mod presence;
 mod queries;
 mod query_threads;
 mod screen_query;

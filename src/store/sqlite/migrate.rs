@@ -43,10 +43,14 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0016_vector_codes", sql: include_str!("../../../migrations/0016_vector_codes.sql") },
     Migration { name: "0017_session_expiry", sql: include_str!("../../../migrations/0017_session_expiry.sql") },
     Migration { name: "0018_received_turns", sql: include_str!("../../../migrations/0018_received_turns.sql") },
+    Migration {
+        name: "0019_messages_and_cursors",
+        sql: include_str!("../../../migrations/0019_messages_and_cursors.sql"),
+    },
 ];
 
 /// Schema version of this build.
-pub(super) const VERSION: u32 = 18;
+pub(super) const VERSION: u32 = 19;
 
 /// The table of applied migrations.
 const MIGRATIONS_TABLE: &str = "CREATE TABLE migrations (

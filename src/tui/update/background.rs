@@ -18,6 +18,12 @@ pub(super) fn handle(model: &mut ScreenModel, event: BackgroundEvent) -> Vec<Scr
         BackgroundEvent::Generation(number, event) => generation::on_event(model, number, event),
         BackgroundEvent::CommandsDone(number, done) => command_jobs::finish(model, number, done.map(|result| *result)),
         BackgroundEvent::Superseded => Vec::new(),
+        BackgroundEvent::FileProgress(done, total) => {
+            if let Some(panel) = &mut model.file_panel {
+                (panel.done, panel.total) = (done, total);
+            }
+            Vec::new()
+        }
         BackgroundEvent::HighlightReady | BackgroundEvent::StoreChanged => model.load_screen(),
         BackgroundEvent::ApprovalRequested(number, approval) => {
             model.approvals.push_back((number, approval));
@@ -157,13 +163,17 @@ fn list_awaits(model: &ScreenModel, lookup: &ScreenLookup) -> bool {
 fn on_write_done(model: &mut ScreenModel, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
     model.pending_writes = model.pending_writes.saturating_sub(1);
     model.type_ahead.write_done();
+    if model.pending_writes == 0 {
+        model.file_panel = None;
+    }
     apply_write_result(model, done)
 }
 
 /// Applies the result of a write or command job.
 pub(super) fn apply_write_result(model: &mut ScreenModel, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
-    // The prompt's size may have changed.
+    // The prompt's size may have changed, and the session was active after its cursor was shown.
     model.cost = None;
+    model.shown_cursor = None;
     let result = match done {
         Ok(result) => result,
         Err(error) => {
