@@ -229,6 +229,69 @@ try {
     await keys("u");
   });
 
+  await check("a branch is copied and moved by key", async () => {
+    await page.goto(`${bench.started.address}/#/${view("w1esxf").id}`);
+    await at("w1esxf");
+    await focusTree();
+    await keys("x", "0");
+    await at("2ef3kv");
+    await keys("Y");
+    await until("the copy", async () => (await page.locator(".entry.is-cursor", { hasText: "She does not." }).count()) && (await here()) !== "w1esxf");
+    const copy = await here();
+    equal(view(copy).parent_id, view("2ef3kv").id, "parent of the copy");
+    await keys("x");
+    await page.locator(".line", { hasText: "The log book. Give" }).click();
+    await at("f5w5k2");
+    await keys("V");
+    // A move leaves the original pruned and shows its copy.
+    await until("the moved branch", () => page.locator(".entry.is-cursor", { hasText: "She does not." }).count());
+    equal(view(await here()).parent_id, view("f5w5k2").id, "parent of the moved branch");
+  });
+
+  await check("branches are compared word by word", async () => {
+    await page.goto(`${bench.started.address}/#/${view("hj17rx").id}`);
+    await at("hj17rx");
+    await focusTree();
+    await keys("d");
+    await until("differences", async () => (await page.locator("ins").count()) && (await page.locator("del").count()));
+    equal(await bench.findings(page), [], "axe: compare");
+    await keys("Escape");
+  });
+
+  await check("context, sessions and documents are shown", async () => {
+    bench.run("docs", "new", "plan", "# Plan\n\nThe light.");
+    await keys("c");
+    await until("token bars", async () => (await page.locator(".bar").count()) > 1);
+    equal(await bench.findings(page), [], "axe: context");
+    await keys("Escape", "s");
+    await until("sessions", () => page.locator(".option").count());
+    await keys("Escape", "D");
+    await page.locator(".option", { hasText: "plan" }).click();
+    await until("the document", () => page.locator(".document", { hasText: "The light." }).count());
+    await keys("Escape");
+  });
+
+  await check("the map shows the tree, and a click goes to a node", async () => {
+    await keys("w");
+    await until("pixels", () => page.evaluate(() => {
+      const canvas = document.querySelector(".map-canvas");
+      const data = canvas?.width && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      return data && data.some((value) => value);
+    }));
+    const before = await here();
+    const box = await page.locator(".map-canvas").boundingBox();
+    // The root is at the left edge; the click tries the rows of its column.
+    for (let y = 20; y < box.height && (await here()) !== "2ef3kv"; y += 18) await page.mouse.click(box.x + 36, box.y + y);
+    await at("2ef3kv");
+    truth(before !== "2ef3kv", "the cursor moved");
+    await page.mouse.move(box.x + 300, box.y + 200);
+    await page.mouse.wheel(0, -300);
+    await page.getByRole("button", { name: "Cursor" }).click();
+    equal(await bench.findings(page), [], "axe: map");
+    await keys("w", "w", "w");
+    await until("the outline", () => page.locator(".outline").isVisible());
+  });
+
   await check("another process is seen live", async () => {
     const start = performance.now();
     inSample("say", "--at", "2ef3kv", "From another process.");

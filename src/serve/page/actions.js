@@ -156,7 +156,8 @@ export function exclude(entry = state.current.value) {
 export function relocate(op, node, to) {
   return attempt(async () => {
     const { node: moved } = await change(node, { op, to });
-    await go(op === "move" ? node : moved.id);
+    // A move is a copy whose original is pruned.
+    await go(moved.id);
     undoable(op === "move" ? "Moved" : "Copied");
   });
 }
@@ -174,3 +175,18 @@ function revert(direction) {
 
 export const undo = () => revert("undo");
 export const redo = () => revert("redo");
+
+/** Saves the path to the cursor as a Markdown file. */
+export function download() {
+  return attempt(async () => {
+    const tree = state.tree.value;
+    const { data } = await get(`/nodes/${state.cursor.value}/path`);
+    const turns = data.map((/** @type {import("./api.js").Node} */ node) => `## ${node.author_type}\n\n${node.content}\n`);
+    const file = new Blob([`# ${tree?.title ?? "Path"}\n\n${turns.join("\n")}`], { type: "text/markdown" });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(file);
+    link.download = `${(tree?.title ?? "path").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}.md`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  });
+}

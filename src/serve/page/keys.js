@@ -55,7 +55,8 @@ export const COMMANDS = [
   { name: "documents", keys: ["D"], group: "Look", help: "documents", run: open("documents") },
   { name: "trees", keys: ["t"], group: "Look", help: "trees", run: open("trees") },
   { name: "reading", keys: ["v"], group: "Look", help: "read as conversation, or as prose", run: toggleReading },
-  { name: "layout", keys: ["w"], group: "Look", help: "tree and text, text alone, tree alone", run: nextLayout },
+  { name: "layout", keys: ["w"], group: "Look", help: "tree and text, map and text, text alone, tree alone", run: nextLayout },
+  { name: "save_path", keys: [], group: "Look", help: "save the path to the cursor as a Markdown file", run: actions.download },
   { name: "theme", keys: [], group: "Program", help: "light, dark or as the system", run: nextTheme },
   { name: "palette", keys: ["ctrl-k", ":"], group: "Program", help: "every action by name", run: open("palette") },
   { name: "help", keys: ["?", "F1"], group: "Program", help: "every key", run: open("help") },
@@ -87,7 +88,7 @@ export function toggleReading() {
 }
 
 export function nextLayout() {
-  const layouts = ["both", "text", "tree"];
+  const layouts = ["both", "map", "text", "tree"];
   state.layout.value = layouts[(layouts.indexOf(state.layout.value) + 1) % layouts.length];
 }
 

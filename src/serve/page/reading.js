@@ -9,6 +9,9 @@ import { openMenu } from "./menu.js";
 import * as actions from "./actions.js";
 import { Streams } from "./streams.js";
 
+/** Length of a swipe. */
+const SWIPE_PIXELS = 70;
+
 export class Reading extends Component {
   scroller = createRef();
   /** @type {(() => void)[]} */
@@ -17,6 +20,8 @@ export class Reading extends Component {
   first;
   /** @type {string | undefined} */
   last;
+  /** @type {Touch | null} */
+  touch = null;
 
   componentDidMount() {
     let isFirst = true;
@@ -67,11 +72,27 @@ export class Reading extends Component {
     if (this.scroller.current.scrollTop < 200) extendPath();
   };
 
+  /** A swipe to the side goes to the branch beside this one. @param {TouchEvent} event */
+  onTouchStart = (event) => {
+    const inside = /** @type {Element} */ (event.target).closest("pre, .table-scroll, button");
+    this.touch = event.touches.length === 1 && !inside ? event.touches[0] : null;
+  };
+
+  /** @param {TouchEvent} event */
+  onTouchEnd = (event) => {
+    const [from, to] = [this.touch, event.changedTouches[0]];
+    this.touch = null;
+    if (!from || getSelection()?.toString()) return;
+    const [x, y] = [to.clientX - from.clientX, to.clientY - from.clientY];
+    if (Math.abs(x) > SWIPE_PIXELS && Math.abs(y) < SWIPE_PIXELS / 2) step(x < 0 ? "next" : "previous");
+  };
+
   render() {
     const { entries, more } = state.path.value;
     const isProse = state.reading.value === "prose" || state.tree.peek()?.mode === "buffer";
     return html`<section class=${classes("reading", isProse && "is-prose")} aria-label="Path">
-      <div class="reading-scroll" ref=${this.scroller} onScroll=${this.onScroll} tabindex="0" role="region" aria-label="Text">
+      <div class="reading-scroll" ref=${this.scroller} onScroll=${this.onScroll} tabindex="0" role="region" aria-label="Text"
+        onTouchStart=${this.onTouchStart} onTouchEnd=${this.onTouchEnd}>
         <div class="column">
           ${more && html`<button type="button" class="button earlier" onClick=${extendPath}>Earlier messages</button>`}
           ${entries.map((entry, at) => html`<${Turn} key=${entry.place} entry=${entry} isCursor=${at === entries.length - 1} />`)}

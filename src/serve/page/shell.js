@@ -3,6 +3,7 @@
 import { html, classes, Button, Icon } from "./view.js";
 import { observer } from "./signals.js";
 import * as state from "./state.js";
+import { TreeMap } from "./map.js";
 import { Outline } from "./outline.js";
 import { Reading } from "./reading.js";
 import { Composer } from "./composer.js";
@@ -16,8 +17,8 @@ import { newTree } from "./lists.js";
 /** @param {string} kind */
 const open = (kind) => () => (state.dialog.value = { kind });
 
-/** Panes, with the names that buttons show. @type {[string, string, "tree" | "text"][]} */
-const PANES = [["tree", "Tree", "tree"], ["text", "Read", "text"]];
+/** Panes, with the names that buttons show. @type {[string, string, "tree" | "map" | "text"][]} */
+const PANES = [["tree", "Tree", "tree"], ["map", "Map", "map"], ["text", "Read", "text"]];
 
 const Header = observer(() => {
   const tree = state.tree.value;
@@ -65,7 +66,7 @@ function Welcome() {
 const Panes = observer(() => {
   const layout = state.layout.value;
   if (!state.tree.value) return html`<main class="main"><${Welcome} /></main>`;
-  return html`<main class=${classes("main", `layout-${layout}`)}><${Outline} /><${Reading} /></main>`;
+  return html`<main class=${classes("main", `layout-${layout}`)}>${layout === "map" ? html`<${TreeMap} />` : html`<${Outline} />`}<${Reading} /></main>`;
 });
 
 /** Bar of a narrow screen. */

@@ -43,6 +43,11 @@ function paint(running) {
   });
 }
 
+/** Scrolls the streams into view. */
+function reveal() {
+  requestAnimationFrame(() => document.querySelector(".streams")?.scrollIntoView({ block: "nearest" }));
+}
+
 /** Has models continue the node at the cursor. */
 export function generate() {
   return start({ n: count.value, models: models.value });
@@ -62,6 +67,7 @@ async function start(body) {
   /** @type {Generation} */
   const running = { from, id: "", streams, isRunning: true };
   generation.value = running;
+  reveal();
   try {
     const response = await send("POST", `/api/v1/nodes/${from}/continuations`, { ...body, stream: true });
     running.id = response.headers.get("x-loom-generation") ?? "";
@@ -113,7 +119,8 @@ async function finish(running) {
   }
   if (saved.length) state.announcement.value = `${saved.length} continuations are ready. Press 1 to ${saved.length} to choose one.`;
   if (!saved.length) generation.value = null;
-  return refresh();
+  await refresh();
+  reveal();
 }
 
 /** Stops the running generation. Partial replies are saved. Returns false if none runs. */
