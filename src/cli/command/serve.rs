@@ -93,6 +93,7 @@ impl Args {
             requests_per_second: defaults.requests_per_second,
             streams: defaults.streams,
             max_body: defaults.body_bytes,
+            max_import: defaults.import_bytes,
             action: None,
         }
     }
