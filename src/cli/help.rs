@@ -11,7 +11,7 @@ use super::args::Cli;
 
 /// The groups of the help, each with its commands in the order shown.
 const GROUPS: [(&str, &[&str]); 8] = [
-    ("First steps", &["demo", "new", "continue", "tree", "chat"]),
+    ("First steps", &["demo", "new", "continue", "tree", "chat", "open"]),
     ("Read and search", &["trees", "view", "switch", "recall", "context", "log", "stats"]),
     ("Write", &["say", "edit", "merge", "split", "copy", "move", "undo", "redo"]),
     ("Mark and hide", &["annotate", "link", "unlink", "bookmark", "prune", "restore", "exclude", "include"]),

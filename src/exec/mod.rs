@@ -26,6 +26,8 @@ mod list;
 mod llm_summary;
 mod memory;
 mod navigate;
+#[cfg(any(feature = "tui", feature = "serve"))]
+pub(crate) mod outline;
 mod paging;
 mod recall;
 mod reply;

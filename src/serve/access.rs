@@ -18,6 +18,7 @@ use axum::{
 };
 
 use super::{
+    browser,
     error::{ApiError, Result},
     state::AppState,
     token::TokenScope,
@@ -108,6 +109,14 @@ pub(super) async fn pass_agent(caller: Caller, mut request: Request, next: Next)
     next.run(request).await
 }
 
+/// Middleware that rejects requests of foreign hosts and origins.
+pub(super) async fn check_own_host(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    match check_host(request.headers(), &request, &state.settings.hosts) {
+        Ok(()) => next.run(request).await,
+        Err(error) => error.into_response(),
+    }
+}
+
 fn caller(state: &AppState, request: &Request) -> Result<Caller> {
     let headers = request.headers();
     check_host(headers, request, &state.settings.hosts)?;
@@ -157,15 +166,17 @@ fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Caller> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let agent = text(AGENT_HEADER);
     let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
-    let given = text(TOKEN_HEADER).or(bearer).unwrap_or_default();
-    let tokens = &state.settings.tokens;
+    let cookie = browser::cookie(headers);
+    let given = text(TOKEN_HEADER).or(bearer).or(cookie).unwrap_or_default();
+    let (tokens, browsers) = (&state.settings.tokens, &state.settings.browsers);
     if let Some(record) = tokens.find(given) {
         // A token for one agent cannot act as another.
         let bound = record.agent.is_some();
         let agent = record.agent.as_deref().or(agent).unwrap_or("owner").to_owned();
         return Ok(Caller { token: record.name, scope: record.scope, project: record.project, agent, bound });
     }
-    if tokens.is_empty() {
+    let is_logged_in = cookie.is_some_and(|cookie| browsers.knows(cookie));
+    if is_logged_in || tokens.is_empty() && !browsers.is_required() {
         let agent = agent.unwrap_or("owner").to_owned();
         return Ok(Caller { token: String::new(), scope: TokenScope::Admin, project: None, agent, bound: false });
     }

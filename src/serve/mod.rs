@@ -1,4 +1,5 @@
-//! HTTP server: the engine's own API under `/api/v1`, OpenAI's APIs under `/v1`, and a recording proxy under `/proxy`.
+//! HTTP server: a web page at `/`, the engine's own API under `/api/v1`, OpenAI's APIs under `/v1`, and a recording proxy
+//! under `/proxy`.
 //!
 //! A front end: it parses requests, calls the library and renders answers. Route and description are registered
 //! together, so the OpenAPI document cannot differ from the routes. Blocking calls of the library run on threads for
@@ -8,6 +9,7 @@ mod access;
 mod api;
 mod approval;
 mod body_io;
+mod browser;
 mod connection;
 mod delegation_runs;
 mod error;
@@ -15,6 +17,7 @@ mod extract;
 mod journal_tail;
 mod metrics;
 mod openai;
+mod page;
 mod proxy;
 mod record;
 mod state;
@@ -33,6 +36,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use approval::PendingApprovals;
+pub use browser::BrowserLogins;
 pub use proxy::Upstreams;
 pub use state::{ServerLimits, ServerSettings};
 pub use token::{TokenFile, TokenRecord, TokenScope};
@@ -179,6 +183,8 @@ fn router(state: AppState) -> Router {
         .nest_service("/mcp", mcp)
         .route("/api/v1/openapi.json", axum::routing::get(move || async move { (json(), document) }))
         .layer(middleware::from_fn_with_state(state.clone(), access::check))
+        .merge(browser::routes().layer(middleware::from_fn_with_state(state.clone(), access::check_own_host)))
+        .merge(page::routes())
         .merge(api::probes())
         .fallback(async || ApiError::new(StatusCode::NOT_FOUND, "not_found", "no such route"))
         .method_not_allowed_fallback(async || {

@@ -62,9 +62,16 @@ pub struct Upstreams {
     pub anthropic: String,
 }
 
+impl Upstreams {
+    /// Base URL of OpenAI itself.
+    pub const OPENAI: &str = "https://api.openai.com";
+    /// Base URL of Anthropic itself.
+    pub const ANTHROPIC: &str = "https://api.anthropic.com";
+}
+
 impl Default for Upstreams {
     fn default() -> Self {
-        Self { openai: "https://api.openai.com".to_owned(), anthropic: "https://api.anthropic.com".to_owned() }
+        Self { openai: Self::OPENAI.to_owned(), anthropic: Self::ANTHROPIC.to_owned() }
     }
 }
 

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     access::{Caller, RateLimiter},
     approval::PendingApprovals,
+    browser::BrowserLogins,
     delegation_runs::DelegationRuns,
     error::{ApiError, Result},
     journal_tail::JournalTail,
@@ -49,6 +50,8 @@ pub struct ServerSettings {
     pub prices: Prices,
     /// Access tokens.
     pub tokens: TokenFile,
+    /// Logins of browsers.
+    pub browsers: BrowserLogins,
     /// Limits of requests.
     pub limits: ServerLimits,
     /// Host names by which clients may address the server, in addition to IP addresses and `localhost`.

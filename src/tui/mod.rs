@@ -26,7 +26,6 @@ mod layout;
 pub(crate) mod markdown;
 mod message;
 mod model;
-mod outline;
 mod overlays;
 mod path_cache;
 mod path_layout;

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use super::outline::MAX_PATH_NODES;
-use crate::{id::NodeId, ops::Result, store::Snapshot, types::Node};
+use crate::{exec::outline::MAX_PATH_NODES, id::NodeId, ops::Result, store::Snapshot, types::Node};
 
 /// Nodes at the end of a path that every query reads.
 const NEAR_NODES: u32 = 32;

@@ -11,7 +11,6 @@ use ratatui::text::Line;
 use super::{
     buffer_editor::ProsePart,
     highlight::{HighlightBudget, Highlighter},
-    outline::{OutlineReader, OutlineWindow},
     path_cache::PathCache,
     path_layout::{self, PathLayout},
     text,
@@ -19,6 +18,7 @@ use super::{
     write_thread::change_line,
 };
 use crate::{
+    exec::outline::{OutlineReader, OutlineWindow, RowKind},
     id::{AgentId, NodeId, SessionId, TreeId},
     ops::{ForeignChanges, Loom, OpsError, Result, describe_entry, foreign_changes},
     store::{SessionFilter, SiblingCursor, Snapshot},
@@ -207,7 +207,7 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
     let outline = OutlineReader { snapshot, versions: &query.versions, folds: &query.folds, hoist };
     let window = outline.around(&path, query.above, query.below)?;
     let place = match window.rows.get(window.cursor_row).map(|row| &row.kind) {
-        Some(super::outline::RowKind::Node { place, .. }) => *place,
+        Some(RowKind::Node { place, .. }) => *place,
         _ => at.id,
     };
     let agents = snapshot.agents()?;

@@ -29,6 +29,8 @@ mod mcp_features;
 #[cfg(all(feature = "mcp", feature = "serve"))]
 mod mcp_http;
 #[cfg(feature = "serve")]
+mod page;
+#[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "serve")]
 mod serve_access;

@@ -32,6 +32,8 @@ mod man;
 mod mcp;
 mod models;
 mod new;
+#[cfg(feature = "serve")]
+mod open;
 mod parse;
 mod purge;
 mod rebuild;
@@ -114,7 +116,10 @@ pub(crate) enum CliCommand {
     Import(import::Args),
     /// Export trees or a path
     Export(export::Args),
-    /// Serve the HTTP API
+    /// Open the trees in the web browser
+    #[cfg(feature = "serve")]
+    Open(open::Args),
+    /// Serve the web page and the HTTP API
     #[cfg(feature = "serve")]
     Serve(serve::Args),
     /// Serve MCP clients over standard input and output
@@ -146,7 +151,7 @@ impl CliCommand {
     /// True if the command creates a missing database, because it adds content.
     fn makes_database(&self) -> bool {
         #[cfg(feature = "serve")]
-        if matches!(self, Self::Serve(_)) {
+        if matches!(self, Self::Serve(_) | Self::Open(_)) {
             return true;
         }
         if matches!(self, Self::Sessions(args) if args.begins()) {
@@ -228,6 +233,8 @@ fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
         CliCommand::Agents(args) => agents::run(args, cx),
         CliCommand::Import(args) => import::run(&args, cx),
         CliCommand::Export(args) => export::run(&args, cx),
+        #[cfg(feature = "serve")]
+        CliCommand::Open(args) => open::run(&args, cx),
         #[cfg(feature = "serve")]
         CliCommand::Serve(args) => serve::run(args, cx),
         CliCommand::Verify(args) => verify::run(&args, cx),

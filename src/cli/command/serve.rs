@@ -2,6 +2,7 @@
 
 use std::{io::Write as _, net::SocketAddr, sync::Arc};
 
+pub(super) use loomtree::serve::BrowserLogins;
 use loomtree::serve::{
     PendingApprovals, ServeError, Server, ServerLimits, ServerSettings, TokenFile, TokenScope, Upstreams,
 };
@@ -25,10 +26,10 @@ pub(crate) struct Args {
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
     /// The API to which /proxy/openai passes calls on
-    #[arg(long, value_name = "URL", default_value = "https://api.openai.com")]
+    #[arg(long, value_name = "URL", default_value = Upstreams::OPENAI)]
     openai_upstream: String,
     /// The API to which /proxy/anthropic passes calls on
-    #[arg(long, value_name = "URL", default_value = "https://api.anthropic.com")]
+    #[arg(long, value_name = "URL", default_value = Upstreams::ANTHROPIC)]
     anthropic_upstream: String,
     /// The requests per second that a token may send in the long run
     #[arg(long, value_name = "COUNT", default_value_t = ServerLimits::default().requests_per_second)]
@@ -80,9 +81,30 @@ enum TokenAction {
     },
 }
 
+impl Args {
+    /// Returns the arguments of a server on a free port of this machine.
+    pub(super) fn local() -> Self {
+        let defaults = ServerLimits::default();
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            hosts: Vec::new(),
+            openai_upstream: Upstreams::OPENAI.to_owned(),
+            anthropic_upstream: Upstreams::ANTHROPIC.to_owned(),
+            requests_per_second: defaults.requests_per_second,
+            streams: defaults.streams,
+            max_body: defaults.body_bytes,
+            max_import: defaults.import_bytes,
+            action: None,
+        }
+    }
+}
+
 pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.action.take() {
-        None => serve(args, cx),
+        None => serve(args, BrowserLogins::default(), cx, |address, cx| {
+            let text = format!("serving {} on http://{address}; Ctrl-C stops", one_line(&cx.db.display().to_string()));
+            cx.print_value(&serde_json::json!({ "address": format!("http://{address}") }), || text)
+        }),
         Some(ServeAction::Openapi) => Ok(writeln!(cx.out, "{}", loomtree::serve::openapi())?),
         Some(ServeAction::Token(action)) => token(action, cx),
     }
@@ -115,7 +137,13 @@ fn token(action: TokenAction, cx: &mut CommandContext<'_>) -> Result<()> {
     }
 }
 
-fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+/// Serves until Ctrl-C. `started` is called with the address of the server before it answers requests.
+pub(super) fn serve(
+    args: Args,
+    browsers: BrowserLogins,
+    cx: &mut CommandContext<'_>,
+    started: impl FnOnce(SocketAddr, &mut CommandContext<'_>) -> Result<()>,
+) -> Result<()> {
     let approvals = Arc::new(PendingApprovals::default());
     let mut tool_access = models::tool_access(&cx.config);
     tool_access.orchestrator = delegation::default_orchestrator(cx, approvals.clone(), None);
@@ -128,6 +156,7 @@ fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         partials_dir: Some(cx.partials_dir.clone()),
         prices: cx.config.prices.clone(),
         tokens: TokenFile::of(&cx.db),
+        browsers,
         limits: ServerLimits {
             body_bytes: args.max_body,
             import_bytes: args.max_import,
@@ -144,8 +173,7 @@ fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     env::runtime()?.block_on(async {
         let server = Server::bind(args.listen, settings).await.map_err(serve_error)?;
         let address = server.address().map_err(|error| CliError::io("the server's address", error))?;
-        let text = format!("serving {} on http://{address}; Ctrl-C stops", one_line(&cx.db.display().to_string()));
-        cx.print_value(&serde_json::json!({ "address": format!("http://{address}") }), || text)?;
+        started(address, cx)?;
         cx.out.flush()?;
         let stop = shutdown.clone();
         tokio::spawn(async move {

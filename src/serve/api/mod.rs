@@ -12,10 +12,14 @@ mod exports;
 mod generations;
 mod imports;
 mod items;
+mod markdown;
+mod me;
 mod nodes;
+mod path_entry;
 mod recall;
 mod sessions;
 mod trees;
+mod window;
 
 use axum::{
     Router,
@@ -69,6 +73,8 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
                 .merge(exports::routes())
                 .merge(imports::routes())
                 .merge(approvals::routes())
+                .merge(me::routes())
+                .merge(window::routes())
                 .merge(events::routes()),
         )
         .merge(openai::routes())

@@ -9,15 +9,9 @@ use ratatui::{
 
 use super::{put, row};
 use crate::{
+    exec::outline::{OutlineRow, RowKind},
     recall,
-    tui::{
-        model::ScreenModel,
-        outline::{OutlineRow, RowKind},
-        path_layout::sign,
-        screen_query::ScreenData,
-        text,
-        theme::ColorRole,
-    },
+    tui::{model::ScreenModel, path_layout::sign, screen_query::ScreenData, text, theme::ColorRole},
 };
 
 /// Columns of a branch level.

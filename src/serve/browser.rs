@@ -1,0 +1,169 @@
+//! Browsers: a code or a token is exchanged for a cookie that scripts cannot read and that other sites cannot send.
+
+use std::sync::{Mutex, PoisonError};
+
+use axum::{
+    Router,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use rand::{TryRng as _, rngs::SysRng};
+use serde::Deserialize;
+
+use super::{
+    error::{ApiError, Result},
+    extract::Body,
+    state::AppState,
+};
+
+/// Beginning of the cookie's name. The port follows, because the cookies of an address are shared by its ports.
+const COOKIE: &str = "loom_session_";
+
+/// Header in which browsers name the relation between the page that sends a request and the server.
+const FETCH_SITE: &str = "sec-fetch-site";
+
+/// Logins of browsers by a link that works once. The default has no link.
+#[derive(Debug, Default)]
+pub struct BrowserLogins {
+    /// Hash of the link's code, until it is used.
+    code: Mutex<Option<blake3::Hash>>,
+    /// Hashes of the cookies that were given out.
+    sessions: Mutex<Vec<blake3::Hash>>,
+    is_required: bool,
+}
+
+impl BrowserLogins {
+    /// Creates the logins of a server that answers requests only after a login or with a token. Also returns the code,
+    /// which works once.
+    ///
+    /// # Errors
+    /// If the operating system has no random numbers.
+    pub fn with_code() -> std::io::Result<(Self, String)> {
+        let code = secret()?;
+        let logins = Self {
+            code: Mutex::new(Some(blake3::hash(code.as_bytes()))),
+            sessions: Mutex::default(),
+            is_required: true,
+        };
+        Ok((logins, code))
+    }
+
+    /// True if a request without a token needs a login.
+    pub(super) fn is_required(&self) -> bool {
+        self.is_required
+    }
+
+    /// True if the cookie belongs to a login by the link.
+    pub(super) fn knows(&self, cookie: &str) -> bool {
+        let hash = blake3::hash(cookie.as_bytes());
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash)
+    }
+
+    /// Exchanges the code for a cookie.
+    fn exchange(&self, code: &str) -> Result<Option<String>> {
+        let mut expected = self.code.lock().unwrap_or_else(PoisonError::into_inner);
+        if *expected != Some(blake3::hash(code.as_bytes())) {
+            return Ok(None);
+        }
+        let cookie = secret().map_err(ApiError::internal)?;
+        *expected = None;
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.push(blake3::hash(cookie.as_bytes()));
+        Ok(Some(cookie))
+    }
+}
+
+/// Returns 32 random bytes as text.
+fn secret() -> std::io::Result<String> {
+    let mut bytes = [0; 32];
+    SysRng.try_fill_bytes(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(blake3::Hash::from(bytes).to_hex().to_string())
+}
+
+fn cookie_name(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let port = host.rsplit_once(':').map(|(_, port)| port).filter(|port| port.bytes().all(|b| b.is_ascii_digit()));
+    format!("{COOKIE}{}", port.unwrap_or("80"))
+}
+
+/// Returns the cookie of a request, if a page of this server sent it.
+pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let site = headers.get(FETCH_SITE).and_then(|site| site.to_str().ok());
+    if !matches!(site, None | Some("same-origin" | "none")) {
+        return None;
+    }
+    let name = cookie_name(headers);
+    let lists = headers.get_all(header::COOKIE).iter().filter_map(|list| list.to_str().ok());
+    let mut pairs = lists.flat_map(|list| list.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
+/// Returns the routes for login and logout, which need no token.
+pub(super) fn routes() -> Router<AppState> {
+    Router::new().route("/login", post(log_in).delete(log_out))
+}
+
+/// Credentials of a login: the code of a link, or a token.
+#[derive(Deserialize)]
+struct LoginBody {
+    code: Option<String>,
+    token: Option<String>,
+}
+
+async fn log_in(State(state): State<AppState>, headers: HeaderMap, Body(body): Body<LoginBody>) -> Result<Response> {
+    let value = match (body.code, body.token) {
+        (Some(code), None) => state.settings.browsers.exchange(&code)?,
+        // The token itself is the cookie, so that its revocation and a restart of the server have their usual effect.
+        (None, Some(token)) => state.settings.tokens.find(&token).map(|_| token),
+        _ => return Err(ApiError::invalid("send a code or a token")),
+    };
+    let value = value.ok_or_else(|| {
+        ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "the link was used before, or the token is not valid")
+            .hint("`loom open` prints a new link; `loom serve token new NAME` creates a token")
+    })?;
+    with_cookie(&headers, &value, "")
+}
+
+async fn log_out(headers: HeaderMap) -> Result<Response> {
+    with_cookie(&headers, "", "; Max-Age=0")
+}
+
+fn with_cookie(headers: &HeaderMap, value: &str, more: &str) -> Result<Response> {
+    let cookie = format!("{}={value}; Path=/; HttpOnly; SameSite=Strict{more}", cookie_name(headers));
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let cookie = HeaderValue::from_str(&cookie).map_err(|_| ApiError::invalid("the token cannot be a cookie"))?;
+    response.headers_mut().insert(header::SET_COOKIE, cookie);
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn a_code_works_once() {
+        let (logins, code) = BrowserLogins::with_code().unwrap();
+        assert!(logins.exchange("guess").unwrap().is_none());
+        let cookie = logins.exchange(&code).unwrap().unwrap();
+        assert!(logins.knows(&cookie) && !logins.knows(&code) && logins.is_required());
+        assert!(logins.exchange(&code).unwrap().is_none());
+        assert!(BrowserLogins::default().exchange("").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_cookie_belongs_to_its_port_and_to_own_pages() {
+        let own = [("host", "127.0.0.1:8420"), ("cookie", "a=1; loom_session_8420=x; loom_session_1=y")];
+        assert_eq!(cookie(&headers(&own)), Some("x"));
+        for site in ["same-site", "cross-site"] {
+            assert_eq!(cookie(&headers(&[own[0], own[1], (FETCH_SITE, site)])), None);
+        }
+        assert_eq!(cookie(&headers(&[own[0], own[1], (FETCH_SITE, "same-origin")])), Some("x"));
+        assert_eq!(cookie(&headers(&[("host", "127.0.0.1:9"), own[1]])), None);
+    }
+}

@@ -1,0 +1,192 @@
+// Changes of the tree. Each is one request; the window is read again afterwards, and one undo reverts it.
+
+import { get, post } from "./api.js";
+import * as state from "./state.js";
+import { go, refresh } from "./walk.js";
+
+/** Runs a change and shows its failure. Returns false if it failed. @param {() => Promise<any>} run */
+async function attempt(run) {
+  try {
+    await run();
+    return true;
+  } catch (error) {
+    state.fail(error);
+    return false;
+  }
+}
+
+/** @param {string} text */
+function undoable(text) {
+  state.notify(text, { action: { label: "Undo", run: undo } });
+}
+
+/** @param {string} node @param {object} body @returns {Promise<{node: import("./api.js").Node}>} */
+const change = (node, body) => post(`/nodes/${node}/changes`, body);
+
+/** Appends a message after the cursor and goes there. Returns false if it failed. @param {string} text */
+export function say(text) {
+  return attempt(async () => {
+    const at = state.cursor.value;
+    if (!at) {
+      const { root } = await post("/trees", { content: text });
+      return go(root.id);
+    }
+    const node = await post(`/nodes/${at}/children`, { content: text });
+    await go(node.id);
+  });
+}
+
+/** Session in which arrow lines run, by tree. @type {Map<string, string>} */
+const sessions = new Map();
+
+/** Runs arrow lines at the cursor. @param {string} text */
+export function runLines(text) {
+  return attempt(async () => {
+    const tree = state.tree.value?.id;
+    if (!tree) throw new Error("there is no tree yet");
+    const lines = text.split("\n").filter((line) => line.trim());
+    let session = sessions.get(tree);
+    if (!session) session = (await post("/sessions", { tree, position: state.cursor.value, workspace: "page" })).id;
+    await post(`/sessions/${session}/switch`, { node: state.cursor.value });
+    const answer = await post("/arrow", { lines, session });
+    sessions.set(tree, answer.session);
+    const { position_id: position } = await get(`/sessions/${answer.session}`);
+    state.dialog.value = { kind: "results", results: answer.results };
+    await (position && position !== state.cursor.value ? go(position) : refresh());
+  });
+}
+
+/** Opens the editor of a node. @param {string} [node] */
+export function edit(node = state.cursor.value ?? "") {
+  return attempt(async () => {
+    const { content, parent_id } = await get(`/nodes/${node}`);
+    state.dialog.value = { kind: "edit", node, content, parent: parent_id };
+  });
+}
+
+/**
+ * Saves an edited text: as the tree's mode has it, a version of the node in a buffer, else a branch beside it. With a
+ * parent, as a branch in any mode.
+ * @param {string} node @param {string} content @param {string | null} parent
+ */
+export function saveEdit(node, content, parent) {
+  return attempt(async () => {
+    if (parent) {
+      const { role, author_type } = await get(`/nodes/${node}`);
+      const sibling = await post(`/nodes/${parent}/children`, { content, author_type: role ?? author_type });
+      await go(sibling.id);
+      return undoable("Saved as a branch");
+    }
+    const { node: edited } = await change(node, { op: "edit", content });
+    const isVersion = edited.kind === "version";
+    if (isVersion) state.versions.value = [...state.versions.value, edited.id];
+    await go(edited.id);
+    undoable(isVersion ? "Saved as a version" : "Saved as a branch; the original stays");
+  });
+}
+
+/** Opens the editor of a note. @param {string} [node] */
+export function annotate(node = state.cursor.value ?? "") {
+  state.dialog.value = { kind: "note", node };
+}
+
+/** @param {string} node @param {string} content */
+export function saveNote(node, content) {
+  return attempt(async () => {
+    await change(node, { op: "annotate", content });
+    await refresh();
+    undoable("Note added");
+  });
+}
+
+/** Sets a bookmark, or removes it. @param {{id: string, marks: import("./api.js").Marks} | null} [entry] */
+export function bookmark(entry = state.current.value) {
+  if (!entry) return;
+  if (entry.marks.bookmark === undefined) {
+    state.dialog.value = { kind: "bookmark", node: entry.id };
+    return;
+  }
+  return attempt(async () => {
+    await change(entry.id, { op: "unbookmark" });
+    await refresh();
+    undoable("Bookmark removed");
+  });
+}
+
+/** @param {string} node @param {string} label */
+export function saveBookmark(node, label) {
+  return attempt(async () => {
+    await change(node, { op: "bookmark", label });
+    await refresh();
+    undoable("Bookmarked");
+  });
+}
+
+/** Hides a branch and goes to its parent. @param {string} [node] */
+export function prune(node = state.cursor.value ?? "") {
+  return attempt(async () => {
+    const { parent_id } = await get(`/nodes/${node}`);
+    await change(node, { op: "prune" });
+    const isOnPath = state.path.value.entries.some((entry) => entry.id === node);
+    await (isOnPath && parent_id ? go(parent_id) : refresh());
+    undoable("Pruned; nothing is deleted");
+  });
+}
+
+/** Shows a pruned branch again. @param {string} node */
+export function restore(node) {
+  return attempt(async () => {
+    await change(node, { op: "restore" });
+    await go(node);
+    undoable("Restored");
+  });
+}
+
+/** Excludes a node from what models read, or includes it. @param {{id: string, marks: import("./api.js").Marks} | null} [entry] */
+export function exclude(entry = state.current.value) {
+  if (!entry) return;
+  return attempt(async () => {
+    await change(entry.id, { op: entry.marks.excluded ? "include" : "exclude" });
+    await refresh();
+    undoable(entry.marks.excluded ? "Models read it again" : "Models do not read it");
+  });
+}
+
+/** @param {"copy" | "move"} op @param {string} node @param {string} to */
+export function relocate(op, node, to) {
+  return attempt(async () => {
+    const { node: moved } = await change(node, { op, to });
+    // A move is a copy whose original is pruned.
+    await go(moved.id);
+    undoable(op === "move" ? "Moved" : "Copied");
+  });
+}
+
+/** @param {"undo" | "redo"} direction */
+function revert(direction) {
+  return attempt(async () => {
+    const tree = state.tree.value?.id;
+    if (!tree) return;
+    const { reverted } = await post(`/trees/${tree}/${direction}`);
+    await refresh();
+    state.notify(`${direction === "undo" ? "Undone" : "Redone"}: ${reverted.op.replaceAll("_", " ")}`);
+  });
+}
+
+export const undo = () => revert("undo");
+export const redo = () => revert("redo");
+
+/** Saves the path to the cursor as a Markdown file. */
+export function download() {
+  return attempt(async () => {
+    const tree = state.tree.value;
+    const { data } = await get(`/nodes/${state.cursor.value}/path`);
+    const turns = data.map((/** @type {import("./api.js").Node} */ node) => `## ${node.author_type}\n\n${node.content}\n`);
+    const file = new Blob([`# ${tree?.title ?? "Path"}\n\n${turns.join("\n")}`], { type: "text/markdown" });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(file);
+    link.download = `${(tree?.title ?? "path").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}.md`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  });
+}

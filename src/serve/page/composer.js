@@ -1,0 +1,88 @@
+// The input line: the next message, or arrow lines. Typed text is kept until it is saved, also over a reload.
+
+import { html, classes, Button } from "./view.js";
+import { observer, signal } from "./signals.js";
+import * as state from "./state.js";
+import { say, runLines } from "./actions.js";
+import { generate, answer, generation, count, setCount, models } from "./streams.js";
+
+const DRAFT = "loom-draft";
+
+/** Text of the input line. */
+const text = signal(localStorage.getItem(DRAFT) ?? "");
+const isSending = signal(false);
+
+/** True if the text is a command. @param {string} line */
+const isCommand = (line) => /^\s*(→|->)/.test(line);
+
+/** @param {string} value */
+function setText(value) {
+  text.value = value;
+  localStorage.setItem(DRAFT, value);
+}
+
+export function focusComposer() {
+  /** @type {HTMLTextAreaElement | null} */ (document.querySelector(".composer textarea"))?.focus();
+}
+
+/** @param {boolean} andGenerate */
+async function submit(andGenerate) {
+  const content = text.value.trim();
+  if (isSending.value) return;
+  if (!content) return andGenerate ? generate() : undefined;
+  isSending.value = true;
+  const isSaved = await (isCommand(content) ? runLines(content) : say(content));
+  isSending.value = false;
+  // The text stays if it was not saved.
+  if (!isSaved) return;
+  setText("");
+  if (andGenerate && !isCommand(content)) generate();
+}
+
+/** @param {KeyboardEvent} event */
+function onKeyDown(event) {
+  if (event.isComposing) return;
+  if (event.key === "Enter" && !event.shiftKey) {
+    event.preventDefault();
+    submit(event.ctrlKey || event.metaKey);
+  } else if (event.key === "Escape") {
+    event.preventDefault();
+    /** @type {HTMLElement} */ (event.currentTarget).blur();
+    /** @type {HTMLElement | null} */ (document.querySelector(".outline-scroll"))?.focus({ preventScroll: true });
+  }
+}
+
+/** @param {InputEvent} event */
+function onInput(event) {
+  const area = /** @type {HTMLTextAreaElement} */ (event.currentTarget);
+  // A typed arrow becomes the sign of a command.
+  setText(area.value.replace(/^->\s?/, "→ "));
+}
+
+export const Composer = observer(() => {
+  if (!state.canWrite.value) return null;
+  const hasTree = state.tree.value !== null;
+  const isRunning = generation.value?.isRunning ?? false;
+  const value = text.value;
+  const lines = Math.min(10, value.split("\n").length + Math.floor(value.length / 90));
+  const chosen = models.value;
+  return html`<form class=${classes("composer", isCommand(value) && "is-command")} onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+    <textarea rows=${lines} value=${value} dir="auto" spellcheck="true" aria-label="Next message or command"
+      placeholder=${hasTree ? "Write the next message, or → and a command" : "Write the first words of a tree"}
+      onInput=${onInput} onKeyDown=${onKeyDown}></textarea>
+    <div class="composer-row">
+      <${Button} class="primary" text=${isCommand(value) ? "Run" : hasTree ? "Add" : "Start"} label="Add" keys="Enter"
+        disabled=${!value.trim() || isSending.value} onClick=${() => submit(false)} />
+      ${hasTree && html`
+        <${Button} icon="spark" text=${value.trim() && !isCommand(value) ? "Add and generate" : "Generate"} label="Have models continue" keys=${value.trim() ? "Ctrl-Enter" : "Space"}
+          class="generate" disabled=${isRunning || isSending.value} onClick=${() => submit(true)} />
+        <label class="count-field" title="Number of continuations (n)">×<select aria-label="Number of continuations" value=${count.value}
+          onChange=${(/** @type {any} */ event) => setCount(Number(event.currentTarget.value))}>
+          ${[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((n) => html`<option key=${n} value=${n} selected=${n === count.value}>${n}</option>`)}</select></label>
+        <${Button} class="model-button" text=${chosen.length === 0 ? "default model" : chosen.length === 1 ? chosen[0] : `${chosen.length} models`}
+          label="Pick models" keys="m" onClick=${() => (state.dialog.value = { kind: "models" })} />
+        <span class="spacer"></span>
+        <${Button} icon="reply" text="Answer" label="Have the collaborator answer; it may run commands" keys="r" disabled=${isRunning} onClick=${answer} />`}
+    </div>
+  </form>`;
+});

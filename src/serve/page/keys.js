@@ -1,0 +1,142 @@
+// Keys as data: those of the terminal program, where a browser leaves them to pages. The help, the menus and the palette
+// derive from this table.
+
+import * as state from "./state.js";
+import { step, back, fold, toggleHoist } from "./walk.js";
+import * as actions from "./actions.js";
+import { generate, answer, stop, choose, setCount, count } from "./streams.js";
+import { focusComposer } from "./composer.js";
+import { marked, toggleMark } from "./mark.js";
+
+/** @typedef {{name: string, keys: string[], group: string, help: string, run: () => any, writes?: boolean}} Command */
+
+/** @param {string} kind */
+const open = (kind) => () => (state.dialog.value = { kind });
+
+/** @type {Command[]} */
+export const COMMANDS = [
+  { name: "parent", keys: ["ArrowLeft", "h"], group: "Walk", help: "to the node before", run: () => step("parent") },
+  { name: "child", keys: ["ArrowRight", "l"], group: "Walk", help: "to the continuation visited last", run: () => step("child") },
+  { name: "next", keys: ["ArrowDown", "j"], group: "Walk", help: "to the next branch beside this one", run: () => step("next") },
+  { name: "previous", keys: ["ArrowUp", "k"], group: "Walk", help: "to the branch before this one", run: () => step("previous") },
+  { name: "line_down", keys: ["J"], group: "Walk", help: "to the next line of the outline", run: () => step("line_down") },
+  { name: "line_up", keys: ["K"], group: "Walk", help: "to the line before it", run: () => step("line_up") },
+  { name: "root", keys: ["Home", "0"], group: "Walk", help: "to the root", run: () => step("root") },
+  { name: "end", keys: ["End", "$"], group: "Walk", help: "to the end of this branch", run: () => step("end") },
+  { name: "back", keys: ["Backspace"], group: "Walk", help: "to where you were before", run: back },
+  { name: "page_down", keys: ["PageDown"], group: "Walk", help: "read on", run: () => scrollText(0.9) },
+  { name: "page_up", keys: ["PageUp"], group: "Walk", help: "read back", run: () => scrollText(-0.9) },
+  { name: "fold", keys: ["z"], group: "Walk", help: "fold this branch, or open it", run: () => fold() },
+  { name: "hoist", keys: ["Z"], group: "Walk", help: "show this branch alone, or all again", run: toggleHoist },
+  { name: "version", keys: [">"], group: "Walk", help: "to the next version of this node", run: () => step("version") },
+  { name: "version_back", keys: ["<"], group: "Walk", help: "to the previous version", run: () => step("version_back") },
+  { name: "next_bookmark", keys: ["B"], group: "Walk", help: "to the next bookmark", run: () => step("bookmark") },
+  { name: "say", keys: ["i"], group: "Write", help: "write a line: the next node, or an → command", run: focusComposer, writes: true },
+  { name: "generate", keys: [" ", "Enter", "g"], group: "Write", help: "have models continue here", run: generate, writes: true },
+  { name: "answer", keys: ["r"], group: "Write", help: "have the collaborator answer, with commands", run: answer, writes: true },
+  { name: "count", keys: ["n"], group: "Write", help: "how many continuations", run: () => setCount((count.value % 6) + 1) },
+  { name: "models", keys: ["m"], group: "Write", help: "pick models", run: open("models") },
+  { name: "edit", keys: ["e"], group: "Change", help: "edit this node", run: () => actions.edit(), writes: true },
+  { name: "annotate", keys: ["a"], group: "Change", help: "write a note on it", run: () => actions.annotate(), writes: true },
+  { name: "bookmark", keys: ["b"], group: "Change", help: "bookmark it, or remove the bookmark", run: () => actions.bookmark(), writes: true },
+  { name: "mark", keys: ["x"], group: "Change", help: "mark it for copy, move, compare", run: () => toggleMark() },
+  { name: "copy_here", keys: ["Y"], group: "Change", help: "copy the marked branch under this node", run: () => relocate("copy"), writes: true },
+  { name: "move_here", keys: ["V"], group: "Change", help: "move the marked branch under this node", run: () => relocate("move"), writes: true },
+  { name: "prune", keys: ["p", "Delete"], group: "Change", help: "prune this branch", run: () => actions.prune(), writes: true },
+  { name: "restore", keys: ["R"], group: "Change", help: "pruned branches, to bring one back", run: open("pruned") },
+  { name: "exclude", keys: ["X"], group: "Change", help: "exclude it from what models read, or include it", run: () => actions.exclude(), writes: true },
+  { name: "undo", keys: ["u", "ctrl-z"], group: "Change", help: "undo your last change", run: actions.undo, writes: true },
+  { name: "redo", keys: ["U", "ctrl-Z", "ctrl-y"], group: "Change", help: "redo it", run: actions.redo, writes: true },
+  { name: "search", keys: ["/"], group: "Look", help: "search as you type", run: open("search") },
+  { name: "bookmarks", keys: ["'"], group: "Look", help: "all bookmarks", run: open("bookmarks") },
+  { name: "diff", keys: ["d"], group: "Look", help: "compare with the marked branch, or the one before", run: open("compare") },
+  { name: "context", keys: ["c"], group: "Look", help: "what a model would get, and what it costs", run: open("context") },
+  { name: "sessions", keys: ["s"], group: "Look", help: "sessions", run: open("sessions") },
+  { name: "documents", keys: ["D"], group: "Look", help: "documents", run: open("documents") },
+  { name: "trees", keys: ["t"], group: "Look", help: "trees", run: open("trees") },
+  { name: "reading", keys: ["v"], group: "Look", help: "read as conversation, or as prose", run: toggleReading },
+  { name: "layout", keys: ["w"], group: "Look", help: "tree and text, map and text, text alone, tree alone", run: nextLayout },
+  { name: "save_path", keys: [], group: "Look", help: "save the path to the cursor as a Markdown file", run: actions.download },
+  { name: "theme", keys: [], group: "Program", help: "light, dark or as the system", run: nextTheme },
+  { name: "palette", keys: ["ctrl-k", ":"], group: "Program", help: "every action by name", run: open("palette") },
+  { name: "help", keys: ["?", "F1"], group: "Program", help: "every key", run: open("help") },
+  { name: "cancel", keys: ["Escape"], group: "Program", help: "stop what runs, close what is open", run: cancel },
+];
+
+const BY_KEY = new Map(COMMANDS.flatMap((command) => command.keys.map((key) => [key, command])));
+
+/** Label of a key. @param {string} key */
+export function keyLabel(key) {
+  const names = /** @type {Record<string, string>} */ ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", " ": "Space", Escape: "Esc", Backspace: "⌫", Delete: "Del" });
+  return names[key] ?? key;
+}
+
+/** First key of a command. @param {string} name */
+export function hint(name) {
+  const key = COMMANDS.find((command) => command.name === name)?.keys[0];
+  return key ? keyLabel(key) : undefined;
+}
+
+/** @param {number} pages */
+function scrollText(pages) {
+  const pane = document.querySelector(".reading-scroll");
+  pane?.scrollBy({ top: pane.clientHeight * pages });
+}
+
+export function toggleReading() {
+  state.reading.value = state.reading.value === "prose" ? "conversation" : "prose";
+}
+
+export function nextLayout() {
+  const layouts = ["both", "map", "text", "tree"];
+  state.layout.value = layouts[(layouts.indexOf(state.layout.value) + 1) % layouts.length];
+}
+
+export function nextTheme() {
+  const themes = ["system", "light", "dark"];
+  state.theme.value = themes[(themes.indexOf(state.theme.value) + 1) % themes.length];
+  localStorage.setItem("loom-theme", state.theme.value);
+  state.notify(`Theme: ${state.theme.value}`);
+}
+
+/** @param {"copy" | "move"} op */
+function relocate(op) {
+  const node = marked.value;
+  if (!node || !state.cursor.value) return state.notify("mark a branch with x first");
+  return actions.relocate(op, node.id, state.cursor.value);
+}
+
+function cancel() {
+  if (stop()) return;
+  state.notice.value = null;
+}
+
+/** True if keys are text here. @param {EventTarget | null} target */
+function isTyping(target) {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+/** Handles keys of the whole page. */
+export function listen() {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing || event.altKey) return;
+    const key = event.ctrlKey || event.metaKey ? `ctrl-${event.key}` : event.key;
+    const isOpen = state.dialog.value !== null;
+    if (key === "ctrl-k" && !isOpen) {
+      event.preventDefault();
+      return open("palette")();
+    }
+    if (isOpen || isTyping(event.target)) return;
+    // Enter and space press the focused button.
+    const isPress = key === "Enter" || key === " ";
+    if (isPress && event.target instanceof HTMLElement && event.target.closest("button, a, summary")) return;
+    if (/^[1-9]$/.test(key)) {
+      if (!choose(Number(key) - 1)) setCount(Number(key));
+      return event.preventDefault();
+    }
+    const command = BY_KEY.get(key);
+    if (!command || (command.writes && !state.canWrite.value)) return;
+    event.preventDefault();
+    command.run();
+  });
+}

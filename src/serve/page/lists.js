@@ -1,0 +1,156 @@
+// Dialogs that are lists: search, bookmarks, pruned branches, trees, the palette.
+
+import { html, Button } from "./view.js";
+import { signal, observer } from "./signals.js";
+import { get, call } from "./api.js";
+import * as state from "./state.js";
+import { go } from "./walk.js";
+import { Picker } from "./picker.js";
+import { restore } from "./actions.js";
+import { COMMANDS, keyLabel } from "./keys.js";
+
+/** @param {string} text @param {number} length */
+const cut = (text, length) => (text.length > length ? `${text.slice(0, length)}…` : text);
+
+/** @param {string} text */
+const oneLine = (text) => text.replace(/\s+/g, " ").trim();
+
+/** Marks words of a search in a text. @param {string} text @param {string} query */
+function highlighted(text, query) {
+  const words = query.match(/[\p{L}\p{N}]{2,}/gu) ?? [];
+  if (!words.length) return text;
+  const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return text.split(new RegExp(`(${escaped.join("|")})`, "giu")).map((part, at) => (at % 2 ? html`<mark>${part}</mark>` : part));
+}
+
+/** Text around the first word that matches. @param {string} text @param {string} query @param {number} length */
+function excerpt(text, query, length) {
+  const line = oneLine(text);
+  const word = query.match(/[\p{L}\p{N}]{2,}/u)?.[0].toLowerCase();
+  const at = word ? line.toLowerCase().indexOf(word) : -1;
+  const from = Math.max(0, at - 60);
+  return `${from ? "…" : ""}${cut(line.slice(from), length)}`;
+}
+
+/** Where a search looks: the tree, the path or everything. */
+const scope = signal("tree");
+const SCOPES = [["tree", "This tree"], ["path", "This path"], ["all", "Everything"]];
+
+/** @param {string} query @param {AbortSignal} signal */
+async function search(query, signal) {
+  if (!query.trim()) return [];
+  const where = scope.value === "all" || !state.tree.value ? {} : { tree: state.tree.value.id, ...(scope.value === "path" && { path: state.cursor.value }) };
+  const found = await call("POST", "/recall", { query, limit: 30, ...where }, signal);
+  const hits = [...found.hits, ...found.near].slice(0, 40);
+  return hits.map((/** @type {any} */ { node }) => ({
+    key: node.id,
+    title: highlighted(excerpt(node.content, query, 220), query),
+    side: node.local_id,
+    run: () => go(node.id),
+  }));
+}
+
+export const Search = observer(() => {
+  const shown = scope.value;
+  const actions = html`<div class="segments" role="group" aria-label="Where to search">${SCOPES.map(([name, label]) => html`<button type="button"
+    key=${name} class="button small" aria-pressed=${shown === name} onClick=${() => (scope.value = name)}>${label}</button>`)}</div>`;
+  return html`<${Picker} key=${shown} label="Search" placeholder="Words, a question, or “an exact phrase”" delay=${60} load=${search} actions=${actions} empty="Type to search." />`;
+});
+
+/** @param {string} query @param {import("./api.js").Node[]} nodes @param {(id: string) => any} run */
+const options = (query, nodes, run) =>
+  nodes
+    .filter((node) => `${node.state.bookmark ?? ""} ${node.content}`.toLowerCase().includes(query.toLowerCase()))
+    .map((node) => ({ key: node.id, title: node.state.bookmark || cut(oneLine(node.content), 90), detail: node.state.bookmark && cut(oneLine(node.content), 160), side: node.local_id, run: () => run(node.id) }));
+
+export function Bookmarks() {
+  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) =>
+    options(query, (await get(`/trees/${state.tree.value?.id}/bookmarks`, signal)).data, go);
+  return html`<${Picker} label="Bookmarks" placeholder="Filter bookmarks" load=${load} empty="No bookmarks yet. b sets one." />`;
+}
+
+export function Pruned() {
+  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) =>
+    options(query, (await get(`/trees/${state.tree.value?.id}/pruned`, signal)).data, restore);
+  return html`<${Picker} label="Pruned branches" placeholder="Choose a branch to restore" load=${load} empty="No branch is pruned." />`;
+}
+
+/** Starts a tree with the input line. */
+export function newTree() {
+  state.dialog.value = null;
+  state.tree.value = null;
+  state.cursor.value = null;
+  state.outline.value = { lines: [], above: false, below: false, omitted: false };
+  state.path.value = { entries: [], more: false };
+  state.continuations.value = [];
+  history.replaceState(null, "", "#/");
+  queueMicrotask(() => /** @type {HTMLElement | null} */ (document.querySelector(".composer textarea"))?.focus());
+}
+
+export function Trees() {
+  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
+    const { data } = await get("/trees?limit=500", signal);
+    const trees = data.filter((/** @type {any} */ tree) => tree.title.toLowerCase().includes(query.toLowerCase()));
+    return trees.map((/** @type {any} */ tree) => ({
+      key: tree.id,
+      title: tree.title,
+      detail: `${tree.nodes} nodes · ${tree.branch_points} branch points${tree.description ? ` · ${tree.description}` : ""}`,
+      side: new Date(tree.updated_at).toLocaleDateString(),
+      run: () => tree.root_id && go(tree.root_id),
+    }));
+  };
+  const actions = state.canWrite.value && html`<${Button} icon="plus" text="New tree" label="Start a tree" class="small" onClick=${newTree} />`;
+  return html`<${Picker} label="Trees" placeholder="Find a tree" load=${load} actions=${actions} empty="There is no tree yet." />`;
+}
+
+export function Sessions() {
+  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
+    const [{ data }, agents] = await Promise.all([get(`/sessions?tree=${state.tree.value?.id}&limit=200`, signal), get("/agents", signal).catch(() => ({ data: [] }))]);
+    const names = new Map(agents.data.map((/** @type {any} */ agent) => [agent.id, agent.name]));
+    const shown = data.map((/** @type {any} */ session) => ({
+      key: session.id,
+      title: `${names.get(session.agent_id) ?? "?"}${session.workspace ? ` in ${session.workspace}` : ""}`,
+      detail: `${session.turns} turns · ${session.tokens} tokens${session.model ? ` · ${session.model}` : ""}`,
+      side: new Date(session.last_active_at).toLocaleString(),
+      run: () => session.position_id && go(session.position_id),
+    }));
+    return shown.filter((/** @type {any} */ option) => `${option.title} ${option.detail}`.toLowerCase().includes(query.toLowerCase()));
+  };
+  return html`<${Picker} label="Sessions" placeholder="Go to the position of a session" load=${load} empty="No session is active in this tree." />`;
+}
+
+export function Documents() {
+  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
+    const { data } = await get("/documents?limit=500", signal);
+    const documents = data.filter((/** @type {any} */ document) => document.name.toLowerCase().includes(query.toLowerCase()));
+    return documents.map((/** @type {any} */ document) => ({
+      key: document.id,
+      title: document.name,
+      detail: document.summary,
+      side: `version ${document.version}`,
+      run: () => (state.dialog.value = { kind: "document", name: document.name }),
+    }));
+  };
+  return html`<${Picker} label="Documents" placeholder="Find a document" load=${load} empty="There is no document." />`;
+}
+
+export function Palette() {
+  const load = (/** @type {string} */ query) => {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    const matches = COMMANDS.filter((command) => {
+      const text = `${command.name.replaceAll("_", " ")} ${command.help} ${command.group}`.toLowerCase();
+      return command.name !== "palette" && (!command.writes || state.canWrite.value) && words.every((word) => text.includes(word));
+    });
+    const own = matches.map((command) => ({
+      key: command.name,
+      title: html`<b>${command.name.replaceAll("_", " ")}</b> ${command.help}`,
+      side: command.keys.slice(0, 2).map((key) => html`<kbd key=${key}>${keyLabel(key)}</kbd>`),
+      run: command.run,
+    }));
+    if (state.canWrite.value && words.every((word) => "new tree start".includes(word))) {
+      own.push({ key: "new", title: html`<b>new tree</b> start a tree`, side: [], run: newTree });
+    }
+    return Promise.resolve(own);
+  };
+  return html`<${Picker} label="Actions" placeholder="What do you want to do?" load=${load} empty="" />`;
+}

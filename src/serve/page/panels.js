@@ -1,0 +1,95 @@
+// Dialogs that show data: comparison of branches, context report, document.
+
+import { html, Component } from "./view.js";
+import { get } from "./api.js";
+import * as state from "./state.js";
+import { go } from "./walk.js";
+import { compare } from "./diff.js";
+import { Markdown } from "./markdown.js";
+import { marked } from "./mark.js";
+
+/** Nodes of a branch that are compared. */
+const MAX_COMPARED = 200;
+
+/** Loads data once, and shows it or its failure. Properties: `load`, `view`. */
+class Loaded extends Component {
+  state = { data: /** @type {any} */ (null), error: "" };
+
+  componentDidMount() {
+    this.props.load().then(
+      (/** @type {any} */ data) => this.setState({ data }),
+      (/** @type {any} */ error) => this.setState({ error: error.message }),
+    );
+  }
+
+  render() {
+    const { data, error } = this.state;
+    if (error) return html`<p class="bad" role="alert">${error}</p>`;
+    return data ? this.props.view(data) : html`<p class="dim">Loading…</p>`;
+  }
+}
+
+/** @typedef {import("./api.js").Node} Node */
+
+/** Reads the branch at the cursor and another one, after the last node that both have. */
+async function loadCompared() {
+  const here = state.cursor.value ?? "";
+  let other = marked.value?.id;
+  if (!other || other === here) other = (await get(`/nodes/${here}/window?steps=previous&above=0&below=0&path=1`)).node;
+  if (!other || other === here) throw new Error("There is no branch beside this one. Mark another node with x first.");
+  const paths = await Promise.all([other, here].map((node) => get(`/nodes/${node}/path?limit=${MAX_COMPARED}`)));
+  const [before, after] = /** @type {Node[][]} */ (paths.map((path) => path.data));
+  const known = new Set(before.map((node) => node.id));
+  const shared = after.findLastIndex((node) => known.has(node.id));
+  const from = shared >= 0 ? before.findIndex((node) => node.id === after[shared].id) : -1;
+  return { before: before.slice(from + 1), after: after.slice(shared + 1), common: after[shared] ?? null };
+}
+
+/** @param {Node[]} nodes */
+const text = (nodes) => nodes.map((node) => node.content).join("\n\n");
+
+export function Compare() {
+  const view = (/** @type {any} */ { before, after, common }) => {
+    const pieces = compare(text(before), text(after));
+    const side = (/** @type {string} */ name, /** @type {Node[]} */ nodes, /** @type {string} */ kind) => html`<section>
+      <h3>${name} ${nodes.length ? html`<button type="button" class="button small" onClick=${() => { state.dialog.value = null; go(nodes[nodes.length - 1].id); }}>${nodes[nodes.length - 1].local_id}</button>` : ""}</h3>
+      <div class="compared" dir="auto">${pieces.filter((piece) => piece.kind === "same" || piece.kind === kind).map((piece, at) => piece.kind === "same" ? piece.text : kind === "gone" ? html`<del key=${at}>${piece.text}</del>` : html`<ins key=${at}>${piece.text}</ins>`)}</div></section>`;
+    return html`<div class="compare" tabindex="0" role="region" aria-label="Differences">
+      <p class="dim">${common ? `Both follow ${common.local_id}.` : "The branches have no node in common."}</p>
+      <div class="compare-sides">${side("Other branch", before, "gone")}${side("This branch", after, "added")}</div></div>`;
+  };
+  return html`<${Loaded} load=${loadCompared} view=${view} />`;
+}
+
+const SECTIONS = /** @type {Record<string, string>} */ ({
+  agent_prompt: "agent's prompt", tree_prompt: "tree's prompt", addendum: "instructions", state: "session state", memory: "memory",
+  conversation: "conversation", results: "results", ambient: "surroundings", input: "last message", messages: "message overhead",
+});
+
+/** @param {any} fate */
+const reason = (fate) => (fate === "in" ? "" : Object.entries(fate).map(([kind, why]) => `${kind === "cut" ? "shortened" : "left out"}: ${why}`).join());
+
+export function ContextReport() {
+  const view = (/** @type {any} */ { report, prompt }) => {
+    const most = Math.max(1, ...report.parts.map((/** @type {any} */ part) => part[1]));
+    const used = Math.round((100 * report.total) / Math.max(1, report.budget));
+    return html`<div class="context" tabindex="0" role="region" aria-label="Context">
+      <p><b>${report.total.toLocaleString()}</b> of ${report.budget.toLocaleString()} tokens (${used} %) would be sent to a model here.</p>
+      <div class="bars">${report.parts.map((/** @type {[string, number]} */ [name, tokens]) => html`<div key=${name} class="bar"><span>${SECTIONS[name] ?? name}</span>
+        <svg aria-hidden="true" viewBox="0 0 100 8" preserveAspectRatio="none"><rect width=${(100 * tokens) / most} height="8" /></svg><span>${tokens.toLocaleString()}</span></div>`)}</div>
+      ${report.earlier > 0 && html`<p class="dim">${report.earlier} earlier nodes are left out.</p>`}
+      <table><thead><tr><th>node</th><th>role</th><th>tokens</th><th></th></tr></thead><tbody>${report.path.slice(-60).map((/** @type {any} */ node) => html`<tr key=${node.id}>
+        <td><button type="button" class="button small" onClick=${() => { state.dialog.value = null; go(node.id); }}>${node.local_id}</button></td><td>${node.role}</td><td>${node.tokens}</td><td class="dim">${reason(node.fate)}</td></tr>`)}</tbody></table>
+      <details><summary>The prompt</summary><pre tabindex="0">${JSON.stringify(prompt, null, 2)}</pre></details></div>`;
+  };
+  return html`<${Loaded} load=${() => get(`/nodes/${state.cursor.value}/context`)} view=${view} />`;
+}
+
+/** @param {{name: string}} props */
+export function DocumentView({ name }) {
+  const load = () => get(`/documents/${encodeURIComponent(name)}`);
+  const view = (/** @type {any} */ { document, version }) => html`<div class="document" tabindex="0" role="region" aria-label=${document.name}>
+    <p class="dim">${document.name} · version ${document.version}</p>
+    <${Markdown} tokens=${[{ open: { tag: "p" } }, { text: version.content }, "close"]} /></div>`;
+  return html`<${Loaded} key=${name} load=${load} view=${view} />`;
+}

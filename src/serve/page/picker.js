@@ -1,0 +1,104 @@
+// Lists to choose from: an input that filters or searches, and options that keys and clicks choose.
+
+import { html, classes, createRef, Component } from "./view.js";
+import * as state from "./state.js";
+
+/** @typedef {{key: string, title: any, detail?: any, side?: any, run: () => any}} Option */
+
+/**
+ * Properties: `label`, `placeholder`, `load` (returns the options for a text), `empty` (text without options), `actions`
+ * (elements beside the input), `delay` (milliseconds without typing before `load` is called).
+ */
+export class Picker extends Component {
+  input = createRef();
+  list = createRef();
+  state = { query: "", options: /** @type {Option[] | null} */ (null), at: 0 };
+  /** @type {AbortController | null} */
+  request = null;
+  /** @type {number | undefined} */
+  timer;
+
+  componentDidMount() {
+    this.load("");
+  }
+
+  componentWillUnmount() {
+    clearTimeout(this.timer);
+    this.request?.abort();
+  }
+
+  /** True while the options do not belong to the text yet. */
+  isPending = true;
+  /** True if Enter was pressed meanwhile. */
+  isChosen = false;
+
+  /** @param {string} query */
+  async load(query) {
+    this.request?.abort();
+    const own = new AbortController();
+    this.request = own;
+    try {
+      const options = await this.props.load(query, own.signal);
+      if (own.signal.aborted) return;
+      this.isPending = false;
+      if (this.isChosen && options.length) return this.choose(options[0]);
+      this.isChosen = false;
+      this.setState({ options, at: 0 });
+    } catch (error) {
+      if (!own.signal.aborted) state.fail(error);
+    }
+  }
+
+  /** @param {any} event */
+  onInput = (event) => {
+    const query = event.currentTarget.value;
+    this.setState({ query });
+    this.isPending = true;
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.load(query), this.props.delay ?? 0);
+  };
+
+  /** @param {Option | undefined} option */
+  choose(option) {
+    if (!option) return;
+    state.dialog.value = null;
+    option.run();
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKeyDown = (event) => {
+    const count = this.state.options?.length ?? 0;
+    if (event.key === "Enter" && !event.isComposing) {
+      if (this.isPending) this.isChosen = true;
+      else this.choose(this.state.options?.[this.state.at]);
+    }
+    else if (event.key === "ArrowDown" && count) this.move((this.state.at + 1) % count);
+    else if (event.key === "ArrowUp" && count) this.move((this.state.at + count - 1) % count);
+    else return;
+    event.preventDefault();
+  };
+
+  /** @param {number} at */
+  move(at) {
+    this.setState({ at }, () => this.list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }));
+  }
+
+  render() {
+    const { options, at, query } = this.state;
+    const { label, placeholder, empty, actions } = this.props;
+    return html`<div class="picker">
+      <div class="picker-head"><input ref=${this.input} autofocus type="text" value=${query} placeholder=${placeholder} aria-label=${label}
+        role="combobox" aria-expanded="true" aria-controls="picker-list" aria-autocomplete="list" spellcheck="false" autocomplete="off"
+        aria-activedescendant=${options?.length ? `option-${at}` : undefined}
+        onInput=${this.onInput} onKeyDown=${this.onKeyDown} />${actions}</div>
+      <div class="picker-list" id="picker-list" role="listbox" aria-label=${label} ref=${this.list} tabindex="-1">
+        ${options?.map((option, index) => html`<div key=${option.key} id=${`option-${index}`} role="option" aria-selected=${index === at}
+          class=${classes("option", index === at && "is-selected")} onClick=${() => this.choose(option)}>
+          <span class="option-title" dir="auto">${option.title}</span>
+          ${option.side && html`<span class="option-side">${option.side}</span>`}
+          ${option.detail && html`<span class="option-detail" dir="auto">${option.detail}</span>`}</div>`)}
+      </div>
+      ${options?.length === 0 && html`<p class="picker-empty">${query ? "Nothing matches." : empty}</p>`}
+    </div>`;
+  }
+}

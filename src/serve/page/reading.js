@@ -1,0 +1,181 @@
+// The reading pane: the path to the cursor as a conversation or as prose, and the branches that follow.
+
+import { html, classes, createRef, Component, Button, Age } from "./view.js";
+import { effect, observer } from "./signals.js";
+import * as state from "./state.js";
+import { go, step, extendPath } from "./walk.js";
+import { Markdown } from "./markdown.js";
+import { openMenu } from "./menu.js";
+import * as actions from "./actions.js";
+import { Streams } from "./streams.js";
+
+/** Length of a swipe. */
+const SWIPE_PIXELS = 70;
+
+export class Reading extends Component {
+  scroller = createRef();
+  /** @type {(() => void)[]} */
+  cleanups = [];
+  /** First and last entry that were shown. @type {string | undefined} */
+  first;
+  /** @type {string | undefined} */
+  last;
+  /** @type {Touch | null} */
+  touch = null;
+
+  componentDidMount() {
+    let isFirst = true;
+    this.cleanups.push(effect(() => {
+      state.path.value;
+      state.continuations.value;
+      state.reading.value;
+      if (!isFirst) queueMicrotask(() => this.setState({}));
+      isFirst = false;
+    }));
+    this.place();
+  }
+
+  componentWillUnmount() {
+    for (const cleanup of this.cleanups) cleanup();
+  }
+
+  getSnapshotBeforeUpdate() {
+    const { scrollTop, scrollHeight } = this.scroller.current;
+    return { scrollTop, scrollHeight };
+  }
+
+  /** @param {any} _props @param {any} _state @param {any} before */
+  componentDidUpdate(_props, _state, before) {
+    this.place(before);
+  }
+
+  /** Shows the cursor's entry after a step; keeps the text in place when earlier entries arrive. @param {any} [before] */
+  place(before) {
+    const scroller = this.scroller.current;
+    const { entries } = state.path.peek();
+    const [first, last] = [entries[0]?.id, entries.at(-1)?.id];
+    if (last !== this.last) {
+      const entry = scroller.querySelector(".entry.is-cursor");
+      if (entry) {
+        const room = scroller.clientHeight - entry.offsetHeight;
+        // The end of the entry before stays visible, also above a long entry.
+        const above = Math.min(room > 0 ? room * 0.6 : 0, scroller.clientHeight * 0.5) + 40;
+        scroller.scrollTop = entry.offsetTop - Math.min(above, scroller.clientHeight * 0.6);
+      }
+    } else if (first !== this.first && before) {
+      scroller.scrollTop = before.scrollTop + scroller.scrollHeight - before.scrollHeight;
+    }
+    [this.first, this.last] = [first, last];
+  }
+
+  onScroll = () => {
+    if (this.scroller.current.scrollTop < 200) extendPath();
+  };
+
+  /** A swipe to the side goes to the branch beside this one. @param {TouchEvent} event */
+  onTouchStart = (event) => {
+    const inside = /** @type {Element} */ (event.target).closest("pre, .table-scroll, button");
+    this.touch = event.touches.length === 1 && !inside ? event.touches[0] : null;
+  };
+
+  /** @param {TouchEvent} event */
+  onTouchEnd = (event) => {
+    const [from, to] = [this.touch, event.changedTouches[0]];
+    this.touch = null;
+    if (!from || getSelection()?.toString()) return;
+    const [x, y] = [to.clientX - from.clientX, to.clientY - from.clientY];
+    if (Math.abs(x) > SWIPE_PIXELS && Math.abs(y) < SWIPE_PIXELS / 2) step(x < 0 ? "next" : "previous");
+  };
+
+  render() {
+    const { entries, more } = state.path.value;
+    const isProse = state.reading.value === "prose" || state.tree.peek()?.mode === "buffer";
+    return html`<section class=${classes("reading", isProse && "is-prose")} aria-label="Path">
+      <div class="reading-scroll" ref=${this.scroller} onScroll=${this.onScroll} tabindex="0" role="region" aria-label="Text"
+        onTouchStart=${this.onTouchStart} onTouchEnd=${this.onTouchEnd}>
+        <div class="column">
+          ${more && html`<button type="button" class="button earlier" onClick=${extendPath}>Earlier messages</button>`}
+          ${entries.map((entry, at) => html`<${Turn} key=${entry.place} entry=${entry} isCursor=${at === entries.length - 1} />`)}
+          <${Streams} />
+          <${Branches} />
+        </div>
+      </div>
+    </section>`;
+  }
+}
+
+/** Buttons to the alternatives beside a node. @param {{label: string, ordinal: import("./api.js").Ordinal, onStep: (forward: boolean) => void}} props */
+function Switcher({ label, ordinal, onStep }) {
+  if (ordinal.count < 2) return null;
+  return html`<span class="switcher" role="group" aria-label=${`${label} ${ordinal.number} of ${ordinal.count}`}>
+    <${Button} icon="left" label=${`Previous ${label}`} onClick=${() => onStep(false)} />
+    <span title=${label}>${label === "version" ? "v" : ""}${ordinal.number}/${ordinal.count}</span>
+    <${Button} icon="right" label=${`Next ${label}`} onClick=${() => onStep(true)} />
+  </span>`;
+}
+
+/** Goes to an alternative beside a node of the path. @param {import("./api.js").Entry} entry @param {string} forward */
+async function stepFrom(entry, forward) {
+  if (state.cursor.peek() !== entry.id) go(entry.id);
+  await step(forward);
+}
+
+const Turn = observer((/** @type {{entry: import("./api.js").Entry, isCursor: boolean}} */ { entry, isCursor }) => {
+  const { marks } = entry;
+  const edited = entry.role !== entry.author_type ? `${entry.role}, edited by ` : "";
+  return html`<article class=${classes("entry", `by-${entry.role}`, isCursor && "is-cursor", marks.excluded && "is-excluded")}
+    aria-label=${`${edited}${entry.author}`} data-node=${entry.id}
+    onContextMenu=${(/** @type {MouseEvent} */ event) => !getSelection()?.toString() && openMenu(event, entry)}>
+    <header>
+      <button type="button" class="who" onClick=${() => go(entry.id)} title="Go here">
+        <span class="dot" aria-hidden="true"></span><span>${edited}<b>${entry.author}</b></span></button>
+      ${entry.model && html`<span class="model">${entry.model}</span>`}
+      <a class="id" href=${`#/${entry.id}`} title="Link to this node">${entry.local_id}</a>
+      <span class="age"><${Age} at=${entry.created_at} now=${state.now.value} /></span>
+      ${marks.bookmark !== undefined && html`<span class="mark">★ ${marks.bookmark}</span>`}
+      ${marks.excluded && html`<span class="mark">excluded</span>`}
+      ${marks.interrupted && html`<span class="mark">interrupted</span>`}
+      ${marks.pruned && html`<span class="mark">pruned</span>`}
+      <span class="spacer"></span>
+      <${Switcher} label="version" ordinal=${entry.version} onStep=${(/** @type {boolean} */ forward) => stepFrom(entry, forward ? "version" : "version_back")} />
+      <${Switcher} label="branch" ordinal=${entry.branch} onStep=${(/** @type {boolean} */ forward) => stepFrom(entry, forward ? "next" : "previous")} />
+      <span class="entry-actions"><${EntryActions} entry=${entry} /></span>
+    </header>
+    ${marks.purged ? html`<p class="dim">This content was removed permanently.</p>` : html`<${Markdown} tokens=${entry.markdown} />`}
+    ${entry.left_out && html`<p class="dim">${entry.left_out} more bytes are not shown.</p>`}
+    ${entry.attached?.map((note) => html`<${Note} key=${note.id} note=${note} />`)}
+  </article>`;
+});
+
+/** @param {{entry: import("./api.js").Entry}} props */
+function EntryActions({ entry }) {
+  if (!state.canWrite.value) return null;
+  return html`<${Button} icon="edit" label="Edit" keys="e" onClick=${() => actions.edit(entry.id)} />
+    <${Button} icon="note" label="Add a note" keys="a" onClick=${() => actions.annotate(entry.id)} />
+    <${Button} icon="star" label="Bookmark" keys="b" pressed=${entry.marks.bookmark !== undefined} onClick=${() => actions.bookmark(entry)} />
+    <${Button} icon="menu" label="More" onClick=${(/** @type {MouseEvent} */ event) => openMenu(event, entry)} />`;
+}
+
+/** @param {{note: import("./api.js").Attached}} props */
+function Note({ note }) {
+  if (note.kind === "annotation") {
+    return html`<aside class="note" dir="auto"><b>${note.author}</b> ${note.text}</aside>`;
+  }
+  const name = note.kind === "thought" ? "Thinking" : `Result of ${note.tool ?? "a tool"}`;
+  return html`<details class="attached"><summary>${name}</summary><pre tabindex="0">${note.text}</pre></details>`;
+}
+
+/** Branches that follow the cursor. */
+const Branches = observer(() => {
+  const lines = state.continuations.value;
+  const count = state.current.value?.marks.continuations ?? 0;
+  if (!lines.length) return null;
+  return html`<nav class="branches" aria-label="Continuations">
+    <h2>${count === 1 ? "Continues" : `${count} branches`}</h2>
+    ${lines.map((line) => html`<button type="button" key=${line.place} class=${classes("branch", `by-${line.author_type}`)} onClick=${() => go(line.id)}>
+      <span class="dot" aria-hidden="true"></span><span class="branch-text" dir="auto">${line.text || "(empty)"}</span>
+      ${line.marks.bookmark !== undefined && html`<span class="mark">★</span>`}
+      ${line.marks.continuations > 1 && html`<span class="count">${line.marks.continuations}</span>`}</button>`)}
+    ${count > lines.length && html`<p class="dim">${count - lines.length} more are in the outline.</p>`}
+  </nav>`;
+});

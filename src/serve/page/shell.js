@@ -1,0 +1,86 @@
+// The frame: header, panes, input line and status line.
+
+import { html, classes, Button, Icon } from "./view.js";
+import { observer } from "./signals.js";
+import * as state from "./state.js";
+import { TreeMap } from "./map.js";
+import { Outline } from "./outline.js";
+import { Reading } from "./reading.js";
+import { Composer } from "./composer.js";
+import { Menu } from "./menu.js";
+import { Approvals } from "./approvals.js";
+import { Dialogs, Login } from "./dialogs.js";
+import { hint, nextTheme, toggleReading } from "./keys.js";
+import { undo, redo } from "./actions.js";
+import { newTree } from "./lists.js";
+
+/** @param {string} kind */
+const open = (kind) => () => (state.dialog.value = { kind });
+
+/** Panes, with the names that buttons show. @type {[string, string, "tree" | "map" | "text"][]} */
+const PANES = [["tree", "Tree", "tree"], ["map", "Map", "map"], ["text", "Read", "text"]];
+
+const Header = observer(() => {
+  const tree = state.tree.value;
+  const layout = state.layout.value;
+  const present = state.others.value.filter((other, at, all) => all.findIndex(({ name }) => name === other.name) === at);
+  return html`<header class="header">
+    <button type="button" class="title" onClick=${open("trees")} title="Trees (t)"><${Icon} name="tree" /><span dir="auto">${tree?.title ?? "New tree"}</span><${Icon} name="down" /></button>
+    ${tree && html`<span class="counts">${tree.nodes.toLocaleString()} nodes · ${tree.leaves.toLocaleString()} branches</span>`}
+    <span class="spacer"></span>
+    ${present.map((other) => html`<span key=${other.name} class=${classes("person", other.generating && "is-busy")} title=${other.generating ? `${other.name} is writing` : `${other.name} is here`}>${other.name}</span>`)}
+    <div class="panes segments" role="group" aria-label="Panes">${PANES.map(([name, label, icon]) => html`<${Button} key=${name} icon=${icon} label=${label} class="small"
+      pressed=${layout === name || (layout === "both" && name !== "map")} onClick=${() => (state.layout.value = layout === name ? "both" : name)} />`)}</div>
+    <${Button} icon="search" label="Search" keys=${hint("search")} onClick=${open("search")} />
+    <${Button} icon="star" label="Bookmarks" keys=${hint("bookmarks")} onClick=${open("bookmarks")} class="wide-only" />
+    <${Button} icon="book" label="Conversation or prose" keys=${hint("reading")} pressed=${state.reading.value === "prose"} onClick=${toggleReading} class="wide-only" />
+    ${state.canWrite.value && html`<${Button} icon="undo" label="Undo" keys=${hint("undo")} onClick=${undo} class="wide-only" />
+      <${Button} icon="redo" label="Redo" keys=${hint("redo")} onClick=${redo} class="wide-only" />`}
+    <${Button} icon="moon" label="Theme" onClick=${nextTheme} class="wide-only" />
+    <${Button} icon="list" label="All actions" keys="Ctrl-K" onClick=${open("palette")} />
+    <${Button} icon="help" label="Keys" keys="?" onClick=${open("help")} class="wide-only" />
+  </header>`;
+});
+
+const Status = observer(() => {
+  const entry = state.current.value;
+  const notice = state.notice.value;
+  return html`<footer class="status">
+    ${entry && html`<span>${entry.local_id}</span><span>depth ${entry.depth}</span>
+      ${entry.branch.count > 1 && html`<span>branch ${entry.branch.number}/${entry.branch.count}</span>`}
+      ${entry.tokens !== undefined && html`<span class="wide-only">${entry.tokens} tokens</span>`}`}
+    <span class="spacer"></span>
+    ${notice && html`<span class=${classes("notice", notice.bad && "bad")} role=${notice.bad ? "alert" : undefined}>${notice.text}
+      ${notice.action && html` <button type="button" class="button small" onClick=${() => { state.notice.value = null; notice.action?.run(); }}>${notice.action.label}</button>`}</span>`}
+    <span class=${classes("connection", !state.online.value && "is-offline")}>${state.online.value ? (state.canWrite.value ? "saved" : "read only") : "offline – typed text is kept"}</span>
+  </footer>`;
+});
+
+function Welcome() {
+  return html`<section class="welcome"><h1>Start a tree</h1>
+    <p>Write the first words below, or choose one of your trees. Every message becomes a node; from every node, several
+      continuations can grow, and all are kept.</p>
+    <${Button} icon="list" text="Your trees" label="Trees" keys="t" onClick=${open("trees")} /></section>`;
+}
+
+const Panes = observer(() => {
+  const layout = state.layout.value;
+  if (!state.tree.value) return html`<main class="main"><${Welcome} /></main>`;
+  return html`<main class=${classes("main", `layout-${layout}`)}>${layout === "map" ? html`<${TreeMap} />` : html`<${Outline} />`}<${Reading} /></main>`;
+});
+
+/** Bar of a narrow screen. */
+const Tabs = observer(() => {
+  const shown = state.layout.value === "both" ? "text" : state.layout.value;
+  return html`<nav class="tabs" aria-label="Panes">${PANES.map(([name, label, icon]) => html`<button type="button" key=${name} class="tab" aria-pressed=${shown === name}
+    onClick=${() => (state.layout.value = name)}><${Icon} name=${icon} />${label}</button>`)}
+    <button type="button" class="tab" onClick=${open("palette")}><${Icon} name="list" />More</button>
+    <button type="button" class="tab" onClick=${newTree}><${Icon} name="plus" />New</button></nav>`;
+});
+
+const Live = observer(() => html`<div class="only-spoken" role="status" aria-live="polite">${state.announcement.value}</div>`);
+
+export const Shell = observer(() => {
+  if (state.loginReason.value !== null && !state.me.value) return html`<${Login} />`;
+  return html`<div class="shell"><${Header} /><${Panes} /><div><${Approvals} /><${Composer} /></div><${Status} /><${Tabs} /><${Menu} /><${Dialogs} /><${Live} /></div>`;
+});

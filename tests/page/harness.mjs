@@ -1,0 +1,117 @@
+// Starts the program and a browser for the tests of the page.
+//
+// Usage of the scripts: node SCRIPT LOOM. `LOOM_PAGE_TOOLS` names the folder in which `npm install playwright-core axe-core`
+// was run, `LOOM_CHROMIUM` the browser. With `LOOM_PAGE_FILES=src/serve/page`, the page's files come from the disk, so that a
+// change of them needs no build.
+
+import { spawn, spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import readline from "node:readline";
+
+export const loom = path.resolve(process.argv[2]);
+export const root = path.resolve(import.meta.dirname, "../..");
+const tools = path.resolve(process.env.LOOM_PAGE_TOOLS ?? path.join(root, "target/page-tests"));
+const require = createRequire(path.join(tools, "package.json"));
+const { chromium } = require("playwright-core");
+const axe = require.resolve("axe-core/axe.min.js");
+
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+/** A home folder with a database, a server and a browser. */
+export class Bench {
+  constructor() {
+    this.home = mkdtempSync(path.join(tmpdir(), "loom-page-"));
+    this.db = path.join(this.home, "loom.db");
+    this.environment = { HOME: this.home, PATH: process.env.PATH, OLLAMA_HOST: "http://127.0.0.1:9", LLAMACPP_BASE_URL: "http://127.0.0.1:9", LMSTUDIO_BASE_URL: "http://127.0.0.1:9" };
+    /** Requests to other origins, violations of the policy, and errors. */
+    this.foreign = [];
+    this.violations = [];
+    this.errors = [];
+    this.bytes = 0;
+  }
+
+  /** Runs the program on the database, from another process than the server. Returns its output as JSON values. */
+  run(...args) {
+    const ran = spawnSync(loom, ["--db", this.db, "--json", ...args], { env: this.environment, cwd: this.home, encoding: "utf8" });
+    if (ran.status !== 0) throw new Error(`loom ${args.join(" ")}: ${ran.stderr}`);
+    return ran.stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  }
+
+  /** Starts the server of `loom open` or `loom serve`. */
+  async serve(...args) {
+    this.server = spawn(loom, ["--db", this.db, "--json", ...args], { env: this.environment, cwd: this.home, stdio: ["ignore", "pipe", "inherit"] });
+    const [line] = await new Promise((resolve) => readline.createInterface({ input: this.server.stdout }).once("line", (text) => resolve([text])));
+    this.started = JSON.parse(line);
+    return this.started;
+  }
+
+  async browse() {
+    this.browser = await chromium.launch({ executablePath: process.env.LOOM_CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS });
+  }
+
+  /** Opens a tab in a context of its own, which records what a page may not do. */
+  async tab(address, options = {}) {
+    const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light", ...options });
+    if (options.scripted !== false) {
+      await context.addInitScript(() => {
+        if (!localStorage.getItem("loom-models")) localStorage.setItem("loom-models", JSON.stringify(["scripted:words"]));
+      });
+    }
+    const files = process.env.LOOM_PAGE_FILES;
+    if (files) {
+      await context.route(/\/page\/[0-9a-f]+\//, (route) => route.fulfill({ path: path.join(files, new URL(route.request().url()).pathname.split("/").slice(3).join("/")) }));
+    }
+    const page = await context.newPage();
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(this.started.address) && !url.startsWith("data:")) this.foreign.push(url);
+    });
+    page.on("response", async (response) => {
+      this.bytes += Number(response.headers()["content-length"] ?? 0);
+    });
+    page.on("console", (message) => {
+      if (/Content Security Policy|Trusted/i.test(message.text())) this.violations.push(message.text());
+      else if (message.type() === "error" && !/net::|status of/.test(message.text())) this.errors.push(message.text());
+    });
+    page.on("pageerror", (error) => this.errors.push(String(error.stack ?? error)));
+    await page.goto(address);
+    return page;
+  }
+
+  /** Returns serious findings of axe. The policy blocks scripts that a page adds, so axe is evaluated by the debugger. */
+  async findings(page) {
+    const { readFileSync } = await import("node:fs");
+    await page.evaluate(readFileSync(axe, "utf8"));
+    const result = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    const serious = result.violations.filter((finding) => ["serious", "critical"].includes(finding.impact));
+    return serious.map((finding) => `${finding.id}: ${finding.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.any[0]?.message ?? ""}`).join(" | ")}`);
+  }
+
+  async close() {
+    await this.browser?.close();
+    this.server?.kill("SIGKILL");
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+/** Waits until a function returns a true value. */
+export async function until(what, test, ms = 8_000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await test();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`after ${ms} ms there was not: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
+
+export function equal(found, expected, what) {
+  if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${what}: ${JSON.stringify(found)} instead of ${JSON.stringify(expected)}`);
+}
+
+export function truth(value, what) {
+  if (!value) throw new Error(`not true: ${what}`);
+}

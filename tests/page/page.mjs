@@ -1,0 +1,368 @@
+// Every action of the page in a real browser, by key and by mouse. Effects are read from the database by another process.
+
+import { Bench, until, equal, truth, root } from "./harness.mjs";
+
+const bench = new Bench();
+const only = process.argv[3];
+let failed = 0;
+
+async function check(name, run) {
+  if (only && !name.includes(only)) return;
+  const start = performance.now();
+  try {
+    await run();
+    console.log(`ok    ${name} (${Math.round(performance.now() - start)} ms)`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAIL  ${name}: ${error.message.split("\n").slice(0, 3).join(" ")}`);
+    console.log(`      ${error.stack.split("\n").filter((line) => line.includes("page.mjs")).slice(0, 2).join(" ").trim()}`);
+    await page?.screenshot({ path: process.env.LOOM_PAGE_SHOT ?? `${bench.home}/failed.png` }).catch(() => {});
+    // The next check begins without a dialog.
+    for (let times = 0; times < 3; times++) await page?.keyboard.press("Escape").catch(() => {});
+  }
+}
+
+/** Local id at the cursor. */
+const here = (tab = page) => tab.locator(".entry.is-cursor .id").textContent();
+const at = (id, tab = page) => until(`the cursor at ${id}`, async () => (await here(tab)) === id);
+/** Runs a command on the sample tree. */
+const inSample = (command, ...args) => bench.run(command, "--tree", sample, ...args);
+const view = (id) => inSample("view", id)[0];
+const lines = (tab = page) => tab.locator(".line").count();
+const focusTree = () => page.locator(".outline-scroll").focus();
+const keys = async (...names) => {
+  for (const name of names) await page.keyboard.press(name);
+};
+
+let page;
+let sample;
+try {
+  bench.run("import", `${root}/fixtures/sample.jsonl`);
+  bench.run("switch", "hj17rx");
+  sample = bench.run("view")[0].tree_id;
+  const { link } = await bench.serve("open", "--no-browser");
+  await bench.browse();
+  page = await bench.tab(link);
+  await at("hj17rx");
+
+  await check("the link opens the position, works once, and leaves the address", async () => {
+    truth(!page.url().includes("code="), "the code is not in the address");
+    const other = await bench.tab(link);
+    await until("a login form", () => other.locator(".login").count());
+    await other.context().close();
+  });
+
+  await check("keys walk as in the terminal", async () => {
+    await focusTree();
+    await keys("ArrowLeft");
+    await at("7q3thv");
+    await keys("h", "h", "h");
+    await at("105knb");
+    await keys("l");
+    await at("f5w5k2");
+    await keys("j");
+    truth((await until("a step", async () => ((await here()) === "f5w5k2" ? "" : here()))) !== "f5w5k2", "the next branch");
+    await keys("k");
+    await at("f5w5k2");
+    await keys("0");
+    await at("2ef3kv");
+    await keys("l", "l", "l", "l", "l");
+    await at("hj17rx");
+    await keys("J");
+    await at("7qbc12");
+    await keys("K");
+    await at("hj17rx");
+    await keys("Backspace");
+    await at("7qbc12");
+    await keys("B");
+    await at("jb8jw9");
+    const before = await lines();
+    await keys("z");
+    await until("fewer lines", async () => (await lines()) < before);
+    await keys("z");
+    await until("all lines", async () => (await lines()) === before);
+    await keys("Z");
+    await until("one branch", () => page.locator(".hoist").count());
+    await keys("Z");
+    await until("all branches", async () => !(await page.locator(".hoist").count()));
+  });
+
+  await check("a click goes to a line, and a double click folds", async () => {
+    await page.locator(".line", { hasText: "The answer itself. Give" }).click();
+    await until("its text", () => page.locator(".entry.is-cursor", { hasText: "The answer itself. Give" }).count());
+    await page.locator(".branch").first().click();
+    await until("the branch", () => page.locator(".entry.is-cursor", { hasText: "Three long flashes" }).count());
+  });
+
+  await check("every node has an address", async () => {
+    await page.locator(".entry .id").first().click();
+    await at("2ef3kv");
+    const id = view("9pakc5").id;
+    await page.goto(`${bench.started.address}/#/${id}`);
+    await at("9pakc5");
+    await page.reload();
+    await at("9pakc5");
+  });
+
+  await check("messages, branches and notes are written, and undone", async () => {
+    await focusTree();
+    await keys("i");
+    await page.keyboard.type("Typed in the browser.");
+    await keys("Enter");
+    await until("the node", () => page.locator(".entry.is-cursor", { hasText: "Typed in the browser." }).count());
+    const id = await here();
+    equal(view(id).content, "Typed in the browser.", "content");
+    await keys("Escape");
+    await keys("a");
+    await page.keyboard.type("a note of the page");
+    await page.getByRole("button", { name: "Add the note" }).click();
+    await until("the note", () => page.locator(".note", { hasText: "a note of the page" }).count());
+    equal(view(id).state.annotations, 1, "notes");
+    await keys("b");
+    await page.keyboard.type("a place");
+    await keys("Enter");
+    await until("the bookmark", () => page.locator(".entry.is-cursor .mark", { hasText: "a place" }).count());
+    equal(view(id).state.bookmark, "a place", "bookmark");
+    await keys("X");
+    await until("the mark", () => page.locator(".entry.is-cursor .mark", { hasText: "excluded" }).count());
+    equal(view(id).state.excluded, true, "excluded");
+    await keys("u");
+    await until("the undo", async () => !(await page.locator(".entry.is-cursor .mark", { hasText: "excluded" }).count()));
+    equal(view(id).state.excluded, false, "excluded");
+    await keys("U");
+    await until("the redo", () => page.locator(".entry.is-cursor .mark", { hasText: "excluded" }).count());
+  });
+
+  await check("an edit is a branch in a dialogue, and a version in a buffer", async () => {
+    const id = await here();
+    await keys("e");
+    await until("the text", async () => (await page.locator("dialog textarea").inputValue()) === "Typed in the browser.");
+    await page.locator("dialog textarea").fill("Typed beside.");
+    await keys("Control+Enter");
+    await until("the branch", () => page.locator(".entry.is-cursor", { hasText: "Typed beside." }).count());
+    const branch = view(await here());
+    equal([branch.parent_id, branch.edited_from], [view("9pakc5").id, view(id).id], "parent and original");
+    const [{ root }] = bench.run("new", "--buffer", "Prose of a buffer.");
+    await page.goto(`${bench.started.address}/#/${root.id}`);
+    await at(root.local_id);
+    await page.locator(".line.is-cursor").click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Edit" }).click();
+    await page.locator("dialog textarea").fill("Better prose of a buffer.");
+    await page.getByRole("button", { name: "Save as version" }).click();
+    await until("the version", () => page.locator(".entry.is-cursor", { hasText: "Better prose" }).count());
+    equal(bench.run("view", await here())[0].version_of, root.id, "version of");
+    await keys("<");
+    await at(root.local_id);
+    await page.goto(`${bench.started.address}/#/${branch.id}`);
+    await at(branch.local_id);
+  });
+
+  await check("a branch is pruned and restored", async () => {
+    const id = await here();
+    await keys("p");
+    await at("9pakc5");
+    truth(view(id).state.pruned_by, "pruned");
+    await keys("R");
+    await page.locator(".option", { hasText: "Typed beside." }).click();
+    await at(id);
+    truth(!view(id).state.pruned_by, "restored");
+  });
+
+  await check("continuations stream side by side, and one is chosen", async () => {
+    await keys("3", "g");
+    await until("three streams", async () => (await page.locator(".stream.is-done").count()) === 3);
+    const texts = await page.locator(".stream-text").allTextContents();
+    await keys("2");
+    await until("the second", async () => (await page.locator(".entry.is-cursor .markdown").textContent()) === texts[1]);
+    const node = view(await here());
+    equal([node.content, node.author_type], [texts[1], "model"], "the chosen continuation");
+    await page.getByRole("button", { name: "Generate" }).click();
+    await until("streams again", async () => (await page.locator(".stream.is-done").count()) === 3);
+    const first = await page.locator(".stream-text").first().textContent();
+    await page.locator(".stream").first().click();
+    await until("the first", async () => (await page.locator(".entry.is-cursor .markdown").textContent()) === first);
+  });
+
+  await check("arrow lines run at the cursor", async () => {
+    const id = await here();
+    await keys("i");
+    await page.keyboard.type("-> bookmark . \"the harbour\"");
+    truth((await page.locator(".composer textarea").inputValue()).startsWith("→"), "an arrow");
+    await keys("Enter");
+    await until("the result", () => page.locator(".results pre").count());
+    const result = await page.locator(".results pre").first().textContent();
+    await keys("Escape");
+    equal(view(id).state.bookmark, "the harbour", `bookmark after ${result}`);
+    await keys("Escape");
+  });
+
+  await check("a search finds while it is typed", async () => {
+    await focusTree();
+    await keys("/");
+    await page.keyboard.type("station lighthouse name");
+    await until("hits", () => page.locator(".option mark").count());
+    await keys("Enter");
+    await until("the hit", async () => !(await page.locator("dialog").count()));
+  });
+
+  await check("the palette and the lists open by key", async () => {
+    for (const [key, name] of [["Control+k", "Actions"], ["?", "Keys"], ["t", "Trees"], ["'", "Bookmarks"], ["m", "Models"]]) {
+      await keys(key);
+      await until(name, () => page.getByRole("dialog", { name }).count());
+      equal(await bench.findings(page), [], `axe: ${name}`);
+      await keys("Escape");
+      await until("closed", async () => !(await page.locator("dialog").count()));
+    }
+    await keys("Control+k");
+    await page.keyboard.type("root");
+    await keys("Enter");
+    await at("2ef3kv");
+  });
+
+  await check("the menu of a node works by mouse and by key", async () => {
+    await page.locator(".line", { hasText: "The answer itself. Give" }).click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Exclude from models" }).click();
+    await until("the mark", () => page.locator(".line.is-excluded", { hasText: "The answer itself. Give" }).count());
+    await page.locator(".line", { hasText: "The answer itself. Give" }).click({ button: "right" });
+    await keys("Escape");
+    await until("closed", async () => !(await page.locator(".menu").count()));
+    await keys("u");
+  });
+
+  await check("a branch is copied and moved by key", async () => {
+    await page.goto(`${bench.started.address}/#/${view("w1esxf").id}`);
+    await at("w1esxf");
+    await focusTree();
+    await keys("x", "0");
+    await at("2ef3kv");
+    await keys("Y");
+    await until("the copy", async () => (await page.locator(".entry.is-cursor", { hasText: "She does not." }).count()) && (await here()) !== "w1esxf");
+    const copy = await here();
+    equal(view(copy).parent_id, view("2ef3kv").id, "parent of the copy");
+    await keys("x");
+    await page.locator(".line", { hasText: "The log book. Give" }).click();
+    await at("f5w5k2");
+    await keys("V");
+    // A move leaves the original pruned and shows its copy.
+    await until("the moved branch", () => page.locator(".entry.is-cursor", { hasText: "She does not." }).count());
+    equal(view(await here()).parent_id, view("f5w5k2").id, "parent of the moved branch");
+  });
+
+  await check("branches are compared word by word", async () => {
+    await page.goto(`${bench.started.address}/#/${view("hj17rx").id}`);
+    await at("hj17rx");
+    await focusTree();
+    await keys("d");
+    await until("differences", async () => (await page.locator("ins").count()) && (await page.locator("del").count()));
+    equal(await bench.findings(page), [], "axe: compare");
+    await keys("Escape");
+  });
+
+  await check("context, sessions and documents are shown", async () => {
+    bench.run("docs", "new", "plan", "# Plan\n\nThe light.");
+    await keys("c");
+    await until("token bars", async () => (await page.locator(".bar").count()) > 1);
+    equal(await bench.findings(page), [], "axe: context");
+    await keys("Escape", "s");
+    await until("sessions", () => page.locator(".option").count());
+    await keys("Escape", "D");
+    await page.locator(".option", { hasText: "plan" }).click();
+    await until("the document", () => page.locator(".document", { hasText: "The light." }).count());
+    await keys("Escape");
+  });
+
+  await check("the map shows the tree, and a click goes to a node", async () => {
+    await keys("w");
+    await until("pixels", () => page.evaluate(() => {
+      const canvas = document.querySelector(".map-canvas");
+      const data = canvas?.width && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      return data && data.some((value) => value);
+    }));
+    const before = await here();
+    const box = await page.locator(".map-canvas").boundingBox();
+    // The root is at the left edge; the click tries the rows of its column.
+    for (let y = 20; y < box.height && (await here()) !== "2ef3kv"; y += 18) await page.mouse.click(box.x + 36, box.y + y);
+    await at("2ef3kv");
+    truth(before !== "2ef3kv", "the cursor moved");
+    await page.mouse.move(box.x + 300, box.y + 200);
+    await page.mouse.wheel(0, -300);
+    await page.getByRole("button", { name: "Cursor" }).click();
+    equal(await bench.findings(page), [], "axe: map");
+    await keys("w", "w", "w");
+    await until("the outline", () => page.locator(".outline").isVisible());
+  });
+
+  await check("another process is seen live", async () => {
+    const start = performance.now();
+    inSample("say", "--at", "2ef3kv", "From another process.");
+    const written = performance.now();
+    await until("its line", () => page.locator(".line", { hasText: "From another process." }).count());
+    console.log(`      shown ${Math.round(performance.now() - written)} ms after the command ended, which took ${Math.round(written - start)} ms`);
+  });
+
+  await check("offline is shown, typed text is kept, and the connection comes back", async () => {
+    await focusTree();
+    await keys("0");
+    await at("2ef3kv");
+    await page.context().setOffline(true);
+    await keys("i");
+    await page.keyboard.type("Written offline.");
+    await keys("Enter");
+    await until("offline", () => page.locator(".is-offline").count());
+    equal(await page.locator(".composer textarea").inputValue(), "Written offline.", "the text");
+    inSample("say", "--at", "2ef3kv", "While it was away.");
+    await page.context().setOffline(false);
+    await page.evaluate(() => dispatchEvent(new Event("online")));
+    await until("online", async () => !(await page.locator(".is-offline").count()));
+    await until("the missed line", () => page.locator(".line", { hasText: "While it was away." }).count());
+    await page.locator(".composer textarea").focus();
+    await keys("Enter");
+    await until("the node", () => page.locator(".entry.is-cursor", { hasText: "Written offline." }).count());
+    await keys("Escape");
+  });
+
+  await check("hostile content is text", async () => {
+    const hostile = [
+      "<img src=x onerror=\"globalThis.broken=1\"><script>globalThis.broken=1</script>",
+      "[a](javascript:globalThis.broken=1) ![b](https://evil.example/x.png) <a href='https://evil.example'>c</a>",
+      "\u202eevil\u202c `</code><script>globalThis.broken=1</script>`\n\n```html\n</pre><script>globalThis.broken=1</script>\n```",
+      `${"> ".repeat(300)}deep ${"*".repeat(500)} ${"[".repeat(300)}`,
+      "| a |\n|---|\n| <svg onload=globalThis.broken=1> |",
+    ];
+    for (const text of hostile) {
+      const node = inSample("say", "--at", "2ef3kv", text)[0].nodes[0];
+      await page.goto(`${bench.started.address}/#/${node.id}`);
+      await at(node.local_id);
+    }
+    equal(await page.evaluate(() => globalThis.broken ?? 0), 0, "scripts that ran");
+    equal(await page.locator(".markdown img, .markdown script, .markdown svg, .markdown a[href^=javascript]").count(), 0, "elements");
+  });
+
+  await check("axe has no serious finding in light, dark and narrow", async () => {
+    await page.goto(`${bench.started.address}/#/${view("9pakc5").id}`);
+    await at("9pakc5");
+    for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 400], ["dark", 400]]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      equal(await bench.findings(page), [], `axe: ${colorScheme} ${width}`);
+    }
+  });
+
+  await check("400 px are enough", async () => {
+    await page.setViewportSize({ width: 400, height: 800 });
+    equal(await page.evaluate(() => document.documentElement.scrollWidth <= 400), true, "no scrolling sideways");
+    await page.locator(".tab", { hasText: "Tree" }).click();
+    await until("the tree", () => page.locator(".outline").isVisible());
+    await page.locator(".line", { hasText: "The log book. Give" }).click();
+    await page.locator(".tab", { hasText: "Read" }).click();
+    await until("the text", () => page.locator(".entry.is-cursor", { hasText: "The log book. Give" }).isVisible());
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  await check("no violation, no foreign request, no error", async () => {
+    equal([bench.violations, bench.foreign, bench.errors], [[], [], []], "violations, requests, errors");
+  });
+} finally {
+  await bench.close();
+}
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,197 @@
+//! The web page: its files, logins and windows over HTTP, and every action in a real browser (`tests/page`).
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a failure here fails the test
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{
+    cli::Home,
+    http::{HttpServer, answer},
+    skip,
+};
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sample.jsonl");
+
+/// Folder with the packages of `tests/page`, as `npm install` made it.
+fn tools() -> PathBuf {
+    let named = std::env::var_os("LOOM_PAGE_TOOLS").map(PathBuf::from);
+    named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/page-tests"))
+}
+
+#[test]
+fn every_action_works_in_a_browser() {
+    let chromium = std::env::var("LOOM_CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
+    if !skip::has("node") || !Path::new(&chromium).exists() || !tools().join("node_modules/playwright-core").exists() {
+        return skip::because("node, chromium or playwright-core is missing; .ci/run installs them");
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/page/page.mjs");
+    let mut command = Command::new("node");
+    let output = command
+        .args([script, env!("CARGO_BIN_EXE_loom")])
+        .env("LOOM_PAGE_TOOLS", tools())
+        .env("LOOM_CHROMIUM", chromium)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[tokio::test]
+async fn the_page_is_served_with_a_strict_policy_and_cached() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let index = server.request(Method::GET, "/").send().await.unwrap();
+    let policy = index.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    for part in ["default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "trusted-types 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(!policy.contains("unsafe"), "{policy}");
+    let tag = index.headers()["etag"].clone();
+    let text = index.text().await.unwrap();
+    let again = server.request(Method::GET, "/").header("if-none-match", tag).send().await.unwrap();
+    assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+    let mut bytes = text.len();
+    let main = text.split("src=\"").nth(1).unwrap().split('"').next().unwrap();
+    let packed = server.request(Method::GET, main).header("accept-encoding", "gzip, br").send().await.unwrap();
+    assert_eq!(packed.headers()["content-encoding"], "gzip");
+    for address in text.split("=\"/page/").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        let file = server.request(Method::GET, &format!("/page/{address}")).send().await.unwrap();
+        assert_eq!(file.status(), 200, "{address}");
+        assert!(file.headers()["cache-control"].to_str().unwrap().contains("immutable"), "{address}");
+        bytes += file.bytes().await.unwrap().len();
+    }
+    assert!(bytes < 220_000, "the page is {bytes} bytes");
+    for wrong in ["/page/other/main.js", "/page/../serve/mod.rs", "/page/x/..%2f..%2fmod.rs"] {
+        assert_eq!(server.get(wrong).await.0, 404, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn windows_show_lines_and_path_around_the_cursor() {
+    let home = Home::new();
+    home.ok(&["import", SAMPLE]);
+    let server = HttpServer::start(&home, &[]);
+    let node = home.json(&["view", "hj17rx"])[0]["id"].as_str().unwrap().to_owned();
+    let window = |query: String| {
+        let path = format!("/api/v1/nodes/{node}/window?{query}");
+        let server = &server;
+        async move { server.get(&path).await.1 }
+    };
+    let shown = window("above=2&below=3&path=2".to_owned()).await;
+    let texts = |of: &str| -> Vec<String> {
+        let rows = shown[of].as_array().unwrap().iter();
+        rows.map(|row| row["local_id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!((texts("lines").len(), &shown["cursor"]), (6, &json!(2)));
+    assert_eq!(texts("lines")[2], "hj17rx");
+    assert_eq!(texts("path"), ["7q3thv", "hj17rx"]);
+    assert_eq!(shown["more_path"], true);
+    assert_eq!(shown["path"][1]["branch"], json!({ "number": 1, "count": 2 }));
+    assert_eq!(texts("continuations"), ["7qbc12"]);
+    let moved = window("steps=parent,parent,next&path=0".to_owned()).await;
+    assert_ne!(moved["node"], node.as_str());
+    assert!(moved["path"].as_array().unwrap().is_empty());
+    assert_eq!(window("steps=fly".to_owned()).await["error"]["code"], "invalid");
+    let root = shown["tree"]["root_id"].as_str().unwrap();
+    let folded = server.get(&format!("/api/v1/nodes/{root}/window?folded={root}")).await.1;
+    assert_eq!((folded["lines"].as_array().unwrap().len(), &folded["lines"][0]["folded"]), (1, &json!(true)));
+    let (_, me) = server.get("/api/v1/me").await;
+    assert_eq!((&me["agent"], &me["scope"]), (&json!("owner"), &json!("admin")));
+}
+
+/// Returns the cookie of a login.
+async fn log_in(server: &HttpServer<'_>, body: Value) -> Result<String, u16> {
+    let response = server.request(Method::POST, "/login").json(&body).send().await.unwrap();
+    match response.status().as_u16() {
+        204 => {
+            let cookie = response.headers()["set-cookie"].to_str().unwrap();
+            assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+            Ok(cookie.split(';').next().unwrap().to_owned())
+        }
+        status => Err(status),
+    }
+}
+
+#[tokio::test]
+async fn a_token_becomes_a_cookie_of_own_pages_only() {
+    let home = Home::new();
+    let token = home.ok(&["serve", "token", "new", "reader", "--scope", "read"]);
+    let server = HttpServer::start(&home, &[]);
+    assert_eq!(log_in(&server, json!({ "token": "loom_guess" })).await, Err(401));
+    assert_eq!(log_in(&server, json!({ "code": "" })).await, Err(401));
+    let cookie = log_in(&server, json!({ "token": token.trim() })).await.unwrap();
+    let me = |site: &'static str| {
+        let request = server.request(Method::GET, "/api/v1/me").header("cookie", &cookie);
+        async move { answer(request.header("sec-fetch-site", site)).await }
+    };
+    assert_eq!(me("same-origin").await.1["scope"], "read");
+    assert_eq!(me("same-site").await.0, 401);
+    assert_eq!(me("cross-site").await.0, 401);
+    let foreign = server.request(Method::POST, "/login").header("origin", "http://evil.example").json(&json!({}));
+    assert_eq!(answer(foreign).await.0, 421);
+    let change = server.request(Method::POST, "/api/v1/trees").header("cookie", &cookie);
+    assert_eq!(answer(change.json(&json!({ "content": "x" }))).await.0, 403);
+    home.ok(&["serve", "token", "revoke", "reader"]);
+    home.ok(&["serve", "token", "new", "other"]);
+    for _ in 0..100 {
+        if me("same-origin").await.0 == 401 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+    }
+    panic!("a revoked token still works as a cookie");
+}
+
+#[tokio::test]
+async fn open_serves_only_who_has_the_link() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    let mut child = home.command(&["--json", "open", "--no-browser"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let started: Value = serde_json::from_str(&line).unwrap();
+    let (address, link) = (started["address"].as_str().unwrap(), started["link"].as_str().unwrap());
+    let node = home.json(&["view"])[0]["id"].as_str().unwrap().to_owned();
+    assert!(link.starts_with(&format!("{address}/#/{node}?code=")), "{link}");
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let me = || client.get(format!("{address}/api/v1/me"));
+    assert_eq!(answer(me()).await.0, 401, "without a login");
+    let code = json!({ "code": link.split("code=").nth(1).unwrap() });
+    let first = client.post(format!("{address}/login")).json(&code).send().await.unwrap();
+    let cookie = first.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    assert_eq!(answer(me().header("cookie", cookie)).await.0, 200);
+    let second = client.post(format!("{address}/login")).json(&code).send().await.unwrap();
+    assert_eq!(second.status(), 401, "the link works once");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Vendored files are those of the registry, and each has its licence.
+#[test]
+fn vendored_files_are_unchanged() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/serve/page/vendor"));
+    let sums = std::fs::read_to_string(folder.join("BLAKE3SUMS")).unwrap();
+    let mut listed = 0;
+    for line in sums.lines() {
+        let (sum, name) = line.split_once("  ").unwrap();
+        assert_eq!(blake3::hash(&std::fs::read(folder.join(name)).unwrap()).to_hex().as_str(), sum, "{name}");
+        let library = name.trim_end_matches(".js");
+        assert!(folder.join(format!("LICENSE-{library}")).exists(), "{name} has no licence");
+        listed += 1;
+    }
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "js"));
+    assert_eq!(files.count(), listed);
+}
