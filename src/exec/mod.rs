@@ -40,6 +40,7 @@ pub use answer::{Answer, TreeChange};
 pub use author_names::AuthorNames;
 #[doc(hidden)] // for the program
 pub use change::{NodeResolver, commit};
+pub(crate) use host_tool::read_line;
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
 pub use limits::ExecRights;
 #[doc(hidden)] // for prompts

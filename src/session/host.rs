@@ -11,6 +11,7 @@ use super::{
     background_delegations::save_report,
     generate::{TaskReport, generate},
     request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
+    stored_calls::call_id,
     stream::ReportSender,
 };
 use crate::{
@@ -286,7 +287,7 @@ impl CommandBatch {
             let _ = reports.blocking_send((index, TaskReport::CommandRan { line, reply: reply.clone() }));
         });
         let session = runner.session();
-        let report = match self.save_results(&results, &parsed) {
+        let report = match self.save_results(&results, &requests, &parsed) {
             Ok(()) => {
                 let results = results.into_iter().map(|(_, result)| result).collect();
                 TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session }
@@ -297,7 +298,12 @@ impl CommandBatch {
     }
 
     /// Saves the results as children of the reply, with the executed command as metadata for the session state.
-    fn save_results(&self, results: &[(usize, CommandResult)], parsed: &[ExecRequest]) -> Result<(), OpsError> {
+    fn save_results(
+        &self,
+        results: &[(usize, CommandResult)],
+        requests: &[ToolRequest],
+        parsed: &[ExecRequest],
+    ) -> Result<(), OpsError> {
         let actor = self.loom.actor(&self.agent).in_session(self.session);
         let answers = results.iter().map(|(at, result)| {
             let parsed = parsed.get(*at);
@@ -306,7 +312,7 @@ impl CommandBatch {
                 author_type: Some(AuthorType::Tool),
                 tool: ToolCallFields {
                     calls: None,
-                    call_id: result.call.as_ref().map(|call| call.id.clone()),
+                    call_id: Some(call_id(self.after, *at, requests.get(*at))),
                     name: parsed.and_then(ExecRequest::name).map(str::to_owned),
                 },
                 metadata: Json::parse(result_metadata(result, parsed).to_string()).ok(),

@@ -19,6 +19,7 @@ mod run;
 mod save_reply;
 mod side_conversation;
 mod stats;
+mod stored_calls;
 mod stream;
 pub mod system;
 mod work_item;

@@ -7,7 +7,7 @@ use crate::{
     session_state::RecordKind,
     types::{
         AgentAction, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, SessionPatch,
-        StashContent, SummarySubject, Timestamp, TodoStatus, TreePatch, coded,
+        StashContent, SummarySubject, Timestamp, TodoPatch, TodoStatus, TreePatch, coded,
     },
 };
 
@@ -256,6 +256,14 @@ pub enum Mutation {
         /// Tokens of the prompt by the provider's count.
         reported: u64,
     },
+    /// Records the system prompt that a session's model was sent, if it differs from the one before.
+    #[serde(rename = "system_prompt")]
+    RecordSystemPrompt {
+        /// Session of the model.
+        session: SessionId,
+        /// Text of the prompt.
+        content: String,
+    },
     /// Adds an item to a turn's plan.
     AddTodo(Box<NewTodo>),
     /// Closes an open todo.
@@ -266,6 +274,13 @@ pub enum Mutation {
         status: TodoStatus,
         /// Result, or the reason for cancelling.
         outcome: String,
+    },
+    /// Changes the text or the position of an open todo.
+    UpdateTodo {
+        /// Todo to change.
+        todo: TodoId,
+        /// The changes.
+        patch: TodoPatch,
     },
     /// Moves an open todo into the plan of another turn of its session.
     #[serde(rename = "take_up_todo")]
@@ -396,6 +411,10 @@ coded! {
         SetRecordRemoved = "set_record_removed", 36;
         /// See [`Mutation::ReceiveTurn`].
         ReceiveTurn = "receive_turn", 37;
+        /// See [`Mutation::RecordSystemPrompt`].
+        RecordSystemPrompt = "system_prompt", 38;
+        /// See [`Mutation::UpdateTodo`].
+        UpdateTodo = "update_todo", 39;
     }
 }
 

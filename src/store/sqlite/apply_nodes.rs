@@ -9,6 +9,7 @@ use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index::IndexEntry,
     insert::WIDE_ROWS,
+    session_figures,
     session_state::TurnOrder,
     tables::{
         journal,
@@ -62,17 +63,21 @@ impl<'a> ChangeApplier<'a> {
         let version_of = node.version_of.map(|n| self.node_of(n, tree)).transpose()?.map(|a| a.row);
         let depth = parent.map_or(0, |p| p.depth + 1);
         let hash = self.hash_of(&node, parent, place)?;
+        let person = node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
         let (session, in_order) = match (node.turn, self.session) {
             (Some((session, turn)), _) => {
                 let row = self.session_row(session)?;
-                let before = sessions::count_turn(self.conn, row, turn, node.tokens)?;
+                let before = sessions::count_turn(self.conn, row, turn, session_figures::of(&node, person))?;
                 (Some((row, turn)), turn > before)
             }
-            (None, Some(row)) => (Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)), true),
+            (None, Some(row)) => {
+                let figures = session_figures::of(&node, person);
+                (Some((row, sessions::next_turn(self.conn, row, figures, self.change.at)?)), true)
+            }
             (None, None) => (None, true),
         };
         self.cache.touched_sessions.extend(session.map(|s| s.0));
-        let spoken = session.is_some() && node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
+        let spoken = session.is_some() && person;
         if let (Some((session, _)), true, false) = (session, spoken, in_order) {
             self.cache.stale_sessions.insert(session);
         }

@@ -1,4 +1,4 @@
-//! Application of leases, summaries, embeddings and token usage. None of them is journaled, because none changes the
+//! Application of leases, summaries, embeddings, token usage and system prompts. None of them is journaled, because none changes the
 //! conversation.
 
 use super::{
@@ -6,7 +6,7 @@ use super::{
     tables::{
         documents, estimates, journal,
         leases::{self, Held},
-        sessions, summaries,
+        sessions, summaries, system_prompts,
     },
     vectors, visibility,
 };
@@ -55,6 +55,13 @@ impl ChangeApplier<'_> {
             Mutation::RecordTokenUsage { model, estimated, reported } => {
                 estimates::add(self.conn, model, *estimated, *reported)?;
                 ChangeKind::RecordTokenUsage
+            }
+            Mutation::RecordSystemPrompt { session, content } => {
+                let row = self.session_row(*session)?;
+                if system_prompts::newest(self.conn, row)?.as_ref() != Some(content) {
+                    system_prompts::insert(self.conn, row, sessions::newest_turn(self.conn, row)?, content)?;
+                }
+                ChangeKind::RecordSystemPrompt
             }
             _ => return Err(unsupported()),
         };

@@ -15,7 +15,7 @@ use super::{
         nodes::{Anchor, anchor, hidden_by, nearest},
         provenance, received_turns, registers, sessions, sources,
         staged_nodes::UNSTAGED,
-        summaries, todos, trees,
+        summaries, system_prompts, todos, trees,
     },
     transaction::ReadConnection,
     undo, vectors,
@@ -310,6 +310,10 @@ impl SessionReader for SqliteSnapshot<'_> {
 
     fn session_state(&self, id: SessionId) -> Result<SessionState> {
         session_state::load(&self.conn, sessions::row(&self.conn, id)?, self.conn.rules())
+    }
+
+    fn system_prompt(&self, id: SessionId) -> Result<Option<String>> {
+        system_prompts::newest(&self.conn, sessions::row(&self.conn, id)?)
     }
 
     fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>> {
