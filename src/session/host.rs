@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Embedding, RunContext, UpdateSink,
     background_delegations::save_report,
+    delegation_report::report_metadata,
     generate::{TaskReport, generate},
     request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
     stored_calls::call_id,
@@ -104,11 +105,16 @@ impl Host for SessionHost {
         let Some(orchestrator) = self.tool_access.orchestrator.clone() else {
             return Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"));
         };
-        let delegation = orchestrator.create(actor, request.at, request.goal, request.context)?;
+        let delegation = match request.resume {
+            Some(delegation) => delegation,
+            None => orchestrator.create(actor, request.at, request.goal, request.context)?,
+        };
         let local = actor.loom().node(delegation)?.local;
         if !request.wait {
             let cancel = self.tool_access.background.cancel();
-            let run = RunContext { actor: actor.clone(), delegation, cancel, on_update: Arc::new(|_| {}) };
+            let background = Arc::clone(&self.tool_access.background);
+            let on_update: UpdateSink = Arc::new(move |update| background.notify(update));
+            let run = RunContext { actor: actor.clone(), delegation, cancel, on_update };
             self.tool_access.background.run(&self.runtime, orchestrator, run);
             let hint = "its report comes later: → recall tool:delegate";
             return Ok(format!("✓ delegated [{local}] · {hint}"));
@@ -338,6 +344,11 @@ fn result_metadata(result: &CommandResult, parsed: Option<&ExecRequest>) -> Valu
             .filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= MAX_METADATA_ARGUMENT_BYTES));
         metadata["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
     }
+    if let Some(ExecRequest::Command(Command::Delegate { .. })) = parsed
+        && let Some(report) = report_metadata(&result.answer)
+    {
+        metadata["files"] = report["files"].clone();
+    }
     if result.failed {
         metadata["failed"] = true.into();
     }
@@ -372,7 +383,10 @@ fn to_command_result(request: Option<&ToolRequest>, line: &str, reply: &CommandR
         Some(ToolRequest::Call(call)) => Some(call.clone()),
         _ => None,
     };
-    CommandResult { call, line: line.to_owned(), answer: reply.to_string(), failed: !reply.is_ok() }
+    let answer = reply.to_string();
+    // The report of a delegation that did not complete is an answer, and starts with the mark of a failure.
+    let failed = !reply.is_ok() || answer.starts_with('✗');
+    CommandResult { call, line: line.to_owned(), answer, failed }
 }
 
 /// Converts a generation error to a command error.

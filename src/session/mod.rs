@@ -30,7 +30,7 @@ pub use background_delegations::Background;
 pub use background_delegations::save_report;
 pub use changes::Changes;
 pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
-pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
+pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus, SubtaskUsage};
 pub use embedding::{Embedding, EmbeddingIndexer};
 pub use futures_util::future::BoxFuture;
 pub use generate::generate;
