@@ -5,6 +5,7 @@
 
 mod documents;
 mod nodes;
+mod recall;
 
 use super::{
     Command, NodeRange, NodeRef, Range, annotate_tokens,
@@ -193,6 +194,19 @@ impl Binder<'_, '_> {
         annotate_tokens::is_id(text) || annotate_tokens::is_number_id(text)
     }
 
+    /// The node that an option names.
+    fn node_option(&mut self, key: OptionName, what: &'static str) -> Bound<Option<NodeRef>> {
+        let Some(arg) = self.arguments.take(|arg| arg.key == Some(key)) else { return Ok(None) };
+        if is_reference(&arg) {
+            return Ok(Some(self.node_ref(&arg)));
+        }
+        let text = self.arguments.value(&arg);
+        let text = text.trim();
+        let plain = (2..=26).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let node = NodeRef::place(text).or_else(|| plain.then(|| NodeRef::from(text)));
+        node.map(Some).ok_or(BindError::Missing(what))
+    }
+
     /// The first id.
     fn node_id(&mut self) -> Option<String> {
         let arg = self.arguments.take(|arg| arg.kind == ArgKind::Id)?;
@@ -219,7 +233,8 @@ impl Binder<'_, '_> {
         while let Some(arg) = take(self.arguments).or_else(|| self.quoted_node()) {
             if let ArgKind::IdRange { ends, begins } = arg.kind {
                 let text = arg.text.of(self.arguments.line);
-                nodes.extend([NodeRef::from(&text[..ends]), NodeRef::from(&text[begins..])]);
+                let range = NodeRange::new(&text[..ends], &text[begins..]);
+                nodes.extend([range.first, range.last]);
             } else {
                 nodes.push(self.node_ref(&arg));
             }
@@ -299,7 +314,8 @@ impl Binder<'_, '_> {
 
     /// A part of a path.
     fn span(&mut self) -> Option<NodeRange> {
-        let mut nodes = self.nodes().into_iter().filter(|node| node.id().is_some());
+        let fits = |node: &NodeRef| matches!(node, NodeRef::Id(_) | NodeRef::Place { .. });
+        let mut nodes = self.nodes().into_iter().filter(fits);
         Some(NodeRange { first: nodes.next()?, last: nodes.next()? })
     }
 
@@ -331,6 +347,11 @@ impl Binder<'_, '_> {
     }
 }
 
+/// True for a place, a bookmark's label or an agent's position.
+const fn is_reference(arg: &Arg) -> bool {
+    matches!(arg.kind, ArgKind::Place(_) | ArgKind::BookmarkLabel { .. } | ArgKind::AgentPosition { .. })
+}
+
 /// True if an argument is one id; a number of four digits and more that counts nothing may be one, too.
 fn is_node(arg: &Arg) -> bool {
     let counts = arg.key.is_some_and(|key| key != OptionName::Tree) || arg.unit.is_some();
@@ -348,7 +369,5 @@ fn is_node(arg: &Arg) -> bool {
         )
     );
     let number = matches!(arg.kind, ArgKind::Number(1_000..)) && arg.text.end - arg.text.start > 3;
-    let is_reference =
-        matches!(arg.kind, ArgKind::Place(_) | ArgKind::BookmarkLabel { .. } | ArgKind::AgentPosition { .. });
-    arg.kind == ArgKind::Id || is_reference || number && !counts && beside_a_node
+    arg.kind == ArgKind::Id || is_reference(arg) || number && !counts && beside_a_node
 }

@@ -12,7 +12,7 @@ use super::{
     classify::Candidate,
     intent::{ClauseRole, Intent},
     lex::Span,
-    lexicon::{self, Entry, FunctionWord, Noun, Prep},
+    lexicon::{self, Entry, FunctionWord, Noun, Prep, Verb},
     option_name::OptionName,
 };
 use crate::tools::{TABLE, Tool};
@@ -40,6 +40,16 @@ fn is_beside(line: &str, term: &AnnotatedToken) -> bool {
     matches!(term.text.of(line), "next" | "previous" | "prev")
 }
 
+/// True if the noun `bookmark` at `at` names the node that has the label behind it.
+fn names_bookmark(terms: &[AnnotatedToken], at: usize) -> bool {
+    let [.., before, article] = &terms[..at] else { return false };
+    let leads = matches!(before.entry.prep, Some(Prep::To | Prep::From | Prep::At | Prep::Of));
+    let looks = at == 2 && matches!(before.entry.base(), Some(Verb::See));
+    article.entry.func == Some(FunctionWord::Det)
+        && (leads || looks)
+        && terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
+}
+
 /// The reference that begins at `at`: its kind, the text of its value, and the index behind its end.
 fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKind, Span, usize)> {
     let value = |bookmark: bool, at: usize| {
@@ -57,6 +67,8 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
             let mark = terms.get(at + 1).is_some_and(|mark| mark.is(':') || mark.is('='));
             value(true, at + 1 + usize::from(mark))
         }
+        // `to the bookmark "key decision"`
+        TokenKind::Word if text == "bookmark" && names_bookmark(terms, at) => value(true, at + 1),
         TokenKind::Mark('@') if joined && (at == 0 || term.gap) => value(false, at + 1),
         // Behind a name: `from:bookmark:"label"`, `from:@agent`.
         TokenKind::Name if joined && text == "bookmark:" => value(true, at + 1),
@@ -96,13 +108,17 @@ pub(super) fn promote_places(
     arguments: &mut Arguments<'_>,
     candidate: &mut Candidate,
 ) -> Result<(), Span> {
-    if !takes_node(candidate.tool) {
+    // `switch` reads the bare names of places itself.
+    let switches = candidate.tool == Tool::Switch;
+    if !takes_node(candidate.tool) && !switches || switches && arguments.items.iter().any(|arg| arg.kind == ArgKind::Id)
+    {
         return Ok(());
     }
     let mut at = 0;
     while at < terms.len() {
         let asked = matches!(intent.zones.get(at), Some(ClauseRole::Main | ClauseRole::Relative));
         let place = place_at(line, terms, at, candidate).filter(|_| asked && at != candidate.verb);
+        let place = place.filter(|(place, length)| !switches || *length > 1 || *place == Relative::BranchPoint);
         let Some((place, length)) = place else {
             at += 1;
             continue;
@@ -126,7 +142,7 @@ pub(super) fn promote_places(
     Ok(())
 }
 
-/// Operations that take a node and give places no other meaning; `switch` has places of its own.
+/// Operations that take a node and give places no other meaning.
 const fn takes_node(tool: Tool) -> bool {
     matches!(
         tool,
@@ -152,6 +168,7 @@ const fn takes_node(tool: Tool) -> bool {
             | Tool::Unlink
             | Tool::Pin
             | Tool::Stash
+            | Tool::Drop
     )
 }
 

@@ -187,12 +187,8 @@ impl Command {
                 to.plain(node.as_ref())?.text("doc:", doc.as_ref())?.text("section:", section.as_ref())?
             }
             Self::Stash { label, content, content_of, summary_of } => {
-                to.text("", Some(label))?.text("", content.as_ref())?.named("content-of:", content_of.as_ref())?.named(
-                    "summary-of:",
-                    summary_of.as_ref().map(|span| {
-                        format!("{}-{}", span.first.id().unwrap_or_default(), span.last.id().unwrap_or_default())
-                    }),
-                )?
+                let to = to.text("", Some(label))?.text("", content.as_ref())?;
+                to.named("content-of:", content_of.as_ref())?.named("summary-of:", summary_of.as_ref())?
             }
             Self::Recall { label, search, turns, tool, summary, limit, only } => to
                 .text("", label.as_ref())?
@@ -202,7 +198,9 @@ impl Command {
                 .flag("summary", *summary)?
                 .named("limit:", *limit)?
                 .filter(only)?,
-            Self::Drop { pin, stash } => to.text("pin:", pin.as_ref())?.text("stash:", stash.as_ref())?,
+            // A document's name stands where an id does.
+            Self::Drop { pin: Some(NodeRef::Id(name)), .. } => to.text("pin:", Some(name))?,
+            Self::Drop { pin, stash } => to.named("pin:", pin.as_ref())?.text("stash:", stash.as_ref())?,
             Self::Decide { content, kind } => {
                 // `decide decision "x"` would be no more than `decide "x"` to a reader.
                 let name = if matches!(kind, None | Some(DecisionKind::Constraint)) { "" } else { "kind:" };

@@ -13,7 +13,8 @@ use crate::{
     store::{JournalFilter, Result, SessionFilter, Snapshot},
     tokens::estimated_tokens,
     types::{
-        Agent, AgentKind, EdgeKind, JournalEntry, Node, Permission, Todo, TodoCounts, Tree, first_words, sections,
+        Agent, AgentKind, EdgeKind, JournalEntry, Node, Permission, Todo, TodoCounts, Tree, first_words, one_line,
+        sections,
     },
 };
 
@@ -27,8 +28,9 @@ const ACTIVE_MS: i64 = 120_000;
 const MAX_LISTED_SESSIONS: usize = 16;
 /// Maximum tokens of the open todos.
 const MAX_TODO_TOKENS: u32 = 512;
-/// Maximum characters of the words at an agent's place.
+/// Maximum characters of the words at an agent's place and in a hint; and those in a hint that is long otherwise.
 const MAX_PLACE_CHARS: usize = 80;
+const MIN_PLACE_CHARS: usize = 24;
 /// Maximum entries of the line on news and their tokens, and the journal entries that are read for it.
 const MAX_NEWS: usize = 8;
 const MAX_NEWS_TOKENS: u32 = 260;
@@ -41,7 +43,7 @@ const MAX_DOCUMENTS: usize = 8;
 pub(super) const MAX_CHANGES_TOKENS: u32 = 256;
 /// Maximum tokens of the line with the recall hint.
 pub(super) const MAX_HINT_TOKENS: u32 = 112;
-/// Maximum characters of a reference and of its search terms.
+/// Maximum characters of a reference; a longer one is named by its search terms.
 const MAX_REFERENCE_CHARS: usize = 40;
 
 /// Returns one line per active agent: generating agents with their positions, then recently active ones.
@@ -179,26 +181,31 @@ pub(super) fn lines(
     Ok(lines)
 }
 
-/// Formats the recall hint, with as many nodes as fit.
+/// Formats the recall hint, with the first words of the best node and as many further nodes as fit.
 pub(super) fn hint(hint: &Hint) -> Option<String> {
     let named = |node: &Node| {
         let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
         format!("{turn}{}", escape::id(node))
     };
-    let (said, search) =
-        (first_words(&hint.trigger, MAX_REFERENCE_CHARS), first_words(&hint.search, MAX_REFERENCE_CHARS));
-    let line = |nodes: &[Node]| {
+    let (best, others) = hint.nodes.split_first()?;
+    let short = hint.trigger.chars().count() <= MAX_REFERENCE_CHARS;
+    let words = if short { &hint.trigger } else { &hint.search };
+    let command = match &*hint.search {
+        "" => format!("recall around:{}", escape::mention(best)),
+        search => format!("recall search {}", escape::quoted(search)),
+    };
+    let line = |others: &[Node], chars| {
+        let others: String = others.iter().map(|node| format!(" · {}", named(node))).collect();
         format!(
-            "Hint: {} may mean what is not shown here, probably {}. Look before you answer: → recall search {}",
-            escape::quoted(&said),
-            nodes.iter().map(named).collect::<Vec<_>>().join(", "),
-            escape::quoted(&search)
+            "Hint: {} may mean what is not shown here: {} {}{others}. → {command}",
+            escape::quoted(words),
+            named(best),
+            escape::quoted(&first_words(&one_line(&best.content), chars))
         )
     };
-    (1..=hint.nodes.len())
-        .rev()
-        .map(|count| line(&hint.nodes[..count]))
-        .find(|line| estimated_tokens(line) <= MAX_HINT_TOKENS)
+    let lengths = (0..=others.len()).rev().map(|count| (count, MAX_PLACE_CHARS));
+    let mut lines = lengths.chain([(0, MIN_PLACE_CHARS)]).map(|(count, chars)| line(&others[..count], chars));
+    lines.find(|line| estimated_tokens(line) <= MAX_HINT_TOKENS)
 }
 
 /// Returns the progress and the open todos of the turn, so that they stay visible in long turns; `None` without any.

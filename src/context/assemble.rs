@@ -2,8 +2,8 @@
 
 use crate::{
     exec::AuthorNames,
-    id::NodeId,
-    recall::References,
+    id::{AgentId, NodeId},
+    recall::{HintWindow, References},
     store::Snapshot,
     tools::{self, HostTool, Tool},
     types::{Agent, AuthorType, Mode, Node, Permission, Prompt, Role, Session, Timestamp, TodoScope, Tree},
@@ -18,8 +18,11 @@ use super::{
     window::{MIN_WINDOW_TOKENS, WindowParams, truncate_node},
 };
 
-/// Instructions for agents with the `loom_aware` permission; the list of their tools follows.
+/// Instructions for agents with the `loom_aware` permission; the list of their commands follows.
 const BASE_INSTRUCTIONS: &str = include_str!("loom_aware.md");
+/// Instructions for workers of a delegation, and the commands that their list names.
+const WORKER_INSTRUCTIONS: &str = include_str!("worker.md");
+const WORKER_TOOLS: &[Tool] = &[Tool::View, Tool::Read, Tool::Write];
 /// Instructions for agents that may edit todos.
 const TODO_INSTRUCTIONS: &str = include_str!("planning.md");
 /// Instructions for agents that may delegate.
@@ -115,7 +118,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     if view.aware && view.keeps() {
         fixed.ambient.extend(ambient::changed_nodes_line(rendered.newest_first()));
     }
-    let hint = fixed.hint(snapshot, &tree, &rendered);
+    let hint = fixed.hint(snapshot, view.agent, &tree, &rendered);
     fixed.ambient.extend(hint);
     let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.pins));
     let system = [&fixed.agent_prompt, &fixed.tree_prompt, &fixed.instructions].map(String::as_str);
@@ -231,7 +234,13 @@ impl FixedSections {
 
     /// Returns a recall hint if the message refers to something that the prompt does not show. Errors are ignored,
     /// because a hint is optional.
-    fn hint(&mut self, snapshot: &dyn Snapshot, tree: &Tree, rendered: &RenderedNodes<'_>) -> Option<String> {
+    fn hint(
+        &mut self,
+        snapshot: &dyn Snapshot,
+        agent: AgentId,
+        tree: &Tree,
+        rendered: &RenderedNodes<'_>,
+    ) -> Option<String> {
         let (message, references) = self.references.take()?;
         if rendered.newest_first().count() as u64 >= tree.counts.nodes {
             return None;
@@ -239,7 +248,8 @@ impl FixedSections {
         let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory];
         let own = own.into_iter().map(|text| (None, text.as_str()));
         let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
-        let hint = references.hint(snapshot, tree.id, &message, &mut own.chain(nodes));
+        let (message, oldest) = (&message, rendered.newest_first().last());
+        let hint = references.hint(snapshot, HintWindow { agent, message, oldest, shown: &mut own.chain(nodes) });
         hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()?.and_then(|hint| ambient::hint(&hint))
     }
 
@@ -289,10 +299,14 @@ fn references(request: &ContextRequest<'_>, to: &Node) -> Option<(Node, Referenc
     Some((message.clone(), References::of(&message.content)?))
 }
 
-/// Builds the instructions: the basic ones, those for todos and delegation as permitted, and the list of tools.
+/// Builds the instructions: the basic ones, the list of commands, and those for todos and delegation as permitted.
 fn instructions(request: &ContextRequest<'_>) -> String {
     let held = request.agent.profile.permissions;
-    let mut text = format!("{BASE_INSTRUCTIONS}\n{}", tools::overview(held, request.host_tools));
+    let commands = |own: &[Tool]| tools::command_forms(own, held, request.host_tools);
+    if request.first_node.is_some() {
+        return format!("{WORKER_INSTRUCTIONS}\n{}\n", commands(WORKER_TOOLS));
+    }
+    let mut text = format!("{BASE_INSTRUCTIONS}\n{}\n", commands(Tool::ALL));
     if request.scope.is_some() && Tool::Todo.missing_permission(held).is_none() {
         text.push_str(TODO_INSTRUCTIONS);
     }

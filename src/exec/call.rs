@@ -103,6 +103,7 @@ fn convert_value(argument: &ArgSpec, value: Value) -> Option<Value> {
         (ArgType::Text, Value::String(text)) if argument.name == "pin" => {
             Some(id(&text.as_str().into()).filter(|_| text.trim().starts_with('[')).unwrap_or(Value::String(text)))
         }
+        (ArgType::Text, value) if argument.name == "pin" => reference(&value),
         (ArgType::Text, value) => value.is_string().then_some(value),
         (ArgType::Texts, Value::Array(items)) => {
             items.iter().all(Value::is_string).then(|| items.into_iter().filter(|item| !is_absent(item)).collect())

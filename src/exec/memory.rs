@@ -193,7 +193,7 @@ impl Executor<'_> {
         Ok(Some(format!("stash {}:\n{words}", quoted(label))))
     }
 
-    pub(super) fn drop_item(&self, here: &Position, pin: Option<&str>, stash: Option<&str>) -> AnswerResult {
+    pub(super) fn drop_item(&self, here: &Position, pin: Option<&NodeRef>, stash: Option<&str>) -> AnswerResult {
         if let Some(label) = stash {
             self.actor().unstash(here.tree.id, label)?;
             return Ok(format!("✓ dropped stash {}", quoted(label)).into());
@@ -210,11 +210,14 @@ impl Executor<'_> {
         Ok(format!("✓ dropped pin {name}").into())
     }
 
-    /// Finds the pin that a text names: a node's id, or a document's name with `§section` or `#section`.
-    fn find_pin(&self, here: &Position, text: &str) -> Result<(PinTarget, String), ToolError> {
+    /// Finds the pin that a reference names. A text is a node's id, a document's name with `§section` or `#section`, or a
+    /// bookmark's label.
+    fn find_pin(&self, here: &Position, reference: &NodeRef) -> Result<(PinTarget, String), ToolError> {
+        let of_node = |node: Node| (PinTarget::Node(node.id), id(&node));
+        let Some(text) = reference.id() else { return self.resolve_node(here, reference).map(of_node) };
         let as_node = self.resolve_node(here, &NodeRef::from(text));
         if let Ok(node) = as_node {
-            return Ok((PinTarget::Node(node.id), id(&node)));
+            return Ok(of_node(node));
         }
         for pin in self.load_memory(here)?.pins {
             if let PinTarget::Document { id, section } = &pin.target {
@@ -229,7 +232,8 @@ impl Executor<'_> {
                 }
             }
         }
-        as_node.map(|node| (PinTarget::Node(node.id), id(&node)))
+        let marked = self.resolve_node(here, &NodeRef::Bookmark { bookmark: text.to_owned() });
+        marked.or(as_node).map(of_node)
     }
 
     pub(super) fn memory(&mut self, here: &Position, view: Option<MemoryView>) -> AnswerResult {

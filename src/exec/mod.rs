@@ -314,7 +314,7 @@ impl<'h> Executor<'h> {
                 self.recall_around(here, node, *limit)
             }
             Command::Recall { .. } => self.recall_summary(here),
-            Command::Drop { pin, stash } => self.drop_item(here, pin.as_deref(), stash.as_deref()),
+            Command::Drop { pin, stash } => self.drop_item(here, pin.as_ref(), stash.as_deref()),
             Command::Decide { content, kind } => self.decide(here, content, *kind),
             Command::Memory { view } => self.memory(here, *view),
             Command::Think { content } => self.think(here, content.as_deref()),

@@ -11,115 +11,119 @@
 mod lexicon;
 mod references;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use self::references::Reference;
-use super::{Query, Result, Scope, search};
+use super::{Query, Result, Scope};
 use crate::{
-    id::TreeId,
-    store::{Postings, Snapshot, WordFilter},
+    id::{AgentId, TreeId},
+    store::{Snapshot, TermPostings, WordFilter},
     text_index::WordTokenizer,
-    types::Node,
+    types::{AuthorType, EdgeKind, Node},
 };
 
 /// Maximum number of index rows read for the words of a message.
 const MAX_INDEX_ROWS: usize = 2_000;
 /// Maximum number of nodes in a hint.
 const MAX_HINT_NODES: usize = 3;
+/// Maximum number of words in the query of a hint.
+const MAX_QUERY_WORDS: usize = 4;
 /// Minimum score of a further node, as a share of the best score.
 const MIN_SCORE_SHARE: f64 = 0.6;
-
-/// Returns for each passage whether it passes the filter.
-fn passes_filter(snapshot: &dyn Snapshot, said: &Postings, filter: &WordFilter) -> Result<Vec<bool>> {
-    let passages: Vec<(u64, u32)> = said.passages.iter().map(|passage| (passage.node, passage.part)).collect();
-    let places = snapshot.places(&passages, filter)?;
-    Ok(said.passages.iter().zip(places).map(|(passage, place)| passage.place.or(place).is_some()).collect())
-}
+/// A word is common if more passages contain it than this number, and than this share of the tree's nodes.
+const MIN_COMMON_PASSAGES: u64 = 12;
+const COMMON_SHARE: u64 = 40;
+/// Number of nodes before a reply in which the message that it answers is looked for.
+const MAX_NODES_BACK: u32 = 8;
 
 /// References of a message, and the nodes that they probably mean.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Hint {
-    /// First words of the message that refer to earlier content.
+    /// Words of the message that refer to earlier content.
     pub trigger: String,
-    /// Search query that finds the nodes.
+    /// Search query that finds the nodes: the rarest words of the references. Empty if a phrase refers back without a
+    /// noun (`as we discussed`); the nodes are then the newest ones outside the window.
     pub search: String,
-    /// One to three nodes, the most probable first.
+    /// One to three nodes, the most probable first. None is a reply of the agent.
     pub nodes: Vec<Node>,
+}
+
+/// Reader of a hint, and the part of the conversation that it sees.
+pub struct HintWindow<'w, 't> {
+    /// Agent that replies.
+    pub agent: AgentId,
+    /// The referring message. Its siblings, which replace it, are excluded.
+    pub message: &'w Node,
+    /// Oldest message in the window.
+    pub oldest: Option<&'w Node>,
+    /// Texts that the agent sees, with the sequence number of their node.
+    pub shown: &'w mut dyn Iterator<Item = (Option<u64>, &'t str)>,
 }
 
 /// References of a message, before any lookup.
 #[derive(Debug)]
-pub struct References(Vec<Reference>);
+pub struct References {
+    found: Vec<Reference>,
+    /// Phrase without a noun that refers back; only if nothing else does.
+    phrase: Option<String>,
+}
 
 impl References {
     /// Finds the references in a text; `None` if there are none. It does not read the store.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
-        let found = references::references(text);
-        (!found.is_empty()).then_some(Self(found))
+        let (found, phrase) = references::references(text);
+        (!found.is_empty() || phrase.is_some()).then_some(Self { found, phrase })
     }
 
-    /// Resolves the references that occur in the tree but not in `shown`: texts with the sequence number of their node.
-    ///
-    /// `message` is the referring message. Its siblings, which replace it, are excluded.
+    /// Resolves the references that occur in the tree but not in the window.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn hint(
-        mut self,
-        snapshot: &dyn Snapshot,
-        tree: TreeId,
-        message: &Node,
-        shown: &mut dyn Iterator<Item = (Option<u64>, &str)>,
-    ) -> Result<Option<Hint>> {
+    pub fn hint(mut self, snapshot: &dyn Snapshot, window: HintWindow<'_, '_>) -> Result<Option<Hint>> {
+        let HintWindow { agent, message, oldest, shown } = window;
         let mut seen: HashSet<u64> = HashSet::from([message.seq]);
         let mut reader = WordTokenizer::default();
         for (node, text) in shown.filter(|(node, _)| *node != Some(message.seq)) {
             seen.extend(node);
             let occurring = self.occurring_words(text, &mut reader);
-            self.0.iter_mut().for_each(|reference| reference.missing.retain(|word| !occurring.contains(word)));
+            self.found.iter_mut().for_each(|reference| reference.missing.retain(|word| !occurring.contains(word)));
         }
-        self.0.retain(|reference| !reference.missing.is_empty());
-        let mut words: Vec<String> = self.0.iter().flat_map(|reference| reference.missing.iter().cloned()).collect();
-        words.sort();
-        words.dedup();
-        if words.is_empty() {
+        if let Some(phrase) = self.phrase {
+            return phrase_hint(snapshot, agent, phrase, oldest, &seen);
+        }
+        self.found.retain(|reference| !reference.missing.is_empty());
+        if self.found.is_empty() {
             return Ok(None);
         }
-        let filter = WordFilter { tree: Some(tree), ..WordFilter::default() };
-        let said = snapshot.postings(&words, &filter, MAX_INDEX_ROWS)?;
-        let fits = passes_filter(snapshot, &said, &filter)?;
-        let elsewhere = |at: &usize| fits[*at] && !seen.contains(&said.passages[*at].node);
-        let archived: HashSet<&str> = words
-            .iter()
-            .zip(&said.words)
-            .filter(|(_, word)| word.complete && word.hits.iter().any(|(at, _)| elsewhere(at)))
-            .map(|(word, _)| word.as_str())
-            .collect();
-        let referring =
-            self.0.iter().filter(|reference| reference.missing.iter().any(|word| archived.contains(word.as_str())));
-        let Some(first) = referring.clone().next() else { return Ok(None) };
-        let mut query_words: Vec<&str> = Vec::new();
-        for (_, word) in referring.flat_map(|reference| &reference.words) {
-            if !query_words.contains(&word.as_str()) {
-                query_words.push(word);
-            }
-        }
-        let query = Query { limit: 12, ..Query::new(query_words.join(" ").replace('"', ""), Scope::Tree(tree)) };
-        let mut hits = search(snapshot, &query)?.ranked();
+        let words = ArchivedWords::read(snapshot, message.tree, &self.found, &seen)?;
+        self.found.retain(|reference| reference.missing.iter().any(|word| words.is_rare(word)));
+        let rarity = |reference: &&Reference| reference.missing.iter().filter_map(|word| words.passages(word)).min();
+        let Some(first) = self.found.iter().min_by_key(rarity) else { return Ok(None) };
+        let search = words.query(&self.found);
+        let query = Query { limit: 12, ..Query::new(search.replace('"', ""), Scope::Tree(message.tree)) };
+        let mut hits = super::search(snapshot, &query)?.ranked();
         hits.truncate(query.limit);
         hits.retain(|hit| {
             !seen.contains(&hit.node.seq) && (hit.node.parent != message.parent || message.parent.is_none())
         });
         let best = hits.first().map_or(0.0, |hit| hit.score);
         // A further node must contain the words itself, because neighbours are shown with the best node anyway.
-        let own: HashSet<u64> = said.passages.iter().map(|passage| passage.node).collect();
         let near = hits
             .into_iter()
             .enumerate()
-            .filter(|(at, hit)| *at == 0 || hit.score >= best * MIN_SCORE_SHARE && own.contains(&hit.node.seq));
-        let nodes: Vec<Node> = near.take(MAX_HINT_NODES).map(|(_, hit)| hit.node).collect();
+            .filter(|(at, hit)| *at == 0 || hit.score >= best * MIN_SCORE_SHARE && words.nodes.contains(&hit.node.seq));
+        let mut nodes: Vec<Node> = Vec::new();
+        for (_, hit) in near {
+            let Some(node) = message_of(snapshot, agent, hit.node)? else { continue };
+            if !seen.contains(&node.seq)
+                && nodes.len() < MAX_HINT_NODES
+                && nodes.iter().all(|known| known.id != node.id)
+            {
+                nodes.push(node);
+            }
+        }
         Ok((!nodes.is_empty()).then(|| Hint { trigger: first.text.clone(), search: query.text, nodes }))
     }
 
@@ -127,7 +131,7 @@ impl References {
     fn occurring_words(&self, text: &str, reader: &mut WordTokenizer) -> HashSet<String> {
         let mut letters = [false; 256];
         let wanted: HashSet<&str> =
-            self.0.iter().flat_map(|reference| reference.missing.iter().map(String::as_str)).collect();
+            self.found.iter().flat_map(|reference| reference.missing.iter().map(String::as_str)).collect();
         for word in &wanted {
             letters[usize::from(word.as_bytes()[0])] = true;
         }
@@ -144,4 +148,102 @@ impl References {
         }
         found
     }
+}
+
+/// Words of references, as the tree contains them.
+struct ArchivedWords {
+    /// Number of passages with each word that stands in the tree, and whether a node outside the window has it.
+    words: HashMap<String, (u64, bool)>,
+    /// Nodes that contain any of the words.
+    nodes: HashSet<u64>,
+    /// Number of passages above which a word is common.
+    most: u64,
+}
+
+impl ArchivedWords {
+    fn read(snapshot: &dyn Snapshot, tree: TreeId, references: &[Reference], seen: &HashSet<u64>) -> Result<Self> {
+        let stems = references.iter().flat_map(|reference| &reference.words).map(|(stem, _)| stem.clone());
+        let mut words: Vec<String> = stems.collect();
+        words.sort();
+        words.dedup();
+        let filter = WordFilter { tree: Some(tree), ..WordFilter::default() };
+        let found = snapshot.postings(&words, &filter, MAX_INDEX_ROWS)?;
+        let passages: Vec<(u64, u32)> = found.passages.iter().map(|passage| (passage.node, passage.part)).collect();
+        let places = snapshot.places(&passages, &filter)?;
+        let fits: Vec<bool> =
+            found.passages.iter().zip(places).map(|(passage, place)| passage.place.or(place).is_some()).collect();
+        let count = |word: &TermPostings| {
+            let hits = word.hits.iter().filter(|(at, _)| fits[*at]);
+            let outside = hits.clone().any(|(at, _)| !seen.contains(&found.passages[*at].node));
+            let passages = if word.complete { hits.count() as u64 } else { word.about.max(1) };
+            (passages, word.complete && outside)
+        };
+        let counted = words.into_iter().zip(&found.words).map(|(word, said)| (word, count(said)));
+        let nodes = snapshot.tree(tree)?.map_or(0, |tree| tree.counts.nodes);
+        Ok(Self {
+            words: counted.filter(|(_, (passages, _))| *passages > 0).collect(),
+            nodes: found.passages.iter().map(|passage| passage.node).collect(),
+            most: (nodes / COMMON_SHARE).max(MIN_COMMON_PASSAGES),
+        })
+    }
+
+    /// Returns the number of passages with a word; `None` if there are none.
+    fn passages(&self, word: &str) -> Option<u64> {
+        self.words.get(word).map(|(passages, _)| *passages)
+    }
+
+    /// True if a node outside the window contains the word, and few nodes do.
+    fn is_rare(&self, word: &str) -> bool {
+        self.words.get(word).is_some_and(|(passages, outside)| *outside && *passages <= self.most)
+    }
+
+    /// Returns the rarest words of references, in the order of the message.
+    fn query(&self, references: &[Reference]) -> String {
+        let mut words: Vec<(u64, &str)> = Vec::new();
+        for (stem, written) in references.iter().flat_map(|reference| &reference.words) {
+            if let Some(passages) = self.passages(stem).filter(|passages| *passages <= self.most)
+                && !words.iter().any(|(_, known)| known == written)
+            {
+                words.push((passages, written.as_str()));
+            }
+        }
+        let mut counts: Vec<u64> = words.iter().map(|(passages, _)| *passages).collect();
+        counts.sort_unstable();
+        let most = counts.get(MAX_QUERY_WORDS - 1).copied().unwrap_or(u64::MAX);
+        let rarest = words.into_iter().filter(|(passages, _)| *passages <= most).map(|(_, word)| word);
+        rarest.take(MAX_QUERY_WORDS).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Returns the node that a hint names for a found node: the node itself, or the message that an own reply answers. `None`
+/// for hidden nodes and thoughts.
+fn message_of(snapshot: &dyn Snapshot, agent: AgentId, node: Node) -> Result<Option<Node>> {
+    let is_own = |node: &Node| node.author == agent && node.author_type == AuthorType::Model;
+    if node.kind == EdgeKind::Thought || node.state.pruned_by.is_some() {
+        return Ok(None);
+    }
+    if !is_own(&node) {
+        return Ok(Some(node));
+    }
+    let path = snapshot.path_back(node.id, &[], MAX_NODES_BACK)?;
+    Ok(path.into_iter().rev().find(|node| !is_own(node) && !node.content.trim().is_empty()))
+}
+
+/// Returns the hint for a phrase without a noun: the newest messages before the window.
+fn phrase_hint(
+    snapshot: &dyn Snapshot,
+    agent: AgentId,
+    trigger: String,
+    oldest: Option<&Node>,
+    seen: &HashSet<u64>,
+) -> Result<Option<Hint>> {
+    let Some(before) = oldest.and_then(|node| node.parent) else { return Ok(None) };
+    let mut nodes = snapshot.path_back(before, &[], MAX_NODES_BACK)?;
+    nodes.retain(|node| {
+        let is_own = node.author == agent && node.author_type == AuthorType::Model;
+        node.kind == EdgeKind::Continuation && !is_own && !seen.contains(&node.seq) && !node.content.trim().is_empty()
+    });
+    nodes.reverse();
+    nodes.truncate(MAX_HINT_NODES - 1);
+    Ok((!nodes.is_empty()).then(|| Hint { trigger, search: String::new(), nodes }))
 }

@@ -30,7 +30,7 @@ pub use self::{
     excerpt::{calls, excerpt},
     filter::{Author, Branch, Filter, Scope},
     highlight::highlights,
-    hint::{Hint, References},
+    hint::{Hint, HintWindow, References},
     matching::{Counts, around, count},
     semantic::{EmbedError, Embedder, QueryEmbedding, embed},
     time_spec::{ParseTimeError, TimeSpec},

@@ -8,6 +8,7 @@
 macro_rules! operations {
     ($(
         $name:ident $word:literal also $synonyms:tt ($group:ident, $permission:ident, $effect:ident) $help:literal {
+            brief $brief:literal;
             forms $forms:tt;
             $(exactly_one $exactly:tt;)?
             $(at_most_one $most:tt;)?
@@ -74,6 +75,7 @@ macro_rules! operations {
             group: ToolGroup::$group,
             permission: Permission::$permission,
             side_effect: SideEffect::$effect,
+            brief: $brief,
             forms: &$forms,
             help: $help,
             arguments: &[

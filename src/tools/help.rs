@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{ArgSpec, ArgType, HostTool, TABLE, Tool, ToolGroup, missing_permission};
+use super::{
+    ArgSpec, ArgType, HostTool, TABLE, Tool, ToolGroup, missing_permission, permission::form_missing_permission,
+};
 use crate::types::{Permissions, first_sentence};
 
 /// Returns one line for each tool that an agent with these permissions may use, by group. Host tools come last.
@@ -23,6 +25,31 @@ pub fn overview(held: Permissions, extras: &[HostTool]) -> String {
     }
     for extra in usable {
         let _ = write!(text, "\n  {} — {}", extra.form(), first_sentence(&extra.description));
+    }
+    text
+}
+
+/// Returns the forms of the commands for a prompt, with their main options: those of `own` that an agent with these
+/// permissions may use, then the host's. `→ help` explains the rest.
+#[must_use]
+pub fn command_forms(own: &[Tool], held: Permissions, extras: &[HostTool]) -> String {
+    let mut text = String::from(
+        "Commands; `→ help view` explains one. ID is a node's id, `parent`, `root`, `previous`, `next`, `@owner` or a \
+         bookmark's \"label\"; `[]` holds an option, `|` separates alternatives.",
+    );
+    for tool in own.iter().filter(|tool| tool.missing_permission(held).is_none()) {
+        let forms = tool.spec().brief.split("; ").filter(|form| !form.is_empty());
+        let usable: Vec<&str> = forms.filter(|form| form_missing_permission(form, held).is_none()).collect();
+        if !usable.is_empty() {
+            let _ = write!(text, "\n{}", usable.join("; "));
+        }
+    }
+    let mut usable = extras.iter().filter(|extra| missing_permission(extra.permission, held).is_none()).peekable();
+    if usable.peek().is_some() {
+        text.push_str("\nCommands of this program:");
+    }
+    for extra in usable {
+        let _ = write!(text, "\n{} — {}", extra.form_with_options(), first_sentence(&extra.description));
     }
     text
 }

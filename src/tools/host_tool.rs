@@ -115,10 +115,23 @@ impl HostTool {
     pub(super) fn form(&self) -> String {
         let mut form = self.name.clone();
         for name in self.required() {
-            let text = self.property(name).is_some_and(|(_, schema)| Self::type_of(schema) == "string");
-            form.extend([" ", name, if text { ":\"…\"" } else { ":…" }]);
+            form.extend([" ", &self.argument_form(name)]);
         }
         form
+    }
+
+    /// Returns an example line with all arguments, the optional ones in brackets.
+    pub(super) fn form_with_options(&self) -> String {
+        let mut form = self.form();
+        for (name, _) in self.properties().filter(|(name, _)| !self.required().any(|required| required == *name)) {
+            form.extend([" [", &self.argument_form(name), "]"]);
+        }
+        form
+    }
+
+    fn argument_form(&self, name: &str) -> String {
+        let text = self.property(name).is_some_and(|(_, schema)| Self::type_of(schema) == "string");
+        format!("{name}:{}", if text { "\"…\"" } else { "…" })
     }
 }
 

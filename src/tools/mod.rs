@@ -12,6 +12,7 @@ mod help;
 mod host_tool;
 mod limits;
 mod native;
+mod node_ref;
 mod operations;
 mod permission;
 mod reference;
@@ -24,12 +25,13 @@ mod web_search;
 pub use argument::{ArgSpec, ArgType};
 pub use error::{ErrorCode, ToolError};
 pub(crate) use help::explain_host_tool;
-pub use help::{explain, overview};
+pub use help::{command_forms, explain, overview};
 pub use host_tool::HostTool;
 #[doc(hidden)] // for the program
 pub use limits::{DEFAULT_REPLY_TOKENS, MAX_BATCH_LINES, MAX_CONTENT_BYTES};
 pub(crate) use limits::{MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH, MAX_UNDO_STEPS};
 pub use native::{NativeAlias, NativeToolSpec, native};
+pub use node_ref::{NodeRange, NodeRef};
 pub use operations::{Command, TABLE, Tool};
 #[doc(hidden)] // for the program
 pub use permission::missing_permission;
@@ -39,8 +41,8 @@ pub use schema::schema;
 pub use spec::{ArgRules, SideEffect, ToolGroup, ToolSpec};
 pub use summary::{SummaryRequest, SummaryResponse};
 pub use values::{
-    BranchFormat, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
-    RecallSort, Relative, ResponseKind, SearchDepth, Topic, WritePlace,
+    BranchFormat, DecisionKind, LinkEnd, Listing, MemoryView, Range, RecallFilter, RecallScope, RecallSort, Relative,
+    ResponseKind, SearchDepth, Topic, WritePlace,
 };
 pub use web_search::{WebHit, WebSearch};
 

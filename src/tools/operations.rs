@@ -20,6 +20,7 @@ use crate::types::{Permission, TodoDraft};
 
 operations! {
     View "view" also ["show", "display", "look", "inspect", "open"] (Navigation, LoomAware, ReadOnly) "Shows a node or a branch." {
+        brief "view ID [full]; view branch:ID [from:ID]";
         forms ["view ID", "view ID full", "view ID with-annotations", "view branch:ID as:prose", "view branch:ID from:ID"];
         at_most_one ["node", "branch"];
         "as" needs ["branch"];
@@ -33,6 +34,7 @@ operations! {
         rendering as "as": Option<BranchFormat>, "How a branch is shown: running text, or node by node.";
     }
     List "list" also ["ls", "enumerate"] (Navigation, LoomAware, ReadOnly) "Lists what belongs to a node or a tree." {
+        brief "list ID continuations|annotations|links|versions|siblings|bookmarks; list agents|pruned|changes; list documents; list trees";
         forms [
             "list ID continuations",
             "list ID annotations",
@@ -52,6 +54,7 @@ operations! {
         what: Listing, "What is listed; bookmarks are those at and below the node. Documents need the permission doc_read, trees cross_tree.";
     }
     Tree "tree" also ["map", "overview", "outline"] (Navigation, LoomAware, ReadOnly) "Draws the tree." {
+        brief "tree [from:ID] [depth:3]";
         forms ["tree", "tree from:ID depth:N", "tree summary"];
         reply "Tree: \"Marie Character Study\" (47 nodes, 6 branches)\n[r001aa] human \"Who is Marie?\"\n└→ [a7x2kq] model \"Her reluctance stems from …\" ★ key decision ✎1\n   ├→ [b3k9ze] model \"Building on the …\" → [e6p4tt] \"And yet …\" * you are here · ← owner reads here\n   ├→ [d5n7hh] model \"What if she knew …\" (leaf)\n   └→ 2 hidden (→ list pruned)";
         example "→ tree from:a7x2kq depth:3";
@@ -60,6 +63,7 @@ operations! {
         #[serde(default)] summary: bool, "The tree in words and figures instead of a drawing.";
     }
     Switch "switch" also ["go", "goto", "jump", "checkout", "cd"] (Navigation, LoomAware, Navigation) "Moves the position." {
+        brief "switch to ID|back; switch to ID in tree:\"T\"";
         forms ["switch to ID", "switch to parent", "switch to ID in tree:\"T\""];
         at_most_one ["node", "relative"];
         at_least_one ["node", "relative", "tree"];
@@ -70,12 +74,14 @@ operations! {
         tree: Option<String>, "In this tree, by its title or id; needs the permission cross_tree.";
     }
     Diff "diff" also ["compare", "contrast"] (Navigation, LoomAware, ReadOnly) "Compares two nodes." {
+        brief "diff ID ID";
         forms ["diff ID ID"];
         reply "[b3k9ze] ↔ [d5n7hh] · their paths part after [a7x2kq] (depth:7)\nThe [-slow-]{+quick+} way.";
         example "→ diff b3k9ze d5n7hh";
         nodes: Vec<NodeRef>, "The two nodes.";
     }
     Continue "continue" also ["generate", "sample", "extend"] (Content, LoomGenerate, Write) "Has a model continue a node." {
+        brief "continue from ID [\"what is wanted\"] [n:3] [words:60] [using agent:\"A\"] — another model writes";
         forms ["continue", "continue from ID n:3 tokens:200", "continue from ID using agent:\"A\"", "continue from ID \"what is wanted\" words:60"];
         reply "✓ 3 continuations from [a7x2kq]\n  [b3k9ze] \"Taking the trauma angle first.\"\n  …\n  you stay at [a7x2kq]";
         example "→ continue from a7x2kq n:3 \"in her own voice\" words:60";
@@ -87,6 +93,7 @@ operations! {
         instruction: Option<String>, "What is wanted, for the author.";
     }
     Respond "respond" also ["reply", "answer", "say"] (Content, LoomWrite, Write) "Adds the agent's own words under a node." {
+        brief "respond ID \"text\" — your words below a node";
         forms ["respond ID \"text\"", "respond ID \"text\" as:instruction"];
         reply "✓ created [e6p4tt] as continuation of [a7x2kq]\n  you stay at [a7x2kq]";
         example "→ respond a7x2kq \"What if she knew all along?\"";
@@ -95,6 +102,7 @@ operations! {
         kind as "as": Option<ResponseKind>, "As what; a continuation if not said.";
     }
     Annotate "annotate" also ["note", "comment", "jot"] (Content, LoomWrite, Write) "Adds a note to a node." {
+        brief "annotate ID \"text\"";
         forms ["annotate ID \"text\""];
         reply "✓ annotation [n4m2cc] added to [a7x2kq]";
         example "→ annotate a7x2kq \"this is where the tone shifts\"";
@@ -102,6 +110,7 @@ operations! {
         content: String, "The note.";
     }
     Link "link" also ["connect", "tie"] (Content, LoomWrite, Write) "Links a node to something." {
+        brief "link ID to ID; link ID to doc:\"D\" [note:\"why\"]";
         forms ["link ID to ID", "link ID to doc:\"D\" note:\"why\"", "link ID to tree:\"T\" node:ID"];
         reply "✓ linked [a7x2kq] ↔ doc:\"character notes\"";
         example "→ link a7x2kq to doc:\"character notes\" note:\"her father\"";
@@ -110,6 +119,7 @@ operations! {
         note: Option<String>, "Why.";
     }
     Edit "edit" also ["rewrite", "reword", "revise"] (Content, LoomWrite, Destructive) "Adds another wording of a node." {
+        brief "edit ID \"text\" — another wording; the old one stays";
         forms ["edit ID \"text\""];
         reply "✓ created branch [f7q8dd] from [a7x2kq]        (in a buffer tree: ✓ created version [f7q8dd] of [a7x2kq])";
         example "→ edit a7x2kq \"Marie hesitates, and then she goes.\"";
@@ -117,6 +127,7 @@ operations! {
         content: String, "The new wording; the old one stays.";
     }
     Merge "merge" also ["combine", "join", "fuse"] (Content, LoomWrite, Write) "Adds one node that continues several." {
+        brief "merge ID ID \"text\"";
         forms ["merge ID ID \"text\""];
         reply "✓ created [g8r9ee] from [b3k9ze] + [d5n7hh]";
         example "→ merge b3k9ze d5n7hh \"Both are true: she fears it and she misses it.\"";
@@ -124,6 +135,7 @@ operations! {
         content: String, "The new node's words.";
     }
     Bookmark "bookmark" also ["star", "mark"] (Content, LoomWrite, Write) "Marks a node." {
+        brief "bookmark ID [\"label\"]";
         forms ["bookmark ID \"label\""];
         reply "✓ bookmarked [a7x2kq] as \"key decision point\"";
         example "→ bookmark a7x2kq \"key decision point\"";
@@ -131,36 +143,42 @@ operations! {
         label: Option<String>, "The mark's name.";
     }
     Unbookmark "unbookmark" also ["unstar", "unmark"] (Content, LoomWrite, Write) "Takes a mark away." {
+        brief "unbookmark ID";
         forms ["unbookmark ID"];
         reply "✓ took the bookmark off [a7x2kq]";
         example "→ unbookmark a7x2kq";
         node: Option<NodeRef>, "The node; where you are, if none is named.";
     }
     Prune "prune" also ["hide", "cut", "rm"] (Content, LoomWrite, Destructive) "Hides a node and what is below it." {
+        brief "prune ID — hides a branch";
         forms ["prune ID"];
         reply "✓ pruned [a7x2kq] and 12 descendants · undo with → restore a7x2kq";
         example "→ prune a7x2kq";
         #[serde(default = "NodeRef::here")] node: NodeRef, "The node; what is below it is hidden with it.";
     }
     Restore "restore" also ["unprune", "revive"] (Content, LoomWrite, Write) "Brings a pruned node back." {
+        brief "restore ID";
         forms ["restore ID"];
         reply "✓ restored [a7x2kq] and 12 descendants";
         example "→ restore a7x2kq";
         #[serde(default = "NodeRef::here")] node: NodeRef, "The node that was pruned.";
     }
     Undo "undo" also ["revert"] (Content, LoomWrite, Write) "Takes the last changes back." {
+        brief "undo [2]";
         forms ["undo", "undo 2"];
         reply "✓ took back 1 operation\n  pruned [a7x2kq]";
         example "→ undo";
         n: Option<u32> [ArgType::Number(MAX_UNDO_STEPS)], "How many of your own operations in this tree; 1 if not said.";
     }
     Redo "redo" also ["reapply"] (Content, LoomWrite, Write) "Makes changes again that were taken back." {
+        brief "redo [2]";
         forms ["redo", "redo 2"];
         reply "✓ did again 1 operation\n  prune [a7x2kq]";
         example "→ redo";
         n: Option<u32> [ArgType::Number(MAX_UNDO_STEPS)], "How many; 1 if not said.";
     }
     Copy "copy" also ["duplicate", "cp"] (Content, LoomWrite, Write) "Copies a branch under another node." {
+        brief "copy ID to ID";
         forms ["copy ID to ID"];
         reply "✓ copied [b3k9ze] and 2 descendants to [d5n7hh] as [h2s3ff]";
         example "→ copy b3k9ze to d5n7hh";
@@ -168,6 +186,7 @@ operations! {
         to: NodeRef, "The node that the copy goes under.";
     }
     Move "move" also ["mv", "relocate"] (Content, LoomWrite, Write) "Moves a branch under another node." {
+        brief "move ID to ID";
         forms ["move ID to ID"];
         reply "✓ moved [b3k9ze] to [d5n7hh] as [h2s3ff] · undo with → undo";
         example "→ move b3k9ze to d5n7hh";
@@ -175,6 +194,7 @@ operations! {
         to: NodeRef, "The node that it goes under.";
     }
     Split "split" also ["divide"] (Content, LoomWrite, Write) "Cuts a node in two." {
+        brief "split ID at:120; split ID after \"words\"";
         forms ["split ID at:120", "split ID after \"words\""];
         exactly_one ["at", "after"];
         reply "✓ split [a7x2kq] into [j4t5gg] + [k6v7hh]";
@@ -184,18 +204,21 @@ operations! {
         after: Option<String>, "After the first occurrence of these words.";
     }
     Exclude "exclude" also ["omit"] (Content, LoomWrite, Write) "Keeps a node out of the context." {
+        brief "exclude ID — out of the context only";
         forms ["exclude ID"];
         reply "✓ excluded [a7x2kq] from the context · undo with → include a7x2kq";
         example "→ exclude a7x2kq";
         node: Option<NodeRef>, "The node; where you are, if none is named.";
     }
     Include "include" also ["readmit"] (Content, LoomWrite, Write) "Takes a node into the context again." {
+        brief "include ID";
         forms ["include ID"];
         reply "✓ included [a7x2kq] in the context";
         example "→ include a7x2kq";
         node: Option<NodeRef>, "The node; where you are, if none is named.";
     }
     Unlink "unlink" also ["disconnect"] (Content, LoomWrite, Write) "Takes a link away." {
+        brief "unlink ID from ID";
         forms ["unlink ID from ID"];
         reply "✓ unlinked [a7x2kq] from [b3k9ze]";
         example "→ unlink a7x2kq from b3k9ze";
@@ -203,6 +226,7 @@ operations! {
         #[serde(with = "super::values::node_or_end")] from: LinkEnd, "The other end.";
     }
     Read "read" also ["cat"] (Documents, DocRead, ReadOnly) "Shows a document." {
+        brief "read doc:\"D\" [lines:1-20|section:\"S\"|summary]";
         forms [
             "read doc:\"D\"",
             "read doc:\"D\" summary",
@@ -217,6 +241,7 @@ operations! {
         section: Option<String>, "Only what stands under this heading.";
     }
     Write "write" also ["append"] (Documents, DocWrite, Destructive) "Writes in a document, and makes one that is not there." {
+        brief "write doc:\"D\" append|at:start|replace:\"S\" \"text\" — makes a missing document";
         forms [
             "write doc:\"D\" append \"text\"",
             "write doc:\"D\" at:start \"text\"",
@@ -231,6 +256,7 @@ operations! {
         }
     }
     Pin "pin" also ["keep"] (Memory, LoomAware, Write) "Keeps something in the context." {
+        brief "pin ID; pin doc:\"D\" [section:\"S\"]";
         forms ["pin ID", "pin doc:\"D\" section:\"S\""];
         at_most_one ["node", "doc"];
         "section" needs ["doc"];
@@ -241,6 +267,7 @@ operations! {
         section: Option<String>, "Only what stands under this heading of it.";
     }
     Stash "stash" also ["save"] (Memory, LoomAware, Write) "Sets something aside under a label." {
+        brief "stash \"label\" \"text\"; stash \"label\" content-of:ID";
         forms ["stash \"label\" \"text\"", "stash \"label\" content-of:ID", "stash \"label\" summary-of:ID-ID"];
         exactly_one ["content", "content_of", "summary_of"];
         reply "✓ stashed \"marie insight\" (47 tokens)";
@@ -251,6 +278,7 @@ operations! {
         summary_of: Option<NodeRange>, "The sentences that say most of this part of a path.";
     }
     Recall "recall" also ["remember", "grep"] (Memory, LoomAware, ReadOnly) "Finds again what was said, or what is stashed." {
+        brief "recall search \"words\" [by:human] [exact|count] [sort:time]; recall turns:5-10; recall around:ID; recall tool:NAME [failed]; recall \"label\"";
         forms [
             "recall search \"words\"",
             "recall search \"words\" by:human scope:all from:2026-11-22",
@@ -275,14 +303,16 @@ operations! {
         }
     }
     Drop "drop" also ["unpin", "unstash"] (Memory, LoomAware, Destructive) "Lets go of a pin or of something set aside." {
+        brief "drop pin:ID; drop stash:\"label\"";
         forms ["drop pin:ID", "drop stash:\"label\""];
         exactly_one ["pin", "stash"];
         reply "✓ dropped pin [a7x2kq]";
         example "→ drop pin:a7x2kq";
-        pin: Option<String>, "The pin: a node's id, or a document's name with `§heading` if a section is pinned.";
+        pin: Option<NodeRef> [ArgType::Text], "The pin: a node, or a document's name with `§heading` if a section is pinned.";
         stash: Option<String>, "The stash, by its label.";
     }
     Decide "decide" also ["resolve"] (Memory, LoomAware, Write) "Records a decision, or takes one back." {
+        brief "decide [constraint] \"text\"";
         forms ["decide \"text\"", "decide constraint \"text\"", "decide kind:retract \"text\""];
         reply "✓ recorded decision: \"the story ends at sea\" (turn 12)";
         example "→ decide \"the story ends at sea\"";
@@ -290,12 +320,14 @@ operations! {
         kind: Option<DecisionKind>, "What it is, a decision if not said; or that what was noted with these words no longer holds.";
     }
     Memory "memory" also [] (Memory, LoomAware, ReadOnly) "Shows what the agent keeps." {
+        brief "memory";
         forms ["memory", "memory trace", "memory stashed"];
         reply "=== Operational Memory ===\nPinned:\n  [a7x2kq] \"Marie's reluctance stems from her childhood.\"\nRecent actions:\n  viewed a7x2kq, b3k9ze · annotated b3k9ze\nStashed (not in context): \"marie insight\"\n===";
         example "→ memory";
         view: Option<MemoryView>, "Only your last actions, or only what is stashed; everything if not said.";
     }
     Todo "todo" also ["plan"] (Memory, LoomAware, Write) "Shows or changes the plan." {
+        brief "";
         forms [
             "todo",
             "todo add \"title\" \"title\"",
@@ -317,6 +349,7 @@ operations! {
         status: Option<String>, "Only items in this state: pending, in_progress, completed, cancelled, or all; what is open if not said. With new items, all shows their ids.";
     }
     Delegate "delegate" also ["assign"] (Meta, Delegate, Write) "Hands a goal to another agent." {
+        brief "";
         forms ["delegate \"goal\" context:\"…\" wait:no", "delegate resume:ID", "delegate list"];
         exactly_one ["goal", "resume", "list"];
         "context" needs ["goal"];
@@ -329,6 +362,7 @@ operations! {
         wait: Option<bool> [ArgType::Bool], "Whether the turn waits for the outcome.";
     }
     Search "search" also ["google"] (Meta, WebSearch, ReadOnly) "Searches the web." {
+        brief "search \"query\" [depth:deep] [topic:news] [max:5] [include:a.org] — the web";
         forms ["search \"query\" depth:deep topic:news max:5 include:a.org exclude:b.com"];
         reply "✓ 1 result for \"lighthouse keepers 1920s\"\n1. Keepers of the light\n   https://lights.example/keepers\n   The last keeper left in 1928 …";
         example "→ search \"lighthouse keepers 1920s\" max:5";
@@ -340,12 +374,14 @@ operations! {
         #[serde(default)] exclude: Vec<String>, "None of these sites.";
     }
     Think "think" also ["ponder", "reflect"] (Meta, LoomAware, Navigation) "Thinks in private, up to a line with `←` alone." {
+        brief "think … ←";
         forms ["think … ←"];
         reply "✓ kept thought [m8w9jj] at [a7x2kq]";
         example "→ think\nThe tone shifts here. Is that meant?\n←";
         content: Option<String>, "The thought: the lines up to one with `←` alone. Nothing in it is run.";
     }
     Help "help" also ["man", "usage"] (Meta, LoomAware, ReadOnly) "Explains the commands." {
+        brief "help";
         forms ["help", "help view"];
         reply "→ view: Shows a node or a branch.\n  …";
         example "→ help view";

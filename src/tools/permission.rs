@@ -18,6 +18,14 @@ pub fn missing_permission(required: Permission, held: Permissions) -> Option<Per
     [Some(required), prerequisite(required)].into_iter().flatten().find(|permission| !held.has(*permission))
 }
 
+/// Returns the permission that the arguments in a brief form of a tool need and that is not in `held`; `None` if none is
+/// missing.
+pub(super) fn form_missing_permission(form: &str, held: Permissions) -> Option<Permission> {
+    let needed = [("doc", Permission::DocRead), ("tree:", Permission::CrossTree), ("trees", Permission::CrossTree)];
+    let missing = needed.into_iter().find(|(word, permission)| form.contains(word) && !held.has(*permission));
+    missing.map(|(_, permission)| permission)
+}
+
 impl Tool {
     /// Returns the first permission that an agent with `held` lacks to use this tool at all; `None` if it may use it.
     #[must_use]

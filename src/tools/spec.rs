@@ -60,6 +60,9 @@ pub struct ToolSpec {
     pub permission: Permission,
     /// The extent of its changes.
     pub side_effect: SideEffect,
+    /// Forms with their main options for prompts, separated by `; `: `[]` holds an option, `|` separates alternatives.
+    /// Empty if another part of the prompt explains the tool.
+    pub brief: &'static str,
     /// Canonical forms of its lines, without the arrow.
     pub forms: &'static [&'static str],
     /// A description in one sentence.

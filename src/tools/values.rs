@@ -1,14 +1,13 @@
-//! Typed arguments: node references, ranges, choices.
+//! Typed arguments: ranges, choices, ends of links.
 
 use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 
 use super::{
-    ArgSpec, ArgType,
+    ArgSpec, ArgType, NodeRef,
     argument::{Argument, arguments},
     declare::{argument, argument_struct},
 };
 use crate::{
-    id::NodeId,
     recall::TimeSpec,
     types::{EdgeKind, worded},
 };
@@ -24,67 +23,6 @@ arguments! {
     RecallSort => ArgType::Enum(RecallSort::WORDS),
     SearchDepth => ArgType::Enum(SearchDepth::WORDS),
     Topic => ArgType::Enum(Topic::WORDS),
-}
-
-/// Reference to a node: an id, a place, a bookmark's label, or the position of an agent.
-///
-/// In JSON an id is a string, and the others are objects: `{"place": "parent"}`, `{"bookmark": "key decision"}`,
-/// `{"at": "owner"}`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum NodeRef {
-    /// A local id, a prefix of one, or a ULID; lower case, without brackets.
-    Id(String),
-    /// A place relative to the agent's position.
-    Place {
-        /// The place relative to the position.
-        place: Relative,
-    },
-    /// The node with this bookmark.
-    Bookmark {
-        /// The bookmark's label.
-        bookmark: String,
-    },
-    /// The position of an agent.
-    Agent {
-        /// The agent's name; `human` for the person.
-        at: String,
-    },
-}
-
-impl NodeRef {
-    /// The agent's own position.
-    #[must_use]
-    pub const fn here() -> Self {
-        Self::Place { place: Relative::Here }
-    }
-
-    /// The id; `None` for the other kinds of reference.
-    #[must_use]
-    pub const fn id(&self) -> Option<&str> {
-        match self {
-            Self::Id(id) => Some(id.as_str()),
-            _ => None,
-        }
-    }
-
-    /// True for the agent's own position, which JSON leaves out.
-    #[must_use]
-    pub fn is_here(&self) -> bool {
-        *self == Self::here()
-    }
-}
-
-impl From<NodeId> for NodeRef {
-    fn from(id: NodeId) -> Self {
-        Self::Id(id.to_string().to_ascii_lowercase())
-    }
-}
-
-impl From<&str> for NodeRef {
-    fn from(text: &str) -> Self {
-        Self::Id(text.to_ascii_lowercase())
-    }
 }
 
 /// A range of whole numbers, both ends included, written `5-10` (`5` alone is `5-5`).
@@ -109,35 +47,6 @@ impl<'de> Deserialize<'de> for Range {
         match (ends.0.parse(), ends.1.parse()) {
             (Ok(first), Ok(last)) if first <= last => Ok(Self { first, last }),
             _ => Err(D::Error::custom(format_args!("{text:?} is no range"))),
-        }
-    }
-}
-
-/// Part of a path, from one node to another, written `a7x2-b3k9`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodeRange {
-    /// The first node.
-    pub first: NodeRef,
-    /// The last node.
-    pub last: NodeRef,
-}
-
-impl Serialize for NodeRange {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!(
-            "{}-{}",
-            self.first.id().unwrap_or_default(),
-            self.last.id().unwrap_or_default()
-        ))
-    }
-}
-
-impl<'de> Deserialize<'de> for NodeRange {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match text.split_once('-') {
-            Some((first, last)) => Ok(Self { first: first.into(), last: last.into() }),
-            None => Err(D::Error::custom(format_args!("{text:?} is no part of a path"))),
         }
     }
 }

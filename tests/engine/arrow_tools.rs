@@ -96,7 +96,7 @@ fn commands(id: &str) -> Vec<Command> {
                 sort: Some(loomtree::arrow::RecallSort::Time),
             },
         },
-        Command::Drop { pin: some(), stash: some() },
+        Command::Drop { pin: node(), stash: some() },
         Command::Decide { content: text(), kind: Some(DecisionKind::Constraint) },
         Command::Memory { view: Some(MemoryView::Trace) },
         Command::Todo {

@@ -17,6 +17,7 @@ mod delegate;
 mod export_formats;
 mod generate;
 mod import_formats;
+mod instructions;
 mod leases;
 mod migrations;
 mod properties;

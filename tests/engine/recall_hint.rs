@@ -8,7 +8,7 @@ use std::{collections::HashMap, fs, path::Path};
 
 use loomtree::{
     ops::{Actor, NodeDraft, TreeDraft},
-    recall::References,
+    recall::{Hint, HintWindow, References},
     types::{AuthorType, EdgeKind, Node, Parent},
 };
 use serde::Deserialize;
@@ -92,8 +92,13 @@ fn score(file: &str, tell: bool) -> Score {
         let nodes = &conversations[&name];
         let mut shown = nodes[nodes.len() - window..].iter().map(|node| (Some(node.seq), node.content.as_str()));
         let message = Node { seq: u64::MAX, parent: None, content: say.clone(), ..nodes[0].clone() };
-        let found =
-            References::of(&say).and_then(|read| read.hint(&*snapshot, message.tree, &message, &mut shown).unwrap());
+        let view = HintWindow {
+            agent: owner.loom().agent("collaborator").unwrap().id(),
+            message: &message,
+            oldest: nodes.get(nodes.len() - window),
+            shown: &mut shown,
+        };
+        let found = References::of(&say).and_then(|read| read.hint(&*snapshot, view).unwrap());
         let named: Vec<usize> = found
             .iter()
             .flat_map(|hint| &hint.nodes)
@@ -125,4 +130,82 @@ fn hints_have_the_required_precision_and_recall() {
         assert!(precision >= 0.9 && recall >= 0.85, "{file}: precision {precision}, recall {recall}");
         assert!(score.meant * 10 >= score.rightly * 8, "{file}: it names what is meant {score:?}");
     }
+}
+
+/// Conversation of the owner and the collaborator of which only the newest messages are shown.
+struct Talk {
+    scene: Scene,
+    nodes: Vec<Node>,
+}
+
+impl Talk {
+    /// Appends messages in turns, the owner's first.
+    fn new(messages: &[&str]) -> Self {
+        let scene = Scene::new(1);
+        let owner = scene.owner();
+        let model = owner.loom().actor(&owner.loom().agent("collaborator").unwrap());
+        let (_, root) = owner.create_tree(TreeDraft::new("")).unwrap();
+        let mut at = root.id;
+        let append = |(number, message): (usize, &&str)| {
+            let actor = if number % 2 == 0 { &owner } else { &model };
+            at = actor.append(Parent::Node(at), NodeDraft::text(*message)).unwrap().nodes[0].id;
+            owner.loom().node(at).unwrap()
+        };
+        let nodes = messages.iter().enumerate().map(append).collect();
+        Self { scene, nodes }
+    }
+
+    /// Returns the hint for a message, if the window has the newest `shown` messages.
+    fn hint(&self, say: &str, shown: usize) -> Option<Hint> {
+        let owner = self.scene.owner();
+        let last = self.nodes.last().unwrap();
+        let message = owner.append(Parent::Node(last.id), NodeDraft::text(say)).unwrap().nodes[0].id;
+        let message = owner.loom().node(message).unwrap();
+        let window = &self.nodes[self.nodes.len() - shown..];
+        let window = HintWindow {
+            agent: owner.loom().agent("collaborator").unwrap().id(),
+            message: &message,
+            oldest: window.first(),
+            shown: &mut window.iter().map(|node| (Some(node.seq), node.content.as_str())),
+        };
+        References::of(say)?.hint(&*owner.loom().snapshot().unwrap(), window).unwrap()
+    }
+
+    /// Returns the numbers of a hint's nodes, from 1.
+    fn numbers(&self, hint: &Hint) -> Vec<usize> {
+        hint.nodes.iter().filter_map(|node| Some(self.nodes.iter().position(|one| one.id == node.id)? + 1)).collect()
+    }
+}
+
+#[test]
+fn a_hint_names_the_message_that_an_own_reply_answers() {
+    let talk =
+        Talk::new(&["Which pump fits?", "The brass gasket fits the second pump.", "Fine.", "Good.", "Well.", "So."]);
+    let hint = talk.hint("How wide is the gasket?", 2).unwrap();
+    assert_eq!((hint.search.as_str(), talk.numbers(&hint)), ("gasket", vec![1]));
+    assert_eq!(talk.hint("How wide is the gasket?", 6), None, "the window answers");
+}
+
+#[test]
+fn a_hint_searches_the_rarest_words() {
+    let mut messages = vec!["The harbour file says that brimstone is the staging host of the release.", "Noted."];
+    messages.extend(["Look at the file of the release again.", "It is the same file as for every release."].repeat(20));
+    messages.extend(["Thanks.", "You are welcome."]);
+    let talk = Talk::new(&messages);
+    let hint = talk
+        .hint("Since we discussed the staging host of the release: is it exactly the host in the file?", 2)
+        .unwrap();
+    assert_eq!(hint.search, "staging host");
+    assert_eq!(talk.numbers(&hint)[0], 1);
+    assert_eq!(talk.hint("Is the release in the file?", 2), None, "common words refer to nothing in particular");
+}
+
+#[test]
+fn a_phrase_without_a_noun_points_to_the_newest_messages_outside_the_window() {
+    let talk = Talk::new(&["Blue walls.", "Yes.", "And a red door.", "Yes.", "Thanks.", "Good."]);
+    let hint = talk.hint("Then do it as we discussed.", 2).unwrap();
+    assert_eq!((hint.trigger.as_str(), hint.search.as_str()), ("as we discussed", ""));
+    assert_eq!(talk.numbers(&hint), [3, 1]);
+    assert_eq!(talk.hint("Then do it as we discussed.", 6), None, "the window has all");
+    assert_eq!(talk.hint("Then do it.", 2), None);
 }

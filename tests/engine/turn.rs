@@ -443,7 +443,8 @@ async fn a_hint_makes_a_model_recall_an_early_turn() {
     let play = Play::new();
     let actor = play.owner.clone();
     let append = |at: NodeId, words: &str| actor.append(Parent::Node(at), NodeDraft::text(words)).unwrap().nodes[0].id;
-    let early = append(play.nine, "The gasket of the second pump is 42 mm wide, and made of cork.");
+    let words = "The gasket of the second pump, which we bought with the others in spring, as the dealer proposed";
+    let early = append(play.nine, &format!("{words}, is 42 mm wide."));
     let mut at = early;
     for number in 0..300 {
         at = append(at, &format!("{number}: we talk of the weather in the north, and of nothing else, for long."));
@@ -457,8 +458,8 @@ async fn a_hint_makes_a_model_recall_an_early_turn() {
     let first = asked(&model, 0);
     assert!(first.iter().all(|(_, text)| !text.contains("42 mm")), "it is out of the window");
     let hint = &first.last().unwrap().1;
-    let meant = format!("probably [{}]. Look before you answer: → recall search", play.id(early));
-    assert!(hint.contains("Hint: \"") && hint.contains(&meant), "{hint}");
+    let meant = format!("not shown here: [{}] \"The gasket of the second pump, which", play.id(early));
+    assert!(hint.contains("Hint: \"") && hint.contains(&meant) && hint.contains("→ recall search"), "{hint}");
     assert!(
         lines.iter().any(|line| line.starts_with("→ recall search \"gasket\"") && line.contains("42 mm wide")),
         "{lines:?}"

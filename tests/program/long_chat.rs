@@ -22,7 +22,8 @@ use support::Home;
 /// Directive of the second turn, which holds for the whole session.
 const ORDER: &str = "Never use an ORM in this project, raw SQL only.";
 /// Fact that is mentioned once, in the twelfth turn.
-const FACT: &str = "The staging host is called brimstone, and it listens on port 6432.";
+const FACT: &str = "About the machine that was set up in May for the next release of the shop and its friends: \
+                    the staging host is called brimstone, and it listens on port 6432.";
 
 /// Running program with its input and events.
 struct Talk {

@@ -127,8 +127,13 @@ impl Binder<'_, '_> {
         let tree = self.name_for(&[OptionName::Tree]);
         // `up one level`
         self.arguments.take(|arg| arg.kind == ArgKind::Number(1) && arg.unit == Some(Noun::Level));
-        let relative = self.relative();
-        let node = if relative.is_some() { None } else { self.node() };
+        let place = self.arguments.take(|arg| matches!(arg.kind, ArgKind::Place(_)));
+        let (relative, node) = match place.map(|arg| arg.kind) {
+            Some(ArgKind::Place(place @ Relative::BranchPoint)) => (None, Some(NodeRef::Place { place })),
+            Some(ArgKind::Place(place)) => (Some(place).filter(|place| *place != Relative::Here), None),
+            _ => (self.relative(), None),
+        };
+        let node = if relative.is_some() || node.is_some() { node } else { self.node() };
         let node = node.or_else(|| {
             let arg = self.arguments.take(|arg| relative.is_none() && matches!(arg.kind, ArgKind::Number(_)))?;
             Some(self.node_ref(&arg))

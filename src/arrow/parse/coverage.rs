@@ -1,7 +1,8 @@
-//! Coverage of a line: a changing command runs only if nothing that it names is dropped.
+//! Coverage of a line: a command runs only if nothing that it names is dropped.
 //!
 //! A noun that belongs neither to the operation nor to an argument, or a name that a preposition joins to the request
-//! (`with Claude`), may change what was meant. Such a line is refused instead of being run without the word.
+//! (`with Claude`), may change what was meant. Such a line is refused instead of being run without the word. A command
+//! that only looks is refused if the word could have chosen another node or another way of looking.
 
 use super::target;
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
     tools::{SideEffect, Tool},
 };
 
-/// The first word of a changing request that neither the operation nor an argument took.
+/// The first word of a request that neither the operation nor an argument took.
 pub(super) fn dropped_word(
     terms: &[AnnotatedToken],
     intent: &Intent,
@@ -24,10 +25,11 @@ pub(super) fn dropped_word(
     candidate: &Candidate,
 ) -> Option<Span> {
     let looks = matches!(candidate.tool.spec().side_effect, SideEffect::ReadOnly);
-    if looks || matches!(candidate.tool, Tool::Think | Tool::Search | Tool::Delegate) {
+    if matches!(candidate.tool, Tool::Think | Tool::Search | Tool::Delegate | Tool::Help) {
         return None;
     }
-    let joined = |prep: Option<Prep>| matches!(prep, Some(Prep::With | Prep::By));
+    // `look at a7x2 with fresh eyes`
+    let joined = |prep: Option<Prep>| prep == Some(Prep::By) || !looks && prep == Some(Prep::With);
     let name = arguments.items.iter().find(|arg| arg.kind == ArgKind::Name && joined(arg.prep));
     let asked = |at: usize| matches!(intent.zones.get(at), Some(ClauseRole::Main));
     let noun = terms.iter().enumerate().find(|(at, term)| {
@@ -37,12 +39,38 @@ pub(super) fn dropped_word(
             && (term.entry.verb.is_none() || terms[at.saturating_sub(1)].entry.func == Some(FunctionWord::Det))
             && term.entry.func.is_none()
             && term.entry.option.is_none()
-            && term
-                .entry
-                .noun
-                .is_some_and(|noun| !belongs(candidate.tool, noun) || is_manner(terms, *at, noun, candidate.tool))
+            && term.entry.noun.is_some_and(|noun| {
+                let dropped = if looks {
+                    chooses_node(candidate.tool, noun) || is_other_branch(arguments.line, terms, *at, candidate.tool)
+                } else {
+                    !belongs(candidate.tool, noun)
+                };
+                dropped || is_manner(terms, *at, noun, candidate.tool)
+            })
     });
-    name.map(|arg| arg.text).or_else(|| noun.map(|(_, term)| term.text))
+    let twice = terms.iter().enumerate().find(|(at, term)| {
+        looks && asked(*at) && !term.is_text() && matches!(term.text.of(arguments.line), "twice" | "thrice")
+    });
+    name.map(|arg| arg.text).or_else(|| noun.or(twice).map(|(_, term)| term.text))
+}
+
+/// True if the noun beside the arguments of a looking command could have chosen another node.
+fn chooses_node(tool: Tool, noun: Noun) -> bool {
+    // `next to b3k9` is a preposition.
+    let relative = matches!(noun, Noun::Parent | Noun::Previous | Noun::Leaf);
+    match tool {
+        Tool::List => relative || noun == Noun::Root,
+        Tool::View | Tool::Tree | Tool::Diff | Tool::Read | Tool::Memory | Tool::Recall => {
+            relative || noun == Noun::Sibling
+        }
+        _ => false,
+    }
+}
+
+/// `the other branches`: of them, `view` shows none.
+fn is_other_branch(line: &str, terms: &[AnnotatedToken], at: usize, tool: Tool) -> bool {
+    let other = at.checked_sub(1).is_some_and(|before| matches!(terms[before].text.of(line), "other" | "others"));
+    tool == Tool::View && other && matches!(terms[at].entry.noun, Some(Noun::Branch | Noun::Node))
 }
 
 /// `in the background`, `with the researcher`: how it is run, which only `delegate` and `continue` take.

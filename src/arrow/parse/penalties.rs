@@ -100,7 +100,8 @@ pub(super) fn penalties(
     }
     // `prune --dry-run a7x2`: a flag that no operation has may turn it round.
     let on_nodes = changes && candidate.tool != Tool::Todo;
-    if on_nodes
+    let looks_at_nodes = matches!(candidate.tool, Tool::View | Tool::List | Tool::Tree | Tool::Diff);
+    if (on_nodes || looks_at_nodes)
         && arguments
             .flags
             .iter()

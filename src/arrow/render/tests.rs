@@ -206,7 +206,7 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
             summary_of: Some(NodeRange { first, last })
         }),
         recall(),
-        words().prop_map(|pin| Command::Drop { pin: Some(pin), stash: None }),
+        words().prop_map(|pin| Command::Drop { pin: Some(NodeRef::Id(pin)), stash: None }),
         words().prop_map(|stash| Command::Drop { pin: None, stash: Some(stash) }),
         (words(), option::of(one_of(&[DecisionKind::Decision, DecisionKind::Constraint, DecisionKind::Retract])))
             .prop_map(|(content, kind)| Command::Decide { content, kind }),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::lexicon::{BACK_PHRASES, DEFINITE, VAGUE};
+use super::lexicon::{BACK_PHRASES, DEFINITE, LY_NOUNS, PHRASES_WITHOUT_NOUN, VAGUE};
 use crate::text_index::{WordTokenizer, is_stopword};
 
 /// Maximum number of words of a message that are read. A longer message explains itself.
@@ -33,8 +33,8 @@ struct ReferenceWord<'t> {
     ends_sentence: bool,
 }
 
-/// Returns the possible references in a text.
-pub(super) fn references(text: &str) -> Vec<Reference> {
+/// Returns the possible references in a text. If there are none, also a phrase without a noun that refers back.
+pub(super) fn references(text: &str) -> (Vec<Reference>, Option<String>) {
     let words = words(text);
     let mut found = Vec::new();
     let mut known: HashSet<&str> = HashSet::new();
@@ -56,7 +56,10 @@ pub(super) fn references(text: &str) -> Vec<Reference> {
             at += part.len();
         }
     }
-    found
+    let mut sentences = words.split_inclusive(|word| word.ends_sentence);
+    let phrase =
+        if found.is_empty() { sentences.find_map(|sentence| phrase(sentence, PHRASES_WITHOUT_NOUN)) } else { None };
+    (found, phrase.map(|words| words.iter().map(|word| word.text).collect::<Vec<_>>().join(" ")))
 }
 
 /// Splits a text into words, without code, up to [`MAX_READ_WORDS`].
@@ -131,12 +134,17 @@ fn definite_length(words: &[ReferenceWord<'_>]) -> usize {
 
 /// True if a sentence contains a phrase that refers back.
 fn refers_back(words: &[ReferenceWord<'_>]) -> bool {
-    BACK_PHRASES.iter().any(|cue| {
-        let cue: Vec<&str> = cue.split(' ').collect();
-        let fits = |part: &[ReferenceWord<'_>]| {
-            part.iter().zip(&cue).all(|(word, choice)| choice.split('|').any(|one| one == word.lower))
+    phrase(words, BACK_PHRASES).is_some()
+}
+
+/// Returns the words of the first of the phrases that a sentence contains.
+fn phrase<'w, 't>(words: &'w [ReferenceWord<'t>], phrases: &[&str]) -> Option<&'w [ReferenceWord<'t>]> {
+    phrases.iter().find_map(|phrase| {
+        let phrase: Vec<&str> = phrase.split(' ').collect();
+        let fits = |part: &&[ReferenceWord<'_>]| {
+            part.iter().zip(&phrase).all(|(word, choice)| choice.split('|').any(|one| one == word.lower))
         };
-        words.windows(cue.len()).any(fits)
+        words.windows(phrase.len()).find(fits)
     })
 }
 
@@ -154,7 +162,9 @@ fn is_identifier(word: &str) -> bool {
 /// True if a word is too general to be searched, in any form.
 fn is_vague(word: &str) -> bool {
     let known = |word: &str| VAGUE.binary_search(&word).is_ok();
+    let is_adverb = word.len() > 5 && word.ends_with("ly") && !LY_NOUNS.contains(&word);
     known(word)
+        || is_adverb
         || ["s", "d", "es", "ed", "ing"].iter().any(|end| {
             word.strip_suffix(end).is_some_and(|base| {
                 let doubled = base.len() > 2 && base.as_bytes()[base.len() - 1] == base.as_bytes()[base.len() - 2];
@@ -170,7 +180,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<String> {
-        references(text).into_iter().map(|reference| reference.text).collect()
+        references(text).0.into_iter().map(|reference| reference.text).collect()
     }
 
     #[test]
@@ -194,9 +204,26 @@ mod tests {
     }
 
     #[test]
+    fn a_phrase_without_a_noun_refers_back() {
+        let phrase = |text: &str| references(text).1;
+        for (text, words) in [
+            ("Go on as we discussed.", "as we discussed"),
+            ("Thanks. Do it like before, please.", "like before"),
+            ("What did we decide?", "did we decide"),
+            ("Do you remember?", "you remember"),
+        ] {
+            assert_eq!(phrase(text).as_deref(), Some(words), "{text}");
+        }
+        for text in ["Go on.", "What do you think?", "What did you say?", "Again, please.", "As we discussed, no ORM."]
+        {
+            assert_eq!(phrase(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn words_are_vague_in_every_form() {
         assert!(VAGUE.is_sorted());
-        for word in ["thing", "things", "used", "using", "putting", "asked", "said"] {
+        for word in ["thing", "things", "used", "using", "putting", "asked", "said", "exactly", "since", "decided"] {
             assert!(is_vague(word), "{word}");
         }
         assert!(!is_vague("gasket"));

@@ -1,0 +1,121 @@
+//! The command `recall` with its filters.
+
+use super::{BindError, Binder, Bound};
+use crate::arrow::{
+    Command, RecallFilter, RecallScope, RecallSort,
+    args::{Arg, ArgKind},
+    lexicon::{Noun, Prep, Verb},
+    option_name::OptionName,
+};
+
+impl Binder<'_, '_> {
+    /// Filters of a recall. Only named options count, since free words may belong to the query.
+    fn narrowed(&mut self) -> Bound<RecallFilter> {
+        let by = self.option(
+            OptionName::By,
+            |text| Some(text.to_owned()),
+            "by: human, model, tool, system or an agent's name",
+        )?;
+        let by = by.or_else(|| self.author());
+        let scope = self.option(OptionName::Scope, RecallScope::parse, "scope: session, tree, workspace or all")?;
+        let scope = scope.or_else(|| self.all_trees().then_some(RecallScope::All));
+        let path = self.node_option(OptionName::Path, "path: the id of the node that the path leads to")?;
+        let below = self.node_option(OptionName::Below, "below: the id of the node that it is all below")?;
+        let time = |text: &str| text.parse().ok();
+        let from =
+            self.option(OptionName::From, time, "from: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
+        let to = self.option(OptionName::To, time, "to: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
+        let kind = self.option(
+            OptionName::Kind,
+            |text| text.to_lowercase().parse().ok(),
+            "kind: continuation, annotation, tool …",
+        )?;
+        let around = self.node_option(OptionName::Around, "around: the id of the node in the middle")?;
+        let time = |text: &str| text.eq_ignore_ascii_case("time").then_some(RecallSort::Time);
+        let sort = self.option(OptionName::Sort, time, "sort: time, which is the newest first")?;
+        let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
+        Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort })
+    }
+
+    /// True if a word stands alone outside the quotes of a recall that has a text in quotes or a tool, or as a flag.
+    fn switched(&self, name: &str) -> bool {
+        let line = self.arguments.line.replace("\\\\", "").replace("\\\"", "");
+        let outside = || line.split('"').step_by(2).flat_map(str::split_whitespace);
+        let bounded = line.contains('"') || outside().any(|word| word.starts_with("tool:"));
+        self.flagged(&[name]) || bounded && outside().any(|word| word.eq_ignore_ascii_case(name))
+    }
+
+    /// The author in words: `by Ada`, `from the human`.
+    fn author(&mut self) -> Option<String> {
+        let line = self.arguments.line;
+        let role = |arg: &Arg| matches!(arg.text.of(line), "human" | "user" | "person" | "owner");
+        let by = |arg: &Arg| arg.prep == Some(Prep::By) || arg.prep == Some(Prep::From) && role(arg);
+        let arg = self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.key.is_none() && by(arg))?;
+        let name = self.arguments.value(&arg);
+        Some(if matches!(name.as_str(), "user" | "person") { "human".to_owned() } else { name })
+    }
+
+    /// `in all trees`, `in every tree`.
+    fn all_trees(&self) -> bool {
+        ["all trees", "every tree", "all the trees"].iter().any(|words| self.arguments.has_bare_word(words))
+    }
+
+    /// The value of an option, as it is read; `what` says which there are.
+    fn option<T>(&mut self, key: OptionName, read: impl Fn(&str) -> Option<T>, what: &'static str) -> Bound<Option<T>> {
+        let Some(arg) = self.arguments.take(|arg| arg.key == Some(key)) else { return Ok(None) };
+        read(self.arguments.value(&arg).trim()).map(Some).ok_or(BindError::Missing(what))
+    }
+
+    pub(super) fn recall(&mut self) -> Bound {
+        let only = self.narrowed()?;
+        let tool = self.name_for(&[OptionName::Tool]).or_else(|| {
+            // `calls of the undo tool`
+            let own =
+                self.arguments.modifiers.tool.filter(|_| self.names(Noun::Tool)).map(|tool| tool.name().to_owned());
+            let named = self.names(Noun::Tool);
+            own.or_else(|| self.name_where(|arg| named && arg.kind == ArgKind::Name))
+        });
+        let limit = self.number(|arg| {
+            arg.key == Some(OptionName::Limit)
+                || matches!(arg.unit, Some(Noun::Result))
+                || tool.is_some() && arg.unit != Some(Noun::Turn)
+        });
+        // `search the archive for "x", only two`
+        let texts = self.arguments.items.iter().any(|arg| matches!(arg.kind, ArgKind::Text { .. }));
+        let limit = limit.or_else(|| if texts && !self.names(Noun::Turn) { self.number(|_| true) } else { None });
+        let limit = limit.map(|(number, _)| number);
+        let turns = if tool.is_none() { self.range(|_| true) } else { None };
+        let labelled =
+            self.arguments.items.iter().any(|arg| matches!(arg.key, Some(OptionName::Label | OptionName::Stash)));
+        let searched = self.names(Noun::Archive)
+            || self.names(Noun::Query)
+            || matches!(self.verb, Verb::Grep | Verb::Search | Verb::Find)
+            || self.arguments.modifiers.searches
+            || only != RecallFilter::default() && !labelled;
+        let summary = tool.is_none() && turns.is_none() && self.names(Noun::Summary);
+        let mut search = self.text_for(&[OptionName::Query]);
+        let mut label = None;
+        if search.is_none() && tool.is_none() && turns.is_none() && !summary && only.around.is_none() {
+            if searched {
+                search = self.text_where(|_| true).or_else(|| self.name_where(|_| true));
+            } else {
+                // `recall the good old days` names no label.
+                let verb = self.at;
+                let near = |arg: &Arg| {
+                    arg.at <= verb + 2
+                        || arg.noun == Some(Noun::Stash)
+                        || matches!(arg.prep, Some(Prep::As | Prep::Under))
+                };
+                label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none() && near(arg)));
+            }
+        }
+        let sources =
+            [label.is_some(), search.is_some(), tool.is_some(), turns.is_some(), only.around.is_some(), summary];
+        if sources.into_iter().filter(|is_given| *is_given).count() != 1 {
+            return Err(BindError::Missing(
+                "one of: a label, search \"words\", turns:5-10, tool:NAME, around:ID, summary",
+            ));
+        }
+        Ok(Command::Recall { label, search, turns, tool, summary, limit, only })
+    }
+}
