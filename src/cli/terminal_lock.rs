@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::MutexGuard;
 
 /// Prints a line above the line that the user edits.
-type LinePrinter = Box<dyn FnMut(&str) + Send>;
+pub(crate) type LinePrinter = Box<dyn FnMut(&str) + Send>;
 
 /// The notice of a question that waits for the line editor.
 const QUESTION_NOTICE: &str = "An agent asks a question: press Enter to show it.";

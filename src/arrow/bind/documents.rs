@@ -269,7 +269,7 @@ impl Binder<'_, '_> {
                 None if self.names(Noun::Background) && self.has(Prep::In) => Some(false),
                 None => self.arguments.modifiers.waits,
             };
-        let resume = self.option(OptionName::Resume, node, "resume: the id of the delegation")?;
+        let resume = self.node_option(OptionName::Resume, "resume: the id of the delegation")?;
         let goal = self.text_for(&[OptionName::Goal]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Goal)));
         let list = self.arguments.modifiers.lists && self.arguments.items.is_empty();
         let goal = match goal {

@@ -14,7 +14,7 @@ use crate::cli::{
     error::{CliError, Result},
     output::{BOLD, DIM, ID, paint},
     sanitize::{cut, one_line},
-    terminal_lock::TerminalLock,
+    terminal_lock::{LinePrinter, TerminalLock},
 };
 
 /// Prints notices of background work.
@@ -107,7 +107,7 @@ impl ReadlineLines {
     }
 
     /// Returns a callback that prints a notice above the edited line.
-    fn line_printer(&mut self) -> Option<Box<dyn FnMut(&str) + Send>> {
+    fn line_printer(&mut self) -> Option<LinePrinter> {
         let mut printer = self.editor.create_external_printer().ok()?;
         Some(Box::new(move |line| _ = printer.print(format!("{line}\n"))))
     }
