@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Format;
+use super::{Format, markdown_chat};
 
 /// Bytes of a file that the detection of its format reads.
 pub const HEAD_BYTES: u64 = 64 << 10;
@@ -17,7 +17,7 @@ pub fn format(head: &[u8]) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(MAX_EXAMINED_LINES);
     let by_line = lines.filter_map(|line| serde_json::from_str(line).ok()).find_map(|line| of_line(&line));
-    by_line.or_else(|| of_document(text))
+    by_line.or_else(|| of_document(text)).or_else(|| markdown_chat::is_chat(text).then_some(Format::Markdown))
 }
 
 /// Detects the format of a file of JSON lines by one of its first lines.
@@ -36,6 +36,10 @@ fn of_line(line: &Value) -> Option<Format> {
         None if has("projectHash") && has("sessionId") => Some(Format::Gemini),
         None if has("chat_metadata") || has("character_name") && has("user_name") => Some(Format::SillyTavern),
         None if has("instructions") && has("id") && has("timestamp") => Some(Format::Codex),
+        None if has("working_dir") && ["message_count", "conversation", "description"].into_iter().any(has) => {
+            Some(Format::Goose)
+        }
+        None if has("role") && has("created") && line["content"].is_array() => Some(Format::Goose),
         None if line["messages"].as_array().is_some_and(|list| list.iter().any(|m| m.get("role").is_some())) => {
             Some(Format::OpenAiChat)
         }
@@ -49,6 +53,7 @@ const DOCUMENT_KEYS: &[(Format, &[&str])] = &[
     (Format::ClaudeAi, &["\"chat_messages\""]),
     (Format::OpenWebUi, &["\"history\"", "\"messages\"", "\"currentId\""]),
     (Format::Gemini, &["\"sessionId\"", "\"projectHash\""]),
+    (Format::Goose, &["\"conversation\"", "\"working_dir\""]),
     (Format::LibreChat, &["\"conversationId\"", "\"messageId\""]),
     (Format::Exoloom, &["\"loomType\""]),
     (Format::Basemode, &["\"nodes\"", "\"checked_out\""]),

@@ -27,6 +27,25 @@ pub(super) fn read_entries(
     Ok(())
 }
 
+/// Reads a document as [`read_entries`] does whose first line is read already.
+pub(super) fn read_entries_after(
+    first: String,
+    lines: &mut SourceLines<'_>,
+    importer: &mut Importer<'_>,
+    read: &mut ReadEntry<'_>,
+) -> Result<(), ArchiveError> {
+    let mut input = io::Cursor::new(first).chain(&mut *lines.input);
+    let mut whole = SourceLines {
+        input: &mut input,
+        name: lines.name,
+        number: 0,
+        bytes: lines.bytes,
+        progress: &mut *lines.progress,
+        cancel: lines.cancel,
+    };
+    read_entries(&mut whole, importer, read)
+}
+
 /// Calls `each` with every entry. Returns the place and the error at which a malformed file ends.
 fn entries(
     lines: &mut SourceLines<'_>,

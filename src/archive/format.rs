@@ -54,21 +54,29 @@ formats! {
     Exoloom = "exoloom";
     /// Tree of the original loom.
     Pyloom = "pyloom";
-    /// JSON export of basemode-loom.
+    /// Tree of basemode-loom: JSON export or database.
     Basemode = "basemode-loom";
     /// Database of `llm`, `logs.db`.
     Llm = "llm";
-    /// Database of opencode.
+    /// Database of opencode, or the folder `storage` of its older versions.
     OpenCode = "opencode";
+    /// Sessions of goose: database, JSONL or JSON export.
+    Goose = "goose";
+    /// Database of Zed's agent, `threads.db`.
+    Zed = "zed";
+    /// Database of Cursor's desktop application, `state.vscdb`.
+    Cursor = "cursor";
     /// JSONL of chat messages in OpenAI's form, one conversation a line.
     OpenAiChat = "openai-chat";
+    /// Markdown with a heading for each message: the own export of a path, and other chats.
+    Markdown = "markdown";
 }
 
 impl Format {
     /// True if the format is a database only, which is imported by its path.
     #[must_use]
     pub const fn is_database(self) -> bool {
-        matches!(self, Self::Llm | Self::OpenCode)
+        matches!(self, Self::Llm | Self::OpenCode | Self::Zed | Self::Cursor)
     }
 
     /// Returns the names of all formats.

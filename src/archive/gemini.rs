@@ -30,23 +30,16 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
         let place = SourcePlace::Line(line.number);
         match serde_json::from_str(&line.text) {
             Ok(value) => reader.record(place, value, lines.name, importer)?,
-            Err(_) if !reader.has_begun => return read_document(line.text, lines, importer),
+            Err(_) if !reader.has_begun => {
+                let name = lines.name;
+                return documents::read_entries_after(line.text, lines, importer, &mut |place, entry, importer| {
+                    reader.record(place, entry, name, importer)
+                });
+            }
             Err(error) => importer.problem(place, error),
         }
     }
     Ok(())
-}
-
-/// Reads a document of several lines, of which the first is read already.
-fn read_document(first: String, lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    let name = lines.name;
-    let mut input = std::io::Read::chain(std::io::Cursor::new(first), &mut *lines.input);
-    let mut whole =
-        SourceLines { input: &mut input, name, number: 0, bytes: lines.bytes, progress: &mut *lines.progress };
-    let mut reader = GeminiReader::default();
-    documents::read_entries(&mut whole, importer, &mut |place, entry, importer| {
-        reader.record(place, entry, name, importer)
-    })
 }
 
 impl GeminiReader {

@@ -1,6 +1,9 @@
 //! Lines of a text file with their numbers.
 
-use std::io::{self, BufRead};
+use std::{
+    io::{self, BufRead},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use super::ArchiveError;
 
@@ -10,13 +13,14 @@ pub(crate) struct SourceLine {
     pub(super) number: u64,
 }
 
-/// Lines of a file, without blank ones.
+/// Lines of a file, without blank ones. They end where the import is cancelled.
 pub(crate) struct SourceLines<'a> {
     pub(super) input: &'a mut dyn BufRead,
     pub(super) name: &'a str,
     pub(super) number: u64,
     pub(super) bytes: u64,
     pub(super) progress: &'a mut dyn FnMut(u64),
+    pub(super) cancel: &'a AtomicBool,
 }
 
 /// Maximum bytes of a line. A message with images can be long; a longer line means that the file is not text.
@@ -29,7 +33,7 @@ impl SourceLines<'_> {
             let mut bytes = Vec::new();
             let mut limited = io::Read::take(&mut *self.input, MAX_LINE_BYTES + 1);
             let read = limited.read_until(b'\n', &mut bytes)? as u64;
-            if read == 0 {
+            if read == 0 || self.cancel.load(Ordering::Relaxed) {
                 (self.progress)(self.bytes);
                 return Ok(None);
             }

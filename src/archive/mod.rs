@@ -10,29 +10,39 @@ mod claude_ai;
 mod claude_code;
 mod codex;
 mod content;
+mod cursor;
 mod databases;
 mod detect;
 mod documents;
 pub mod export;
 mod format;
 mod gemini;
+mod goose;
 mod importer;
 mod json_trees;
 pub mod jsonl;
 mod lines;
 mod llama_app;
+mod llm;
 pub mod markdown;
+mod markdown_chat;
 mod open_webui;
 mod openai_chat;
+mod opencode;
 mod pi;
 mod record;
+mod rows;
 mod silly_tavern;
 mod tree_order;
+mod zed;
+mod zstd;
 
 use std::{
     collections::BTreeMap,
-    io::{self, BufRead, Read as _},
+    fs::File,
+    io::{self, BufRead, BufReader, Read as _},
     path::Path,
+    sync::atomic::AtomicBool,
 };
 
 pub use databases::detect_database;
@@ -68,6 +78,7 @@ setters!(ImportOptions {
 
 /// Result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Imported {
     /// Name of the format.
@@ -111,6 +122,9 @@ pub enum ArchiveError {
     /// The format of the file is unknown.
     #[error("{0}")]
     Format(String),
+    /// The caller cancelled the export. A cancelled import is complete up to a message.
+    #[error("cancelled")]
+    Cancelled,
     /// The store failed.
     #[error(transparent)]
     Ops(#[from] OpsError),
@@ -166,8 +180,38 @@ pub fn import_with(
     input: &mut dyn BufRead,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Imported, ArchiveError> {
+    import_until(actor, options, name, input, progress, &AtomicBool::new(false))
+}
+
+/// Imports a file as [`import_with`] does, until it ends or `cancel` is set by another thread.
+fn import_until(
+    actor: &Actor,
+    options: ImportOptions,
+    name: &str,
+    input: &mut dyn BufRead,
+    progress: &mut dyn FnMut(u64),
+    cancel: &AtomicBool,
+) -> Result<Imported, ArchiveError> {
     let mut head = Vec::new();
     input.take(detect::HEAD_BYTES).read_to_end(&mut head)?;
+    if zstd::is_compressed(&head) {
+        let mut unpacked = BufReader::new(zstd::ZstdReader::new(io::Cursor::new(head).chain(input)));
+        let mut head = Vec::new();
+        (&mut unpacked).take(detect::HEAD_BYTES).read_to_end(&mut head)?;
+        return import_text(actor, options, name, (head, &mut unpacked), progress, cancel);
+    }
+    import_text(actor, options, name, (head, input), progress, cancel)
+}
+
+/// Imports a file of which the beginning is read already.
+fn import_text(
+    actor: &Actor,
+    options: ImportOptions,
+    name: &str,
+    (head, input): (Vec<u8>, &mut dyn BufRead),
+    progress: &mut dyn FnMut(u64),
+    cancel: &AtomicBool,
+) -> Result<Imported, ArchiveError> {
     if head.iter().all(u8::is_ascii_whitespace) {
         return Err(ArchiveError::Format(format!("{name} is empty")));
     }
@@ -178,36 +222,43 @@ pub fn import_with(
         })?,
     };
     let mut input = io::Cursor::new(head).chain(input);
-    let mut lines = SourceLines { input: &mut input, name, number: 0, bytes: 0, progress };
+    let mut lines = SourceLines { input: &mut input, name, number: 0, bytes: 0, progress, cancel };
     if format == Format::Loomtree {
         let Some(first) = lines.next()? else {
             return Err(ArchiveError::Format(format!("{name} is empty")));
         };
         return jsonl::import(actor, &first, &mut lines, options.dry_run);
     }
-    let mut importer = Importer::new(actor, name, format.as_str(), options.dry_run);
+    let mut importer = Importer::new(actor, name, format.as_str(), options.dry_run, cancel);
+    let read = read_lines(format, &mut lines, &mut importer);
+    importer.complete(read)
+}
+
+/// Reads a file in a foreign format.
+fn read_lines(format: Format, lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
     match format {
-        Format::Loomtree => {}
-        Format::Pi => pi::read(&mut lines, &mut importer)?,
-        Format::ClaudeCode => claude_code::read(&mut lines, &mut importer)?,
-        Format::Codex => codex::read(&mut lines, &mut importer)?,
-        Format::Gemini => gemini::read(&mut lines, &mut importer)?,
-        Format::ChatGpt => chatgpt::read(&mut lines, &mut importer)?,
-        Format::ClaudeAi => claude_ai::read(&mut lines, &mut importer)?,
-        Format::OpenWebUi => open_webui::read(&mut lines, &mut importer)?,
-        Format::SillyTavern => silly_tavern::read(&mut lines, &mut importer)?,
-        Format::LibreChat => json_trees::read_librechat(&mut lines, &mut importer)?,
-        Format::LlamaApp => llama_app::read(&mut lines, &mut importer)?,
-        Format::Loomsidian => json_trees::read_loomsidian(&mut lines, &mut importer)?,
-        Format::Exoloom => json_trees::read_exoloom(&mut lines, &mut importer)?,
-        Format::Pyloom => json_trees::read_pyloom(&mut lines, &mut importer)?,
-        Format::Basemode => json_trees::read_basemode(&mut lines, &mut importer)?,
-        Format::Llm | Format::OpenCode => {
-            return Err(ArchiveError::Format(format!("{name}: a database is imported by its path")));
+        Format::Loomtree => Ok(()),
+        Format::Pi => pi::read(lines, importer),
+        Format::ClaudeCode => claude_code::read(lines, importer),
+        Format::Codex => codex::read(lines, importer),
+        Format::Gemini => gemini::read(lines, importer),
+        Format::ChatGpt => chatgpt::read(lines, importer),
+        Format::ClaudeAi => claude_ai::read(lines, importer),
+        Format::OpenWebUi => open_webui::read(lines, importer),
+        Format::SillyTavern => silly_tavern::read(lines, importer),
+        Format::LibreChat => json_trees::read_librechat(lines, importer),
+        Format::LlamaApp => llama_app::read(lines, importer),
+        Format::Loomsidian => json_trees::read_loomsidian(lines, importer),
+        Format::Exoloom => json_trees::read_exoloom(lines, importer),
+        Format::Pyloom => json_trees::read_pyloom(lines, importer),
+        Format::Basemode => json_trees::read_basemode(lines, importer),
+        Format::Goose => goose::read(lines, importer),
+        Format::OpenAiChat => openai_chat::read(lines, importer),
+        Format::Markdown => markdown_chat::read(lines, importer),
+        Format::Llm | Format::OpenCode | Format::Zed | Format::Cursor => {
+            Err(ArchiveError::Format(format!("{}: a database is imported by its path", lines.name)))
         }
-        Format::OpenAiChat => openai_chat::read(&mut lines, &mut importer)?,
     }
-    importer.finish()
 }
 
 /// Imports the database of another program. It is opened for reading only.
@@ -216,6 +267,65 @@ pub fn import_with(
 /// If the file is no database of a known program, it cannot be read, or the store fails. Items committed before the error
 /// remain, and the import can be repeated.
 pub fn import_database(actor: &Actor, options: ImportOptions, path: &Path) -> Result<Imported, ArchiveError> {
+    let format = database_format(options, path)?;
+    read_database(actor, options, path, format, &AtomicBool::new(false))
+}
+
+/// Imports a file, a database or the folder of a program, until it ends or `cancel` is set by another thread. A cancelled
+/// import is complete up to a message. `progress` receives the number of bytes read of a file.
+///
+/// # Errors
+/// The errors of [`import`] and [`import_database`].
+pub fn import_path(
+    actor: &Actor,
+    options: ImportOptions,
+    path: &Path,
+    progress: &mut dyn FnMut(u64),
+    cancel: &AtomicBool,
+) -> Result<Imported, ArchiveError> {
+    let name = path.display().to_string();
+    if path.is_dir() {
+        if !is_source_folder(path) {
+            return Err(ArchiveError::Format(format!("{name} is a folder of no known program")));
+        }
+        let mut importer = Importer::new(actor, &name, Format::OpenCode.as_str(), options.dry_run, cancel);
+        let read = opencode::read_folder(path, &mut importer);
+        return importer.complete(read);
+    }
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    if file.fill_buf()?.starts_with(databases::SQLITE_MAGIC) {
+        return read_database(actor, options, path, database_format(options, path)?, cancel);
+    }
+    import_until(actor, options, &name, &mut file, progress, cancel)
+}
+
+/// Returns the format of a file or database, or of a program's folder. `None` if it is unknown or cannot be read.
+#[must_use]
+pub fn detect_path(path: &Path) -> Option<Format> {
+    if path.is_dir() {
+        return is_source_folder(path).then_some(Format::OpenCode);
+    }
+    let mut file = BufReader::new(File::open(path).ok()?);
+    let mut head = Vec::new();
+    let start = file.fill_buf().ok()?;
+    if start.starts_with(databases::SQLITE_MAGIC) {
+        return detect_database(path).ok()?;
+    } else if zstd::is_compressed(start) {
+        zstd::ZstdReader::new(file).take(DETECTED_BYTES).read_to_end(&mut head).ok()?;
+    } else {
+        file.take(DETECTED_BYTES).read_to_end(&mut head).ok()?;
+    }
+    detect(&head)
+}
+
+/// True for a folder that is imported as a whole: the storage of older versions of opencode.
+#[must_use]
+pub fn is_source_folder(path: &Path) -> bool {
+    opencode::is_storage(path)
+}
+
+/// Returns the format of a database. An error if it is unknown, or not the one that the options name.
+fn database_format(options: ImportOptions, path: &Path) -> Result<Format, ArchiveError> {
     let name = path.display().to_string();
     let Some(format) = detect_database(path)? else {
         return Err(ArchiveError::Format(format!("{name}: unknown format: it is a database of no known program")));
@@ -223,7 +333,18 @@ pub fn import_database(actor: &Actor, options: ImportOptions, path: &Path) -> Re
     if options.format.is_some_and(|wanted| wanted != format) {
         return Err(ArchiveError::Format(format!("{name} is a database of {}", format.as_str())));
     }
-    let mut importer = Importer::new(actor, &name, format.as_str(), options.dry_run);
-    databases::read(path, &mut importer)?;
-    importer.finish()
+    Ok(format)
+}
+
+fn read_database(
+    actor: &Actor,
+    options: ImportOptions,
+    path: &Path,
+    format: Format,
+    cancel: &AtomicBool,
+) -> Result<Imported, ArchiveError> {
+    let name = path.display().to_string();
+    let mut importer = Importer::new(actor, &name, format.as_str(), options.dry_run, cancel);
+    let read = databases::read(path, &mut importer);
+    importer.complete(read)
 }

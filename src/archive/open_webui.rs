@@ -1,4 +1,4 @@
-//! Reader of Open WebUI's chat export.
+//! Reader of Open WebUI's chat export and of its database.
 //!
 //! Blocks of reasoning stand as `<details>` in the text of a message and become thoughts. The list of messages beside the
 //! tree repeats the active path and is left out.
@@ -10,18 +10,34 @@ use super::{
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of},
     documents,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    rows::parsed,
     tree_order,
 };
+use crate::store::{ForeignDatabase, ForeignQuery, RowFilter};
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
     documents::read_entries(lines, importer, &mut read_conversation)
 }
 
-pub(super) fn read_conversation(
-    place: SourcePlace,
-    mut entry: Value,
-    importer: &mut Importer<'_>,
-) -> Result<(), ArchiveError> {
+/// Reads the chats of `webui.db`.
+pub(super) fn read_database(database: &ForeignDatabase, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+    let columns = ["id", "title", "chat", "created_at", "updated_at", "archived", "pinned", "meta"];
+    let query = ForeignQuery { table: "chat", columns: &columns, filter: RowFilter::All, order: &["created_at", "id"] };
+    let mut number = 0;
+    database.rows(&query, &mut |row| {
+        number += 1;
+        let entry: serde_json::Map<String, Value> =
+            columns.iter().map(|column| (*column).to_owned()).zip(row).collect();
+        let mut entry = fields_of(entry.into());
+        for name in ["chat", "meta"] {
+            let value = entry.get(name).map(parsed).unwrap_or_default();
+            entry.insert(name.to_owned(), value);
+        }
+        read_conversation(SourcePlace::Row(number), entry.into(), importer)
+    })
+}
+
+fn read_conversation(place: SourcePlace, mut entry: Value, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
     let mut chat = if entry["chat"].is_object() { entry.take_field("chat") } else { std::mem::take(&mut entry) };
     let (Value::Object(sources), Some(id)) = (
         chat.get_mut("history").map(|history| history.take_field("messages")).unwrap_or_default(),

@@ -17,6 +17,8 @@ pub(super) enum SourcePlace {
     Entry(u64),
     /// Row of a database, from 1.
     Row(u64),
+    /// No part of the file in particular.
+    Whole,
 }
 
 impl From<u64> for SourcePlace {
@@ -31,6 +33,7 @@ impl fmt::Display for SourcePlace {
             Self::Line(number) => write!(f, "line {number}"),
             Self::Entry(number) => write!(f, "entry {number}"),
             Self::Row(number) => write!(f, "row {number}"),
+            Self::Whole => f.write_str("as a whole"),
         }
     }
 }

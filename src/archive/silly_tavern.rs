@@ -1,8 +1,9 @@
 //! Reader of SillyTavern's chats: JSON lines, the first of which describes the chat.
 //!
-//! Messages have no ids. A message is identified by everything before it, so a branch file, which repeats the beginning
-//! of its main chat, becomes a branch of that chat's tree. Swipes are siblings; the conversation continues from the
-//! chosen one.
+//! Messages have no ids. A message is identified by the one before it, its author and its time, so a branch file, which
+//! repeats the beginning of its main chat, becomes a branch of that chat's tree, and an edited message, which keeps its
+//! time, a version. Times of older chats have no seconds; there the text identifies the message, so an edit is a branch.
+//! Swipes are siblings; the conversation continues from the chosen one.
 
 use std::path::Path;
 
@@ -69,19 +70,33 @@ fn read_message(
         _ => SourceRole::Model,
     };
     let name = source["name"].as_str().unwrap_or("").to_owned();
-    let id_of_text = |text: &str| {
+    let dates: Vec<&Value> = infos.as_array().into_iter().flatten().map(|info| &info["send_date"]).collect();
+    let swipe_count = swipes.as_array().map_or(0, Vec::len);
+    let are_dated = swipe_count <= 1 || dates.len() >= swipe_count && dates.iter().all(|date| is_precise(date));
+    let id_of_swipe = |index: usize, text: &str, own_date: &Value| {
+        let date = dates.get(index).copied().filter(|date| is_precise(date)).unwrap_or(own_date);
         let mut hash = blake3::Hasher::new();
-        for part in [parent.as_deref().unwrap_or(""), &name, text] {
+        let mut add = |part: &str| {
             hash.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+        };
+        add(parent.as_deref().unwrap_or(""));
+        add(&name);
+        if are_dated && is_precise(date) {
+            add(&date.to_string());
+            // Swipes that were made in the same second.
+            let same = dates.iter().take(index).filter(|other| **other == date).count();
+            add(&same.to_string());
+        } else {
+            add(text);
         }
         hash.finalize().to_hex()[..24].to_owned()
     };
-    let id = id_of_text(&text);
-    let mut write = |text: String, rest: Value, info: &Value| {
+    let id = id_of_swipe(chosen, &text, &source["send_date"]);
+    let mut write = |id: String, text: String, rest: Value, info: &Value| {
         let extra = if info["extra"].is_object() { &info["extra"] } else { &rest["extra"] };
         let model = text_of(&extra["model"]).filter(|_| role == SourceRole::Model);
         let message = SourceMessage {
-            id: id_of_text(&text),
+            id,
             parent: parent.clone().into(),
             role,
             model: model.map(|model| model_of(None, &model)),
@@ -98,11 +113,20 @@ fn read_message(
         let swipe = swipe.as_str().unwrap_or("");
         // The message's own text is newer than its swipe.
         if index != chosen && swipe != text && !swipe.is_empty() {
-            write(swipe.to_owned(), Value::Null, &infos[index])?;
+            write(id_of_swipe(index, swipe, &Value::Null), swipe.to_owned(), Value::Null, &infos[index])?;
         }
     }
-    write(text, source, &infos[chosen])?;
+    write(id.clone(), text, source, &infos[chosen])?;
     Ok(id)
+}
+
+/// True for a time with seconds.
+fn is_precise(date: &Value) -> bool {
+    match date {
+        Value::String(text) => time_of(date).is_some() || text.contains('@') && text.ends_with('s'),
+        Value::Number(_) => true,
+        _ => false,
+    }
 }
 
 /// Parses a date in one of the spellings of the application's versions.

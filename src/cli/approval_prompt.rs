@@ -213,6 +213,7 @@ mod tests {
             subject: String::new(),
             summary: what.to_owned(),
             details: detail.to_owned(),
+            node: None,
         };
         let shown = rows(&request("a\nb\u{202e}", "one\u{200b}\r\n\u{1b}[2Jtwo"), 60).join("\n");
         assert!(shown.contains("a\\nb\\u{202e}"), "{shown}");

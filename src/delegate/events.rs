@@ -23,10 +23,27 @@ pub struct DelegationSummary {
 }
 
 impl DelegationSummary {
+    fn new(head: Node, last: DelegationEvent) -> Self {
+        let goal = task_of(&head).map(|task| task.goal).unwrap_or_default();
+        Self { head, goal, last }
+    }
+
     /// Returns true if the delegation is running or can be resumed.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         !matches!(self.last, DelegationEvent::Ended | DelegationEvent::Stopped | DelegationEvent::Refused)
+    }
+
+    /// Returns the state as a word: `running` if a process runs it, else `ended`, `stopped`, `refused` or `open`.
+    #[must_use]
+    pub const fn state(&self, is_running: bool) -> &'static str {
+        match self.last {
+            _ if is_running => "running",
+            DelegationEvent::Ended => "ended",
+            DelegationEvent::Stopped => "stopped",
+            DelegationEvent::Refused => "refused",
+            _ => "open",
+        }
     }
 }
 
@@ -107,17 +124,26 @@ pub fn list(loom: &Loom) -> Result<Vec<DelegationSummary>, ToolError> {
     let mut found = Vec::new();
     for (head, last) in snapshot.delegations()? {
         let Some(head) = snapshot.node(head)? else { continue };
-        let goal = task_of(&head).map(|task| task.goal).unwrap_or_default();
-        found.push(DelegationSummary { head, goal, last: event(&last)? });
+        found.push(DelegationSummary::new(head, event(&last)?));
     }
     Ok(found)
+}
+
+/// Returns the delegation with a head node.
+///
+/// # Errors
+/// If the node is not the head of a delegation, or the store cannot be read.
+pub fn summary(loom: &Loom, head: Node) -> Result<DelegationSummary, ToolError> {
+    let last = events(loom, &head)?.pop();
+    let last = last.ok_or_else(|| ToolError::new(ErrorCode::NotFound, format!("[{}] is no delegation", head.local)))?;
+    Ok(DelegationSummary::new(head, last))
 }
 
 /// Returns the events of a delegation, in order.
 ///
 /// # Errors
 /// If the node is not the head of a delegation, or the store cannot be read.
-pub(super) fn events(loom: &Loom, head: &Node) -> Result<Vec<DelegationEvent>, ToolError> {
+pub fn events(loom: &Loom, head: &Node) -> Result<Vec<DelegationEvent>, ToolError> {
     let kept = loom.snapshot()?.delegation(head.id)?;
     if kept.is_empty() {
         return Err(ToolError::new(ErrorCode::NotFound, format!("[{}] is no delegation", head.local)));

@@ -30,7 +30,7 @@ use tokio::sync::OnceCell;
 
 pub use config::{AgentModel, CheckResult, OrchestratorConfig, WorkerTools};
 pub use driver::LocalOrchestrator;
-pub use events::{DelegationSummary, create, list};
+pub use events::{DelegationSummary, create, events, list, summary};
 pub use lock::lock_holder;
 pub use plan::{Plan, PlanError, PlanRules, Subtask};
 pub use state::DelegationEvent;

@@ -1,4 +1,4 @@
-//! Imports: the own JSONL and pi's sessions, each into a new database on a memory file system if there is one.
+//! Imports of every format, each into a new database on a memory file system if there is one.
 
 use std::{
     fs,
@@ -9,10 +9,10 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    archive::{self, ArchiveError, Format, jsonl as own},
+    archive::{self, ArchiveError, Format, ImportOptions, Imported, jsonl as own},
     id::RandomIds,
-    ops::{Actor, Loom},
-    store::{OpenOptions, TreeFilter},
+    ops::{Actor, Loom, OpsError},
+    store::{ForeignDatabase, OpenOptions, StoreError, TreeFilter},
     types::{FixedClock, Timestamp},
 };
 
@@ -81,6 +81,18 @@ pub(super) const WORDS: &[&str] = &[
     "tool_use",
     "tool_result",
     "function_call_output",
+    "toolRequest",
+    "\"toolResult\":{\"value\":[]},",
+    "\"userVisible\":false",
+    "\"tool_results\":{\"t\":{}},",
+    "\"bubbleId\":\"b1\",",
+    "\"toolFormerData\":{\"status\":\"error\"},",
+    "\n## User\n",
+    "\n### owner · 2ef3kv\n",
+    "\n```\n",
+    "'), ('",
+    "NULL, ",
+    "X'28b52ffd', ",
 ];
 
 /// Longest input in bytes: a longer one only costs time.
@@ -117,29 +129,57 @@ targets! {
     exoloom = Exoloom;
     pyloom = Pyloom;
     basemode = Basemode;
+    goose = Goose;
+    markdown = Markdown;
+}
+
+/// Imports the database that an SQL script makes, in the format of its tables.
+pub(super) fn database(bytes: &[u8]) {
+    let folder = folder();
+    let path = folder.path().join("foreign.db");
+    ForeignDatabase::create(&path, &String::from_utf8_lossy(bytes)).unwrap();
+    // Mutations of the script reach every field; one byte of the file damages what SQLite reads.
+    if let [.., at, value] = bytes
+        && value % 4 == 0
+    {
+        let mut file = fs::read(&path).unwrap();
+        let at = file.len() * usize::from(*at) / 256;
+        if let Some(byte) = file.get_mut(at) {
+            *byte ^= value | 1;
+        }
+        fs::write(&path, file).unwrap();
+    }
+    check_import(&|actor| archive::import_database(actor, ImportOptions::default(), &path));
+}
+
+/// Imports bytes in a format, and checks the laws of an import.
+fn import(format: Format, bytes: &[u8]) {
+    let bytes = &bytes[..bytes.len().min(MAX_INPUT_BYTES)];
+    check_import(&|actor| archive::import(actor, Some(format), "input", &mut &*bytes, &mut |_| {}));
 }
 
 /// An import reports malformed items, leaves a database without damage, adds nothing when repeated, and what it added
 /// comes back from an export.
-fn import(format: Format, bytes: &[u8]) {
-    let bytes = &bytes[..bytes.len().min(MAX_INPUT_BYTES)];
+fn check_import(import: &dyn Fn(&Actor) -> Result<Imported, ArchiveError>) {
     let (_folder, owner) = new_database();
-    let read = |actor: &Actor, format, mut bytes: &[u8]| {
-        archive::import(actor, Some(format), "input", &mut bytes, &mut |_| {})
-    };
-    let imported = match read(&owner, format, bytes) {
+    let imported = match import(&owner) {
         Ok(imported) => imported,
-        Err(ArchiveError::Format(_)) => return,
+        // The file is of another format or unreadable as a whole, so nothing of it is stored.
+        Err(ArchiveError::Format(_) | ArchiveError::Ops(OpsError::Store(StoreError::CannotOpen { .. }))) => {
+            assert!(owner.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap().is_empty());
+            return;
+        }
         Err(error) => panic!("the import failed: {error}"),
     };
     check(&owner);
-    let repeated = read(&owner, format, bytes).unwrap();
+    let repeated = import(&owner).unwrap();
     check(&owner);
     // An item that failed may succeed later: its tree or parent can stand behind it in the file.
     assert!(repeated.nodes == 0 || !imported.problems.is_empty(), "a repeated import added nodes");
     let exported = export(&owner);
     let (_other_folder, other) = new_database();
-    assert_eq!(read(&other, Format::Loomtree, &exported).unwrap().problems, Vec::<String>::new());
+    let restored = archive::import(&other, Some(Format::Loomtree), "input", &mut exported.as_slice(), &mut |_| {});
+    assert_eq!(restored.unwrap().problems, Vec::<String>::new());
     check(&other);
     assert_eq!(String::from_utf8(export(&other)).unwrap(), String::from_utf8(exported).unwrap());
 }

@@ -1,6 +1,6 @@
 //! The targets on a stable toolchain: every seed, then random mutations of seeds for as many seconds as
-//! `LOOM_FUZZ_SECONDS` says (1 if unset). The rounds are seeded by their number, so a failure repeats. A failing input is
-//! made smaller and written to `target/fuzz-failures`.
+//! `LOOM_FUZZ_SECONDS` says (0.5 if unset), or as many mutations as `LOOM_FUZZ_ROUNDS` says. The rounds are seeded by their
+//! number, so a failure repeats. A failing input is made smaller and written to `target/fuzz-failures`.
 
 use std::{
     fs,
@@ -54,6 +54,15 @@ explore!(
     exoloom,
     pyloom,
     basemode,
+    goose,
+    markdown,
+    llm_database,
+    opencode_database,
+    open_webui_database,
+    goose_database,
+    zed_database,
+    cursor_database,
+    basemode_database,
     sse,
     openai,
     anthropic,
@@ -62,22 +71,28 @@ explore!(
 );
 
 fn explore(target: &FuzzTarget) {
-    let seconds = std::env::var("LOOM_FUZZ_SECONDS").map_or(1.0, |text| text.parse().unwrap());
+    let seconds = std::env::var("LOOM_FUZZ_SECONDS").map_or(0.5, |text| text.parse().unwrap());
+    let rounds: Option<u64> = std::env::var("LOOM_FUZZ_ROUNDS").ok().map(|text| text.parse().unwrap());
     let until = Instant::now() + Duration::from_secs_f64(seconds);
     let seeds = target.seeds();
     assert!(!seeds.is_empty(), "{} has no seeds", target.name);
     seeds.iter().for_each(|seed| run(target, seed));
     let mut round = 0;
-    while Instant::now() < until {
+    while rounds.map_or_else(|| Instant::now() < until, |rounds| round < rounds) {
         run(target, &mutation(&mut StdRng::seed_from_u64(round), &seeds, target.words));
         round += 1;
     }
     println!("{}: {} seeds, {round} mutations", target.name, seeds.len());
 }
 
+/// Longest time of one input.
+const MAX_RUN_TIME: Duration = Duration::from_secs(30);
+
 fn run(target: &FuzzTarget, input: &[u8]) {
+    let start = Instant::now();
     let fails = |input: &[u8]| catch_unwind(AssertUnwindSafe(|| (target.run)(input))).is_err();
     if !fails(input) {
+        assert!(start.elapsed() < MAX_RUN_TIME, "{} is slow with {}", target.name, input.escape_ascii());
         return;
     }
     let small = shrink(input.to_vec(), &fails);

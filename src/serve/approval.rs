@@ -9,7 +9,10 @@ use serde::Serialize;
 use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
-use crate::session::{Approval, ApprovalRequest, BoxFuture, Decision};
+use crate::{
+    id::NodeId,
+    session::{Approval, ApprovalRequest, BoxFuture, Decision},
+};
 
 /// Default time for a decision.
 const APPROVAL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -27,6 +30,9 @@ pub(super) struct WaitingApproval {
     summary: String,
     /// Complete action: the command, the diff or the plan.
     details: String,
+    /// Node that the action belongs to: the head of the delegation for a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) node: Option<NodeId>,
 }
 
 struct Waiting {
@@ -80,6 +86,7 @@ impl PendingApprovals {
             subject: request.subject,
             summary: request.summary,
             details: request.details,
+            node: request.node,
         };
         waiting.1.retain(|waiting| !waiting.answer.is_closed());
         waiting.1.push(Waiting { shown, answer });

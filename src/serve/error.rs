@@ -183,7 +183,10 @@ impl From<ToolError> for ApiError {
 
 impl From<ArchiveError> for ApiError {
     fn from(error: ArchiveError) -> Self {
-        Self::invalid(error.to_string())
+        match error {
+            ArchiveError::Ops(error) => error.into(),
+            other => Self::invalid(other.to_string()),
+        }
     }
 }
 

@@ -7,9 +7,12 @@
 mod access;
 mod api;
 mod approval;
+mod body_io;
 mod connection;
+mod delegation_runs;
 mod error;
 mod extract;
+mod journal_tail;
 mod metrics;
 mod openai;
 mod proxy;
@@ -17,7 +20,7 @@ mod record;
 mod state;
 mod token;
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -26,7 +29,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
-use tokio::{net::TcpListener, sync::watch};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use approval::PendingApprovals;
@@ -35,6 +38,7 @@ pub use state::{ServerLimits, ServerSettings};
 pub use token::{TokenFile, TokenRecord, TokenScope};
 
 use error::ApiError;
+use journal_tail::watch_journal;
 use record::{CallQueue, record_calls};
 use state::AppState;
 
@@ -46,8 +50,8 @@ use crate::{
     store::StoreError,
 };
 
-/// Interval at which the server looks for commits of any process. A look costs microseconds and reads no page.
-const COMMIT_POLL: Duration = Duration::from_millis(20);
+/// Time for delegations to save their state after the last connection was closed.
+const STOP_TIME: Duration = Duration::from_secs(2);
 
 /// Header with the id of a request, taken from the client or generated.
 const REQUEST_ID: &str = "x-request-id";
@@ -111,7 +115,7 @@ impl Server {
     /// # Errors
     /// If the store cannot be watched.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), ServeError> {
-        let journal = watch_journal(&self.settings, &shutdown)?;
+        let journal = watch_journal(Arc::clone(self.settings.loom.store()), shutdown.clone())?;
         let (calls, waiting_calls) = CallQueue::new();
         let state = AppState::new(self.settings, proxy_client()?, calls, journal, shutdown.clone());
         tokio::spawn(archive_expired(state.clone()));
@@ -119,12 +123,21 @@ impl Server {
             let state = state.clone();
             move || record_calls(&state, waiting_calls)
         });
+        tokio::spawn(stop_delegations(state.clone()));
         let served = connection::serve(self.listener, router(state.clone()), shutdown).await;
+        // The state of a delegation that is not saved by then is that of its last event.
+        let _ = tokio::time::timeout(STOP_TIME, state.settings.tool_access.background.idle()).await;
         state.calls.end().await;
         // An error means that the runtime stops.
         let _ = recording.await;
         Ok(served?)
     }
+}
+
+/// Stops delegations when the server stops. They can be resumed.
+async fn stop_delegations(state: AppState) {
+    state.shutdown.cancelled().await;
+    state.settings.tool_access.background.stop();
 }
 
 /// Archives conversations that have expired, at the configured interval, until the server stops.
@@ -153,35 +166,12 @@ fn proxy_client() -> Result<reqwest::Client, ProviderError> {
 /// Returns the OpenAPI document of the server as JSON.
 #[must_use]
 pub fn openapi() -> String {
-    api::routes().split_for_parts().1.to_json().unwrap_or_default()
-}
-
-/// Spawns the thread that looks for commits, and returns the number of the journal's last entry as it changes.
-fn watch_journal(settings: &ServerSettings, shutdown: &CancellationToken) -> Result<watch::Receiver<u64>, StoreError> {
-    let store = settings.loom.store().clone();
-    let mut commits = store.watch()?;
-    let (sender, receiver) = watch::channel(store.snapshot()?.last_seq()?);
-    let shutdown = shutdown.clone();
-    tokio::task::spawn_blocking(move || {
-        while !shutdown.is_cancelled() {
-            std::thread::sleep(COMMIT_POLL);
-            let read = || -> Result<Option<u64>, StoreError> {
-                Ok(if commits.has_changed()? { Some(store.snapshot()?.last_seq()?) } else { None })
-            };
-            match { read }() {
-                Ok(Some(seq)) => drop(sender.send_if_modified(|last| std::mem::replace(last, seq) != seq)),
-                Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "the journal cannot be read"),
-            }
-        }
-    });
-    Ok(receiver)
+    api::document().to_json().unwrap_or_default()
 }
 
 fn router(state: AppState) -> Router {
-    let (routes, document) = api::routes().split_for_parts();
-    let document = api::with_errors(document);
-    let document = document.to_json().unwrap_or_default();
+    let routes = api::routes().split_for_parts().0;
+    let document = openapi();
     let json = || [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     let mcp = state.settings.mcp.clone().unwrap_or_default().layer(middleware::from_fn(access::pass_agent));
     routes

@@ -6,13 +6,15 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     access::{Caller, RateLimiter},
     approval::PendingApprovals,
+    delegation_runs::DelegationRuns,
     error::{ApiError, Result},
+    journal_tail::JournalTail,
     metrics::Metrics,
     openai::ResponseRuns,
     proxy::Upstreams,
@@ -27,6 +29,9 @@ use crate::{
     session::{ConversationSettings, ToolAccess},
     types::{Agent, Node, Session, Tree, WorkItem},
 };
+
+/// Minimum number of short reads that run at the same time.
+const MIN_READS: usize = 4;
 
 /// Settings of the server.
 pub struct ServerSettings {
@@ -63,6 +68,8 @@ pub struct ServerSettings {
 pub struct ServerLimits {
     /// Maximum size of a request body, in bytes.
     pub body_bytes: usize,
+    /// Maximum size of an imported file, in bytes. It is read as a stream, so it costs no memory.
+    pub import_bytes: u64,
     /// Requests per second that a token may send in the long run.
     pub requests_per_second: u32,
     /// Open event streams per token.
@@ -73,7 +80,7 @@ pub struct ServerLimits {
 
 impl Default for ServerLimits {
     fn default() -> Self {
-        Self { body_bytes: 16 << 20, requests_per_second: 2_000, streams: 2_000, seconds: 300 }
+        Self { body_bytes: 16 << 20, import_bytes: 1 << 30, requests_per_second: 2_000, streams: 2_000, seconds: 300 }
     }
 }
 
@@ -84,15 +91,18 @@ pub(super) struct AppState(Arc<ServerState>);
 pub(super) struct ServerState {
     pub(super) settings: ServerSettings,
     pub(super) metrics: Metrics,
-    /// Sequence number of the journal's last entry.
-    pub(super) journal: watch::Receiver<u64>,
+    /// The newest entries of the journal.
+    pub(super) journal: watch::Receiver<JournalTail>,
     pub(super) shutdown: CancellationToken,
     pub(super) rates: RateLimiter,
     pub(super) responses: ResponseRuns,
+    pub(super) delegations: DelegationRuns,
     /// Client of the proxy.
     pub(super) client: reqwest::Client,
     /// Calls that wait for being recorded.
     pub(super) calls: CallQueue,
+    /// Permits of short reads.
+    reads: Semaphore,
     generations: Mutex<HashMap<String, RunningGeneration>>,
 }
 
@@ -116,12 +126,13 @@ impl AppState {
         settings: ServerSettings,
         client: reqwest::Client,
         calls: CallQueue,
-        journal: watch::Receiver<u64>,
+        journal: watch::Receiver<JournalTail>,
         shutdown: CancellationToken,
     ) -> Self {
         let rates = RateLimiter::new(settings.limits.requests_per_second, settings.limits.streams);
         let metrics = Metrics::default();
-        let (responses, generations) = Default::default();
+        let (responses, delegations, generations) = Default::default();
+        let reads = std::thread::available_parallelism().map_or(MIN_READS, |count| count.get().max(MIN_READS));
         Self(Arc::new(ServerState {
             settings,
             metrics,
@@ -129,8 +140,10 @@ impl AppState {
             shutdown,
             rates,
             responses,
+            delegations,
             client,
             calls,
+            reads: Semaphore::new(reads),
             generations,
         }))
     }
@@ -142,6 +155,16 @@ impl AppState {
     ) -> Result<T> {
         let state = self.clone();
         tokio::task::spawn_blocking(move || call(&state)).await.map_err(ApiError::internal)?
+    }
+
+    /// Runs a short read as [`AppState::run`] does, a few at a time: each has a connection to the database, and more of
+    /// them than processors are slower.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Self) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let _permit = self.reads.acquire().await.map_err(ApiError::internal)?;
+        self.run(call).await
     }
 
     pub(super) fn loom(&self) -> &Loom {

@@ -2,7 +2,10 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::tools::{ErrorCode, ToolError};
+use crate::{
+    id::NodeId,
+    tools::{ErrorCode, ToolError},
+};
 
 /// Action that an agent asks to perform.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub struct ApprovalRequest {
     pub summary: String,
     /// Complete action: the command, the diff or the plan. It contains model output and may be empty.
     pub details: String,
+    /// Node that the action belongs to: the head of the delegation for a plan.
+    pub node: Option<NodeId>,
 }
 
 /// Answer of the user.

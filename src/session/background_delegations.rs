@@ -62,13 +62,23 @@ impl Background {
         }
     }
 
-    pub(super) fn cancel(&self) -> CancellationToken {
+    /// Returns a token that [`Background::stop`] cancels.
+    #[must_use]
+    pub fn cancel(&self) -> CancellationToken {
         self.stop.child_token()
+    }
+
+    /// Spawns the task of a delegation, which [`Background::idle`] waits for.
+    pub fn spawn(&self, runtime: &Handle, task: impl Future<Output = ()> + Send + 'static) {
+        let task = runtime.spawn(task);
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|work| !work.is_finished());
+        running.push(task);
     }
 
     pub(super) fn run(self: &Arc<Self>, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, run: RunContext) {
         let background = Arc::clone(self);
-        let task = runtime.spawn(async move {
+        self.spawn(runtime, async move {
             let result = orchestrator.run(run.clone()).await;
             if let Err(error) = save_report(&run.actor, run.delegation, &result).await {
                 tracing::warn!(%error, "the report of a delegation could not be saved");
@@ -81,7 +91,6 @@ impl Background {
                 background.notify(DelegationUpdate::Ended { delegation: head.local, completed, report });
             }
         });
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).push(task);
     }
 }
 

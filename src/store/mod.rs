@@ -34,7 +34,7 @@ pub use recall::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, T
 pub use receipt::{AppendedNode, Receipt};
 #[doc(hidden)] // for the program
 pub use sqlite::count_bytes;
-pub use sqlite::{ForeignDatabase, ForeignQuery, OpenOptions, SqliteStore, migration_copies, sidecar_files};
+pub use sqlite::{ForeignDatabase, ForeignQuery, OpenOptions, RowFilter, SqliteStore, migration_copies, sidecar_files};
 
 /// A database of trees. Share it in an `Arc`; every method may be called from any thread.
 pub trait Store: Send + Sync {

@@ -2,7 +2,11 @@
 //! [`App::close`].
 
 use std::{
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -20,7 +24,7 @@ use super::{
     message::{
         BackgroundEvent, BackgroundReport, GenerationEvent, InputPurpose, ScreenEffect, ScreenMessage, WriteRequest,
     },
-    model::{ModelInit, ScreenMode, ScreenModel},
+    model::{FilePanel, ModelInit, ScreenMode, ScreenModel},
     path_cache::PathCache,
     queries::LookupContext,
     query_threads::{QueryThreads, ReadRequest},
@@ -48,6 +52,8 @@ pub struct App {
     readers: QueryThreads,
     writes: Option<mpsc::Sender<WriteRequest>>,
     writer: Option<JoinHandle<()>>,
+    /// True if the running import or export is to end.
+    cancel_file: Arc<AtomicBool>,
     jobs: GenerationJobs,
     terminal_requests: Vec<TerminalRequest>,
     /// Read and write requests without a reply.
@@ -91,13 +97,16 @@ impl App {
             }
         }
         let readers = QueryThreads::start(&setup.loom, &reports, watch, path_cache).map_err(failed)?;
-        let (requests, writer) = write_thread::start(setup.clone(), reports.clone()).map_err(failed)?;
+        let cancel_file = Arc::new(AtomicBool::new(false));
+        let (requests, writer) =
+            write_thread::start(setup.clone(), reports.clone(), Arc::clone(&cancel_file)).map_err(failed)?;
         let mut app = Self {
             model,
             inbox,
             readers,
             writes: Some(requests),
             writer: Some(writer),
+            cancel_file,
             jobs: GenerationJobs::new(setup.clone(), runtime, reports),
             terminal_requests: Vec::new(),
             pending_replies: 0,
@@ -159,11 +168,15 @@ impl App {
             }
             ScreenEffect::Write(request) => {
                 self.pending_replies += 1;
+                if FilePanel::of(&request).is_some() {
+                    self.cancel_file.store(false, Ordering::Relaxed);
+                }
                 // The thread lives as long as the application.
                 let _ = self.writes.as_ref().map(|writes| writes.send(request));
             }
             ScreenEffect::Generate(job) => self.jobs.start(job, self.model.session),
             ScreenEffect::RunCommands(command_job) => self.jobs.run(command_job, self.model.session),
+            ScreenEffect::CancelFile => self.cancel_file.store(true, Ordering::Relaxed),
             ScreenEffect::Cancel(number, column) => self.jobs.cancel(number, column),
             ScreenEffect::AnswerApproval(number, yes, always) => {
                 let decision = if yes { Decision::Yes } else { Decision::No(None) };
@@ -260,6 +273,7 @@ impl App {
     /// Ends the application: cancels generations, saves partial replies and completes all write requests.
     pub fn close(mut self, longest: Duration) {
         self.jobs.cancel_all();
+        self.cancel_file.store(true, Ordering::Relaxed);
         let background = std::sync::Arc::clone(&self.setup.commands.background);
         background.stop();
         let until = Instant::now() + longest;

@@ -64,6 +64,8 @@ pub(crate) enum BackgroundEvent {
     ApprovalRequested(u64, ApprovalRequest),
     /// The agent no longer waits for this approval.
     ApprovalWithdrawn(u64),
+    /// Bytes that the running import or export has read or written, and all bytes; 0 if unknown.
+    FileProgress(u64, u64),
     /// Any process changed the store.
     StoreChanged,
     /// Text from the external editor. `None`: it is unchanged, or the editor failed.
@@ -366,6 +368,8 @@ pub(crate) enum ScreenEffect {
     RunCommands(CommandJob),
     /// Cancels a job, or one continuation of it.
     Cancel(u64, Option<usize>),
+    /// Cancels the running import or export.
+    CancelFile,
     /// Answers an approval request: its number, yes or no, and whether all like it are allowed.
     AnswerApproval(u64, bool, bool),
     /// Opens a text in the user's editor.

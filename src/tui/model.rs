@@ -7,8 +7,8 @@ use std::{
 };
 
 pub(crate) use super::overlays::{
-    ConfirmPanel, GenerationColumn, GenerationPanel, ListKind, ListPanel, Notice, PagePanel, PaneLayout, PanelCost,
-    TextInput,
+    ConfirmPanel, FilePanel, GenerationColumn, GenerationPanel, ListKind, ListPanel, Notice, PagePanel, PaneLayout,
+    PanelCost, TextInput,
 };
 use super::{
     buffer_editor::BufferEditor,
@@ -122,6 +122,7 @@ pub(crate) struct ScreenModel {
     /// Text that the user left unsaved; opened again for the same purpose.
     pub(crate) unsaved_input: Option<TextInput>,
     pub(crate) notice: Option<Notice>,
+    pub(crate) file_panel: Option<FilePanel>,
     /// Time at which the first present agent counts as gone, in milliseconds since the start.
     pub(crate) presence_expires_at: Option<u64>,
     /// Write requests that have not finished.
@@ -193,6 +194,7 @@ impl ScreenModel {
             history: Vec::new(),
             unsaved_input: None,
             notice: None,
+            file_panel: None,
             presence_expires_at: None,
             pending_writes: 0,
             tour: init.tour.then_some(0),

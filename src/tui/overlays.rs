@@ -4,11 +4,13 @@ use ratatui::text::Line;
 
 use super::{
     editor::Editor,
-    message::{GenerationJob, InputPurpose, ItemAction, ListItem, LookupScope, ScreenEffect, ScreenLookup},
+    message::{
+        GenerationJob, InputPurpose, ItemAction, ListItem, LookupScope, ScreenEffect, ScreenLookup, WriteRequest,
+    },
     model::ScreenMode,
     theme::ColorRole,
 };
-use crate::id::NodeId;
+use crate::{id::NodeId, types::one_line};
 
 /// Text input with its purpose.
 #[derive(Debug)]
@@ -149,6 +151,43 @@ pub(crate) struct Notice {
     pub(crate) text: String,
     pub(crate) role: ColorRole,
     pub(crate) until: u64,
+}
+
+/// The import or export that runs.
+#[derive(Debug, Clone)]
+pub(crate) struct FilePanel {
+    /// Words for the work, such as `importing chats.json`.
+    pub(crate) work: String,
+    /// Bytes read or written so far.
+    pub(crate) done: u64,
+    /// Bytes of the file; 0 if unknown.
+    pub(crate) total: u64,
+}
+
+impl FilePanel {
+    /// Creates the panel of a request; `None` if it is neither an import nor an export.
+    pub(crate) fn of(request: &WriteRequest) -> Option<Self> {
+        let (verb, path) = match request {
+            WriteRequest::Import(path) => ("importing", path),
+            WriteRequest::Export(_, _, path) => ("writing", path),
+            _ => return None,
+        };
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        Some(Self { work: format!("{verb} {}", one_line(&name)), done: 0, total: 0 })
+    }
+
+    /// Returns the line that the screen shows.
+    pub(crate) fn line(&self) -> String {
+        let megabytes = |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
+        let progress = match (self.done, self.total) {
+            (0, _) => String::new(),
+            (done, 0) => format!(" · {}", megabytes(done)),
+            (done, total) => {
+                format!(" · {} of {} · {} %", megabytes(done), megabytes(total), done.min(total) * 100 / total)
+            }
+        };
+        format!("{}{progress} · esc cancels", self.work)
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

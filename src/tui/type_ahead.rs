@@ -9,7 +9,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{
     keys::KeyAction,
     message::{ScreenEffect, ScreenLookup},
-    model::{ListKind, ScreenMode, ScreenModel},
+    model::{FilePanel, ListKind, ScreenMode, ScreenModel},
     update::step_of,
 };
 
@@ -89,6 +89,7 @@ impl ScreenModel {
             match effect {
                 ScreenEffect::Write(request) => {
                     self.pending_writes += 1;
+                    self.file_panel = FilePanel::of(request).or(self.file_panel.take());
                     if request.changes_focus() {
                         self.type_ahead.focus_writes = self.pending_writes;
                     }

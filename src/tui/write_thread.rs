@@ -2,12 +2,16 @@
 
 mod sessions;
 
-use std::{path::Path, sync::mpsc, thread};
+use std::{
+    path::Path,
+    sync::{Arc, atomic::AtomicBool, mpsc},
+    thread,
+};
 
 use super::{
     ScreenSetup,
     buffer_editor::BufferEdit,
-    files,
+    files::{self, FileJob},
     message::{BackgroundEvent, BackgroundReport, Responder, WriteRequest, WriteResult},
     queries, text,
 };
@@ -29,10 +33,11 @@ type ReportSender = tokio::sync::mpsc::UnboundedSender<BackgroundReport>;
 pub(crate) fn start(
     setup: ScreenSetup,
     reports: ReportSender,
+    cancel_file: Arc<AtomicBool>,
 ) -> std::io::Result<(mpsc::Sender<WriteRequest>, thread::JoinHandle<()>)> {
     let (sender, requests) = mpsc::channel();
     let (tree, session) = (setup.tree, setup.session);
-    let mut writer = WriteThread { setup, tree, session };
+    let mut writer = WriteThread { setup, tree, session, reports: reports.clone(), cancel_file };
     let thread = thread::Builder::new().name("loomtree-write".to_owned()).spawn(move || {
         for request in requests {
             let done = writer.run(&request).map(Box::new).map_err(|error| error_line(&error));
@@ -61,6 +66,9 @@ struct WriteThread {
     setup: ScreenSetup,
     tree: TreeId,
     session: Option<SessionId>,
+    reports: ReportSender,
+    /// True if the running import or export is to end.
+    cancel_file: Arc<AtomicBool>,
 }
 
 impl NodeResolver for WriteThread {
@@ -134,13 +142,7 @@ impl WriteThread {
                 Ok(WriteResult::default())
             }
             WriteRequest::Import(path) => self.import(path),
-            WriteRequest::Export(node, format, path) => {
-                let actor = self.setup.loom.actor(&self.setup.agent);
-                let report = files::export(&actor, (self.tree, *node), format, path)?;
-                let left_out: u64 = report.left_out.values().sum();
-                let message = format!("wrote {}; left out: {left_out}", path.display());
-                Ok(WriteResult { message, ..WriteResult::default() })
-            }
+            WriteRequest::Export(node, format, path) => self.export(*node, format, path),
             WriteRequest::OpenTree(tree, at) => self.open_tree(*tree, *at),
             WriteRequest::Resume(session) => self.resume_session(*session),
             WriteRequest::Session(session, request) => self.change_session(*session, request),
@@ -204,13 +206,36 @@ impl WriteThread {
 
     /// Imports a file and opens its first tree.
     fn import(&mut self, path: &Path) -> Result<WriteResult> {
-        let done = files::import(&self.setup.loom.actor(&self.setup.agent), path)?;
+        let report = self.file_report();
+        let mut job = FileJob::new(&report, &self.cancel_file);
+        let done = files::import(&self.setup.loom.actor(&self.setup.agent), path, &mut job)?;
         let problems = done.problems.len() as u64 + done.more_problems;
-        let message = format!("{} messages, {} new nodes, {problems} problems", done.messages, done.nodes);
+        let counts = format!("{} messages, {} new nodes, {problems} problems", done.messages, done.nodes);
+        let message = match job.is_cancelled() {
+            true => format!("cancelled after {counts}; another :import continues"),
+            false => counts,
+        };
         match done.trees.first() {
             Some(tree) => Ok(WriteResult { message, ..self.open_tree(*tree, None)? }),
             None => Ok(WriteResult { message, ..WriteResult::default() }),
         }
+    }
+
+    fn export(&self, node: NodeId, format: &str, path: &Path) -> Result<WriteResult> {
+        let actor = self.setup.loom.actor(&self.setup.agent);
+        let report = self.file_report();
+        let mut job = FileJob::new(&report, &self.cancel_file);
+        let written = files::export(&actor, (self.tree, node), format, path, &mut job)?;
+        let left_out: u64 = written.left_out.values().sum();
+        let message = format!("wrote {}; left out: {left_out}", path.display());
+        Ok(WriteResult { message, ..WriteResult::default() })
+    }
+
+    /// Returns the function that reports the progress of a file to the screen.
+    fn file_report(&self) -> impl Fn(u64, u64) + use<> {
+        let reports = self.reports.clone();
+        // The screen may be closed; the request ends all the same.
+        move |done, total| drop(reports.send(BackgroundReport(BackgroundEvent::FileProgress(done, total))))
     }
 
     fn choose_version(&mut self, node: NodeId) -> Result<WriteResult> {

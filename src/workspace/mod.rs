@@ -213,8 +213,8 @@ impl AgentFiles {
 
     /// Asks the user for approval.
     async fn ask(&self, tool: &WorkspaceTool, subject: &str, what: String, detail: String) -> Result<(), ToolError> {
-        let request =
-            ApprovalRequest { tool: tool.name.to_owned(), subject: subject.to_owned(), summary: what, details: detail };
+        let (tool, subject) = (tool.name.to_owned(), subject.to_owned());
+        let request = ApprovalRequest { tool, subject, summary: what, details: detail, node: None };
         self.state.settings.approval.ask(&request).await.into_result()
     }
 

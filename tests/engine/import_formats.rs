@@ -7,6 +7,7 @@ use crate::support;
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
 };
 
 use loomtree::{
@@ -19,7 +20,7 @@ use loomtree::{
 };
 use support::store::Scene;
 
-fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import")).join(name)
 }
 
@@ -27,7 +28,7 @@ fn import_bytes(actor: &Actor, options: ImportOptions, bytes: &[u8]) -> Imported
     archive::import_with(actor, options, "test", &mut &*bytes, &mut |_| {}).unwrap()
 }
 
-/// Imports a fixture with options: a file, or a database that its SQL makes.
+/// Imports a fixture with options: a file, a folder, or a database that its SQL makes.
 fn import_file(actor: &Actor, options: ImportOptions, path: &Path) -> Imported {
     if path.extension().is_some_and(|extension| extension == "sql") {
         let folder = tempfile::tempdir().unwrap();
@@ -41,32 +42,35 @@ fn import_file(actor: &Actor, options: ImportOptions, path: &Path) -> Imported {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         return done;
     }
+    if path.is_dir() {
+        return archive::import_path(actor, options, path, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    }
     import_bytes(actor, options, &fs::read(path).unwrap())
 }
 
-fn import(actor: &Actor, name: &str) -> Imported {
+pub(crate) fn import(actor: &Actor, name: &str) -> Imported {
     import_file(actor, ImportOptions::default(), &fixture(name))
 }
 
-fn nodes(actor: &Actor, tree: TreeId) -> Vec<Node> {
+pub(crate) fn nodes(actor: &Actor, tree: TreeId) -> Vec<Node> {
     actor.loom().snapshot().unwrap().nodes_after(tree, 0, 0).unwrap()
 }
 
-fn find<'a>(nodes: &'a [Node], text: &str) -> &'a Node {
+pub(crate) fn find<'a>(nodes: &'a [Node], text: &str) -> &'a Node {
     nodes.iter().find(|node| node.content == text).unwrap_or_else(|| panic!("no node {text:?}"))
 }
 
-fn sessions(actor: &Actor, tree: TreeId) -> Vec<Session> {
+pub(crate) fn sessions(actor: &Actor, tree: TreeId) -> Vec<Session> {
     actor.loom().sessions(&SessionFilter::default().tree(tree)).unwrap()
 }
 
 /// The path to a node as its texts, without the root.
-fn path(actor: &Actor, node: &Node) -> Vec<String> {
+pub(crate) fn path(actor: &Actor, node: &Node) -> Vec<String> {
     let path = actor.loom().snapshot().unwrap().path_back(node.id, &[], 0).unwrap();
     path.into_iter().skip(1).map(|node| node.content).collect()
 }
 
-fn export(actor: &Actor) -> String {
+pub(crate) fn export(actor: &Actor) -> String {
     let snapshot = actor.loom().snapshot().unwrap();
     let trees: Vec<TreeId> = snapshot.trees(TreeFilter::default()).unwrap().iter().map(|tree| tree.id).collect();
     let mut out = Vec::new();
@@ -74,7 +78,7 @@ fn export(actor: &Actor) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn verify(actor: &Actor) {
+pub(crate) fn verify(actor: &Actor) {
     assert_eq!(actor.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
@@ -389,6 +393,30 @@ fn swipes_are_siblings_and_a_branch_file_joins_its_main_chat() {
     assert_eq!(find(&all, "Go on.").parent, Some(swipes[1].id));
     assert_eq!(find(&all, "Go on.").state.bookmark.as_deref(), Some("Ada - branch"));
     assert_eq!(find(&all, "Light.").parent, Some(swipes[1].id));
+}
+
+#[test]
+fn an_edited_message_of_silly_tavern_is_a_version() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let chat = fs::read_to_string(fixture("silly-tavern/Bo - dated.jsonl")).unwrap();
+    let first = import_bytes(&owner, ImportOptions::default(), chat.as_bytes());
+    assert_eq!((first.branches, first.versions), (1, 0), "{first:?}");
+    // The application changes the message and its swipe, and keeps the time.
+    let edited = chat.replace("A ship came.", "A boat came.").replace("Tell me more.", "Tell me all.");
+    let second = import_bytes(&owner, ImportOptions::default(), edited.as_bytes());
+    assert_eq!((second.versions, second.nodes, second.branches), (2, 2, 0), "{second:?}");
+    let all = nodes(&owner, first.trees[0]);
+    assert_eq!(find(&all, "A boat came.").version_of, Some(find(&all, "A ship came.").id));
+    assert_eq!(path(&owner, find(&all, "It sank.")), ["Hello, Bo.", "A boat came.", "Tell me all.", "It sank."]);
+    // Another swipe is chosen: nothing is new, and the conversation continues there.
+    let swiped = edited
+        .replace("\"swipe_id\": 1", "\"swipe_id\": 0")
+        .replace("\"mes\": \"A boat came.\"", "\"mes\": \"A train came.\"");
+    let lines: Vec<&str> = swiped.lines().take(3).collect();
+    let third = import_bytes(&owner, ImportOptions::default(), lines.join("\n").as_bytes());
+    assert_eq!((third.versions, third.nodes), (0, 0), "{third:?}");
+    verify(&owner);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod delegate;
 mod export_formats;
 mod generate;
 mod import_formats;
+mod import_programs;
 mod instructions;
 mod leases;
 mod migrations;

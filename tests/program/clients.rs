@@ -1,4 +1,4 @@
-//! Clients that others wrote, against the servers of the program: the scripts of `tests/clients`.
+//! Clients that others wrote, against the servers of the program, and readers of its exports: the scripts of `tests/clients`.
 //!
 //! `LOOM_TEST_PYTHON` names a Python that has the clients' packages; `.ci/run` installs them.
 
@@ -34,4 +34,9 @@ fn openai_s_client_accepts_every_answer() {
 #[cfg(feature = "serve")]
 fn clients_are_recorded_by_the_proxy() {
     run("proxy.py", &["openai", "anthropic"]);
+}
+
+#[test]
+fn trainers_read_the_exports() {
+    run("train_formats.py", &["datasets"]);
 }

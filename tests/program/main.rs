@@ -33,7 +33,13 @@ mod serve;
 #[cfg(feature = "serve")]
 mod serve_access;
 #[cfg(feature = "serve")]
+mod serve_archive;
+#[cfg(feature = "serve")]
 mod serve_attacks;
+#[cfg(feature = "serve")]
+mod serve_delegations;
+#[cfg(feature = "serve")]
+mod serve_docs;
 #[cfg(feature = "serve")]
 mod serve_items;
 #[cfg(feature = "serve")]

@@ -71,7 +71,8 @@ async fn every_route_needs_a_token_of_the_right_scope() {
             let (status, error) = answer(request).await;
             assert_eq!((status, error["error"]["code"].as_str()), (403, Some("scope")), "{method} {path}");
         }
-        let is_admin = path.ends_with("/purge") || path.contains("/approvals") || path.contains("/agents");
+        let is_admin =
+            path.ends_with("/purge") || ["/approvals", "/agents", "/imports"].iter().any(|part| path.contains(part));
         if is_admin && method != Method::GET {
             let body = json!({ "approve": true });
             let request = server.request(method.clone(), &path).bearer_auth(writer.trim()).json(&body);
@@ -91,7 +92,7 @@ async fn every_route_is_limited() {
     let home = Home::new();
     let token = |name: &str| home.ok(&["serve", "token", "new", name, "--scope", "admin"]).trim().to_owned();
     let (one, two) = (token("one"), token("two"));
-    let server = HttpServer::start(&home, &["--requests-per-second", "1", "--max-body", "1000"]);
+    let server = HttpServer::start(&home, &["--requests-per-second", "1"]);
     let found = routes(&server, &one).await;
     for route in &found {
         let path = fill(&route.path, |_| NO_ID.to_owned());
@@ -105,7 +106,7 @@ async fn every_route_is_limited() {
     }
     let answered = server.request(Method::GET, "/api/v1/trees").bearer_auth(&two).send().await.unwrap();
     assert_eq!(answered.status(), 200, "another token has its own bucket");
-    let server = HttpServer::start(&home, &["--max-body", "1000"]);
+    let server = HttpServer::start(&home, &["--max-body", "1000", "--max-import", "1000"]);
     for route in found.iter().filter(|route| route.has_body) {
         let id = if route.path.starts_with("/api/v1/approvals") { "1" } else { NO_ID };
         let path = fill(&route.path, |_| id.to_owned());
@@ -158,6 +159,8 @@ async fn own(server: &HttpServer<'_>, token: String) -> Owned {
     let conversation = post("/v1/conversations", json!({ "items": [{ "role": "user", "content": SECRET }] })).await;
     let items = format!("/v1/conversations/{}/items", text(&conversation["id"]));
     let (_, items) = answer(server.request(Method::GET, &items).bearer_auth(&token)).await;
+    let goal = json!({ "node": node, "goal": SECRET });
+    let delegation = text(&post("/api/v1/delegations", goal).await["head"]["id"]);
     let sent = post("/api/v1/items/R-1/messages", json!({ "content": SECRET, "model": model })).await;
     let ids = [
         ("tree", tree),
@@ -165,6 +168,7 @@ async fn own(server: &HttpServer<'_>, token: String) -> Owned {
         ("/api/v1/trees/{tree}/nodes id", node),
         ("session", session),
         ("another node", text(&another["id"])),
+        ("/api/v1/delegations/{node} node", delegation),
         ("/v1/responses/{id} id", text(&response["id"])),
         ("/v1/conversations/{id} id", text(&conversation["id"])),
         ("item", text(&items["data"][0]["id"])),
@@ -215,6 +219,7 @@ impl Owned {
                 json!({ "model": "scripted:words", "messages": [{ "role": "user", "content": "x" }] })
             }
             (_, "items") => json!({ "items": [{ "role": "user", "content": "x" }] }),
+            (_, "delegations") => json!({ "node": node, "goal": "x" }),
             (_, "trees") => json!({ "content": "x" }),
             (_, "documents") => json!({ "name": "notes", "content": "x" }),
             (_, "agents") => json!({ "name": "spy", "kind": "model" }),
@@ -251,9 +256,10 @@ async fn a_token_of_another_project_finds_nothing_by_any_route() {
         let (status, text) = send(&blue, query).await;
         assert!(!text.contains(SECRET), "{what}: {text}");
         let whole_file =
-            ["/documents", "/agents", "/approvals", "/models"].iter().any(|part| route.path.contains(part));
+            ["/documents", "/agents", "/approvals", "/models", "/imports"].iter().any(|part| route.path.contains(part));
         let creates = ["/trees", "/conversations", "/completions"].iter().any(|end| route.path.ends_with(end));
-        let lists = route.method == Method::GET && !route.path.contains('{') && !whole_file;
+        let is_list = route.method == Method::GET && !route.path.contains('{');
+        let lists = is_list && (!whole_file || route.path.ends_with("/approvals"));
         if !lists && !creates && !route.path.contains("/models") {
             assert_eq!(status, 404, "{what}: {text}");
             checked += 1;

@@ -441,7 +441,7 @@ fn a_host_that_panics_when_it_is_answered() {
     let asks = consent.clone();
     std::thread::spawn(move || {
         let [tool, subject, what, detail] = ["host", "", "may it fall over?", ""].map(str::to_owned);
-        let asking = ApprovalRequest { tool, subject, summary: what, details: detail };
+        let asking = ApprovalRequest { tool, subject, summary: what, details: detail, node: None };
         let waker = Arc::new(Panics).into();
         loop {
             // Questions need the screen.
@@ -669,4 +669,34 @@ fn keys_and_colours_are_configurable() {
     let mut window = Window::open(&home, 80, 24, &[]);
     window.shows("no action \"fly\"");
     assert_eq!(window.ends(), 2);
+}
+
+/// A long import shows its progress and ends with Esc. The messages so far are whole, and another import adds the rest.
+#[test]
+fn an_import_is_cancelled_by_a_key() {
+    let home = Home::new();
+    home.ok(&["demo"]);
+    let mut lines =
+        String::from(r#"{"type":"session","version":3,"id":"long","timestamp":"2026-03-01T10:00:00Z","cwd":"/w"}"#);
+    for number in 0..60_000 {
+        let parent = if number == 0 { "null".to_owned() } else { format!("\"m{}\"", number - 1) };
+        lines.push_str(&format!(
+            "\n{{\"type\":\"message\",\"id\":\"m{number}\",\"parentId\":{parent},\"message\":{{\"role\":\"user\",\"content\":\"line {number}\"}}}}"
+        ));
+    }
+    std::fs::write(home.file("long.jsonl"), lines).unwrap();
+    let mut window = Window::open(&home, 80, 24, &[]);
+    window.shows("saved");
+    window.keys(":");
+    window.keys("import long.jsonl\r");
+    window.shows("esc cancels");
+    window.shows(" MB · ");
+    window.keys("\u{1b}");
+    window.shows("cancelled after");
+    window.keys("q");
+    assert_eq!(window.ends(), 0);
+    home.ok(&["verify"]);
+    let dry = &home.json(&["import", "--dry-run", "long.jsonl"])[0];
+    let (new, known) = (dry["nodes"].as_u64().unwrap(), dry["skipped"].as_u64().unwrap());
+    assert!(new > 0 && known > 1_000 && new + known > 60_000, "{dry}");
 }

@@ -93,11 +93,13 @@ setters!(ExportOptions {
 
 /// Result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct ExportReport {
     /// Conversations, pairs, notes or runs of nodes that were written.
     pub written: u64,
     /// Number of nodes or conversations of each kind that were left out.
+    #[cfg_attr(feature = "serve", schema(value_type = BTreeMap<String, u64>))]
     pub left_out: BTreeMap<&'static str, u64>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ArchiveError, Importer, MessagePlace, OpenConversation, PendingMark, SourcePlace};
+use super::{ArchiveError, Importer, MessagePlace, OpenConversation, Ordering, PendingMark, SourcePlace};
 use crate::{
     archive::record::{SourceMessage, SourceParent, SourceRole},
     id::{AgentId, NodeId, TreeId},
@@ -49,6 +49,9 @@ impl Importer<'_> {
         place: SourcePlace,
         message: SourceMessage,
     ) -> Result<(), ArchiveError> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(ArchiveError::Cancelled);
+        }
         self.messages += 1;
         match message.role {
             SourceRole::Note => self.batch.done.other += 1,

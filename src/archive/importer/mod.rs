@@ -8,8 +8,13 @@
 mod message;
 mod names;
 mod recent;
+mod session;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use recent::RecentMap;
 use serde_json::json;
@@ -22,10 +27,9 @@ use super::{
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     ops::{Actor, Loom},
-    store::{Mutation, SessionFilter, Snapshot},
+    store::{Mutation, Snapshot},
     types::{
-        AuthorType, Link, LinkTarget, Mode, NewNode, NewSession, NewTree, Parent, SessionPatch, Timestamp, TreePatch,
-        first_words,
+        AuthorType, Link, LinkTarget, Mode, NewNode, NewTree, Parent, SessionPatch, Timestamp, TreePatch, first_words,
     },
 };
 
@@ -98,12 +102,20 @@ pub(super) struct Importer<'a> {
     agents: BTreeMap<String, AgentId>,
     reader: Option<(Box<dyn Snapshot + 'a>, u64)>,
     messages: u64,
+    cancel: &'a AtomicBool,
 }
 
 impl<'a> Importer<'a> {
     /// Begins an import. A dry run counts and writes nothing.
-    pub(super) fn new(actor: &'a Actor, name: &str, format: &'static str, is_dry_run: bool) -> Self {
+    pub(super) fn new(
+        actor: &'a Actor,
+        name: &str,
+        format: &'static str,
+        is_dry_run: bool,
+        cancel: &'a AtomicBool,
+    ) -> Self {
         Self {
+            cancel,
             actor,
             batch: ImportBatch::new(actor, name, format, is_dry_run),
             format,
@@ -210,13 +222,23 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Ends the import: writes the rest and returns the result.
-    pub(super) fn finish(mut self) -> Result<Imported, ArchiveError> {
+    /// Ends the import after its file was read, or until it was cancelled: writes the rest and returns the result.
+    pub(super) fn complete(mut self, read: Result<(), ArchiveError>) -> Result<Imported, ArchiveError> {
+        let failure = match read {
+            Ok(()) | Err(ArchiveError::Cancelled) => None,
+            Err(ArchiveError::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                self.problem(SourcePlace::Whole, format!("the rest of the file cannot be read: {error}"));
+                None
+            }
+            // The conversations so far are completed all the same.
+            Err(error @ ArchiveError::Io(_)) => Some(error),
+            Err(error) => return Err(error),
+        };
         for open in std::mem::take(&mut self.open) {
             self.finish_conversation(open)?;
         }
         self.batch.flush()?;
-        Ok(self.batch.done)
+        failure.map_or(Ok(self.batch.done), Err)
     }
 
     fn finish_conversation(&mut self, open: OpenConversation) -> Result<(), ArchiveError> {
@@ -332,66 +354,6 @@ impl<'a> Importer<'a> {
             created_at: self.loom().now(),
         };
         self.push(place, Mutation::Link(link))
-    }
-
-    /// Finds the session of an earlier import of a conversation in a tree.
-    fn find_session(&mut self, open: &mut OpenConversation, tree: TreeId) -> Result<(), ArchiveError> {
-        let source = format!("{}:{}", self.format, open.source.id);
-        // A tree that the reader lacks is new, and so is its session.
-        if self.reader()?.tree(tree)?.is_none() {
-            return Ok(());
-        }
-        let sessions = self.reader()?.sessions(&SessionFilter::default().tree(tree).delegated(true))?;
-        if let Some(session) = sessions.into_iter().find(|found| found.metadata.get(SOURCE_KEY) == Some(&source)) {
-            open.session = Some(session.id);
-            open.stored_position = session.position;
-            open.turns = session.turns;
-            open.model = Some(session.model);
-        }
-        Ok(())
-    }
-
-    /// Returns the session of a conversation, and starts it if it is missing. `None` for a tree that is not the
-    /// session's.
-    fn ensure_session(
-        &mut self,
-        place: SourcePlace,
-        open: &mut OpenConversation,
-        tree: TreeId,
-    ) -> Result<Option<SessionId>, ArchiveError> {
-        if open.tree.is_none() {
-            (open.tree, open.is_titled) = (Some(tree), true);
-            self.find_session(open, tree)?;
-        }
-        if open.tree != Some(tree) {
-            return Ok(None);
-        }
-        if let Some(session) = open.session {
-            return Ok(Some(session));
-        }
-        let model = open.model.clone().flatten();
-        let agent = match &model {
-            Some(model) => self.agent(place, model)?,
-            None => self.actor.agent(),
-        };
-        let id = self.loom().session_id();
-        let session = NewSession {
-            id,
-            workspace: open.source.folder.clone().unwrap_or_default(),
-            agent,
-            tree,
-            position: None,
-            started_at: open.last_at.unwrap_or_else(|| self.loom().now()),
-            expires_at: None,
-            metadata: BTreeMap::from([(SOURCE_KEY.to_owned(), format!("{}:{}", self.format, open.source.id))]),
-            delegated_by: None,
-            model: model.filter(|model| model.contains(':')),
-            item: None,
-        };
-        self.push(place, Mutation::CreateSession(session))?;
-        open.session = Some(id);
-        self.batch.done.sessions += 1;
-        Ok(Some(id))
     }
 
     fn loom(&self) -> &'a Loom {

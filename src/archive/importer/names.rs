@@ -50,6 +50,12 @@ impl Importer<'_> {
         Ok(id)
     }
 
+    /// True if the store has a person of this name.
+    pub(in crate::archive) fn is_person(&mut self, name: &str) -> Result<bool, ArchiveError> {
+        let agents = self.reader()?.agents()?;
+        Ok(agents.iter().any(|agent| agent.profile.kind == AgentKind::Human && agent.name() == name))
+    }
+
     /// Returns the source of a message for the table `sources`.
     pub(super) fn source(&self, conversation: &SourceConversation, message: &str) -> String {
         if conversation.has_global_ids && message != ROOT_KEY {

@@ -1,6 +1,9 @@
 //! Export of trees as JSONL.
 
-use std::{collections::HashMap, io::Write};
+use std::{
+    collections::{BTreeSet, HashMap},
+    io::Write,
+};
 
 use serde::Serialize;
 
@@ -13,7 +16,7 @@ use crate::{
     id::{SessionId, TreeId},
     ops::OpsError,
     store::{SessionFilter, Snapshot},
-    types::{AuthorType, Node, Session, SessionPatch},
+    types::{AuthorType, NewAgent, Node, Permissions, Session, SessionPatch},
 };
 
 /// Nodes per read.
@@ -36,9 +39,6 @@ pub struct Exported {
 /// # Errors
 /// If the store cannot be read or `out` cannot be written.
 pub fn export(snapshot: &dyn Snapshot, trees: &[TreeId], out: &mut dyn Write) -> Result<Exported, ArchiveError> {
-    let mut trees = trees.to_vec();
-    trees.sort_unstable();
-    trees.dedup();
     let mut writer = JsonlWriter { out, done: Exported::default() };
     writer.line(&JsonlRecord::Loomtree { version: VERSION })?;
     for agent in snapshot.agents()? {
@@ -53,11 +53,46 @@ pub fn export(snapshot: &dyn Snapshot, trees: &[TreeId], out: &mut dyn Write) ->
         let line = DocumentLine { id: document.id, name: document.name, versions, removed: document.removed };
         writer.line(&JsonlRecord::Document(line))?;
     }
-    for tree in &trees {
-        export_tree(snapshot, *tree, &mut writer)?;
+    writer.trees(snapshot, trees)
+}
+
+/// Writes trees with their sessions and with the names of the agents that appear in them, for readers who may see nothing
+/// else of the database: no documents, no other agents, no settings of agents.
+///
+/// # Errors
+/// If the store cannot be read or `out` cannot be written.
+pub fn export_trees(snapshot: &dyn Snapshot, trees: &[TreeId], out: &mut dyn Write) -> Result<Exported, ArchiveError> {
+    let mut present = BTreeSet::new();
+    for tree in trees {
+        let filter = SessionFilter { tree: Some(*tree), delegated: true, ..SessionFilter::default() };
+        present.extend(snapshot.sessions(&filter)?.iter().map(|session| session.agent));
+        let mut after = 0;
+        loop {
+            let page = snapshot.nodes_after(*tree, after, PAGE_NODES)?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            present.extend(page.iter().map(|node| node.author));
+        }
     }
-    writer.out.flush()?;
-    Ok(writer.done)
+    let mut writer = JsonlWriter { out, done: Exported::default() };
+    writer.line(&JsonlRecord::Loomtree { version: VERSION })?;
+    for agent in snapshot.agents()?.into_iter().filter(|agent| present.contains(&agent.id())) {
+        let NewAgent { id, name, kind, .. } = agent.profile;
+        let profile = NewAgent {
+            id,
+            name,
+            kind,
+            model: None,
+            system_prompt: None,
+            temperature: None,
+            max_tokens: None,
+            stop: Vec::new(),
+            permissions: Permissions::default(),
+        };
+        let line = AgentLine { created_at: agent.created_at, removed: agent.removed, profile };
+        writer.line(&JsonlRecord::Agent(line))?;
+    }
+    writer.trees(snapshot, trees)
 }
 
 struct JsonlWriter<'a> {
@@ -66,6 +101,15 @@ struct JsonlWriter<'a> {
 }
 
 impl JsonlWriter<'_> {
+    /// Writes trees in the order of their ids, each once, and ends the export.
+    fn trees(mut self, snapshot: &dyn Snapshot, trees: &[TreeId]) -> Result<Exported, ArchiveError> {
+        for tree in BTreeSet::from_iter(trees) {
+            export_tree(snapshot, *tree, &mut self)?;
+        }
+        self.out.flush()?;
+        Ok(self.done)
+    }
+
     fn line(&mut self, record: &JsonlRecord) -> Result<(), ArchiveError> {
         serde_json::to_writer(&mut *self.out, record).map_err(std::io::Error::from)?;
         self.out.write_all(b"\n")?;

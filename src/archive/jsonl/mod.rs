@@ -9,7 +9,7 @@ mod import;
 
 use serde::{Deserialize, Serialize};
 
-pub use export::{Exported, export};
+pub use export::{Exported, export, export_trees};
 pub(super) use import::import;
 
 use crate::{

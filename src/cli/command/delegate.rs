@@ -202,13 +202,7 @@ fn list(cx: &mut CommandContext<'_>) -> Result<()> {
     let now = cx.now();
     for entry in &all {
         let carried_on_by = delegate::lock_holder(&cx.partials_dir, entry.head.id);
-        let state = match entry.last {
-            _ if carried_on_by.is_some() => "running",
-            delegate::DelegationEvent::Ended => "ended",
-            delegate::DelegationEvent::Stopped => "stopped",
-            delegate::DelegationEvent::Refused => "refused",
-            _ => "open",
-        };
+        let state = entry.state(carried_on_by.is_some());
         if cx.out.json {
             let (goal, open) = (&*entry.goal, entry.is_open());
             cx.out.json(&DelegationRow { head: &entry.head, goal, last: &entry.last, open, carried_on_by })?;

@@ -2,9 +2,10 @@
 
 use std::{
     collections::BTreeSet,
-    fs::File,
-    io::{self, BufRead, BufReader, Read as _, Write as _},
+    fs::{File, Metadata},
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
     time::SystemTime,
 };
 
@@ -54,7 +55,7 @@ fn formats() -> PossibleValuesParser {
 }
 
 /// Extensions of files that are imported from a folder.
-const EXTENSIONS: &[&str] = &["jsonl", "json", "zip", "db"];
+const EXTENSIONS: &[&str] = &["jsonl", "json", "zip", "db", "vscdb", "zst"];
 /// Maximum depth of folders below the given one.
 const MAX_FOLDER_DEPTH: usize = 12;
 
@@ -75,8 +76,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
     let mut total = (0_u64, Imported::default());
     for path in &args.paths {
-        let files = if path.is_dir() { files_below(path)? } else { vec![path.clone()] };
-        for file in files {
+        for file in files_of(path)? {
             let done = match import_all(&file, options, cx) {
                 Ok(done) => done,
                 // A folder may hold files of other programs.
@@ -104,20 +104,15 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Bytes with which a database begins.
-const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
-
 /// True if a file begins with these bytes.
 fn begins_with(path: &Path, magic: &[u8]) -> bool {
     let mut head = vec![0; magic.len()];
     path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == magic
 }
 
-/// Imports a file, a database, or every file of an archive.
+/// Imports a file, a database, the folder of a program, or every file of an archive.
 fn import_all(file: &Path, options: ImportOptions, cx: &CommandContext<'_>) -> Result<Vec<Imported>> {
-    if begins_with(file, SQLITE_MAGIC) {
-        Ok(vec![archive::import_database(&cx.actor(), options, file)?])
-    } else if begins_with(file, import_zip::ZIP_MAGIC) {
+    if begins_with(file, import_zip::ZIP_MAGIC) {
         import_zip::import(file, options, cx)
     } else {
         Ok(vec![import(file, options, cx)?])
@@ -154,17 +149,22 @@ pub(super) fn add(total: &mut Imported, file: &Imported) {
     total.skipped += file.skipped;
 }
 
-/// Lists the files below a folder, the least recently changed first: a session that continues another one follows it.
+/// Returns a file, or what is imported of a folder.
+pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
+    if path.is_dir() && !archive::is_source_folder(path) { files_below(path) } else { Ok(vec![path.to_owned()]) }
+}
+
+/// Lists the files below a folder, and the folders that are imported as a whole, the least recently changed first: a session that continues another one follows it.
 pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     fn walk(folder: &Path, depth: usize, files: &mut Vec<(SystemTime, PathBuf)>) -> io::Result<()> {
         for entry in folder.read_dir()? {
             let entry = entry?;
             let (kind, path) = (entry.file_type()?, entry.path());
             let is_known = path.extension().is_some_and(|own| EXTENSIONS.iter().any(|known| own == *known));
-            if kind.is_dir() && depth < MAX_FOLDER_DEPTH {
-                walk(&path, depth + 1, files)?;
-            } else if kind.is_file() && is_known {
+            if kind.is_file() && is_known || kind.is_dir() && archive::is_source_folder(&path) {
                 files.push((entry.metadata()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), path));
+            } else if kind.is_dir() && depth < MAX_FOLDER_DEPTH {
+                walk(&path, depth + 1, files)?;
             }
         }
         Ok(())
@@ -176,7 +176,7 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// True if a file is a device. A pipe is not one.
-fn is_device(metadata: &std::fs::Metadata) -> bool {
+fn is_device(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt as _;
@@ -189,19 +189,20 @@ fn is_device(metadata: &std::fs::Metadata) -> bool {
 pub(super) fn import(path: &Path, options: ImportOptions, cx: &CommandContext<'_>) -> Result<Imported> {
     let name = path.display().to_string();
     let read_error = |e| CliError::io(format!("reading {name}"), e);
-    let (mut input, size): (Box<dyn BufRead>, u64) = if path == Path::new("-") {
-        (Box::new(io::stdin().lock()), 0)
-    } else {
-        let file = File::open(path).map_err(read_error)?;
-        let metadata = file.metadata().map_err(read_error)?;
-        if !metadata.is_file() && is_device(&metadata) {
-            return Err(CliError::failed(format!("{name} is a device, not a file")));
-        }
-        let size = metadata.len();
-        (Box::new(BufReader::with_capacity(1 << 16, file)), size)
-    };
+    let actor = cx.actor();
+    let metadata = if path == Path::new("-") { None } else { Some(path.metadata().map_err(read_error)?) };
+    if metadata.as_ref().is_some_and(|metadata| !metadata.is_file() && is_device(metadata)) {
+        return Err(CliError::failed(format!("{name} is a device, not a file")));
+    }
+    // What a compressed file holds is longer than the file.
+    let is_plain = path.extension().is_none_or(|extension| extension != "zst");
+    let size = metadata.as_ref().filter(|metadata| metadata.is_file() && is_plain).map_or(0, Metadata::len);
     let bar = progress::bar("importing", size, true);
-    let imported = archive::import_with(&cx.actor(), options, &name, &mut *input, &mut |bytes| bar.set_position(bytes));
+    let mut show = |bytes| bar.set_position(bytes);
+    let imported = match metadata {
+        None => archive::import_with(&actor, options, &name, &mut io::stdin().lock(), &mut show),
+        Some(_) => archive::import_path(&actor, options, path, &mut show, &AtomicBool::new(false)),
+    };
     bar.finish_and_clear();
     imported.map_err(|error| match error {
         ArchiveError::Io(error) => read_error(error),

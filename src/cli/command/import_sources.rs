@@ -1,16 +1,15 @@
 //! Usual places of other programs' conversations, for `loom import` without a path and for `--watch`.
 
 use std::{
-    collections::HashMap,
-    fs::File,
-    io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _},
+    collections::{BTreeSet, HashMap},
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use loomtree::archive::{self, Format, ImportOptions, Imported};
 
-use super::import::{Args, add, files_below, import, print_summary};
+use super::import::{Args, add, files_below, files_of, import, print_summary};
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
@@ -27,7 +26,31 @@ const USUAL_PLACES: &[UsualPlaces] = &[
     (Format::Codex, Some(("CODEX_HOME", "sessions")), &[".codex/sessions", ".codex/archived_sessions"]),
     (Format::Gemini, None, &[".gemini/tmp"]),
     (Format::Pi, None, &[".pi/agent/sessions"]),
+    (
+        Format::Llm,
+        Some(("LLM_USER_PATH", "")),
+        &[".config/io.datasette.llm", "Library/Application Support/io.datasette.llm"],
+    ),
+    (Format::OpenCode, Some(("XDG_DATA_HOME", "opencode")), &[".local/share/opencode"]),
+    (
+        Format::Goose,
+        Some(("XDG_DATA_HOME", "goose/sessions")),
+        &[".local/share/goose/sessions", "Library/Application Support/Block/goose/sessions"],
+    ),
+    (
+        Format::Zed,
+        Some(("XDG_DATA_HOME", "zed/threads")),
+        &[".local/share/zed/threads", "Library/Application Support/Zed/threads"],
+    ),
+    (
+        Format::Cursor,
+        None,
+        &[".config/Cursor/User/globalStorage", "Library/Application Support/Cursor/User/globalStorage"],
+    ),
 ];
+
+/// Length of a file, and time of its last change.
+type FileState = (u64, Option<SystemTime>);
 
 /// Time between two looks at watched files.
 const WATCH_INTERVAL: Duration = Duration::from_secs(2);
@@ -46,22 +69,16 @@ fn find_sources() -> Result<Vec<HistorySource>> {
     for (format, variable, in_home) in USUAL_PLACES {
         let named = variable.and_then(|(name, below)| Some(PathBuf::from(std::env::var_os(name)?).join(below)));
         let usual = in_home.iter().filter_map(|place| Some(home.as_ref()?.join(place)));
-        for folder in named.into_iter().chain(usual).filter(|folder| folder.is_dir()) {
+        let folders: BTreeSet<PathBuf> = named.into_iter().chain(usual).filter(|folder| folder.is_dir()).collect();
+        for folder in folders {
             let mut files = files_below(&folder)?;
-            files.retain(|file| detect(file) == Some(*format));
+            files.retain(|file| archive::detect_path(file) == Some(*format));
             if !files.is_empty() {
                 sources.push(HistorySource { format: *format, folder, files });
             }
         }
     }
     Ok(sources)
-}
-
-/// Detects the format of a file. `None` if it is unknown or cannot be read.
-fn detect(path: &Path) -> Option<Format> {
-    let mut head = Vec::new();
-    File::open(path).ok()?.take(archive::DETECTED_BYTES).read_to_end(&mut head).ok()?;
-    archive::detect(&head)
 }
 
 /// Lists the conversations of the usual places, and imports them if the user agrees.
@@ -148,14 +165,25 @@ fn agrees(cx: &mut CommandContext<'_>) -> Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
+/// Length and time of a change, by which a change is noticed. A folder changes with the folders in it.
+fn state_of(path: &Path) -> io::Result<FileState> {
+    let metadata = path.metadata()?;
+    let mut newest = metadata.modified().ok();
+    if metadata.is_dir() {
+        for entry in path.read_dir()? {
+            newest = newest.max(entry?.metadata()?.modified().ok());
+        }
+    }
+    Ok((metadata.len(), newest))
+}
+
 /// Imports files whenever they change, until the process ends. Without paths, the files of the usual places.
 pub(super) fn watch(args: &Args, options: ImportOptions, cx: &mut CommandContext<'_>) -> Result<()> {
-    let mut known: HashMap<PathBuf, (u64, Option<SystemTime>)> = HashMap::new();
+    let mut known: HashMap<PathBuf, FileState> = HashMap::new();
     loop {
         let mut files: Vec<(PathBuf, Option<Format>)> = Vec::new();
         for path in &args.paths {
-            let below = if path.is_dir() { files_below(path)? } else { vec![path.clone()] };
-            files.extend(below.into_iter().map(|file| (file, options.format)));
+            files.extend(files_of(path)?.into_iter().map(|file| (file, options.format)));
         }
         if args.paths.is_empty() {
             for source in find_sources()? {
@@ -163,9 +191,8 @@ pub(super) fn watch(args: &Args, options: ImportOptions, cx: &mut CommandContext
             }
         }
         for (file, format) in files {
-            let Ok(metadata) = file.metadata() else { continue };
-            let state = (metadata.len(), metadata.modified().ok());
-            if known.get(&file) == Some(&state) || format.or_else(|| detect(&file)).is_none() {
+            let Ok(state) = state_of(&file) else { continue };
+            if known.get(&file) == Some(&state) || format.or_else(|| archive::detect_path(&file)).is_none() {
                 continue;
             }
             let imported = import(&file, format.map_or(options, |format| options.format(format)), cx)?;

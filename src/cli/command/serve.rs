@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// The largest body of a request, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = ServerLimits::default().body_bytes)]
     max_body: usize,
+    /// The largest file that a client may import, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = ServerLimits::default().import_bytes)]
+    max_import: u64,
     #[command(subcommand)]
     action: Option<ServeAction>,
 }
@@ -127,6 +130,7 @@ fn serve(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         tokens: TokenFile::of(&cx.db),
         limits: ServerLimits {
             body_bytes: args.max_body,
+            import_bytes: args.max_import,
             requests_per_second: args.requests_per_second,
             streams: args.streams,
             ..ServerLimits::default()

@@ -79,6 +79,7 @@ impl DelegationDriver {
             subject: String::new(),
             summary: format!("{} subtasks: {}", delegation.plan().subtasks().len(), self.goal.goal),
             details: detail,
+            node: Some(self.head.id),
         };
         let verdict = tokio::select! {
             verdict = self.config.approval.ask(&request) => verdict,

@@ -27,12 +27,22 @@ struct ApprovalList {
     data: Vec<WaitingApproval>,
 }
 
+/// True if the caller may see an approval: any, or those of its project's trees.
+fn is_visible(state: &AppState, caller: &Caller, waiting: &WaitingApproval) -> bool {
+    caller.project.is_none() || waiting.node.is_some_and(|node| state.node(caller, node).is_ok())
+}
+
 /// Lists the actions that wait for a decision, the oldest first.
 #[utoipa::path(get, path = "/approvals", tag = "approvals", responses((status = OK, body = ApprovalList)))]
 async fn list_approvals(State(state): State<AppState>, caller: Caller) -> Result<Json<ApprovalList>> {
     caller.require(TokenScope::Admin)?;
-    caller.require_whole_file()?;
-    Ok(Json(ApprovalList { data: state.settings.approvals.list() }))
+    state
+        .run(move |state| {
+            let mut data = state.settings.approvals.list();
+            data.retain(|waiting| is_visible(state, &caller, waiting));
+            Ok(Json(ApprovalList { data }))
+        })
+        .await
 }
 
 /// Answer of a person to an approval.
@@ -53,11 +63,15 @@ async fn decide(
     Body(body): Body<DecisionBody>,
 ) -> Result<StatusCode> {
     caller.require(TokenScope::Admin)?;
-    caller.require_whole_file()?;
     let decision = if body.approve { Decision::Yes } else { Decision::No(body.reason) };
-    if id.parse().is_ok_and(|number| state.settings.approvals.decide(number, decision)) {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(ApiError::not_found("approval", id))
-    }
+    state
+        .run(move |state| {
+            let approvals = &state.settings.approvals;
+            let waiting = approvals.list().into_iter().find(|waiting| waiting.id.to_string() == id);
+            match waiting.filter(|waiting| is_visible(state, &caller, waiting)) {
+                Some(waiting) if approvals.decide(waiting.id, decision) => Ok(StatusCode::NO_CONTENT),
+                _ => Err(ApiError::not_found("approval", id)),
+            }
+        })
+        .await
 }

@@ -23,6 +23,7 @@ use crate::{
         access::{Caller, StreamGuard},
         error::{ApiError, Result},
         extract::Params,
+        journal_tail::JournalTail,
         state::AppState,
     },
     store::JournalFilter,
@@ -61,7 +62,7 @@ async fn events(
         state.run(move |state| state.tree(&caller, &tree.to_string())).await?;
     }
     let slot = state.rates.open_stream(&caller)?;
-    let newest = *state.journal.borrow();
+    let newest = state.journal.borrow().seq;
     let header = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse().ok());
     let after = header.or(params.after).unwrap_or(newest);
     state.metrics.streams.inc();
@@ -90,7 +91,7 @@ async fn events(
 struct EventReader {
     state: AppState,
     caller: Caller,
-    journal: tokio::sync::watch::Receiver<u64>,
+    journal: tokio::sync::watch::Receiver<JournalTail>,
     tree: Option<TreeId>,
     after: u64,
     queue: VecDeque<Event>,
@@ -119,7 +120,7 @@ impl EventReader {
             if self.ended {
                 return None;
             }
-            if *self.journal.borrow_and_update() > self.after {
+            if self.journal.borrow_and_update().seq > self.after {
                 if let Err(error) = self.fill().await {
                     tracing::warn!(error = error.message(), "an event stream ended");
                     return None;
@@ -136,8 +137,17 @@ impl EventReader {
         }
     }
 
-    /// Reads the next entries into the queue.
+    /// Puts the next entries into the queue: those of the tail that all streams share, else a page of the store.
     async fn fill(&mut self) -> Result<()> {
+        let tail = self.journal.borrow().clone();
+        let shared: Option<Vec<_>> = tail.after(self.after).map(Iterator::collect);
+        if let Some(entries) = shared {
+            self.after = tail.seq;
+            for (entry, json) in entries {
+                self.push(entry, json).await?;
+            }
+            return Ok(());
+        }
         let after = self.after;
         let entries = self
             .state
@@ -148,20 +158,24 @@ impl EventReader {
                 Ok(entries)
             })
             .await?;
-        let newest = *self.journal.borrow();
         // Numbers without an entry are skipped, so that the stream continues.
-        self.after = entries.last().map_or((after + u64::from(BATCH)).min(newest), |entry| entry.seq);
+        self.after = entries.last().map_or((after + u64::from(BATCH)).min(tail.seq), |entry| entry.seq);
         for entry in entries {
-            if !self.shows(&entry).await? {
-                continue;
-            }
-            let seq = entry.seq.to_string();
-            if entry.op == Op::Purge {
-                self.queue.push_back(Event::default().event("resync").id(seq.clone()).data("{}"));
-            }
-            let event = Event::default().event("change").id(seq).json_data(&entry);
-            self.queue.push_back(event.map_err(ApiError::internal)?);
+            self.push(&entry, &serde_json::to_string(&entry).map_err(ApiError::internal)?).await?;
         }
+        Ok(())
+    }
+
+    /// Puts the events of an entry into the queue, if the caller may see it.
+    async fn push(&mut self, entry: &JournalEntry, json: &str) -> Result<()> {
+        if !self.shows(entry).await? {
+            return Ok(());
+        }
+        let seq = entry.seq.to_string();
+        if entry.op == Op::Purge {
+            self.queue.push_back(Event::default().event("resync").id(seq.clone()).data("{}"));
+        }
+        self.queue.push_back(Event::default().event("change").id(seq).data(json));
         Ok(())
     }
 

@@ -5,9 +5,12 @@ mod approvals;
 mod arrow;
 mod changes;
 mod context;
+mod delegations;
 mod documents;
 mod events;
+mod exports;
 mod generations;
+mod imports;
 mod items;
 mod nodes;
 mod recall;
@@ -62,6 +65,9 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
                 .merge(arrow::routes())
                 .merge(recall::routes())
                 .merge(context::routes())
+                .merge(delegations::routes())
+                .merge(exports::routes())
+                .merge(imports::routes())
                 .merge(approvals::routes())
                 .merge(events::routes()),
         )
@@ -85,8 +91,9 @@ const ERRORS: [(StatusCode, &str); 13] = [
     (StatusCode::SERVICE_UNAVAILABLE, "The database or the model is not available now"),
 ];
 
-/// Adds the error answers to every operation of a document.
-pub(super) fn with_errors(mut document: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
+/// Returns the OpenAPI document, with the error answers of every operation.
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    let mut document = routes().split_for_parts().1;
     for item in document.paths.paths.values_mut() {
         let PathItem { get, put, post, delete, patch, .. } = item;
         for operation in [get, put, post, delete, patch].into_iter().flatten() {

@@ -14,8 +14,8 @@ use crate::{
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,
     },
-    store::ChildFilter,
-    types::{AuthorType, EdgeKind, Json as Verbatim, Link, Node, Parent},
+    store::{ChildFilter, Mutation},
+    types::{AuthorType, EdgeKind, Json as Verbatim, Link, Node, Op, Parent},
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 /// Returns a node.
 #[utoipa::path(get, path = "/nodes/{node}", tag = "nodes", params(("node" = NodeId, Path)), responses((status = OK, body = Node)))]
 async fn read_node(State(state): State<AppState>, caller: Caller, Route(id): Route<NodeId>) -> Result<Json<Node>> {
-    state.run(move |state| Ok(Json(state.node(&caller, id)?))).await
+    state.read(move |state| Ok(Json(state.node(&caller, id)?))).await
 }
 
 /// Selection of children.
@@ -56,7 +56,7 @@ async fn children(
     Params(page): Params<PageParams>,
 ) -> Result<Json<Page<Node>>> {
     state
-        .run(move |state| {
+        .read(move |state| {
             state.node(&caller, id)?;
             let filter = ChildFilter { kind: params.kind, pruned: params.pruned, limit: 0 };
             let nodes = state.loom().snapshot()?.children(id, &filter)?;
@@ -87,21 +87,23 @@ async fn append(
     Route(id): Route<NodeId>,
     Body(body): Body<NewNodeBody>,
 ) -> Result<(StatusCode, Json<Node>)> {
-    state
-        .run(move |state| {
-            state.node(&caller, id)?;
-            let draft = NodeDraft {
-                kind: body.kind,
-                author_type: body.author_type,
-                metadata: body.metadata,
-                ..NodeDraft::text(body.content)
-            };
-            let receipt = state.actor(&caller)?.append(Parent::Node(id), draft)?;
-            state.metrics.appends.inc();
-            let id = receipt.nodes.first().map_or(id, |node| node.id);
-            Ok((StatusCode::CREATED, Json(state.loom().node(id)?)))
-        })
-        .await
+    let submitted = state.read(move |state| {
+        state.node(&caller, id)?;
+        let draft = NodeDraft {
+            kind: body.kind,
+            author_type: body.author_type,
+            metadata: body.metadata,
+            ..NodeDraft::text(body.content)
+        };
+        let actor = state.actor(&caller)?;
+        let node = actor.draft(Parent::Node(id), draft);
+        Ok(actor.submit(Op::Append, vec![Mutation::Append(Box::new(node))]))
+    });
+    // No thread waits, so that one commit has the appends of all clients.
+    let receipt = submitted.await?.await?;
+    state.metrics.appends.inc();
+    let id = receipt.nodes.first().map_or(id, |node| node.id);
+    state.read(move |state| Ok((StatusCode::CREATED, Json(state.loom().node(id)?)))).await
 }
 
 /// Length of a path.
@@ -128,7 +130,7 @@ async fn path_to(
     Params(params): Params<PathParams>,
 ) -> Result<Json<NodeList>> {
     state
-        .run(move |state| {
+        .read(move |state| {
             state.node(&caller, id)?;
             Ok(Json(NodeList { data: state.loom().snapshot()?.path_back(id, &[], params.limit)? }))
         })
@@ -139,7 +141,7 @@ async fn path_to(
 #[utoipa::path(get, path = "/nodes/{node}/versions", tag = "nodes", params(("node" = NodeId, Path)), responses((status = OK, body = NodeList)))]
 async fn versions(State(state): State<AppState>, caller: Caller, Route(id): Route<NodeId>) -> Result<Json<NodeList>> {
     state
-        .run(move |state| {
+        .read(move |state| {
             state.node(&caller, id)?;
             Ok(Json(NodeList { data: state.loom().snapshot()?.versions(id)? }))
         })
@@ -156,7 +158,7 @@ struct LinkList {
 #[utoipa::path(get, path = "/nodes/{node}/links", tag = "nodes", params(("node" = NodeId, Path)), responses((status = OK, body = LinkList)))]
 async fn links(State(state): State<AppState>, caller: Caller, Route(id): Route<NodeId>) -> Result<Json<LinkList>> {
     state
-        .run(move |state| {
+        .read(move |state| {
             state.node(&caller, id)?;
             Ok(Json(LinkList { data: state.loom().snapshot()?.links(id)? }))
         })
@@ -167,7 +169,7 @@ async fn links(State(state): State<AppState>, caller: Caller, Route(id): Route<N
 #[utoipa::path(get, path = "/nodes/{node}/leaf", tag = "nodes", params(("node" = NodeId, Path)), responses((status = OK, body = Node)))]
 async fn leaf(State(state): State<AppState>, caller: Caller, Route(id): Route<NodeId>) -> Result<Json<Node>> {
     state
-        .run(move |state| {
+        .read(move |state| {
             let node = state.node(&caller, id)?;
             Ok(Json(state.loom().leaf(&node)?))
         })

@@ -27,10 +27,21 @@ pub struct ForeignQuery<'a> {
     pub table: &'a str,
     /// Columns to read. A column that the table lacks is null in every row.
     pub columns: &'a [&'a str],
-    /// Column and value that the rows have; `None`: all rows.
-    pub equal: Option<(&'a str, &'a str)>,
+    /// Rows to read.
+    pub filter: RowFilter<'a>,
     /// Columns that order the rows.
     pub order: &'a [&'a str],
+}
+
+/// Rows of a table that a [`ForeignQuery`] reads.
+#[derive(Debug, Clone, Copy)]
+pub enum RowFilter<'a> {
+    /// All rows.
+    All,
+    /// Rows whose column has a value.
+    Equal(&'a str, &'a str),
+    /// Rows whose column begins with a text. An index on the column makes it fast.
+    Prefix(&'a str, &'a str),
 }
 
 impl ForeignDatabase {
@@ -71,7 +82,11 @@ impl ForeignDatabase {
         let read_error = |error: rusqlite::Error| E::from(cannot_read(&self.path, &error));
         let sql = self.sql(query).map_err(read_error)?;
         let mut statement = self.conn.prepare_cached(&sql).map_err(read_error)?;
-        let values: Vec<&str> = query.equal.iter().map(|(_, value)| *value).collect();
+        let values: Vec<String> = match query.filter {
+            RowFilter::All => Vec::new(),
+            RowFilter::Equal(_, value) => vec![value.to_owned()],
+            RowFilter::Prefix(_, start) => vec![start.to_owned(), format!("{start}{}", char::MAX)],
+        };
         let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(read_error)?;
         while let Some(row) = rows.next().map_err(read_error)? {
             let mut values = Vec::with_capacity(query.columns.len());
@@ -83,6 +98,25 @@ impl ForeignDatabase {
         Ok(())
     }
 
+    /// Returns the bytes of a column in the row whose key column has a value. `None` if there is no such row, or its value
+    /// is neither text nor bytes.
+    ///
+    /// # Errors
+    /// If the table or a column does not exist, or the file cannot be read.
+    pub fn bytes(&self, table: &str, column: &str, (key, value): (&str, &str)) -> Result<Option<Vec<u8>>> {
+        let sql = format!("SELECT {} FROM {} WHERE {} = ?1", quoted(column), quoted(table), quoted(key));
+        let read = || -> rusqlite::Result<Option<Vec<u8>>> {
+            let mut statement = self.conn.prepare_cached(&sql)?;
+            let mut rows = statement.query([value])?;
+            let Some(row) = rows.next()? else { return Ok(None) };
+            Ok(match row.get_ref(0)? {
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes.to_vec()),
+                _ => None,
+            })
+        };
+        read().map_err(|error| cannot_read(&self.path, &error))
+    }
+
     fn sql(&self, query: &ForeignQuery<'_>) -> rusqlite::Result<String> {
         let mut statement = self.conn.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
         let known: Vec<String> =
@@ -91,14 +125,31 @@ impl ForeignDatabase {
         let columns: Vec<String> =
             query.columns.iter().map(|column| if has(column) { quoted(column) } else { "NULL".to_owned() }).collect();
         let mut sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(query.table));
-        if let Some((column, _)) = query.equal {
-            sql.push_str(&format!(" WHERE {} = ?1", quoted(column)));
+        match query.filter {
+            RowFilter::All => {}
+            RowFilter::Equal(column, _) => sql.push_str(&format!(" WHERE {} = ?1", quoted(column))),
+            RowFilter::Prefix(column, _) => sql.push_str(&format!(" WHERE {0} >= ?1 AND {0} < ?2", quoted(column))),
         }
         let order: Vec<String> = query.order.iter().filter(|column| has(column)).map(|column| quoted(column)).collect();
         if !order.is_empty() {
             sql.push_str(&format!(" ORDER BY {}", order.join(", ")));
         }
         Ok(sql)
+    }
+}
+
+#[cfg(any(test, fuzzing))]
+impl ForeignDatabase {
+    /// Makes a database of a script, whose statements end in `;` at the end of a line. Statements that fail are ignored,
+    /// and so are all that neither create a table nor insert rows.
+    pub(crate) fn create(path: &Path, script: &str) -> rusqlite::Result<()> {
+        let conn = Connection::open(path)?;
+        for statement in script.split_inclusive(";\n").map(str::trim) {
+            if statement.starts_with("CREATE TABLE") || statement.starts_with("INSERT INTO") {
+                let _ = conn.execute(statement.trim_end_matches(';'), []);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -54,7 +54,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
-pub use self::foreign::{ForeignDatabase, ForeignQuery};
+pub use self::foreign::{ForeignDatabase, ForeignQuery, RowFilter};
 pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
 use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, Transaction, VerifyReport, Watch};

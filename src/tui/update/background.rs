@@ -18,6 +18,12 @@ pub(super) fn handle(model: &mut ScreenModel, event: BackgroundEvent) -> Vec<Scr
         BackgroundEvent::Generation(number, event) => generation::on_event(model, number, event),
         BackgroundEvent::CommandsDone(number, done) => command_jobs::finish(model, number, done.map(|result| *result)),
         BackgroundEvent::Superseded => Vec::new(),
+        BackgroundEvent::FileProgress(done, total) => {
+            if let Some(panel) = &mut model.file_panel {
+                (panel.done, panel.total) = (done, total);
+            }
+            Vec::new()
+        }
         BackgroundEvent::HighlightReady | BackgroundEvent::StoreChanged => model.load_screen(),
         BackgroundEvent::ApprovalRequested(number, approval) => {
             model.approvals.push_back((number, approval));
@@ -157,6 +163,9 @@ fn list_awaits(model: &ScreenModel, lookup: &ScreenLookup) -> bool {
 fn on_write_done(model: &mut ScreenModel, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
     model.pending_writes = model.pending_writes.saturating_sub(1);
     model.type_ahead.write_done();
+    if model.pending_writes == 0 {
+        model.file_panel = None;
+    }
     apply_write_result(model, done)
 }
 

@@ -40,6 +40,10 @@ pub(crate) fn update(model: &mut ScreenModel, message: ScreenMessage) -> Vec<Scr
 fn handle(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
     let mut effects = match message {
         ScreenMessage::Key(key) if key.kind == KeyEventKind::Release => return Vec::new(),
+        ScreenMessage::Key(key) if model.file_panel.is_some() && (is_interrupt(&key) || is_escape(model, &key)) => {
+            model.type_ahead.clear();
+            vec![ScreenEffect::CancelFile]
+        }
         // An interrupt does not wait for the work it interrupts.
         ScreenMessage::Key(key) if is_interrupt(&key) => {
             model.type_ahead.clear();
@@ -91,6 +95,11 @@ fn write(request: WriteRequest) -> Vec<ScreenEffect> {
 
 fn is_interrupt(key: &KeyEvent) -> bool {
     key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL)
+}
+
+/// True for the key that cancels work while no input, list or page is open.
+fn is_escape(model: &ScreenModel, key: &KeyEvent) -> bool {
+    key.code == KeyCode::Esc && matches!(model.mode, ScreenMode::Tree)
 }
 
 fn handle_key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {

@@ -27,6 +27,11 @@ pub(super) fn input(model: &ScreenModel, area: Rect, buffer: &mut Buffer) -> Opt
         return Some(draw_input(model, text_input, area, buffer));
     }
     let palette = model.palette;
+    if let Some(panel) = &model.file_panel {
+        let line = text::truncate(&panel.line(), usize::from(area.width).saturating_sub(2));
+        put(&Line::styled(format!(" {line}"), palette.style(ColorRole::Accent)), area, buffer);
+        return None;
+    }
     if let Some(notice) = &model.notice {
         draw_notice(&notice.text, palette.style(notice.role), area, buffer);
         return None;
