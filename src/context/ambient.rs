@@ -65,7 +65,7 @@ fn places(
     for session in snapshot.sessions(&filter)? {
         let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(ACTIVE_MS);
         let known = session.agent == agent || found.iter().any(|(other, ..)| *other == session.agent);
-        if let Some(at) = session.position.or(tree.root).filter(|_| recent && !known) {
+        if let Some(at) = session.place().or(tree.root).filter(|_| recent && !known) {
             found.push((session.agent, at, ""));
         }
     }
@@ -162,7 +162,7 @@ pub(super) fn lines(
 ) -> Result<Vec<String>> {
     let trail = snapshot.path_back(request.leaf, request.versions, MAX_TRACE_NODES)?;
     let depth = trail.last().map_or(0, |node| node.depth);
-    let (nodes, branches) = (count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"));
+    let (nodes, branches) = (count(tree.counts.messages, "node"), count(tree.counts.leaves, "branch"));
     let permissions: Vec<&str> =
         request.agent.profile.permissions.iter().map(|permission| permission.as_str()).collect();
     let mut lines = vec![

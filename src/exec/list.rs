@@ -157,7 +157,7 @@ impl Executor<'_> {
         trees.retain(|tree| tree.is_visible_to(&here.session));
         let line = |tree: &Tree| {
             let mark = if tree.id == here.tree.id { " * you are here" } else { "" };
-            let nodes = count(tree.counts.nodes, "node");
+            let nodes = count(tree.counts.messages, "node");
             format!("  {} · {nodes} · {}{mark}", quoted(&tree.title), tree.updated_at.age(here.now))
         };
         let lines: Vec<String> = trees.iter().map(line).collect();
@@ -231,7 +231,7 @@ pub(super) fn positions(snapshot: &dyn Snapshot, here: &Position) -> Result<Vec<
     let filter = SessionFilter { tree: Some(here.tree.id), active: true, limit: 32, ..SessionFilter::default() };
     let mut found: Vec<(AgentId, Node)> = Vec::new();
     for session in snapshot.sessions(&filter)? {
-        let at = session.position.or(here.tree.root).filter(|_| found.iter().all(|(agent, _)| *agent != session.agent));
+        let at = session.place().or(here.tree.root).filter(|_| found.iter().all(|(agent, _)| *agent != session.agent));
         if let Some(node) = at.map(|at| snapshot.node(at)).transpose()?.flatten() {
             found.push((session.agent, node));
         }

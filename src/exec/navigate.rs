@@ -207,7 +207,7 @@ impl Executor<'_> {
             ..SessionFilter::default()
         };
         let sessions = snapshot.sessions(&filter)?;
-        let position = sessions.iter().find(|session| ids.contains(&session.agent)).map(|session| session.position);
+        let position = sessions.iter().find(|session| ids.contains(&session.agent)).map(Session::place);
         match position.map(|position| position.or(here.tree.root)) {
             Some(Some(position)) => Ok(self.loom.node(position)?),
             _ => Err(ToolError::new(ErrorCode::NotFound, format!("{name} has no position in this tree"))),

@@ -281,7 +281,7 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
         format!(
             "tree: {} · {} · {} · depth {}",
             quoted(&tree.title),
-            count(tree.counts.nodes, "node"),
+            count(tree.counts.messages, "node"),
             count(tree.counts.leaves, "branch"),
             tree.counts.max_depth
         ),

@@ -112,5 +112,5 @@ impl Executor<'_> {
 }
 
 fn sizes(tree: &Tree) -> String {
-    format!("{}, {}", count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"))
+    format!("{}, {}", count(tree.counts.messages, "node"), count(tree.counts.leaves, "branch"))
 }

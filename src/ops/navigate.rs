@@ -3,7 +3,7 @@
 use super::{Actor, Loom, OpsError, Result};
 use crate::{
     id::{NodeId, SessionId},
-    store::{ChildFilter, Mutation, Receipt},
+    store::{ChildFilter, Mutation, Pending, Receipt},
     types::{EdgeKind, Node, Op, Session, SessionPatch},
 };
 
@@ -11,6 +11,14 @@ use crate::{
 const PREVIOUS_POSITION_KEY: &str = "loom.back";
 /// Nodes by which a conversation can go on without leaving its branch.
 const MAX_FOLLOWED_NODES: u32 = 32;
+
+impl Actor {
+    /// Shows others that the session's person reads this node. The session keeps its position, and no entry of the
+    /// journal names it.
+    pub fn show_cursor(&self, node: NodeId) -> Pending {
+        self.submit(Op::Session, vec![Mutation::ShowCursor { node }])
+    }
+}
 
 impl Loom {
     /// Returns the node before `at` on the path through the selected versions; `None` for the root.

@@ -37,7 +37,7 @@ pub(crate) fn tool_call_summary(snapshot: &dyn Snapshot, node: &Node) -> Result<
 }
 
 /// Returns the call of a result that does not name it, from the command in its metadata; `None` for other nodes. Results of
-/// arrow lines had no ids of calls before version 19 of the schema.
+/// arrow lines had no ids of calls before version 20 of the schema.
 #[must_use]
 pub(crate) fn unnamed_call(result: &Node) -> Option<Value> {
     if result.tool.call_id.is_some() || result.author_type != AuthorType::Tool {

@@ -222,6 +222,11 @@ pub enum Mutation {
         /// Agent that generated.
         agent: AgentId,
     },
+    /// Shows where a person reads, in the session of the change.
+    ShowCursor {
+        /// Node under the cursor, in the session's tree.
+        node: NodeId,
+    },
     /// Saves a model's summary, replacing an older one.
     #[serde(rename = "summarize")]
     SaveSummary {
@@ -411,10 +416,12 @@ coded! {
         SetRecordRemoved = "set_record_removed", 36;
         /// See [`Mutation::ReceiveTurn`].
         ReceiveTurn = "receive_turn", 37;
+        /// See [`Mutation::ShowCursor`].
+        ShowCursor = "show_cursor", 38;
         /// See [`Mutation::RecordSystemPrompt`].
-        RecordSystemPrompt = "system_prompt", 38;
+        RecordSystemPrompt = "system_prompt", 39;
         /// See [`Mutation::UpdateTodo`].
-        UpdateTodo = "update_todo", 39;
+        UpdateTodo = "update_todo", 40;
     }
 }
 

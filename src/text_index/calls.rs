@@ -34,7 +34,7 @@ pub(crate) fn call_text(calls: &str) -> String {
     text
 }
 
-/// Returns the text of the command in a result's metadata, for a result whose call has no id. Programs before version 19
+/// Returns the text of the command in a result's metadata, for a result whose call has no id. Programs before version 20
 /// of the schema stored arrow commands there only.
 #[must_use]
 pub(crate) fn command_text(tool: &str, metadata: &str) -> Option<String> {

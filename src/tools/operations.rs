@@ -119,7 +119,7 @@ operations! {
         note: Option<String>, "Why.";
     }
     Edit "edit" also ["rewrite", "reword", "revise"] (Content, LoomWrite, Destructive) "Adds another wording of a node." {
-        brief "edit ID \"text\" — another wording; the old one stays";
+        brief "edit ID \"text\" — another wording beside the old one";
         forms ["edit ID \"text\""];
         reply "✓ created branch [f7q8dd] from [a7x2kq]        (in a buffer tree: ✓ created version [f7q8dd] of [a7x2kq])";
         example "→ edit a7x2kq \"Marie hesitates, and then she goes.\"";

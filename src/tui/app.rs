@@ -137,6 +137,9 @@ impl App {
         for effect in self.model.refresh_presence() {
             self.perform(effect);
         }
+        if let Some((node, writes)) = self.model.cursor_to_show().zip(self.writes.as_ref()) {
+            let _ = writes.send(WriteRequest::ShowCursor(node));
+        }
         changed
     }
 

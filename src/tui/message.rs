@@ -238,6 +238,8 @@ pub(crate) enum WriteRequest {
     CycleVersion(NodeId, NodeId, bool),
     /// Stores the cursor as the session's position, for other programs and the next start.
     SetPosition(NodeId),
+    /// Shows others the cursor while the user walks. It has no reply.
+    ShowCursor(NodeId),
     /// Imports a file, and opens the first tree of it.
     Import(std::path::PathBuf),
     /// Writes the conversation that ends at a node in a format into a new file.
@@ -279,6 +281,7 @@ impl WriteRequest {
             | Self::Title(_)
             | Self::ChooseVersion(_)
             | Self::SetPosition(_)
+            | Self::ShowCursor(_)
             | Self::Export(..)
             | Self::AdoptSession(_) => false,
             _ => true,

@@ -30,6 +30,7 @@ mod outline;
 mod overlays;
 mod path_cache;
 mod path_layout;
+mod presence;
 mod queries;
 mod query_threads;
 mod screen_query;

@@ -28,10 +28,10 @@ use crate::{
 /// Display time of a notice and of an error, in milliseconds.
 const NOTICE_MS: u64 = 4_000;
 const ERROR_NOTICE_MS: u64 = 9_000;
-/// Minimum interval between presence refreshes, in milliseconds.
-const MIN_PRESENCE_REFRESH_MS: u64 = 1_000;
 /// Nodes whose last visited continuation is remembered.
 const MAX_VISITED: usize = 20_000;
+/// Minimum interval between presence refreshes, and between writes of the own cursor, in milliseconds.
+pub(super) const PRESENCE_INTERVAL_MS: u64 = 1_000;
 /// Lines of the input history.
 const MAX_HISTORY_LINES: usize = 200;
 /// Continuations of one generation, at most.
@@ -125,6 +125,10 @@ pub(crate) struct ScreenModel {
     pub(crate) file_panel: Option<FilePanel>,
     /// Time at which the first present agent counts as gone, in milliseconds since the start.
     pub(crate) presence_expires_at: Option<u64>,
+    /// Cursor that others see; `None` if it has to be shown again.
+    pub(crate) shown_cursor: Option<NodeId>,
+    /// Earliest time of the next write of the cursor.
+    pub(crate) next_cursor_write: u64,
     /// Write requests that have not finished.
     pub(crate) pending_writes: usize,
     /// Current step of the tour; `None`: no tour.
@@ -196,6 +200,8 @@ impl ScreenModel {
             notice: None,
             file_panel: None,
             presence_expires_at: None,
+            shown_cursor: None,
+            next_cursor_write: 0,
             pending_writes: 0,
             tour: init.tour.then_some(0),
             has_ended: false,
@@ -214,16 +220,8 @@ impl ScreenModel {
 
     /// Next time at which the screen changes by itself, in milliseconds since the start.
     pub(crate) fn next_wake(&self) -> Option<u64> {
-        self.notice.as_ref().map(|notice| notice.until).into_iter().chain(self.presence_expires_at).min()
-    }
-
-    /// Queries the screen again when an agent may have gone: no event reports that.
-    pub(crate) fn refresh_presence(&mut self) -> Vec<ScreenEffect> {
-        if self.presence_expires_at.take_if(|gone| *gone <= self.now).is_some() {
-            self.load_screen()
-        } else {
-            Vec::new()
-        }
+        let notice = self.notice.as_ref().map(|notice| notice.until);
+        [notice, self.presence_expires_at, self.cursor_due_at()].into_iter().flatten().min()
     }
 
     /// Sets the time. Returns whether the screen changed by that.
@@ -314,7 +312,7 @@ impl ScreenModel {
             self.notify(change.clone());
         }
         self.versions.clone_from(&screen.versions);
-        self.presence_expires_at = screen.presence_expires_in.map(|gone| self.now + gone.max(MIN_PRESENCE_REFRESH_MS));
+        self.presence_expires_at = screen.presence_expires_in.map(|gone| self.now + gone.max(PRESENCE_INTERVAL_MS));
         self.hoist = screen.hoist;
         self.remember_visits(&screen);
         self.unfold(&screen);

@@ -404,8 +404,7 @@ fn presences(
         let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(PRESENCE_MS);
         let own = Some(session.id) == query.session || session.agent == query.agent;
         let name = name(session.agent);
-        if let Some(node) = session.position.filter(|_| recent && !own && found.iter().all(|other| other.name != name))
-        {
+        if let Some(node) = session.place().filter(|_| recent && !own && found.iter().all(|other| other.name != name)) {
             found.push(Presence { name, node, generating: false });
             sooner(session.last_active_at.as_millis() + PRESENCE_MS);
         }

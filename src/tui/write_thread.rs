@@ -40,6 +40,10 @@ pub(crate) fn start(
     let mut writer = WriteThread { setup, tree, session, reports: reports.clone(), cancel_file };
     let thread = thread::Builder::new().name("loomtree-write".to_owned()).spawn(move || {
         for request in requests {
+            if let WriteRequest::ShowCursor(node) = request {
+                writer.show_cursor(node);
+                continue;
+            }
             let done = writer.run(&request).map(Box::new).map_err(|error| error_line(&error));
             // The screen may be closed; the request is executed all the same.
             let _ = reports.send(BackgroundReport(BackgroundEvent::WriteDone(done)));
@@ -102,6 +106,15 @@ impl WriteThread {
         Ok(actor)
     }
 
+    /// Shows others where the user reads. A failure has no effect: another tree may have been opened meanwhile.
+    fn show_cursor(&self, node: NodeId) {
+        let Some(session) = self.session else { return };
+        let actor = self.setup.loom.actor(&self.setup.agent).in_session(session);
+        if let Err(error) = actor.show_cursor(node).wait() {
+            tracing::debug!(%error, "the cursor was not shown");
+        }
+    }
+
     fn run(&mut self, request: &WriteRequest) -> Result<WriteResult> {
         let mut result = self.execute(request)?;
         result.session = self.session;
@@ -139,6 +152,10 @@ impl WriteThread {
                 if self.session.is_some() {
                     self.actor_at(*node)?;
                 }
+                Ok(WriteResult::default())
+            }
+            WriteRequest::ShowCursor(node) => {
+                self.show_cursor(*node);
                 Ok(WriteResult::default())
             }
             WriteRequest::Import(path) => self.import(path),

@@ -25,6 +25,9 @@ pub struct Session {
     /// Current position. If that node was pruned, its nearest visible ancestor.
     #[serde(rename = "position_id")]
     pub position: Option<NodeId>,
+    /// Cursor of a person who reads on without moving the session, if nothing was done in the session since.
+    #[serde(rename = "cursor_id", skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<NodeId>,
     /// Selected versions of nodes that have several. The newest version is the default.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<NodeId>,
@@ -64,6 +67,12 @@ pub struct Session {
 impl Session {
     /// Key of a session's name in its metadata.
     pub const NAME_KEY: &'static str = "name";
+
+    /// Node that the session's agent or person looks at: the cursor, else the position.
+    #[must_use]
+    pub fn place(&self) -> Option<NodeId> {
+        self.cursor.or(self.position)
+    }
 
     /// Name that a person gave the session.
     #[must_use]

@@ -22,6 +22,8 @@ coded! {
 pub struct TreeCounts {
     /// Nodes of every kind.
     pub nodes: u64,
+    /// Roots and continuations: the nodes without tool results, thoughts and notes.
+    pub messages: u64,
     /// Leaves: roots and continuations without a continuation. This is the number of branches.
     pub leaves: u64,
     /// Nodes with several continuations.

@@ -538,6 +538,60 @@ fn stored_token_counts_are_used() {
 }
 
 #[test]
+fn a_person_who_only_reads_is_where_the_cursor_is() {
+    let play = Play::new();
+    let session = play.session("owner", play.nine);
+    let owner = play.owner.clone().in_session(session);
+    play.later(600);
+    let journal = || play.loom.snapshot().unwrap().journal(loomtree::store::JournalFilter::default()).unwrap().len();
+    let entries = journal();
+    let (tired, trauma) = (play.id(play.tired), play.id(play.trauma));
+    let text = || shown(&assembled(&play.loom, "collaborator", play.go_on, LIVE).unwrap());
+    assert!(!text().contains("owner reads"), "{}", text());
+    owner.show_cursor(play.tired).wait().unwrap();
+    assert!(text().contains(&format!("owner reads [{tired}] \"Another reading")), "{}", text());
+    owner.show_cursor(play.trauma).wait().unwrap();
+    assert!(text().contains(&format!("owner reads [{trauma}]")), "{}", text());
+    assert_eq!(journal(), entries, "walking leaves no entry");
+    assert_eq!(play.loom.session(session).unwrap().position, Some(play.nine), "the session stays");
+    // References and the drawing mean the cursor too.
+    let mut runner = play.runner("collaborator", play.session("collaborator", play.go_on));
+    let said = lines(&mut runner, &["→ view @owner", "→ tree"]);
+    assert!(said.starts_with(&format!("[{trauma}]")) && said.contains("← owner reads here"), "{said}");
+    // What is done in the session counts more than an older cursor.
+    play.later(1);
+    owner.set_position(&play.loom.session(session).unwrap(), &play.loom.node(play.marie).unwrap()).unwrap();
+    assert!(text().contains(&format!("owner reads [{}]", play.id(play.marie))), "{}", text());
+    // A cursor belongs to the session's tree.
+    let (_, other) = play.owner.create_tree(TreeDraft::new("Elsewhere.")).unwrap();
+    assert!(owner.show_cursor(other.id).wait().is_err());
+    assert!(play.owner.show_cursor(play.tired).wait().is_err(), "without a session");
+}
+
+#[test]
+fn counts_are_of_messages() {
+    let play = Play::new();
+    let counts = || play.loom.tree(play.tree).unwrap().counts;
+    let before = counts();
+    assert_eq!((before.nodes, before.messages), (6, 6));
+    let mut runner = play.runner("collaborator", play.session("collaborator", play.nine));
+    let note = format!("→ annotate {} \"a note\"", play.id(play.nine));
+    lines(&mut runner, &[&note, "→ think\nShe hides it.\n←"]);
+    let result = NodeDraft::text("ok").kind(EdgeKind::Tool).author_type(AuthorType::Tool);
+    play.owner.append(Parent::Node(play.nine), result).unwrap();
+    assert_eq!((counts().nodes, counts().messages), (9, 6));
+    let text = shown(&assembled(&play.loom, "collaborator", play.nine, LIVE).unwrap());
+    assert!(text.contains("\n6 nodes · 2 branches · depth: 4\n"), "{text}");
+    let drawn = lines(&mut play.at(play.nine), &["→ tree", "→ list trees"]);
+    assert!(drawn.contains("(6 nodes, 2 branches)") && drawn.contains("6 nodes"), "{drawn}");
+    play.owner.prune(play.go_on).unwrap();
+    assert_eq!((counts().nodes, counts().messages), (4, 4));
+    play.owner.restore(play.go_on).unwrap();
+    assert_eq!((counts().nodes, counts().messages), (9, 6));
+    assert_eq!(play.loom.store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[test]
 fn active_agents_are_listed() {
     let play = Play::new();
     let session = play.session("owner", play.trauma);

@@ -238,15 +238,21 @@ fn every_command_line_in_the_instructions_runs() {
     run(&mut executor, "switch to parent");
     let listed = listed_lines(&all);
     assert!(listed.len() > 100, "{listed:?}");
+    let mut failed = Vec::new();
     for form in &listed {
         let line = stage.line(form);
         let reply = run(&mut executor, &line);
-        assert!(!reply.starts_with('✗') && !reply.contains("\n✗"), "{line}: {reply}");
-        verbs.extend(line.split([' ', '\n']).next().map(str::to_owned));
-        if line.starts_with("move ") {
+        if reply.starts_with('✗') || reply.contains("\n✗") {
+            failed.push(format!("{line}: {reply}"));
+        }
+        let verb = line.split([' ', '\n']).next().unwrap().to_owned();
+        // The next line changes the same nodes.
+        if matches!(&*verb, "edit" | "merge" | "copy" | "move" | "split") || line.contains(" to doc:") {
             run(&mut executor, "undo");
         }
+        verbs.push(verb);
     }
+    assert!(failed.is_empty(), "{failed:#?}");
     for spec in loomtree::tools::TABLE {
         assert!(verbs.iter().any(|verb| verb == spec.name), "no line shows {}", spec.name);
     }

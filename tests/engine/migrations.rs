@@ -151,6 +151,7 @@ fn an_edit_keeps_its_role_even_if_it_predates_roles() {
         "DROP TRIGGER nodes_delete; DROP TABLE staged_nodes".to_owned(),
         "DROP TABLE vector_codes; DROP TABLE embedded_ranges; DROP INDEX sessions_expiry".to_owned(),
         "CREATE TRIGGER nodes_delete BEFORE DELETE ON nodes BEGIN SELECT RAISE(ABORT, ''); END".to_owned(),
+        "ALTER TABLE tree_state DROP COLUMN messages; DROP TABLE cursors".to_owned(),
         "UPDATE registers SET state = '{}'".to_owned(),
         "DELETE FROM migrations WHERE version > 12; PRAGMA user_version = 12".to_owned(),
     ]);

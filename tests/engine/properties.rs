@@ -339,7 +339,7 @@ fn derived_data_can_be_lost_and_rebuilt() {
     let raw = rusqlite::Connection::open(&scene.path).unwrap();
     raw.execute_batch(
         "UPDATE node_state SET continuations = 7, annotations = 0, links = 3, versions = 9, bookmarked = 0;
-         UPDATE tree_state SET nodes = 0, leaves = 0, branch_points = 99, max_depth = 0;",
+         UPDATE tree_state SET nodes = 0, messages = 3, leaves = 0, branch_points = 99, max_depth = 0;",
     )
     .unwrap();
     let store = table.actor.loom().store();

@@ -80,7 +80,7 @@ async fn the_figures_of_an_older_file_are_counted_when_it_is_migrated() {
     let (session, ..) = exchange(&owner, root.id, "Which one leaks?").await;
     let before = owner.loom().session(session).unwrap();
     drop(owner);
-    support::store::downgrade(&scene.path, 19);
+    support::store::downgrade(&scene.path, 20);
     let owner = scene.owner();
     let after = owner.loom().session(session).unwrap();
     assert_eq!((after.person_turns, after.tokens), (before.person_turns, before.tokens));

@@ -145,7 +145,7 @@ fn commands_of_an_older_file_are_calls_in_every_view() {
     let session = play.session("owner", play.nine);
     let actor = play.owner.clone().in_session(session);
     let asked = actor.append(Parent::Node(play.nine), NodeDraft::text("Write it down.")).unwrap().nodes[0].id;
-    // Programs before version 19 stored a command with its result only.
+    // Programs before version 20 stored a command with its result only.
     let mut reply = NodeDraft::text("I write it.").author_type(AuthorType::Model);
     reply.raw = Some("I write it.\n→ write_file path:\"notes.txt\" content:\"A heron\"".to_owned());
     let reply = actor.append(Parent::Node(asked), reply).unwrap().nodes[0].id;
@@ -188,7 +188,7 @@ fn commands_of_an_older_file_are_calls_in_every_view() {
     )
     .unwrap();
     drop(conn);
-    crate::support::store::downgrade(&scene.path, 18);
+    crate::support::store::downgrade(&scene.path, 19);
     let loom = scene.owner().loom().clone();
     let hits = recall::search(&*loom.snapshot().unwrap(), &Query::new("heron", Scope::Tree(tree))).unwrap().hits;
     assert_eq!(hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>(), [result]);

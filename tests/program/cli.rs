@@ -70,7 +70,7 @@ fn tree_of(home: &Home, ids: &[(String, &str)], args: &[&str]) -> String {
 fn a_tree_is_drawn_with_guides_and_marks() {
     let (home, ids) = sample();
     insta::assert_snapshot!(tree_of(&home, &ids, &[]), @r"
-    Tell me a story about a lighthouse.  TREE  7 nodes, 2 branches
+    Tell me a story about a lighthouse.  TREE  6 nodes, 2 branches
       ROOT  owner just now  Tell me a story about a lighthouse.
       ILSE  subject just now  1 note  Once there was a keeper called Ilse. She kept jars.
       JARS  owner just now  What was in the jars?
@@ -79,7 +79,7 @@ fn a_tree_is_drawn_with_guides_and_marks() {
     *    LAST  owner just now  For what?  ← you are here
     ");
     insta::assert_snapshot!(tree_of(&home, &ids, &["--notes", "--depth", "2"]), @r"
-    Tell me a story about a lighthouse.  TREE  7 nodes, 2 branches
+    Tell me a story about a lighthouse.  TREE  6 nodes, 2 branches
       ROOT  owner just now  Tell me a story about a lighthouse.
       ILSE  subject just now  1 note  Once there was a keeper called Ilse. She kept jars.
       ┊ NOTE  owner just now  annotation  why jars?
@@ -88,7 +88,7 @@ fn a_tree_is_drawn_with_guides_and_marks() {
     ");
     home.ok(&["prune", id(&ids, "NONE")]);
     insta::assert_snapshot!(tree_of(&home, &ids, &["--pruned", id(&ids, "JARS")]), @r"
-    Tell me a story about a lighthouse.  TREE  5 nodes
+    Tell me a story about a lighthouse.  TREE  4 nodes
       ⋮ 2 above; `loom tree /` starts at the root
     * JARS  owner just now  What was in the jars?  ← you are here
       ├─ RAIN  subject just now  ★ the good one  Sounds: rain, gulls, a door.

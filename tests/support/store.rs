@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// 2023-11-14, 22:13:20 UTC: the initial time of every scene.
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-/// Takes a file back to version 19 or 18 of its schema, as far as migrations need it.
+/// Takes a file back to version 20 or 19 of its schema, as far as migrations need it.
 #[allow(dead_code)] // not every test binary needs it
 pub(crate) fn downgrade(path: &Path, version: u32) {
     let conn = rusqlite::Connection::open(path).expect("the file opens");

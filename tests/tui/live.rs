@@ -1,10 +1,10 @@
 //! Changes and presence of other agents.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use loomtree::{ops::NodeDraft, types::Parent};
+use loomtree::{ops::NodeDraft, store::SessionFilter, types::Parent};
 
-use crate::harness::Harness;
+use crate::{harness::Harness, play::Play};
 
 #[test]
 fn changes_of_another_process_appear_and_the_cursor_stays() {
@@ -60,4 +60,27 @@ fn generating_agents_are_shown_until_the_lease_ends() {
     harness.wait_for("● subject writes");
     holder.release(harness.play.tired, other.id()).wait().unwrap();
     harness.wait_until("gone", |screen| !screen.contains("subject writes"));
+}
+
+#[test]
+fn others_see_where_the_user_walks() {
+    let play = Play::new();
+    let session = play.session("owner", play.marie);
+    let at_root = |play: &Play| play.root;
+    let mut harness = Harness::with_setup(play, at_root, (80, 24), [], |setup| setup.session = Some(session));
+    let place = |harness: &Harness| {
+        let filter = SessionFilter::default().tree(harness.play.tree);
+        let sessions = harness.play.loom.snapshot().unwrap().sessions(&filter).unwrap();
+        sessions.iter().find_map(|session| session.cursor).map(|node| harness.play.id(node))
+    };
+    for key in ["l", "l"] {
+        harness.press(key);
+        let cursor = harness.cursor();
+        let until = Instant::now() + Duration::from_secs(10);
+        while place(&harness).as_deref() != Some(cursor.as_str()) {
+            assert!(Instant::now() < until, "{:?} instead of {cursor}", place(&harness));
+            harness.app.tick();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }

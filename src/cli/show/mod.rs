@@ -42,7 +42,7 @@ pub(crate) struct NodeJson<'a> {
 /// Returns a tree as one line: title, id, counts and state.
 pub(crate) fn tree_line(tree: &Tree, width: usize) -> String {
     let counts = &tree.counts;
-    let mut facts = vec![count(counts.nodes, "node")];
+    let mut facts = vec![count(counts.messages, "node")];
     if counts.leaves > 1 {
         facts.push(count(counts.leaves, "branch"));
     }

@@ -197,6 +197,7 @@ impl<'a> ChangeApplier<'a> {
             | Mutation::RecordActions { .. } => self.apply_memory(mutation),
             Mutation::Lease { .. }
             | Mutation::Release { .. }
+            | Mutation::ShowCursor { .. }
             | Mutation::SaveSummary { .. }
             | Mutation::SaveEmbeddings { .. }
             | Mutation::RecordTokenUsage { .. }

@@ -230,7 +230,8 @@ impl<'a> ChangeApplier<'a> {
     /// Counts a node that is not inserted yet at its parent, and returns its contribution to the tree's counts. `place`
     /// determines the visibility of a version.
     fn count_new(&mut self, node: &Anchor, parent: Option<Anchor>, place: Option<i64>) -> Result<journal::Added> {
-        let mut added = journal::Added { nodes: 1, depth: node.depth, ..Default::default() };
+        let messages = i64::from(node.kind == EdgeKind::Continuation);
+        let mut added = journal::Added { nodes: 1, messages, depth: node.depth, ..Default::default() };
         let Some(parent) = parent else {
             added.leaves = 1;
             return Ok(added);

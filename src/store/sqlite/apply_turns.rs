@@ -1,5 +1,5 @@
-//! Application of leases, summaries, embeddings, token usage and system prompts. None of them is journaled, because none changes the
-//! conversation.
+//! Application of leases, cursors, summaries, embeddings, token usage and system prompts. None of them is journaled,
+//! because none changes the conversation.
 
 use super::{
     apply::{Applied, ChangeApplier, unsupported},
@@ -42,6 +42,12 @@ impl ChangeApplier<'_> {
                 leases::release(self.conn, node, agent, self.session)?;
                 self.cache.leases = None;
                 ChangeKind::Release
+            }
+            Mutation::ShowCursor { node } => {
+                let session = self.session.ok_or_else(|| StoreError::Refused("a cursor needs a session".to_owned()))?;
+                let node = self.node_of(*node, sessions::tree(self.conn, session)?)?;
+                sessions::set_cursor(self.conn, session, node.row, self.change.at)?;
+                ChangeKind::ShowCursor
             }
             Mutation::SaveSummary { of, made_of, after, model, content } => {
                 let (content, model) = (content.clone(), model.clone());

@@ -44,12 +44,16 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0016_vector_codes", sql: include_str!("../../../migrations/0016_vector_codes.sql") },
     Migration { name: "0017_session_expiry", sql: include_str!("../../../migrations/0017_session_expiry.sql") },
     Migration { name: "0018_received_turns", sql: include_str!("../../../migrations/0018_received_turns.sql") },
-    Migration { name: "0019_arrow_calls", sql: include_str!("../../../migrations/0019_arrow_calls.sql") },
-    Migration { name: "0020_session_figures", sql: include_str!("../../../migrations/0020_session_figures.sql") },
+    Migration {
+        name: "0019_messages_and_cursors",
+        sql: include_str!("../../../migrations/0019_messages_and_cursors.sql"),
+    },
+    Migration { name: "0020_arrow_calls", sql: include_str!("../../../migrations/0020_arrow_calls.sql") },
+    Migration { name: "0021_session_figures", sql: include_str!("../../../migrations/0021_session_figures.sql") },
 ];
 
 /// Schema version of this build.
-pub(super) const VERSION: u32 = 20;
+pub(super) const VERSION: u32 = 21;
 
 /// The table of applied migrations.
 const MIGRATIONS_TABLE: &str = "CREATE TABLE migrations (
@@ -59,13 +63,13 @@ const MIGRATIONS_TABLE: &str = "CREATE TABLE migrations (
 /// First version with a full-text index; older files are indexed after migrating.
 const FIRST_INDEXED_VERSION: usize = 6;
 /// First version that indexes the text of calls; older files with calls are indexed anew.
-const FIRST_CALL_TEXT_VERSION: usize = 19;
+const FIRST_CALL_TEXT_VERSION: usize = 20;
 /// First version with session states; older files get them after migrating.
 const FIRST_STATE_VERSION: usize = 8;
 /// First version with roles, by which edits count in session states.
 const FIRST_ROLE_VERSION: usize = 13;
 /// First version with turns of people and reported tokens of sessions, which are counted after migrating.
-const FIRST_FIGURES_VERSION: usize = 20;
+const FIRST_FIGURES_VERSION: usize = 21;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
-use super::tables::{nodes::ONLY_CHILD, staged_nodes::UNSTAGED};
+use super::tables::{nodes::ONLY_CHILD, staged_nodes::UNSTAGED, trees::read_counts};
 use crate::{store::Result, types::TreeCounts};
 
 /// A node whose stored counts differ from a recount.
@@ -63,8 +63,8 @@ pub(super) struct WrongTree {
 /// Finds trees with wrong counts.
 pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
     let mut statement = conn.prepare(&format!(
-        "SELECT t.tree, t.nodes, t.leaves, t.branch_points, t.max_depth,
-             count(n.seq), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, {ONLY_CHILD}) = 0), 0),
+        "SELECT t.tree, t.nodes, t.messages, t.leaves, t.branch_points, t.max_depth,
+             count(n.seq), coalesce(sum(n.kind = 0), 0), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, {ONLY_CHILD}) = 0), 0),
              coalesce(sum(coalesce(s.continuations, 0) >= 2), 0), coalesce(max(n.depth), 0)
          FROM tree_state t LEFT JOIN nodes n ON n.tree = t.tree
              AND NOT EXISTS (SELECT 1 FROM node_state h WHERE h.node = n.seq AND h.hidden_by IS NOT NULL)
@@ -72,16 +72,8 @@ pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
              LEFT JOIN node_state s ON s.node = n.seq
          GROUP BY t.tree"
     ))?;
-    let four = |r: &Row<'_>, at: usize| -> rusqlite::Result<TreeCounts> {
-        Ok(TreeCounts {
-            nodes: r.get(at)?,
-            leaves: r.get(at + 1)?,
-            branch_points: r.get(at + 2)?,
-            max_depth: r.get(at + 3)?,
-        })
-    };
     let all: Vec<WrongTree> = statement
-        .query_map([], |r| Ok(WrongTree { row: r.get(0)?, stored: four(r, 1)?, counted: four(r, 5)? }))?
+        .query_map([], |r| Ok(WrongTree { row: r.get(0)?, stored: read_counts(r, 1)?, counted: read_counts(r, 6)? }))?
         .collect::<rusqlite::Result<_>>()?;
     Ok(all.into_iter().filter(|t| t.stored != t.counted).collect())
 }

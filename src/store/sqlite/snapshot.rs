@@ -65,14 +65,13 @@ impl<'p> SqliteSnapshot<'p> {
     }
 
     fn finish_session(&self, row: sessions::SessionRow) -> Result<Session> {
-        let (mut session, agent, tree, position) = row;
+        let (mut session, agent, tree, [position, cursor]) = row;
         let names = NameCache::new(&self.conn);
         session.agent = names.agent(agent)?;
         session.tree = names.tree(tree)?;
-        session.position = match position {
-            Some(row) => Some(names.node(visibility::nearest_visible(&self.conn, row)?.row)?),
-            None => None,
-        };
+        let visible = |row| names.node(visibility::nearest_visible(&self.conn, row)?.row);
+        session.position = position.map(visible).transpose()?;
+        session.cursor = cursor.map(visible).transpose()?;
         Ok(session)
     }
 }

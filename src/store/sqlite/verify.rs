@@ -221,8 +221,8 @@ fn settings(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
 
 fn described(counts: crate::types::TreeCounts) -> String {
     format!(
-        "{} nodes, {} leaves, {} branch points, depth {}",
-        counts.nodes, counts.leaves, counts.branch_points, counts.max_depth
+        "{} nodes, {} messages, {} leaves, {} branch points, depth {}",
+        counts.nodes, counts.messages, counts.leaves, counts.branch_points, counts.max_depth
     )
 }
 

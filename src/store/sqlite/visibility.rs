@@ -153,13 +153,11 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCou
     .execute(params![root.row, root.depth, mark, root.tree])?;
     let counts = conn
         .prepare_cached(&format!(
-            "SELECT count(*), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, {ONLY_CHILD}) = 0), 0),
+            "SELECT count(*), coalesce(sum(n.kind = 0), 0), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, {ONLY_CHILD}) = 0), 0),
                  coalesce(sum(s.continuations >= 2), 0), max(n.depth)
              FROM temp.branch b JOIN nodes n ON n.seq = b.node LEFT JOIN node_state s ON s.node = b.node"
         ))?
-        .query_row([], |r| {
-            Ok(TreeCounts { nodes: r.get(0)?, leaves: r.get(1)?, branch_points: r.get(2)?, max_depth: r.get(3)? })
-        })?;
+        .query_row([], |r| trees::read_counts(r, 0))?;
     Ok(counts)
 }
 
@@ -177,11 +175,13 @@ fn count_tree(conn: &Connection, root: Anchor, branch: &TreeCounts, shown: bool,
     }
     if shown {
         tree.nodes += branch.nodes;
+        tree.messages += branch.messages;
         tree.leaves = tree.leaves + branch.leaves - u64::from(parent_leaf);
         tree.branch_points += branch.branch_points + u64::from(parent_branches);
         tree.max_depth = tree.max_depth.max(branch.max_depth);
     } else {
         tree.nodes = tree.nodes.saturating_sub(branch.nodes);
+        tree.messages = tree.messages.saturating_sub(branch.messages);
         tree.leaves = (tree.leaves + u64::from(parent_leaf)).saturating_sub(branch.leaves);
         tree.branch_points = tree.branch_points.saturating_sub(branch.branch_points + u64::from(parent_branches));
         if branch.max_depth >= tree.max_depth {

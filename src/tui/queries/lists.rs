@@ -37,7 +37,7 @@ impl LookupRequest<'_> {
 
     fn tree(&self, tree: &Tree, now: Timestamp) -> ListItem {
         let is_current = tree.id == self.context.tree;
-        let facts = format!("{} nodes · {}", thousands(tree.counts.nodes), tree.updated_at.age(now));
+        let facts = format!("{} nodes · {}", thousands(tree.counts.messages), tree.updated_at.age(now));
         let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 4);
         let line = Line::from(vec![
             Span::styled(if is_current { "▸ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),

@@ -171,8 +171,9 @@ fn on_write_done(model: &mut ScreenModel, done: Result<WriteResult, String>) -> 
 
 /// Applies the result of a write or command job.
 pub(super) fn apply_write_result(model: &mut ScreenModel, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
-    // The prompt's size may have changed.
+    // The prompt's size may have changed, and the session was active after its cursor was shown.
     model.cost = None;
+    model.shown_cursor = None;
     let result = match done {
         Ok(result) => result,
         Err(error) => {

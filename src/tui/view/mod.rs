@@ -98,7 +98,7 @@ fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let counts = &screen.tree.counts;
     let max_columns = width.saturating_sub(taken + 2);
     let title = text::truncate(&screen.tree.title, max_columns);
-    let nodes = format!("  {}", number(counts.nodes, "node"));
+    let nodes = format!("  {}", number(counts.messages, "node"));
     let facts = format!("{nodes} · {}", number(counts.leaves, "branch"));
     // Facts that would shorten the title too much are omitted.
     let left = max_columns.saturating_sub(text::width(&title).min(max_columns.min(16)));

@@ -41,6 +41,7 @@ pub(in crate::store::sqlite) struct NewRow {
 #[derive(Default)]
 pub(in crate::store::sqlite) struct Added {
     pub(in crate::store::sqlite) nodes: i64,
+    pub(in crate::store::sqlite) messages: i64,
     pub(in crate::store::sqlite) leaves: i64,
     pub(in crate::store::sqlite) branch_points: i64,
     pub(in crate::store::sqlite) depth: u32,
@@ -50,6 +51,7 @@ impl Added {
     /// Adds the contribution of another node.
     pub(in crate::store::sqlite) fn add(&mut self, other: &Self) {
         self.nodes += other.nodes;
+        self.messages += other.messages;
         self.leaves += other.leaves;
         self.branch_points += other.branch_points;
         self.depth = self.depth.max(other.depth);
@@ -77,7 +79,8 @@ impl Ends {
         for (tree, Unwritten { at, added }) in self.unwritten.drain() {
             conn.prepare_cached(
                 "UPDATE tree_state SET last_journal = ?2, updated_at = max(updated_at, ?3), nodes = nodes + ?4,
-                     leaves = leaves + ?5, branch_points = branch_points + ?6, max_depth = max(max_depth, ?7)
+                     leaves = leaves + ?5, branch_points = branch_points + ?6, max_depth = max(max_depth, ?7),
+                     messages = messages + ?8
                  WHERE tree = ?1",
             )?
             .execute(params![
@@ -87,7 +90,8 @@ impl Ends {
                 added.nodes,
                 added.leaves,
                 added.branch_points,
-                added.depth
+                added.depth,
+                added.messages
             ])?;
         }
         if self.heads.len() > most {

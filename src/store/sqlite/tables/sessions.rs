@@ -280,12 +280,23 @@ pub(in crate::store::sqlite) fn counts(conn: &Connection, now: Timestamp) -> Res
     })?)
 }
 
-/// A session, and the row numbers of its agent, tree and position.
-pub(in crate::store::sqlite) type SessionRow = (Session, i64, i64, Option<i64>);
+/// A session, and the row numbers of its agent, tree, position and cursor.
+pub(in crate::store::sqlite) type SessionRow = (Session, i64, i64, [Option<i64>; 2]);
+
+/// Sets the cursor of a session, which no entry of the journal holds.
+pub(in crate::store::sqlite) fn set_cursor(conn: &Connection, row: i64, node: i64, at: Timestamp) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO cursors (session, node, seen_at) VALUES (?1, ?2, ?3)
+         ON CONFLICT (session) DO UPDATE SET node = ?2, seen_at = ?3",
+    )?
+    .execute(params![row, node, at.as_millis()])?;
+    Ok(())
+}
 
 const SESSION: &str = "SELECT ulid, workspace, agent, tree, position, versions, started_at, last_active_at, expires_at,
     turn_count, total_tokens, active, metadata, model, project, external_ref,
-    (SELECT by.ulid FROM sessions by WHERE by.id = sessions.delegated_by), since, person_turns FROM sessions";
+    (SELECT by.ulid FROM sessions by WHERE by.id = sessions.delegated_by), since,
+    (SELECT c.node FROM cursors c WHERE c.session = sessions.id AND c.seen_at >= last_active_at), person_turns FROM sessions";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     let session = Session {
@@ -294,13 +305,14 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         agent: crate::id::AgentId::from_bytes([0; 16]),
         tree: crate::id::TreeId::from_bytes([0; 16]),
         position: None,
+        cursor: None,
         versions: decode::from_json(row, 5)?,
         started_at: Timestamp::from_millis(row.get(6)?),
         last_active_at: Timestamp::from_millis(row.get(7)?),
         expires_at: row.get::<_, Option<i64>>(8)?.map(Timestamp::from_millis),
         turns: row.get(9)?,
         since: row.get(17)?,
-        person_turns: row.get(18)?,
+        person_turns: row.get(19)?,
         tokens: row.get(10)?,
         active: row.get(11)?,
         metadata: decode::from_json(row, 12)?,
@@ -308,7 +320,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         item: decode::item(row, 14)?,
         delegated_by: row.get::<_, Option<[u8; 16]>>(16)?.map(SessionId::from_bytes),
     };
-    Ok((session, row.get(2)?, row.get(3)?, row.get(4)?))
+    Ok((session, row.get(2)?, row.get(3)?, [row.get(4)?, row.get(18)?]))
 }
 
 pub(in crate::store::sqlite) fn get(conn: &Connection, id: SessionId) -> Result<Option<SessionRow>> {

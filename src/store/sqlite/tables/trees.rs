@@ -104,17 +104,26 @@ pub(in crate::store::sqlite) fn set_archived(
 /// The stored counts of a tree.
 pub(in crate::store::sqlite) fn counts(conn: &Connection, row: i64) -> Result<TreeCounts> {
     Ok(conn
-        .prepare_cached("SELECT nodes, leaves, branch_points, max_depth FROM tree_state WHERE tree = ?1")?
-        .query_row([row], |r| {
-            Ok(TreeCounts { nodes: r.get(0)?, leaves: r.get(1)?, branch_points: r.get(2)?, max_depth: r.get(3)? })
-        })?)
+        .prepare_cached("SELECT nodes, messages, leaves, branch_points, max_depth FROM tree_state WHERE tree = ?1")?
+        .query_row([row], |r| read_counts(r, 0))?)
+}
+
+/// The counts in five columns from `at` on: nodes, messages, leaves, branch points, depth.
+pub(in crate::store::sqlite) fn read_counts(row: &Row<'_>, at: usize) -> rusqlite::Result<TreeCounts> {
+    Ok(TreeCounts {
+        nodes: row.get(at)?,
+        messages: row.get(at + 1)?,
+        leaves: row.get(at + 2)?,
+        branch_points: row.get(at + 3)?,
+        max_depth: row.get(at + 4)?,
+    })
 }
 
 pub(in crate::store::sqlite) fn set_counts(conn: &Connection, row: i64, counts: TreeCounts) -> Result<()> {
     conn.prepare_cached(
-        "UPDATE tree_state SET nodes = ?2, leaves = ?3, branch_points = ?4, max_depth = ?5 WHERE tree = ?1",
+        "UPDATE tree_state SET nodes = ?2, leaves = ?3, branch_points = ?4, max_depth = ?5, messages = ?6 WHERE tree = ?1",
     )?
-    .execute(params![row, counts.nodes, counts.leaves, counts.branch_points, counts.max_depth])?;
+    .execute(params![row, counts.nodes, counts.leaves, counts.branch_points, counts.max_depth, counts.messages])?;
     Ok(())
 }
 
@@ -122,9 +131,9 @@ pub(in crate::store::sqlite) fn set_counts(conn: &Connection, row: i64, counts: 
 pub(in crate::store::sqlite) fn add(conn: &Connection, row: i64, added: &Added) -> Result<()> {
     conn.prepare_cached(
         "UPDATE tree_state SET nodes = nodes + ?2, leaves = leaves + ?3, branch_points = branch_points + ?4,
-             max_depth = max(max_depth, ?5) WHERE tree = ?1",
+             max_depth = max(max_depth, ?5), messages = messages + ?6 WHERE tree = ?1",
     )?
-    .execute(params![row, added.nodes, added.leaves, added.branch_points, added.depth])?;
+    .execute(params![row, added.nodes, added.leaves, added.branch_points, added.depth, added.messages])?;
     Ok(())
 }
 
@@ -147,8 +156,8 @@ const TREE: &str =
     "SELECT t.ulid, t.title, t.description, t.mode, t.system_context, su.content, t.created_at, s.updated_at,
     t.archived_at, r.ulid,
     coalesce(nullif(substr(r.content, 1, 400), ''), (SELECT substr(c.content, 1, 400) FROM nodes c
-        WHERE c.tree = t.id AND c.depth = 1 ORDER BY c.seq LIMIT 1)), s.nodes, s.leaves, s.branch_points, s.max_depth, t.id,
-    t.project, t.external_ref
+        WHERE c.tree = t.id AND c.depth = 1 ORDER BY c.seq LIMIT 1)), s.nodes, s.messages, s.leaves,
+    s.branch_points, s.max_depth, t.id, t.project, t.external_ref
     FROM trees t JOIN tree_state s ON s.tree = t.id LEFT JOIN nodes r ON r.tree = t.id AND r.depth = 0
     LEFT JOIN summaries su ON su.tree = t.id";
 
@@ -174,13 +183,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
         updated_at: Timestamp::from_millis(row.get(7)?),
         archived_at: row.get::<_, Option<i64>>(8)?.map(Timestamp::from_millis),
         root: row.get::<_, Option<[u8; 16]>>(9)?.map(NodeId::from_bytes),
-        counts: TreeCounts {
-            nodes: row.get(11)?,
-            leaves: row.get(12)?,
-            branch_points: row.get(13)?,
-            max_depth: row.get(14)?,
-        },
-        item: decode::item(row, 16)?,
+        counts: read_counts(row, 11)?,
+        item: decode::item(row, 17)?,
     })
 }
 
