@@ -410,7 +410,6 @@ impl SearchReader for SqliteSnapshot<'_> {
     fn tool_results(&self, filter: &WordFilter, tool: &str, most: u32) -> Result<Vec<Node>> {
         search_filter::tool_results(&self.conn, filter, tool, most)
     }
-
     fn tool_names(&self, filter: &WordFilter, most: u32) -> Result<Vec<String>> {
         search_filter::tool_names(&self.conn, filter, most)
     }
