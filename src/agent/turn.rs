@@ -4,7 +4,7 @@ use super::{
     ToolRequest,
     reply_parser::{ParsedReply, ReplyParser},
 };
-use crate::provider::{Finish, ProviderError, ToolCall};
+use crate::provider::{Finish, ProviderError};
 
 /// Configuration of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +84,8 @@ pub(crate) struct RoundOutput {
     pub(crate) text: String,
     /// Complete model output; `None` if it equals the text.
     pub(crate) raw: Option<String>,
-    /// Calls through the provider's tool-call API.
-    pub(crate) calls: Vec<ToolCall>,
+    /// Commands, calls and thoughts of the reply.
+    pub(crate) requests: Vec<ToolRequest>,
     /// End of the stream as reported by the provider, if known.
     pub(crate) finish: Option<Finish>,
     /// True if the reply was interrupted.
@@ -244,10 +244,7 @@ impl Turn {
             effects.push(TurnEffect::End(ending));
             return (TurnState::Ended, effects);
         }
-        let calls = requests
-            .iter()
-            .filter_map(|request| if let ToolRequest::Call(call) = request { Some(call.clone()) } else { None });
-        let output = RoundOutput { text, raw, calls: calls.collect(), finish, interrupted };
+        let output = RoundOutput { text, raw, requests: requests.clone(), finish, interrupted };
         if !self.config.commands {
             // The turn offers no tools, so the calls are stored but not executed.
             requests.clear();

@@ -123,6 +123,8 @@ pub(super) struct Modifiers {
     pub(super) cancels: bool,
     /// `resume`.
     pub(super) resumes: bool,
+    /// `list`.
+    pub(super) lists: bool,
     /// `wait`, or `don't wait`.
     pub(super) waits: Option<bool>,
     /// The last operation that is named.

@@ -208,17 +208,15 @@ impl Command {
             }
             Self::Memory { view } => to.plain(*view)?,
             Self::Todo { add, done, cancel, resume, outcome, status } => {
-                let to = if add.is_empty() { to } else { to.flag("add", true)? };
-                let to = add.iter().try_fold(to, |to, item| to.text("", Some(&item.title)))?;
-                // What goes with each of several has no place on a line.
+                let add_flag = to.flag("add", !add.is_empty())?;
+                let to = add.iter().try_fold(add_flag, |to, item| to.text("", Some(&item.title)))?;
                 let to = match add.as_slice() {
                     [one] => {
                         let said = |text| Some(text).filter(|text: &&String| !text.is_empty());
-                        to.text("context:", said(&one.context))?
-                            .text("criteria:", said(&one.criteria))?
-                            .text("agent:", one.agent_type.as_ref())?
+                        let to = to.text("context:", said(&one.context))?;
+                        to.text("criteria:", said(&one.criteria))?.text("agent:", one.agent_type.as_ref())?
                     }
-                    _ => to,
+                    _ => to, // what goes with each of several has no place on a line
                 };
                 to.named("done ", *done)?
                     .named("cancel ", *cancel)?
@@ -226,13 +224,15 @@ impl Command {
                     .text("", outcome.as_ref())?
                     .text("status:", status.as_ref())?
             }
-            Self::Delegate { goal, context, wait } => to
-                .text("", Some(goal))?
+            Self::Delegate { goal, context, resume, list, wait } => to
+                .text("", goal.as_ref())?
                 .text("context:", context.as_ref())?
+                .named("resume:", resume.as_ref())?
+                .flag("list", *list)?
                 .named("wait:", wait.map(|wait| if wait { "yes" } else { "no" }))?,
             Self::Search { query, depth, topic, max, include, exclude } => {
-                let to =
-                    to.text("", Some(query))?.named("depth:", *depth)?.named("topic:", *topic)?.named("max:", *max)?;
+                let to = to.text("", Some(query))?.named("depth:", *depth)?.named("topic:", *topic)?;
+                let to = to.named("max:", *max)?;
                 let to = include.iter().try_fold(to, |to, site| to.named("include:", Some(site)))?;
                 exclude.iter().try_fold(to, |to, site| to.named("exclude:", Some(site)))?
             }

@@ -40,7 +40,7 @@ impl Approval for TerminalApproval {
         Box::pin(async move {
             if self.non_interactive {
                 let option = match request.tool.as_str() {
-                    "delegate" => "--yes",
+                    "delegate" => "--allow-delegate",
                     "run_command" => "--allow",
                     _ => "--allow-write",
                 };

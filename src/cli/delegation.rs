@@ -63,8 +63,13 @@ pub(crate) fn terminal_approval(json: bool, terminal_lock: &Arc<TerminalLock>) -
 /// Returns an approval that refuses: a build without the feature `workspace` cannot prompt.
 #[cfg(not(feature = "workspace"))]
 pub(crate) fn terminal_approval(_: bool, _: &Arc<TerminalLock>) -> Arc<dyn Approval> {
-    let why = "this program was built without the cargo feature workspace and cannot ask; --yes approves in advance";
+    let why = "this program was built without the cargo feature workspace and cannot ask; --allow-delegate approves in advance";
     Arc::new(loomtree::session::Decision::No(Some(why.to_owned())))
+}
+
+/// Returns the approval of plans: given by the configuration, else `asked`.
+pub(crate) fn plan_approval(cx: &CommandContext<'_>, asked: &Arc<dyn Approval>) -> Arc<dyn Approval> {
+    if cx.config.delegate.allow { Arc::new(loomtree::session::Decision::Yes) } else { Arc::clone(asked) }
 }
 
 /// Returns the orchestrator of the acting agent's delegations, with the configured models. Returns `None` if no agent
@@ -80,7 +85,7 @@ pub(crate) fn default_orchestrator(
         worker,
         judge,
         model: None,
-        approval,
+        approval: plan_approval(cx, &approval),
         worker_tools,
         rounds: loomtree::agent::TurnConfig::DEFAULT_ROUNDS,
         native: false,
@@ -157,6 +162,10 @@ pub(crate) fn update_line(update: &DelegationUpdate, width: usize) -> Option<Str
         }
         DelegationUpdate::Skipped { task, title, needs } => {
             format!("        [-] {}  {}", cut(&named(task, title), title_width), note(&format!("requires {needs}")))
+        }
+        DelegationUpdate::Ended { delegation, report, .. } => {
+            let first = report.lines().next().unwrap_or_default();
+            format!("{}  {}", paint(ID, delegation), cut(&one_line(first), width.saturating_sub(12)))
         }
         _ => return None,
     })

@@ -5,25 +5,43 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::MutexGuard;
 
-/// Notifies the user that a question waits.
-type QuestionNotifier = Box<dyn FnMut() + Send>;
+/// Prints a line above the line that the user edits.
+pub(crate) type LinePrinter = Box<dyn FnMut(&str) + Send>;
+
+/// The notice of a question that waits for the line editor.
+const QUESTION_NOTICE: &str = "An agent asks a question: press Enter to show it.";
 
 /// A fair lock on the terminal.
 #[derive(Default)]
 pub(crate) struct TerminalLock {
     lock: tokio::sync::Mutex<()>,
     /// Set while the line editor reads.
-    notifier: Mutex<Option<QuestionNotifier>>,
+    printer: Mutex<Option<LinePrinter>>,
+    /// Notices of background work that are not printed yet.
+    notices: Mutex<Vec<String>>,
 }
 
 impl TerminalLock {
-    /// Runs `read` with the terminal locked. `notifier` is called when a question starts to wait. Blocks.
-    pub(crate) fn lock_prompt<T>(&self, notifier: Option<QuestionNotifier>, read: impl FnOnce() -> T) -> T {
+    /// Runs `read` with the terminal locked. `printer` prints notices meanwhile. Blocks.
+    pub(crate) fn lock_prompt<T>(&self, printer: Option<LinePrinter>, read: impl FnOnce() -> T) -> T {
         let _turn = self.lock.blocking_lock();
-        *self.notifier() = notifier;
+        *self.printer() = printer;
         let read = read();
-        *self.notifier() = None;
+        *self.printer() = None;
         read
+    }
+
+    /// Prints a notice above the edited line, or keeps it for [`Self::take_notices`].
+    pub(crate) fn notify(&self, line: String) {
+        match &mut *self.printer() {
+            Some(print) => print(&line),
+            None => self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(line),
+        }
+    }
+
+    /// Takes the notices that were not printed.
+    pub(crate) fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Locks the terminal for a question. Waits for the line editor and for earlier questions.
@@ -32,13 +50,13 @@ impl TerminalLock {
         if let Ok(lock) = self.lock.try_lock() {
             return lock;
         }
-        if let Some(notify) = &mut *self.notifier() {
-            notify();
+        if let Some(print) = &mut *self.printer() {
+            print(QUESTION_NOTICE);
         }
         self.lock.lock().await
     }
 
-    fn notifier(&self) -> std::sync::MutexGuard<'_, Option<QuestionNotifier>> {
-        self.notifier.lock().unwrap_or_else(PoisonError::into_inner)
+    fn printer(&self) -> std::sync::MutexGuard<'_, Option<LinePrinter>> {
+        self.printer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -41,6 +41,9 @@ pub(crate) struct TurnArgs {
     /// Run matching commands without asking, such as 'cargo test*'; may be repeated
     #[arg(long, value_name = "PATTERN", requires = "tools")]
     allow: Vec<String>,
+    /// Let agents delegate without asking about each plan; its commands and changes still need approval
+    #[arg(long)]
+    allow_delegate: bool,
     /// Change matching files without asking, such as 'src/**'; may be repeated
     #[arg(long, value_name = "GLOB", requires = "tools")]
     allow_write: Vec<String>,
@@ -93,7 +96,12 @@ impl TurnArgs {
     ) -> Result<Option<Arc<dyn Orchestrator>>> {
         let Ok(agents) = delegation::select_agents(&cx.loom, agent) else { return Ok(None) };
         let (config, model) = (cx.config.clone(), model.map(str::to_owned));
-        Ok(Some(delegation::lazy(self.builder(cx, config, agents, model, Arc::clone(&cx.approval))?)))
+        Ok(Some(delegation::lazy(self.builder(cx, config, agents, model, self.plan_approval(cx))?)))
+    }
+
+    /// Returns the approval of plans: given in advance by the option or the configuration, else asked for.
+    pub(crate) fn plan_approval(&self, cx: &CommandContext<'_>) -> Arc<dyn Approval> {
+        if self.allow_delegate { Arc::new(Decision::Yes) } else { delegation::plan_approval(cx, &cx.approval) }
     }
 
     /// Returns the builder of an orchestrator. `approval` decides on plans, the terminal on all other actions.

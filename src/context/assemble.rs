@@ -73,6 +73,9 @@ pub struct AssembledPrompt {
     /// Prompt for the model.
     #[serde(flatten)]
     pub prompt: Prompt,
+    /// Agent's prompt, tree's prompt and instructions: the part of the prompt that does not follow the conversation.
+    #[serde(skip)]
+    pub system: String,
     /// Included and omitted parts of the prompt.
     pub report: ContextReport,
 }
@@ -124,6 +127,8 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     let hint = fixed.hint(snapshot, view.agent, &tree, &rendered);
     fixed.ambient.extend(hint);
     let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.pins));
+    let system = [&fixed.agent_prompt, &fixed.tree_prompt, &fixed.instructions].map(String::as_str);
+    let system = system.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
     let mut pieces = fixed.pieces(&view, rendered);
     if is_plain_text && request.instruction.is_some() {
         // A text model continues what comes last.
@@ -151,7 +156,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
         path,
         pins,
     };
-    Ok(AssembledPrompt { prompt, report })
+    Ok(AssembledPrompt { prompt, system, report })
 }
 
 /// Sections around the conversation; empty ones are omitted.

@@ -64,10 +64,12 @@ pub(super) fn read(snapshot: &dyn Snapshot, view: &NodeRenderer, node: &Node) ->
         let words = first_words(&one_line(&thought.content), MAX_THOUGHT_CHARS);
         push_line(&mut acts.text, &format!("[thought: {words}]"));
     }
+    let (reports, results): (Vec<Node>, Vec<Node>) = results.into_iter().partition(is_late_report);
     if !results.is_empty() {
         push_line(&mut acts.text, &did_line(node, &results));
     }
-    acts.results = results.iter().filter(|result| is_host_tool(result)).map(host_result).collect();
+    let shown = results.iter().filter(|result| is_host_tool(result)).chain(&reports);
+    acts.results = shown.map(host_result).collect();
     Ok((!acts.text.is_empty()).then_some(acts))
 }
 
@@ -82,6 +84,11 @@ fn push_line(text: &mut String, line: &str) {
 fn is_host_tool(result: &Node) -> bool {
     let name = result.tool.name.as_deref();
     name.is_some_and(|name| Tool::ALL.iter().all(|tool| tool.name() != name))
+}
+
+/// True for the report of a delegation that ended after the turn that began it.
+fn is_late_report(result: &Node) -> bool {
+    result.tool.name.as_deref() == Some(Tool::Delegate.name()) && command(result).is_none()
 }
 
 /// Formats the line on the commands of a reply: `[did: view a7x2kq ✓ · write doc:"plot" ✗ NOT_FOUND]`.

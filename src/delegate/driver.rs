@@ -7,9 +7,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    DelegationEffect, DelegationEvent, DelegationLimits, DelegationReport, DelegationState, DelegationUpdate,
-    Orchestrator, OrchestratorConfig, Plan, RunContext, TaskStatus, events,
-    judge::{self, Verification, VerificationOutcome},
+    DelegationEffect, DelegationEvent, DelegationReport, DelegationState, DelegationUpdate, Orchestrator,
+    OrchestratorConfig, Plan, RunContext, TaskStatus, events,
+    judge::{self, VerificationOutcome},
     lock::DelegationLock,
     prompts,
 };
@@ -23,8 +23,10 @@ use crate::{
     types::{AuthorType, NewSession, Node, Op, Parent, SessionPatch},
 };
 
+mod failures;
 mod planning;
 mod report;
+mod verification;
 
 /// Orchestrator that plans, runs workers and verifies results in this process.
 pub struct LocalOrchestrator(Arc<OrchestratorConfig>);
@@ -125,12 +127,7 @@ impl DelegationDriver {
             subtasks: titles,
         });
         self.shared = self.shared_files(&plan)?;
-        let limits = DelegationLimits {
-            parallel: self.config.parallel,
-            attempts: self.config.attempts.max(1),
-            stronger: self.config.fallback_model.is_some(),
-        };
-        let mut delegation = DelegationState::new(plan, limits);
+        let mut delegation = DelegationState::new(plan, self.limits());
         for event in &self.events {
             delegation.step(event);
         }
@@ -232,6 +229,7 @@ impl DelegationDriver {
     async fn perform(&mut self, effect: DelegationEffect) -> Result<bool, ToolError> {
         match effect {
             DelegationEffect::Work { task, stronger } => self.start_attempt(task, stronger).await?,
+            DelegationEffect::CheckFirst { task } => self.check_first(task),
             DelegationEffect::Verify { task, node } => self.verify(task, node),
             DelegationEffect::Skip { task, because } => {
                 let (title, needs) = (self.title(task), self.title(because));
@@ -363,24 +361,6 @@ impl DelegationDriver {
     /// Returns the worker's name as other agents see it.
     fn worker_name(&self, task: usize) -> String {
         format!("{}, subtask {} of [{}]", self.config.worker.agent.name(), task + 1, self.head.local)
-    }
-
-    /// Spawns the verification of a result.
-    fn verify(&mut self, task: usize, node: NodeId) {
-        let Some(delegation) = &self.delegation_state else { return };
-        let state = &delegation.tasks()[task];
-        let verification = Verification {
-            config: Arc::clone(&self.config),
-            actor: self.actor.clone(),
-            task: self.goal.clone(),
-            at: task,
-            subtask: delegation.plan().subtasks()[task].clone(),
-            node,
-            session: state.session.unwrap_or(self.session),
-            worker: self.model(state.use_fallback),
-            cancel: self.run_context.cancel.child_token(),
-        };
-        self.running.spawn(verification.run());
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Verification {
     pub(super) session: SessionId,
     /// Model of the worker.
     pub(super) worker: Arc<dyn Model>,
+    /// True if the check passed before the work began. Then a model judges too.
+    pub(super) passed_before: bool,
     pub(super) cancel: CancellationToken,
 }
 
@@ -47,7 +49,14 @@ impl Verification {
     /// Runs the verification; `None` if it was cancelled.
     pub(super) async fn run(self) -> Option<VerificationOutcome> {
         let outcome = match self.subtask.check.clone().filter(|_| self.config.worker_tools.checks()) {
-            Some(command) => self.check(&command).await,
+            Some(command) => match self.check(&command).await {
+                Ok(VerificationOutcome { event: DelegationEvent::Verified { passed: true, .. }, .. })
+                    if self.passed_before =>
+                {
+                    self.judge().await
+                }
+                checked => checked,
+            },
             None => self.judge().await,
         };
         if outcome.is_err() && self.cancel.is_cancelled() {
@@ -85,7 +94,11 @@ impl Verification {
     async fn judge(&self) -> Result<VerificationOutcome, String> {
         let loom = self.actor.loom();
         let result = loom.node(self.node).map_err(|error| error.to_string())?;
-        let done = command_results(loom, self.session).map_err(|error| error.to_string())?;
+        let mut done = command_results(loom, self.session).map_err(|error| error.to_string())?;
+        if let Some(check) = self.subtask.check.as_ref().filter(|_| self.passed_before) {
+            let note = "It passed before the work began and after it, so it does not show that the work was done.";
+            done.push((format!("check: {check}"), note.to_owned()));
+        }
         let asked = prompts::judge_question(&self.task, &self.subtask, &done, &result.content);
         let judge = (self.config.judge.agent.clone(), self.config.judge_for(&*self.worker));
         let prices = self.config.prices.clone();

@@ -42,7 +42,7 @@ pub use verdict::{Verdict, read as read_verdict};
 #[doc(hidden)] // documented in `session`
 pub use crate::session::{
     DelegationReport, DelegationStatus, DelegationUpdate, Orchestrator, RunContext, SubtaskReport, SubtaskStatus,
-    UpdateSink,
+    SubtaskUsage, UpdateSink,
 };
 use crate::{id::NodeId, ops::Actor, tools::ToolError};
 

@@ -3,12 +3,20 @@
 //! Planners are models: the JSON may be embedded in prose or in a code fence. Validation reports all problems at once,
 //! so that the planner can correct them in one reply.
 
-use std::{collections::HashMap, fmt, path::Component, path::Path};
+use std::{
+    collections::HashMap,
+    fmt,
+    path::{Component, Path},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::types::{literal, literal_line};
+
+mod graph;
+
+use graph::{cycles, file_order, levels};
 
 /// Maximum bytes of a plan's text.
 const MAX_PLAN_BYTES: usize = 1 << 20;
@@ -59,6 +67,8 @@ pub struct Plan {
     subtasks: Vec<Subtask>,
     /// Indices of the dependencies of each subtask.
     needs: Vec<Vec<usize>>,
+    /// Indices of the subtasks that must have ended before each subtask, because they change one of its files.
+    after: Vec<Vec<usize>>,
     /// Indices of all subtasks in a topological order.
     order: Vec<usize>,
 }
@@ -85,7 +95,12 @@ impl From<String> for PlanError {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum PlanJson {
-    Whole { subtasks: Vec<Subtask> },
+    Whole {
+        subtasks: Vec<Subtask>,
+        /// True if subtasks may change one file at the same time.
+        #[serde(default)]
+        shared_files: bool,
+    },
     Bare(Vec<Subtask>),
 }
 
@@ -99,17 +114,22 @@ impl Plan {
             return Err(format!("the plan has {} bytes, and {MAX_PLAN_BYTES} is the most", text.len()).into());
         }
         let value = extract_json(text).ok_or_else(|| "there is no JSON object with \"subtasks\" in it".to_owned())?;
-        let subtasks = match serde_json::from_value(value.clone()) {
-            Ok(PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) => subtasks,
+        let (subtasks, shared) = match serde_json::from_value(value.clone()) {
+            Ok(PlanJson::Whole { subtasks, shared_files }) => (subtasks, shared_files),
+            Ok(PlanJson::Bare(subtasks)) => (subtasks, false),
             Err(_) => return Err(shape_error(&value).into()),
         };
-        Self::new(subtasks, rules)
+        let mut plan = Self::new(subtasks, rules)?;
+        if shared {
+            plan.after.iter_mut().for_each(Vec::clear);
+        }
+        Ok(plan)
     }
 
     /// Parses the plan of another delegation without validating its tools; `None` if it cannot be parsed.
     pub(super) fn parse_lenient(text: &str) -> Option<Self> {
         let written = serde_json::from_value(extract_json(text)?).ok()?;
-        let (PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) = written;
+        let (PlanJson::Whole { subtasks, .. } | PlanJson::Bare(subtasks)) = written;
         let tools: Vec<String> = subtasks.iter().flat_map(|subtask| subtask.tools.clone()).collect();
         Self::new(subtasks, &PlanRules { tools: &tools, checks: true, most: usize::MAX }).ok()
     }
@@ -152,7 +172,8 @@ impl Plan {
         // Subtasks of one level keep the planner's order.
         let mut order: Vec<usize> = (0..subtasks.len()).collect();
         order.sort_by_key(|at| levels[*at]);
-        Ok(Self { subtasks, needs, order })
+        let after = file_order(&subtasks, &needs, &order);
+        Ok(Self { subtasks, needs, after, order })
     }
 
     /// Returns the subtasks in the planner's order.
@@ -165,6 +186,13 @@ impl Plan {
     #[must_use]
     pub fn needs(&self, task: usize) -> &[usize] {
         &self.needs[task]
+    }
+
+    /// Returns the indices of the subtasks that must have ended before a subtask, although it does not need their results:
+    /// both change the same file.
+    #[must_use]
+    pub fn after(&self, task: usize) -> &[usize] {
+        &self.after[task]
     }
 
     /// Returns the indices of all subtasks in a topological order.
@@ -189,8 +217,10 @@ impl fmt::Display for Plan {
                 f.write_str("\n")?;
             }
             write!(f, "{}. {}", at + 1, literal_line(&subtask.title))?;
-            if !self.needs[at].is_empty() {
-                let after: Vec<String> = self.needs[at].iter().map(|need| (need + 1).to_string()).collect();
+            let mut after: Vec<usize> = self.needs[at].iter().chain(&self.after[at]).map(|before| before + 1).collect();
+            after.sort_unstable();
+            if !after.is_empty() {
+                let after: Vec<String> = after.iter().map(usize::to_string).collect();
                 write!(f, " (after {})", after.join(", "))?;
             }
             let check = subtask.check.as_deref().unwrap_or("");
@@ -232,7 +262,13 @@ pub(super) fn schema() -> Value {
     });
     json!({
         "type": "object",
-        "properties": { "subtasks": { "type": "array", "items": subtask, "minItems": 1 } },
+        "properties": {
+            "subtasks": { "type": "array", "items": subtask, "minItems": 1 },
+            "shared_files": {
+                "type": "boolean",
+                "description": "True only if the goal asks that subtasks change one file at the same time. Else they wait for each other.",
+            },
+        },
         "required": ["subtasks"],
     })
 }
@@ -270,70 +306,6 @@ fn missing_fields(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
         problems.push(format!("{id:?} uses the tool {tool:?}, which does not exist ({known})"));
     }
     problems
-}
-
-/// Returns the length of the longest chain of dependencies before each subtask; `None` if there is a cycle.
-fn levels(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let mut levels: Vec<Option<usize>> = vec![None; needs.len()];
-    let mut open = needs.len();
-    while open > 0 {
-        let before = open;
-        for (at, needs) in needs.iter().enumerate() {
-            if levels[at].is_none() {
-                levels[at] = needs.iter().try_fold(0, |level, need| levels[*need].map(|below| level.max(below + 1)));
-                open -= usize::from(levels[at].is_some());
-            }
-        }
-        if open == before {
-            return None;
-        }
-    }
-    levels.into_iter().collect()
-}
-
-/// Returns whether each subtask is reached from `from` by at least one edge.
-fn reached(edges: &[Vec<usize>], from: usize) -> Vec<bool> {
-    let mut reached = vec![false; edges.len()];
-    let mut open = vec![from];
-    while let Some(at) = open.pop() {
-        for next in &edges[at] {
-            if !std::mem::replace(&mut reached[*next], true) {
-                open.push(*next);
-            }
-        }
-    }
-    reached
-}
-
-/// Returns the dependency cycles as messages that list their ids.
-fn cycles(needs: &[Vec<usize>], subtasks: &[Subtask]) -> Vec<String> {
-    let mut needed_by = vec![Vec::new(); needs.len()];
-    for (at, needs) in needs.iter().enumerate() {
-        needs.iter().for_each(|need| needed_by[*need].push(at));
-    }
-    let mut listed = vec![false; needs.len()];
-    let mut messages = Vec::new();
-    for at in 0..needs.len() {
-        if listed[at] {
-            continue;
-        }
-        let down = reached(needs, at);
-        if !down[at] {
-            continue;
-        }
-        let up = reached(&needed_by, at);
-        let ids: Vec<usize> = (0..needs.len()).filter(|other| down[*other] && up[*other]).collect();
-        ids.iter().for_each(|id| listed[*id] = true);
-        let more = ids.len().saturating_sub(MAX_LISTED_PROBLEMS);
-        let ids: Vec<String> =
-            ids.iter().take(MAX_LISTED_PROBLEMS).map(|at| format!("{:?}", subtasks[*at].id)).collect();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        messages.push(match ids.as_slice() {
-            [one] => format!("{one} depends on itself"),
-            ids => format!("{}{more} depend on each other in a circle", ids.join(", ")),
-        });
-    }
-    messages
 }
 
 /// Extracts JSON from a text: the whole text, a code fence, or the part between the outermost braces or brackets.

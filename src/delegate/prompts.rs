@@ -69,8 +69,13 @@ fn truncate_middle(text: &str, most: usize) -> String {
     format!("{start}\n[… {} characters are left out here …]\n{end}", all - 2 * half)
 }
 
-/// Returns the planner's system prompt and its first message.
-pub(super) fn planning_prompt(task: &DelegationGoal, tools: &[HostTool], checks: bool) -> (String, String) {
+/// Returns the planner's system prompt and its first message. `failures` are those of earlier delegations.
+pub(super) fn planning_prompt(
+    task: &DelegationGoal,
+    tools: &[HostTool],
+    checks: bool,
+    failures: &[String],
+) -> (String, String) {
     let mut asked = format!("Goal: {}{}", task.goal.trim(), task.format_background());
     asked.push_str(if tools.is_empty() {
         "\n\nThere are no tools other than reading and writing in the conversation."
@@ -82,6 +87,10 @@ pub(super) fn planning_prompt(task: &DelegationGoal, tools: &[HostTool], checks:
     }
     if !checks {
         asked.push_str("\n\nNo commands can be run as checks: give criteria.");
+    }
+    if !failures.is_empty() {
+        asked.push_str("\n\nWhat failed in earlier delegations of this folder:");
+        failures.iter().for_each(|failure| asked.push_str(&format!("\n- {}", one_line(failure))));
     }
     (format!("{PLANNER}{}", schema()), asked)
 }

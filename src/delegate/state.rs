@@ -19,6 +19,8 @@ pub struct DelegationLimits {
     pub attempts: u32,
     /// True if a fallback model makes one more attempt.
     pub stronger: bool,
+    /// True if the checks of the plan can run.
+    pub checks: bool,
 }
 
 /// Event of a delegation, stored as JSON.
@@ -40,6 +42,13 @@ pub enum DelegationEvent {
     Approved,
     /// The user refused the plan.
     Refused,
+    /// The check of a subtask ran before the work began.
+    CheckedBefore {
+        /// Index of the subtask in the plan.
+        task: usize,
+        /// True if it passed, so that it does not show whether the work was done.
+        passed: bool,
+    },
     /// A worker started an attempt at a subtask.
     Started {
         /// Index of the subtask in the plan.
@@ -95,6 +104,11 @@ pub enum DelegationEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DelegationEffect {
+    /// Run the check of a subtask before its work. Answered by [`DelegationEvent::CheckedBefore`].
+    CheckFirst {
+        /// Index of the subtask in the plan.
+        task: usize,
+    },
     /// Start an attempt. Answered by [`DelegationEvent::Started`], then by [`DelegationEvent::Finished`] or
     /// [`DelegationEvent::WorkFailed`].
     Work {
@@ -138,6 +152,13 @@ pub enum TaskStatus {
     Skipped(usize),
 }
 
+impl TaskStatus {
+    /// True if nothing more is done for the subtask.
+    const fn has_ended(&self) -> bool {
+        matches!(self, Self::Verified(_) | Self::Failed(_) | Self::Skipped(_))
+    }
+}
+
 /// State of a subtask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -160,6 +181,8 @@ pub struct SubtaskState {
     pub last_error: Option<String>,
     /// True if the fallback model made the last attempt.
     pub use_fallback: bool,
+    /// Outcome of the check before the work; `None` if it did not run.
+    pub checked_before: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,6 +216,7 @@ impl DelegationState {
             verdict: None,
             last_error: None,
             use_fallback: false,
+            checked_before: None,
         };
         let tasks = vec![task; plan.subtasks().len()];
         Self { plan, limits, tasks, phase: DelegationPhase::Proposed }
@@ -238,6 +262,14 @@ impl DelegationState {
             DelegationEvent::Stopped => self.phase = DelegationPhase::Stopped,
             DelegationEvent::Ended => self.phase = DelegationPhase::Ended,
             DelegationEvent::Resumed => effects.extend(self.resume()),
+            DelegationEvent::CheckedBefore { task, passed } => {
+                if let Some(state) = self.tasks.get_mut(*task) {
+                    state.checked_before = Some(*passed);
+                    if state.standing == TaskStatus::Working {
+                        effects.push(DelegationEffect::Work { task: *task, stronger: false });
+                    }
+                }
+            }
             DelegationEvent::Started { task, session, brief, stronger } => {
                 if let Some(task) = self.tasks.get_mut(*task) {
                     task.standing = TaskStatus::Working;
@@ -321,11 +353,18 @@ impl DelegationState {
                 self.tasks[task].standing = TaskStatus::Skipped(because);
                 effects.push(DelegationEffect::Skip { task, because });
             } else if active < self.limits.parallel.max(1)
+                && self.plan.after(task).iter().all(|before| self.tasks[*before].standing.has_ended())
                 && needs.iter().all(|need| matches!(self.tasks[*need].standing, TaskStatus::Verified(_)))
             {
                 let stronger = self.limits.stronger && self.tasks[task].failures >= self.limits.attempts;
-                self.tasks[task].standing = TaskStatus::Working;
-                effects.push(DelegationEffect::Work { task, stronger });
+                let state = &mut self.tasks[task];
+                state.standing = TaskStatus::Working;
+                let has_check = self.limits.checks && self.plan.subtasks()[task].check.is_some();
+                effects.push(if has_check && state.attempts == 0 && state.checked_before.is_none() {
+                    DelegationEffect::CheckFirst { task }
+                } else {
+                    DelegationEffect::Work { task, stronger }
+                });
                 active += 1;
             }
         }

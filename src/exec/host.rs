@@ -33,8 +33,10 @@ pub struct ContinueRequest<'a> {
 pub struct DelegateRequest<'a> {
     /// The node under which the delegation works.
     pub at: NodeId,
-    /// The goal of the delegation.
+    /// The goal of the delegation; empty if `resume` names one.
     pub goal: &'a str,
+    /// The head node of a delegation to resume instead of a new one.
+    pub resume: Option<NodeId>,
     /// Context for the goal; empty if none was given.
     pub context: &'a str,
     /// True if the call blocks until the report exists.

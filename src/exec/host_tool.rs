@@ -16,14 +16,7 @@ impl Executor<'_> {
     /// Parses a line, with or without its arrow. A first word that is the exact name of a host tool calls that tool.
     #[must_use]
     pub fn read(&self, line: &str) -> ExecRequest {
-        let extras = self.host.tools();
-        if let Some((extra, arguments)) = host_tool_args::read(line, extras) {
-            return host_request(extra, arguments);
-        }
-        if let Some(extra) = host_tool_args::explained(line, extras) {
-            return ExecRequest::Command(Command::Help { tool: Some(extra.name.clone()) });
-        }
-        parse(line).map(|understood| understood.command).map_err(ToolError::from).into()
+        read_line(line, self.host.tools())
     }
 
     /// Parses a provider's tool call: a name of [`native()`](crate::tools::native()) and its arguments as JSON.
@@ -63,6 +56,17 @@ impl Executor<'_> {
         }
         Ok((here, Answer::about(text, argument_label(arguments))))
     }
+}
+
+/// Parses a line like [`Executor::read`], with these host tools.
+pub(crate) fn read_line(line: &str, extras: &[HostTool]) -> ExecRequest {
+    if let Some((extra, arguments)) = host_tool_args::read(line, extras) {
+        return host_request(extra, arguments);
+    }
+    if let Some(extra) = host_tool_args::explained(line, extras) {
+        return ExecRequest::Command(Command::Help { tool: Some(extra.name.clone()) });
+    }
+    parse(line).map(|understood| understood.command).map_err(ToolError::from).into()
 }
 
 fn host_request(extra: &HostTool, arguments: Result<Value, String>) -> ExecRequest {

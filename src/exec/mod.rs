@@ -12,6 +12,7 @@ mod answer;
 mod author_names;
 pub(crate) mod call;
 mod change;
+mod delegations;
 mod diff;
 mod documents;
 mod edits;
@@ -44,6 +45,7 @@ pub use author_names::AuthorNames;
 #[doc(hidden)] // for the program
 pub use change::{NodeResolver, commit};
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
+pub(crate) use host_tool::read_line;
 pub use limits::ExecRights;
 #[doc(hidden)] // for prompts
 pub use list::is_change;
@@ -321,9 +323,12 @@ impl<'h> Executor<'h> {
             Command::Think { content } => self.think(here, content.as_deref()),
             Command::Help { tool } => self.help(tool.as_deref()),
             Command::Todo { .. } => self.todo(command),
-            Command::Delegate { goal, context, wait } => {
-                let context = context.as_deref().unwrap_or("");
-                let asked = DelegateRequest { at: here.position.id, goal, context, wait: wait.unwrap_or(true) };
+            Command::Delegate { list: true, .. } => self.list_delegations(here),
+            Command::Delegate { goal, context, resume, wait, .. } => {
+                let (goal, context) = (goal.as_deref().unwrap_or(""), context.as_deref().unwrap_or(""));
+                let resume = resume.as_ref().map(|node| self.resolve_node(here, node)).transpose()?.map(|node| node.id);
+                let (at, wait) = (here.position.id, wait.unwrap_or(true));
+                let asked = DelegateRequest { at, goal, resume, context, wait };
                 Ok(self.host.delegate(&self.actor(), &asked)?.into())
             }
             Command::Search { query, depth, topic, max, include, exclude } => self.search(&WebSearch {

@@ -43,7 +43,7 @@ impl Executor<'_> {
             (Some(number), _) => self.finish_todo(*number, outcome, TodoStatus::Completed),
             (_, Some(number)) => self.finish_todo(*number, outcome, TodoStatus::Cancelled),
             _ if *resume => self.resume_todos(),
-            _ if !add.is_empty() => self.add_todos(add),
+            _ if !add.is_empty() => self.add_todos(add, matches!(parse_status(status.as_deref())?, TodoFields::All)),
             _ => self.todos(status.as_deref()),
         }
     }
@@ -103,7 +103,7 @@ impl Executor<'_> {
         Some(given.to_string())
     }
 
-    fn add_todos(&mut self, items: &[TodoDraft]) -> AnswerResult {
+    fn add_todos(&mut self, items: &[TodoDraft], with_ids: bool) -> AnswerResult {
         let actor = self.actor();
         let before = self.loom.todos(self.scope)?;
         let over = |what: &str, most: usize| {
@@ -124,7 +124,12 @@ impl Executor<'_> {
         let names: Vec<String> = new.iter().map(|todo| named(todo)).collect();
         self.planned.extend(new.iter().map(|todo| todo.id));
         let open = TodoCounts::of(&plan).open();
-        Ok(format!("✓ planned {}: {} · {open} open", count(new.len() as u64, "item"), names.join(" · ")).into())
+        let mut text = format!("✓ planned {}: {} · {open} open", count(new.len() as u64, "item"), names.join(" · "));
+        if with_ids {
+            let ids: Vec<String> = new.iter().map(|todo| format!("{} {}", todo.number, todo.id)).collect();
+            text.push_str(&format!("\n  ids: {}", ids.join(" · ")));
+        }
+        Ok(text.into())
     }
 
     /// Completes or cancels an item.

@@ -119,6 +119,7 @@ fn main_verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) ->
         Op::Plan => match change {
             Kind::AddTodo => ("planned an item", Own),
             Kind::FinishTodo => ("finished an item", Own),
+            Kind::UpdateTodo => ("changed an item", Own),
             _ => ("took up an item", Own),
         },
         Op::Delegate => match change {

@@ -2,9 +2,9 @@
 
 use super::{Actor, OpsError, Result};
 use crate::{
-    id::TodoId,
+    id::{SessionId, TodoId},
     store::{Mutation, Receipt},
-    types::{NewTodo, Op, Todo, TodoDraft, TodoScope, TodoStatus},
+    types::{NewTodo, Op, Todo, TodoDraft, TodoPatch, TodoScope, TodoStatus},
 };
 
 impl Actor {
@@ -33,6 +33,14 @@ impl Actor {
         self.commit(Op::Plan, vec![Mutation::FinishTodo { todo, status, outcome }])
     }
 
+    /// Changes the text or the position of an open item.
+    ///
+    /// # Errors
+    /// If the item is not open, its new title is empty, or the store fails.
+    pub fn update_todo(&self, todo: TodoId, patch: TodoPatch) -> Result<Receipt> {
+        self.commit(Op::Plan, vec![Mutation::UpdateTodo { todo, patch }])
+    }
+
     /// Carries open items of an earlier turn over into this plan: those of the newest turn that has any. Returns the
     /// items as they were; empty if there were none.
     ///
@@ -55,6 +63,14 @@ impl super::Loom {
     /// If the store cannot be read.
     pub fn todos(&self, scope: TodoScope) -> Result<Vec<Todo>> {
         Ok(self.snapshot()?.todos(scope.session, Some(scope.turn))?)
+    }
+
+    /// Finds an item of a session by its id; `None` if the session has no such item.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn find_todo(&self, session: SessionId, todo: TodoId) -> Result<Option<Todo>> {
+        Ok(self.snapshot()?.todos(session, None)?.into_iter().find(|item| item.id == todo))
     }
 
     /// Returns the open items of other turns of the session, the oldest turn first.

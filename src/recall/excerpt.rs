@@ -1,11 +1,11 @@
 //! Short forms of results: the relevant part of a long text, and tool calls on one line.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Result;
 use crate::{
     store::Snapshot,
-    text_index::WordTokenizer,
+    text_index::{WordTokenizer, call_text},
     types::{AuthorType, Node, first_words, one_line},
 };
 
@@ -18,7 +18,16 @@ const ARGUMENTS: usize = 160;
 /// # Errors
 /// If the store cannot be read.
 pub(crate) fn tool_call_summary(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<String>> {
-    let (Some(id), Some(parent)) = (&node.tool.call_id, node.parent) else { return Ok(None) };
+    let Some(id) = &node.tool.call_id else {
+        // The line without its arrow and the operation.
+        let rest = |line: &str| line.trim_start_matches(['→', ' ']).split_once(' ').map(|(_, rest)| one_line(rest));
+        let summary = |call: &Value| match arguments(call) {
+            none if none.is_empty() => call["line"].as_str().and_then(rest).map(|rest| first_words(&rest, ARGUMENTS)),
+            given => Some(given),
+        };
+        return Ok(unnamed_call(node).as_ref().and_then(summary));
+    };
+    let Some(parent) = node.parent else { return Ok(None) };
     let Some(caller) = snapshot.node(parent)? else { return Ok(None) };
     let Some(all) = caller.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok()) else {
         return Ok(None);
@@ -27,14 +36,44 @@ pub(crate) fn tool_call_summary(snapshot: &dyn Snapshot, node: &Node) -> Result<
     Ok(call.map(arguments))
 }
 
-/// Returns the calls of a node, each on one line: `read_file(path="src/auth.py")`.
+/// Returns the call of a result that does not name it, from the command in its metadata; `None` for other nodes. Results of
+/// arrow lines had no ids of calls before version 20 of the schema.
+#[must_use]
+pub(crate) fn unnamed_call(result: &Node) -> Option<Value> {
+    if result.tool.call_id.is_some() || result.author_type != AuthorType::Tool {
+        return None;
+    }
+    let metadata: Value = serde_json::from_str(result.metadata.as_ref()?.as_str()).ok()?;
+    let line = metadata["command"].as_str()?;
+    let (id, arguments) = (format!("call_{}", result.local), metadata["arguments"].as_object().cloned());
+    Some(json!({
+        "id": id,
+        "name": result.tool.name,
+        "arguments": arguments.unwrap_or_default(),
+        "line": line,
+    }))
+}
+
+/// Returns the calls of a node, each on one line: `read_file(path="src/auth.py")`. A line that could not be parsed is
+/// returned as written.
 #[must_use]
 pub fn calls(node: &Node) -> Vec<String> {
     let all = node.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok());
-    let name =
-        |call: &Value| call["function"]["name"].as_str().or(call["name"].as_str()).unwrap_or("a tool").to_owned();
-    let all = all.as_ref().and_then(Value::as_array).into_iter().flatten();
-    all.map(|call| format!("{}({})", one_line(&name(call)), arguments(call))).collect()
+    let one = |call: &Value| match (call["function"]["name"].as_str().or(call["name"].as_str()), call["line"].as_str())
+    {
+        (None, Some(line)) => first_words(&one_line(line), ARGUMENTS),
+        (name, _) => format!("{}({})", one_line(name.unwrap_or("a tool")), arguments(call)),
+    };
+    all.as_ref().and_then(Value::as_array).into_iter().flatten().map(one).collect()
+}
+
+/// Returns the part of a node's calls that holds words of a search; `None` if `shown` holds all of them, or the calls
+/// hold none.
+pub(crate) fn call_excerpt(node: &Node, shown: &str, words: &[String], most: usize) -> Option<String> {
+    let text = call_text(node.tool.calls.as_ref()?.as_str());
+    let mut reader = WordTokenizer::default();
+    let mut found = |text: &str| reader.query(text).iter().filter(|word| words.contains(word)).count();
+    (found(&text) > found(shown)).then(|| excerpt(&text, words, most))
 }
 
 /// True if a node is the result of a failed call, by its metadata, a refusal, or the exit code at its end.
@@ -126,8 +165,6 @@ pub(crate) fn cut_at(text: &str, most: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

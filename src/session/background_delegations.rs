@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::{DelegationReport, Orchestrator, RunContext};
+use super::{
+    DelegationReport, DelegationStatus, DelegationUpdate, Orchestrator, RunContext, UpdateSink,
+    delegation_report::report_metadata,
+};
 use crate::{
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
     store::Mutation,
     tools::{Tool, ToolError},
-    types::{AuthorType, EdgeKind, Op, Parent, ToolCallFields},
+    types::{AuthorType, EdgeKind, Json, Op, Parent, ToolCallFields},
 };
 
 /// Running background delegations. They end with the program and can be resumed later.
@@ -19,6 +22,7 @@ use crate::{
 pub struct Background {
     running: Mutex<Vec<JoinHandle<()>>>,
     stop: CancellationToken,
+    observer: Mutex<Option<UpdateSink>>,
 }
 
 impl Background {
@@ -45,6 +49,19 @@ impl Background {
         self.stop.cancel();
     }
 
+    /// Sets the receiver of progress events and of the ends of delegations. It replaces the one before.
+    pub fn observe(&self, observer: UpdateSink) {
+        *self.observer.lock().unwrap_or_else(PoisonError::into_inner) = Some(observer);
+    }
+
+    /// Passes an event to the receiver.
+    pub(super) fn notify(&self, update: DelegationUpdate) {
+        let observer = self.observer.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(observer) = observer {
+            observer(update);
+        }
+    }
+
     /// Returns a token that [`Background::stop`] cancels.
     #[must_use]
     pub fn cancel(&self) -> CancellationToken {
@@ -59,11 +76,19 @@ impl Background {
         running.push(task);
     }
 
-    pub(super) fn run(&self, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, run: RunContext) {
+    pub(super) fn run(self: &Arc<Self>, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, run: RunContext) {
+        let background = Arc::clone(self);
         self.spawn(runtime, async move {
             let result = orchestrator.run(run.clone()).await;
             if let Err(error) = save_report(&run.actor, run.delegation, &result).await {
                 tracing::warn!(%error, "the report of a delegation could not be saved");
+            }
+            if let Ok(head) = run.actor.loom().node(run.delegation) {
+                let (completed, report) = match result {
+                    Ok(report) => (report.state == DelegationStatus::Completed, report.to_string()),
+                    Err(failure) => (false, format!("✗ {failure}")),
+                };
+                background.notify(DelegationUpdate::Ended { delegation: head.local, completed, report });
             }
         });
     }
@@ -88,6 +113,7 @@ pub async fn save_report(
         kind: Some(EdgeKind::Tool),
         author_type: Some(AuthorType::Tool),
         tool: ToolCallFields { name: Some(Tool::Delegate.name().to_owned()), ..ToolCallFields::default() },
+        metadata: report_metadata(&text).map(Json::from),
         ..NodeDraft::text(text)
     };
     let report = actor.draft(Parent::Node(head.parent.unwrap_or(head.id)), draft);

@@ -91,6 +91,15 @@ pub enum DelegationUpdate {
         /// Title of the dependency.
         needs: String,
     },
+    /// A delegation in the background has ended and its report is saved.
+    Ended {
+        /// Local id of the head node.
+        delegation: LocalId,
+        /// True if every subtask is verified.
+        completed: bool,
+        /// Report, or the error.
+        report: String,
+    },
 }
 
 /// Creates and runs delegations.

@@ -3,12 +3,20 @@
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
+use super::UsageTotals;
 use crate::{
     id::{LocalId, NodeId},
     provider::Money,
-    types::one_line,
+    types::{first_words, one_line},
 };
+
+/// Maximum characters of the goal in the report's text.
+const MAX_GOAL_CHARS: usize = 80;
+/// Line before the changed files, and the start of each of their lines.
+const FILES_HEADING: &str = "\nFiles changed:";
+const FILE_PREFIX: &str = "  - ";
 
 /// Status of a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -47,7 +55,7 @@ pub enum SubtaskStatus {
 }
 
 /// Subtask in a report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SubtaskReport {
     /// Id of the subtask in the plan.
@@ -64,6 +72,52 @@ pub struct SubtaskReport {
     pub branch: Option<LocalId>,
     /// True if a check command verified the result, false for a model.
     pub checked: bool,
+    /// Check command with the first line of its output, which has the exit status; `None` if it did not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// First words of the worker's result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Replies, tokens and cost of the worker.
+    pub usage: SubtaskUsage,
+    /// Seconds from the first instructions to the newest verdict or result.
+    pub seconds: u64,
+}
+
+/// Replies, tokens and cost of a subtask.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SubtaskUsage {
+    /// Number of replies.
+    pub replies: u64,
+    /// Prompt and reply tokens; `None` if no provider reported any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<(u64, u64)>,
+    /// Cost by currency, if known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cost: Vec<Money>,
+}
+
+impl From<&UsageTotals> for SubtaskUsage {
+    fn from(totals: &UsageTotals) -> Self {
+        let is_reported = totals.uncounted < totals.generations;
+        let tokens = is_reported.then_some((totals.prompt, totals.output));
+        Self { replies: totals.generations, tokens, cost: totals.cost() }
+    }
+}
+
+impl fmt::Display for SubtaskUsage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.replies {
+            1 => f.write_str("1 reply")?,
+            replies => write!(f, "{replies} replies")?,
+        }
+        match self.tokens {
+            Some((prompt, output)) => write!(f, ", {prompt} tokens in and {output} out")?,
+            None => f.write_str(", tokens not reported")?,
+        }
+        self.cost.iter().try_for_each(|money| write!(f, ", {} {}", money.amount, money.currency))
+    }
 }
 
 /// Report of a delegation.
@@ -81,19 +135,15 @@ pub struct DelegationReport {
     pub state: DelegationStatus,
     /// Subtasks in plan order; empty without a plan.
     pub subtasks: Vec<SubtaskReport>,
-    /// Files that workers changed, if known: `src/a.rs (created)`.
+    /// Files that workers changed, if known: `src/a.rs (created by subtask 2)`.
     pub files: Vec<String>,
     /// Warnings about files that other delegations change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<String>,
-    /// Number of generations, including planning and verification.
-    pub generations: u64,
-    /// Prompt tokens of all generations.
-    pub prompt: u64,
-    /// Reply tokens of all generations.
-    pub output: u64,
-    /// Cost by currency, if known.
-    pub cost: Vec<Money>,
+    /// Replies, tokens and cost of all subtasks, of planning and of verification.
+    pub usage: SubtaskUsage,
+    /// Seconds from the delegation to the newest result.
+    pub seconds: u64,
 }
 
 impl DelegationReport {
@@ -116,17 +166,30 @@ impl DelegationReport {
     }
 }
 
+/// Returns the metadata of a stored report: the files that it names, for the state of the delegating session. `None` if it
+/// names none.
+pub(super) fn report_metadata(report: &str) -> Option<Value> {
+    let (_, rest) = report.split_once(FILES_HEADING)?;
+    let lines = rest.lines().skip(1).map_while(|line| line.strip_prefix(FILE_PREFIX));
+    let file = |line: &str| {
+        let (path, action) = line.strip_suffix(')')?.rsplit_once(" (")?;
+        Some(json!({ "path": path, "action": action }))
+    };
+    Some(json!({ "files": lines.filter_map(file).collect::<Value>() }))
+}
+
 impl fmt::Display for DelegationReport {
     /// Formats the report for a model. Every line starts with fixed text, so that content cannot imitate a command.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let goal = one_line(&self.goal);
+        let goal = first_words(&one_line(&self.goal), MAX_GOAL_CHARS);
+        let mark = if self.state == DelegationStatus::Completed { '✓' } else { '✗' };
         let state = match self.state {
             DelegationStatus::Completed => "completed",
             DelegationStatus::Incomplete => "ended, not completed",
             DelegationStatus::Stopped => "stopped",
             DelegationStatus::Open => "going on",
         };
-        write!(f, "✓ task {state}: \"{goal}\" [{}]", self.local)?;
+        write!(f, "{mark} task {state}: \"{goal}\" [{}]", self.local)?;
         if !self.subtasks.is_empty() {
             f.write_str("\nSubtasks:")?;
         }
@@ -140,10 +203,18 @@ impl fmt::Display for DelegationReport {
             let branch = line.branch.as_ref().map(|id| format!(" [{id}]")).unwrap_or_default();
             let tries = if line.attempts > 1 { format!(" ({} attempts)", line.attempts) } else { String::new() };
             write!(f, "\n  {mark} {}{branch}{tries}{why}", one_line(&line.title))?;
+            if line.attempts > 0 {
+                let check =
+                    line.check.as_deref().map(|check| format!("check {} · ", one_line(check))).unwrap_or_default();
+                write!(f, "\n      {check}{} · {} s", line.usage, line.seconds)?;
+            }
+            if let Some(outcome) = &line.outcome {
+                write!(f, "\n      \"{}\"", one_line(outcome))?;
+            }
         }
         if !self.files.is_empty() {
-            f.write_str("\nFiles changed:")?;
-            self.files.iter().try_for_each(|file| write!(f, "\n  - {}", one_line(file)))?;
+            f.write_str(FILES_HEADING)?;
+            self.files.iter().try_for_each(|file| write!(f, "\n{FILE_PREFIX}{}", one_line(file)))?;
         }
         for shared in &self.shared {
             write!(f, "\nTake care: {}", one_line(shared))?;
@@ -151,15 +222,14 @@ impl fmt::Display for DelegationReport {
         if !self.subtasks.is_empty() {
             write!(f, "\n{}", self.verification())?;
         }
-        let replies =
-            if self.generations == 1 { "1 reply".to_owned() } else { format!("{} replies", self.generations) };
-        write!(f, "\nIt took {replies}, {} tokens in and {} out", self.prompt, self.output)?;
-        for money in &self.cost {
-            write!(f, ", {} {}", money.amount, money.currency)?;
-        }
+        write!(f, "\nIt took {} · {} s", self.usage, self.seconds)?;
         match self.state {
             DelegationStatus::Completed => Ok(()),
-            _ => write!(f, "\nVerified subtasks stay. To resume the rest: loom delegate --resume {}", self.local),
+            _ => write!(
+                f,
+                "\nVerified subtasks stay. To resume the rest: → delegate resume:{0} (a person: loom delegate --resume {0})",
+                self.local
+            ),
         }
     }
 }

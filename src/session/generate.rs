@@ -19,7 +19,7 @@ use super::{
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, prompt},
     request::{GenerateError, GenerateRequest, Progress},
-    save_reply::{append_open_todos_note, record_session_model},
+    save_reply::{append_open_todos_note, record_session_model, record_system_prompt},
     stream::{ModelRequestTask, ReportSender, forward_cancellation},
 };
 use crate::{
@@ -309,7 +309,11 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         };
         let first = Arc::clone(&self.slots[slots.start].model);
         let progress = TurnProgress { rounds: &self.rounds, scope: self.scope };
-        let (prompt, estimated) = prompt(&self.actor, &self.request, &*first, (from, versions), &progress)?;
+        let assembled = prompt(&self.actor, &self.request, &*first, (from, versions), &progress)?;
+        if self.actor.agent() == self.request.author.id() {
+            record_system_prompt(&self.actor, assembled.system).await?;
+        }
+        let (prompt, estimated) = (assembled.prompt, assembled.report.total);
         self.lease(from).await?;
         let sampling = self.request.sampling.clone().or(&self.request.own_sampling());
         let request = Request { sampling, tools: self.native_tools(), ..Request::new(prompt) };

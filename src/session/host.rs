@@ -9,8 +9,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Embedding, RunContext, UpdateSink,
     background_delegations::save_report,
+    delegation_report::report_metadata,
     generate::{TaskReport, generate},
     request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
+    stored_calls::call_id,
     stream::ReportSender,
 };
 use crate::{
@@ -103,11 +105,16 @@ impl Host for SessionHost {
         let Some(orchestrator) = self.tool_access.orchestrator.clone() else {
             return Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"));
         };
-        let delegation = orchestrator.create(actor, request.at, request.goal, request.context)?;
+        let delegation = match request.resume {
+            Some(delegation) => delegation,
+            None => orchestrator.create(actor, request.at, request.goal, request.context)?,
+        };
         let local = actor.loom().node(delegation)?.local;
         if !request.wait {
             let cancel = self.tool_access.background.cancel();
-            let run = RunContext { actor: actor.clone(), delegation, cancel, on_update: Arc::new(|_| {}) };
+            let background = Arc::clone(&self.tool_access.background);
+            let on_update: UpdateSink = Arc::new(move |update| background.notify(update));
+            let run = RunContext { actor: actor.clone(), delegation, cancel, on_update };
             self.tool_access.background.run(&self.runtime, orchestrator, run);
             let hint = "its report comes later: → recall tool:delegate";
             return Ok(format!("✓ delegated [{local}] · {hint}"));
@@ -286,7 +293,7 @@ impl CommandBatch {
             let _ = reports.blocking_send((index, TaskReport::CommandRan { line, reply: reply.clone() }));
         });
         let session = runner.session();
-        let report = match self.save_results(&results, &parsed) {
+        let report = match self.save_results(&results, &requests, &parsed) {
             Ok(()) => {
                 let results = results.into_iter().map(|(_, result)| result).collect();
                 TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session }
@@ -297,7 +304,12 @@ impl CommandBatch {
     }
 
     /// Saves the results as children of the reply, with the executed command as metadata for the session state.
-    fn save_results(&self, results: &[(usize, CommandResult)], parsed: &[ExecRequest]) -> Result<(), OpsError> {
+    fn save_results(
+        &self,
+        results: &[(usize, CommandResult)],
+        requests: &[ToolRequest],
+        parsed: &[ExecRequest],
+    ) -> Result<(), OpsError> {
         let actor = self.loom.actor(&self.agent).in_session(self.session);
         let answers = results.iter().map(|(at, result)| {
             let parsed = parsed.get(*at);
@@ -306,7 +318,7 @@ impl CommandBatch {
                 author_type: Some(AuthorType::Tool),
                 tool: ToolCallFields {
                     calls: None,
-                    call_id: result.call.as_ref().map(|call| call.id.clone()),
+                    call_id: Some(call_id(self.after, *at, requests.get(*at))),
                     name: parsed.and_then(ExecRequest::name).map(str::to_owned),
                 },
                 metadata: Json::parse(result_metadata(result, parsed).to_string()).ok(),
@@ -331,6 +343,11 @@ fn result_metadata(result: &CommandResult, parsed: Option<&ExecRequest>) -> Valu
             .iter()
             .filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= MAX_METADATA_ARGUMENT_BYTES));
         metadata["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
+    }
+    if let Some(ExecRequest::Command(Command::Delegate { .. })) = parsed
+        && let Some(report) = report_metadata(&result.answer)
+    {
+        metadata["files"] = report["files"].clone();
     }
     if result.failed {
         metadata["failed"] = true.into();
@@ -366,7 +383,10 @@ fn to_command_result(request: Option<&ToolRequest>, line: &str, reply: &CommandR
         Some(ToolRequest::Call(call)) => Some(call.clone()),
         _ => None,
     };
-    CommandResult { call, line: line.to_owned(), answer: reply.to_string(), failed: !reply.is_ok() }
+    let answer = reply.to_string();
+    // The report of a delegation that did not complete is an answer, and starts with the mark of a failure.
+    let failed = !reply.is_ok() || answer.starts_with('✗');
+    CommandResult { call, line: line.to_owned(), answer, failed }
 }
 
 /// Converts a generation error to a command error.

@@ -20,14 +20,14 @@ pub(super) struct TurnProgress<'a> {
     pub(super) scope: Option<TodoScope>,
 }
 
-/// Builds the prompt at the author's position. Returns it with its estimated tokens.
+/// Builds the prompt at the author's position.
 pub(super) fn prompt(
     actor: &Actor,
     request: &GenerateRequest,
     model: &dyn Model,
     (from, versions): (NodeId, &[NodeId]),
     progress: &TurnProgress<'_>,
-) -> Result<(Prompt, u32), GenerateError> {
+) -> Result<context::AssembledPrompt, GenerateError> {
     let position = PromptPosition {
         from,
         versions,
@@ -50,7 +50,7 @@ pub(super) fn prompt(
         assembled =
             assemble_context(actor, &request.author, &position, context::ContextOptions { calibration, ..options })?;
     }
-    Ok((assembled.prompt, assembled.report.total))
+    Ok(assembled)
 }
 
 /// Counts the tokens of a prompt with the model's own tokenizer, without its message separators. `None` if it has none.

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{GenerateError, generation_metadata::GenerationMetadata, partial_replies::PartialReplyHeader};
+use super::{
+    GenerateError, generation_metadata::GenerationMetadata, partial_replies::PartialReplyHeader,
+    stored_calls::stored_calls,
+};
 use crate::{
     agent::RoundOutput,
     exec::todo_name,
@@ -10,7 +13,8 @@ use crate::{
     ops::{Actor, NodeDraft, OpsError},
     provider::{FinishReason, Model, Prices},
     store::Mutation,
-    types::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
+    tools::HostTool,
+    types::{AuthorType, EdgeKind, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
 };
 
 /// Destination and metadata of a reply.
@@ -25,6 +29,8 @@ pub(super) struct SaveOptions<'a> {
     pub(super) keep_position: bool,
     /// True for a round of an agent turn: that agent's `undo` skips such commits.
     pub(super) is_turn: bool,
+    /// Host tools that lines of the reply can call.
+    pub(super) tools: &'a [HostTool],
 }
 
 /// Stores the model reference on the session if it changed. Does nothing for a request with several models.
@@ -39,6 +45,17 @@ pub(super) async fn record_session_model(actor: &Actor, models: &[Arc<dyn Model>
     Ok(())
 }
 
+/// Stores the system prompt with the session if it changed.
+pub(super) async fn record_system_prompt(actor: &Actor, content: String) -> Result<(), GenerateError> {
+    let Some(session) = actor.session().filter(|_| !content.is_empty()) else { return Ok(()) };
+    let stored = actor.loom().snapshot()?.system_prompt(session).map_err(OpsError::from)?;
+    if stored.as_ref() != Some(&content) {
+        let change = vec![Mutation::RecordSystemPrompt { session, content }];
+        actor.submit(Op::Turn, change).await.map_err(OpsError::from)?;
+    }
+    Ok(())
+}
+
 /// Appends the reply and returns its node after the commit.
 pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptions<'_>) -> Result<Node, GenerateError> {
     let SaveOptions { header, prices, .. } = options;
@@ -48,7 +65,7 @@ pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptio
     let reference = &header.reference;
     let metadata = finish
         .map_or_else(|| GenerationMetadata::interrupted(reference), |f| GenerationMetadata::of(reference, f, prices));
-    let calls = (!output.calls.is_empty()).then(|| serde_json::to_string(&output.calls).ok()).flatten();
+    let calls = stored_calls(header.node, &output.requests, options.tools);
     let draft = NodeDraft {
         kind: Some(EdgeKind::Continuation),
         author_type: Some(AuthorType::Model),
@@ -56,7 +73,7 @@ pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptio
         // text.
         tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|n| *n > 0 && output.raw.is_none()),
         raw: output.raw,
-        tool: ToolCallFields { calls: calls.and_then(|calls| Json::parse(calls).ok()), ..ToolCallFields::default() },
+        tool: ToolCallFields { calls, ..ToolCallFields::default() },
         interrupted,
         provenance: metadata
             .json()

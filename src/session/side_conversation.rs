@@ -71,9 +71,10 @@ impl SideConversation {
             prices: &self.prices,
             keep_position: true,
             is_turn: true,
+            tools: &[],
         };
         let output =
-            RoundOutput { text: answer, raw: None, calls: Vec::new(), finish: Some(finish), interrupted: false };
+            RoundOutput { text: answer, raw: None, requests: Vec::new(), finish: Some(finish), interrupted: false };
         let node = save(&self.actor, output, &options).await?;
         self.messages.push(Message::assistant(&node.content));
         self.at = node.id;

@@ -26,9 +26,9 @@ pub struct SessionInfo<'a> {
     pub workspace: &'a str,
     /// Reference of the session's model.
     pub model: Option<&'a str>,
-    /// Number of turns.
+    /// Number of messages of people.
     pub turns: u64,
-    /// Number of tokens of all turns.
+    /// Number of tokens of all turns, as providers reported them.
     pub tokens: u64,
     /// Number of completed and of open todos.
     pub todos: Option<(u64, u64)>,
@@ -43,7 +43,7 @@ impl<'a> SessionInfo<'a> {
             session: Some(session.id),
             workspace: &session.workspace,
             model: session.model.as_deref(),
-            turns: session.turns,
+            turns: session.person_turns,
             tokens: session.tokens,
             todos: (todos.open() + todos.completed > 0).then(|| (todos.completed.into(), todos.open().into())),
         }

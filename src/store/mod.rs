@@ -11,6 +11,7 @@
 mod agents;
 mod error;
 mod mutation;
+mod mutation_targets;
 mod query;
 mod reader;
 mod recall;
@@ -23,7 +24,8 @@ use tokio::sync::oneshot;
 
 pub(crate) use agents::default_agents;
 pub use error::{Result, StoreError};
-pub use mutation::{Change, ChangeKind, Mutation, PriorPlacement, PurgeTarget};
+pub use mutation::{Change, ChangeKind, Mutation};
+pub use mutation_targets::{PriorPlacement, PurgeTarget};
 pub use query::{
     ChildFilter, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup, RebuildReport,
     SessionFilter, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,

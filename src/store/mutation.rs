@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{PriorPlacement, PurgeTarget};
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TodoId, TreeId},
     session_state::RecordKind,
     types::{
         AgentAction, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, SessionPatch,
-        StashContent, SummarySubject, Timestamp, TodoStatus, TreePatch, coded,
+        StashContent, SummarySubject, Timestamp, TodoPatch, TodoStatus, TreePatch, coded,
     },
 };
 
@@ -261,6 +262,14 @@ pub enum Mutation {
         /// Tokens of the prompt by the provider's count.
         reported: u64,
     },
+    /// Records the system prompt that a session's model was sent, if it differs from the one before.
+    #[serde(rename = "system_prompt")]
+    RecordSystemPrompt {
+        /// Session of the model.
+        session: SessionId,
+        /// Text of the prompt.
+        content: String,
+    },
     /// Adds an item to a turn's plan.
     AddTodo(Box<NewTodo>),
     /// Closes an open todo.
@@ -271,6 +280,13 @@ pub enum Mutation {
         status: TodoStatus,
         /// Result, or the reason for cancelling.
         outcome: String,
+    },
+    /// Changes the text or the position of an open todo.
+    UpdateTodo {
+        /// Todo to change.
+        todo: TodoId,
+        /// The changes.
+        patch: TodoPatch,
     },
     /// Moves an open todo into the plan of another turn of its session.
     #[serde(rename = "take_up_todo")]
@@ -297,29 +313,6 @@ pub enum Mutation {
         /// Number of the group's first entry.
         group: u64,
     },
-}
-
-/// Original position of a pin or stash that an undo restores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PriorPlacement {
-    /// Row number, which orders pins and stashes.
-    pub number: u64,
-    /// Original creation time.
-    pub since: Timestamp,
-}
-
-/// The scope of a purge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum PurgeTarget {
-    /// A single node.
-    Node(NodeId),
-    /// Every node that a session caused or received, and the session's state.
-    Session(SessionId),
-    /// Every node of a tree, and the tree's title, description and system context.
-    Tree(TreeId),
 }
 
 coded! {
@@ -403,6 +396,10 @@ coded! {
         ReceiveTurn = "receive_turn", 37;
         /// See [`Mutation::ShowCursor`].
         ShowCursor = "show_cursor", 38;
+        /// See [`Mutation::RecordSystemPrompt`].
+        RecordSystemPrompt = "system_prompt", 39;
+        /// See [`Mutation::UpdateTodo`].
+        UpdateTodo = "update_todo", 40;
     }
 }
 

@@ -101,6 +101,8 @@ pub trait SessionReader {
     fn session(&self, id: SessionId) -> Result<Option<Session>>;
     /// The state of a session, with the newest message of a human.
     fn session_state(&self, id: SessionId) -> Result<SessionState>;
+    /// The system prompt that the session's model was sent last.
+    fn system_prompt(&self, id: SessionId) -> Result<Option<String>>;
     /// The decisions and constraints recorded in a session, in order.
     fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>>;
     /// The turns that a session received from other sessions, in order, or (`Some`) only that of one node.

@@ -3,8 +3,10 @@
 //! The store indexes nodes with it, recall reads queries with it, so both produce the same words. The index itself (SQL)
 //! is part of the store, ranking is part of [`crate::recall`].
 
+mod calls;
 mod stopwords;
 mod tokenizer;
 
+pub(crate) use calls::{call_text, command_text};
 pub(crate) use stopwords::is_stopword;
 pub(crate) use tokenizer::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer};

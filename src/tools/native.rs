@@ -62,7 +62,12 @@ const ALIASES: &[NativeAlias] = &[
             });
             object_schema(json!({ "items": { "type": "array", "items": item, "minItems": 1 } }), &["items"])
         },
-        fields: |given| rename_fields(Tool::Todo, given, &[("items", "add")]),
+        fields: |given| {
+            let (tool, mut fields) = rename_fields(Tool::Todo, given, &[("items", "add")])?;
+            // The answer names the ids, which `complete_todo` takes.
+            fields.insert("status".to_owned(), "all".into());
+            Ok((tool, fields))
+        },
     },
     NativeAlias {
         name: "list_todo",
@@ -171,16 +176,18 @@ const ALIASES: &[NativeAlias] = &[
                     "type": "object",
                     "description": "What was said in the conversation and matters for it: constraints, decisions, files.",
                 },
+                "resume": { "type": "string", "description": "The id of a delegation that did not complete, instead of a goal." },
                 "wait": { "type": "boolean", "description": "Whether the report is waited for; yes if not said." },
             });
-            object_schema(properties, &["goal"])
+            object_schema(properties, &[])
         },
         fields: |mut given| {
             if let Some(context @ (Value::Object(_) | Value::Array(_))) = given.get_mut("context") {
                 let text = serde_yaml::to_string(context).map_err(|error| error.to_string())?;
                 *context = Value::String(text.trim_end().to_owned());
             }
-            rename_fields(Tool::Delegate, given, &[("goal", "goal"), ("context", "context"), ("wait", "wait")])
+            let names = [("goal", "goal"), ("context", "context"), ("resume", "resume"), ("wait", "wait")];
+            rename_fields(Tool::Delegate, given, &names)
         },
     },
 ];

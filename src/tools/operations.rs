@@ -346,15 +346,19 @@ operations! {
         cancel: Option<u32>, "The item that is given up.";
         #[serde(default)] resume: bool, "Goes on with the open items of an earlier turn.";
         outcome: Option<String>, "What came of it, or why it was given up.";
-        status: Option<String>, "Only items in this state: pending, in_progress, completed, cancelled, or all; what is open if not said.";
+        status: Option<String>, "Only items in this state: pending, in_progress, completed, cancelled, or all; what is open if not said. With new items, all shows their ids.";
     }
     Delegate "delegate" also ["assign"] (Meta, Delegate, Write) "Hands a goal to another agent." {
         brief "";
-        forms ["delegate \"goal\" context:\"…\" wait:no"];
-        reply "✓ task completed: \"collect what was said about the father\" [m4k2aa]\nSubtasks:\n  [x] Find the passages [p3d9hh]\n  [x] Put them in order [c7t5ww] (2 attempts)\nVerification: 2 of 2 subtasks passed (2 by a model that did not do the work)\nIt took 8 replies, 9120 tokens in and 1410 out";
+        forms ["delegate \"goal\" context:\"…\" wait:no", "delegate resume:ID", "delegate list"];
+        exactly_one ["goal", "resume", "list"];
+        "context" needs ["goal"];
+        reply "✓ task completed: \"collect what was said about the father\" [m4k2aa]\nSubtasks:\n  [x] Find the passages [p3d9hh]\n      3 replies, 4100 tokens in and 520 out · 21 s\n      \"I found four passages: …\"\nVerification: 1 of 1 subtasks passed (1 by a model that did not do the work)\nIt took 5 replies, 6120 tokens in and 810 out · 26 s";
         example "→ delegate \"collect what was said about the father\" wait:no";
-        goal: String, "The goal.";
+        goal: Option<String>, "The goal.";
         context: Option<String>, "What it needs to know.";
+        resume: Option<NodeRef>, "A delegation that did not complete, by its id: what is not verified is tried again.";
+        #[serde(default)] list: bool, "Shows the delegations in this tree.";
         wait: Option<bool> [ArgType::Bool], "Whether the turn waits for the outcome.";
     }
     Search "search" also ["google"] (Meta, WebSearch, ReadOnly) "Searches the web." {

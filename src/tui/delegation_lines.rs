@@ -21,6 +21,9 @@ pub(crate) fn line(update: &DelegationUpdate) -> Option<String> {
         DelegationUpdate::Skipped { task, title, needs } => {
             format!("[-] {} {}: it needs {}", task + 1, one_line(title), one_line(needs))
         }
+        DelegationUpdate::Ended { delegation, report, .. } => {
+            format!("{delegation}  {}", one_line(report.lines().next().unwrap_or_default()))
+        }
         _ => return None,
     })
 }

@@ -38,7 +38,7 @@ pub use summary::{Summary, SummarySubject};
 pub(crate) use text::{excerpt, first_sentence, is_invisible, literal, literal_line, one_line};
 pub use text::{first_words, is_harmful, sentences, strip_control};
 pub use time::{Clock, FixedClock, Timestamp};
-pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
+pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoPatch, TodoScope, TodoStatus};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
 
 /// Declares an enum whose variants have words, for users and JSON.

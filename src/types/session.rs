@@ -43,7 +43,10 @@ pub struct Session {
     /// Number of the last turn before the newest reset; 0 without one. The session's conversation follows it.
     #[serde(skip_serializing_if = "is_zero")]
     pub since: u64,
-    /// Sum of the recorded token counts of its nodes.
+    /// Number of messages of people in it, own and received, since the newest reset.
+    pub person_turns: u64,
+    /// Sum of the tokens that providers reported for its replies, prompts included. A node without such a report adds its
+    /// own count.
     pub tokens: u64,
     /// False if the session was ended.
     pub active: bool,

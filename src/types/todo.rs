@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Timestamp, coded};
+use super::{Timestamp, coded, setters};
 use crate::id::{SessionId, TodoId};
 
 coded! {
@@ -59,6 +59,40 @@ pub struct TodoDraft {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u32>,
 }
+
+/// Changes of an open item. A field that is `None` leaves its value unchanged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TodoPatch {
+    /// New description of the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// New information needed for the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// New criteria that show that the work is complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criteria: Option<String>,
+    /// New kind of agent that the work is for; empty removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_type: Option<String>,
+    /// New position in the plan, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<u32>,
+}
+
+setters!(TodoPatch {
+    /// Sets the new description.
+    title(some into String);
+    /// Sets the new information.
+    context(some into String);
+    /// Sets the new criteria.
+    criteria(some into String);
+    /// Sets the new kind of agent.
+    agent_type(some into String);
+    /// Sets the new position.
+    order(some u32);
+});
 
 /// An item to be added to a plan. The store assigns its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

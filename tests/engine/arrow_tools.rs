@@ -107,7 +107,7 @@ fn commands(id: &str) -> Vec<Command> {
             outcome: some(),
             status: some(),
         },
-        Command::Delegate { goal: text(), context: some(), wait: Some(false) },
+        Command::Delegate { goal: some(), context: some(), resume: node(), list: true, wait: Some(false) },
         Command::Search {
             query: text(),
             depth: Some(SearchDepth::Deep),

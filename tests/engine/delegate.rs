@@ -211,16 +211,24 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
     let report = report.unwrap();
     assert_eq!(report.state, DelegationStatus::Incomplete);
     insta::assert_snapshot!(team.masked(&report.to_string()), @r#"
-    ✓ task ended, not completed: "Write the whole thing" [id]
+    ✗ task ended, not completed: "Write the whole thing" [id]
     Subtasks:
       [x] Do a [id]
+          1 reply, 100 tokens in and 10 out · 0 s
+          "I did a as well as I can."
       [x] Do b [id] (3 attempts)
+          3 replies, 300 tokens in and 30 out · 0 s
+          "I did b thoroughly."
       [x] Do c [id]
+          1 reply, 100 tokens in and 10 out · 0 s
+          "I did c as well as I can."
       [!] Do d [id] (3 attempts) — failed: half of it is missing
+          3 replies, 300 tokens in and 30 out · 0 s
+          "I did d thoroughly."
       [-] Do e — skipped: it needs "Do d"
     Verification: 3 of 5 subtasks passed (3 by a model that did not do the work)
-    It took 17 replies, 1700 tokens in and 170 out
-    Verified subtasks stay. To resume the rest: loom delegate --resume id
+    It took 17 replies, 1700 tokens in and 170 out · 0 s
+    Verified subtasks stay. To resume the rest: → delegate resume:id (a person: loom delegate --resume id)
     "#);
     assert_eq!(
         (stronger.times("Subtask 2 of 5"), stronger.times("Subtask 4 of 5"), worker.times("Subtask 5 of 5")),
@@ -635,7 +643,8 @@ impl WorkerTools for Shed {
     fn check<'a>(&'a self, command: &'a str, _: CancellationToken) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
         let mut ran = self.0.lock().unwrap();
         ran.push(command.to_owned());
-        let passed = ran.len() > 1;
+        // It fails before the work, and after the first attempt.
+        let passed = ran.len() > 2;
         Box::pin(async move { Ok(CheckResult { passed, output: "2 tests ran".into() }) })
     }
 
@@ -662,15 +671,109 @@ async fn a_subtask_gets_the_plans_tools_and_is_verified_by_its_check() {
         (DelegationStatus::Completed, 2, true)
     );
     assert!(judge.asked().is_empty());
+    assert_eq!(report.subtasks[0].check.as_deref(), Some("make test: 2 tests ran"));
+    assert_eq!(report.subtasks[0].outcome.as_deref(), Some("I used it."));
     assert_eq!(
         (shed.0.lock().unwrap().clone(), report.files),
-        (vec!["make test".to_owned(); 2], vec!["wall (modified by 1 of them)".into()])
+        (vec!["make test".to_owned(); 3], vec!["wall (modified by 1 of them by subtask 1)".into()])
     );
     let asked = worker.asked();
     assert!(asked[1].contains("in the hands of collaborator, subtask 1 of ["), "{}", asked[1]);
     assert!(!asked[1].contains("✓ saw"));
     assert!(asked[2].contains("make test\n2 tests ran"));
     assert!(planner.asked()[0].contains("- hammer: The hammer."));
+}
+
+/// A check that always passes.
+struct Vacuous;
+
+impl WorkerTools for Vacuous {
+    fn tools(&self, _: &str) -> Vec<(HostTool, ToolHandler)> {
+        Vec::new()
+    }
+
+    fn checks(&self) -> bool {
+        true
+    }
+
+    fn check<'a>(&'a self, _: &'a str, _: CancellationToken) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
+        Box::pin(async { Ok(CheckResult { passed: true, output: "exit 0".into() }) })
+    }
+
+    fn changed(&self, who: &[String]) -> Vec<String> {
+        vec![format!("src/{}.rs (created)", who.len())]
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_passes_before_the_work_is_confirmed_by_the_judge() {
+    let team = Team::new();
+    let text = json!({ "subtasks": [{ "id": "a", "title": "Do a", "check": "true" }] }).to_string();
+    let planner = Player::new("test:planner", move |_| text.clone());
+    let judge = words(r#"{"passed": false, "why": "nothing was done"}"#);
+    let crew = OrchestratorConfig {
+        worker_tools: Arc::new(Vacuous),
+        attempts: 1,
+        ..team.crew(&planner, &words("I did it."), &judge)
+    };
+    let report = team.carry_on(crew.clone(), team.begin("It")).await.unwrap();
+    assert_eq!(report.state, DelegationStatus::Incomplete);
+    assert!(report.to_string().contains("— failed: nothing was done"), "{report}");
+    assert!(judge.asked()[0].contains("It passed before the work began"), "{}", judge.asked()[0]);
+    // The planner of the next delegation in this folder gets what failed.
+    let next = team.begin("It again");
+    team.carry_on(crew, next).await.unwrap();
+    let asked = planner.asked();
+    assert!(!asked[0].contains("What failed"), "{}", asked[0]);
+    assert!(
+        asked[1].contains("What failed in earlier delegations of this folder:\n- \"Do a\": nothing was done"),
+        "{}",
+        asked[1]
+    );
+}
+
+#[tokio::test]
+async fn subtasks_that_change_one_file_run_one_after_the_other() {
+    for shared in [false, true] {
+        let team = Team::new();
+        let subtask =
+            |id: &str, file: &str| json!({ "id": id, "title": format!("Do {id}"), "criteria": "c", "files": [file] });
+        let subtasks = [subtask("a", "src/x.rs"), subtask("b", "./src/x.rs"), subtask("c", "src/y.rs")];
+        let text = json!({ "subtasks": subtasks, "shared_files": shared }).to_string();
+        let planner = Player::new("test:planner", move |_| text.clone());
+        // Counts the workers of the shared file that run at once.
+        let active = Arc::new(Mutex::new((0_u32, 0_u32)));
+        let count = Arc::clone(&active);
+        let worker = Player::later("test:worker", move |asked| {
+            let (count, of_file) = (Arc::clone(&count), which(asked) != "c");
+            Box::pin(async move {
+                let change = |by: i32| {
+                    let mut count = count.lock().unwrap();
+                    count.0 = count.0.saturating_add_signed(by);
+                    count.1 = count.1.max(count.0);
+                };
+                change(i32::from(of_file));
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                change(-i32::from(of_file));
+                "done".to_owned()
+            })
+        });
+        let report = team.carry_on(team.crew(&planner, &worker, &words(PASSED)), team.begin("Both")).await.unwrap();
+        assert_eq!((report.state, active.lock().unwrap().1), (DelegationStatus::Completed, if shared { 2 } else { 1 }));
+    }
+}
+
+#[tokio::test]
+async fn files_that_workers_changed_are_in_the_state_of_the_delegating_session() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+    let crew =
+        OrchestratorConfig { worker_tools: Arc::new(Vacuous), ..team.crew(&planner, &words("done"), &words(PASSED)) };
+    let replies = ["→ delegate \"Build it\"\n", "It is built."];
+    let (_, _, actor) = turn(&team, Arc::new(LocalOrchestrator::new(crew)), &replies).await;
+    let state = team.owner.loom().snapshot().unwrap().session_state(actor.session().unwrap()).unwrap();
+    let files: Vec<_> = state.files_touched.iter().map(|file| (file.path.as_str(), file.action.as_str())).collect();
+    assert_eq!(files, [("src/1.rs", "created by subtask 1")]);
 }
 
 /// Turn of an agent that may delegate.
@@ -785,8 +888,18 @@ async fn a_background_delegation_reports_later() {
         turn(&team, orchestrator, &["→ delegate \"Build it\" wait:no\n", "It is on its way."]).await;
     assert!(answers(&heard)[0].starts_with("✓ delegated ["));
     assert_eq!(commands.background.running(), 1);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    commands.background.observe(Arc::new(move |update| sink.lock().unwrap().push(update)));
     gate.notify_one();
     commands.background.idle().await;
+    let told = told.lock().unwrap().clone();
+    assert!(told.iter().any(|update| matches!(update, DelegationUpdate::Verdict { passed: true, .. })), "{told:?}");
+    assert!(
+        matches!(told.last(), Some(DelegationUpdate::Ended { completed: true, report, .. })
+            if report.starts_with("✓ task completed: \"Build it\"")),
+        "{told:?}"
+    );
     let mut again =
         Executor::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &NoHost);
     let recall = again.read("→ recall tool:delegate");

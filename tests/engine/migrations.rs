@@ -143,6 +143,8 @@ fn an_edit_keeps_its_role_even_if_it_predates_roles() {
          WHERE m.type = 'table' AND c.name = 'row_sum'",
     ));
     before.extend([
+        "DROP VIEW cowork_sessions; CREATE VIEW cowork_sessions AS SELECT id FROM sessions".to_owned(),
+        "ALTER TABLE sessions DROP COLUMN person_turns; DROP TABLE system_prompts".to_owned(),
         "DROP VIEW conversation_turns; DROP TRIGGER nodes_update; ALTER TABLE nodes DROP COLUMN role".to_owned(),
         "DROP TABLE received_turns; CREATE VIEW conversation_turns AS SELECT seq AS id FROM nodes".to_owned(),
         trigger.replace(" AND NEW.role IS OLD.role", ""),

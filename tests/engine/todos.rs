@@ -15,7 +15,7 @@ use loomtree::{
     session::{GenerateRequest, Progress, ToolAccess, actor_at, generate},
     store::{ChildFilter, JournalFilter, Mutation, PurgeTarget},
     tools::ErrorCode,
-    types::{AuthorType, EdgeKind, Node, Parent, TodoDraft, TodoScope, TodoStatus},
+    types::{AuthorType, EdgeKind, Node, Parent, TodoDraft, TodoPatch, TodoScope, TodoStatus},
 };
 use play::Play;
 use serde_json::json;
@@ -181,10 +181,11 @@ fn calls_and_lines_have_the_same_effect_and_cannot_choose_the_plan() {
         "third",
         { "title": "first", "order": "1" },
     ]);
-    assert_eq!(
-        call("create_todo", json!({ "items": items })),
-        "✓ planned 3 items: 3 \"first\" · 1 \"second\" · 2 \"third\" · 3 open"
-    );
+    let created = call("create_todo", json!({ "items": items }));
+    let ids: Vec<String> =
+        play.loom.todos(scope).unwrap().iter().map(|todo| format!("{} {}", todo.number, todo.id)).collect();
+    let planned = "✓ planned 3 items: 3 \"first\" · 1 \"second\" · 2 \"third\" · 3 open\n  ids: ";
+    assert_eq!(created, format!("{planned}{}", ids.join(" · ")));
     assert!(
         call("list_todo", json!({})).starts_with("Todos: 0 of 3 done\n  [ ] 3 \"first\"\n  [>] 1 \"second\" · for")
     );
@@ -226,6 +227,27 @@ fn calls_and_lines_have_the_same_effect_and_cannot_choose_the_plan() {
     for turn in [0, 2] {
         assert!(play.loom.todos(TodoScope { turn, ..scope }).unwrap().is_empty());
     }
+}
+
+#[test]
+fn an_open_item_is_changed_in_part_and_a_closed_one_is_not() {
+    let play = Play::new();
+    let scope = scope(&play, 1);
+    let actor = play.loom.actor(&play.loom.agent("collaborator").unwrap()).in_session(scope.session);
+    let item = |title: &str| TodoDraft { title: title.to_owned(), context: "why".into(), ..TodoDraft::default() };
+    let plan = actor.add_todos(scope, &[item("one"), item("two"), item("three")]).unwrap();
+    actor.update_todo(plan[0].id, TodoPatch::default().title("first").order(3)).unwrap();
+    let titles = || -> Vec<String> { play.loom.todos(scope).unwrap().into_iter().map(|todo| todo.title).collect() };
+    assert_eq!(titles(), ["two", "three", "first"]);
+    actor.update_todo(plan[0].id, TodoPatch::default().order(1)).unwrap();
+    assert_eq!(titles(), ["first", "two", "three"]);
+    let found = play.loom.find_todo(scope.session, plan[0].id).unwrap().unwrap();
+    assert_eq!((found.title.as_str(), found.context.as_str(), found.number), ("first", "why", 1));
+    actor.update_todo(plan[0].id, TodoPatch::default().title(" ")).unwrap_err();
+    actor.finish_todo(plan[0].id, TodoStatus::Completed, "did it").unwrap();
+    actor.update_todo(plan[0].id, TodoPatch::default().title("again")).unwrap_err();
+    assert_eq!(play.loom.find_todo(scope.session, plan[0].id).unwrap().unwrap().title, "first");
+    assert_eq!(play.loom.store().verify(&mut |_| {}).unwrap().problems, [""; 0]);
 }
 
 #[test]
@@ -385,10 +407,9 @@ async fn native_calls_plan_a_turn() {
             _ => None,
         })
         .collect();
-    assert_eq!(
-        ran,
-        ["→ todo add \"one\" ✓ planned 1 item: 1 \"one\" · 1 open", "→ todo done 1 \"so\" ✓ done 1 \"one\" · 0 left"]
-    );
+    let id = play.loom.snapshot().unwrap().todos(actor.session().unwrap(), None).unwrap()[0].id;
+    let planned = format!("→ todo add \"one\" status:\"all\" ✓ planned 1 item: 1 \"one\" · 1 open\n  ids: 1 {id}");
+    assert_eq!(ran, [planned.as_str(), "→ todo done 1 \"so\" ✓ done 1 \"one\" · 0 left"]);
     assert_eq!(play.loom.snapshot().unwrap().todos(actor.session().unwrap(), None).unwrap().len(), 1);
     // The result is found by the name of the tool and of the call.
     let mut again =

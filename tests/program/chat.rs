@@ -221,7 +221,7 @@ async fn sessions_are_listed_resumed_and_picked() {
     assert_eq!(words, ["A mill.", "A lighthouse."], "the last active first");
     assert!(spoken.iter().all(|one| one["turns"] == 3 && one["continues"] == true && one["title"].is_string()));
     let text = home.ok(&["sessions"]);
-    assert!(text.contains("3 turns · collaborator") && text.contains("A lighthouse."), "{text}");
+    assert!(text.contains("2 turns · collaborator") && text.contains("A lighthouse."), "{text}");
 
     // The newest session with a message; then one by a part of its id; then, through a pipe, the newest again.
     server.then([list(), good("Three.")]);

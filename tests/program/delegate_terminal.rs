@@ -150,7 +150,7 @@ async fn ctrl_c_stops_during_approval_and_work_and_results_stay() {
     terminal.wait("[>] 2 Paint the back", 1);
     yard.comes_to(4);
     terminal.keys("\u{3}");
-    terminal.wait("✓ task stopped", 1);
+    terminal.wait("✗ task stopped", 1);
     assert_eq!(terminal.ends(), 1);
     assert_eq!(yard.stands().0, "stopped");
     let said = yard.resumes(vec![good("The back is done."), good(PASSED)]);
@@ -274,8 +274,9 @@ async fn a_background_delegation_asks_between_two_lines() {
     terminal.keys("\r");
     terminal.wait("Allow it?", 1);
     terminal.keys("not now\r");
-    // The typed line is shown again below the note.
-    terminal.wait(">  ", 4);
+    // The typed line is shown again below the notes, of which the last one tells the end of the delegation.
+    terminal.wait("CANCELLED: it was refused: not now", 1);
+    terminal.wait(">  ", 5);
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(yard.stands().0, "refused");
@@ -432,5 +433,12 @@ fn masked(printed: &str, tree: &str, model: &str) -> String {
     let ids = lines.filter_map(|line| line.split_whitespace().next());
     let below = tree.split_once('\n').map_or("", |(_, below)| below);
     let all = format!("{printed}\n{below}").replace(model, "the model").replace(" just now", "").replace(" 1m ago", "");
-    ids.fold(all, |text, id| text.replace(id, &".".repeat(id.len())))
+    let masked = ids.fold(all, |text, id| text.replace(id, &".".repeat(id.len())));
+    let without_time = |line: &str| match line.rsplit_once("· ") {
+        Some((rest, time)) if time.strip_suffix(" s").is_some_and(|n| n.parse::<u64>().is_ok()) => {
+            format!("{rest}· N s\n")
+        }
+        _ => format!("{line}\n"),
+    };
+    masked.lines().map(without_time).collect()
 }

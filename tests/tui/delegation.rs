@@ -202,7 +202,7 @@ fn a_delegate_line_of_the_user_is_approved_watched_and_stopped() {
     harness.press("esc");
     let report = dialog(harness);
     assert!(
-        report.contains("✓ task stopped: \"Paint the shed\"") && report.contains("[x] Paint the front"),
+        report.contains("✗ task stopped: \"Paint the shed\"") && report.contains("[x] Paint the front"),
         "{report}"
     );
     harness.press("esc").shows("· depth 1").lacks("task stopped");

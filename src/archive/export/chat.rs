@@ -5,7 +5,10 @@ use std::io::Write;
 use serde_json::{Map, Value, json};
 
 use super::{ArchiveError, TreeExport, write_line};
-use crate::types::{AuthorType, EdgeKind, Node};
+use crate::{
+    recall::unnamed_call,
+    types::{AuthorType, EdgeKind, Node},
+};
 
 /// Writes each conversation as a line `{"messages": […]}`.
 pub(super) fn write_openai(export: &mut TreeExport<'_>, out: &mut dyn Write) -> Result<(), ArchiveError> {
@@ -96,7 +99,7 @@ pub(super) fn messages(export: &mut TreeExport<'_>, path: &[Node]) -> Result<Vec
         }
         messages.push(message.into());
         for result in results {
-            let Some(call) = result.tool.call_id.as_ref().filter(|call| ids.contains(call)) else {
+            let Some(call) = call_id(&result).filter(|call| ids.contains(call)) else {
                 export.report.leave_out("tool results without a call", 1);
                 continue;
             };
@@ -106,14 +109,27 @@ pub(super) fn messages(export: &mut TreeExport<'_>, path: &[Node]) -> Result<Vec
     Ok(messages)
 }
 
+/// Returns the id of the call that a result answers.
+fn call_id(result: &Node) -> Option<String> {
+    result.tool.call_id.clone().or_else(|| Some(unnamed_call(result)?["id"].as_str()?.to_owned()))
+}
+
 /// Returns the calls of a node that have a result, in OpenAI's form.
 fn calls_with_results(export: &mut TreeExport<'_>, node: &Node, results: &[Node]) -> Vec<Value> {
-    let calls = node.tool.calls.as_ref().and_then(|calls| calls.value().ok()).unwrap_or_default();
+    // Replies of older versions store their commands with the results only.
+    let with_line = |mut call: Value| {
+        if call["arguments"].as_object().is_some_and(Map::is_empty) {
+            call["arguments"] = json!({ "line": call["line"] });
+        }
+        call
+    };
+    let unnamed = || results.iter().filter_map(unnamed_call).map(with_line).collect();
+    let calls = node.tool.calls.as_ref().and_then(|calls| calls.value().ok()).unwrap_or_else(unnamed);
     let mut kept = Vec::new();
     for call in calls.as_array().into_iter().flatten() {
         let id = ["call_id", "id", "callID", "toolCallId"].iter().find_map(|name| call[*name].as_str());
         let name = [&call["function"]["name"], &call["name"]].into_iter().find_map(Value::as_str);
-        let has_result = |id: &str| results.iter().any(|result| result.tool.call_id.as_deref() == Some(id));
+        let has_result = |id: &str| results.iter().any(|result| call_id(result).as_deref() == Some(id));
         let (Some(id), Some(name)) = (id.filter(|id| has_result(id)), name) else {
             export.report.leave_out("tool calls without a result", 1);
             continue;

@@ -124,6 +124,7 @@ impl Arguments<'_> {
             Some((Verb::Finish, _)) => self.modifiers.finishes = true,
             Some((Verb::Cancel | Verb::Drop, _)) => self.modifiers.cancels = true,
             Some((Verb::Resume, _)) => self.modifiers.resumes = true,
+            Some((Verb::List, _)) => self.modifiers.lists = true,
             _ => {}
         }
         if entry.verb.is_some() || entry.noun.is_some() {

@@ -215,7 +215,9 @@ impl Binder<'_, '_> {
             || self.arguments.modifiers.cancels;
         let (context, criteria) = (self.text_for(&[OptionName::Context]), self.text_for(&[OptionName::Criteria]));
         let agent_type = self.name_for(&[OptionName::Agent]);
-        let resumes = matches!(self.verb, Verb::Resume | Verb::Carry) || self.arguments.modifiers.resumes;
+        let resumes = matches!(self.verb, Verb::Resume | Verb::Carry)
+            || self.arguments.modifiers.resumes
+            || self.arguments.take(|arg| arg.key == Some(OptionName::Resume)).is_some();
         if let Some(number) = number {
             todo.outcome =
                 self.text_for(&[OptionName::Outcome, OptionName::Note]).or_else(|| self.text_where(|_| true));
@@ -267,13 +269,20 @@ impl Binder<'_, '_> {
                 None if self.names(Noun::Background) && self.has(Prep::In) => Some(false),
                 None => self.arguments.modifiers.waits,
             };
-        let goal =
-            match self.text_for(&[OptionName::Goal]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Goal))) {
-                Some(goal) => goal,
-                None => self.content().map_err(|_| BindError::Missing("the goal, in quotes"))?,
-            };
+        let resume = self.node_option(OptionName::Resume, "resume: the id of the delegation")?;
+        let goal = self.text_for(&[OptionName::Goal]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Goal)));
+        let list = self.arguments.modifiers.lists && self.arguments.items.is_empty();
+        let goal = match goal {
+            None if resume.is_some() || list => None,
+            None => Some(self.content().map_err(|_| BindError::Missing("the goal, in quotes"))?),
+            goal => goal,
+        };
+        if resume.is_some() && goal.is_some() {
+            return Err(BindError::Missing("one of: the goal, resume:ID, list"));
+        }
         let context = context.or_else(|| self.text_where(|arg| arg.prep == Some(Prep::With)));
-        Ok(Command::Delegate { goal, context, wait })
+        let list = list && goal.is_none() && resume.is_none();
+        Ok(Command::Delegate { goal, context, resume, list, wait })
     }
 
     pub(super) fn search(&mut self) -> Bound {

@@ -163,6 +163,14 @@ fn about_nodes() -> impl Strategy<Value = Command> {
     ]
 }
 
+/// Delegations with a goal, and resumed ones.
+fn delegations() -> impl Strategy<Value = Command> {
+    let goals = (words(), option::of(words())).prop_map(|(goal, context)| (Some(goal), context, None));
+    let resumed = Just((None, None, Some(NodeRef::Id("a7x2kq".to_owned()))));
+    (prop_oneof![goals, resumed], option::of(any::<bool>()))
+        .prop_map(|((goal, context, resume), wait)| Command::Delegate { goal, context, resume, list: false, wait })
+}
+
 fn about_the_rest() -> impl Strategy<Value = Command> {
     let place = prop_oneof![
         Just(WritePlace::Append),
@@ -213,11 +221,7 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
         (1..99_u32, option::of(words())).prop_map(move |(item, why)| todo(Vec::new(), Some(item), None, false, why)),
         (1..99_u32, option::of(words())).prop_map(move |(item, why)| todo(Vec::new(), None, Some(item), false, why)),
         Just(todo(Vec::new(), None, None, true, None)),
-        (words(), option::of(words()), option::of(any::<bool>())).prop_map(|(goal, context, wait)| Command::Delegate {
-            goal,
-            context,
-            wait
-        }),
+        delegations(),
         (
             words(),
             option::of(one_of(&[SearchDepth::Basic, SearchDepth::Deep])),

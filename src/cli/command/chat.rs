@@ -3,14 +3,15 @@
 //! Ctrl-D ends the program, and the session stays.
 
 mod keywords;
+mod lines;
 
 use std::{
-    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     sync::{Arc, atomic::Ordering},
 };
 
 use loomtree::{
-    arrow::{self, Event},
+    arrow,
     delegate::Orchestrator,
     exec::{CommandReply, Executor},
     id::SessionId,
@@ -20,22 +21,23 @@ use loomtree::{
     store::SessionFilter,
     types::{Agent, Node, Parent, Permission},
 };
-use rustyline::{DefaultEditor, ExternalPrinter as _, error::ReadlineError};
 use serde::Serialize;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use self::keywords::ChatKeyword;
+use self::{
+    keywords::ChatKeyword,
+    lines::{LineSource, PipedLines, ReadlineLines, SingleLine, print_notices, read_message},
+};
 use super::sessions;
 use crate::cli::{
     command_context::CommandContext,
-    env,
+    delegation, env,
     error::{CliError, Result},
     models::{self, CtrlC},
-    output::{BOLD, DIM, ID, MARK, count, paint},
-    sanitize::{cut, one_line, sanitize},
+    output::{DIM, ID, MARK, count, paint},
+    sanitize::{one_line, sanitize},
     show::StreamPrinter,
-    terminal_lock::TerminalLock,
     turn_args::{OwnTools, TurnArgs},
 };
 
@@ -127,6 +129,7 @@ pub(crate) fn run_session(
         None => Box::new(PipedLines),
     };
     let background = commands.as_ref().map(|commands| Arc::clone(&commands.background)).unwrap_or_default();
+    observe_background(&background, cx);
     let mut chat = Chat {
         with,
         model,
@@ -159,130 +162,21 @@ pub(crate) fn run_session(
             done => _ = done?,
         }
     }
-    models::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)
+    models::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)?;
+    print_notices(cx)
 }
 
-/// True if the text needs another line: it ends with a backslash, or an arrow line has an open quote or block.
-fn is_incomplete(text: &str) -> bool {
-    let open = |event: &Event<'_>| match event {
-        Event::Call(call) => !call.closed,
-        Event::Thought(thought) => !thought.closed,
-        _ => false,
-    };
-    text.ends_with('\\') || arrow::is_command(text) && arrow::scan(text).iter().any(open)
-}
-
-/// Reads the next message with its continuation lines. Returns `None` at the end of input.
-fn read_message(lines: &mut dyn LineSource, cx: &mut CommandContext<'_>) -> Result<Option<String>> {
-    loop {
-        cx.out.flush()?;
-        let Some(mut text) = lines.next(false)? else { return Ok(None) };
-        while is_incomplete(&text) {
-            let Some(more) = lines.next(true)? else { break };
-            if text.ends_with('\\') {
-                text.pop();
-            }
-            text.push('\n');
-            text.push_str(&more);
-        }
-        if !text.trim().is_empty() {
-            return Ok(Some(text));
-        }
-    }
-}
-
-trait LineSource {
-    /// Returns the next line without its line feed, or `None` at the end. `more` is true for a continuation line.
-    fn next(&mut self, more: bool) -> Result<Option<String>>;
-
-    /// True if the user can continue after an error.
-    fn is_interactive(&self) -> bool {
-        false
-    }
-
-    fn greet(&self, _: &Chat, _: &mut CommandContext<'_>) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct SingleLine(Option<String>);
-impl LineSource for SingleLine {
-    fn next(&mut self, _: bool) -> Result<Option<String>> {
-        Ok(self.0.take())
-    }
-}
-
-/// Lines of standard input that is not a terminal.
-struct PipedLines;
-impl LineSource for PipedLines {
-    fn next(&mut self, _: bool) -> Result<Option<String>> {
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_until(b'\n', &mut bytes);
-        if read.map_err(|e| CliError::io("reading standard input", e))? == 0 {
-            return Ok(None);
-        }
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned()))
-    }
-}
-
-/// Lines of a terminal, with line editing and history.
-struct ReadlineLines {
-    editor: DefaultEditor,
-    terminal_lock: Arc<TerminalLock>,
-}
-
-impl ReadlineLines {
-    fn new(terminal_lock: Arc<TerminalLock>) -> Result<Self> {
-        let editor = DefaultEditor::new().map_err(|error| terminal_error(&error))?;
-        Ok(Self { editor, terminal_lock })
-    }
-
-    /// Returns a callback that prints a notice above the edited line when an agent asks a question.
-    fn question_notifier(&mut self) -> Option<Box<dyn FnMut() + Send>> {
-        let mut printer = self.editor.create_external_printer().ok()?;
-        Some(Box::new(move || _ = printer.print("An agent asks a question: press Enter to show it.\n".to_owned())))
-    }
-}
-
-impl LineSource for ReadlineLines {
-    fn next(&mut self, more: bool) -> Result<Option<String>> {
-        loop {
-            let question_notifier = self.question_notifier();
-            match self
-                .terminal_lock
-                .lock_prompt(question_notifier, || self.editor.readline(if more { "…  " } else { ">  " }))
-            {
-                Ok(line) => {
-                    // The history is a convenience; the line is sent even if it cannot be added.
-                    let _ = self.editor.add_history_entry(&line);
-                    return Ok(Some(line));
-                }
-                // Ctrl-C discards the line.
-                Err(ReadlineError::Interrupted) => {}
-                Err(ReadlineError::Eof) => return Ok(None),
-                Err(error) => return Err(terminal_error(&error)),
-            }
-        }
-    }
-
-    fn is_interactive(&self) -> bool {
-        true
-    }
-
-    fn greet(&self, chat: &Chat, cx: &mut CommandContext<'_>) -> Result<()> {
-        let current = cx.position()?;
-        let (title, name) = (cut(&current.tree.title, 60), one_line(chat.with.name()));
-        let model = one_line(chat.model.reference());
-        writeln!(cx.out, "{}  {}", paint(BOLD, title), paint(ID, &current.position.local))?;
-        let options = format!("{name} by {model} · → begins a command · Ctrl-C stops a reply · Ctrl-D ends");
-        writeln!(cx.out, "{}", paint(DIM, options))?;
-        chat.offer_sessions(cx)
-    }
-}
-
-fn terminal_error(error: &ReadlineError) -> CliError {
-    CliError::io("reading the terminal", io::Error::other(error.to_string()))
+/// Prints progress of delegations in the background above the line that is edited, or before the next one is read.
+fn observe_background(background: &Background, cx: &CommandContext<'_>) {
+    let (terminal_lock, json, width) = (Arc::clone(&cx.terminal_lock), cx.out.json, cx.out.width);
+    background.observe(Arc::new(move |update| {
+        let line = if json {
+            Some(serde_json::json!({ "event": "delegated", "told": update }).to_string())
+        } else {
+            delegation::update_line(&update, width).map(|line| line.trim_end().to_owned())
+        };
+        line.into_iter().for_each(|line| terminal_lock.notify(line));
+    }));
 }
 
 struct Chat {

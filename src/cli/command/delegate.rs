@@ -119,7 +119,7 @@ fn orchestrator_builder(args: &Args, cx: &CommandContext<'_>) -> Result<Orchestr
         }
     }
     roles.parallel = args.parallel.map(usize::from).or(roles.parallel);
-    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Decision::Yes) } else { Arc::clone(&cx.approval) };
+    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Decision::Yes) } else { args.turn.plan_approval(cx) };
     args.turn.builder(cx, config, (worker, judge), args.model.clone(), approval)
 }
 

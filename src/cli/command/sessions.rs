@@ -238,7 +238,7 @@ pub(crate) fn line(listed: &SessionJson, cx: &CommandContext<'_>) -> String {
     let facts = format!(
         "{} · {} · {}{model}{ended}",
         session.last_active_at.age(cx.now()),
-        count(session.turns, "turn"),
+        count(session.person_turns, "turn"),
         one_line(&listed.agent),
     );
     let used = 8 + 2 + facts.chars().count() + 2;

@@ -80,6 +80,8 @@ pub(crate) struct DelegateConfig {
     pub(crate) parallel: Option<usize>,
     /// The number of attempts at a subtask with the workers' model.
     pub(crate) attempts: Option<u32>,
+    /// True if plans need no approval. Commands and changes of files still do.
+    pub(crate) allow: bool,
 }
 
 /// The configuration of the workspace tools.

@@ -73,12 +73,14 @@ pub(crate) const CONFIG_TEMPLATE: &str = "\
 #   pass: [GITHUB_TOKEN]
 #   seconds: 120
 
-# Delegated work: models that plan, verify and retry failed subtasks; concurrent subtasks; attempts a subtask.
+# Delegated work: models that plan, verify and retry failed subtasks; concurrent subtasks; attempts a subtask; plans without
+# approval.
 # delegate:
 #   judge: anthropic:claude-sonnet-4-5
 #   stronger: anthropic:claude-opus-4-1
 #   parallel: 4
 #   attempts: 2
+#   allow: true
 
 # Conversations of work items, for `loom serve`: expiry, interval of the archiving of expired ones, limits of a prompt.
 # A project that is false has a new conversation at each dispatch.

@@ -32,7 +32,9 @@ impl DelegationDriver {
     /// Requests a plan. An invalid plan is returned to the planner once for correction.
     pub(super) async fn plan(&mut self) -> Result<Plan, ToolError> {
         let names = self.names();
-        let (system, asked) = prompts::planning_prompt(&self.goal, &self.tools, self.config.worker_tools.checks());
+        let failures = self.earlier_failures()?;
+        let checks = self.config.worker_tools.checks();
+        let (system, asked) = prompts::planning_prompt(&self.goal, &self.tools, checks, &failures);
         let planner = (self.config.planner.agent.clone(), Arc::clone(&self.config.planner.model));
         let prices = self.config.prices.clone();
         let mut conversation = SideConversation::new(self.actor.clone(), planner, prices, self.head.id, &system);

@@ -4,24 +4,37 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    super::{DelegationState, DelegationStatus, SubtaskReport, SubtaskState, SubtaskStatus, TaskStatus},
+    super::{DelegationState, DelegationStatus, SubtaskReport, SubtaskState, SubtaskStatus, SubtaskUsage, TaskStatus},
     DelegationDriver, DelegationEvent, DelegationReport, Plan, ToolError, events, judge,
 };
 use crate::{
     id::NodeId,
     session::stats,
     store::GenerationFilter,
-    types::{AuthorType, one_line},
+    types::{AuthorType, Timestamp, first_words, one_line},
 };
+
+/// Maximum characters of a worker's result.
+const MAX_OUTCOME_CHARS: usize = 200;
+
+/// Returns the seconds between two times.
+fn seconds(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from((to.as_millis() - from.as_millis()) / 1_000).unwrap_or(0)
+}
 
 impl DelegationDriver {
     pub(super) fn report(&self) -> Result<DelegationReport, ToolError> {
         let snapshot = self.loom.snapshot()?;
-        let filter = GenerationFilter { session: Some(self.session), ..GenerationFilter::default() };
-        let took = stats(&*snapshot, &filter)?.all;
+        let usage = |session| -> Result<SubtaskUsage, ToolError> {
+            let filter = GenerationFilter { session: Some(session), ..GenerationFilter::default() };
+            Ok((&stats(&*snapshot, &filter)?.all).into())
+        };
         let subtasks = match &self.delegation_state {
             Some(delegation) => {
-                let line = |(at, task)| self.subtask_report(delegation, at, task);
+                let line = |(at, task): (usize, &SubtaskState)| {
+                    let usage = task.session.map(usage).transpose()?.unwrap_or_default();
+                    self.subtask_report(delegation, at, task, usage)
+                };
                 delegation.tasks().iter().enumerate().map(line).collect::<Result<_, _>>()?
             }
             None => Vec::new(),
@@ -33,7 +46,7 @@ impl DelegationDriver {
             _ if self.run_context.cancel.is_cancelled() => DelegationStatus::Stopped,
             _ => DelegationStatus::Open,
         };
-        let who: Vec<String> = (0..subtasks.len()).map(|task| self.worker_name(task)).collect();
+        let files = (0..subtasks.len()).flat_map(|task| self.changed_files(task)).collect();
         let mut shared: Vec<String> = self.shared.values().flatten().cloned().collect();
         shared.sort_unstable();
         shared.dedup();
@@ -43,12 +56,10 @@ impl DelegationDriver {
             goal: self.goal.goal.clone(),
             state,
             subtasks,
-            files: self.config.worker_tools.changed(&who),
+            files,
             shared,
-            generations: took.generations,
-            prompt: took.prompt,
-            output: took.output,
-            cost: took.cost(),
+            seconds: self.seconds_since_start()?,
+            usage: usage(self.session)?,
         })
     }
 
@@ -57,6 +68,7 @@ impl DelegationDriver {
         delegation: &DelegationState,
         at: usize,
         task: &SubtaskState,
+        usage: SubtaskUsage,
     ) -> Result<SubtaskReport, ToolError> {
         let subtask = &delegation.plan().subtasks()[at];
         let mark = match &task.standing {
@@ -67,18 +79,47 @@ impl DelegationDriver {
             }
             TaskStatus::Waiting | TaskStatus::Working | TaskStatus::Verifying(_) => SubtaskStatus::Open,
         };
-        let verdict = task.verdict.map(|verdict| self.loom.node(verdict)).transpose()?;
+        let node = |id: Option<NodeId>| id.map(|id| self.loom.node(id)).transpose();
+        let (brief, verdict, result) = (node(task.brief)?, node(task.verdict)?, node(task.result)?);
+        let newest = verdict.as_ref().or(result.as_ref()).map(|node| node.created_at);
+        let took = brief.as_ref().zip(newest).map_or(0, |(brief, newest)| seconds(brief.created_at, newest));
+        let checked = verdict.as_ref().filter(|verdict| verdict.author_type == AuthorType::Tool);
         Ok(SubtaskReport {
             id: subtask.id.clone(),
             title: subtask.title.clone(),
             status: mark,
             attempts: task.attempts,
-            branch: task.brief.map(|brief| self.loom.node(brief)).transpose()?.map(|node| node.local),
-            checked: verdict.is_some_and(|verdict| verdict.author_type == AuthorType::Tool),
+            branch: brief.map(|brief| brief.local),
+            checked: checked.is_some(),
+            // The first line of the verdict is the command, the second one its exit status.
+            check: checked.map(|verdict| verdict.content.lines().take(2).collect::<Vec<_>>().join(": ")),
+            outcome: result.map(|result| first_words(&one_line(&result.content), MAX_OUTCOME_CHARS)),
+            usage,
+            seconds: took,
         })
     }
 
-    fn why(&self, task: &SubtaskState, why: Option<&str>) -> Result<String, ToolError> {
+    /// Returns the files that the worker of a subtask changed: `src/a.rs (created by subtask 2)`.
+    fn changed_files(&self, task: usize) -> Vec<String> {
+        let changed = self.config.worker_tools.changed(&[self.worker_name(task)]);
+        let with_task = |file: String| match file.strip_suffix(')') {
+            Some(file) => format!("{file} by subtask {})", task + 1),
+            None => format!("{file} (changed by subtask {})", task + 1),
+        };
+        changed.into_iter().map(with_task).collect()
+    }
+
+    /// Returns the seconds from the delegation to the newest result or verdict.
+    fn seconds_since_start(&self) -> Result<u64, ToolError> {
+        let tasks = self.delegation_state.as_ref().map_or(&[][..], DelegationState::tasks);
+        let mut newest = self.head.created_at;
+        for id in tasks.iter().filter_map(|task| task.verdict.or(task.result)) {
+            newest = newest.max(self.loom.node(id)?.created_at);
+        }
+        Ok(seconds(self.head.created_at, newest))
+    }
+
+    pub(super) fn why(&self, task: &SubtaskState, why: Option<&str>) -> Result<String, ToolError> {
         Ok(match (why.or(task.last_error.as_deref()), task.verdict) {
             (Some(why), _) => why.to_owned(),
             (None, Some(verdict)) => judge::verdict_reason(&self.loom.node(verdict)?),

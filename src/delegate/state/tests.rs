@@ -23,7 +23,7 @@ fn node(n: usize) -> NodeId {
     NodeId::from_bytes((n as u128).to_be_bytes())
 }
 
-const LIMITS: DelegationLimits = DelegationLimits { parallel: 2, attempts: 2, stronger: true };
+const LIMITS: DelegationLimits = DelegationLimits { parallel: 2, attempts: 2, stronger: true, checks: true };
 
 fn started(task: usize) -> DelegationEvent {
     DelegationEvent::Started { task, session: SessionId::from_bytes([1; 16]), brief: node(task), stronger: false }
@@ -142,6 +142,7 @@ fn play(plan: &Plan, passes: &dyn Fn(usize, u32) -> bool, cut: usize) -> (HashMa
                 assert!(plan.needs(task).iter().all(|need| passed.contains_key(need)));
                 vec![started(task), finished(task)]
             }
+            DelegationEffect::CheckFirst { task } => vec![DelegationEvent::CheckedBefore { task, passed: false }],
             DelegationEffect::Verify { task, .. } => {
                 let tried = tries.entry(task).or_default();
                 *tried += 1;
@@ -187,4 +188,34 @@ proptest! {
             prop_assert_eq!(good[task], passed.contains_key(&task));
         }
     }
+}
+
+#[test]
+fn a_check_runs_before_the_first_attempt_only_and_a_shared_file_orders_subtasks() {
+    let subtask = |id: &str, check: Option<&str>| Subtask {
+        id: id.to_owned(),
+        title: id.to_owned(),
+        criteria: "c".to_owned(),
+        check: check.map(str::to_owned),
+        files: vec!["src/a.rs".to_owned()],
+        ..Subtask::default()
+    };
+    let rules = PlanRules { checks: true, ..RULES };
+    let plan = Plan::new(vec![subtask("a", Some("make test")), subtask("b", None)], &rules).unwrap();
+    assert_eq!((plan.needs(1), plan.after(1)), (&[][..], &[0][..]));
+    let mut machine = DelegationState::new(plan, LIMITS);
+    assert_eq!(machine.step(&DelegationEvent::Approved), [DelegationEffect::CheckFirst { task: 0 }]);
+    let checked = DelegationEvent::CheckedBefore { task: 0, passed: true };
+    assert_eq!(works(&machine.step(&checked)), [(0, false)]);
+    machine.step(&started(0));
+    machine.step(&finished(0));
+    assert_eq!(works(&machine.step(&verified(0, false))), [(0, false)]);
+    assert_eq!(machine.tasks()[0].checked_before, Some(true));
+    machine.step(&started(0));
+    machine.step(&finished(0));
+    machine.step(&verified(0, false));
+    // The fallback model failed too: the other subtask does not need the result, so it starts.
+    machine.step(&started(0));
+    machine.step(&finished(0));
+    assert_eq!(works(&machine.step(&verified(0, false))), [(1, false)]);
 }

@@ -163,6 +163,9 @@ fn with_context(
     if entry.tokens > LONG_ENTRY_TOKENS {
         entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, words, EXCERPT_BYTES), entry.rest);
     }
+    if let Some(words) = recall::call_excerpt(&hit.node, &entry.text, words, EXCERPT_BYTES) {
+        entry.text.push_str(&format!("\n{}", escape::escape(&words)));
+    }
     let mut lines = vec![entry.shown()];
     for (place, node) in [("before", &hit.before), ("after", &hit.after)] {
         let Some(node) = node.as_ref().filter(|node| node.purged_at.is_none() && !node.content.trim().is_empty())

@@ -200,10 +200,12 @@ impl<'a> ChangeApplier<'a> {
             | Mutation::ShowCursor { .. }
             | Mutation::SaveSummary { .. }
             | Mutation::SaveEmbeddings { .. }
-            | Mutation::RecordTokenUsage { .. } => self.apply_turn(mutation),
-            Mutation::AddTodo(_) | Mutation::FinishTodo { .. } | Mutation::CarryOverTodo { .. } => {
-                self.apply_plan(mutation)
-            }
+            | Mutation::RecordTokenUsage { .. }
+            | Mutation::RecordSystemPrompt { .. } => self.apply_turn(mutation),
+            Mutation::AddTodo(_)
+            | Mutation::FinishTodo { .. }
+            | Mutation::UpdateTodo { .. }
+            | Mutation::CarryOverTodo { .. } => self.apply_plan(mutation),
             Mutation::AppendDelegationEvent { node, number, event } => {
                 let head = self.node(*node)?;
                 delegations::insert(self.conn, (head.row, *number), event, self.change.at)?;

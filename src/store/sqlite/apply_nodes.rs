@@ -9,11 +9,14 @@ use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index::IndexEntry,
     insert::WIDE_ROWS,
+    session_figures,
     session_state::TurnOrder,
     tables::{
         journal,
         nodes::{self, Anchor},
-        provenance, sessions, sources,
+        provenance,
+        sessions::{self, SessionTurns, TurnFigures},
+        sources,
     },
     visibility,
 };
@@ -28,8 +31,8 @@ pub(super) struct NodeBatch<'a> {
     nodes: Vec<nodes::NewRow<'a>>,
     /// References from other tables to these nodes, written after them.
     follows: Vec<PendingReferences>,
-    /// Sessions of nodes that have turn numbers already, with the newest number and the tokens of these nodes.
-    turns: Vec<(i64, u64, u64)>,
+    /// Sessions of nodes that have turn numbers already, with these turns.
+    turns: Vec<(i64, SessionTurns)>,
     pub(super) entries: Vec<journal::NewRow>,
 }
 
@@ -69,20 +72,24 @@ impl<'a> ChangeApplier<'a> {
         let version_of = node.version_of.map(|n| self.node_of(n, tree)).transpose()?.map(|a| a.row);
         let depth = parent.map_or(0, |p| p.depth + 1);
         let hash = self.hash_of(&node, parent, place)?;
+        let person = node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
         let (session, in_order) = match (node.turn, self.session) {
             (Some((session, turn)), _) => {
                 let row = self.session_row(session)?;
-                (Some((row, turn)), self.count_turn(row, turn, node.tokens)?)
+                (Some((row, turn)), self.count_turn(row, turn, session_figures::of(&node, person))?)
             }
             (None, Some(_)) if !self.batch.turns.is_empty() => {
                 self.flush_nodes()?;
                 return self.append(node, place);
             }
-            (None, Some(row)) => (Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)), true),
+            (None, Some(row)) => {
+                let figures = session_figures::of(&node, person);
+                (Some((row, sessions::next_turn(self.conn, row, figures, self.change.at)?)), true)
+            }
             (None, None) => (None, true),
         };
         self.cache.touched_sessions.extend(session.map(|s| s.0));
-        let spoken = session.is_some() && node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
+        let spoken = session.is_some() && person;
         if let (Some((session, _)), true, false) = (session, spoken, in_order) {
             self.cache.stale_sessions.insert(session);
         }
@@ -157,8 +164,8 @@ impl<'a> ChangeApplier<'a> {
         }
         let rows = batch.nodes.iter().filter_map(|new| Some((new.node.source.as_deref()?, new.row)));
         sources::insert(self.conn, &rows.collect::<Vec<_>>())?;
-        for (session, newest, tokens) in batch.turns.drain(..) {
-            sessions::count_turns(self.conn, session, newest, tokens)?;
+        for (session, figures) in batch.turns.drain(..) {
+            sessions::count_turns(self.conn, session, figures)?;
         }
         let mut advance: Option<SessionAdvance> = None;
         for (new, follow) in batch.nodes.iter().zip(batch.follows.drain(..)) {
@@ -182,16 +189,16 @@ impl<'a> ChangeApplier<'a> {
     }
 
     /// Counts a turn that has its number. Returns whether it follows all other turns of its session.
-    fn count_turn(&mut self, session: i64, turn: u64, tokens: Option<u32>) -> Result<bool> {
-        let tokens = u64::from(tokens.unwrap_or(0));
-        if let Some((_, newest, sum)) = self.batch.turns.iter_mut().find(|(known, ..)| *known == session) {
-            let is_next = turn > *newest;
-            (*newest, *sum) = (turn.max(*newest), *sum + tokens);
-            return Ok(is_next);
-        }
-        let before = sessions::newest_turn(self.conn, session)?;
-        self.batch.turns.push((session, turn.max(before), tokens));
-        Ok(turn > before)
+    fn count_turn(&mut self, session: i64, turn: u64, figures: TurnFigures) -> Result<bool> {
+        let known = self.batch.turns.iter().position(|(known, _)| *known == session);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                self.batch.turns.push((session, SessionTurns::of(self.conn, session)?));
+                self.batch.turns.len() - 1
+            }
+        };
+        Ok(self.batch.turns[at].1.add(turn, figures))
     }
 
     /// Writes the rows that refer to an inserted node, and applies its turn. Returns the move of its session.

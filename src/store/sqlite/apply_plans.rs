@@ -24,6 +24,12 @@ impl ChangeApplier<'_> {
                 let session = todos::finish(conn, *todo, (*status, outcome), at)?;
                 (ChangeKind::FinishTodo, session.ok_or_else(already_closed)?)
             }
+            Mutation::UpdateTodo { todo, patch } => {
+                if patch.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
+                    return Err(StoreError::Refused("a todo needs a title".to_owned()));
+                }
+                (ChangeKind::UpdateTodo, todos::update(conn, *todo, patch, at)?.ok_or_else(already_closed)?)
+            }
             Mutation::CarryOverTodo { todo, turn } => {
                 (ChangeKind::CarryOverTodo, todos::carry_over(conn, *todo, *turn, at)?.ok_or_else(already_closed)?)
             }

@@ -6,7 +6,9 @@ use super::{
     tables::{
         agents,
         nodes::{self, Anchor},
-        received_turns, registers, sessions, trees,
+        received_turns, registers,
+        sessions::{self, TurnFigures},
+        trees,
     },
 };
 use crate::{
@@ -106,13 +108,14 @@ impl ChangeApplier<'_> {
         if (message.role, node.kind) != (AuthorType::Human, EdgeKind::Continuation) {
             return Err(StoreError::Refused("only a person's message can be received".to_owned()));
         }
+        let figures = TurnFigures { tokens: message.tokens.unwrap_or(0).into(), person: true };
         let (turn, order) = match turn {
-            None => (sessions::next_turn(self.conn, session, message.tokens, self.change.at)?, TurnOrder::Next),
+            None => (sessions::next_turn(self.conn, session, figures, self.change.at)?, TurnOrder::Next),
             Some(turn) if received_turns::is_taken(self.conn, session, turn)? => {
                 return Err(StoreError::Conflict(format!("turn {turn} of the session exists already")));
             }
             Some(turn) => {
-                let before = sessions::count_turn(self.conn, session, turn, message.tokens)?;
+                let before = sessions::count_turn(self.conn, session, turn, figures)?;
                 (turn, if turn > before { TurnOrder::Next } else { TurnOrder::OutOfOrder })
             }
         };

@@ -1,12 +1,12 @@
-//! Application of leases, cursors, summaries, embeddings and token usage. None of them is journaled, because none changes the
-//! conversation.
+//! Application of leases, cursors, summaries, embeddings, token usage and system prompts. None of them is journaled,
+//! because none changes the conversation.
 
 use super::{
     apply::{Applied, ChangeApplier, unsupported},
     tables::{
         documents, estimates, journal,
         leases::{self, Held},
-        sessions, summaries,
+        sessions, summaries, system_prompts,
     },
     vectors, visibility,
 };
@@ -61,6 +61,13 @@ impl ChangeApplier<'_> {
             Mutation::RecordTokenUsage { model, estimated, reported } => {
                 estimates::add(self.conn, model, *estimated, *reported)?;
                 ChangeKind::RecordTokenUsage
+            }
+            Mutation::RecordSystemPrompt { session, content } => {
+                let row = self.session_row(*session)?;
+                if system_prompts::newest(self.conn, row)?.as_ref() != Some(content) {
+                    system_prompts::insert(self.conn, row, sessions::newest_turn(self.conn, row)?, content)?;
+                }
+                ChangeKind::RecordSystemPrompt
             }
             _ => return Err(unsupported()),
         };

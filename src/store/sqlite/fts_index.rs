@@ -12,7 +12,12 @@ use std::{borrow::Cow, sync::Arc};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{cache::WriterCache, insert::MultiInsert, prepared_change::PreparedChange};
+use super::{
+    cache::WriterCache,
+    insert::MultiInsert,
+    prepared_change::PreparedChange,
+    searched_text::{self, searched_columns},
+};
 use crate::{
     store::{Result, StoreError},
     text_index::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer},
@@ -143,16 +148,10 @@ pub(super) struct IndexedText {
 
 /// Columns for [`IndexedText::read`].
 pub(super) const INDEXED_TEXT: &str =
-    "n.seq, n.tree, n.session, n.author, n.kind, n.created_at, n.parent, n.content, n.tool_calls";
+    concat!("n.seq, n.tree, n.session, n.author, n.kind, n.created_at, n.parent, ", searched_columns!());
 
 impl IndexedText {
-    /// The arguments of tool calls are searchable too.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let mut text: String = row.get(7)?;
-        if let Some(calls) = row.get::<_, Option<String>>(8)? {
-            text.push('\n');
-            text.push_str(&calls);
-        }
         Ok(Self {
             row: row.get(0)?,
             tree: row.get(1)?,
@@ -161,7 +160,7 @@ impl IndexedText {
             kind: row.get(4)?,
             at: row.get(5)?,
             parent: row.get(6)?,
-            text,
+            text: searched_text::read(row, 7)?.into_owned(),
         })
     }
 }
@@ -282,6 +281,13 @@ fn clear(conn: &Connection) -> Result<()> {
     conn.execute("DELETE FROM recall_passages", [])?;
     conn.execute("UPDATE recall_state SET indexed = 0, passages = 0, words = 0", [])?;
     Ok(())
+}
+
+/// True if any node has tool calls or is the result of one.
+pub(super) fn has_calls(conn: &Connection) -> Result<bool> {
+    let sql =
+        "SELECT 1 FROM nodes WHERE tool_name IS NOT NULL UNION ALL SELECT 1 FROM nodes WHERE tool_calls IS NOT NULL";
+    Ok(conn.prepare(sql)?.exists([])?)
 }
 
 /// Rebuilds the index; returns the number of indexed nodes.

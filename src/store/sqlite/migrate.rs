@@ -12,7 +12,8 @@ use std::{
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::{
-    OpenOptions, backup, error::is_busy, fts_index, open::APPLICATION_ID, row_sums, session_state, tables::agents,
+    OpenOptions, backup, error::is_busy, fts_index, open::APPLICATION_ID, row_sums, session_figures, session_state,
+    tables::agents,
 };
 use crate::store::{Result, StoreError, default_agents};
 use crate::text_index::WordTokenizer;
@@ -47,10 +48,12 @@ const MIGRATIONS: &[Migration] = &[
         name: "0019_messages_and_cursors",
         sql: include_str!("../../../migrations/0019_messages_and_cursors.sql"),
     },
+    Migration { name: "0020_arrow_calls", sql: include_str!("../../../migrations/0020_arrow_calls.sql") },
+    Migration { name: "0021_session_figures", sql: include_str!("../../../migrations/0021_session_figures.sql") },
 ];
 
 /// Schema version of this build.
-pub(super) const VERSION: u32 = 19;
+pub(super) const VERSION: u32 = 21;
 
 /// The table of applied migrations.
 const MIGRATIONS_TABLE: &str = "CREATE TABLE migrations (
@@ -59,10 +62,14 @@ const MIGRATIONS_TABLE: &str = "CREATE TABLE migrations (
 
 /// First version with a full-text index; older files are indexed after migrating.
 const FIRST_INDEXED_VERSION: usize = 6;
+/// First version that indexes the text of calls; older files with calls are indexed anew.
+const FIRST_CALL_TEXT_VERSION: usize = 20;
 /// First version with session states; older files get them after migrating.
 const FIRST_STATE_VERSION: usize = 8;
 /// First version with roles, by which edits count in session states.
 const FIRST_ROLE_VERSION: usize = 13;
+/// First version with turns of people and reported tokens of sessions, which are counted after migrating.
+const FIRST_FIGURES_VERSION: usize = 21;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()
@@ -152,11 +159,16 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
     }
     if now < FIRST_INDEXED_VERSION {
         fts_index::index_missing(&tx, &mut WordTokenizer::default())?;
+    } else if now < FIRST_CALL_TEXT_VERSION && fts_index::has_calls(&tx)? {
+        fts_index::rebuild(&tx)?;
     }
     if now < FIRST_STATE_VERSION {
         session_state::migrate_legacy(&tx, &options.rules)?;
     } else if now < FIRST_ROLE_VERSION {
         session_state::rebuild_with_roles(&tx, &options.rules)?;
+    }
+    if now < FIRST_FIGURES_VERSION {
+        session_figures::recount(&tx)?;
     }
     if now == 0 {
         for agent in default_agents() {

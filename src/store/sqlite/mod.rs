@@ -34,6 +34,8 @@ mod recount;
 mod row_sums;
 mod scrub;
 mod search_filter;
+mod searched_text;
+mod session_figures;
 mod session_state;
 mod sibling_page;
 mod sidecar;

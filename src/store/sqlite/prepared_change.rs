@@ -4,13 +4,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::cache::RowMap;
+use super::{cache::RowMap, searched_text};
 use crate::{
     id::NodeId,
     session_state::CompiledRules,
     store::{Change, Mutation},
     text_index::{Passage, WordTokenizer},
-    types::{AuthorType, ContentHash, EdgeKind, HashInput, Json, NewNode, Parent},
+    types::{AuthorType, ContentHash, EdgeKind, HashInput, NewNode, Parent},
 };
 
 /// Maximum number of idle tokenizers.
@@ -67,10 +67,7 @@ impl PreparedChange {
             let mut words = PreparedWords::default();
             for node in self.added() {
                 if Self::has_words_of(node) {
-                    words.passages.extend(match node.tool.calls.as_ref().map(Json::as_str) {
-                        None => reader.passages(&node.content),
-                        Some(calls) => reader.passages(&format!("{}\n{calls}", node.content)),
-                    });
+                    words.passages.extend(reader.passages(&searched_text::of_new(node)));
                 }
                 words.ends.push(words.passages.len());
             }

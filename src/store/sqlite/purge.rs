@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index, scrub,
-    tables::{delegations, journal, received_turns, sessions, todos},
+    tables::{delegations, journal, received_turns, sessions, system_prompts, todos},
     vectors,
 };
 use crate::store::{PurgeTarget, Result, StoreError};
@@ -68,6 +68,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
 fn purge_session(conn: &Connection, row: i64) -> Result<()> {
     conn.execute("UPDATE sessions SET metadata = '{}' WHERE id = ?1", [row])?;
     conn.execute("DELETE FROM records WHERE session = ?1", [row])?;
+    system_prompts::remove(conn, "session = ?1", row)?;
     todos::clear_text(conn, "session = ?1", row)?;
     // A stash does not name its session; the journal entry of the same time does.
     conn.execute(
@@ -85,6 +86,7 @@ fn purge_tree(conn: &Connection, row: i64) -> Result<Vec<i64>> {
     conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
     conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
     todos::clear_text(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
+    system_prompts::remove(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
     // The inverse of an update of the tree (change 9) contains its former title and description.
     journal::clear_undo(conn, "tree = ?1 AND change = 9", row)?;
     let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;

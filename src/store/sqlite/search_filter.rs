@@ -8,11 +8,12 @@ use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
     fts_index::PASSAGES_PER_NODE,
     fts_query,
+    searched_text::{self, searched_columns},
     tables::{agents, received_turns, sessions, staged_nodes::UNSTAGED, trees},
 };
 use crate::{
     id::SessionId,
-    store::{Neighbors, PassageInfo, Result, StoreError, WordFilter},
+    store::{Neighbors, PassageInfo, Result, WordFilter},
     types::{Node, WorkItem},
 };
 
@@ -218,15 +219,15 @@ pub(super) fn newest_first(
         if filter.among.as_ref().is_some_and(|among| !among.contains(&seq)) {
             return Ok(true);
         }
-        let text = row.get_ref(1)?.as_str().map_err(|e| StoreError::Backend(Box::new(e)))?;
-        Ok(each(seq, text))
+        Ok(each(seq, &searched_text::read(row, 1)?))
     };
     let values = |first: i64| std::iter::once(Value::from(first)).chain(conditions.values.iter().cloned());
     // If few nodes can match, reads them one by one instead of scanning the range.
     if let Some(nodes) = fts_query::range(conn, filter)?.nodes {
         let mut nodes: Vec<u64> = nodes.into_iter().collect();
         nodes.sort_unstable_by(|a, b| b.cmp(a));
-        let sql = format!("SELECT n.seq, n.content FROM nodes n WHERE n.seq = ?1{}", numbered(&conditions.sql));
+        let sql = concat!("SELECT n.seq, ", searched_columns!(), " FROM nodes n WHERE n.seq = ?1");
+        let sql = format!("{sql}{}", numbered(&conditions.sql));
         let mut statement = conn.prepare_cached(&sql)?;
         for seq in nodes {
             let mut rows = statement.query(params_from_iter(values(i64::try_from(seq).unwrap_or(i64::MAX))))?;
@@ -238,10 +239,8 @@ pub(super) fn newest_first(
         }
         return Ok(());
     }
-    let sql = format!(
-        "SELECT n.seq, n.content FROM nodes n WHERE ?1 > 0{} ORDER BY n.seq DESC LIMIT ?1",
-        numbered(&conditions.sql)
-    );
+    let sql = concat!("SELECT n.seq, ", searched_columns!(), " FROM nodes n WHERE ?1 > 0");
+    let sql = format!("{sql}{} ORDER BY n.seq DESC LIMIT ?1", numbered(&conditions.sql));
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values(limit.into())))?;
     while let Some(row) = rows.next()? {

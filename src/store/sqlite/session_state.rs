@@ -154,6 +154,7 @@ pub(super) fn refresh_stale(conn: &Connection, sessions: &mut BTreeSet<i64>, rul
 fn rebuild_session_state(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<bool> {
     let register = compute(conn, session, rules)?;
     let focus = sessions::refresh_newest_human_message(conn, session)?;
+    let turns = sessions::recount_person_turns(conn, session)?;
     let kept = registers::load(conn, session)?;
     let same = match &kept {
         None => register.is_empty(),
@@ -162,7 +163,7 @@ fn rebuild_session_state(conn: &Connection, session: i64, rules: &CompiledRules)
     if !same {
         registers::save(conn, session, rules.fingerprint(), &json(&register)?)?;
     }
-    Ok(focus || !same)
+    Ok(focus || turns || !same)
 }
 
 /// Computes a state from the archive.
@@ -270,6 +271,9 @@ pub(super) fn problems(conn: &Connection, rules: &CompiledRules) -> Result<Vec<S
         }
         if sessions::is_newest_human_message_wrong(conn, session)? {
             problems.push(format!("session {name} has the wrong newest message; a rebuild corrects it"));
+        }
+        if sessions::is_person_turns_wrong(conn, session)? {
+            problems.push(format!("session {name} counts its turns wrongly; a rebuild corrects it"));
         }
     }
     Ok(problems)

@@ -15,7 +15,7 @@ use super::{
         nodes::{Anchor, anchor, hidden_by, nearest},
         provenance, received_turns, registers, sessions, sources,
         staged_nodes::UNSTAGED,
-        summaries, todos, trees,
+        summaries, system_prompts, todos, trees,
     },
     transaction::ReadConnection,
     undo, vectors,
@@ -311,6 +311,10 @@ impl SessionReader for SqliteSnapshot<'_> {
         session_state::load(&self.conn, sessions::row(&self.conn, id)?, self.conn.rules())
     }
 
+    fn system_prompt(&self, id: SessionId) -> Result<Option<String>> {
+        system_prompts::newest(&self.conn, sessions::row(&self.conn, id)?)
+    }
+
     fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>> {
         registers::records(&self.conn, sessions::row(&self.conn, id)?)
     }
@@ -406,7 +410,6 @@ impl SearchReader for SqliteSnapshot<'_> {
     fn tool_results(&self, filter: &WordFilter, tool: &str, most: u32) -> Result<Vec<Node>> {
         search_filter::tool_results(&self.conn, filter, tool, most)
     }
-
     fn tool_names(&self, filter: &WordFilter, most: u32) -> Result<Vec<String>> {
         search_filter::tool_names(&self.conn, filter, most)
     }

@@ -63,7 +63,8 @@ impl LookupRequest<'_> {
             let elsewhere = session.workspace != self.context.workspace;
             let folder = session.workspace.rsplit('/').next().filter(|_| elsewhere);
             let folder = folder.map(|folder| format!(" · {}", text::truncate(folder, 16))).unwrap_or_default();
-            let turns = if session.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", session.turns) };
+            let turns = session.person_turns;
+            let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
             let facts = format!("{turns} · {}{folder}", session.last_active_at.age(now));
             let is_current = Some(session.id) == self.context.session;
             let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 18);

@@ -17,5 +17,6 @@ pub(super) mod sessions;
 pub(super) mod sources;
 pub(super) mod staged_nodes;
 pub(super) mod summaries;
+pub(super) mod system_prompts;
 pub(super) mod todos;
 pub(super) mod trees;

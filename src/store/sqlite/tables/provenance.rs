@@ -114,6 +114,30 @@ pub(in crate::store::sqlite) fn each(
     Ok(())
 }
 
+/// Calls `each` with the session, the envelope and the counted tokens of every turn that has an envelope or a count.
+pub(in crate::store::sqlite) fn each_turn(
+    conn: &Connection,
+    each: &mut dyn FnMut(i64, Option<&str>, u64),
+) -> Result<()> {
+    let mut statement = conn.prepare(
+        "SELECT n.seq, t.session, ifnull(n.tokens, 0), CASE WHEN t.own THEN p.envelope END
+         FROM (SELECT seq AS node, session, 1 AS own FROM nodes WHERE session IS NOT NULL
+               UNION ALL SELECT node, session, 0 FROM received_turns) t
+             JOIN nodes n ON n.seq = t.node LEFT JOIN provenance p ON p.node = n.seq
+         WHERE n.tokens IS NOT NULL OR p.node IS NOT NULL",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut text = String::new();
+    while let Some(row) = rows.next()? {
+        let packed = row.get_ref(3)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+        if let Some(packed) = packed {
+            unpack(packed, &mut text).map_err(|e| undecodable(row.get(0).unwrap_or_default(), e))?;
+        }
+        each(row.get(1)?, packed.map(|_| text.as_str()), row.get(2)?);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

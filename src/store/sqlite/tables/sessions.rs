@@ -49,19 +49,29 @@ pub(in crate::store::sqlite) fn row(conn: &Connection, id: SessionId) -> Result<
         .ok_or_else(|| StoreError::not_found("session", id))
 }
 
+/// Tokens and messages that a turn adds to its session.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store::sqlite) struct TurnFigures {
+    /// Tokens as the provider reported them, or as the node counts them.
+    pub(in crate::store::sqlite) tokens: u64,
+    /// True for a message of a person.
+    pub(in crate::store::sqlite) person: bool,
+}
+
 /// Adds a turn; returns its number.
 pub(in crate::store::sqlite) fn next_turn(
     conn: &Connection,
     row: i64,
-    tokens: Option<u32>,
+    figures: TurnFigures,
     at: Timestamp,
 ) -> Result<u64> {
     Ok(conn
         .prepare_cached(
             "UPDATE sessions SET turn_count = turn_count + 1, total_tokens = total_tokens + ?2,
-                 last_active_at = max(last_active_at, ?3) WHERE id = ?1 RETURNING turn_count",
+                 person_turns = person_turns + ?4, last_active_at = max(last_active_at, ?3)
+             WHERE id = ?1 RETURNING turn_count",
         )?
-        .query_row(params![row, tokens.unwrap_or(0), at.as_millis()], |r| r.get(0))?)
+        .query_row(params![row, figures.tokens, at.as_millis(), figures.person], |r| r.get(0))?)
 }
 
 /// Sets the checksum after a turn, or another change of position, activity or counts. Triggers do so after an update of
@@ -70,7 +80,7 @@ pub(in crate::store::sqlite) fn set_row_sum(conn: &Connection, row: i64) -> Resu
     conn.prepare_cached(
         "UPDATE sessions SET row_sum = row_sum(id, ulid, workspace, agent, tree, position, versions, started_at,
              last_active_at, expires_at, turn_count, total_tokens, active, metadata, delegated_by, text_id, model,
-             project, external_ref, focus, since) WHERE id = ?1",
+             project, external_ref, focus, since, person_turns) WHERE id = ?1",
     )?
     .execute([row])?;
     Ok(())
@@ -84,18 +94,52 @@ pub(in crate::store::sqlite) fn touch(conn: &Connection, row: i64, at: Timestamp
 }
 
 /// Registers an imported turn with its number; returns the newest number before.
-pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u64, tokens: Option<u32>) -> Result<u64> {
-    let before = newest_turn(conn, row)?;
-    count_turns(conn, row, turn, u64::from(tokens.unwrap_or(0)))?;
+pub(in crate::store::sqlite) fn count_turn(
+    conn: &Connection,
+    row: i64,
+    turn: u64,
+    figures: TurnFigures,
+) -> Result<u64> {
+    let mut turns = SessionTurns::of(conn, row)?;
+    let before = turns.newest;
+    turns.add(turn, figures);
+    count_turns(conn, row, turns)?;
     Ok(before)
 }
 
-/// Registers imported turns: the newest number and the sum of their tokens.
-pub(in crate::store::sqlite) fn count_turns(conn: &Connection, row: i64, newest: u64, tokens: u64) -> Result<()> {
+/// Turns of one session that a change adds.
+#[derive(Debug)]
+pub(in crate::store::sqlite) struct SessionTurns {
+    newest: u64,
+    /// The turn after which the current state starts. Messages of people count from there.
+    since: u64,
+    tokens: u64,
+    people: u64,
+}
+
+impl SessionTurns {
+    /// Begins with none.
+    pub(in crate::store::sqlite) fn of(conn: &Connection, row: i64) -> Result<Self> {
+        Ok(Self { newest: newest_turn(conn, row)?, since: state_start(conn, row)?, tokens: 0, people: 0 })
+    }
+
+    /// Adds a turn. Returns whether it follows all others.
+    pub(in crate::store::sqlite) fn add(&mut self, turn: u64, figures: TurnFigures) -> bool {
+        let is_next = turn > self.newest;
+        self.newest = self.newest.max(turn);
+        self.tokens += figures.tokens;
+        self.people += u64::from(figures.person && turn > self.since);
+        is_next
+    }
+}
+
+/// Registers imported turns.
+pub(in crate::store::sqlite) fn count_turns(conn: &Connection, row: i64, turns: SessionTurns) -> Result<()> {
     conn.prepare_cached(
-        "UPDATE sessions SET turn_count = max(turn_count, ?2), total_tokens = total_tokens + ?3 WHERE id = ?1",
+        "UPDATE sessions SET turn_count = max(turn_count, ?2), total_tokens = total_tokens + ?3,
+             person_turns = person_turns + ?4 WHERE id = ?1",
     )?
-    .execute(params![row, newest, tokens])?;
+    .execute(params![row, turns.newest, turns.tokens, turns.people])?;
     Ok(())
 }
 
@@ -131,7 +175,7 @@ pub(in crate::store::sqlite) fn item(conn: &Connection, row: i64) -> Result<Opti
 pub(in crate::store::sqlite) fn reset(conn: &Connection, row: i64, tree: i64) -> Result<()> {
     conn.execute(
         "UPDATE sessions SET tree = ?2, position = NULL, versions = '[]', since = max(turn_count, 1),
-             turn_count = max(turn_count, 1) WHERE id = ?1",
+             turn_count = max(turn_count, 1), person_turns = 0 WHERE id = ?1",
         [row, tree],
     )?;
     Ok(())
@@ -183,6 +227,34 @@ pub(in crate::store::sqlite) fn refresh_newest_human_message(conn: &Connection, 
 pub(in crate::store::sqlite) fn is_newest_human_message_wrong(conn: &Connection, row: i64) -> Result<bool> {
     let sql = format!("SELECT 1 FROM sessions WHERE id = ?1 AND focus IS NOT {NEWEST_HUMAN_MESSAGE}");
     Ok(conn.prepare_cached(&sql)?.exists([row])?)
+}
+
+/// SQL for the messages of people, counted from the nodes.
+const PERSON_TURNS: &str = "((SELECT count(*) FROM nodes n
+        WHERE n.session = sessions.id AND n.turn > sessions.since AND ifnull(n.role, n.author_type) = 0 AND n.kind = 0)
+    + (SELECT count(*) FROM received_turns r WHERE r.session = sessions.id AND r.turn > sessions.since))";
+
+/// Recounts the messages of people; returns whether the number changed.
+pub(in crate::store::sqlite) fn recount_person_turns(conn: &Connection, row: i64) -> Result<bool> {
+    let sql =
+        format!("UPDATE sessions SET person_turns = {PERSON_TURNS} WHERE id = ?1 AND person_turns <> {PERSON_TURNS}");
+    let changed = conn.prepare_cached(&sql)?.execute([row])? > 0;
+    if changed {
+        set_row_sum(conn, row)?;
+    }
+    Ok(changed)
+}
+
+/// True if the stored number of messages of people differs from the nodes.
+pub(in crate::store::sqlite) fn is_person_turns_wrong(conn: &Connection, row: i64) -> Result<bool> {
+    let sql = format!("SELECT 1 FROM sessions WHERE id = ?1 AND person_turns <> {PERSON_TURNS}");
+    Ok(conn.prepare_cached(&sql)?.exists([row])?)
+}
+
+/// Sets the sum of tokens.
+pub(in crate::store::sqlite) fn set_tokens(conn: &Connection, row: i64, tokens: u64) -> Result<()> {
+    conn.prepare_cached("UPDATE sessions SET total_tokens = ?2 WHERE id = ?1")?.execute(params![row, tokens])?;
+    set_row_sum(conn, row)
 }
 
 /// The text of the newest visible human message.
@@ -258,7 +330,7 @@ pub(in crate::store::sqlite) fn set_cursor(conn: &Connection, row: i64, node: i6
 const SESSION: &str = "SELECT ulid, workspace, agent, tree, position, versions, started_at, last_active_at, expires_at,
     turn_count, total_tokens, active, metadata, model, project, external_ref,
     (SELECT by.ulid FROM sessions by WHERE by.id = sessions.delegated_by), since,
-    (SELECT c.node FROM cursors c WHERE c.session = sessions.id AND c.seen_at >= last_active_at) FROM sessions";
+    (SELECT c.node FROM cursors c WHERE c.session = sessions.id AND c.seen_at >= last_active_at), person_turns FROM sessions";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     let session = Session {
@@ -274,6 +346,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         expires_at: row.get::<_, Option<i64>>(8)?.map(Timestamp::from_millis),
         turns: row.get(9)?,
         since: row.get(17)?,
+        person_turns: row.get(19)?,
         tokens: row.get(10)?,
         active: row.get(11)?,
         metadata: decode::from_json(row, 12)?,

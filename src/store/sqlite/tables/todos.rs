@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::{
     id::{SessionId, TodoId},
     store::{Result, StoreError, sqlite::decode},
-    types::{NewTodo, Timestamp, Todo, TodoStatus},
+    types::{NewTodo, Timestamp, Todo, TodoPatch, TodoStatus},
 };
 
 /// Inserts a todo at its place, with the plan's next number; later ones move back by one.
@@ -64,6 +64,38 @@ pub(in crate::store::sqlite) fn finish(
     )?;
     begin_next(conn, session, turn, at)?;
     Ok((done > 0).then_some(session))
+}
+
+/// Changes an open todo; returns its session's row, or `None` if it is closed.
+pub(in crate::store::sqlite) fn update(
+    conn: &Connection,
+    todo: TodoId,
+    patch: &TodoPatch,
+    at: Timestamp,
+) -> Result<Option<i64>> {
+    let (row, session, turn) = row(conn, todo)?;
+    let changed = conn.execute(
+        "UPDATE todos SET title = coalesce(?2, title), context = coalesce(?3, context),
+             criteria = coalesce(?4, criteria), agent_type = nullif(coalesce(?5, agent_type), '')
+         WHERE id = ?1 AND status < 2",
+        params![row, patch.title, patch.context, patch.criteria, patch.agent_type],
+    )?;
+    if changed == 0 {
+        return Ok(None);
+    }
+    if let Some(order) = patch.order {
+        let place: i64 = conn.query_row("SELECT place FROM todos WHERE id = ?1", [row], |row| row.get(0))?;
+        // Places start at 1, so this one is outside of the plan while the others move.
+        conn.execute("UPDATE todos SET place = 0 WHERE id = ?1", [row])?;
+        conn.execute(
+            "UPDATE todos SET place = place - 1 WHERE session = ?1 AND turn = ?2 AND place > ?3",
+            params![session, turn, place],
+        )?;
+        let place = open_place(conn, session, turn, Some(order))?;
+        conn.execute("UPDATE todos SET place = ?2 WHERE id = ?1", params![row, place])?;
+    }
+    begin_next(conn, session, turn, at)?;
+    Ok(Some(session))
 }
 
 /// Moves an open todo to the end of another turn's plan, with its next number. Returns its session's row, or `None` if

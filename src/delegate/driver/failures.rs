@@ -1,0 +1,64 @@
+//! Failures of earlier delegations in the same workspace. The planner gets them, so that a plan does not repeat them.
+
+use super::{
+    super::{DelegationLimits, DelegationState, DelegationSummary, TaskStatus},
+    DelegationDriver, DelegationEvent, Plan, ToolError, events,
+};
+use crate::types::{Session, first_words, one_line};
+
+/// Maximum number of delegations that are read, the newest first, and of failures that are returned.
+const MAX_DELEGATIONS: usize = 20;
+const MAX_FAILURES: usize = 8;
+/// Maximum characters of a reason.
+const MAX_REASON_CHARS: usize = 200;
+
+impl DelegationDriver {
+    /// Returns subtasks that failed in other delegations of this workspace and work item, each with its reason.
+    pub(super) fn earlier_failures(&self) -> Result<Vec<String>, ToolError> {
+        let own = self.loom.session(self.session)?;
+        let others = events::list(&self.loom)?;
+        let others =
+            others.iter().filter(|other| other.head.id != self.head.id && other.head.state.pruned_by.is_none());
+        let mut found = Vec::new();
+        for other in others.take(MAX_DELEGATIONS) {
+            found.extend(self.failures_of(other, &own)?);
+        }
+        found.truncate(MAX_FAILURES);
+        Ok(found)
+    }
+
+    fn failures_of(&self, other: &DelegationSummary, own: &Session) -> Result<Vec<String>, ToolError> {
+        let events = events::events(&self.loom, &other.head)?;
+        let Some(DelegationEvent::Begun { session }) = events.first() else { return Ok(Vec::new()) };
+        let theirs = self.loom.session(*session)?;
+        if (&theirs.workspace, &theirs.item) != (&own.workspace, &own.item) {
+            return Ok(Vec::new());
+        }
+        let planned = events.iter().rev().find_map(|event| match event {
+            DelegationEvent::Planned { node } => Some(*node),
+            _ => None,
+        });
+        let Some(planned) = planned else { return Ok(Vec::new()) };
+        let Some(plan) = Plan::parse_lenient(&self.loom.node(planned)?.content) else { return Ok(Vec::new()) };
+        let mut state = DelegationState::new(plan, self.limits());
+        for event in &events {
+            state.step(event);
+        }
+        let mut failures = Vec::new();
+        for (subtask, task) in state.plan().subtasks().iter().zip(state.tasks()) {
+            let TaskStatus::Failed(why) = &task.standing else { continue };
+            let why = first_words(&one_line(&self.why(task, why.as_deref())?), MAX_REASON_CHARS);
+            failures.push(format!("\"{}\": {why}", one_line(&subtask.title)));
+        }
+        Ok(failures)
+    }
+
+    pub(super) fn limits(&self) -> DelegationLimits {
+        DelegationLimits {
+            parallel: self.config.parallel,
+            attempts: self.config.attempts.max(1),
+            stronger: self.config.fallback_model.is_some(),
+            checks: self.config.worker_tools.checks(),
+        }
+    }
+}
