@@ -13,6 +13,7 @@ mod author_names;
 pub(crate) mod call;
 mod change;
 mod delegations;
+mod diff;
 mod documents;
 mod edits;
 mod error;
