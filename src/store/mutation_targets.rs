@@ -1,4 +1,4 @@
-//! What some mutations act on: the original place of a pin or stash, and the scope of a purge.
+//! Targets of some mutations: the original place of a pin or stash, and the scope of a purge.
 
 use serde::{Deserialize, Serialize};
 

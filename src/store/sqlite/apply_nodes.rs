@@ -59,7 +59,9 @@ impl<'a> ChangeApplier<'a> {
     /// Appends a node: assigns position, hash, local id and turn, and updates all counts. `place` is its index among
     /// the nodes that the change adds; `None` for a copied node.
     pub(super) fn append(&mut self, node: Cow<'a, NewNode>, place: Option<usize>) -> Result<AppliedMutation> {
-        if self.batch.nodes.len() >= WIDE_ROWS {
+        // The next turn of a session follows those of the batch.
+        let is_next = node.turn.is_none() && self.session.is_some() && !self.batch.turns.is_empty();
+        if self.batch.nodes.len() >= WIDE_ROWS || is_next {
             self.flush_nodes()?;
         }
         let (tree, parent) = self.parent_of(&node)?;
@@ -77,10 +79,6 @@ impl<'a> ChangeApplier<'a> {
             (Some((session, turn)), _) => {
                 let row = self.session_row(session)?;
                 (Some((row, turn)), self.count_turn(row, turn, session_figures::of(&node, person))?)
-            }
-            (None, Some(_)) if !self.batch.turns.is_empty() => {
-                self.flush_nodes()?;
-                return self.append(node, place);
             }
             (None, Some(row)) => {
                 let figures = session_figures::of(&node, person);

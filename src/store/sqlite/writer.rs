@@ -83,9 +83,8 @@ impl WriterHandle {
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
-        let (tokenizers, borrower) = (TokenizerPool::default(), Borrower::default());
-        let rules = Arc::clone(&options.rules);
-        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers, rules, borrower })
+        let (tokenizers, rules) = (TokenizerPool::default(), Arc::clone(&options.rules));
+        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers, rules, borrower: Borrower::default() })
     }
 
     /// Creates a writer that refuses all changes, for a read-only store.
