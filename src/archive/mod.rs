@@ -197,7 +197,10 @@ fn import_until(
     if zstd::is_compressed(&head) {
         let mut unpacked = BufReader::new(zstd::ZstdReader::new(io::Cursor::new(head).chain(input)));
         let mut head = Vec::new();
-        (&mut unpacked).take(detect::HEAD_BYTES).read_to_end(&mut head)?;
+        (&mut unpacked).take(detect::HEAD_BYTES).read_to_end(&mut head).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => ArchiveError::Format(format!("{name} cannot be decompressed: {error}")),
+            _ => error.into(),
+        })?;
         return import_text(actor, options, name, (head, &mut unpacked), progress, cancel);
     }
     import_text(actor, options, name, (head, input), progress, cancel)
