@@ -1,7 +1,7 @@
 //! Processes killed at random moments, thousands of times: acknowledged changes exist, none exists in part, and
 //! `verify` finds no problem.
 //!
-//! `cargo test` kills 300 children; `LOOM_KILLS=5000` sets another number, `LOOM_SEED` another random sequence. Each
+//! `cargo test` kills 50 children, `.ci/run` 300; `LOOM_KILLS=5000` sets another number, `LOOM_SEED` another random sequence. Each
 //! child writes from four threads, each with its own agent, so that the last operation of each is known.
 
 // Clippy recognizes only functions marked #[test] as tests, and not their helpers.
@@ -22,7 +22,7 @@ use std::{
 };
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use support::store::Scene;
+use support::{rounds, store::Scene};
 
 use crate::judge::Judge;
 
@@ -35,10 +35,6 @@ fn child_process() {
     if let Some(job) = child::job() {
         writer::write(job[0].as_ref(), job[1].parse().unwrap());
     }
-}
-
-fn from_environment(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).map_or(otherwise, |n| n.parse().unwrap_or_else(|_| panic!("{name}={n} is no number")))
 }
 
 /// Starts a writer and kills it; returns the changes that it acknowledged.
@@ -79,8 +75,8 @@ fn copied(path: &Path, to: &Path) -> PathBuf {
 
 #[test]
 fn killed_at_any_moment_loses_nothing_that_was_acked() {
-    let kills = usize::try_from(from_environment("LOOM_KILLS", 300)).unwrap();
-    let seed = from_environment("LOOM_SEED", 20_260_730);
+    let kills = rounds::of("LOOM_KILLS", 50, 300) as usize;
+    let seed = rounds::number("LOOM_SEED", 20_260_730);
     println!("{kills} kills, LOOM_SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
     let mut total = judge::Totals::default();

@@ -40,7 +40,7 @@ const MAX_PATH_NODES: u32 = 64;
 /// Maximum documents that are named.
 const MAX_DOCUMENTS: usize = 8;
 /// Maximum tokens of the line on changed nodes.
-pub(super) const MAX_CHANGES_TOKENS: u32 = 256;
+pub(super) const MAX_CHANGES_TOKENS: u32 = 64;
 /// Maximum tokens of the line with the recall hint.
 pub(super) const MAX_HINT_TOKENS: u32 = 112;
 /// Maximum characters of a reference; a longer one is named by its search terms.

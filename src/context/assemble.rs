@@ -27,8 +27,13 @@ const WORKER_TOOLS: &[Tool] = &[Tool::View, Tool::Read, Tool::Write];
 const TODO_INSTRUCTIONS: &str = include_str!("planning.md");
 /// Instructions for agents that may delegate.
 const DELEGATION_INSTRUCTIONS: &str = include_str!("delegating.md");
-/// Reserves an eighth of a stable prompt's budget for changing sections, so that their size does not move the window.
-const CHANGING_BUDGET_DIVISOR: u32 = 8;
+/// Rounds the reserve for the changing sections of a stable prompt up to sixteenths of its budget, so that their size
+/// seldom moves the window.
+const CHANGING_BUDGET_DIVISOR: u32 = 16;
+/// Reserves an eighth of a stable prompt's budget for the answers to a turn's commands, for the same reason.
+const ANSWERS_BUDGET_DIVISOR: u32 = 8;
+/// Maximum tokens that are reserved for the answers to a turn's commands.
+const MAX_ANSWERS_RESERVE_TOKENS: u32 = 4_096;
 /// Limits pins to a quarter of the budget.
 const PINS_BUDGET_DIVISOR: u32 = 4;
 
@@ -98,7 +103,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
         FixedSections::read(snapshot, request, &view, (&tree, &to))?
     };
     fixed.asked = request.instruction.map(|asked| asked_text(asked, is_plain_text)).unwrap_or_default();
-    let tokens = fixed.remaining_tokens(&view, request.options.prompt_tokens())?;
+    let (tokens, steady_tokens) = fixed.remaining_tokens(&view, request.options.prompt_tokens())?;
     let params = WindowParams {
         view: &view,
         options: &request.options,
@@ -106,6 +111,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
         versions: request.versions,
         first_node: request.first_node,
         tokens,
+        steady_tokens,
     };
     let window = params.choose(snapshot, request.leaf)?;
     let rendered = RenderedNodes::new(&view, &window, std::mem::take(&mut fixed.rounds));
@@ -205,26 +211,31 @@ impl FixedSections {
         })
     }
 
-    /// Returns the tokens that remain for the conversation.
-    fn remaining_tokens(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
+    /// Returns the tokens that remain for the conversation, and how many of them it uses if it does not fit. A stable
+    /// prompt leaves the rest for what grows within a turn.
+    fn remaining_tokens(&self, view: &NodeRenderer, budget: u32) -> Result<(u32, u32), ContextError> {
         let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
         let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient), &self.asked]);
-        let answers =
-            self.rounds.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
-        changing += answers.map(|piece| piece.tokens + MESSAGE_OVERHEAD_TOKENS).sum::<u32>();
         if view.aware && view.keeps() {
             changing += ambient::MAX_CHANGES_TOKENS;
         }
         changing += self.references.as_ref().map_or(0, |_| ambient::MAX_HINT_TOKENS);
-        let fixed = lasting + changing;
+        let answers =
+            self.rounds.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
+        let answers = answers.map(|piece| piece.tokens + MESSAGE_OVERHEAD_TOKENS).sum::<u32>();
+        let fixed = lasting + changing + answers;
         if fixed + MIN_WINDOW_TOKENS > budget {
             return Err(ContextError::Fixed { fixed, over: fixed + MIN_WINDOW_TOKENS - budget, budget });
         }
-        if view.aware && view.keeps() {
-            changing = changing.max(budget / CHANGING_BUDGET_DIVISOR);
+        let tokens = budget - fixed;
+        if !view.aware || !view.keeps() {
+            return Ok((tokens, tokens));
         }
-        Ok(budget.saturating_sub(lasting + changing).max(MIN_WINDOW_TOKENS))
+        let changing = changing.next_multiple_of((budget / CHANGING_BUDGET_DIVISOR).max(1));
+        let answers = (budget / ANSWERS_BUDGET_DIVISOR).min(MAX_ANSWERS_RESERVE_TOKENS);
+        let steady = budget.saturating_sub(lasting + changing + answers);
+        Ok((tokens, steady.clamp(MIN_WINDOW_TOKENS, tokens)))
     }
 
     /// Returns a recall hint if the message refers to something that the prompt does not show. Errors are ignored,

@@ -1,10 +1,10 @@
 //! Selection of the nodes of a path when not all of them fit.
 //!
 //! **Start of a stable window.** A window that moves by one message per turn changes every prompt near its beginning. A
-//! full stable window may therefore start at any node of its oldest quarter. It starts at the node whose depth is
-//! divisible by the highest power of two; consecutive numbers contain only one such. That node stays the start until it
-//! leaves the quarter or a more divisible one enters. Both ends of the quarter only move towards newer nodes. So the
-//! start moves by about a quarter at a time, and no state has to be stored.
+//! full stable window may therefore start at any node of its oldest quarter (half, if it is small). It starts at the node
+//! whose depth is divisible by the highest power of two; consecutive numbers contain only one such. That node stays the
+//! start until it leaves this part or a more divisible one enters. Both ends of the part only move towards newer nodes.
+//! So the start moves by about the part's length at a time, and no state has to be stored.
 
 use crate::{
     id::NodeId,
@@ -31,6 +31,8 @@ const TOOL_RESULT_DIVISOR: u32 = 16;
 const NODE_DIVISOR: u32 = 4;
 /// Shows results of host tools whole up to a quarter of the conversation, counted from the newest.
 const HOST_RESULTS_DIVISOR: u32 = 4;
+/// Stable windows of fewer tokens drop half of their nodes at once instead of a quarter.
+const SMALL_WINDOW_TOKENS: u32 = 16_000;
 /// Nodes whose results are reduced together, so that a stable prompt seldom changes.
 const RESULT_GROUP_NODES: u32 = 8;
 /// Maximum nodes of the beginning of a path.
@@ -108,6 +110,8 @@ pub(super) struct WindowParams<'a> {
     pub(super) first_node: Option<NodeId>,
     /// Tokens for the conversation.
     pub(super) tokens: u32,
+    /// Tokens that a conversation may use which does not fit: at most `tokens`.
+    pub(super) steady_tokens: u32,
 }
 
 impl WindowParams<'_> {
@@ -136,7 +140,8 @@ impl WindowParams<'_> {
             }
             seen.push(next);
         }
-        if used <= self.tokens {
+        let most = if self.options.strategy == Strategy::Stop { self.tokens } else { self.steady_tokens };
+        if used <= most {
             let full = passed > self.tokens && seen.last().is_some_and(|last| last.node.depth > base);
             seen.reverse();
             return Ok(Window { head: Vec::new(), candidates: seen, start: 0, full, base });
@@ -153,7 +158,7 @@ impl WindowParams<'_> {
         };
         let taken: u32 = head.iter().map(|first| first.tokens).sum();
         let note = if self.view.aware { NOTE_TOKENS } else { 0 };
-        let room = self.tokens.saturating_sub(taken + note);
+        let room = self.steady_tokens.saturating_sub(taken + note);
         let oldest_kept = self.shorten_recent(&mut seen, room);
         let start = self.opening(&seen, self.start(&seen, room).max(oldest_kept));
         if seen[start].tokens > room {
@@ -194,7 +199,7 @@ impl WindowParams<'_> {
         }
         next.tokens += self.view.estimate_tokens(&acts.text) + 1;
         if !acts.results.is_empty() {
-            let whole = shown.is_whole(next.node.depth, self.tokens / HOST_RESULTS_DIVISOR);
+            let whole = shown.is_whole(next.node.depth, self.steady_tokens / HOST_RESULTS_DIVISOR);
             let most = self.options.prompt_tokens() / TOOL_RESULT_DIVISOR;
             let text = |result: &HostResult| match self.view.estimate_tokens(&result.text) {
                 tokens if whole && tokens <= most => result.text.clone(),
@@ -234,7 +239,12 @@ impl WindowParams<'_> {
     /// Returns the index of the window's oldest node. `seen` is newest first; the newest node is always included.
     fn start(&self, seen: &[WindowCandidate], room: u32) -> usize {
         let newest = seen.iter().position(|seen| seen.excluded_by.is_none()).unwrap_or(0);
-        let quarter = if self.options.rendering == Rendering::Stable { room - room / 4 } else { room };
+        // The oldest part of a full window, which goes at once: a quarter, or half of a small one.
+        let newer = match self.options.rendering {
+            Rendering::Stable if room < SMALL_WINDOW_TOKENS => room / 2,
+            Rendering::Stable => room - room / 4,
+            _ => room,
+        };
         let (mut used, mut start) = (0u32, newest);
         for (at, next) in seen.iter().enumerate().filter(|(_, next)| next.excluded_by.is_none()) {
             used = used.saturating_add(next.tokens);
@@ -242,7 +252,7 @@ impl WindowParams<'_> {
                 break;
             }
             let better = next.node.depth.trailing_zeros() > seen[start].node.depth.trailing_zeros();
-            if used <= quarter || better {
+            if used <= newer || better {
                 start = at;
             }
         }
@@ -295,8 +305,8 @@ impl WindowParams<'_> {
         if is_root {
             seen.pop();
         }
-        if root.tokens > self.tokens / 2 {
-            (root.tokens, root.truncated) = (self.tokens / 2, true);
+        if root.tokens > self.steady_tokens / 2 {
+            (root.tokens, root.truncated) = (self.steady_tokens / 2, true);
         }
         Ok(Some(root))
     }

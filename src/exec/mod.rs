@@ -12,6 +12,7 @@ mod answer;
 mod author_names;
 pub(crate) mod call;
 mod change;
+mod diff;
 mod documents;
 mod edits;
 mod error;

@@ -1,8 +1,6 @@
-//! Commands that show one node, a branch, or the difference of two nodes.
+//! Commands that show one node or a branch.
 
 use std::fmt::Write as _;
-
-use similar::{ChangeTag, TextDiff};
 
 use super::{
     Answer, AnswerResult, AuthorNames, Executor, Position,
@@ -10,7 +8,6 @@ use super::{
 };
 use crate::{
     arrow::{BranchFormat, NodeRef},
-    id::NodeId,
     recall::cut_at,
     store::ChildFilter,
     tokens::estimated_tokens,
@@ -25,10 +22,6 @@ const MIN_CUT_TOKENS: u32 = 80;
 /// Notes and continuations of a node that `view` names.
 const MAX_SHOWN_NOTES: usize = 5;
 const MAX_SHOWN_CONTINUATIONS: usize = 8;
-/// The maximum number of lines or words of both texts that are compared.
-const MAX_DIFF_ITEMS: usize = 20_000;
-/// The least share of common words, in percent, with which the differences of texts are marked.
-const MIN_SIMILARITY: usize = 40;
 
 /// The maximum number of nodes of a branch in one reply.
 const MAX_BRANCH_NODES: u32 = 1_000;
@@ -153,88 +146,10 @@ impl Executor<'_> {
         Ok(Answer::about(text, last.local.as_str()))
     }
 
-    pub(super) fn diff(&self, here: &Position, nodes: &[NodeRef]) -> AnswerResult {
-        let [first, second] = nodes else {
-            let message = format!("two nodes are compared, and {} were named", nodes.len());
-            return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ diff ID ID"));
-        };
-        let (first, second) = (self.resolve_node(here, first)?, self.resolve_node(here, second)?);
-        let mut text = format!("{} ↔ {} · ", id(&first), id(&second));
-        text.push_str(&self.describe_divergence(here, &first, &second)?);
-        text.push('\n');
-        text.push_str(&diff_text(&first, &second));
-        Ok(Answer::about(text, format!("{} {}", first.local, second.local)))
-    }
-
-    /// Describes the node at which the paths to two nodes diverge.
-    fn describe_divergence(&self, here: &Position, first: &Node, second: &Node) -> Result<String, ToolError> {
-        let snapshot = self.loom.snapshot()?;
-        let path = |to: NodeId| snapshot.path_back(to, &here.session.versions, 0);
-        let (one, two) = (path(first.id)?, path(second.id)?);
-        let last = one.iter().zip(&two).take_while(|(a, b)| a.id == b.id).last();
-        Ok(match last {
-            Some((node, _)) if node.id == first.id && node.id == second.id => "the same node".to_owned(),
-            Some((node, _)) if node.id == first.id => format!("the second is {} below the first", below(&two, &one)),
-            Some((node, _)) if node.id == second.id => format!("the first is {} below the second", below(&one, &two)),
-            Some((node, _)) => format!("their paths part after {} (depth:{})", id(node), node.depth),
-            None => "their paths have nothing in common".to_owned(),
-        })
-    }
-
     /// Returns the children of a node that have one kind.
     pub(super) fn children_of_kind(&self, node: &Node, kind: EdgeKind) -> Result<Vec<Node>, ToolError> {
         Ok(self.loom.snapshot()?.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 0 })?)
     }
-}
-
-fn below(longer: &[Node], shorter: &[Node]) -> String {
-    escape::count((longer.len() - shorter.len()) as u64, "step")
-}
-
-/// Compares two nodes: word by word if both are one paragraph, else line by line.
-fn diff_text(first: &Node, second: &Node) -> String {
-    let (old, new) = (first.content.as_str(), second.content.as_str());
-    if old == new {
-        return "the words are the same".to_owned();
-    }
-    let words = |text: &str| text.split_whitespace().count();
-    if words(old) + words(new) > MAX_DIFF_ITEMS {
-        return format!("too long to be compared: {} and {}", size(words(old)), size(words(new)));
-    }
-    if similarity(old, new) < MIN_SIMILARITY {
-        let (old, new) = (content(first), content(second));
-        return format!("they have little in common\n{}:\n{old}\n{}:\n{new}", id(first), id(second));
-    }
-    if !old.trim_end().contains('\n') && !new.trim_end().contains('\n') {
-        return diff_words(old, new);
-    }
-    let diff = TextDiff::from_lines(old, new);
-    let mut text = String::new();
-    for (at, group) in diff.grouped_ops(2).iter().enumerate() {
-        if at > 0 {
-            text.push_str("  …\n");
-        }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            };
-            let _ = writeln!(text, "{sign} {}", change.value().trim_end_matches(['\n', '\r']));
-        }
-    }
-    text.trim_end().to_owned()
-}
-
-/// Returns the share of words that two texts have in common, in percent.
-fn similarity(old: &str, new: &str) -> usize {
-    let (mut common, mut all) = (0, 0);
-    for change in TextDiff::from_words(old, new).iter_all_changes().filter(|change| !change.value().trim().is_empty()) {
-        let both = change.tag() == ChangeTag::Equal;
-        common += if both { 2 } else { 0 };
-        all += if both { 2 } else { 1 };
-    }
-    common * 100 / all.max(1)
 }
 
 /// Returns the beginning of a long text, which ends with a sentence if possible, and the tokens of the rest; `None` for
@@ -254,46 +169,4 @@ fn first_part(text: &str) -> Option<(&str, u32)> {
     let end = end.or_else(|| text[..cut].rfind(char::is_whitespace)).unwrap_or(cut);
     let part = text[..end].trim_end();
     Some((part, all.saturating_sub(estimated_tokens(part))))
-}
-
-fn size(words: usize) -> String {
-    escape::count(words as u64, "word")
-}
-
-/// Marks deletions and insertions in one paragraph: `the [-old-]{+new+} word`.
-fn diff_words(old: &str, new: &str) -> String {
-    let diff = TextDiff::from_words(old, new);
-    let mut text = String::new();
-    let mut open = ChangeTag::Equal;
-    let close = |tag| match tag {
-        ChangeTag::Delete => "-]",
-        ChangeTag::Insert => "+}",
-        ChangeTag::Equal => "",
-    };
-    for change in diff.iter_all_changes() {
-        if change.tag() != open {
-            text.push_str(close(open));
-            open = change.tag();
-            text.push_str(match open {
-                ChangeTag::Delete => "[-",
-                ChangeTag::Insert => "{+",
-                ChangeTag::Equal => "",
-            });
-        }
-        text.push_str(change.value());
-    }
-    text.push_str(close(open));
-    escape::escape(&text).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn diff_marks_deleted_and_inserted_words() {
-        assert_eq!(diff_words("a quick fox", "a slow fox"), "a [-quick-]{+slow+} fox");
-        assert_eq!(diff_words("one", "one two"), "one{+ two+}");
-        assert_eq!(diff_words("[a7x2kq] human", "[a7x2kq] model"), "\\[a7x2kq] [-human-]{+model+}");
-    }
 }

@@ -28,6 +28,17 @@ impl Palette {
             _ => None,
         }
     }
+
+    /// Returns the palette for the terminal's background, from the value of `COLORFGBG` if the terminal sets it. The
+    /// value names the background last: 7 and values above 8 are light.
+    #[must_use]
+    pub fn for_background(colorfgbg: Option<&str>) -> Self {
+        let background = colorfgbg.and_then(|value| value.rsplit(';').next()?.parse::<u8>().ok());
+        match background {
+            Some(background) if background == 7 || background > 8 => Self::Light,
+            _ => Self::Dark,
+        }
+    }
 }
 
 /// Meaning of a piece of the screen, from which its style derives.
@@ -134,5 +145,25 @@ impl Palette {
             AuthorType::Human => ColorRole::Words,
             AuthorType::Tool | AuthorType::System => ColorRole::Dim,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminals_background_chooses_the_palette() {
+        let cases = [
+            (None, Palette::Dark),
+            (Some("15;0"), Palette::Dark),
+            (Some("0;default;15"), Palette::Light),
+            (Some("0;7"), Palette::Light),
+            (Some("0;8"), Palette::Dark),
+            (Some("odd"), Palette::Dark),
+        ];
+        for (value, palette) in cases {
+            assert_eq!(Palette::for_background(value), palette, "{value:?}");
+        }
     }
 }

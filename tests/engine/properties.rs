@@ -18,7 +18,7 @@ use loomtree::{
     },
 };
 use proptest::{prelude::*, test_runner::RngSeed};
-use support::store::Scene;
+use support::{rounds, store::Scene};
 
 /// A random operation; the numbers select nodes.
 #[derive(Debug, Clone)]
@@ -218,9 +218,9 @@ fn run(mode: Mode, steps: &[Step]) {
     }
 }
 
-/// Number of sequences: 48, or `PROPTEST_CASES`.
+/// Number of sequences.
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(48)
+    rounds::of("PROPTEST_CASES", 12, 48)
 }
 
 /// Seed of the sequences: fixed, or `PROPTEST_RNG_SEED`.

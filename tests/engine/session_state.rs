@@ -131,7 +131,7 @@ impl Desk {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, rng_seed: RngSeed::Fixed(5), failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::support::rounds::of("PROPTEST_CASES", 8, 24), rng_seed: RngSeed::Fixed(5), failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn what_is_kept_is_what_the_archive_says(steps in prop::collection::vec(step(), 1..60)) {

@@ -24,7 +24,11 @@ use loomtree::{
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::{all_nodes, assert_sentence, chain, large_copy::number, support::store::Scene, verified};
+use crate::{
+    all_nodes, assert_sentence, chain,
+    support::{rounds, store::Scene},
+    verified,
+};
 
 #[test]
 fn verify_names_the_node_whose_content_was_changed() {
@@ -302,7 +306,7 @@ fn exercise(path: &Path, original: &Dump) -> Outcome {
 
 #[test]
 fn a_flipped_bit_or_byte_anywhere_is_found_or_without_effect() {
-    let (flips, seed) = (number("LOOM_FLIPS", 300), number("LOOM_SEED", 106));
+    let (flips, seed) = (rounds::of("LOOM_FLIPS", 60, 300), rounds::number("LOOM_SEED", 106));
     let (bytes, dump) = stocked();
     let dump = Arc::new(dump);
     let mut rng = StdRng::seed_from_u64(seed);

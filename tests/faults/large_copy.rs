@@ -17,11 +17,10 @@ use loomtree::{
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::{all_nodes, assert_clean, child, store_error, support::store::Scene};
-
-pub(crate) fn number(name: &str, usual: u64) -> u64 {
-    std::env::var(name).map_or(usual, |n| n.parse().unwrap())
-}
+use crate::{
+    all_nodes, assert_clean, child, store_error,
+    support::{rounds, store::Scene},
+};
 
 /// Appends a branch of `count` nodes under `root`: a chain whose every hundredth node has a second child.
 fn branch(owner: &Actor, root: &Node, count: u64) -> NodeId {
@@ -72,7 +71,7 @@ fn owner_appends(owner: &Actor, parent: NodeId) {
 
 #[test]
 fn another_writer_continues_beside_a_large_copy_and_move() {
-    let nodes = number("LOOM_COPY_NODES", 3_000);
+    let nodes = rounds::number("LOOM_COPY_NODES", 3_000);
     let scene = Scene::new(81);
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
@@ -119,7 +118,8 @@ fn staged(path: &Path) -> u64 {
 
 #[test]
 fn a_killed_copy_or_move_is_whole_or_leaves_nothing() {
-    let (kills, seed, nodes) = (number("LOOM_KILLS", 6), number("LOOM_SEED", 20_261_124), 2_000);
+    let (kills, seed, nodes) =
+        (u64::from(rounds::of("LOOM_KILLS", 3, 6)), rounds::number("LOOM_SEED", 20_261_124), 2_000);
     let mut rng = StdRng::seed_from_u64(seed);
     let mut outcomes = std::collections::BTreeMap::new();
     let mut left = 0;

@@ -11,7 +11,12 @@ use loomtree::{
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::{assert_clean, child, message, purge::files_with, support::store::Scene, verified};
+use crate::{
+    assert_clean, child, message,
+    purge::files_with,
+    support::{rounds, store::Scene},
+    verified,
+};
 
 const SECRET: &str = "zquxKILLEDquxz";
 
@@ -35,10 +40,6 @@ fn has_scrub_mark(path: &Path) -> bool {
     conn.prepare("SELECT 1 FROM settings WHERE name = 'scrub_owed'").unwrap().exists([]).unwrap()
 }
 
-fn number(name: &str, usual: u64) -> u64 {
-    std::env::var(name).map_or(usual, |n| n.parse().unwrap())
-}
-
 /// Creates a file whose scrub takes some milliseconds.
 fn filled(scene: &Scene) -> Actor {
     let owner = scene.owner();
@@ -50,7 +51,7 @@ fn filled(scene: &Scene) -> Actor {
 
 #[test]
 fn a_killed_purge_is_finished_by_the_next_writer() {
-    let (kills, seed) = (number("LOOM_KILLS", 12), number("LOOM_SEED", 20_261_123));
+    let (kills, seed) = (u64::from(rounds::of("LOOM_KILLS", 6, 12)), rounds::number("LOOM_SEED", 20_261_123));
     let mut rng = StdRng::seed_from_u64(seed);
     let scene = Scene::new(71);
     drop(filled(&scene));

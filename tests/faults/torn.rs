@@ -6,7 +6,11 @@ use std::{fs, path::Path};
 use loomtree::{ops::NodeDraft, types::Parent};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use crate::{assert_clean, assert_sentence, chain, message, support::store::Scene, verified};
+use crate::{
+    assert_clean, assert_sentence, chain, message,
+    support::{rounds, store::Scene},
+    verified,
+};
 
 /// A database with its log. `commits` has the log's length and the journal's last number after each commit.
 struct Log {
@@ -60,29 +64,35 @@ fn open(log: &Log, torn: &[u8]) -> u64 {
     last
 }
 
+/// Number of damaged logs of a test.
+fn cases() -> usize {
+    rounds::of("LOOM_TORN", 40, 200) as usize
+}
+
 #[test]
 fn a_log_torn_at_any_byte_keeps_exactly_the_commits_before() {
     let log = written();
     let mut rng = StdRng::seed_from_u64(43);
     let mut seen = std::collections::BTreeSet::new();
-    for case in 0..200 {
+    let cases = cases();
+    for case in 0..cases {
         // Tests the last byte of every commit and the byte before it.
         let at = match log.commits.get(case / 2) {
-            Some((end, _)) if case < 80 => end.saturating_sub(case % 2),
+            Some((end, _)) if case < 80 && case < cases / 2 => end.saturating_sub(case % 2),
             _ => rng.random_range(0..=log.log.len()),
         };
         let expected = log.commits.iter().rfind(|(end, _)| *end <= at).map_or(log.commits[0].1, |c| c.1);
         assert_eq!(open(&log, &log.log[..at]), expected, "torn at byte {at}");
         seen.insert(expected);
     }
-    println!("200 torn logs, {} of {} commits were the last to survive", seen.len(), log.commits.len());
+    println!("{cases} torn logs, {} of {} commits were the last to survive", seen.len(), log.commits.len());
 }
 
 #[test]
 fn a_log_overwritten_at_any_byte_keeps_exactly_the_commits_before() {
     let log = written();
     let mut rng = StdRng::seed_from_u64(44);
-    for case in 0..200 {
+    for case in 0..cases() {
         let at = rng.random_range(0..log.log.len());
         let mut torn = log.log.clone();
         match case % 3 {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{
     cli::Home,
     http::{HttpServer, answer, events},
+    rounds,
 };
 
 /// Creates a tree and returns the ids of the tree and of its root.
@@ -109,7 +110,7 @@ async fn a_stop_ends_event_streams_with_bye() {
 #[tokio::test]
 async fn what_was_acknowledged_is_there_after_a_kill() {
     let home = Home::new();
-    let rounds = std::env::var("LOOM_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(5);
+    let rounds = rounds::of("LOOM_KILLS", 3, 12);
     let mut acknowledged: Vec<String> = Vec::new();
     for round in 0..rounds {
         let mut server = HttpServer::start(&home, &[]);
@@ -130,7 +131,7 @@ async fn what_was_acknowledged_is_there_after_a_kill() {
                 })
             })
             .collect();
-        tokio::time::sleep(std::time::Duration::from_millis(100 + 37 * (round % 7))).await;
+        tokio::time::sleep(std::time::Duration::from_millis(100 + 37 * u64::from(round % 7))).await;
         server.kill();
         for writer in writers {
             acknowledged.extend(writer.await.unwrap());

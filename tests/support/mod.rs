@@ -12,6 +12,7 @@ pub(crate) mod http;
 pub(crate) mod mcp;
 #[cfg(unix)]
 pub(crate) mod pty;
+pub(crate) mod rounds;
 pub(crate) mod sample_tree;
 pub(crate) mod skip;
 pub(crate) mod sse;

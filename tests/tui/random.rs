@@ -70,7 +70,7 @@ const ANY: [&str; 60] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::support::rounds::of("PROPTEST_CASES", 8, 24), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_input_breaks_nothing(keys in prop::collection::vec(0..ANY.len() + 6, 1..120), sizes in prop::collection::vec((1u16..120, 1u16..40), 1..4)) {

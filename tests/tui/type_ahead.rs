@@ -147,7 +147,7 @@ fn state(harness: &mut Harness) -> (Vec<(String, Option<NodeId>, NodeState)>, St
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::support::rounds::of("PROPTEST_CASES", 8, 32), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn fast_and_slow_typing_give_the_same_state(keys in prop::collection::vec(0..KEYS.len(), 1..60)) {

@@ -325,7 +325,7 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
     fn a_command_is_read_back_from_its_text(command in prop_oneof![about_nodes(), about_the_rest()]) {

@@ -112,13 +112,7 @@ fn palette(globals: &Globals, config: &config::Config) -> Result<Palette> {
         return Palette::named(theme)
             .ok_or_else(|| CliError::Config(format!("theme is dark, light or none, not {theme:?}")));
     }
-    // Terminals that set COLORFGBG name the background last: 7 and values above 8 are light.
-    let background = env::env("COLORFGBG").and_then(|value| value.rsplit(';').next()?.parse::<u8>().ok());
-    Ok(if background.is_some_and(|background| background == 7 || background > 8) {
-        Palette::Light
-    } else {
-        Palette::Dark
-    })
+    Ok(Palette::for_background(env::env("COLORFGBG").as_deref()))
 }
 
 /// Returns the user's key bindings, or the defaults if there is no file.
