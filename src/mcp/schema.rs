@@ -121,7 +121,7 @@ fn output(tool: &str) -> JsonObject {
             (ITEMS_FIELD, list(json!({ "number": number, "title": string(), "status": string() })))
         }
         // As for `list_todo`.
-        _ => (ITEMS_FIELD, json!({ "type": "array" })),
+        _ => (ITEMS_FIELD, json!({})),
     };
     object(json!({
         "type": "object",

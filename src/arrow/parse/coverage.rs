@@ -36,6 +36,8 @@ pub(super) fn dropped_word(
         asked(*at)
             && *at != candidate.verb
             && term.kind == TokenKind::Word
+            // The value of an option, as in `around:previous`.
+            && !matches!(terms[at.saturating_sub(1)].kind, TokenKind::OptionName(_))
             && (term.entry.verb.is_none() || terms[at.saturating_sub(1)].entry.func == Some(FunctionWord::Det))
             && term.entry.func.is_none()
             && term.entry.option.is_none()

@@ -73,8 +73,7 @@ pub(crate) const CONFIG_TEMPLATE: &str = "\
 #   pass: [GITHUB_TOKEN]
 #   seconds: 120
 
-# Delegated work: models that plan, verify and retry failed subtasks; concurrent subtasks; attempts a subtask; plans without
-# approval.
+# Delegated work: who verifies and who retries failed subtasks; concurrent subtasks; attempts a subtask; plans without approval.
 # delegate:
 #   judge: anthropic:claude-sonnet-4-5
 #   stronger: anthropic:claude-opus-4-1
