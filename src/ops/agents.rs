@@ -7,6 +7,9 @@ use crate::{
     types::{NewAgent, Op},
 };
 
+/// Name of the agent as which programs act unless told otherwise.
+const OWNER: &str = "owner";
+
 impl Actor {
     /// Creates an agent from its profile.
     ///
@@ -22,19 +25,31 @@ impl Actor {
     /// Replaces the profile of an agent.
     ///
     /// # Errors
-    /// If the agent does not exist, its kind would change, the name is taken, or the store fails.
+    /// If the agent does not exist, its kind would change, the name is taken, it is the owner and would be renamed, or the
+    /// store fails.
     pub fn update_agent(&self, agent: NewAgent) -> Result<Receipt> {
+        if agent.name != OWNER && self.is_owner(agent.id) {
+            return Err(OpsError::Invalid(format!("the agent {OWNER:?} keeps its name: programs act as it")));
+        }
         self.commit(Op::Agent, vec![Mutation::UpdateAgent(agent)])
     }
 
     /// Removes an agent. Its nodes remain.
     ///
     /// # Errors
-    /// If the agent is the acting one or does not exist, or the store fails.
+    /// If the agent is the acting one, the owner, or does not exist, or the store fails.
     pub fn remove_agent(&self, agent: AgentId) -> Result<Receipt> {
         if agent == self.agent {
             return Err(OpsError::Invalid("an agent cannot remove itself".to_owned()));
         }
+        if self.is_owner(agent) {
+            return Err(OpsError::Invalid(format!("the agent {OWNER:?} stays: programs act as it")));
+        }
         self.commit(Op::Agent, vec![Mutation::SetAgentRemoved { agent, removed: true }])
+    }
+
+    /// True for the agent as which programs act unless told otherwise.
+    fn is_owner(&self, agent: AgentId) -> bool {
+        self.loom.agent(OWNER).is_ok_and(|owner| owner.id == agent)
     }
 }

@@ -12,7 +12,7 @@ use loomtree::{
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, DocumentEdit, NodeDraft, OpsError, TreeDraft},
     store::{Mutation, PurgeTarget, StoreError},
-    types::{EdgeKind, Lease, LinkTarget, Mode, Op, Parent, Prompt, Summary, SummarySubject, Timestamp},
+    types::{EdgeKind, Lease, LinkTarget, Mode, NewAgent, Op, Parent, Prompt, Summary, SummarySubject, Timestamp},
 };
 use support::store::Scene;
 
@@ -383,4 +383,16 @@ fn what_models_count_corrects_the_estimate_and_the_last_prompts_count_most() {
     assert!(of("openai:gpt").is_some());
     assert_eq!(t.owner.loom().snapshot().unwrap().last_seq().unwrap(), before, "nothing was said");
     t.clean();
+}
+
+#[test]
+fn the_owner_keeps_its_name_and_stays() {
+    let table = Table::set();
+    let owner = table.owner.loom().agent("owner").unwrap();
+    let renamed = NewAgent { name: "Ada".to_owned(), ..owner.profile.clone() };
+    for refused in [table.owner.update_agent(renamed), table.collaborator.remove_agent(owner.id)] {
+        assert!(matches!(refused, Err(OpsError::Invalid(_))), "{refused:?}");
+    }
+    table.owner.update_agent(NewAgent { system_prompt: Some("Be brief.".to_owned()), ..owner.profile }).unwrap();
+    assert_eq!(table.owner.loom().agent("owner").unwrap().profile.system_prompt.as_deref(), Some("Be brief."));
 }
