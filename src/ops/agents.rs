@@ -50,6 +50,6 @@ impl Actor {
 
     /// True for the agent as which programs act unless told otherwise.
     fn is_owner(&self, agent: AgentId) -> bool {
-        self.loom.agent(OWNER).is_ok_and(|owner| owner.id == agent)
+        self.loom.agent(OWNER).is_ok_and(|owner| owner.id() == agent)
     }
 }

@@ -390,7 +390,7 @@ fn the_owner_keeps_its_name_and_stays() {
     let table = Table::set();
     let owner = table.owner.loom().agent("owner").unwrap();
     let renamed = NewAgent { name: "Ada".to_owned(), ..owner.profile.clone() };
-    for refused in [table.owner.update_agent(renamed), table.collaborator.remove_agent(owner.id)] {
+    for refused in [table.owner.update_agent(renamed), table.collaborator.remove_agent(owner.id())] {
         assert!(matches!(refused, Err(OpsError::Invalid(_))), "{refused:?}");
     }
     table.owner.update_agent(NewAgent { system_prompt: Some("Be brief.".to_owned()), ..owner.profile }).unwrap();
