@@ -663,7 +663,7 @@ fn a_stable_prompt_keeps_its_prefix() {
     println!(
         "kept prefix over 100 turns: stable {stable:.3}, with a window that fills {stable_full:.3}; live {live:.3}"
     );
-    assert!(stable > 0.94, "{stable}");
+    assert!(stable > 0.95, "{stable}");
     assert!(stable_full > 0.8, "{stable_full}");
     assert!(live < stable);
 }
