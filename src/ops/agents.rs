@@ -7,7 +7,7 @@ use crate::{
     types::{NewAgent, Op},
 };
 
-/// Name of the agent as which programs act unless told otherwise.
+/// Name of the agent as which programs act by default.
 const OWNER: &str = "owner";
 
 impl Actor {
@@ -48,7 +48,7 @@ impl Actor {
         self.commit(Op::Agent, vec![Mutation::SetAgentRemoved { agent, removed: true }])
     }
 
-    /// True for the agent as which programs act unless told otherwise.
+    /// True for the agent as which programs act by default.
     fn is_owner(&self, agent: AgentId) -> bool {
         self.loom.agent(OWNER).is_ok_and(|owner| owner.id() == agent)
     }
