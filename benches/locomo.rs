@@ -17,7 +17,7 @@ use loomtree::{
     ops::{Actor, Loom, TreeDraft},
     session,
     store::Mutation,
-    types::{Agent, AgentKind, AuthorType, NewAgent, NewNode, Op, Parent, Permissions, Timestamp},
+    types::{Agent, AgentKind, AuthorType, NewAgent, NewNode, Op, Parent, Timestamp},
 };
 use serde_json::{Value, json};
 
@@ -124,17 +124,7 @@ fn speaker(owner: &Actor, name: &str) -> Result<Agent> {
     if let Ok(agent) = owner.loom().agent(name) {
         return Ok(agent);
     }
-    let agent = NewAgent {
-        id: owner.loom().agent_id(),
-        name: name.to_owned(),
-        kind: AgentKind::Human,
-        model: None,
-        system_prompt: None,
-        temperature: None,
-        max_tokens: None,
-        stop: Vec::new(),
-        permissions: Permissions::default(),
-    };
+    let agent = NewAgent::new(owner.loom().agent_id(), name, AgentKind::Human);
     owner.commit(Op::Agent, vec![Mutation::CreateAgent(agent)])?;
     Ok(owner.loom().agent(name)?)
 }

@@ -10,15 +10,8 @@ use crate::{
 #[must_use]
 pub(crate) fn default_agents() -> [NewAgent; 3] {
     let agent = |number: u128, name: &str, kind, permissions| NewAgent {
-        id: AgentId::from_bytes(number.to_be_bytes()),
-        name: name.to_owned(),
-        kind,
-        model: None,
-        system_prompt: None,
-        temperature: None,
-        max_tokens: None,
-        stop: Vec::new(),
         permissions,
+        ..NewAgent::new(AgentId::from_bytes(number.to_be_bytes()), name, kind)
     };
     let collaborator = [
         Permission::LoomAware,

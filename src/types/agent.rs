@@ -121,6 +121,24 @@ pub struct NewAgent {
     pub permissions: Permissions,
 }
 
+impl NewAgent {
+    /// Creates a profile without a model, settings or permissions.
+    #[must_use]
+    pub fn new(id: AgentId, name: impl Into<String>, kind: AgentKind) -> Self {
+        Self {
+            id,
+            name: name.into(),
+            kind,
+            model: None,
+            system_prompt: None,
+            temperature: None,
+            max_tokens: None,
+            stop: Vec::new(),
+            permissions: Permissions::default(),
+        }
+    }
+}
+
 /// An agent as read from the store.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]

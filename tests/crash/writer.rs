@@ -72,15 +72,8 @@ impl<'l> Worker<'l> {
         let name = format!("worker {thread}");
         let agent = loom.agent(&name).unwrap_or_else(|_| {
             let new = NewAgent {
-                id: loom.agent_id(),
-                name: name.clone(),
-                kind: AgentKind::Human,
-                model: None,
-                system_prompt: None,
-                temperature: None,
-                max_tokens: None,
-                stop: Vec::new(),
                 permissions: Permissions::all(),
+                ..NewAgent::new(loom.agent_id(), name.clone(), AgentKind::Human)
             };
             loom.actor(&loom.agent("owner").unwrap()).create_agent(new).unwrap();
             loom.agent(&name).unwrap()

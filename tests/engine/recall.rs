@@ -267,17 +267,7 @@ fn the_first_name_in_a_question_is_its_subject() {
     let loom = owner.loom();
     let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     for name in ["Ada", "Bo"] {
-        let agent = NewAgent {
-            id: loom.agent_id(),
-            name: name.to_owned(),
-            kind: AgentKind::Human,
-            model: None,
-            system_prompt: None,
-            temperature: None,
-            max_tokens: None,
-            stop: Vec::new(),
-            permissions: Permissions::default(),
-        };
+        let agent = NewAgent::new(loom.agent_id(), name, AgentKind::Human);
         owner.commit(Op::Agent, vec![Mutation::CreateAgent(agent)]).unwrap();
         say(&loom.actor(&loom.agent(name).unwrap()), root.id, "I like the gasket.");
     }

@@ -251,7 +251,7 @@ async fn a_users_delegate_line_asks_for_approval_and_shows_progress() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_background_delegation_asks_between_two_lines() {
     let planner =
-        Server::start([listed(), [vec![Step::Wait(std::time::Duration::from_millis(300))], plan()].concat()]).await;
+        Server::start([listed(), [vec![Step::Wait(std::time::Duration::from_millis(1_500))], plan()].concat()]).await;
     let config = format!("delegate:\n  planner: {}#m\n  parallel: 1\n", planner.url());
     let yard = Yard::new(
         [
@@ -275,8 +275,7 @@ async fn a_background_delegation_asks_between_two_lines() {
     terminal.wait("Allow it?", 1);
     terminal.keys("not now\r");
     // The typed line is shown again below the notes, of which the last one tells the end of the delegation.
-    terminal.wait("CANCELLED: it was refused: not now", 1);
-    terminal.wait(">  ", 5);
+    terminal.wait_after("CANCELLED: it was refused: not now", ">  ");
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(yard.stands().0, "refused");

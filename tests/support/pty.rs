@@ -66,6 +66,16 @@ impl Terminal {
         }
     }
 
+    /// Waits until a text was printed after another one.
+    #[track_caller]
+    pub(crate) fn wait_after(&self, first: &str, wanted: &str) {
+        let begun = Instant::now();
+        while !self.text().rsplit_once(first).is_some_and(|(_, rest)| rest.contains(wanted)) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{wanted:?} is not shown: {:?}", self.text());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Waits until the emulated screen contains a text.
     #[track_caller]
     pub(crate) fn sees(&self, wanted: &str) {

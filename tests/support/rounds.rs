@@ -1,4 +1,4 @@
-//! How often a test repeats: few times by default, so that `cargo test` stays short, and more in `.ci/run`.
+//! Number of rounds of random tests: few by default, so that `cargo test` stays short, and more in `.ci/run`.
 
 /// Rounds of a test: what the variable `name` says, else `full` with `LOOM_TEST_ALL`, else `few`.
 pub(crate) fn of(name: &str, few: u32, full: u32) -> u32 {

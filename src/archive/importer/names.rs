@@ -4,7 +4,7 @@ use super::{ArchiveError, Importer, ROOT_KEY, SourceConversation, SourcePlace};
 use crate::{
     id::AgentId,
     store::Mutation,
-    types::{AgentKind, NewAgent, Permissions, first_words},
+    types::{AgentKind, NewAgent, first_words},
 };
 
 /// Agents that one import creates at most: more models in a file are not real.
@@ -33,15 +33,12 @@ impl Importer<'_> {
         let taken = |name: &str| known.iter().any(|agent| !agent.removed && agent.name() == name);
         let free = (2..).map(|n| format!("{name} ({n})")).find(|name| !taken(name));
         let profile = NewAgent {
-            id: self.loom().agent_id(),
-            name: if taken(&name) { free.unwrap_or_default() } else { name },
-            kind: AgentKind::Model,
             model: reference,
-            system_prompt: None,
-            temperature: None,
-            max_tokens: None,
-            stop: Vec::new(),
-            permissions: Permissions::default(),
+            ..NewAgent::new(
+                self.loom().agent_id(),
+                if taken(&name) { free.unwrap_or_default() } else { name },
+                AgentKind::Model,
+            )
         };
         let id = profile.id;
         let create = vec![Mutation::CreateAgent(profile)];

@@ -16,7 +16,7 @@ use crate::{
     id::{SessionId, TreeId},
     ops::OpsError,
     store::{SessionFilter, Snapshot},
-    types::{AuthorType, NewAgent, Node, Permissions, Session, SessionPatch},
+    types::{AuthorType, NewAgent, Node, Session, SessionPatch},
 };
 
 /// Nodes per read.
@@ -78,17 +78,7 @@ pub fn export_trees(snapshot: &dyn Snapshot, trees: &[TreeId], out: &mut dyn Wri
     writer.line(&JsonlRecord::Loomtree { version: VERSION })?;
     for agent in snapshot.agents()?.into_iter().filter(|agent| present.contains(&agent.id())) {
         let NewAgent { id, name, kind, .. } = agent.profile;
-        let profile = NewAgent {
-            id,
-            name,
-            kind,
-            model: None,
-            system_prompt: None,
-            temperature: None,
-            max_tokens: None,
-            stop: Vec::new(),
-            permissions: Permissions::default(),
-        };
+        let profile = NewAgent::new(id, name, kind);
         let line = AgentLine { created_at: agent.created_at, removed: agent.removed, profile };
         writer.line(&JsonlRecord::Agent(line))?;
     }

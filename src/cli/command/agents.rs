@@ -115,17 +115,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         None => list(cx),
         Some(AgentsCommand::Add { name, kind, profile }) => {
             let kind = AgentKind::from_str(&kind).unwrap_or(AgentKind::Model);
-            let mut agent = NewAgent {
-                id: cx.loom.agent_id(),
-                name: name.clone(),
-                kind,
-                model: None,
-                system_prompt: None,
-                temperature: None,
-                max_tokens: None,
-                stop: Vec::new(),
-                permissions: Permissions::default(),
-            };
+            let mut agent = NewAgent::new(cx.loom.agent_id(), name.clone(), kind);
             profile.apply(&mut agent)?;
             let receipt = cx.actor().create_agent(agent)?;
             cx.print_receipt(Op::Agent, &receipt, || format!("{}  a new agent ({kind})", one_line(&name)))

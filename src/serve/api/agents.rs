@@ -87,17 +87,7 @@ async fn create_agent(
     caller.require_whole_file()?;
     state
         .run(move |state| {
-            let empty = NewAgent {
-                id: state.loom().agent_id(),
-                name: String::new(),
-                kind: AgentKind::Model,
-                model: None,
-                system_prompt: None,
-                temperature: None,
-                max_tokens: None,
-                stop: Vec::new(),
-                permissions: crate::types::Permissions::default(),
-            };
+            let empty = NewAgent::new(state.loom().agent_id(), "", AgentKind::Model);
             let agent = body.apply(empty);
             let name = agent.name.clone();
             state.actor(&caller)?.create_agent(agent)?;
