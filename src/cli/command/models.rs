@@ -111,9 +111,8 @@ async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
     if out.json {
         return Ok(out.json(&overview)?);
     }
-    match &overview.would_use {
-        Some(model) => writeln!(out, "{}  {}", paint(BOLD, one_line(model)), paint(DIM, "default"))?,
-        None => return Err(CliError::NoModel),
+    if let Some(model) = &overview.would_use {
+        writeln!(out, "{}  {}", paint(BOLD, one_line(model)), paint(DIM, "default"))?;
     }
     for name in overview.configured {
         writeln!(out, "{}  {}", one_line(name), paint(DIM, "configured"))?;
@@ -123,5 +122,6 @@ async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
     }
     let providers = overview.providers.join(", ");
     writeln!(out, "{}", paint(DIM, format!("providers: {providers}; `loom models PROVIDER` lists its models")))?;
-    Ok(())
+    // What is there is listed; that nothing can reply is still an error.
+    overview.would_use.map(|_| ()).ok_or(CliError::NoModel)
 }
