@@ -1,30 +1,11 @@
 // Every action of the page in a real browser, by key and by mouse. Effects are read from the database by another process.
 
-import { Bench, until, equal, truth, root } from "./harness.mjs";
+import { Bench, checks, until, equal, truth, root, here as idAt, at as waitAt } from "./harness.mjs";
 
 const bench = new Bench();
-const only = process.argv[3];
-let failed = 0;
-
-async function check(name, run) {
-  if (only && !name.includes(only)) return;
-  const start = performance.now();
-  try {
-    await run();
-    console.log(`ok    ${name} (${Math.round(performance.now() - start)} ms)`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  ${name}: ${error.message.split("\n").slice(0, 3).join(" ")}`);
-    console.log(`      ${error.stack.split("\n").filter((line) => line.includes("page.mjs")).slice(0, 2).join(" ").trim()}`);
-    await page?.screenshot({ path: process.env.LOOM_PAGE_SHOT ?? `${bench.home}/failed.png` }).catch(() => {});
-    // The next check begins without a dialog.
-    for (let times = 0; times < 3; times++) await page?.keyboard.press("Escape").catch(() => {});
-  }
-}
-
-/** Local id at the cursor. */
-const here = (tab = page) => tab.locator(".entry.is-cursor .id").textContent();
-const at = (id, tab = page) => until(`the cursor at ${id}`, async () => (await here(tab)) === id);
+const check = checks(bench, "page.mjs", () => page);
+const here = (tab = page) => idAt(tab);
+const at = (id, tab = page) => waitAt(id, tab);
 /** Runs a command on the sample tree. */
 const inSample = (command, ...args) => bench.run(command, "--tree", sample, ...args);
 const view = (id) => inSample("view", id)[0];
@@ -149,7 +130,7 @@ try {
     await page.getByRole("menuitem", { name: "Edit" }).click();
     await page.locator("dialog textarea").fill("Better prose of a buffer.");
     await page.getByRole("button", { name: "Save as version" }).click();
-    await until("the version", () => page.locator(".entry.is-cursor", { hasText: "Better prose" }).count());
+    await until("the version", async () => (await page.locator(".prose-text").inputValue()) === "Better prose of a buffer." && (await here()) !== root.local_id);
     equal(bench.run("view", await here())[0].version_of, root.id, "version of");
     await keys("<");
     await at(root.local_id);
@@ -366,4 +347,4 @@ try {
 } finally {
   await bench.close();
 }
-process.exit(failed ? 1 : 0);
+process.exit(check.failed ? 1 : 0);
