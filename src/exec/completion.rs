@@ -1,4 +1,4 @@
-//! Completion of an arrow line while it is typed: a verb, then what the forms of the tool allow next.
+//! LineCompletion of an arrow line while it is typed: a verb, then what the forms of the tool allow next.
 //!
 //! Verbs, words and options come from the declarations of the tools; ids, labels and names from the store. Nothing is
 //! guessed about the meaning of the line, and nothing runs.
@@ -49,7 +49,7 @@ impl CompletionKind {
 
 /// Text that can follow the typed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Completion {
+pub(crate) struct LineCompletion {
     /// Text that replaces the last token.
     pub(crate) text: String,
     /// Description in a few words; content of a node for a reference.
@@ -71,7 +71,7 @@ pub(crate) struct CompletionScope<'a> {
 ///
 /// # Errors
 /// If the store cannot be read.
-pub(crate) fn complete<'a>(line: &'a str, scope: &CompletionScope<'_>) -> Result<(&'a str, Vec<Completion>)> {
+pub(crate) fn complete<'a>(line: &'a str, scope: &CompletionScope<'_>) -> Result<(&'a str, Vec<LineCompletion>)> {
     let line = line.trim_start();
     let line = line.strip_prefix('→').or_else(|| line.strip_prefix("->")).unwrap_or(line);
     let (typed, partial) = tokens(line);
@@ -141,13 +141,13 @@ fn key(token: &str) -> Option<&str> {
 struct CompletionList<'a> {
     scope: &'a CompletionScope<'a>,
     partial: &'a str,
-    found: Vec<Completion>,
+    found: Vec<LineCompletion>,
 }
 
 impl CompletionList<'_> {
     fn push(&mut self, kind: CompletionKind, text: String, detail: &str) {
         if self.found.iter().all(|known| known.text != text) {
-            self.found.push(Completion { text, detail: first_words(detail, MAX_DETAIL_CHARS), kind });
+            self.found.push(LineCompletion { text, detail: first_words(detail, MAX_DETAIL_CHARS), kind });
         }
     }
 

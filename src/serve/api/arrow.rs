@@ -131,7 +131,7 @@ fn session_of(state: &AppState, caller: &Caller, body: &ArrowBody) -> Result<Ses
 
 /// Beginning of an arrow line.
 #[derive(Deserialize, ToSchema)]
-struct CompletionBody {
+struct LineCompletionBody {
     /// The line up to the caret, with or without the arrow.
     line: String,
     /// Position of the line.
@@ -159,11 +159,11 @@ struct CompletionAnswer {
 }
 
 /// Returns what can follow the beginning of an arrow line: verbs, words, options, ids, labels and names. Nothing runs.
-#[utoipa::path(post, path = "/arrow/completions", tag = "arrow", request_body = CompletionBody, responses((status = OK, body = CompletionAnswer)))]
+#[utoipa::path(post, path = "/arrow/completions", tag = "arrow", request_body = LineCompletionBody, responses((status = OK, body = CompletionAnswer)))]
 async fn complete_line(
     State(state): State<AppState>,
     caller: Caller,
-    Body(body): Body<CompletionBody>,
+    Body(body): Body<LineCompletionBody>,
 ) -> Result<Json<CompletionAnswer>> {
     if body.line.len() > MAX_COMPLETED_BYTES {
         return Err(ApiError::invalid("the line is too long to be completed"));
