@@ -25,7 +25,6 @@ mod fetch;
 mod fetch;
 mod import;
 mod import_sources;
-mod import_zip;
 mod log;
 mod man;
 #[cfg(feature = "mcp")]
