@@ -51,7 +51,7 @@ pub(super) struct MapCluster {
     pub(super) from: MapPoint,
 }
 
-/// What is drawn of an area.
+/// Things to draw of an area.
 #[derive(Debug, Default)]
 pub(super) struct MapItems {
     pub(super) runs: Vec<MapRun>,

@@ -89,7 +89,7 @@ struct DrawnNode {
     text: Option<String>,
 }
 
-/// What is drawn of an area. Rows of positions are doubled, so that they are whole numbers.
+/// Drawing of an area of a map. Rows of positions are doubled, so that they are whole numbers.
 #[derive(Serialize, ToSchema)]
 struct MapAnswer {
     /// Columns of the whole map.

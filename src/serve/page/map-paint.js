@@ -1,10 +1,10 @@
 // Drawing of the map: branches as wide as what lies below them, the path above them, then nodes, texts and marks.
 
 /**
- * @typedef {import("./map-view.js").MapView} MapView
  * @typedef {import("./map-data.js").MapWindow} MapWindow
  * @typedef {Record<string, string> & {series: string[]}} Colours
- * @typedef {{window: MapWindow, view: MapView, colours: Colours, authorColours: string[], cursor: number[] | null}} Scene
+ * @typedef {{x: number, y: number, width: number, height: number, columnPixels: number, rowPixels: number}} Plane Visible part.
+ * @typedef {{window: MapWindow, view: Plane, colours: Colours, authorColours: string[], cursor: number[] | null}} Scene
  * @typedef {CanvasRenderingContext2D} Context
  */
 
@@ -41,31 +41,68 @@ function link(context, x0, y0, x1, y1) {
   context.bezierCurveTo(middle, y0, Math.min(middle, x1), y1, x1, y1);
 }
 
-/** @param {HTMLCanvasElement} canvas @param {Scene} scene */
-export function paintMap(canvas, scene) {
-  const context = canvas.getContext("2d");
-  if (!context) return;
-  const { view, colours } = scene;
-  context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-  context.clearRect(0, 0, view.width, view.height);
-  const [column, row] = [view.columnPixels, view.rowPixels];
-  const x = (/** @type {number} */ at) => (at - view.x) * column;
-  const y = (/** @type {number} */ doubled) => (doubled / 2 - view.y) * row;
-  depths(context, scene, x);
-  context.lineCap = "round";
-  clusters(context, scene, x, y);
-  branches(context, scene, x, y);
-  path(context, scene, x, y);
-  nodes(context, scene, x, y);
-  for (const [at, doubled] of scene.window.answer.bookmarks) star(context, x(at), y(doubled), colours);
-  for (const [at, doubled] of scene.window.answer.hits) hit(context, x(at), y(doubled), colours);
-  if (scene.cursor) cursor(context, x(scene.cursor[0]), y(scene.cursor[1]), colours);
-  counts(context, scene, x, y);
+/** Part of the canvas by which the layer of branches is larger on each side. */
+const LAYER_MARGIN = 0.3;
+
+/** Painter of a canvas. Branches are drawn on a larger layer, which is moved while the map is panned. */
+export class MapPainter {
+  layer = document.createElement("canvas");
+  /** Scene of the layer. @type {Scene | null} */
+  drawn = null;
+  /** Things whose change draws the layer anew. */
+  key = "";
+
+  /** @param {HTMLCanvasElement} canvas @param {Scene} scene */
+  paint(canvas, scene) {
+    const context = canvas.getContext("2d");
+    if (!context) return;
+    const { view } = scene;
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.clearRect(0, 0, view.width, view.height);
+    const [column, row] = [view.columnPixels, view.rowPixels];
+    const x = (/** @type {number} */ at) => (at - view.x) * column;
+    const y = (/** @type {number} */ doubled) => (doubled / 2 - view.y) * row;
+    depths(context, scene, x);
+    const { view: plane } = this.layerOf(scene);
+    context.drawImage(this.layer, Math.round(x(plane.x)), Math.round((plane.y - view.y) * row), plane.width, plane.height);
+    nodes(context, scene, x, y);
+    for (const [at, doubled] of scene.window.answer.bookmarks) star(context, x(at), y(doubled), scene.colours);
+    for (const [at, doubled] of scene.window.answer.hits) hit(context, x(at), y(doubled), scene.colours);
+    if (scene.cursor) cursor(context, x(scene.cursor[0]), y(scene.cursor[1]), scene.colours);
+    counts(context, scene, x, y);
+  }
+
+  /** Returns the scene of the layer, drawn anew if it does not cover the view. @param {Scene} scene @returns {Scene} */
+  layerOf(scene) {
+    const { view, window } = scene;
+    const { columnPixels, rowPixels } = view;
+    const key = [columnPixels, rowPixels, view.width, view.height, devicePixelRatio, ...scene.authorColours, scene.colours.paper].join();
+    const plane = this.drawn?.view;
+    const isCovered = plane && plane.x <= view.x && plane.y <= view.y &&
+      plane.x + plane.width / columnPixels >= view.x + view.width / columnPixels && plane.y + plane.height / rowPixels >= view.y + view.height / rowPixels;
+    if (this.drawn && isCovered && this.drawn.window === window && this.key === key) return this.drawn;
+    const [marginX, marginY] = [Math.round(view.width * LAYER_MARGIN), Math.round(view.height * LAYER_MARGIN)];
+    const [width, height] = [Math.round(view.width) + 2 * marginX, Math.round(view.height) + 2 * marginY];
+    const larger = { x: view.x - marginX / columnPixels, y: view.y - marginY / rowPixels, width, height, columnPixels, rowPixels };
+    this.key = key;
+    this.drawn = { ...scene, view: larger };
+    [this.layer.width, this.layer.height] = [width * devicePixelRatio, height * devicePixelRatio];
+    const context = this.layer.getContext("2d");
+    if (!context) return this.drawn;
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.lineCap = "round";
+    const x = (/** @type {number} */ at) => (at - larger.x) * columnPixels;
+    const y = (/** @type {number} */ doubled) => (doubled / 2 - larger.y) * rowPixels;
+    clusters(context, this.drawn, x, y);
+    branches(context, this.drawn, x, y);
+    path(context, this.drawn, x, y);
+    return this.drawn;
+  }
 }
 
 /** Depths as faint lines. @param {Context} context @param {Scene} scene @param {(at: number) => number} x */
 function depths(context, { view, colours, window }, x) {
-  const area = view.area;
+  const [first, last] = [view.x, view.x + view.width / view.columnPixels];
   const step = [1, 2, 5, 10, 20, 50].flatMap((size) => [size, size * 100, size * 10_000]).sort((one, other) => one - other).find((size) => size * view.columnPixels > 90) ?? 1_000_000;
   context.strokeStyle = colours.line;
   context.fillStyle = colours.dim;
@@ -74,7 +111,7 @@ function depths(context, { view, colours, window }, x) {
   context.textBaseline = "bottom";
   context.textAlign = "center";
   context.beginPath();
-  for (let at = Math.max(0, Math.ceil(area.left / step) * step); at <= Math.min(area.right, window.answer.columns - 1); at += step) {
+  for (let at = Math.max(0, Math.ceil(first / step) * step); at <= Math.min(last, window.answer.columns - 1); at += step) {
     const left = Math.round(x(at)) + 0.5;
     context.moveTo(left, 0);
     context.lineTo(left, view.height - 22);

@@ -6,7 +6,7 @@ import * as state from "./state.js";
 import { go } from "./walk.js";
 import { loadMap, nodeAt } from "./map-data.js";
 import { MapView } from "./map-view.js";
-import { paintMap, paintWhole, themeColours, SERIES } from "./map-paint.js";
+import { MapPainter, paintWhole, themeColours, SERIES } from "./map-paint.js";
 import { MapGestures } from "./map-gestures.js";
 
 /** @typedef {import("./map-data.js").MapWindow} MapWindow @typedef {import("./map-data.js").MapNode} MapNode */
@@ -41,6 +41,7 @@ export class TreeMap extends Component {
   frameBox = createRef();
   tip = createRef();
   view = new MapView();
+  painter = new MapPainter();
   /** @type {MapWindow | null} */
   window = null;
   /** The whole tree, for the corner. @type {MapWindow | null} */
@@ -212,7 +213,7 @@ export class TreeMap extends Component {
       if (!window || !canvas) return;
       const authorColours = this.authorColours(window);
       if (!this.colours) return;
-      paintMap(canvas, { window, view: this.view, colours: this.colours, authorColours, cursor: window.answer.path.at(-1) ?? null });
+      this.painter.paint(canvas, { window, view: this.view, colours: this.colours, authorColours, cursor: window.answer.path.at(-1) ?? null });
       this.paintFrame();
     });
     this.paintCorner();
