@@ -21,6 +21,7 @@ use super::{
     proxy::Upstreams,
     record::CallQueue,
     token::TokenFile,
+    tree_shape::ShapeCache,
 };
 use crate::{
     context::ContextOptions,
@@ -104,6 +105,8 @@ pub(super) struct ServerState {
     pub(super) client: reqwest::Client,
     /// Calls that wait for being recorded.
     pub(super) calls: CallQueue,
+    /// Shapes of trees, for their maps.
+    pub(super) shapes: ShapeCache,
     /// Permits of short reads.
     reads: Semaphore,
     generations: Mutex<HashMap<String, RunningGeneration>>,
@@ -146,6 +149,7 @@ impl AppState {
             delegations,
             client,
             calls,
+            shapes: ShapeCache::default(),
             reads: Semaphore::new(reads),
             generations,
         }))
