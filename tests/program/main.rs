@@ -18,6 +18,8 @@ mod cli_sessions;
 mod cli_stats;
 mod clients;
 mod delegate_terminal;
+#[cfg(all(feature = "workspace", feature = "tui", feature = "mcp", feature = "serve", unix))]
+mod delegation_consent;
 mod demo;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]
 mod entry_points;
