@@ -21,6 +21,8 @@ mod delegate_terminal;
 mod demo;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]
 mod entry_points;
+#[cfg(all(feature = "workspace", unix))]
+mod experiments;
 mod long_chat;
 #[cfg(feature = "mcp")]
 mod mcp;
