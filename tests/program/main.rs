@@ -23,6 +23,8 @@ mod delegation_consent;
 mod demo;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]
 mod entry_points;
+#[cfg(all(feature = "workspace", unix))]
+mod experiments;
 mod long_chat;
 #[cfg(feature = "mcp")]
 mod mcp;
