@@ -15,6 +15,7 @@ mod delegation_runs;
 mod error;
 mod extract;
 mod journal_tail;
+mod map_area;
 mod metrics;
 mod openai;
 mod page;
@@ -22,6 +23,7 @@ mod proxy;
 mod record;
 mod state;
 mod token;
+mod tree_shape;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 

@@ -21,6 +21,7 @@ use super::{
     proxy::Upstreams,
     record::CallQueue,
     token::TokenFile,
+    tree_shape::ShapeCache,
 };
 use crate::{
     context::ContextOptions,
@@ -71,7 +72,7 @@ pub struct ServerSettings {
 pub struct ServerLimits {
     /// Maximum size of a request body, in bytes.
     pub body_bytes: usize,
-    /// Maximum size of an imported file, in bytes. It is read as a stream, so it costs no memory.
+    /// Maximum size of an imported file, in bytes, and of what a compressed one unpacks to. It is not held in memory.
     pub import_bytes: u64,
     /// Requests per second that a token may send in the long run.
     pub requests_per_second: u32,
@@ -104,6 +105,8 @@ pub(super) struct ServerState {
     pub(super) client: reqwest::Client,
     /// Calls that wait for being recorded.
     pub(super) calls: CallQueue,
+    /// Shapes of trees, for their maps.
+    pub(super) shapes: ShapeCache,
     /// Permits of short reads.
     reads: Semaphore,
     generations: Mutex<HashMap<String, RunningGeneration>>,
@@ -146,6 +149,7 @@ impl AppState {
             delegations,
             client,
             calls,
+            shapes: ShapeCache::default(),
             reads: Semaphore::new(reads),
             generations,
         }))

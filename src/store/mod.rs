@@ -22,15 +22,15 @@ use std::{any::Any, future::Future, path::Path, pin::Pin, sync::Arc, task, threa
 
 use tokio::sync::oneshot;
 
-pub(crate) use agents::default_agents;
+pub(crate) use agents::{default_agents, is_default_agent};
 pub use error::{Result, StoreError};
 pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};
 pub use query::{
-    ChildFilter, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup, RebuildReport,
-    SessionFilter, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
+    ChildFilter, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup, MapNode,
+    RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
-pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, Snapshot};
+pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, ShapeReader, Snapshot};
 #[doc(hidden)] // for the ranking
 pub use recall::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 pub use receipt::{AppendedNode, Receipt};

@@ -1,8 +1,8 @@
 //! Filters, cursors and results of the store's queries.
 
 use crate::{
-    id::{AgentId, LocalId, SessionId, TreeId},
-    types::{EdgeKind, JournalEntry, Node, Timestamp, WorkItem, setters},
+    id::{AgentId, LocalId, NodeId, SessionId, TreeId},
+    types::{AuthorType, EdgeKind, JournalEntry, Node, Timestamp, WorkItem, setters},
 };
 
 /// A filter for trees.
@@ -163,6 +163,28 @@ pub struct GenerationRow<'a> {
     pub continued: bool,
     /// JSON text of the provider's envelope, if any.
     pub envelope: Option<&'a str>,
+}
+
+/// A node's position in the shape of its tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShapeRow {
+    /// Sequence number of the node.
+    pub seq: u64,
+    /// Sequence number of its parent; `None` for the root.
+    pub parent: Option<u64>,
+    /// Number of nodes above it.
+    pub depth: u32,
+}
+
+/// A node without its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapNode {
+    /// ULID of the node.
+    pub id: NodeId,
+    /// Author of the node.
+    pub author: AgentId,
+    /// Kind of the author.
+    pub author_type: AuthorType,
 }
 
 /// The result of resolving a written id in a tree.

@@ -7,8 +7,9 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors,
-    PassageInfo, Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, TreeFilter, UndoTarget, WordFilter,
+    ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, MapNode,
+    Neighbors, PassageInfo, Postings, PurgeTarget, Result, SessionFilter, ShapeRow, SiblingCursor, TreeFilter,
+    UndoTarget, WordFilter,
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
@@ -36,9 +37,9 @@ use crate::{
 /// assert_eq!(snapshot.journal(JournalFilter::default().tree(tree.id).limit(1))?[0].node, Some(reply));
 /// # Ok::<(), loomtree::Error>(())
 /// ```
-pub trait Snapshot: NodeReader + SessionReader + SearchReader + JournalReader + Send {}
+pub trait Snapshot: NodeReader + SessionReader + SearchReader + JournalReader + ShapeReader + Send {}
 
-impl<T: NodeReader + SessionReader + SearchReader + JournalReader + Send + ?Sized> Snapshot for T {}
+impl<T: NodeReader + SessionReader + SearchReader + JournalReader + ShapeReader + Send + ?Sized> Snapshot for T {}
 
 /// Queries of trees and nodes, and of documents and data attached to nodes. Nodes include their counts and flags.
 pub trait NodeReader {
@@ -176,4 +177,13 @@ pub trait JournalReader {
     /// The group that an agent's next undo or redo in a tree applies to. Operations on documents and agents belong to
     /// every tree.
     fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>>;
+}
+
+/// Queries of the shape of a whole tree, for maps.
+pub trait ShapeReader {
+    /// Calls `each` with the root and every visible continuation of a tree, level by level, siblings in insertion order.
+    /// It reads the index of children and no node: about 0.2 s for a million.
+    fn shape(&self, tree: TreeId, each: &mut dyn FnMut(ShapeRow)) -> Result<()>;
+    /// Nodes by their sequence numbers, without their text.
+    fn map_nodes(&self, nodes: &[u64]) -> Result<Vec<Option<MapNode>>>;
 }

@@ -270,6 +270,34 @@ try {
     await page.mouse.wheel(0, -300);
     await page.getByRole("button", { name: "Cursor" }).click();
     equal(await bench.findings(page), [], "axe: map");
+    // The frame in the corner shows which part is visible.
+    const part = () => page.locator(".map-frame").evaluate((frame) => ({ width: frame.offsetWidth, place: frame.style.transform }));
+    await keys("_");
+    const whole = await until("the whole tree", async () => (await part()).width > 100 && part());
+    await keys("+", "+");
+    const near = await until("a part", async () => (await part()).width < whole.width && part());
+    await keys("Shift+ArrowRight");
+    await until("another part", async () => (await part()).place !== near.place);
+    await page.locator(".map-mini").click({ position: { x: 20, y: 60 } });
+    await until("the left", async () => (await part()).place.startsWith("translate(0px"));
+    // Two fingers.
+    await keys("_");
+    await until("the whole tree", async () => (await part()).width === whole.width);
+    const touch = await page.context().newCDPSession(page);
+    const fingers = (type, spread) => touch.send("Input.dispatchTouchEvent", { type, touchPoints: spread === null ? [] : [-1, 1].map((side, id) => ({ id, x: box.x + 300 + side * spread, y: box.y + 250 })) });
+    await fingers("touchStart", 40);
+    for (const spread of [60, 90, 130, 180]) await fingers("touchMove", spread);
+    await fingers("touchEnd", null);
+    await until("the pinch", async () => (await part()).width < whole.width);
+    // Hits of a search are marked.
+    const marked = page.waitForResponse(async (response) => response.url().includes("hits=") && (await response.json()).hits.length > 0);
+    await keys("/");
+    await page.keyboard.type("lighthouse");
+    await marked;
+    await keys("Escape");
+    await page.getByRole("button", { name: "By kind" }).click();
+    await until("authors", () => page.locator(".map-key", { hasText: "owner" }).count());
+    await page.getByRole("button", { name: "By author" }).click();
     await keys("w", "w", "w");
     await until("the outline", () => page.locator(".outline").isVisible());
   });

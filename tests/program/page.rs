@@ -168,6 +168,43 @@ async fn a_node_is_split_at_a_character_and_pinned() {
     assert_eq!(server.get(&format!("/api/v1/nodes/{root}/window")).await.1["pins"], json!([]));
 }
 
+#[tokio::test]
+async fn a_map_shows_the_whole_tree_and_finds_nodes_by_position() {
+    let home = Home::new();
+    home.ok(&["import", SAMPLE]);
+    let server = HttpServer::start(&home, &[]);
+    let view = |node: &str| home.json(&["view", node])[0].clone();
+    let node = view("9pakc5");
+    let (tree, id) = (node["tree_id"].as_str().unwrap(), node["id"].as_str().unwrap());
+    let map = |query: String| {
+        let path = format!("/api/v1/trees/{tree}/map?{query}");
+        let server = &server;
+        async move { server.get(&path).await.1 }
+    };
+    let whole = map(format!("width=2000&height=2000&cursor={id}&hits={id}")).await;
+    let counts = server.get(&format!("/api/v1/trees/{tree}")).await.1;
+    assert_eq!((&whole["rows"], &whole["stale"]), (&counts["leaves"], &json!(false)));
+    assert_eq!(whole["drawn"].as_array().unwrap().len(), whole["nodes"].as_u64().unwrap() as usize);
+    let here = whole["path"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&here[0], &whole["hits"]), (&node["depth"], &json!([here])));
+    assert!(whole["bookmarks"].as_array().unwrap().len() == 1 && whole["authors"].as_array().unwrap().len() > 1);
+    let (column, row) = (here[0].as_u64().unwrap(), here[1].as_u64().unwrap() / 2);
+    let found = server.get(&format!("/api/v1/trees/{tree}/map/node?column={column}&row={row}")).await;
+    assert_eq!((found.0, &found.1["id"]), (200, &node["id"]));
+    assert_eq!(server.get(&format!("/api/v1/trees/{tree}/map/node?column=0&row=999")).await.0, 404);
+    // A small map draws branches together, and counts every node once.
+    let small = map("width=40&height=8".to_owned()).await;
+    assert!(small["clusters"].as_array().unwrap().len() < 5 && small["drawn"].as_array().unwrap().is_empty());
+    // A change is seen at once: reading a small tree again costs nothing.
+    home.ok(&["say", "--at", "9pakc5", "A new branch."]);
+    let more = map(String::new()).await;
+    assert_eq!(more["nodes"].as_u64().unwrap(), whole["nodes"].as_u64().unwrap() + 1);
+    home.ok(&["prune", "9pakc5"]);
+    assert!(map(format!("cursor={id}")).await["nodes"].as_u64().unwrap() < whole["nodes"].as_u64().unwrap());
+    assert_eq!(map("width=0".to_owned()).await["error"]["code"], "invalid");
+    assert_eq!(map("left=NaN".to_owned()).await["error"]["code"], "invalid");
+}
+
 /// Returns the cookie of a login.
 async fn log_in(server: &HttpServer<'_>, body: Value) -> Result<String, u16> {
     let response = server.request(Method::POST, "/login").json(&body).send().await.unwrap();

@@ -12,6 +12,7 @@ mod exports;
 mod generations;
 mod imports;
 mod items;
+mod map;
 mod markdown;
 mod me;
 mod nodes;
@@ -75,6 +76,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
                 .merge(approvals::routes())
                 .merge(me::routes())
                 .merge(window::routes())
+                .merge(map::routes())
                 .merge(events::routes()),
         )
         .merge(openai::routes())

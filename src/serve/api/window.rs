@@ -137,7 +137,7 @@ struct WindowAnswer {
     journal: u64,
 }
 
-fn ids(list: &str) -> Result<Vec<NodeId>> {
+pub(super) fn ids(list: &str) -> Result<Vec<NodeId>> {
     let parts = list.split(',').filter(|part| !part.is_empty());
     parts.map(|part| part.parse().map_err(|_| ApiError::invalid(format!("{part:?} is no node id")))).collect()
 }

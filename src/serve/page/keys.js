@@ -10,6 +10,7 @@ import { focusProse } from "./prose.js";
 import { focusApproval } from "./approvals.js";
 import { chooseFiles } from "./import.js";
 import { marked, marks, toggleMark } from "./mark.js";
+import { zoomMap, panMap } from "./map.js";
 
 /** @typedef {{name: string, keys: string[], group: string, help: string, run: () => any, writes?: boolean}} Command */
 
@@ -63,6 +64,13 @@ export const COMMANDS = [
   { name: "trees", keys: ["t"], group: "Look", help: "trees", run: open("trees") },
   { name: "reading", keys: ["v"], group: "Look", help: "read as conversation, or as prose", run: toggleReading },
   { name: "layout", keys: ["w"], group: "Look", help: "tree and text, map and text, text alone, tree alone", run: nextLayout },
+  { name: "zoom_in", keys: ["+", "="], group: "Map", help: "enlarge the map around the cursor", run: () => zoomMap(1.6) },
+  { name: "zoom_out", keys: ["-"], group: "Map", help: "show more of the map", run: () => zoomMap(1 / 1.6) },
+  { name: "whole_tree", keys: ["_"], group: "Map", help: "show the whole tree on the map", run: () => zoomMap(0) },
+  { name: "map_left", keys: ["shift-ArrowLeft"], group: "Map", help: "move the map to the left", run: () => panMap(-1, 0) },
+  { name: "map_right", keys: ["shift-ArrowRight"], group: "Map", help: "move the map to the right", run: () => panMap(1, 0) },
+  { name: "map_up", keys: ["shift-ArrowUp"], group: "Map", help: "move the map up", run: () => panMap(0, -1) },
+  { name: "map_down", keys: ["shift-ArrowDown"], group: "Map", help: "move the map down", run: () => panMap(0, 1) },
   { name: "save_path", keys: [], group: "Look", help: "save the path to the cursor as a Markdown file", run: actions.download },
   { name: "import", keys: ["I"], group: "Program", help: "import conversations from files; or drop them on the page", run: chooseFiles, writes: true },
   { name: "theme", keys: [], group: "Program", help: "light, dark or as the system", run: nextTheme },
@@ -73,8 +81,9 @@ export const COMMANDS = [
 
 const BY_KEY = new Map(COMMANDS.flatMap((command) => command.keys.map((key) => [key, command])));
 
-/** Label of a key. @param {string} key */
+/** Label of a key. @param {string} key @returns {string} */
 export function keyLabel(key) {
+  if (key.startsWith("shift-")) return `⇧${keyLabel(key.slice(6))}`;
   const names = /** @type {Record<string, string>} */ ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", " ": "Space", Escape: "Esc", Backspace: "⌫", Delete: "Del" });
   return names[key] ?? key;
 }
@@ -141,7 +150,8 @@ function isTyping(target) {
 export function listen() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
-    const key = event.ctrlKey || event.metaKey ? `ctrl-${event.key}` : event.key;
+    const isShifted = event.shiftKey && event.key.startsWith("Arrow");
+    const key = event.ctrlKey || event.metaKey ? `ctrl-${event.key}` : isShifted ? `shift-${event.key}` : event.key;
     const isOpen = state.dialog.value !== null;
     if (key === "ctrl-k" && !isOpen) {
       event.preventDefault();

@@ -39,10 +39,14 @@ const SCOPES = [["tree", "This tree"], ["path", "This path"], ["all", "Everythin
 
 /** @param {string} query @param {AbortSignal} signal */
 async function search(query, signal) {
-  if (!query.trim()) return [];
+  if (!query.trim()) {
+    state.hits.value = [];
+    return [];
+  }
   const where = scope.value === "all" || !state.tree.value ? {} : { tree: state.tree.value.id, ...(scope.value === "path" && { path: state.cursor.value }) };
   const found = await call("POST", "/recall", { query, limit: 30, ...where }, signal);
   const hits = [...found.hits, ...found.near].slice(0, 40);
+  state.hits.value = found.hits.map((/** @type {any} */ { node }) => node.id);
   return hits.map((/** @type {any} */ { node }) => ({
     key: node.id,
     title: highlighted(excerpt(node.content, query, 220), query),

@@ -31,8 +31,9 @@ async function start() {
   try {
     await logIn();
     const [me, node] = await Promise.all([get("/me"), firstNode()]);
-    state.me.value = me;
+    // The stream of changes begins when `me` is known, and continues from the journal's number.
     state.journal.value = me.journal;
+    state.me.value = me;
     if (node) await go(node);
   } catch (error) {
     if (error instanceof ApiError && error.code === "offline") {

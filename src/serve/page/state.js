@@ -46,6 +46,9 @@ export const hoist = signal(null);
 /** Versions that were chosen in this tree. @type {import("./signals.js").Signal<string[]>} */
 export const versions = signal([]);
 
+/** Nodes that the last search found. @type {import("./signals.js").Signal<string[]>} */
+export const hits = signal([]);
+
 /** Visible panes: both, text or tree; on a narrow screen one at a time. */
 export const layout = signal("both");
 

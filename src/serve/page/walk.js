@@ -188,12 +188,6 @@ function earlier(window) {
   return at > 0 ? entries.slice(0, at) : [];
 }
 
-/** Reads many lines around the cursor, for the map. @param {number} reach @returns {Promise<Window | null>} */
-export async function surroundings(reach) {
-  const node = state.cursor.value;
-  return node ? requestWindow(node, { above: reach, below: reach, path: 0 }) : null;
-}
-
 let isExtending = false;
 
 /** Loads more lines above the first or below the last one. @param {boolean} above */

@@ -43,6 +43,7 @@ mod snapshot;
 mod staged_copy;
 mod tables;
 mod transaction;
+mod tree_shape;
 mod undo;
 mod vectors;
 mod verify;

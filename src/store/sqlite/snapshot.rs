@@ -40,7 +40,7 @@ use crate::{
 const MAX_CANDIDATES: i64 = 10;
 
 pub(super) struct SqliteSnapshot<'p> {
-    conn: ReadConnection<'p>,
+    pub(super) conn: ReadConnection<'p>,
 }
 
 impl<'p> SqliteSnapshot<'p> {
