@@ -114,6 +114,23 @@ try {
     await until("the redo", () => page.locator(".entry.is-cursor .mark", { hasText: "excluded" }).count());
   });
 
+  await check("keys typed ahead of the server act in order", async () => {
+    const from = await here();
+    const before = view("9pakc5").state.annotations;
+    await page.route(/\/window\?/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      await route.continue();
+    }, { times: 2 });
+    // The step is on its way while the note of the node that it reaches is typed.
+    await keys("h", "a");
+    await page.keyboard.type("up");
+    await keys("Control+Enter");
+    await until("the note", () => page.locator(".note", { hasText: /up$/ }).count());
+    equal([await here(), view("9pakc5").state.annotations], ["9pakc5", before + 1], "notes on the node before");
+    await keys("u", "l");
+    await at(from);
+  });
+
   await check("an edit is a branch in a dialogue, and a version in a buffer", async () => {
     const id = await here();
     await keys("e");
@@ -236,8 +253,14 @@ try {
     await focusTree();
     await keys("d");
     await until("differences", async () => (await page.locator("ins").count()) && (await page.locator("del").count()));
+    const sides = await page.locator(".compared").allTextContents();
+    truth(sides[1].endsWith(view("hj17rx").content) && sides[0] !== sides[1], `both texts: ${sides}`);
+    // Words that both have by chance do not scatter the changes.
+    truth((await page.locator("del").count()) < 6, "whole passages are marked");
+    truth((await page.locator(":focus").getAttribute("class")) === "dialog-body", "the focus is in the dialog");
     equal(await bench.findings(page), [], "axe: compare");
     await keys("Escape");
+    await until("the focus of before", () => page.locator(".outline-scroll:focus").count());
   });
 
   await check("context, sessions and documents are shown", async () => {
@@ -329,6 +352,13 @@ try {
     await keys("Enter");
     await until("the node", () => page.locator(".entry.is-cursor", { hasText: "Written offline." }).count());
     await keys("Escape");
+  });
+
+  await check("one failed request is made up for, although the stream of changes goes on", async () => {
+    await page.route(/\/window\?/, (route) => route.abort("internetdisconnected"), { times: 1 });
+    inSample("say", "--at", "2ef3kv", "While one request failed.");
+    await until("its line", () => page.locator(".line", { hasText: "While one request failed." }).count());
+    await until("online", async () => !(await page.locator(".is-offline").count()));
   });
 
   await check("hostile content is text", async () => {

@@ -144,7 +144,7 @@ async fn arrow_lines_are_completed_from_declarations_and_the_store() {
     assert!(ids.contains(&"9pakc5 ".to_owned()) && ids.contains(&"full ".to_owned()), "{ids:?}");
     assert_eq!(complete("→ view hj17").await, ["hj17rx "], "an id of another branch");
     assert!(complete("→ view bookmark:").await[0].starts_with("bookmark:\""));
-    assert_eq!(complete("→ continue from 9pakc5 n").await, ["next ", "n:"]);
+    assert_eq!(complete("→ continue from 9pakc5 n").await, ["n:"]);
     assert_eq!(complete("→ read doc:\"my").await, ["doc:\"my plan\" "]);
     assert_eq!(complete("→ delegate \"goal\" wait:").await, ["wait:yes ", "wait:no "]);
     assert!(complete("→ nonsense ").await.is_empty() && complete("→ move 9pakc5 beside ").await.is_empty());

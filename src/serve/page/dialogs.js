@@ -23,19 +23,28 @@ class Modal extends Component {
   focus = document.activeElement;
 
   componentDidMount() {
-    this.dialog.current.showModal();
+    const dialog = this.dialog.current;
+    dialog.showModal();
+    // Without a field of its own, a dialog is read from its beginning: the browser would choose the button that closes it.
+    if (document.activeElement?.closest("header")) dialog.querySelector(".dialog-body").focus();
   }
 
+  /** True once another dialog, or none, is shown. */
+  isGone = false;
+
   componentWillUnmount() {
+    this.isGone = true;
+    // While it is open, nothing outside can have the focus.
+    this.dialog.current.close();
     if (this.focus instanceof HTMLElement && this.focus.isConnected) this.focus.focus({ preventScroll: true });
   }
 
   render() {
     const { title, wide, children } = this.props;
-    return html`<dialog class=${wide ? "wide" : ""} ref=${this.dialog} aria-label=${title} onClose=${close}
+    return html`<dialog class=${wide ? "wide" : ""} ref=${this.dialog} aria-label=${title} onClose=${() => !this.isGone && close()}
       onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); close(); }}
       onPointerDown=${(/** @type {any} */ event) => event.target === this.dialog.current && close()}>
-      <div class="dialog-body"><header><h2>${title}</h2><${Button} icon="close" label="Close" keys="Esc" onClick=${close} /></header>${children}</div>
+      <div class="dialog-body" tabindex="-1"><header><h2>${title}</h2><${Button} icon="close" label="Close" keys="Esc" onClick=${close} /></header>${children}</div>
     </dialog>`;
   }
 }

@@ -73,8 +73,15 @@ export const DropCover = observer(() => isOver.value && html`<div class="drop-co
 
 /** @param {Imported} imported */
 const figures = ({ conversations, messages, nodes, branches, versions, skipped }) =>
-  /** @type {[string, number][]} */ ([["conversations", conversations], ["messages", messages], ["new nodes", nodes], ["new branches", branches], ["new versions", versions], ["known already", skipped]])
-    .filter(([name, count]) => count > 0 || name === "new nodes");
+  /** @type {[string, number][]} */ ([["conversation", conversations], ["message", messages], ["new node", nodes], ["new branch", branches], ["new version", versions], ["known already", skipped]])
+    .filter(([name, count]) => count > 0 || name === "new node")
+    .map(([name, count]) => /** @type {[string, number]} */ ([count === 1 || name.endsWith("already") ? name : name.endsWith("ch") ? `${name}es` : `${name}s`, count]));
+
+/** @param {Imported} imported */
+function unread({ problems, more_problems: more }) {
+  const count = problems.length + more;
+  return count === 1 ? "1 item" : `${count.toLocaleString()} items`;
+}
 
 /** Opens the first imported tree. @param {string[]} trees */
 async function openFirst(trees) {
@@ -105,7 +112,7 @@ export function ImportReport({ reports }) {
       <h3 dir="auto">${name}${imported && html` <span class="model">${imported.format}</span>`}</h3>
       ${error && html`<p class="bad" role="alert">${error}</p>`}
       ${imported && html`<dl class="figures">${figures(imported).map(([label, count]) => html`<div key=${label}><dd>${count.toLocaleString()}</dd><dt>${label}</dt></div>`)}</dl>
-        ${imported.problems.length > 0 && html`<details open><summary>${imported.problems.length + imported.more_problems} items could not be read</summary>
+        ${imported.problems.length > 0 && html`<details open><summary>${unread(imported)} could not be read</summary>
           <pre tabindex="0">${imported.problems.join("\n")}</pre></details>`}`}
     </section>`)}
     <div class="form-row">

@@ -146,10 +146,41 @@ function isTyping(target) {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
+/** Keys typed while a command waits for the cursor or for its dialog. @type {KeyboardEvent[] | null} */
+let held = null;
+
+/** Runs a command that may take a while. Keys typed meanwhile act afterwards, on what it opened. @param {() => any} run */
+async function runHolding(run) {
+  const done = afterSteps(run);
+  if (!(done instanceof Promise)) return;
+  held = [];
+  await done;
+  // A dialog has the focus in the next frame.
+  await new Promise(requestAnimationFrame);
+  const keys = held;
+  held = null;
+  keys.forEach(replay);
+}
+
+/** @param {KeyboardEvent} typed */
+function replay(typed) {
+  if (held) return held.push(typed);
+  const { key, code, ctrlKey, metaKey, shiftKey } = typed;
+  const target = document.activeElement ?? document.body;
+  const isUnhandled = target.dispatchEvent(new KeyboardEvent("keydown", { key, code, ctrlKey, metaKey, shiftKey, bubbles: true, cancelable: true }));
+  // Unlike a value that is set, this can be undone in the field, and tells it that it changed.
+  if (isUnhandled && isTyping(target) && key.length === 1 && !ctrlKey && !metaKey) document.execCommand("insertText", false, key);
+}
+
 /** Handles keys of the whole page. */
 export function listen() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
+    if (held && event.isTrusted && !isTyping(event.target)) {
+      event.preventDefault();
+      held.push(event);
+      return;
+    }
     const isShifted = event.shiftKey && event.key.startsWith("Arrow");
     const key = event.ctrlKey || event.metaKey ? `ctrl-${event.key}` : isShifted ? `shift-${event.key}` : event.key;
     const isOpen = state.dialog.value !== null;
@@ -169,7 +200,8 @@ export function listen() {
     if (!command || (command.writes && !state.canWrite.value)) return;
     event.preventDefault();
     // A key that acts on the node at the cursor waits for the steps before it.
-    if (command.group === "Change" || command.run === generate || command.run === answer) afterSteps(command.run);
+    if (command.group === "Change") runHolding(command.run);
+    else if (command.run === generate || command.run === answer) afterSteps(command.run);
     else command.run();
   });
 }

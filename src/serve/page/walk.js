@@ -108,7 +108,8 @@ let running = Promise.resolve();
 
 /** Runs what depends on the cursor: at once, or after the steps that are on their way. @param {() => any} act @returns {any} */
 export function afterSteps(act) {
-  return isStepping ? running.then(act) : act();
+  const isAway = isStepping || queue.some((each) => each !== REFRESH);
+  return isAway ? running.then(act) : act();
 }
 
 function run() {
