@@ -390,7 +390,13 @@ try {
 
   await check("400 px are enough", async () => {
     await page.setViewportSize({ width: 400, height: 800 });
+    // A notice that is longer than the screen is wide takes several lines.
+    await focusTree();
+    await keys("x");
+    await page.locator(".notice").waitFor();
+    equal(await page.evaluate(() => [...document.querySelectorAll(".shell > *, .notice")].map((element) => Math.ceil(element.getBoundingClientRect().right)).filter((right) => right > 400)), [], "no element beyond the right edge");
     equal(await page.evaluate(() => document.documentElement.scrollWidth <= 400), true, "no scrolling sideways");
+    await keys("x");
     await page.locator(".tab", { hasText: "Tree" }).click();
     await until("the tree", () => page.locator(".outline").isVisible());
     await page.locator(".line", { hasText: "The log book. Give" }).click();

@@ -55,6 +55,7 @@ try {
   // A buffer: prose of a person and of models, with the caret after it.
   const [{ root: prose }] = bench.run("new", "--buffer", "The lamp was lit at dusk, as on every evening, and Ingrid climbed the last stairs with a can of oil in each hand. She counted the steps, although she knew their number.\n\n");
   await page.goto(`${bench.started.address}/#/${prose.id}`);
+  await page.reload();
   await at(prose.local_id, page);
   await page.locator(".outline-scroll").focus();
   await page.keyboard.press("g");
@@ -69,6 +70,7 @@ try {
   await page.waitForTimeout(300);
   await shot("page-prose");
   await page.goto(`${bench.started.address}/#/${bench.run("view", "--tree", sample, "9pakc5")[0].id}`);
+  await page.reload();
   await at("9pakc5", page);
   await page.setViewportSize({ width: 400, height: 720 });
   await page.waitForTimeout(300);

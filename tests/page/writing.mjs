@@ -76,6 +76,22 @@ try {
     equal(await bench.findings(page), [], "axe: prose");
   });
 
+  await check("keys typed before the text has the focus come first", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Slow. ");
+    await open(first);
+    bench.run("say", "--at", first.local_id, "Far.");
+    await until("the line", () => page.locator(".line", { hasText: "Far." }).count());
+    await page.route(/\/window\?/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await route.continue();
+    }, { times: 1 });
+    await keys("l", "e");
+    await page.keyboard.type(" Very\nfar, and then still farther away.", { delay: 20 });
+    equal(await prose().inputValue(), "Slow. Far. Very\nfar, and then still farther away.", "the text");
+    await keys("Control+s");
+    await saved();
+  });
+
   await check("a model continues at the caret, and what followed stays in another version", async () => {
     const [{ root: first }] = bench.run("new", "--buffer", "One two three four.");
     await open(first);

@@ -11,8 +11,8 @@ const words = (text) => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [
 /** Number of words in a text. @param {string} text */
 export const countWords = (text) => text.match(/[\p{L}\p{N}_]+/gu)?.length ?? 0;
 
-/** Twice the longest equal text that is shown as changed: single equal words between long changes would scatter them. */
-const MAX_ISLAND = 40;
+/** Length below which equal text between longer changes is shown as changed: single equal words would scatter them. */
+const MAX_ISLAND = 24;
 
 /**
  * Joins changes with little between them. Each change then has what is gone before what was added.
@@ -32,7 +32,7 @@ export function coalesce(pieces) {
   for (const change of changes) {
     const before = joined.at(-1);
     const least = before && Math.min(Math.max(before.gone.length, before.added.length), Math.max(change.gone.length, change.added.length));
-    const isShort = !countWords(change.same) || change.same.length * 2 <= Math.min(least ?? 0, MAX_ISLAND);
+    const isShort = !countWords(change.same) || change.same.length < Math.min(least ?? 0, MAX_ISLAND);
     const isIsland = isShort && !change.same.includes("\n\n");
     if (before && isIsland) {
       before.gone += change.same + change.gone;

@@ -148,6 +148,8 @@ function isTyping(target) {
 
 /** Keys typed while a command waits for the cursor or for its dialog. @type {KeyboardEvent[] | null} */
 let held = null;
+/** True if the command has opened its field, in which earlier keys come first. */
+let isOpened = false;
 
 /** Runs a command that may take a while. Keys typed meanwhile act afterwards, on what it opened. @param {() => any} run */
 async function runHolding(run) {
@@ -155,10 +157,11 @@ async function runHolding(run) {
   if (!(done instanceof Promise)) return;
   held = [];
   await done;
+  isOpened = true;
   // A dialog has the focus in the next frame.
   await new Promise(requestAnimationFrame);
   const keys = held;
-  held = null;
+  [held, isOpened] = [null, false];
   keys.forEach(replay);
 }
 
@@ -169,14 +172,17 @@ function replay(typed) {
   const target = document.activeElement ?? document.body;
   const isUnhandled = target.dispatchEvent(new KeyboardEvent("keydown", { key, code, ctrlKey, metaKey, shiftKey, bubbles: true, cancelable: true }));
   // Unlike a value that is set, this can be undone in the field, and tells it that it changed.
-  if (isUnhandled && isTyping(target) && key.length === 1 && !ctrlKey && !metaKey) document.execCommand("insertText", false, key);
+  if (!isUnhandled || !isTyping(target) || ctrlKey || metaKey) return;
+  if (key.length === 1) document.execCommand("insertText", false, key);
+  else if (key === "Enter" && target instanceof HTMLTextAreaElement) document.execCommand("insertText", false, "\n");
+  else if (key === "Backspace") document.execCommand("delete");
 }
 
 /** Handles keys of the whole page. */
 export function listen() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
-    if (held && event.isTrusted && !isTyping(event.target)) {
+    if (held && event.isTrusted && (isOpened || !isTyping(event.target))) {
       event.preventDefault();
       held.push(event);
       return;
