@@ -276,6 +276,48 @@ try {
     await keys("Escape");
   });
 
+  await check("the buttons do what the keys do", async () => {
+    await page.goto(`${bench.started.address}/#/${view("w1esxf").id}`);
+    await at("w1esxf");
+    const entry = page.locator(".entry.is-cursor");
+    await entry.getByRole("button", { name: "Bookmark" }).click();
+    await page.locator("dialog textarea").fill("by mouse");
+    await page.locator("dialog .primary").click();
+    await entry.locator(".mark", { hasText: "by mouse" }).waitFor();
+    equal(view("w1esxf").state.bookmark, "by mouse", "bookmark");
+    await page.locator(".header").getByRole("button", { name: "Undo" }).click();
+    await until("the undo", async () => !(await entry.locator(".mark").count()));
+    equal(view("w1esxf").state.bookmark ?? null, null, "no bookmark");
+    await page.locator(".header").getByRole("button", { name: "Redo" }).click();
+    await entry.locator(".mark", { hasText: "by mouse" }).waitFor();
+    await page.locator(".header").getByRole("button", { name: "Bookmarks" }).click();
+    await page.locator(".option", { hasText: "the opening" }).click();
+    await at("jb8jw9");
+    await page.locator(".header").getByRole("button", { name: "Search" }).click();
+    await page.locator("dialog input").fill("drawer");
+    await page.locator(".option", { hasText: "She does not." }).first().click();
+    await until("the hit", () => page.locator(".entry.is-cursor", { hasText: "She does not." }).count());
+    for (const name of ["Conversation or prose", "Conversation or prose", "Theme", "Theme", "Theme", "Map", "Tree", "Read", "Read"]) await page.locator(".header").getByRole("button", { name, exact: true }).click();
+    await page.getByRole("button", { name: "Previous branch" }).last().click();
+    await until("the branch beside", async () => !(await page.locator(".entry.is-cursor", { hasText: "She does not." }).count()));
+    await page.locator(".composer textarea").fill("Added by mouse.");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await until("the node", () => page.locator(".entry.is-cursor", { hasText: "Added by mouse." }).count());
+    equal(view(await here()).content, "Added by mouse.", "content");
+    await page.getByRole("button", { name: "Answer" }).click();
+    await until("the answer", async () => (await page.locator(".entry.is-cursor.by-model").count()) === 1);
+    equal(view(await here()).author_type, "model", "author of the answer");
+    await page.locator(".entry.is-cursor").getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Prune the branch" }).click();
+    await until("its parent", () => page.locator(".entry.is-cursor", { hasText: "Added by mouse." }).count());
+    await page.locator(".header").getByRole("button", { name: "All actions" }).click();
+    await page.locator(".option", { hasText: "pruned branches" }).click();
+    await page.getByRole("dialog", { name: "Pruned" }).waitFor();
+    await page.locator(".option").first().click();
+    await until("the answer again", async () => (await page.locator(".entry.is-cursor.by-model").count()) === 1);
+    truth(!view(await here()).state.pruned_by, "restored");
+  });
+
   await check("the map shows the tree, and a click goes to a node", async () => {
     await keys("w");
     await until("pixels", () => page.evaluate(() => {

@@ -7,7 +7,7 @@ import { go, step, extendPath } from "./walk.js";
 import { Markdown } from "./markdown.js";
 import { openMenu, openMenuAt } from "./menu.js";
 import * as actions from "./actions.js";
-import { Streams } from "./streams.js";
+import { Streams, generation } from "./streams.js";
 import { Prose } from "./prose.js";
 import { editable } from "./prose-text.js";
 import { pressHandlers, isPressed } from "./press.js";
@@ -187,11 +187,14 @@ function Note({ note }) {
 
 /** Branches that follow the cursor. */
 const Branches = observer(() => {
-  const lines = state.continuations.value;
-  const count = state.current.value?.marks.continuations ?? 0;
+  // Continuations that were just written are shown above.
+  const running = generation.value?.from === state.cursor.value ? (generation.value?.streams ?? []) : [];
+  const written = new Set(running.map((stream) => stream.node));
+  const lines = state.continuations.value.filter((line) => !written.has(line.id));
+  const count = (state.current.value?.marks.continuations ?? 0) - [...written].filter(Boolean).length;
   if (!lines.length) return null;
   return html`<nav class="branches" aria-label="Continuations">
-    <h2>${count === 1 ? "Continues" : `${count} branches`}</h2>
+    <h2>${written.size ? "Other branches" : count === 1 ? "Continues" : `${count} branches`}</h2>
     ${lines.map((line) => html`<button type="button" key=${line.place} class=${classes("branch", `by-${line.author_type}`)} onClick=${() => go(line.id)}>
       <span class="dot" aria-hidden="true"></span><span class="branch-text" dir="auto">${line.text || "(empty)"}</span>
       ${line.marks.bookmark !== undefined && html`<span class="mark">★</span>`}
