@@ -34,11 +34,12 @@ try {
       return [box.x + box.width / 2, box.y + box.height / 2];
     };
     // A swipe to the left goes to the next branch, one to the right back.
-    const swipe = async (from, to) => {
-      await send("touchStart", [from, 300]);
-      for (let step = 1; step <= 4; step++) await send("touchMove", [from + ((to - from) * step) / 4, 300]);
-      await send("touchEnd");
-    };
+    // All events are sent at once: on a busy machine, a pause after the first would be a long press.
+    const swipe = (from, to) => Promise.all([
+      send("touchStart", [from, 300]),
+      ...[1, 2, 3, 4].map((step) => send("touchMove", [from + ((to - from) * step) / 4, 300])),
+      send("touchEnd"),
+    ]);
     await swipe(320, 90);
     await until("the next branch", async () => (await here(phone)) !== "hj17rx");
     await swipe(90, 320);

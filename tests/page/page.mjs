@@ -15,6 +15,9 @@ const keys = async (...names) => {
   for (const name of names) await page.keyboard.press(name);
 };
 
+/** A dialog closes after what it saved is shown; until then it gets the keys. */
+const closed = () => until("no dialog", async () => !(await page.locator("dialog").count()));
+
 let page;
 let sample;
 try {
@@ -98,11 +101,13 @@ try {
     await page.keyboard.type("a note of the page");
     await page.getByRole("button", { name: "Add the note" }).click();
     await until("the note", () => page.locator(".note", { hasText: "a note of the page" }).count());
+    await closed();
     equal(view(id).state.annotations, 1, "notes");
     await keys("b");
     await page.keyboard.type("a place");
     await keys("Enter");
     await until("the bookmark", () => page.locator(".entry.is-cursor .mark", { hasText: "a place" }).count());
+    await closed();
     equal(view(id).state.bookmark, "a place", "bookmark");
     await keys("X");
     await until("the mark", () => page.locator(".entry.is-cursor .mark", { hasText: "excluded" }).count());
@@ -126,6 +131,7 @@ try {
     await page.keyboard.type("up");
     await keys("Control+Enter");
     await until("the note", () => page.locator(".note", { hasText: /up$/ }).count());
+    await closed();
     equal([await here(), view("9pakc5").state.annotations], ["9pakc5", before + 1], "notes on the node before");
     await keys("u", "l");
     await at(from);
@@ -138,6 +144,7 @@ try {
     await page.locator("dialog textarea").fill("Typed beside.");
     await keys("Control+Enter");
     await until("the branch", () => page.locator(".entry.is-cursor", { hasText: "Typed beside." }).count());
+    await closed();
     const branch = view(await here());
     equal([branch.parent_id, branch.edited_from], [view("9pakc5").id, view(id).id], "parent and original");
     const [{ root }] = bench.run("new", "--buffer", "Prose of a buffer.");
@@ -148,6 +155,7 @@ try {
     await page.locator("dialog textarea").fill("Better prose of a buffer.");
     await page.getByRole("button", { name: "Save as version" }).click();
     await until("the version", async () => (await page.locator(".prose-text").inputValue()) === "Better prose of a buffer." && (await here()) !== root.local_id);
+    await closed();
     equal(bench.run("view", await here())[0].version_of, root.id, "version of");
     await keys("<");
     await at(root.local_id);
@@ -284,6 +292,7 @@ try {
     await page.locator("dialog textarea").fill("by mouse");
     await page.locator("dialog .primary").click();
     await entry.locator(".mark", { hasText: "by mouse" }).waitFor();
+    await closed();
     equal(view("w1esxf").state.bookmark, "by mouse", "bookmark");
     await page.locator(".header").getByRole("button", { name: "Undo" }).click();
     await until("the undo", async () => !(await entry.locator(".mark").count()));

@@ -162,6 +162,7 @@ try {
     await page.locator("dialog textarea").fill("Both at once.");
     await keys("Control+Enter");
     await until("the merged node", () => page.locator(".entry.is-cursor", { hasText: "Both at once." }).count());
+    await closed();
     const merged = view(await here(page));
     equal([merged.content, merged.parent_id], ["Both at once.", view("w1esxf").id], "the merged node");
     await page.getByRole("button", { name: "Undo" }).last().click();
@@ -172,6 +173,7 @@ try {
     await page.locator("dialog textarea").fill("Merged by the menu.");
     await page.getByRole("button", { name: "Merge", exact: true }).click();
     await until("the merged node", () => page.locator(".entry.is-cursor", { hasText: "Merged by the menu." }).count());
+    await closed();
     await page.reload();
     await page.locator(".entry.is-cursor").waitFor();
   });
