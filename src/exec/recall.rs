@@ -17,6 +17,7 @@ use crate::{
     ops::Loom,
     recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
     session_state::SessionInfo,
+    store::{SessionFilter, Snapshot},
     tools::{ErrorCode, NativeAlias, ToolError},
     types::{AgentKind, AuthorType, Node, Session, first_words, one_line},
 };
@@ -36,6 +37,8 @@ struct RecallRange {
     failed: bool,
     /// The filters as written in the line, each preceded by a space.
     said: String,
+    /// Those of them that exclude messages from a search.
+    narrowed: String,
 }
 
 impl Executor<'_> {
@@ -79,13 +82,13 @@ impl Executor<'_> {
         let order = if query.by_time { "the newest first" } else { "the best first" };
         let hits = match found.hits.len() {
             0 => "no match".to_owned(),
-            1 => "1 match".to_owned(),
-            several => format!("{several} matches"),
+            all if all == limit => at_least(all, "match"),
+            all => count(all as u64, "match"),
         };
         let end = if found.hits.is_empty() { ".".to_owned() } else { format!(", {order}:") };
         let place = within.place;
         let head = format!("{hits} in {place}{} for {}{end}", within.said, quoted(&first_words(text, 80)));
-        let said = format!("{}{head}\n{}", absent_words(&found), shown(&*snapshot, here, &found)?);
+        let said = format!("{}{head}\n{}", absent_words(&found, &within.narrowed), shown(&*snapshot, here, &found)?);
         let nodes = found.hits.into_iter().chain(found.near).map(|hit| hit.node).collect();
         Ok(Answer::found(said, first_words(text, 60), nodes))
     }
@@ -97,9 +100,9 @@ impl Executor<'_> {
         let mut parts: Vec<String> = counts.authors.iter().map(|(author, n)| format!("{author} {n}")).collect();
         parts.extend(counts.tools.iter().map(|(tool, n)| format!("tool {} {n}", one_line(tool))));
         let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(" · ")) };
-        let matches = if counts.total == 1 { "match" } else { "matches" };
         let text = quoted(&first_words(&query.text, 80));
-        let said = format!("{} {matches} in {}{} for {text}{parts}", counts.total, within.place, within.said);
+        let matches = count(counts.total, "match");
+        let said = format!("{matches} in {}{} for {text}{parts}", within.place, within.said);
         Ok(Answer::about(said, first_words(&query.text, 60)))
     }
 
@@ -129,7 +132,8 @@ impl Executor<'_> {
         let limit = limit.unwrap_or(MAX_HITS).clamp(1, MAX_HITS);
         let snapshot = self.loom.snapshot()?;
         let range = turns.first.into()..=turns.last.into();
-        let nodes = recall::turns(&*snapshot, here.session.id, range, &within.only, limit)?;
+        let session = session_with_turns(&*snapshot, &here.session, turns)?;
+        let nodes = recall::turns(&*snapshot, session.id, range, &within.only, limit)?;
         let name = format!("turns:{}-{}", turns.first, turns.last);
         if nodes.is_empty() {
             let has = match here.session.turns {
@@ -140,8 +144,12 @@ impl Executor<'_> {
         }
         let cut = nodes.len() == limit as usize && nodes.last().and_then(|node| node.turn) < Some(turns.last.into());
         let more = nodes.last().and_then(|node| node.turn).filter(|_| cut);
-        let more = more.filter(|last| *last < here.session.turns);
+        let more = more.filter(|last| *last < session.turns);
         let mut text = fit_entries(entries(&*snapshot, here, &nodes)?);
+        if session.id != here.session.id {
+            let own = here.session.turns;
+            text.insert_str(0, &format!("of an earlier session of this tree; this one has {}:\n", count(own, "turn")));
+        }
         if let Some(last) = more {
             text.push_str(&format!("\n[more turns · → recall turns:{}-{}{}]", last + 1, turns.last, within.said));
         }
@@ -160,13 +168,17 @@ impl Executor<'_> {
         let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
         // Results are stored under the tool's name, also if an alias was called.
         let tool = NativeAlias::named(tool).map_or(tool, |form| form.tool.name());
-        let most = if only.failed { MAX_HITS } else { limit };
+        let most = if only.failed { MAX_HITS } else { limit + 1 };
         let mut results = recall::tool_results(&*snapshot, &within.scope, tool, &within.only, most)?;
         results.retain(|(node, _)| !only.failed || recall::is_failure(node));
+        let are_more = results.len() > limit as usize;
         results.truncate(limit as usize);
         if !results.is_empty() {
             let nodes: Vec<Node> = results.into_iter().map(|(node, _)| node).collect();
-            let results = count(nodes.len() as u64, "result");
+            let results = match nodes.len() {
+                all if are_more => at_least(all, "result"),
+                all => count(all as u64, "result"),
+            };
             let head = format!("{results} of {} in {}{}, the newest first:", one_line(tool), within.place, within.said);
             let said = format!("{head}\n{}", fit_entries(entries(&*snapshot, here, &nodes)?));
             return Ok(Answer::found(said, format!("tool:{tool}"), nodes));
@@ -211,10 +223,11 @@ impl Executor<'_> {
             Some(RecallScope::Workspace) => (Scope::Workspace(here.session.workspace.clone()), "this workspace"),
             Some(RecallScope::All) => (Scope::Everything, "everything"),
         };
+        let narrowed = RecallFilter { scope: None, count: false, exact: false, sort: None, ..only.clone() };
         let said = RecallFilter { scope: None, count: false, ..only.clone() }.to_string();
         let (seen_by, before) = (Some(here.session.id), self.answered_message(here)?);
         let only_these = Filter { author, branch, from, to, kind: only.kind, seen_by, before };
-        Ok(RecallRange { scope, place, only: only_these, failed: only.failed, said })
+        Ok(RecallRange { scope, place, only: only_these, failed: only.failed, said, narrowed: narrowed.to_string() })
     }
 
     /// Returns, within a turn, the place in time of the message being answered. Later nodes are not searched.
@@ -312,13 +325,29 @@ impl RecallRange {
     }
 }
 
-/// Names the words that no searched message contains; empty if each occurs.
-fn absent_words(found: &SearchResults) -> String {
+/// Formats a count that a limit ended.
+fn at_least(number: usize, noun: &str) -> String {
+    let all = count(number as u64, noun);
+    format!("{number} or more {}", all.split_once(' ').map_or(noun, |(_, nouns)| nouns))
+}
+
+/// Returns the session whose turns a range names: this one, or the newest of the tree that has them, as an imported one.
+fn session_with_turns(snapshot: &dyn Snapshot, here: &Session, turns: Range) -> Result<Session, ToolError> {
+    let has = |session: &Session| u64::from(turns.first) <= session.turns;
+    if has(here) {
+        return Ok(here.clone());
+    }
+    let filter = SessionFilter { tree: Some(here.tree), spoken: true, ..SessionFilter::default() };
+    Ok(snapshot.sessions(&filter)?.into_iter().find(has).unwrap_or_else(|| here.clone()))
+}
+
+/// Names the words that no searched message contains, with the filters that `narrowed` the search; empty if each occurs.
+fn absent_words(found: &SearchResults, narrowed: &str) -> String {
     let words: Vec<String> = found.absent.iter().map(|word| quoted(word)).collect();
     match words.as_slice() {
         [] => String::new(),
-        [word] => format!("{word} stands in no earlier message.\n"),
-        words => format!("{} stand in no earlier message.\n", words.join(", ")),
+        [word] => format!("{word} stands in no earlier message{narrowed}.\n"),
+        words => format!("{} stand in no earlier message{narrowed}.\n", words.join(", ")),
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     arrow::{BranchFormat, NodeRef},
-    recall::cut_at,
+    recall::{self, cut_at},
     store::ChildFilter,
     tokens::estimated_tokens,
     tools::{ErrorCode, ToolError},
@@ -26,6 +26,14 @@ const MAX_SHOWN_CONTINUATIONS: usize = 8;
 /// The maximum number of nodes of a branch in one reply.
 const MAX_BRANCH_NODES: u32 = 1_000;
 
+/// Appends the tool calls of a message, a line each, after its words.
+fn push_calls(text: &mut String, node: &Node) {
+    for call in recall::calls(node) {
+        let gap = if text.ends_with('\n') { "" } else { "\n" };
+        let _ = write!(text, "{gap}calls {}", escape::escape(&call));
+    }
+}
+
 impl Executor<'_> {
     pub(super) fn view(&self, here: &Position, node: Option<&NodeRef>, full: bool, annotations: bool) -> AnswerResult {
         let node = self.node(here, node)?;
@@ -42,6 +50,7 @@ impl Executor<'_> {
                 let _ = write!(text, "{part}\n… {rest} more → view {} full", mention(&node));
             }
         }
+        push_calls(&mut text, &node);
         let facts = facts(&node);
         if !facts.is_empty() {
             let _ = write!(text, "\n{facts}");
@@ -131,7 +140,10 @@ impl Executor<'_> {
                 let nodes = path.iter().map(|node| {
                     let facts = facts(node);
                     let gap = if facts.is_empty() { "" } else { "\n" };
-                    format!("{}{gap}{facts}\n---\n{}", header(node, &names.full(node), here.now), content(node))
+                    let head = header(node, &names.full(node), here.now);
+                    let mut text = format!("{head}{gap}{facts}\n---\n{}", content(node));
+                    push_calls(&mut text, node);
+                    text
                 });
                 nodes.collect::<Vec<_>>().join("\n\n")
             }

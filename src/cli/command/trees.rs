@@ -34,7 +34,7 @@ struct TreeJson<'a> {
     #[serde(flatten)]
     tree: &'a Tree,
     current: bool,
-    /// What the tree is about, if a model summarized it.
+    /// Summary of the tree by a model, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
 }
