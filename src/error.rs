@@ -6,6 +6,7 @@ use crate::{
     archive::ArchiveError,
     context::ContextError,
     delegate::PlanError,
+    experiment::ExperimentError,
     id::ParseIdError,
     ops::OpsError,
     provider::ProviderError,
@@ -56,6 +57,9 @@ pub enum Error {
     /// An import or export stopped.
     #[error(transparent)]
     Archive(ArchiveError),
+    /// An experiment was refused.
+    #[error(transparent)]
+    Experiment(ExperimentError),
     /// No embedding could be computed.
     #[error(transparent)]
     Embed(EmbedError),
@@ -135,6 +139,17 @@ impl From<EmbedError> for Error {
         match error {
             EmbedError::Ops(error) => error.into(),
             error => Self::Embed(error),
+        }
+    }
+}
+
+impl From<ExperimentError> for Error {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::Ops(error) => error.into(),
+            ExperimentError::Generate(error) => error.into(),
+            ExperimentError::Archive(error) => error.into(),
+            error => Self::Experiment(error),
         }
     }
 }

@@ -71,6 +71,7 @@ pub mod context;
 pub mod delegate;
 mod error;
 pub mod exec;
+pub mod experiment;
 #[cfg(all(any(test, fuzzing), feature = "cli", feature = "tui"))]
 pub mod fuzz;
 pub mod id;

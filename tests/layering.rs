@@ -18,7 +18,7 @@ const FLOORS: &[&[&str]] = &[
     &["arrow"],
     &["exec"],
     &["context", "archive"],
-    &["agent", "provider", "session", "delegate", "web", "workspace"],
+    &["agent", "provider", "session", "delegate", "experiment", "web", "workspace"],
     &["error", "prelude"],
     &["cli", "tui", "serve", "mcp"],
 ];

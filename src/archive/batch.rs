@@ -18,7 +18,7 @@ const MAX_BATCH_BYTES: usize = 4 << 20;
 /// Maximum submitted batches: the writer commits one while the next one waits.
 const MAX_SUBMITTED_BATCHES: usize = 2;
 /// Maximum number of reported problems; more are counted.
-const MAX_PROBLEMS: usize = 1_000;
+pub(super) const MAX_PROBLEMS: usize = 1_000;
 
 /// Mutation and its place in the file.
 struct ImportItem {

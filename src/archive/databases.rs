@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Bytes with which a database begins.
-pub(super) const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+pub const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Detects the format of a database by its tables.
 ///
@@ -58,8 +58,8 @@ pub(super) fn read(path: &Path, importer: &mut Importer<'_>) -> Result<(), Archi
     };
     match read {
         // The error of reading the foreign file; the own file is open.
-        Err(ArchiveError::Ops(OpsError::Store(error @ StoreError::CannotOpen { .. }))) => {
-            importer.problem(SourcePlace::Whole, format!("the rest of the database cannot be read: {error}"));
+        Err(ArchiveError::Ops(OpsError::Store(StoreError::CannotOpen { cause, .. }))) => {
+            importer.problem(SourcePlace::Whole, format!("the rest of the database cannot be read: {cause}"));
             Ok(())
         }
         read => read,

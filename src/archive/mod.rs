@@ -5,6 +5,7 @@
 //! reported with their line and skipped.
 
 mod batch;
+mod bounded_reader;
 mod chatgpt;
 mod claude_ai;
 mod claude_code;
@@ -36,21 +37,25 @@ mod rows;
 mod silly_tavern;
 mod tree_order;
 mod zed;
+#[cfg(any(feature = "cli", feature = "serve"))]
+mod zip_export;
 mod zstd;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
     io::{self, BufRead, BufReader, Read as _},
     path::Path,
     sync::atomic::AtomicBool,
 };
 
-pub use databases::detect_database;
+pub use databases::{SQLITE_MAGIC, detect_database};
 pub use detect::{HEAD_BYTES as DETECTED_BYTES, format as detect};
 pub use format::Format;
 use importer::Importer;
 use lines::{SourceLine, SourceLines};
+#[cfg(any(feature = "cli", feature = "serve"))]
+pub use zip_export::{MAGIC as ZIP_MAGIC, import_zip};
 
 pub use crate::recall;
 use crate::{
@@ -68,6 +73,8 @@ pub struct ImportOptions {
     pub format: Option<Format>,
     /// Reads and counts only, and writes nothing.
     pub dry_run: bool,
+    /// Maximum bytes to which a compressed file may unpack; `None`: any number.
+    pub max_unpacked: Option<u64>,
 }
 
 setters!(ImportOptions {
@@ -75,6 +82,8 @@ setters!(ImportOptions {
     format(option Format);
     /// Sets whether the import only reads and counts.
     dry_run(bool);
+    /// Sets the maximum bytes to which a compressed file may unpack.
+    max_unpacked(some u64);
 });
 
 /// Result of an import.
@@ -111,6 +120,29 @@ pub struct Imported {
     pub problems: Vec<String>,
     /// Number of problems beyond those listed.
     pub more_problems: u64,
+}
+
+impl Imported {
+    /// Adds the result of another file.
+    pub fn add(&mut self, other: &Self) {
+        self.is_dry_run |= other.is_dry_run;
+        let known: BTreeSet<TreeId> = self.trees.iter().copied().collect();
+        self.trees.extend(other.trees.iter().filter(|tree| !known.contains(tree)));
+        self.conversations += other.conversations;
+        self.sessions += other.sessions;
+        self.messages += other.messages;
+        self.branches += other.branches;
+        self.versions += other.versions;
+        self.nodes += other.nodes;
+        self.skipped += other.skipped;
+        self.other += other.other;
+        for (kind, number) in &other.left_out {
+            *self.left_out.entry(kind.clone()).or_default() += number;
+        }
+        let listed = other.problems.len().min(batch::MAX_PROBLEMS.saturating_sub(self.problems.len()));
+        self.problems.extend(other.problems.iter().take(listed).cloned());
+        self.more_problems += other.more_problems + (other.problems.len() - listed) as u64;
+    }
 }
 
 /// Error that stops an import or export.
@@ -196,7 +228,9 @@ fn import_until(
     let mut head = Vec::new();
     input.take(detect::HEAD_BYTES).read_to_end(&mut head)?;
     if zstd::is_compressed(&head) {
-        let mut unpacked = BufReader::new(zstd::ZstdReader::new(io::Cursor::new(head).chain(input)));
+        let unpacked = zstd::ZstdReader::new(io::Cursor::new(head).chain(input));
+        let max_bytes = options.max_unpacked.unwrap_or(u64::MAX);
+        let mut unpacked = BufReader::new(bounded_reader::BoundedReader::new(unpacked, max_bytes));
         let mut head = Vec::new();
         (&mut unpacked).take(detect::HEAD_BYTES).read_to_end(&mut head).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => ArchiveError::Format(format!("{name} cannot be decompressed: {error}")),
@@ -260,22 +294,26 @@ fn read_lines(format: Format, lines: &mut SourceLines<'_>, importer: &mut Import
         Format::OpenAiChat => openai_chat::read(lines, importer),
         Format::Markdown => markdown_chat::read(lines, importer),
         Format::Llm | Format::OpenCode | Format::Zed | Format::Cursor => {
-            Err(ArchiveError::Format(format!("{}: a database is imported by its path", lines.name)))
+            Err(ArchiveError::Format(format!("{}: a database is imported from its file", lines.name)))
         }
     }
 }
 
-/// Imports the database of another program. It is opened for reading only.
+/// Imports the database of another program. It is opened for reading only. `name` identifies it in problem reports.
 ///
 /// # Errors
 /// If the file is no database of a known program, it cannot be read, or the store fails. Items committed before the error
 /// remain, and the import can be repeated.
-pub fn import_database(actor: &Actor, options: ImportOptions, path: &Path) -> Result<Imported, ArchiveError> {
-    let format = database_format(options, path)?;
-    read_database(actor, options, path, format, &AtomicBool::new(false))
+pub fn import_database(
+    actor: &Actor,
+    options: ImportOptions,
+    name: &str,
+    path: &Path,
+) -> Result<Imported, ArchiveError> {
+    read_database(actor, options, name, path, &AtomicBool::new(false))
 }
 
-/// Imports a file, a database or the folder of a program, until it ends or `cancel` is set by another thread. A cancelled
+/// Imports a file, a database, the zip archive of a data export or the folder of a program, until it ends or `cancel` is set by another thread. A cancelled
 /// import is complete up to a message. `progress` receives the number of bytes read of a file.
 ///
 /// # Errors
@@ -298,7 +336,11 @@ pub fn import_path(
     }
     let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
     if file.fill_buf()?.starts_with(databases::SQLITE_MAGIC) {
-        return read_database(actor, options, path, database_format(options, path)?, cancel);
+        return read_database(actor, options, &name, path, cancel);
+    }
+    #[cfg(any(feature = "cli", feature = "serve"))]
+    if file.buffer().starts_with(zip_export::MAGIC) {
+        return import_zip(actor, options, &name, file, progress, cancel);
     }
     import_until(actor, options, &name, &mut file, progress, cancel)
 }
@@ -329,8 +371,7 @@ pub fn is_source_folder(path: &Path) -> bool {
 }
 
 /// Returns the format of a database. An error if it is unknown, or not the one that the options name.
-fn database_format(options: ImportOptions, path: &Path) -> Result<Format, ArchiveError> {
-    let name = path.display().to_string();
+fn database_format(options: ImportOptions, name: &str, path: &Path) -> Result<Format, ArchiveError> {
     let Some(format) = detect_database(path)? else {
         return Err(ArchiveError::Format(format!("{name}: unknown format: it is a database of no known program")));
     };
@@ -343,12 +384,12 @@ fn database_format(options: ImportOptions, path: &Path) -> Result<Format, Archiv
 fn read_database(
     actor: &Actor,
     options: ImportOptions,
+    name: &str,
     path: &Path,
-    format: Format,
     cancel: &AtomicBool,
 ) -> Result<Imported, ArchiveError> {
-    let name = path.display().to_string();
-    let mut importer = Importer::new(actor, &name, format.as_str(), options.dry_run, cancel);
+    let format = database_format(options, name, path)?;
+    let mut importer = Importer::new(actor, name, format.as_str(), options.dry_run, cancel);
     let read = databases::read(path, &mut importer);
     importer.complete(read)
 }

@@ -5,7 +5,8 @@ use std::{fmt::Write as _, io, process::ExitCode};
 #[cfg(feature = "mcp")]
 use loomtree::tools::{ErrorCode, ToolError};
 use loomtree::{
-    archive::ArchiveError, ops::OpsError, provider::ProviderError, session::GenerateError, store::StoreError,
+    archive::ArchiveError, experiment::ExperimentError, ops::OpsError, provider::ProviderError, session::GenerateError,
+    store::StoreError,
 };
 
 use super::{
@@ -268,6 +269,17 @@ impl From<ArchiveError> for CliError {
             ArchiveError::Ops(error) => error.into(),
             ArchiveError::Io(error) => Self::io("reading or writing", error),
             other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+impl From<ExperimentError> for CliError {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::Ops(error) => error.into(),
+            ExperimentError::Generate(error) => error.into(),
+            ExperimentError::Archive(error) => error.into(),
+            other => Self::usage(other.to_string()),
         }
     }
 }

@@ -10,13 +10,14 @@ use clap::{
 use super::args::Cli;
 
 /// The groups of the help, each with its commands in the order shown.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     ("First steps", &["demo", "new", "continue", "tree", "chat", "open"]),
     ("Read and search", &["trees", "view", "switch", "recall", "context", "log", "stats"]),
     ("Write", &["say", "edit", "merge", "split", "copy", "move", "undo", "redo"]),
     ("Mark and hide", &["annotate", "link", "unlink", "bookmark", "prune", "restore", "exclude", "include"]),
     ("Trees and documents", &["rename", "archive", "docs", "import", "export"]),
     ("Agents", &["agents", "sessions", "resume", "delegate", "do", "parse", "serve", "mcp"]),
+    ("Experiments", &["sample", "score", "table"]),
     ("Database", &["verify", "rebuild", "backup", "purge"]),
     ("Setup", &["doctor", "models", "config", "completions", "man", "help"]),
 ];

@@ -47,6 +47,18 @@ pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc
     Ok(target.connect().await?)
 }
 
+/// Opens the named models; else the agent's or configured model; else a discovered one.
+pub(crate) async fn open_all(references: &[String], own: Option<&str>, config: &Config) -> Result<Vec<Arc<dyn Model>>> {
+    if references.is_empty() {
+        return Ok(vec![open(own, config).await?]);
+    }
+    let mut models = Vec::with_capacity(references.len());
+    for reference in references {
+        models.push(open(Some(reference), config).await?);
+    }
+    Ok(models)
+}
+
 /// Resolves agents' models by the configuration.
 pub(crate) struct ConfigModels {
     config: Config,

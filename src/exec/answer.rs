@@ -197,7 +197,10 @@ impl fmt::Display for TreeChange {
             }
             Tool::Bookmark => {
                 write!(f, "✓ bookmarked {subject}")?;
-                self.name.iter().try_for_each(|label| write!(f, " as {}", quoted(label)))
+                self.name.iter().try_for_each(|label| write!(f, " as {}", quoted(label)))?;
+                let earlier = self.nodes.first().and_then(|node| node.state.bookmark.as_ref());
+                let replaced = earlier.filter(|earlier| !earlier.is_empty() && Some(*earlier) != self.name.as_ref());
+                replaced.map_or(Ok(()), |earlier| write!(f, " instead of {}", quoted(earlier)))
             }
             Tool::Unbookmark => write!(f, "✓ took the bookmark off {subject}"),
             Tool::Prune => write!(f, "✓ pruned {subject}{} · undo with → restore {again}", self.descendants()),

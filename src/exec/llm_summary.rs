@@ -3,6 +3,8 @@
 //! A short text is its own summary. For a longer one a view requests a summary from the [`Host`](super::Host); lists
 //! only show stored summaries. Without a model the first sentence is used.
 //!
+//! A node's summary is of its own text alone: words of its parent in it would outlive a purge of the parent.
+//!
 //! The prompt encloses the text in delimiters that the text cannot close. The response is cut to its length and always
 //! quoted, so injected instructions can only produce a wrong summary.
 

@@ -149,7 +149,7 @@ pub(super) fn database(bytes: &[u8]) {
         }
         fs::write(&path, file).unwrap();
     }
-    check_import(&|actor| archive::import_database(actor, ImportOptions::default(), &path));
+    check_import(&|actor| archive::import_database(actor, ImportOptions::default(), "made", &path));
 }
 
 /// Imports bytes in a format, and checks the laws of an import.

@@ -52,6 +52,9 @@ pub struct McpBackend {
     pub partials_dir: Option<PathBuf>,
     /// Token prices for cost calculation.
     pub prices: Prices,
+    /// True if the user approved all plans of delegations in advance. Else the permission `delegate` needs the user's
+    /// consent to each call or [`McpSettings::permissions`].
+    pub allow_delegate: bool,
 }
 
 /// Sender of a request.
@@ -133,11 +136,12 @@ impl McpState {
     }
 
     /// Returns the rights of the client's model. The default agent also reads other trees; a named one has its own
-    /// permissions only.
-    pub(super) fn rights(&self, agent: &Agent, caller: &McpCaller) -> ExecRights {
-        let own = agent.profile.permissions;
+    /// permissions only. Both delegate by consent only, because nobody is asked about the plan.
+    pub(super) fn rights(&self, backend: &McpBackend, caller: &McpCaller) -> ExecRights {
+        let own = backend.agent.profile.permissions.iter();
+        let own = own.filter(|held| backend.allow_delegate || *held != Permission::Delegate);
         let extra = caller.agent.is_none().then_some(Permission::CrossTree);
-        let permissions = Some(self.settings.permissions.unwrap_or_else(|| own.iter().chain(extra).collect()));
+        let permissions = Some(self.settings.permissions.unwrap_or_else(|| own.chain(extra).collect()));
         ExecRights { permissions, read_only: self.settings.read_only }
     }
 }

@@ -11,6 +11,7 @@ use super::{
     backend::{McpBackend, McpCaller, McpState},
     connector,
     consent::{self, Consent, ConsentQuestion},
+    orchestrator::CallerOrchestrator,
     resource,
     schema::{DELEGATION_FIELD, FETCH_TOOL, ITEMS_FIELD, LINES_TOOL, NODES_FIELD, SEARCH_TOOL},
     sessions::SessionResolver,
@@ -19,7 +20,7 @@ use crate::{
     arrow::{self, Command, Event, RecallScope},
     exec::{Answer, CommandReply, ExecRequest, ExecRights, Executor},
     id::SessionId,
-    session::SessionHost,
+    session::{Orchestrator, SessionHost},
     tools::{DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, ToolError},
     types::{Node, Permissions, Todo, TodoScope, first_words},
 };
@@ -73,7 +74,7 @@ impl From<CallToolResult> for CallOutcome {
 pub(super) fn run(state: &McpState, input: ToolInput, context: CallContext) -> CallOutcome {
     let outcome = state.backend(&input.caller).and_then(|backend| {
         let mut input = input;
-        let rights = state.rights(&backend.agent, &input.caller);
+        let rights = state.rights(&backend, &input.caller);
         let given = take_text(&mut input.arguments, "session")?;
         let resolver = SessionResolver::new(&backend, &state.settings.workspace, &input.caller.client, rights);
         let session = resolver.resolve(given.as_deref())?;
@@ -134,7 +135,7 @@ fn with_permission_hint(reply: &CommandReply, consent: Consent) -> CommandReply 
     {
         let hint = match consent {
             Consent::Refused => "the user refused it",
-            _ => "the user allows it by `loom mcp --permissions LIST`",
+            _ => "the user allows it by `loom mcp --permissions LIST`, and delegations by `delegate.allow` too",
         };
         error.hint = Some(hint.to_owned());
     }
@@ -142,10 +143,16 @@ fn with_permission_hint(reply: &CommandReply, consent: Consent) -> CommandReply 
 }
 
 fn session_host(backend: &McpBackend, runtime: Handle, cancel: CancellationToken) -> SessionHost {
+    let mut tool_access = backend.tool_access.clone();
+    if !backend.allow_delegate {
+        let agent = backend.agent.id();
+        let wrap = |orchestrator| Arc::new(CallerOrchestrator::new(orchestrator, agent)) as Arc<dyn Orchestrator>;
+        tool_access.orchestrator = tool_access.orchestrator.map(wrap);
+    }
     SessionHost {
         runtime,
         agent: backend.agent.id(),
-        tool_access: backend.tool_access.clone(),
+        tool_access,
         context: backend.context,
         partials_dir: backend.partials_dir.clone(),
         prices: backend.prices.clone(),

@@ -1,4 +1,5 @@
-//! Consent of the user to a call that needs a permission which the client's model does not have.
+//! Consent of the user to a call that needs a permission which the client's model does not have. Delegations need it always,
+//! unless the command line or the configuration allows them.
 //!
 //! Newer clients get the question as the result of the call and repeat the call with the answer. Older clients get it as a
 //! request while the call waits. The consent holds for one call. A client without questions gets the refusal of the

@@ -219,7 +219,7 @@ impl McpServer {
         let (state, caller) = (Arc::clone(&self.0), McpCaller::of(context));
         let call = move || {
             let backend = state.backend(&caller)?;
-            read(&backend, state.rights(&backend.agent, &caller))
+            read(&backend, state.rights(&backend, &caller))
         };
         let done = tokio::task::spawn_blocking(call).await;
         done.map_err(|_| ErrorData::internal_error("the read failed; try again", None))?

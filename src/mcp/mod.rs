@@ -13,6 +13,7 @@ mod consent;
 mod handler;
 #[cfg(feature = "serve")]
 mod http;
+mod orchestrator;
 mod prompt;
 mod resource;
 mod running;

@@ -100,6 +100,20 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
     pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
+/// Removes the cookies of this server from a request that goes to another one.
+pub(super) fn remove_own_cookies(headers: &mut HeaderMap) {
+    let lists: Vec<HeaderValue> = headers.get_all(header::COOKIE).iter().cloned().collect();
+    headers.remove(header::COOKIE);
+    for list in lists {
+        let is_foreign = |pair: &&[u8]| !pair.is_empty() && !pair.starts_with(COOKIE.as_bytes());
+        let pairs: Vec<&[u8]> = list.as_bytes().split(|byte| *byte == b';').map(<[u8]>::trim_ascii).collect();
+        let foreign: Vec<&[u8]> = pairs.into_iter().filter(is_foreign).collect();
+        if let Some(value) = HeaderValue::from_bytes(&foreign.join(&b"; "[..])).ok().filter(|value| !value.is_empty()) {
+            headers.append(header::COOKIE, value);
+        }
+    }
+}
+
 /// Returns the routes for login and logout, which need no token.
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/login", post(log_in).delete(log_out))
@@ -154,6 +168,21 @@ mod tests {
         assert!(logins.knows(&cookie) && !logins.knows(&code) && logins.is_required());
         assert!(logins.exchange(&code).unwrap().is_none());
         assert!(BrowserLogins::default().exchange("").unwrap().is_none());
+    }
+
+    #[test]
+    fn only_foreign_cookies_stay() {
+        for (list, rest) in [
+            ("loom_session_8420=x", None),
+            ("a=1; loom_session_8420=x;loom_session_1=y; b=2", Some("a=1; b=2")),
+            ("b=loom_session_8420", Some("b=loom_session_8420")),
+            (";", None),
+        ] {
+            let mut all = headers(&[("cookie", list), ("accept", "*/*")]);
+            remove_own_cookies(&mut all);
+            assert_eq!(all.get("cookie").map(|value| value.to_str().unwrap()), rest, "{list}");
+            assert!(all.contains_key("accept"));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! What the provider sends is passed on as it comes, and a copy is recorded after the answer has ended. Keys are passed
 //! on and never stored. A failure of the recording never fails a call; a metric counts it. A call asks for an uncompressed
-//! answer, which is the only header that changes.
+//! answer. Cookies and tokens of this server are not passed on. Nothing else in the request changes.
 
 mod reply;
 
@@ -24,6 +24,7 @@ use serde_json::Value;
 
 use super::{
     access::Caller,
+    browser,
     error::{ApiError, Result},
     record::{RecordedCall, record},
     state::AppState,
@@ -123,7 +124,7 @@ async fn pass(
     let upstream = state
         .client
         .request(parts.method.clone(), url)
-        .headers(passed_on(&parts.headers))
+        .headers(without_own_credentials(&state, passed_on(&parts.headers)))
         .header(header::ACCEPT_ENCODING, "identity")
         .body(body.clone())
         .send()
@@ -156,6 +157,17 @@ async fn pass(
 fn passed_on(headers: &HeaderMap) -> HeaderMap {
     let own = |name: &HeaderName| OWN_HEADERS.contains(&name.as_str()) || name.as_str().starts_with("x-loom-");
     headers.iter().filter(|(name, _)| !own(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Removes what authorises a request at this server: its cookies, and its token where a key of the provider could be.
+fn without_own_credentials(state: &AppState, mut headers: HeaderMap) -> HeaderMap {
+    browser::remove_own_cookies(&mut headers);
+    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = value.and_then(|value| value.strip_prefix("Bearer "));
+    if token.is_some_and(|token| state.settings.tokens.find(token).is_some()) {
+        headers.remove(header::AUTHORIZATION);
+    }
+    headers
 }
 
 /// A call while its answer passes. It is recorded when it is dropped: at the end of the answer, or when the client goes

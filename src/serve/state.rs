@@ -72,7 +72,7 @@ pub struct ServerSettings {
 pub struct ServerLimits {
     /// Maximum size of a request body, in bytes.
     pub body_bytes: usize,
-    /// Maximum size of an imported file, in bytes. It is read as a stream, so it costs no memory.
+    /// Maximum size of an imported file, in bytes, and of what a compressed one unpacks to. It is not held in memory.
     pub import_bytes: u64,
     /// Requests per second that a token may send in the long run.
     pub requests_per_second: u32,

@@ -17,7 +17,7 @@ use super::{
     DelegationUpdate,
     host::CommandBatch,
     partial_replies::{PartialReplyFile, PartialReplyHeader},
-    prompt::{TurnProgress, prompt},
+    prompt::{TurnProgress, offered_author, prompt},
     request::{GenerateError, GenerateRequest, Progress},
     save_reply::{append_open_todos_note, record_session_model, record_system_prompt},
     stream::{ModelRequestTask, ReportSender, forward_cancellation},
@@ -348,7 +348,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         let Some(commands) = self.request.commands.as_ref().filter(|commands| commands.native) else {
             return Vec::new();
         };
-        let tools = tools::native(self.request.author.profile.permissions, commands.tools.tools());
+        let tools = tools::native(offered_author(&self.request).profile.permissions, commands.tools.tools());
         let definition = |tool: tools::NativeToolSpec| ToolDefinition {
             name: tool.name,
             description: tool.description,

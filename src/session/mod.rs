@@ -27,7 +27,7 @@ mod work_item;
 pub use approval::{Approval, ApprovalRequest, Decision};
 pub use background_delegations::Background;
 #[doc(hidden)] // for the program
-pub use background_delegations::save_report;
+pub use background_delegations::{save_report, saved_report};
 pub use changes::Changes;
 pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
 pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus, SubtaskUsage};

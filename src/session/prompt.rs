@@ -1,5 +1,7 @@
 //! Prompt of a model request: the assembled context, converted to the provider's message types.
 
+use std::borrow::Cow;
+
 use super::{GenerateError, GenerateRequest};
 use crate::{
     context::{self, CommandRound},
@@ -8,7 +10,7 @@ use crate::{
     provider::{Model, Prompt},
     store::SessionFilter,
     tokens::TokenCalibration,
-    types::{Agent, TodoScope},
+    types::{Agent, Permission, TodoScope},
 };
 
 /// Progress of the current turn.
@@ -41,16 +43,28 @@ pub(super) fn prompt(
         .context_options()
         .calibrated_for(model.reference(), &*actor.loom().snapshot()?)
         .map_err(OpsError::from)?;
-    let mut assembled = assemble_context(actor, &request.author, &position, options)?;
+    let author = offered_author(request);
+    let mut assembled = assemble_context(actor, &author, &position, options)?;
     // The context is assembled again only if it exceeds the budget, so that a window that fits stays unchanged.
     if let Some(counted) =
         count_tokens(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget()))
     {
         let calibration = TokenCalibration::from_counts(assembled.report.total.into(), counted);
-        assembled =
-            assemble_context(actor, &request.author, &position, context::ContextOptions { calibration, ..options })?;
+        assembled = assemble_context(actor, &author, &position, context::ContextOptions { calibration, ..options })?;
     }
     Ok(assembled)
+}
+
+/// Returns the author with the permissions that its prompt and native tools show: a turn without an orchestrator offers no
+/// delegation.
+pub(super) fn offered_author(request: &GenerateRequest) -> Cow<'_, Agent> {
+    let mut author = Cow::Borrowed(&request.author);
+    let cannot_delegate = request.commands.as_ref().is_some_and(|commands| commands.orchestrator.is_none());
+    if cannot_delegate && author.profile.permissions.has(Permission::Delegate) {
+        let profile = &mut author.to_mut().profile;
+        profile.permissions = profile.permissions.iter().filter(|held| *held != Permission::Delegate).collect();
+    }
+    author
 }
 
 /// Counts the tokens of a prompt with the model's own tokenizer, without its message separators. `None` if it has none.

@@ -16,7 +16,7 @@ use crate::{
     ops::OpsError,
     provider::{EmbeddingModel, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
     tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
-    types::{Agent, Node, Todo, setters},
+    types::{Agent, Json, Node, Todo, setters},
 };
 
 /// Request for continuations of a node or for an agent turn.
@@ -50,6 +50,8 @@ pub struct GenerateRequest {
     pub prices: Prices,
     /// True if the session's position stays at `from`. With several continuations it always stays.
     pub keep_position: bool,
+    /// Metadata of the replies' nodes.
+    pub metadata: Option<Json>,
     /// Tools that the author can use; `None`: it writes text only.
     pub commands: Option<ToolAccess>,
 }
@@ -75,6 +77,8 @@ setters!(GenerateRequest {
     prices(Prices);
     /// Sets whether the session's position stays.
     keep_position(bool);
+    /// Sets the metadata of the replies' nodes.
+    metadata(option Json);
     /// Sets the services for the agent's commands.
     commands(option ToolAccess);
 });
@@ -98,6 +102,7 @@ impl GenerateRequest {
             partials_dir: None,
             prices: Prices::default(),
             keep_position: false,
+            metadata: None,
             commands: None,
         }
     }

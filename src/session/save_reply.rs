@@ -14,7 +14,7 @@ use crate::{
     provider::{FinishReason, Model, Prices},
     store::Mutation,
     tools::HostTool,
-    types::{AuthorType, EdgeKind, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
+    types::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
 };
 
 /// Destination and metadata of a reply.
@@ -29,6 +29,8 @@ pub(super) struct SaveOptions<'a> {
     pub(super) keep_position: bool,
     /// True for a round of an agent turn: that agent's `undo` skips such commits.
     pub(super) is_turn: bool,
+    /// Metadata of the node.
+    pub(super) metadata: Option<&'a Json>,
     /// Host tools that lines of the reply can call.
     pub(super) tools: &'a [HostTool],
 }
@@ -79,6 +81,7 @@ pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptio
             .json()
             .inspect_err(|error| tracing::warn!(%error, "the generation metadata could not be serialized"))
             .ok(),
+        metadata: options.metadata.cloned(),
         keep_position: options.keep_position,
         ..NodeDraft::text(output.text)
     };

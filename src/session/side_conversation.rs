@@ -71,6 +71,7 @@ impl SideConversation {
             prices: &self.prices,
             keep_position: true,
             is_turn: true,
+            metadata: None,
             tools: &[],
         };
         let output =

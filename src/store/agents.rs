@@ -19,10 +19,22 @@ pub(crate) fn default_agents() -> [NewAgent; 3] {
         Permission::LoomGenerate,
         Permission::DocRead,
         Permission::DocWrite,
+        Permission::Delegate,
     ];
     [
         agent(1, "owner", AgentKind::Human, Permissions::all()),
         agent(2, "collaborator", AgentKind::Model, collaborator.into_iter().collect()),
         agent(3, "subject", AgentKind::Model, Permissions::default()),
     ]
+}
+
+/// True if the profile is that of a default agent. The collaborator of files before schema 22 had no permission to delegate.
+pub(crate) fn is_default_agent(profile: &NewAgent) -> bool {
+    let without_delegation = |default: &NewAgent| NewAgent {
+        permissions: default.permissions.iter().filter(|held| *held != Permission::Delegate).collect(),
+        ..default.clone()
+    };
+    default_agents().iter().any(|default| {
+        *profile == *default || default.kind == AgentKind::Model && *profile == without_delegation(default)
+    })
 }

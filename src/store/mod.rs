@@ -22,7 +22,7 @@ use std::{any::Any, future::Future, path::Path, pin::Pin, sync::Arc, task, threa
 
 use tokio::sync::oneshot;
 
-pub(crate) use agents::default_agents;
+pub(crate) use agents::{default_agents, is_default_agent};
 pub use error::{Result, StoreError};
 pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};

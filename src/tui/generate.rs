@@ -148,6 +148,7 @@ async fn run_job(
         partials_dir: setup.drafts.clone(),
         prices: setup.prices.clone(),
         keep_position: !uses_commands,
+        metadata: None,
         commands: uses_commands.then(|| tool_access(setup, job)),
         models,
         sampling: crate::provider::Sampling::default(),

@@ -581,6 +581,7 @@ fn what_marks_and_hides() {
     let mut runner = play.at(play.nine);
     assert_snapshot!(lines(&mut runner, &[
         &format!("→ bookmark {marie} \"key decision point\""),
+        &format!("→ bookmark {marie} \"turning point\""),
         &format!("→ unbookmark {marie}"),
         &format!("→ unbookmark {marie}"),
         &format!("→ prune {tired}"),
@@ -596,6 +597,7 @@ fn what_marks_and_hides() {
         &format!("→ include {marie}"),
     ]), @r#"
     ✓ bookmarked [46vf6z] as "key decision point"
+    ✓ bookmarked [46vf6z] as "turning point" instead of "key decision point"
     ✓ took the bookmark off [46vf6z]
     ✗ NOT_FOUND: unbookmark: [46vf6z] has no bookmark
     ✓ pruned [fkc5zd] · undo with → restore fkc5zd

@@ -26,7 +26,7 @@ use loomtree::{
     },
     store::{GenerationFilter, SessionFilter},
     tools::{ErrorCode, HostTool, ToolError},
-    types::{Agent, Permission, Permissions},
+    types::{Agent, Permission},
 };
 use serde_json::{Value, json};
 use support::store::Scene;
@@ -792,9 +792,6 @@ async fn turn_of(
     replies: Vec<ScriptedReply>,
     native: bool,
 ) -> (Vec<Progress>, ToolAccess, Actor) {
-    let profile = team.agent("collaborator").profile;
-    let permissions: Permissions = profile.permissions.iter().chain([Permission::Delegate]).collect();
-    team.owner.update_agent(loomtree::types::NewAgent { permissions, ..profile }).unwrap();
     let agent = team.agent("collaborator");
     let actor = actor_at(team.owner.loom(), &agent, "/work", team.at).unwrap();
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
@@ -916,6 +913,9 @@ async fn invalid_delegations_are_refused_with_a_reason() {
         runner.run_batch(vec![wanted])[0].to_string()
     };
     assert_eq!(said("owner", "→ delegate \"x\""), "✗ NOT_CONFIGURED: delegate: no orchestrator is set up");
+    let profile = team.agent("collaborator").profile;
+    let permissions = profile.permissions.iter().filter(|held| *held != Permission::Delegate).collect();
+    team.owner.update_agent(loomtree::types::NewAgent { permissions, ..profile }).unwrap();
     assert_eq!(
         said("collaborator", "→ delegate \"x\""),
         "✗ PERMISSION_DENIED: delegate: this needs the permission delegate"

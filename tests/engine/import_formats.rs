@@ -37,7 +37,7 @@ fn import_file(actor: &Actor, options: ImportOptions, path: &Path) -> Imported {
         conn.execute_batch(&fs::read_to_string(path).unwrap()).unwrap();
         drop(conn);
         let before = fs::read(&database).unwrap();
-        let done = archive::import_database(actor, options, &database).unwrap();
+        let done = archive::import_database(actor, options, "made", &database).unwrap();
         assert_eq!(fs::read(&database).unwrap(), before, "the source is never changed");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         return done;
@@ -500,9 +500,9 @@ fn databases_of_other_programs_are_read() {
     assert_eq!(path(&owner, find(&nodes(&owner, coffee.trees[0]), "Arabica.")), ["Beans?", "Arabica."]);
     let nothing = scene.path.with_file_name("nothing.db");
     fs::write(&nothing, "SQLite format 3\0 and nothing").unwrap();
-    assert!(archive::import_database(&owner, ImportOptions::default(), &nothing).is_err());
+    assert!(archive::import_database(&owner, ImportOptions::default(), "made", &nothing).is_err());
     assert!(
-        archive::import_database(&owner, ImportOptions::default(), &scene.path).is_err(),
+        archive::import_database(&owner, ImportOptions::default(), "made", &scene.path).is_err(),
         "an own database is none"
     );
 }

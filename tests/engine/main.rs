@@ -14,6 +14,7 @@ mod arrow_tools;
 mod async_calls;
 mod context;
 mod delegate;
+mod experiments;
 mod export_formats;
 mod generate;
 mod import_formats;

@@ -10,7 +10,7 @@ use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft, TreeDraft},
     store::{StoreError, TreeFilter},
-    types::{AuthorType, Parent},
+    types::{AuthorType, NewAgent, Parent, Permission, Permissions},
 };
 use support::store::Scene;
 
@@ -95,6 +95,44 @@ fn two_at_once_migrate_once() {
         // A process that starts between two migrations may copy that state too; the original state is copied once.
         assert_eq!(files_next_to(&scene, &format!(".{name}-1700000000000.bak")).len(), 1, "{name}");
         assert_eq!(scene.owner().loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn only_a_collaborator_that_was_never_changed_may_delegate_after_a_migration() {
+    let may_delegate = |scene: &Scene| {
+        let loom = scene.owner().loom().clone();
+        assert_eq!(loom.store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+        loom.agent("collaborator").unwrap().profile.permissions.has(Permission::Delegate)
+    };
+    // The profile before the migration, as it was made or as it was changed back.
+    for (changed, expected) in [(false, true), (true, false)] {
+        let scene = Scene::new(3);
+        let owner = scene.owner();
+        owner.create_tree(TreeDraft::new("What is the weather?")).unwrap();
+        let profile = owner.loom().agent("collaborator").unwrap().profile;
+        let held: Permissions = profile.permissions.iter().filter(|held| *held != Permission::Delegate).collect();
+        if changed {
+            owner.update_agent(NewAgent { permissions: held, ..profile }).unwrap();
+        }
+        drop(owner);
+        let conn = rusqlite::Connection::open(&scene.path).unwrap();
+        let trigger: String =
+            conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'agents_updated'", [], |r| r.get(0)).unwrap();
+        // The migration sums the row anew.
+        conn.execute_batch(&format!(
+            "DROP TRIGGER agents_updated; UPDATE agents SET permissions = {} WHERE name = 'collaborator'; {trigger};
+             DELETE FROM migrations WHERE version > 21; PRAGMA user_version = 21",
+            held.bits()
+        ))
+        .unwrap();
+        drop(conn);
+        assert_eq!(may_delegate(&scene), expected, "changed: {changed}");
+    }
+    for (name, bytes) in old_databases() {
+        let scene = Scene::new(3);
+        fs::write(&scene.path, &bytes).unwrap();
+        assert!(may_delegate(&scene), "{name}");
     }
 }
 

@@ -326,6 +326,22 @@ fn versions_of_a_root_split_again_are_read_once() {
 }
 
 #[test]
+fn a_taken_local_id_grows_by_a_character() {
+    let (_scene, table) = Table::set(Mode::Dialogue);
+    let appended = |random: &str| {
+        let mut node = table.actor.draft(Parent::Node(table.pick(0)), NodeDraft::text(random));
+        node.id = format!("01ARZ3NDEK{random}").parse().unwrap();
+        table.actor.commit(Op::Append, vec![Mutation::Append(Box::new(node))]).unwrap().nodes[0].local.to_string()
+    };
+    let ids = ["TSV4RRFFQ69G5FAV", "TSV4RRFFQ69G5FAW", "TSV4RRAAAAAAAAAA", "TSV4RRFFAAAAAAAA"].map(appended);
+    assert_eq!(ids, ["tsv4rr", "tsv4rrf", "tsv4rra", "tsv4rrff"]);
+    for (id, content) in ids.iter().zip(["TSV4RRFFQ69G5FAV", "TSV4RRFFQ69G5FAW"]) {
+        assert_eq!(table.actor.loom().find_node(table.tree, id).unwrap().content, content);
+    }
+    assert_eq!(problems(table.actor.loom().store().as_ref()), Vec::<String>::new());
+}
+
+#[test]
 fn derived_data_can_be_lost_and_rebuilt() {
     let (scene, table) = Table::set(Mode::Dialogue);
     for n in 0..30 {

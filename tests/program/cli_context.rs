@@ -5,6 +5,7 @@
 use crate::support::cli;
 
 use cli::Home;
+use loomtree::types::SummarySubject;
 
 #[test]
 fn the_window_of_the_model_limits_the_report() {
@@ -72,4 +73,18 @@ fn token_calibration_corrects_the_budget() {
     let said = home.run(&report).out;
     assert!(said.contains("of 2777, in a window of 4000"), "3500 / 1.26: {said}");
     assert!(said.contains("     1.26  tokens of this model for each estimated token"), "{said}");
+}
+
+#[test]
+fn the_list_of_trees_shows_summaries() {
+    let home = Home::new();
+    home.run(&["new", "--title", "Study", "Who is Marie?"]);
+    assert!(home.json(&["trees"])[0]["summary"].is_null());
+    let loom = loomtree::session::open(home.file("loom.db")).unwrap();
+    let tree = loom.find_tree("Study").unwrap();
+    let (of, content) = (SummarySubject::Tree(tree.id), "A question about Marie.\u{1b}[2J");
+    loom.actor(&loom.agent("owner").unwrap()).save_summary(of, (1, 1 << 40), "scripted:words", content).unwrap();
+    assert_eq!(home.json(&["trees"])[0]["summary"], content);
+    let list = home.ok(&["trees"]);
+    assert!(list.contains("\n    A question about Marie.␛[2J\n"), "{list:?}");
 }

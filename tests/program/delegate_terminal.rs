@@ -184,17 +184,6 @@ async fn one_process_at_a_time_and_an_immediate_resume_after_a_kill() {
     );
 }
 
-/// Gives the collaborator the permission to delegate.
-fn may_delegate(home: &Home) {
-    home.ok(&[
-        "agents",
-        "set",
-        "collaborator",
-        "--permissions",
-        "loom_aware,loom_write,loom_generate,doc_read,delegate",
-    ]);
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_chat_the_model_sees_refusals_stops_and_reports() {
     let hands_over = || good("I hand it over.\n→ delegate \"Paint the shed\"");
@@ -204,7 +193,6 @@ async fn in_a_chat_the_model_sees_refusals_stops_and_reports() {
         vec![good("It is green."), hands_over(), plan()],
     ];
     let yard = Yard::new(answers.concat()).await;
-    may_delegate(&yard.home);
     let mut terminal = yard.terminal(&["chat"]);
     terminal.wait(">  ", 1);
     terminal.keys("Paint it.\r");
@@ -261,7 +249,6 @@ async fn a_background_delegation_asks_between_two_lines() {
         .concat(),
     )
     .await;
-    may_delegate(&yard.home);
     let path = yard.home.file("config.yaml");
     std::fs::write(&path, config).unwrap();
     let mut terminal = yard.terminal(&["--config", path.to_str().unwrap(), "chat"]);

@@ -18,9 +18,13 @@ mod cli_sessions;
 mod cli_stats;
 mod clients;
 mod delegate_terminal;
+#[cfg(all(feature = "workspace", feature = "tui", feature = "mcp", feature = "serve", unix))]
+mod delegation_consent;
 mod demo;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]
 mod entry_points;
+#[cfg(all(feature = "workspace", unix))]
+mod experiments;
 mod long_chat;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -116,8 +116,9 @@ async fn uploads_that_cannot_be_read_are_refused() {
         ("?format=llm", "x", 422),
         ("?format=docx", "x", 422),
         ("?dry_run=perhaps", "x", 400),
-        ("", "PK\u{3}\u{4}zip", 415),
-        ("", "SQLite format 3\0", 415),
+        ("", "PK\u{3}\u{4}zip", 422),
+        ("", "SQLite format 3\0", 422),
+        ("?name=notes.db", "SQLite format 3\0 and no more", 422),
     ] {
         let (status, error) = import(&server, query, body).await;
         assert_eq!(status, expected, "{query} {body:?}: {error}");
@@ -130,6 +131,63 @@ async fn uploads_that_cannot_be_read_are_refused() {
     let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
     assert_eq!(import(&server, "?format=openai-chat", body).await.0, 413);
     assert_eq!(server.get("/api/v1/trees").await.1["data"], json!([]), "nothing was stored");
+}
+
+/// Creates a zip archive of these files.
+fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+#[tokio::test]
+async fn archives_and_databases_are_uploaded() {
+    let fixture = |name: &str| format!("{}/fixtures/import/{name}", env!("CARGO_MANIFEST_DIR"));
+    let home = Home::new();
+    let server = HttpServer::start(&home, &["--max-import", "1000000"]);
+    let chats = std::fs::read(fixture("chatgpt/conversations.json")).unwrap();
+    // Names in an archive are no paths: nothing is unpacked.
+    let export =
+        zip(&[("../../conversations.json", &chats), ("/etc/conversations-1.json", &chats), ("user.json", b"{")]);
+    let (status, counted) = import(&server, "?dry_run=true&name=export.zip", export.clone()).await;
+    assert_eq!((status, &counted["conversations"], &counted["dry_run"]), (200, &json!(4), &json!(true)), "{counted}");
+    let (_, imported) = import(&server, "?format=chatgpt", export.clone()).await;
+    assert_eq!((&imported["format"], &imported["conversations"]), (&json!("chatgpt"), &json!(4)), "{imported}");
+    assert_eq!(imported["trees"].as_array().unwrap().len(), 2, "both files have the same conversations");
+    assert_eq!(import(&server, "", export).await.1["nodes"], 0);
+    let database = home.file("foreign.db");
+    let conn = rusqlite::Connection::open(&database).unwrap();
+    conn.execute_batch(&std::fs::read_to_string(fixture("llm/responses.sql")).unwrap()).unwrap();
+    drop(conn);
+    let database = std::fs::read(&database).unwrap();
+    let (status, imported) = import(&server, "?name=logs.db", database.clone()).await;
+    assert_eq!((status, &imported["format"]), (200, &json!("llm")), "{imported}");
+    assert!(imported["nodes"].as_u64().unwrap() > 4, "{imported}");
+    assert_eq!(import(&server, "?format=llm", database.clone()).await.1["nodes"], 0);
+    let (status, error) = import(&server, "?format=goose&name=logs.db", database.clone()).await;
+    assert_eq!((status, &error["error"]["message"]), (422, &json!("logs.db is a database of llm")));
+    let (status, error) = import(&server, "?name=logs.db", database[..5_000].to_vec()).await;
+    let message = error["error"]["message"].as_str().unwrap_or_default();
+    assert!(status == 422 && message.starts_with("logs.db cannot be read: "), "{status} {error}");
+    // A small archive that unpacks to more than an upload may have.
+    let bomb = zip(&[("conversations.json", &[&chats[..], &[b' '; 5_000_000]].concat())]);
+    assert!(bomb.len() < 100_000);
+    let (status, error) = import(&server, "", bomb).await;
+    assert_eq!((status, &error["error"]["code"]), (413, &json!("too_large")), "{error}");
+    assert_eq!(import(&server, "", zip(&[("notes.txt", b"x")])).await.0, 422);
+    for _ in 0..400 {
+        let mut left = std::fs::read_dir(std::env::temp_dir()).unwrap().filter_map(Result::ok);
+        if !left.any(|entry| entry.file_name().to_string_lossy().starts_with("loom-upload-")) {
+            return;
+        }
+        // A test of another process may be uploading.
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    panic!("an upload was left behind");
 }
 
 #[tokio::test]

@@ -80,7 +80,7 @@ fn of_kind<'e>(events: &'e [(String, String, Value)], kind: &str) -> Vec<&'e str
 async fn a_delegation_is_started_approved_and_followed_to_its_report() {
     let home = Home::new();
     let model = Server::start([vec![models(&[("m", "m")]), plan()], work()].concat()).await;
-    let server = start(&home, &model).await;
+    let mut server = start(&home, &model).await;
     let delegation = delegate(&server).await;
     let stream = server.request(Method::GET, &format!("{delegation}/events")).send().await.unwrap();
     let plan = waiting(&server, &delegation).await;
@@ -109,6 +109,12 @@ async fn a_delegation_is_started_approved_and_followed_to_its_report() {
     assert_eq!(server.post("/api/v1/delegations", goal).await.0, 422);
     let root = detail["head"]["parent_id"].as_str().unwrap();
     assert_eq!(server.get(&format!("/api/v1/delegations/{root}")).await.0, 404, "not every node is a delegation");
+    // The report is stored, so it outlives the server.
+    tokio::task::block_in_place(|| server.kill());
+    let server = start(&home, &model).await;
+    assert_eq!(server.get(&delegation).await.1["report"], detail["report"]);
+    let end = follow(&server, &delegation).await.pop().unwrap();
+    assert_eq!((end.0.as_str(), &end.2["report"]), ("end", &detail["report"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -211,6 +211,7 @@ async fn the_proxy_passes_bytes_on_and_records_a_tree_without_the_key() {
     let server = HttpServer::start(&home, &["--openai-upstream", base.trim_end_matches("/v1")]);
     let call = |messages: Value| {
         let request = server.request(Method::POST, "/proxy/openai/v1/chat/completions");
+        let request = request.header("cookie", "theme=dark; loom_session_8420=secret; loom_session_80=old");
         request.bearer_auth("sk-secret-key").json(&json!({ "model": "m", "messages": messages })).send()
     };
     let response = call(json!([{ "role": "user", "content": "hi" }])).await.unwrap();
@@ -218,6 +219,7 @@ async fn the_proxy_passes_bytes_on_and_records_a_tree_without_the_key() {
     assert_eq!(response.headers()["content-type"], "application/json");
     assert_eq!(response.text().await.unwrap(), body);
     assert_eq!(upstream.requests()[0].header("authorization"), Some("Bearer sk-secret-key"));
+    assert_eq!(upstream.requests()[0].header("cookie"), Some("theme=dark"), "logins of this server stay here");
     let mut recorded = Value::Null;
     for _ in 0..100 {
         let (status, found) = server.get(&format!("/api/v1/nodes/{node}")).await;
@@ -239,6 +241,21 @@ async fn the_proxy_passes_bytes_on_and_records_a_tree_without_the_key() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap_or_default();
         assert!(!bytes.windows(13).any(|window| window == b"sk-secret-key"));
     }
+}
+
+#[tokio::test]
+async fn the_proxy_does_not_pass_on_the_token_of_the_server() {
+    let home = Home::new();
+    let token = home.ok(&["serve", "token", "new", "app", "--scope", "write"]);
+    let upstream = Upstream::start([status(200, "", "{}")]).await;
+    let base = upstream.url();
+    let server = HttpServer::start(&home, &["--anthropic-upstream", base.trim_end_matches("/v1")]);
+    let request = server.request(Method::POST, "/proxy/anthropic/v1/messages").bearer_auth(token.trim());
+    let request = request.header("cookie", "loom_session_80=secret").header("x-api-key", "sk-ant").json(&json!({}));
+    assert_eq!(request.send().await.unwrap().status(), 200);
+    let received = &upstream.requests()[0];
+    assert_eq!((received.header("authorization"), received.header("cookie")), (None, None));
+    assert_eq!(received.header("x-api-key"), Some("sk-ant"));
 }
 
 #[tokio::test]

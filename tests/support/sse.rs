@@ -55,6 +55,8 @@ impl Recorded {
 #[derive(Debug, Default)]
 struct Shared {
     scripts: Mutex<VecDeque<Vec<Step>>>,
+    /// The answer to each `GET`; `None`: the next script.
+    models: Option<Vec<Step>>,
     requests: Mutex<Vec<Recorded>>,
 }
 
@@ -69,9 +71,18 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server with one script for each request to come.
     pub(crate) async fn start(scripts: impl IntoIterator<Item = Vec<Step>>) -> Server {
+        Self::serve(None, scripts).await
+    }
+
+    /// Starts a server that lists one model whenever a client asks for models, with one script for each other request.
+    pub(crate) async fn with_model(name: &str, scripts: impl IntoIterator<Item = Vec<Step>>) -> Server {
+        Self::serve(Some(models(&[(name, "somebody")])), scripts).await
+    }
+
+    async fn serve(models: Option<Vec<Step>>, scripts: impl IntoIterator<Item = Vec<Step>>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared { models, ..Shared::default() });
         shared.scripts.lock().unwrap().extend(scripts);
         let (sender, closed) = watch::channel(0);
         let (serving, sender) = (Arc::clone(&shared), Arc::new(sender));
@@ -111,8 +122,9 @@ impl Server {
 async fn serve(mut stream: TcpStream, connection: usize, shared: &Shared, closed: &watch::Sender<usize>) {
     stream.set_nodelay(true).unwrap();
     'requests: while let Some(request) = read_request(&mut stream, connection).await {
+        let list = shared.models.clone().filter(|_| request.line.starts_with("GET"));
         shared.requests.lock().unwrap().push(request);
-        let script = shared.scripts.lock().unwrap().pop_front();
+        let script = list.or_else(|| shared.scripts.lock().unwrap().pop_front());
         for step in script.unwrap_or_else(|| status(599, "", "the test has no script for this request")) {
             match step {
                 // The next step detects a closed client.

@@ -6,7 +6,6 @@ use loomtree::{
     delegate::{self, AgentModel, DelegationEvent, LocalOrchestrator, OrchestratorConfig},
     provider::{Model, Prompt, Scripted, ScriptedReply},
     tui::{ApprovalQueue, ScreenSetup},
-    types::{NewAgent, Permission, Permissions},
 };
 use serde_json::json;
 
@@ -24,7 +23,7 @@ fn endless() -> ScriptedReply {
     ScriptedReply::chunks(["I begin ", "and never end."]).delayed(Duration::from_secs(3600))
 }
 
-/// Screen whose collaborator may delegate, with scripted worker and judge.
+/// Screen of a collaborator that delegates, with scripted worker and judge.
 struct DelegationScreen {
     harness: Harness,
     /// Model of the collaborator.
@@ -35,9 +34,6 @@ struct DelegationScreen {
 impl DelegationScreen {
     fn new(replies: &[&str], works: impl IntoIterator<Item = ScriptedReply>, verdicts: &[&str]) -> Self {
         let play = Play::new();
-        let profile = play.loom.agent("collaborator").unwrap().profile;
-        let permissions: Permissions = profile.permissions.iter().chain([Permission::Delegate]).collect();
-        play.owner.update_agent(NewAgent { permissions, ..profile }).unwrap();
         let scripted = |name: &str, replies: Vec<ScriptedReply>| Arc::new(Scripted::new(replies).with_reference(name));
         let model = scripted("test:scripted", replies.iter().copied().map(ScriptedReply::words).collect());
         let planner = scripted("test:planner", vec![plan()]);

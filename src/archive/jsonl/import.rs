@@ -11,7 +11,7 @@ use crate::{
     archive::{ArchiveError, Imported, SourceLine, SourceLines, batch::ImportBatch},
     id::{NodeId, TreeId},
     ops::Actor,
-    store::{Mutation, default_agents},
+    store::{Mutation, is_default_agent},
     types::{Link, LinkTarget, NewSession, NewTree},
 };
 
@@ -153,7 +153,10 @@ impl JsonlImport<'_> {
         let mut profile = line.profile;
         let own = self.actor.agent();
         if let Some(here) = agents.iter().find(|a| a.id() == profile.id) {
-            if here.profile != profile && default_agents().contains(&here.profile) {
+            if is_default_agent(&here.profile) && is_default_agent(&profile) {
+                return Ok(());
+            }
+            if here.profile != profile && is_default_agent(&here.profile) {
                 self.batch.commit_as(place, own, line.created_at, vec![Mutation::UpdateAgent(profile)])?;
             } else if here.profile != profile {
                 self.batch.problem(

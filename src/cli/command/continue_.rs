@@ -13,10 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
     command_context::CommandContext,
-    config::Config,
     env,
     error::{CliError, Result},
-    models::{self, CtrlC, open},
+    models::{self, CtrlC, open_all},
     output::{DIM, ID, paint},
     progress,
     sanitize::{one_line, tail},
@@ -78,6 +77,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         author,
         n,
         keep_position: false,
+        metadata: None,
         commands,
         sampling: Sampling { seed: args.seed, logprobs: args.logprobs, ..args.turn.sampling() },
         context: args.turn.context(&cx.config),
@@ -99,18 +99,6 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         models::follow_agent(&own, &actor)?;
     }
     printer.finish(done, cx)
-}
-
-/// Opens the named models; else the agent's or configured model; else a discovered one.
-async fn open_all(references: &[String], own: Option<&str>, config: &Config) -> Result<Vec<Arc<dyn Model>>> {
-    if references.is_empty() {
-        return Ok(vec![open(own, config).await?]);
-    }
-    let mut models = Vec::with_capacity(references.len());
-    for reference in references {
-        models.push(open(Some(reference), config).await?);
-    }
-    Ok(models)
 }
 
 /// Prints continuations while they stream.

@@ -2,8 +2,8 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{File, Metadata},
-    io::{self, Read as _, Write as _},
+    fs::Metadata,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::atomic::AtomicBool,
     time::SystemTime,
@@ -18,7 +18,7 @@ use loomtree::{
 };
 use serde::Serialize;
 
-use super::{import_sources, import_zip};
+use super::import_sources;
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
@@ -77,8 +77,8 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let mut total = (0_u64, Imported::default());
     for path in &args.paths {
         for file in files_of(path)? {
-            let done = match import_all(&file, options, cx) {
-                Ok(done) => done,
+            let imported = match import(&file, options, cx) {
+                Ok(imported) => imported,
                 // A folder may hold files of other programs.
                 Err(CliError::Failed { message, .. }) if path.is_dir() => {
                     writeln!(io::stderr(), "{}", one_line(&message)).map_err(|e| CliError::io("writing", e))?;
@@ -86,13 +86,11 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
                 }
                 Err(error) => return Err(error),
             };
-            for imported in done {
-                if !args.undo {
-                    print_summary(&file, &imported, cx)?;
-                }
-                total.0 += 1;
-                add(&mut total.1, &imported);
+            if !args.undo {
+                print_summary(&file, &imported, cx)?;
             }
+            total.0 += 1;
+            total.1.add(&imported);
         }
     }
     if args.undo {
@@ -102,21 +100,6 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         writeln!(cx.out, "{}  {}", paint(BOLD, count(total.0, "file")), facts(&total.1))?;
     }
     Ok(())
-}
-
-/// True if a file begins with these bytes.
-fn begins_with(path: &Path, magic: &[u8]) -> bool {
-    let mut head = vec![0; magic.len()];
-    path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == magic
-}
-
-/// Imports a file, a database, the folder of a program, or every file of an archive.
-fn import_all(file: &Path, options: ImportOptions, cx: &CommandContext<'_>) -> Result<Vec<Imported>> {
-    if begins_with(file, import_zip::ZIP_MAGIC) {
-        import_zip::import(file, options, cx)
-    } else {
-        Ok(vec![import(file, options, cx)?])
-    }
 }
 
 /// Archives the trees of an import in one change.
@@ -136,17 +119,6 @@ fn undo(trees: Vec<TreeId>, cx: &mut CommandContext<'_>) -> Result<()> {
     cx.print_value(&serde_json::json!({ "archived": archived }), || {
         format!("{} archived; `loom undo` in any of them restores all", count(archived.len() as u64, "tree"))
     })
-}
-
-pub(super) fn add(total: &mut Imported, file: &Imported) {
-    total.is_dry_run = file.is_dry_run;
-    total.trees.extend(&file.trees);
-    total.conversations += file.conversations;
-    total.messages += file.messages;
-    total.nodes += file.nodes;
-    total.branches += file.branches;
-    total.versions += file.versions;
-    total.skipped += file.skipped;
 }
 
 /// Returns a file, or what is imported of a folder.
@@ -195,7 +167,7 @@ pub(super) fn import(path: &Path, options: ImportOptions, cx: &CommandContext<'_
         return Err(CliError::failed(format!("{name} is a device, not a file")));
     }
     // What a compressed file holds is longer than the file.
-    let is_plain = path.extension().is_none_or(|extension| extension != "zst");
+    let is_plain = path.extension().is_none_or(|extension| extension != "zst" && extension != "zip");
     let size = metadata.as_ref().filter(|metadata| metadata.is_file() && is_plain).map_or(0, Metadata::len);
     let bar = progress::bar("importing", size, true);
     let mut show = |bytes| bar.set_position(bytes);

@@ -9,7 +9,7 @@ use std::{
 
 use loomtree::archive::{self, Format, ImportOptions, Imported};
 
-use super::import::{Args, add, files_below, files_of, import, print_summary};
+use super::import::{Args, files_below, files_of, import, print_summary};
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
@@ -120,7 +120,7 @@ fn count_source(source: &HistorySource, cx: &CommandContext<'_>) -> Result<Impor
     let mut total = Imported::default();
     for file in &source.files {
         let options = ImportOptions::default().format(source.format).dry_run(true);
-        add(&mut total, &import(file, options, cx)?);
+        total.add(&import(file, options, cx)?);
         bar.inc(1);
     }
     bar.finish_and_clear();

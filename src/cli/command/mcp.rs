@@ -98,13 +98,14 @@ fn open(globals: &Globals) -> Result<McpBackend, CliError> {
 
 fn backend(cx: &CommandContext<'_>) -> McpBackend {
     let mut tool_access = models::tool_access(&cx.config);
-    // The permission or the user's consent allowed the delegation, and its workers have no tools of the machine.
+    // The user consented to the call that delegates, and its workers have no tools of the machine.
     tool_access.orchestrator = delegation::default_orchestrator(cx, Arc::new(Decision::Yes), None);
     McpBackend {
         tool_access,
         context: cx.config.context(None),
         partials_dir: Some(cx.partials_dir.clone()),
         prices: cx.config.prices.clone(),
+        allow_delegate: cx.config.delegate.allow,
         loom: cx.loom.clone(),
         agent: cx.agent.clone(),
     }

@@ -16,6 +16,7 @@ mod demo;
 mod do_;
 mod docs;
 mod doctor;
+mod experiment;
 mod export;
 mod export_as;
 #[cfg(feature = "local")]
@@ -25,7 +26,6 @@ mod fetch;
 mod fetch;
 mod import;
 mod import_sources;
-mod import_zip;
 mod log;
 mod man;
 #[cfg(feature = "mcp")]
@@ -40,12 +40,15 @@ mod rebuild;
 mod recall;
 mod rename;
 mod resume;
+mod sample;
 mod say;
+mod score;
 #[cfg(feature = "serve")]
 mod serve;
 mod sessions;
 mod stats;
 mod switch;
+mod table;
 mod tree;
 mod trees;
 #[cfg(feature = "tui")]
@@ -78,6 +81,12 @@ pub(crate) enum CliCommand {
     Say(say::Args),
     /// Generate continuations with a model
     Continue(continue_::Args),
+    /// Grow branches by several models to a depth; a repeated command continues a stopped one
+    Sample(sample::Args),
+    /// Score branches by a model or by a command
+    Score(score::Args),
+    /// Print a table with a row for each branch
+    Table(table::Args),
     /// Talk with an agent, which may run commands
     Chat(chat::Args),
     /// Give a goal to agents that plan, work in parallel and verify
@@ -157,6 +166,9 @@ impl CliCommand {
         if matches!(self, Self::Sessions(args) if args.begins()) {
             return true;
         }
+        if matches!(self, Self::Sample(args) if args.has_prompt()) {
+            return true;
+        }
         matches!(self, Self::New(_) | Self::Chat(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
     }
 
@@ -171,7 +183,8 @@ impl CliCommand {
             | Self::Import(_)
             | Self::Rename(_)
             | Self::Archive(_) => Tool::Respond,
-            Self::Continue(_) => Tool::Continue,
+            Self::Continue(_) | Self::Sample(_) => Tool::Continue,
+            Self::Score(_) => Tool::Annotate,
             Self::Purge(_) => Tool::Prune,
             Self::Undo(_) => Tool::Undo,
             Self::Redo(_) => Tool::Redo,
@@ -214,6 +227,9 @@ fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
         CliCommand::Recall(args) => recall::run(&args, cx),
         CliCommand::Say(args) => say::run(args, cx),
         CliCommand::Continue(args) => continue_::run(&args, cx),
+        CliCommand::Sample(args) => sample::run(args, cx),
+        CliCommand::Score(args) => score::run(&args, cx),
+        CliCommand::Table(args) => table::run(&args, cx),
         CliCommand::Chat(args) => chat::run(args, cx),
         CliCommand::Delegate(args) => delegate::run(args, cx),
         CliCommand::Sessions(args) => sessions::run(&args, cx),

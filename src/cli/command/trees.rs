@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use loomtree::{
     store::TreeFilter,
-    types::{SessionPatch, Tree},
+    types::{SessionPatch, SummarySubject, Tree},
 };
 use serde::Serialize;
 
@@ -12,6 +12,7 @@ use crate::cli::{
     command_context::CommandContext,
     error::Result,
     output::{BOLD, DIM, paint},
+    sanitize::cut,
     show::tree_line,
 };
 
@@ -33,6 +34,9 @@ struct TreeJson<'a> {
     #[serde(flatten)]
     tree: &'a Tree,
     current: bool,
+    /// What the tree is about, if a model summarized it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
 }
 
 /// Lists trees, or selects one.
@@ -43,7 +47,8 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
     let limit = if args.limit == 0 { 0 } else { args.limit.saturating_add(1) };
     let filter = TreeFilter { archived: args.archived, limit };
-    let mut trees = cx.loom.snapshot()?.trees(filter)?;
+    let snapshot = cx.loom.snapshot()?;
+    let mut trees = snapshot.trees(filter)?;
     let more = limit > 0 && trees.len() > args.limit as usize;
     if more {
         trees.pop();
@@ -52,14 +57,19 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let now = cx.now();
     for tree in &trees {
         let current = current == Some(tree.id);
+        let summary = snapshot.summary(SummarySubject::Tree(tree.id))?;
+        let summary = summary.as_ref().map(|summary| summary.content.as_str());
         if cx.out.json {
-            cx.out.json(&TreeJson { tree, current })?;
+            cx.out.json(&TreeJson { tree, current, summary })?;
             continue;
         }
         let marker = if current { paint(BOLD, "* ") } else { "  ".to_owned() };
         let age = tree.updated_at.age(now);
         let line = tree_line(tree, cx.out.width.saturating_sub(age.len() + 4));
         writeln!(cx.out, "{marker}{line}  {}", paint(DIM, age))?;
+        if let Some(summary) = summary {
+            writeln!(cx.out, "    {}", paint(DIM, cut(summary, cx.out.width.saturating_sub(4))))?;
+        }
     }
     if !cx.out.json && more {
         writeln!(cx.out, "  {}", paint(DIM, "… more; `loom trees -n 0` lists all"))?;
@@ -84,5 +94,5 @@ pub(crate) fn use_tree(tree: &Tree, cx: &mut CommandContext<'_>) -> Result<()> {
         }
     }
     let width = cx.out.width.saturating_sub(6);
-    cx.print_value(&TreeJson { tree, current: true }, || format!("now in  {}", tree_line(tree, width)))
+    cx.print_value(&TreeJson { tree, current: true, summary: None }, || format!("now in  {}", tree_line(tree, width)))
 }

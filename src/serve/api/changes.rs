@@ -28,7 +28,8 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 #[derive(Deserialize, ToSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
 enum ChangeBody {
-    /// Appends an edited version. The original stays, and both have the same continuations.
+    /// Appends an edited copy; the original stays. In a dialogue tree the copy is a new branch without continuations. In a
+    /// buffer tree, and at a root, it is a version, which has the continuations of the original.
     Edit {
         /// New text.
         content: String,

@@ -31,7 +31,7 @@ use crate::{
         journal_tail::JournalTail,
         state::AppState,
     },
-    session::{DelegationUpdate, actor_at},
+    session::{DelegationUpdate, actor_at, saved_report},
     tools::{Tool, ToolError},
     types::Node,
 };
@@ -90,7 +90,7 @@ struct DelegationDetail {
     /// Events in order. They name the nodes that hold the plan, the work and the verdicts.
     #[schema(value_type = Vec<Object>)]
     events: Vec<DelegationEvent>,
-    /// Report of the last run, if this server ran it to its end.
+    /// Report of the last run, if the run came to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     report: Option<Value>,
@@ -168,7 +168,7 @@ async fn start_delegation(
         .await
 }
 
-/// Returns a delegation with its events, and the report of the last run in this server.
+/// Returns a delegation with its events, and the report of its last run.
 #[utoipa::path(get, path = "/delegations/{node}", tag = "delegations", params(("node" = NodeId, Path)), responses((status = OK, body = DelegationDetail)))]
 async fn read_delegation(
     State(state): State<AppState>,
@@ -183,7 +183,7 @@ async fn read_delegation(
             let (report, error) = match outcome {
                 Some(Ok(report)) => (serde_json::to_value(&*report).ok(), None),
                 Some(Err(error)) => (None, Some(error.to_string())),
-                None => (None, None),
+                None => (saved_report(state.loom(), &summary.head)?, None),
             };
             Ok(Json(DelegationDetail { entry: DelegationEntry::of(state, summary), events, report, error }))
         })
@@ -304,7 +304,10 @@ impl DelegationReader {
             match self.fill().await {
                 Ok(false) => {
                     self.drain_updates();
-                    self.queue.push_back(end_event(self.run.as_ref().and_then(|run| run.outcome())));
+                    let head = self.head.clone();
+                    let saved = self.state.run(move |state| Ok(saved_report(state.loom(), &head)?)).await;
+                    let outcome = self.run.as_ref().and_then(|run| run.outcome());
+                    self.queue.push_back(end_event(outcome, saved.ok().flatten()));
                     self.ended = true;
                 }
                 Ok(true) if self.queue.is_empty() => self.wait().await,
@@ -385,12 +388,12 @@ fn progress_event(update: &DelegationUpdate) -> Event {
     Event::default().event("progress").json_data(update).unwrap_or_default()
 }
 
-/// Returns the last event of a stream, with the outcome of the run in this server.
-fn end_event(outcome: Option<DelegationOutcome>) -> Event {
+/// Returns the last event of a stream, with the outcome of the run in this server, else with the report of an earlier one.
+fn end_event(outcome: Option<DelegationOutcome>, saved: Option<Value>) -> Event {
     let data = match outcome {
         Some(Ok(report)) => json!({ "report": *report }),
         Some(Err(ToolError { code, message, .. })) => json!({ "error": { "code": code.as_str(), "message": message } }),
-        None => json!({}),
+        None => saved.map_or_else(|| json!({}), |report| json!({ "report": report })),
     };
     Event::default().event("end").data(data.to_string())
 }

@@ -1,6 +1,10 @@
 //! Imports: a file with conversations as an upload, in the formats of `loom import`.
 
-use std::io::{self, BufRead as _, BufReader};
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader},
+    sync::atomic::AtomicBool,
+};
 
 use axum::{
     Json,
@@ -9,12 +13,14 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
 };
 use serde::Deserialize;
+use tempfile::TempDir;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::changes::require_permission;
 use crate::{
     archive::{self, ArchiveError, Format, ImportOptions, Imported},
+    ops::{Actor, OpsError},
     serve::{
         access::Caller,
         body_io::{BodyReader, is_too_long, read_body},
@@ -23,15 +29,13 @@ use crate::{
         state::AppState,
         token::TokenScope,
     },
+    store::StoreError,
     tools::Tool,
     types::first_words,
 };
 
 /// Maximum characters of a file's name in the report.
 const MAX_NAME_CHARS: usize = 100;
-
-/// First bytes of files that cannot be read as a stream.
-const PACKED: [(&[u8], &str); 2] = [(b"PK\x03\x04", "an archive"), (b"SQLite format 3\0", "a database")];
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(import_file))
@@ -50,7 +54,8 @@ struct ImportParams {
     name: Option<String>,
 }
 
-/// Imports the conversations of a file, which is the body of the request. What is known already is skipped, so an upload can
+/// Imports the conversations of a file, which is the body of the request: text, a database of another program, or the zip
+/// archive of a data export. What is known already is skipped, so an upload can
 /// be repeated. Items that cannot be read are in the report with their place. A file can name agents, sessions and
 /// documents, so this needs a token of scope admin for the whole file.
 #[utoipa::path(post, path = "/imports", tag = "trees", params(ImportParams), request_body(content = String, description = "The file", content_type = "application/octet-stream"), responses((status = OK, body = Imported)))]
@@ -69,19 +74,20 @@ async fn import_file(
         return Err(too_large(max_bytes));
     }
     let format = params.format.as_deref().filter(|name| *name != "auto");
-    if let Some(name) = format.filter(|name| Format::of_name(name).is_none_or(Format::is_database)) {
-        let names: Vec<&str> = Format::ALL.iter().filter(|format| !format.is_database()).map(|f| f.as_str()).collect();
-        return Err(ApiError::invalid(format!("{name:?} is none of: auto, {}", names.join(", "))));
+    if let Some(name) = format.filter(|name| Format::of_name(name).is_none()) {
+        return Err(ApiError::invalid(format!("{name:?} is none of: auto, {}", Format::names().join(", "))));
     }
-    let options = ImportOptions::default().dry_run(params.dry_run).format(format.and_then(Format::of_name));
+    let options = ImportOptions::default().dry_run(params.dry_run).max_unpacked(max_bytes);
+    let options = options.format(format.and_then(Format::of_name));
     let name = first_words(params.name.as_deref().unwrap_or("the upload"), MAX_NAME_CHARS);
     let imported = read_body(body, max_bytes, move |reader| {
         let actor = require_permission(&state, &caller, Tool::Respond)?;
         let mut input = BufReader::with_capacity(64 << 10, reader);
-        check_magic(&mut input, max_bytes)?;
-        let imported = archive::import_with(&actor, options, &name, &mut input, &mut |_| {});
-        let imported = imported.map_err(|error| match error {
+        let imported = import_upload(&actor, options, &name, &mut input).map_err(|error| match error {
             ArchiveError::Io(error) => read_error(&error, max_bytes),
+            ArchiveError::Ops(OpsError::Store(StoreError::CannotOpen { cause, .. })) => {
+                ApiError::invalid(format!("{name} cannot be read: {cause}"))
+            }
             other => other.into(),
         })?;
         if !imported.is_dry_run {
@@ -92,17 +98,39 @@ async fn import_file(
     Ok(Json(imported.await?))
 }
 
-/// Refuses files that cannot be read as a stream.
-fn check_magic(input: &mut BufReader<BodyReader>, max_bytes: u64) -> Result<()> {
-    let head = input.fill_buf().map_err(|error| read_error(&error, max_bytes))?;
-    match PACKED.iter().find(|(magic, _)| head.starts_with(magic)) {
-        None => Ok(()),
-        Some((_, what)) => {
-            let message = format!("the upload is {what}");
-            let error = ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message);
-            Err(error.hint("send the JSON files in it, or import it with `loom import`"))
-        }
+/// Imports an upload. Archives and databases cannot be read as streams, so they are first written to a temporary file.
+fn import_upload(
+    actor: &Actor,
+    options: ImportOptions,
+    name: &str,
+    input: &mut BufReader<BodyReader>,
+) -> Result<Imported, ArchiveError> {
+    let head = input.fill_buf()?;
+    if head.starts_with(archive::ZIP_MAGIC) {
+        // The file has no name, so it ends with the request, even if the server is killed.
+        let mut file = tempfile::tempfile()?;
+        io::copy(input, &mut file)?;
+        return archive::import_zip(actor, options, name, file, &mut |_| {}, &AtomicBool::new(false));
     }
+    if head.starts_with(archive::SQLITE_MAGIC) {
+        let folder = private_folder()?;
+        let path = folder.path().join("upload.db");
+        io::copy(input, &mut File::create_new(&path)?)?;
+        return archive::import_database(actor, options, name, &path);
+    }
+    archive::import_with(actor, options, name, input, &mut |_| {})
+}
+
+/// Creates a temporary folder that only this user can read. It is deleted when dropped.
+fn private_folder() -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("loom-upload-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o700));
+    }
+    builder.tempdir()
 }
 
 fn read_error(error: &io::Error, max_bytes: u64) -> ApiError {
@@ -110,7 +138,7 @@ fn read_error(error: &io::Error, max_bytes: u64) -> ApiError {
 }
 
 fn too_large(max_bytes: u64) -> ApiError {
-    let message = format!("an upload has at most {max_bytes} bytes");
+    let message = format!("an upload has at most {max_bytes} bytes, also after unpacking");
     ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message).hint(
         "`loom serve --max-import BYTES` raises the limit; what was imported stays, and an import can be repeated",
     )

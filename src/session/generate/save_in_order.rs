@@ -42,6 +42,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             prices: &self.request.prices,
             keep_position: self.request.keep_position || self.slots.len() > 1,
             is_turn: self.request.commands.is_some(),
+            metadata: self.request.metadata.as_ref(),
             tools: self.request.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
         };
         let node = save_reply::save(&self.actor, output, &options).await?;

@@ -1,6 +1,7 @@
 //! Reading of SQLite databases that other programs wrote. They are opened for reading only and never changed.
 
 use std::{
+    cell::Cell,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -13,10 +14,15 @@ use crate::store::{Result, StoreError};
 /// Time to wait for the other program's lock.
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(5);
 
+/// Times that an import may read all bytes of a database.
+const MAX_READS: u64 = 64;
+
 /// A database of another program.
 #[derive(Debug)]
 pub struct ForeignDatabase {
     path: PathBuf,
+    /// Bytes that may still be read.
+    left: Cell<u64>,
     conn: Connection,
 }
 
@@ -53,7 +59,9 @@ impl ForeignDatabase {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let conn = Connection::open_with_flags(path, flags).map_err(|error| cannot_read(path, &error))?;
         conn.busy_timeout(MAX_LOCK_WAIT).map_err(|error| cannot_read(path, &error))?;
-        let database = Self { path: path.to_owned(), conn };
+        // The schema comes from the file, and may name functions with side effects.
+        conn.execute_batch("PRAGMA trusted_schema = OFF").map_err(|error| cannot_read(path, &error))?;
+        let database = Self { path: path.to_owned(), left: Cell::new(max_read(path)), conn };
         database.tables().map(|_| database)
     }
 
@@ -93,6 +101,7 @@ impl ForeignDatabase {
             for column in 0..query.columns.len() {
                 values.push(json_of(row.get_ref(column).map_err(read_error)?));
             }
+            self.count(&values)?;
             each(values)?;
         }
         Ok(())
@@ -115,6 +124,15 @@ impl ForeignDatabase {
             })
         };
         read().map_err(|error| cannot_read(&self.path, &error))
+    }
+
+    /// Counts a row. A file whose pages refer to a page many times has more rows than bytes.
+    fn count(&self, values: &[Value]) -> Result<()> {
+        let bytes = 1 + values.iter().filter_map(Value::as_str).map(|text| text.len() as u64).sum::<u64>();
+        let left = self.left.get().checked_sub(bytes);
+        self.left.set(left.unwrap_or(0));
+        let cause = || "its pages are damaged: it yields more than it holds".to_owned();
+        left.map(drop).ok_or_else(|| StoreError::CannotOpen { path: self.path.clone(), cause: cause() })
     }
 
     fn sql(&self, query: &ForeignQuery<'_>) -> rusqlite::Result<String> {
@@ -151,6 +169,14 @@ impl ForeignDatabase {
         }
         Ok(())
     }
+}
+
+/// Returns the bytes that may be read of a database. Readers read each row a few times; text that is not UTF-8 grows.
+fn max_read(path: &Path) -> u64 {
+    let bytes = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    (bytes(path) + bytes(Path::new(&log))).saturating_mul(MAX_READS)
 }
 
 /// The error of reading another program's file. The own errors name damage of the own file.

@@ -50,10 +50,14 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { name: "0020_arrow_calls", sql: include_str!("../../../migrations/0020_arrow_calls.sql") },
     Migration { name: "0021_session_figures", sql: include_str!("../../../migrations/0021_session_figures.sql") },
+    Migration {
+        name: "0022_delegating_collaborator",
+        sql: include_str!("../../../migrations/0022_delegating_collaborator.sql"),
+    },
 ];
 
 /// Schema version of this build.
-pub(super) const VERSION: u32 = 21;
+pub(super) const VERSION: u32 = 22;
 
 /// The table of applied migrations.
 const MIGRATIONS_TABLE: &str = "CREATE TABLE migrations (

@@ -1,0 +1,103 @@
+//! Options and output that `sample` and `score` share: limits, the estimate and the question before a run.
+
+use loomtree::experiment::{RunLimits, Spending, StopReason};
+
+use crate::cli::{
+    command_context::CommandContext,
+    error::{CliError, Result},
+    input,
+    output::count,
+    sanitize::one_line,
+};
+
+/// The limits of a run and the consent to it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Stop before the run costs more, in the currency of the configured prices
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    max_cost: Option<f64>,
+    /// Stop before the run uses more tokens of prompts and replies
+    #[arg(long, value_name = "TOKENS")]
+    max_total_tokens: Option<u64>,
+    /// Print the number of requests, tokens and cost, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Run without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+fn amount(text: &str) -> Result<f64, String> {
+    let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "an amount of money is a number, 0 or more".to_owned())
+}
+
+/// The answer to an estimate.
+pub(super) enum RunConsent {
+    Run,
+    /// The estimate was all that was asked for.
+    OnlyEstimate,
+}
+
+impl RunArgs {
+    pub(super) fn limits(&self) -> RunLimits {
+        RunLimits::default().cost(self.max_cost).tokens(self.max_total_tokens)
+    }
+
+    /// Shows an estimate and asks for consent. `work` names what is missing, such as `39 replies`.
+    pub(super) fn ask(
+        &self,
+        work: &str,
+        missing: u64,
+        bound: &Spending,
+        estimate: &impl serde::Serialize,
+        cx: &mut CommandContext<'_>,
+    ) -> Result<RunConsent> {
+        if self.dry_run {
+            cx.print_value(estimate, || format!("{work}: {}", upper_bound(bound)))?;
+            return Ok(RunConsent::OnlyEstimate);
+        }
+        if missing > 0 && bound.requests > 0 {
+            input::confirm(&format!("{work}: {}", upper_bound(bound)), &["yes", "y"], self.yes)?;
+        }
+        Ok(RunConsent::Run)
+    }
+}
+
+/// Returns the words for an upper bound.
+fn upper_bound(bound: &Spending) -> String {
+    let tokens = format!(
+        "up to about {} of prompts and {} of replies",
+        count(bound.prompt_tokens, "token"),
+        bound.output_tokens
+    );
+    let requests = count(bound.requests, "request");
+    let mut cost: Vec<String> = bound.cost.iter().map(|(currency, amount)| money(*amount, currency)).collect();
+    if bound.unpriced_requests > 0 {
+        cost.push(format!("cost unknown for {}: no price is configured", count(bound.unpriced_requests, "request")));
+    }
+    format!("{requests}, {tokens}, {}", if cost.is_empty() { "no cost".to_owned() } else { cost.join(" + ") })
+}
+
+/// Returns the words for what was spent.
+pub(super) fn spent(spent: &Spending) -> String {
+    let tokens = format!("{} of prompts, {} of replies", count(spent.prompt_tokens, "token"), spent.output_tokens);
+    let cost: Vec<String> = spent.cost.iter().map(|(currency, amount)| money(*amount, currency)).collect();
+    if cost.is_empty() { tokens } else { format!("{tokens}, {}", cost.join(" + ")) }
+}
+
+fn money(amount: f64, currency: &str) -> String {
+    format!("{amount:.4} {}", one_line(currency))
+}
+
+/// Returns the error of a run that left something out; none if it is complete.
+pub(super) fn stop_error(stopped: Option<StopReason>, failed: u64, error: Option<&str>) -> Result<()> {
+    let again = "the same command does what is missing";
+    let message = match stopped {
+        None => return Ok(()),
+        Some(StopReason::Cancelled) => return Err(CliError::Cancelled),
+        Some(StopReason::Limit) => "stopped at the limit".to_owned(),
+        Some(_) => format!("{failed} failed: {}", error.unwrap_or("no reason was given")),
+    };
+    Err(CliError::Failed { message, hint: Some(again.to_owned()) })
+}

@@ -1,0 +1,187 @@
+//! `loom sample`: grows branches by several models to a depth. What exists already is not generated again.
+
+use std::io::Write as _;
+
+use indicatif::ProgressBar;
+use loomtree::{
+    experiment::{SampleProgress, SampleReport, SampleRequest, estimate_sample, prompt_root, sample},
+    ops::TreeDraft,
+    provider::Sampling,
+    types::{Mode, Node, Tree},
+};
+use serde::Serialize;
+use serde_json::json;
+
+use super::experiment::{self, RunArgs, RunConsent};
+use crate::cli::{
+    command_context::CommandContext,
+    env,
+    error::{CliError, Result},
+    input,
+    models::{CtrlC, open_all},
+    output::{ID, paint},
+    progress,
+    sanitize::cut,
+    show::short,
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The prompt, which becomes the root of a tree; `-`: standard input [default: continue a node]
+    #[arg(conflicts_with_all = ["from", "tree"])]
+    prompt: Option<String>,
+    /// The node to continue [default: your position]
+    #[arg(long, value_name = "ID")]
+    from: Option<String>,
+    /// Replies of each model to each node
+    #[arg(short = 'n', long = "count", value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
+    /// Replies of a branch, one after the other
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    depth: u32,
+    /// A model: provider:model, a URL, or a name of the configuration; may be repeated
+    #[arg(long, short, value_name = "REF")]
+    model: Vec<String>,
+    /// Your message between two replies of a branch [default: a reply continues the one before]
+    #[arg(long, value_name = "TEXT")]
+    follow_up: Option<String>,
+    /// Limit of a reply, in tokens
+    #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
+    max_tokens: u32,
+    /// Sampling temperature, 0 to 10 [default: the model's]
+    #[arg(long, value_name = "NUMBER")]
+    temperature: Option<f32>,
+    /// Seed of the first reply to a node; the next ones get the next numbers
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// A name for the sample; another name makes another sample with the same settings
+    #[arg(long, value_name = "NAME", default_value = "")]
+    name: String,
+    /// The agent that is the author of the replies
+    #[arg(long, value_name = "AGENT", default_value = "subject")]
+    by: String,
+    /// The tree's title, with a prompt [default: its first words]
+    #[arg(long, requires = "prompt")]
+    title: Option<String>,
+    /// Make the prompt a buffer: one text that the models continue
+    #[arg(long, requires = "prompt")]
+    buffer: bool,
+    /// The system prompt, with a prompt
+    #[arg(long, value_name = "TEXT", requires = "prompt")]
+    system: Option<String>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+impl Args {
+    /// True if the command may create a tree.
+    pub(crate) fn has_prompt(&self) -> bool {
+        self.prompt.is_some()
+    }
+}
+
+/// Generates the missing replies of a sample.
+pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
+    let author = cx.loom.agent(&args.by)?;
+    let own = author.profile.model.clone().or_else(|| cx.config.model.clone());
+    let runtime = env::runtime()?;
+    let models = runtime.block_on(open_all(&args.model, own.as_deref(), &cx.config))?;
+    let (tree, start) = start(&args, cx)?;
+    let ctrl_c = CtrlC::listen(&runtime);
+    let request = SampleRequest::new(start.id, author, models, args.count, args.depth)
+        .follow_up(args.follow_up)
+        .name(args.name)
+        .sampling(Sampling { temperature: args.temperature, seed: args.seed, ..Sampling::default() })
+        .max_tokens(args.max_tokens)
+        .context(cx.config.context(None))
+        .prices(cx.config.prices.clone())
+        .limits(args.run.limits())
+        .cancel(ctrl_c.arm());
+    let actor = cx.actor();
+    let estimate = estimate_sample(&actor, &request)?;
+    let work = replies(estimate.missing, "");
+    if let RunConsent::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
+        return Ok(());
+    }
+    let bar = progress::bar("sampling", estimate.missing, false);
+    let mut printer = SamplePrinter { bar, output_error: None };
+    let report = runtime.block_on(sample(&actor, &request, |progress| {
+        printer.on_progress(&progress, cx);
+        if printer.output_error.is_some() {
+            request.cancel.cancel();
+        }
+    }))?;
+    printer.bar.finish_and_clear();
+    if let Some(error) = printer.output_error {
+        return Err(error);
+    }
+    cx.out.committed = report.added > 0;
+    print_report(&tree, &start, &report, cx)?;
+    experiment::stop_error(report.stopped, report.failed, report.error.as_deref())
+}
+
+/// Returns the tree and node that the branches continue. A prompt has one tree; it becomes the current one.
+fn start(args: &Args, cx: &CommandContext<'_>) -> Result<(Tree, Node)> {
+    let Some(prompt) = &args.prompt else {
+        let current = cx.position()?;
+        let node = cx.node_or_here(&current, args.from.as_deref())?;
+        return Ok((current.tree, node));
+    };
+    let mode = if args.buffer { Mode::Buffer } else { Mode::Dialogue };
+    let mut draft = TreeDraft::new(input::read_text(Some(prompt.clone()), "")?).mode(mode);
+    (draft.title, draft.system_context) = (args.title.clone(), args.system.clone());
+    let (tree, root, _) = prompt_root(&cx.actor(), draft, &args.name)?;
+    if cx.session(None)?.is_none_or(|session| session.tree != tree.id) {
+        cx.actor().start_session(&cx.workspace, tree.id, Some(root.id))?;
+    }
+    Ok((tree, root))
+}
+
+struct SamplePrinter {
+    bar: ProgressBar,
+    /// The error of standard output, once it failed.
+    output_error: Option<CliError>,
+}
+
+impl SamplePrinter {
+    fn on_progress(&mut self, progress: &SampleProgress, cx: &mut CommandContext<'_>) {
+        let line = match progress {
+            SampleProgress::Saved { node, label } => {
+                self.bar.inc(1);
+                json!({ "event": "saved", "sample": label, "node": node })
+            }
+            SampleProgress::Failed { label, error } => {
+                json!({ "event": "failed", "sample": label, "error": error.to_string() })
+            }
+        };
+        if cx.out.json
+            && let Err(error) = cx.out.json(&line)
+        {
+            self.output_error.get_or_insert(error.into());
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SampleReportJson<'a> {
+    event: &'static str,
+    tree: &'a Tree,
+    start: &'a Node,
+    report: &'a SampleReport,
+}
+
+fn print_report(tree: &Tree, start: &Node, report: &SampleReport, cx: &mut CommandContext<'_>) -> Result<()> {
+    if cx.out.json {
+        return Ok(cx.out.json(&SampleReportJson { event: "report", tree, start, report })?);
+    }
+    let (replies, spent) = (replies(report.added, "new "), experiment::spent(&report.spent));
+    let present = if report.present > 0 { format!(", {} existed", report.present) } else { String::new() };
+    writeln!(cx.out, "{}  {replies}{present}; {spent}", paint(ID, &start.local))?;
+    let title = cut(&tree.title, 50);
+    writeln!(cx.out, "sample {} in the tree \"{title}\" ({})", report.sample, short(tree.id))?;
+    Ok(())
+}
+
+fn replies(number: u64, kind: &str) -> String {
+    if number == 1 { format!("1 {kind}reply") } else { format!("{number} {kind}replies") }
+}

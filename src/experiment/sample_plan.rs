@@ -1,0 +1,313 @@
+//! Plan of a sample: the replies that exist, those that are missing, and an upper bound of their cost.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use super::{ExperimentError, RunLimits, Spending};
+use crate::{
+    context::ContextOptions,
+    id::NodeId,
+    ops::{Actor, TreeDraft},
+    provider::{Model, Prices, Sampling, Usage},
+    session::context_of,
+    store::{ChildFilter, Mutation, Snapshot},
+    tokens::estimated_tokens,
+    types::{Agent, AuthorType, EdgeKind, Json, NewTree, Node, Op, Parent, Tree, setters},
+};
+
+/// Maximum replies of one sample; a typing error should not ask for millions.
+const MAX_REPLIES: u64 = 1_000_000;
+/// Characters of a sample's id: 48 bits.
+const ID_CHARS: usize = 12;
+
+/// Request for a sample: below a node each model grows branches of its own, `n` at each node, to a depth.
+#[non_exhaustive]
+pub struct SampleRequest {
+    /// Node that the branches continue.
+    pub start: NodeId,
+    /// Agent that is the author of the replies.
+    pub author: Agent,
+    /// Models; each grows its own branches.
+    pub models: Vec<Arc<dyn Model>>,
+    /// Replies of a model to each node.
+    pub n: u32,
+    /// Replies of a branch, one after the other.
+    pub depth: u32,
+    /// Message of a person between two replies of a branch; `None`: a reply continues the one before.
+    pub follow_up: Option<String>,
+    /// Name that separates samples with equal settings.
+    pub name: String,
+    /// Sampling settings. With a seed, the reply with index `i` gets `seed + i`.
+    pub sampling: Sampling,
+    /// Maximum tokens of a reply.
+    pub max_tokens: u32,
+    /// Context options.
+    pub context: ContextOptions,
+    /// Token prices.
+    pub prices: Prices,
+    /// Limits of the run.
+    pub limits: RunLimits,
+    /// Cancels the run; replies that stream are dropped.
+    pub cancel: CancellationToken,
+}
+
+setters!(SampleRequest {
+    /// Sets the message between two replies.
+    follow_up(option String);
+    /// Sets the name that separates samples with equal settings.
+    name(into String);
+    /// Sets the sampling settings.
+    sampling(Sampling);
+    /// Sets the maximum tokens of a reply.
+    max_tokens(u32);
+    /// Sets the context options.
+    context(ContextOptions);
+    /// Sets the token prices.
+    prices(Prices);
+    /// Sets the limits of the run.
+    limits(RunLimits);
+    /// Sets the token that cancels the run.
+    cancel(CancellationToken);
+});
+
+/// Label of a node of a sample, stored as its metadata.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SampleLabel {
+    /// Id of the sample.
+    pub id: String,
+    /// Reference of the model.
+    pub model: String,
+    /// Number of replies on the branch up to this one, from 1.
+    pub level: u32,
+    /// Number among the replies of the model to the same node, from 0.
+    pub index: u32,
+    /// Sampling temperature, if one was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f32>,
+    /// Seed of the request, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+/// Metadata of a node with the label of a sample.
+#[derive(Serialize, Deserialize)]
+struct SampleMetadata {
+    sample: SampleLabel,
+}
+
+impl SampleLabel {
+    /// Returns the label of a node; `None` if it belongs to no sample.
+    #[must_use]
+    pub fn of(node: &Node) -> Option<Self> {
+        let metadata: SampleMetadata = serde_json::from_str(node.metadata.as_ref()?.as_str()).ok()?;
+        Some(metadata.sample)
+    }
+
+    pub(super) fn metadata(self) -> Option<Json> {
+        serde_json::to_value(SampleMetadata { sample: self }).ok().map(Json::from)
+    }
+}
+
+/// A reply to generate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SampleJob {
+    /// The start, or the reply that the new one follows.
+    pub(super) after: NodeId,
+    pub(super) level: u32,
+    pub(super) index: u32,
+    /// Index of the model in the request.
+    pub(super) model: usize,
+}
+
+/// Replies of a sample that exist and that are missing.
+pub(super) struct SampleSurvey {
+    pub(super) present: u64,
+    /// Missing replies to existing nodes, by model; those of lower levels first.
+    pub(super) jobs: Vec<VecDeque<SampleJob>>,
+}
+
+/// Upper bound of what a sample still needs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SampleEstimate {
+    /// Id of the sample.
+    pub sample: String,
+    /// Replies that exist.
+    pub present: u64,
+    /// Replies that are missing.
+    pub missing: u64,
+    /// Requests, tokens and cost of the missing replies, if each uses all its tokens.
+    pub bound: Spending,
+}
+
+impl SampleRequest {
+    /// Creates a request with default options and replies of at most 256 tokens.
+    #[must_use]
+    pub fn new(start: NodeId, author: Agent, models: Vec<Arc<dyn Model>>, n: u32, depth: u32) -> Self {
+        Self {
+            start,
+            author,
+            models,
+            n,
+            depth,
+            follow_up: None,
+            name: String::new(),
+            sampling: Sampling::default(),
+            max_tokens: 256,
+            context: ContextOptions::default(),
+            prices: Prices::default(),
+            limits: RunLimits::default(),
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    /// Returns the id of the sample. It depends on what shapes a reply, not on `n`, `depth` and the models, so a request
+    /// for more replies extends the sample.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let Sampling { temperature, stop, seed, .. } = &self.sampling;
+        let start = self.start.to_string();
+        let author = self.author.id().to_string();
+        let shape = (&start, &author, &self.name, &self.follow_up, temperature, stop, seed, self.max_tokens);
+        digest(&serde_json::json!(shape).to_string())
+    }
+
+    pub(super) fn check(&self) -> Result<(), ExperimentError> {
+        let invalid = |reason: String| Err(ExperimentError::Invalid(reason));
+        if self.models.is_empty() || self.n == 0 || self.depth == 0 {
+            return invalid("a sample needs a model, a number of replies and a depth".to_owned());
+        }
+        let references: BTreeSet<&str> = self.models.iter().map(|model| model.reference()).collect();
+        if references.len() < self.models.len() {
+            return invalid("a model is named twice".to_owned());
+        }
+        let models = self.models.len() as u64;
+        let mut replies = 0_u64;
+        for level in 1..=self.depth {
+            let wide = u64::from(self.n).checked_pow(level).and_then(|wide| wide.checked_mul(models));
+            replies = wide.and_then(|wide| replies.checked_add(wide)).unwrap_or(u64::MAX);
+            if replies > MAX_REPLIES {
+                return invalid(format!("the sample has more than {MAX_REPLIES} replies"));
+            }
+        }
+        self.limits.check_prices(&self.prices, references.into_iter())
+    }
+
+    /// Reads the replies that exist, and returns those that are missing. A pruned reply counts as existing, and nothing
+    /// is added below it; an interrupted one counts as missing.
+    pub(super) fn survey(&self, snapshot: &dyn Snapshot) -> Result<SampleSurvey, ExperimentError> {
+        let id = self.id();
+        let mut survey = SampleSurvey { present: 0, jobs: vec![VecDeque::new(); self.models.len()] };
+        for (model, opened) in self.models.iter().enumerate() {
+            let mut places = VecDeque::from([(self.start, self.start, 1)]);
+            while let Some((after, place, level)) = places.pop_front() {
+                let mut found = BTreeSet::new();
+                let filter = ChildFilter::default().kind(EdgeKind::Continuation).pruned(true);
+                for reply in snapshot.children(place, &filter)? {
+                    let label = SampleLabel::of(&reply).filter(|label| label.id == id && label.level == level);
+                    let Some(label) = label.filter(|label| label.model == opened.reference()) else { continue };
+                    let counts = reply.author_type == AuthorType::Model && !reply.interrupted && label.index < self.n;
+                    if !counts || !found.insert(label.index) {
+                        continue;
+                    }
+                    survey.present += 1;
+                    let visible = reply.state.pruned_by.is_none() && reply.purged_at.is_none();
+                    if visible && level < self.depth {
+                        places.push_back((reply.id, self.place_after(snapshot, reply.id)?, level + 1));
+                    }
+                }
+                let missing = (0..self.n).filter(|index| !found.contains(index));
+                survey.jobs[model].extend(missing.map(|index| SampleJob { after, level, index, model }));
+            }
+        }
+        Ok(survey)
+    }
+
+    /// Returns the node that the replies after a reply continue: the follow-up message if it exists, else the reply.
+    pub(super) fn place_after(&self, snapshot: &dyn Snapshot, reply: NodeId) -> Result<NodeId, ExperimentError> {
+        let Some(follow_up) = &self.follow_up else { return Ok(reply) };
+        let children = snapshot.children(reply, &ChildFilter::default().kind(EdgeKind::Continuation))?;
+        let is_follow_up = |node: &&Node| node.author_type == AuthorType::Human && node.content == *follow_up;
+        Ok(children.iter().find(is_follow_up).map_or(reply, |node| node.id))
+    }
+
+    /// Returns the estimated tokens of the prompt at the start.
+    pub(super) fn base_tokens(&self, actor: &Actor) -> Result<u64, ExperimentError> {
+        Ok(context_of(actor, &self.author, self.start, &[], self.context)?.report.total.into())
+    }
+
+    /// Returns an upper bound of one reply at a level.
+    pub(super) fn bound(&self, base: u64, level: u32, model: usize) -> Spending {
+        let output = u64::from(self.max_tokens);
+        let follow_up = self.follow_up.as_deref().map_or(0, |text| u64::from(estimated_tokens(text)));
+        let prompt = base + u64::from(level - 1) * (output + follow_up);
+        let reference = self.models.get(model).map_or("", |model| model.reference());
+        Spending::of(reference, &self.prices, Usage { prompt, output, ..Usage::default() })
+    }
+}
+
+/// Returns an upper bound of what a sample still needs.
+///
+/// # Errors
+/// If the request is invalid, the context at the start does not fit, or the store fails.
+pub fn estimate_sample(actor: &Actor, request: &SampleRequest) -> Result<SampleEstimate, ExperimentError> {
+    request.check()?;
+    let survey = request.survey(&*actor.loom().snapshot()?)?;
+    let base = request.base_tokens(actor)?;
+    let mut estimate =
+        SampleEstimate { sample: request.id(), present: survey.present, missing: 0, bound: Spending::default() };
+    for (model, jobs) in survey.jobs.iter().enumerate() {
+        let mut missing = 0;
+        for level in 1..=request.depth {
+            // Each missing reply of the level above lacks all its replies.
+            let open = jobs.iter().filter(|job| job.level == level).count() as u64;
+            missing = missing * u64::from(request.n) + open;
+            estimate.missing += missing;
+            estimate.bound.add(&request.bound(base, level, model), missing);
+        }
+    }
+    Ok(estimate)
+}
+
+/// Returns the tree and root of a prompt, and true if they were created now. Equal prompts with equal settings and name
+/// have one tree, so a repeated request finds it.
+///
+/// # Errors
+/// If the prompt was purged, or the store fails.
+pub fn prompt_root(actor: &Actor, draft: TreeDraft, name: &str) -> Result<(Tree, Node, bool), ExperimentError> {
+    let loom = actor.loom();
+    let shape = (&draft.root.content, draft.mode, &draft.system_context, name);
+    let source = format!("sample:{}", digest(&serde_json::json!(shape).to_string()));
+    let known = loom.snapshot()?.source(&source)?;
+    if let Some(root) = known.map(|id| loom.node(id)).transpose()? {
+        if root.purged_at.is_some() {
+            return Err(ExperimentError::Invalid("the prompt was purged; another name starts a new tree".to_owned()));
+        }
+        return Ok((loom.tree(root.tree)?, root, false));
+    }
+    let id = loom.tree_id();
+    let tree = NewTree {
+        id,
+        title: draft.title,
+        description: draft.description,
+        mode: draft.mode,
+        system_context: draft.system_context,
+        created_at: loom.now(),
+    };
+    let mut root = actor.draft(Parent::Root(id), draft.root);
+    root.source = Some(source);
+    let root_id = root.id;
+    actor.commit(Op::CreateTree, vec![Mutation::CreateTree(tree), Mutation::Append(Box::new(root))])?;
+    Ok((loom.tree(id)?, loom.node(root_id)?, true))
+}
+
+/// Returns a short digest of a text.
+pub(super) fn digest(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().chars().take(ID_CHARS).collect()
+}

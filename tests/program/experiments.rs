@@ -1,0 +1,161 @@
+//! Tests of `loom sample`, `loom score` and `loom table`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use std::{
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use crate::support::cli::{Home, Ran};
+
+const SAMPLE: [&str; 9] =
+    ["sample", "Where could the story begin?", "-n", "3", "--depth", "3", "--model", "scripted:words", "--yes"];
+
+/// Number of labelled replies of the current tree.
+fn replies(home: &Home) -> usize {
+    let Ran { out, .. } = home.run(&["export"]);
+    out.lines().filter(|line| line.contains("\"sample\":{")).count()
+}
+
+#[test]
+fn a_killed_sample_is_continued_scored_and_exported() {
+    let home = Home::new();
+    let mut child = home.command(&SAMPLE).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while replies(&home) < 5 {
+        assert!(start.elapsed() < Duration::from_secs(60), "the sample grows");
+        assert!(child.try_wait().unwrap().is_none(), "the sample runs");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = replies(&home) as u64;
+    assert!((5..39).contains(&before), "{before} replies");
+    let dry = &home.json(&[&SAMPLE[..], &["--dry-run"]].concat())[0];
+    assert_eq!((dry["present"].as_u64(), dry["missing"].as_u64()), (Some(before), Some(39 - before)));
+
+    let events = home.json(&SAMPLE);
+    let report = &events.last().unwrap()["report"];
+    assert_eq!((report["present"].as_u64(), report["added"].as_u64()), (Some(before), Some(39 - before)));
+    assert_eq!(replies(&home), 39);
+    let again = home.json(&SAMPLE);
+    assert_eq!((again.len(), again[0]["report"]["added"].as_u64()), (1, Some(0)), "nothing is added twice");
+    assert_eq!(home.json(&["trees"]).len(), 1, "the prompt keeps its tree");
+
+    let scored = home.ok(&["score", "--command", "wc -w", "--name", "words"]);
+    assert!(scored.contains("27 new scores by words, mean "), "{scored}");
+    let scored = home.json(&["score", "--command", "wc -w", "--name", "words"]);
+    assert_eq!(scored[0]["report"]["present"], 27);
+    let rows = home.json(&["table"]);
+    assert_eq!(rows.len(), 27);
+    for row in &rows {
+        let (text, words) = (row["text"].as_str().unwrap(), row["score: words"].as_f64().unwrap());
+        assert_eq!(text.split_whitespace().count(), words as usize, "{row}");
+        assert!(text.starts_with("Where could the story begin?"), "{text}");
+        assert_eq!((row["depth"].as_u64(), row["models"].as_str()), (Some(3), Some("scripted:words")));
+        assert_eq!(row["sample"], report["sample"]);
+        assert!(!row["continuation"].as_str().unwrap().contains("Where could"), "{row}");
+    }
+    let csv = home.ok(&["table"]);
+    assert!(csv.starts_with("\"tree\",\"leaf\","), "{csv}");
+    assert_eq!(csv.matches("\r\n").count(), 28);
+    let file = home.file("rows.parquet");
+    home.ok(&["table", "--output", file.to_str().unwrap()]);
+    assert!(std::fs::read(&file).unwrap().starts_with(b"PAR1"));
+    read_by_arrow(&file);
+    home.ok(&["verify"]);
+}
+
+/// Reads a Parquet file by Apache Arrow, where a Python with it is.
+fn read_by_arrow(file: &std::path::Path) {
+    let Some(python) = std::env::var_os("LOOM_TEST_PYTHON") else { return };
+    let script = "import sys, pyarrow.parquet as parquet\n\
+        table = parquet.read_table(sys.argv[1])\n\
+        assert table.num_rows == 27, table.num_rows\n\
+        texts = table.column('text').to_pylist()\n\
+        words = table.column('score: words').to_pylist()\n\
+        assert all(len(text.split()) == words[i] for i, text in enumerate(texts))\n\
+        assert set(table.column('interrupted').to_pylist()) == {False}\n\
+        assert table.column('bookmark').null_count == 27\n\
+        assert set(table.column('depth').to_pylist()) == {3}\n";
+    let ran = Ran::of(std::process::Command::new(python).args(["-c", script]).arg(file));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+#[test]
+fn limits_and_consent_bound_a_sample() {
+    let home = Home::new();
+    let prompt = ["sample", "Begin.", "-n", "2", "--depth", "2", "--model", "scripted:words", "--max-tokens", "20"];
+    let error = home.fails(2, &prompt);
+    assert!(error.contains("--yes"), "{error}");
+    let limited = [&prompt[..], &["--yes", "--max-total-tokens", "60"]].concat();
+    let error = home.fails(1, &limited);
+    assert!(error.contains("stopped at the limit"), "{error}");
+    let partial = replies(&home);
+    assert!((1..6).contains(&partial), "{partial} replies");
+    let error = home.fails(2, &[&prompt[..], &["--yes", "--max-cost", "1"]].concat());
+    assert!(error.contains("needs a price of scripted:words"), "{error}");
+    home.ok(&[&prompt[..], &["--yes"]].concat());
+    assert_eq!(replies(&home), 6);
+    // A wider and deeper request extends the sample.
+    home.ok(&[&prompt[..2], &["-n", "3", "--depth", "1", "--model", "scripted:words", "--max-tokens", "20", "--yes"]]
+        .concat());
+    assert_eq!(replies(&home), 7);
+
+    let folder = home.file(".config/loomtree");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.yaml"), "prices:\n  scripted:*: { input: 1000, output: 1000 }\n").unwrap();
+    let named = [&prompt[..], &["--name", "priced"]].concat();
+    let dry = &home.json(&[&named[..], &["--dry-run"]].concat())[0];
+    assert!(dry["bound"]["cost"]["USD"].as_f64().unwrap() > 0.1, "{dry}");
+    home.fails(1, &[&named[..], &["--yes", "--max-cost", "0.05"]].concat());
+}
+
+#[test]
+fn a_message_stands_between_two_replies() {
+    let home = Home::new();
+    home.ok(&[
+        "sample",
+        "Begin.",
+        "-n",
+        "2",
+        "--depth",
+        "2",
+        "--follow-up",
+        "Go on.",
+        "--model",
+        "scripted:words",
+        "--yes",
+    ]);
+    let rows = home.json(&["table"]);
+    assert_eq!(rows.len(), 4);
+    assert!(rows.iter().all(|row| row["text"].as_str().unwrap().contains("\n\nGo on.\n\n")), "{rows:?}");
+}
+
+#[test]
+fn a_command_judges_only_by_a_number() {
+    let home = Home::new();
+    home.start("=1+1");
+    home.say("subject", None, "Pruned text.");
+    let error = home.fails(1, &["score", "--command", "echo seven"]);
+    assert!(error.contains("printed no number: \"seven\""), "{error}");
+    let error = home.fails(1, &["score", "--command", "echo 7; exit 3"]);
+    assert!(error.contains("ended with exit status: 3"), "{error}");
+    let error = home.fails(1, &["score", "--timeout", "1", "--command", "sleep 30"]);
+    assert!(error.contains("took longer than 1s"), "{error}");
+    home.fails(2, &["score"]);
+    home.fails(2, &["score", "--judge", "scripted:words"]);
+    // A note that claims a score has none.
+    home.ok(&["annotate", ".", "score 10 by words"]);
+    home.ok(&["score", "--command", "wc -c", "--name", "words"]);
+    let rows = home.json(&["table"]);
+    assert_eq!(rows[0]["score: words"], "=1+1\n\nPruned text.\n".len() as f64);
+    // The new score of another command is the one of the table.
+    home.ok(&["score", "--command", "echo -2.5", "--name", "words"]);
+    assert_eq!(home.json(&["table"])[0]["score: words"], -2.5);
+    let csv = home.ok(&["table"]);
+    assert!(csv.contains("\"'=1+1\n\nPruned text.\n\"") && csv.trim_end().ends_with(",-2.5"), "{csv}");
+    let error = home.fails(1, &["score", "--judge", "scripted:words", "--rubric", "Is it dry?", "--yes"]);
+    assert!(error.contains("holds no score from 0 to 10"), "{error}");
+}
