@@ -218,7 +218,7 @@ function nodes(context, { window, view, authorColours, colours, cursor: at }, x,
     // People's words are rings, so that colour is not the only difference.
     if (authors[author]?.author_type === "human" && radius > 2) dot(context, left, top, radius * 0.5, colours.paper);
     if (!hasText || !text) continue;
-    const room = Math.min(340, view.width - left - 22);
+    const room = Math.min(340, view.width - left - radius - 26);
     if (room < 40) continue;
     context.fillStyle = at && at[0] === column && at[1] === doubled ? colours.ink : colours.dim;
     context.fillText(shorten(context, text, room), left + radius + 8, top + 0.5);
