@@ -395,7 +395,7 @@ try {
   });
 
   await check("an exported file shows the tree without a server, and hostile content is text", async () => {
-    const [{ root: hostile }] = bench.run("new", "<script>document.title = 'bad'</script></script><img src=x onerror=alert(1)> **bold**");
+    const [{ root: hostile }] = bench.run("new", "<script>document.title = 'bad'</script></script><img src=x onerror=alert(1)>\n\n**bold**");
     const file = path.join(bench.home, "tree.html");
     bench.run("say", "--at", hostile.id, "</script><!-- <svg onload=alert(2)> first branch");
     bench.run("say", "--at", hostile.id, "second branch");
