@@ -171,7 +171,11 @@ fn drawings_notes_and_pages_escape_content() {
     assert!(page.contains("<title>Rivers &amp; &quot;lakes&quot;</title>") && !page.contains("<b>river"));
     assert_eq!((page.matches("<script").count(), page.matches("</script>").count()), (2, 2), "content ends no element");
     assert!(page.contains("default-src 'none'; script-src 'sha256-") && !page.contains("unsafe-inline"));
-    assert_eq!(write(&sample, ExportFormat::Html, ExportOptions::default()).0, page, "the same tree gives the same bytes");
+    assert_eq!(
+        write(&sample, ExportFormat::Html, ExportOptions::default()).0,
+        page,
+        "the same tree gives the same bytes"
+    );
     let json = page.split("id=\"tree\">").nth(1).unwrap().split("</script>").next().unwrap();
     let saved: serde_json::Value = serde_json::from_str(json).unwrap();
     assert!(saved["nodes"].to_string().contains("river") && saved["tree"]["title"] == "Rivers & \"lakes\"");

@@ -172,13 +172,18 @@ function branches(context, { window, view, authorColours, colours }, x, y) {
   context.strokeStyle = colours["line-strong"];
   context.lineWidth = 1.2;
   context.stroke(links);
-  context.globalAlpha = 0.6;
-  for (const { path: lines, width, author } of strokes.values()) {
-    context.strokeStyle = authorColours[author];
+  // Softer colours without transparency, which would show where two runs meet.
+  for (const { path: lines, width, author } of [...strokes.values()].sort((one, other) => one.width - other.width)) {
+    context.strokeStyle = mixed(authorColours[author], colours.paper);
     context.lineWidth = width;
     context.stroke(lines);
   }
-  context.globalAlpha = 1;
+}
+
+/** Colour between two others, nearer to the first. @param {string} first @param {string} second */
+function mixed(first, second) {
+  const [one, other] = [first, second].map((colour) => colour.match(/[\d.]+/g)?.map(Number) ?? []);
+  return `rgb(${[0, 1, 2].map((at) => Math.round(one[at] * 0.62 + other[at] * 0.38)).join(" ")})`;
 }
 
 /** The path to the cursor. @param {Context} context @param {Scene} scene @param {(at: number) => number} x @param {(at: number) => number} y */
