@@ -1,5 +1,5 @@
 //! Files of the web page, and its modules joined into one script. The server sends that script, and the HTML export contains
-//! it, so both are the same code. The modules are plain JavaScript with types in comments; nobody builds them.
+//! it, so both are the same code. The modules are plain JavaScript with types in comments, without a build step.
 //!
 //! Joining relies on how the modules are written: an import is one line that begins with `import`, an export begins a line,
 //! nothing is exported that changes, and no import leads back.
