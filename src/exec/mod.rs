@@ -10,8 +10,12 @@
 
 mod answer;
 mod author_names;
+#[cfg(any(feature = "tui", feature = "serve"))]
+pub(crate) mod authorship;
 pub(crate) mod call;
 mod change;
+#[cfg(feature = "serve")]
+pub(crate) mod completion;
 mod delegations;
 mod diff;
 mod documents;

@@ -7,50 +7,16 @@ use ratatui::{
     style::Style,
     text::{Line, Span},
 };
-use similar::{ChangeTag, TextDiff};
 
 use super::{
     editor::Editor,
     text::Piece,
     theme::{ColorRole, Palette},
 };
-use crate::{id::NodeId, types::AuthorType};
+use crate::{exec::authorship::Authorship, id::NodeId, types::AuthorType};
 
 /// Bytes at the end of a path that are opened for editing.
 pub(crate) const MAX_BUFFER_BYTES: usize = 48_000;
-/// Bytes of a node up to which authorship is computed by a diff.
-const MAX_DIFF_BYTES: usize = 24_000;
-
-/// Authorship of a node's content: lengths in bytes, and whether a model wrote them.
-pub(crate) type Authorship = Vec<(usize, bool)>;
-
-/// Computes the authorship of an edited text: unchanged parts keep their author, the rest is the editor's.
-pub(crate) fn inherit_authorship(before: &str, authorship: &Authorship, after: &str, by_model: bool) -> Authorship {
-    if before.len().max(after.len()) > MAX_DIFF_BYTES {
-        return vec![(after.len(), by_model)];
-    }
-    let mut owners = authorship.iter().flat_map(|(length, model)| std::iter::repeat_n(*model, *length));
-    let mut found: Authorship = Vec::new();
-    let mut push = |length: usize, model: bool| match found.last_mut() {
-        Some((same, last)) if *last == model => *same += length,
-        _ => found.push((length, model)),
-    };
-    let diff = TextDiff::configure().timeout(std::time::Duration::from_millis(200)).diff_chars(before, after);
-    for change in diff.iter_all_changes() {
-        let length = change.value().len();
-        match change.tag() {
-            ChangeTag::Insert => push(length, by_model),
-            ChangeTag::Delete => drop(owners.by_ref().take(length).count()),
-            ChangeTag::Equal => {
-                for _ in 0..length {
-                    push(1, owners.next().unwrap_or(by_model));
-                }
-            }
-        }
-    }
-    found
-}
-
 /// A node's part of the text, as read from the store.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProsePart {
@@ -255,23 +221,6 @@ mod tests {
         });
         let words: Vec<String> = buffer.changes().edits.into_iter().map(|(_, words)| words).collect();
         assert_eq!(words, ["One ", " sea answered."]);
-    }
-
-    #[test]
-    fn unchanged_model_text_keeps_its_author() {
-        let authorship = inherit_authorship("the sea answered.", &vec![(17, true)], "the grey sea answered!", false);
-        let text = "the grey sea answered!";
-        let mut at = 0;
-        let mine: String = authorship
-            .iter()
-            .map(|(length, model)| {
-                let piece = if *model { "" } else { &text[at..at + length] };
-                at += length;
-                piece
-            })
-            .collect();
-        assert_eq!(at, text.len());
-        assert_eq!(mine, "grey !");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::{
     theme::{ColorRole, Palette},
 };
 use crate::{
+    exec::authorship,
     id::NodeId,
     ops::Result,
     store::{ChildFilter, Snapshot},
@@ -208,9 +209,6 @@ pub(crate) fn sign(kind: AuthorType) -> &'static str {
     }
 }
 
-/// Versions of a node that are compared to determine authorship.
-const MAX_VERSIONS: usize = 12;
-
 /// Parts of the end of a path for the buffer editor, with their authorship.
 pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<ProsePart>> {
     let mut remaining_bytes = buffer_editor::MAX_BUFFER_BYTES;
@@ -220,31 +218,10 @@ pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<P
             break;
         }
         remaining_bytes -= node.content.len();
-        let authorship = authorship(snapshot, node)?;
+        let authorship = authorship::authorship(snapshot, node)?;
         let (id, content, author) = (node.id, node.content.clone(), node.author_type);
         parts.push(ProsePart { id, content, author, authorship });
     }
     parts.reverse();
     Ok(parts)
-}
-
-/// Authorship of a version: unchanged parts keep the author they had in the version before.
-fn authorship(snapshot: &dyn Snapshot, node: &Node) -> Result<buffer_editor::Authorship> {
-    let mut versions = vec![node.clone()];
-    while versions.len() < MAX_VERSIONS
-        && let Some(last) = versions.last().filter(|last| last.kind == EdgeKind::Version)
-        && let Some(before) = last.edited_from.map(|id| snapshot.node(id)).transpose()?.flatten()
-    {
-        versions.push(before);
-    }
-    let mut before: Option<(String, buffer_editor::Authorship)> = None;
-    for node in versions.into_iter().rev() {
-        let by_model = node.author_type == AuthorType::Model;
-        let authorship = match &before {
-            None => vec![(node.content.len(), by_model)],
-            Some((words, authorship)) => buffer_editor::inherit_authorship(words, authorship, &node.content, by_model),
-        };
-        before = Some((node.content, authorship));
-    }
-    Ok(before.map(|(_, authorship)| authorship).unwrap_or_default())
 }

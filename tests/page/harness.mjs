@@ -5,8 +5,9 @@
 // change of them needs no build.
 
 import { spawn, spawnSync } from "node:child_process";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import readline from "node:readline";
@@ -87,14 +88,40 @@ export class Bench {
 
   /** Returns serious findings of axe. The policy blocks scripts that a page adds, so axe is evaluated by the debugger. */
   async findings(page) {
-    const { readFileSync } = await import("node:fs");
     await page.evaluate(readFileSync(axe, "utf8"));
     const result = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
     const serious = result.violations.filter((finding) => ["serious", "critical"].includes(finding.impact));
     return serious.map((finding) => `${finding.id}: ${finding.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 120)} ${node.any[0]?.message ?? ""}`).join(" | ")}`);
   }
 
+  /**
+   * Starts a model with the protocol of OpenAI that answers requests with texts, in order, and makes it the default model.
+   * Returns the requests so far. Must be called before `serve`.
+   */
+  async model(...replies) {
+    const requests = [];
+    this.modelServer = createServer((request, response) => {
+      let body = "";
+      request.on("data", (chunk) => (body += chunk));
+      request.on("end", () => {
+        if (request.method !== "POST") return response.writeHead(404).end();
+        requests.push(JSON.parse(body));
+        const next = replies[Math.min(requests.length, replies.length) - 1];
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        for (const delta of [{ role: "assistant", content: "" }, { content: next }]) response.write(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta }] })}\n\n`);
+        response.end(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`);
+      });
+    });
+    await new Promise((resolve) => this.modelServer.listen(0, "127.0.0.1", resolve));
+    const config = path.join(this.home, "config.yaml");
+    writeFileSync(config, `model: http://127.0.0.1:${this.modelServer.address().port}/v1#m\n`);
+    this.environment.LOOM_CONFIG = config;
+    return requests;
+  }
+
   async close() {
+    this.modelServer?.closeAllConnections();
+    this.modelServer?.close();
     await this.browser?.close();
     this.server?.kill("SIGKILL");
     rmSync(this.home, { recursive: true, force: true });
@@ -102,7 +129,7 @@ export class Bench {
 }
 
 /** Waits until a function returns a true value. */
-export async function until(what, test, ms = 8_000) {
+export async function until(what, test, ms = Number(process.env.LOOM_PAGE_WAIT_MS ?? 20_000)) {
   const end = Date.now() + ms;
   for (;;) {
     const value = await test();
@@ -119,3 +146,31 @@ export function equal(found, expected, what) {
 export function truth(value, what) {
   if (!value) throw new Error(`not true: ${what}`);
 }
+
+/**
+ * Returns a function that runs a check and reports it; `check.failed` counts failures. A check begins without dialogs and
+ * menus, whatever the one before left.
+ */
+export function checks(bench, file, page) {
+  const only = process.argv[3];
+  const check = async (name, run) => {
+    if (only && !name.includes(only)) return;
+    const start = performance.now();
+    try {
+      await run();
+      console.log(`ok    ${name} (${Math.round(performance.now() - start)} ms)`);
+    } catch (error) {
+      check.failed += 1;
+      console.log(`FAIL  ${name}: ${error.message.split("\n").slice(0, 3).join(" ")}`);
+      console.log(`      ${error.stack.split("\n").filter((line) => line.includes(file)).slice(0, 2).join(" ").trim()}`);
+      await page()?.screenshot({ path: process.env.LOOM_PAGE_SHOT ?? `${bench.home}/failed.png` }).catch(() => {});
+      for (let times = 0; times < 3; times++) await page()?.keyboard.press("Escape").catch(() => {});
+    }
+  };
+  check.failed = 0;
+  return check;
+}
+
+/** Local id at the cursor. */
+export const here = (tab) => tab.locator(".status .here").textContent({ timeout: 20_000 });
+export const at = (id, tab) => until(`the cursor at ${id}`, async () => (await here(tab)) === id);

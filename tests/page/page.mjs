@@ -4,31 +4,12 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { Bench, until, equal, truth, root, loom } from "./harness.mjs";
+import { Bench, checks, until, equal, truth, root, loom, here as idAt, at as waitAt } from "./harness.mjs";
 
 const bench = new Bench();
-const only = process.argv[3];
-let failed = 0;
-
-async function check(name, run) {
-  if (only && !name.includes(only)) return;
-  const start = performance.now();
-  try {
-    await run();
-    console.log(`ok    ${name} (${Math.round(performance.now() - start)} ms)`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  ${name}: ${error.message.split("\n").slice(0, 3).join(" ")}`);
-    console.log(`      ${error.stack.split("\n").filter((line) => line.includes("page.mjs")).slice(0, 2).join(" ").trim()}`);
-    await page?.screenshot({ path: process.env.LOOM_PAGE_SHOT ?? `${bench.home}/failed.png` }).catch(() => {});
-    // The next check begins without a dialog.
-    for (let times = 0; times < 3; times++) await page?.keyboard.press("Escape").catch(() => {});
-  }
-}
-
-/** Local id at the cursor. */
-const here = (tab = page) => tab.locator(".entry.is-cursor .id").textContent();
-const at = (id, tab = page) => until(`the cursor at ${id}`, async () => (await here(tab)) === id);
+const check = checks(bench, "page.mjs", () => page);
+const here = (tab = page) => idAt(tab);
+const at = (id, tab = page) => waitAt(id, tab);
 /** Runs a command on the sample tree. */
 const inSample = (command, ...args) => bench.run(command, "--tree", sample, ...args);
 const view = (id) => inSample("view", id)[0];
@@ -39,6 +20,9 @@ const focusTree = () => page.locator(".outline-scroll").focus();
 const keys = async (...names) => {
   for (const name of names) await page.keyboard.press(name);
 };
+
+/** A dialog closes after what it saved is shown; until then it gets the keys. */
+const closed = () => until("no dialog", async () => !(await page.locator("dialog").count()));
 
 let page;
 let sample;
@@ -123,11 +107,13 @@ try {
     await page.keyboard.type("a note of the page");
     await page.getByRole("button", { name: "Add the note" }).click();
     await until("the note", () => page.locator(".note", { hasText: "a note of the page" }).count());
+    await closed();
     equal(view(id).state.annotations, 1, "notes");
     await keys("b");
     await page.keyboard.type("a place");
     await keys("Enter");
     await until("the bookmark", () => page.locator(".entry.is-cursor .mark", { hasText: "a place" }).count());
+    await closed();
     equal(view(id).state.bookmark, "a place", "bookmark");
     await keys("X");
     await until("the mark", () => page.locator(".entry.is-cursor .mark", { hasText: "excluded" }).count());
@@ -139,6 +125,24 @@ try {
     await until("the redo", () => page.locator(".entry.is-cursor .mark", { hasText: "excluded" }).count());
   });
 
+  await check("keys typed ahead of the server act in order", async () => {
+    const from = await here();
+    const before = view("9pakc5").state.annotations;
+    await page.route(/\/window\?/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      await route.continue();
+    }, { times: 2 });
+    // The step is on its way while the note of the node that it reaches is typed.
+    await keys("h", "a");
+    await page.keyboard.type("up");
+    await keys("Control+Enter");
+    await until("the note", () => page.locator(".note", { hasText: /up$/ }).count());
+    await closed();
+    equal([await here(), view("9pakc5").state.annotations], ["9pakc5", before + 1], "notes on the node before");
+    await keys("u", "l");
+    await at(from);
+  });
+
   await check("an edit is a branch in a dialogue, and a version in a buffer", async () => {
     const id = await here();
     await keys("e");
@@ -146,6 +150,7 @@ try {
     await page.locator("dialog textarea").fill("Typed beside.");
     await keys("Control+Enter");
     await until("the branch", () => page.locator(".entry.is-cursor", { hasText: "Typed beside." }).count());
+    await closed();
     const branch = view(await here());
     equal([branch.parent_id, branch.edited_from], [view("9pakc5").id, view(id).id], "parent and original");
     const [{ root }] = bench.run("new", "--buffer", "Prose of a buffer.");
@@ -155,7 +160,8 @@ try {
     await page.getByRole("menuitem", { name: "Edit" }).click();
     await page.locator("dialog textarea").fill("Better prose of a buffer.");
     await page.getByRole("button", { name: "Save as version" }).click();
-    await until("the version", () => page.locator(".entry.is-cursor", { hasText: "Better prose" }).count());
+    await until("the version", async () => (await page.locator(".prose-text").inputValue()) === "Better prose of a buffer." && (await here()) !== root.local_id);
+    await closed();
     equal(bench.run("view", await here())[0].version_of, root.id, "version of");
     await keys("<");
     await at(root.local_id);
@@ -261,8 +267,14 @@ try {
     await focusTree();
     await keys("d");
     await until("differences", async () => (await page.locator("ins").count()) && (await page.locator("del").count()));
+    const sides = await page.locator(".compared").allTextContents();
+    truth(sides[1].endsWith(view("hj17rx").content) && sides[0] !== sides[1], `both texts: ${sides}`);
+    // Words that both have by chance do not scatter the changes.
+    truth((await page.locator("del").count()) < 6, "whole passages are marked");
+    truth((await page.locator(":focus").getAttribute("class")) === "dialog-body", "the focus is in the dialog");
     equal(await bench.findings(page), [], "axe: compare");
     await keys("Escape");
+    await until("the focus of before", () => page.locator(".outline-scroll:focus").count());
   });
 
   await check("context, sessions and documents are shown", async () => {
@@ -276,6 +288,49 @@ try {
     await page.locator(".option", { hasText: "plan" }).click();
     await until("the document", () => page.locator(".document", { hasText: "The light." }).count());
     await keys("Escape");
+  });
+
+  await check("the buttons do what the keys do", async () => {
+    await page.goto(`${bench.started.address}/#/${view("w1esxf").id}`);
+    await at("w1esxf");
+    const entry = page.locator(".entry.is-cursor");
+    await entry.getByRole("button", { name: "Bookmark" }).click();
+    await page.locator("dialog textarea").fill("by mouse");
+    await page.locator("dialog .primary").click();
+    await entry.locator(".mark", { hasText: "by mouse" }).waitFor();
+    await closed();
+    equal(view("w1esxf").state.bookmark, "by mouse", "bookmark");
+    await page.locator(".header").getByRole("button", { name: "Undo" }).click();
+    await until("the undo", async () => !(await entry.locator(".mark").count()));
+    equal(view("w1esxf").state.bookmark ?? null, null, "no bookmark");
+    await page.locator(".header").getByRole("button", { name: "Redo" }).click();
+    await entry.locator(".mark", { hasText: "by mouse" }).waitFor();
+    await page.locator(".header").getByRole("button", { name: "Bookmarks" }).click();
+    await page.locator(".option", { hasText: "the opening" }).click();
+    await at("jb8jw9");
+    await page.locator(".header").getByRole("button", { name: "Search" }).click();
+    await page.locator("dialog input").fill("drawer");
+    await page.locator(".option", { hasText: "She does not." }).first().click();
+    await until("the hit", () => page.locator(".entry.is-cursor", { hasText: "She does not." }).count());
+    for (const name of ["Conversation or prose", "Conversation or prose", "Theme", "Theme", "Theme", "Map", "Tree", "Read", "Read"]) await page.locator(".header").getByRole("button", { name, exact: true }).click();
+    await page.getByRole("button", { name: "Previous branch" }).last().click();
+    await until("the branch beside", async () => !(await page.locator(".entry.is-cursor", { hasText: "She does not." }).count()));
+    await page.locator(".composer textarea").fill("Added by mouse.");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await until("the node", () => page.locator(".entry.is-cursor", { hasText: "Added by mouse." }).count());
+    equal(view(await here()).content, "Added by mouse.", "content");
+    await page.getByRole("button", { name: "Answer" }).click();
+    await until("the answer", async () => (await page.locator(".entry.is-cursor.by-model").count()) === 1);
+    equal(view(await here()).author_type, "model", "author of the answer");
+    await page.locator(".entry.is-cursor").getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Prune the branch" }).click();
+    await until("its parent", () => page.locator(".entry.is-cursor", { hasText: "Added by mouse." }).count());
+    await page.locator(".header").getByRole("button", { name: "All actions" }).click();
+    await page.locator(".option", { hasText: "pruned branches" }).click();
+    await page.getByRole("dialog", { name: "Pruned" }).waitFor();
+    await page.locator(".option").first().click();
+    await until("the answer again", async () => (await page.locator(".entry.is-cursor.by-model").count()) === 1);
+    truth(!view(await here()).state.pruned_by, "restored");
   });
 
   await check("the map shows the tree, and a click goes to a node", async () => {
@@ -356,6 +411,13 @@ try {
     await keys("Escape");
   });
 
+  await check("one failed request is made up for, although the stream of changes goes on", async () => {
+    await page.route(/\/window\?/, (route) => route.abort("internetdisconnected"), { times: 1 });
+    inSample("say", "--at", "2ef3kv", "While one request failed.");
+    await until("its line", () => page.locator(".line", { hasText: "While one request failed." }).count());
+    await until("online", async () => !(await page.locator(".is-offline").count()));
+  });
+
   await check("hostile content is text", async () => {
     const hostile = [
       "<img src=x onerror=\"globalThis.broken=1\"><script>globalThis.broken=1</script>",
@@ -385,7 +447,13 @@ try {
 
   await check("400 px are enough", async () => {
     await page.setViewportSize({ width: 400, height: 800 });
+    // A notice that is longer than the screen is wide takes several lines.
+    await focusTree();
+    await keys("x");
+    await page.locator(".notice").waitFor();
+    equal(await page.evaluate(() => [...document.querySelectorAll(".shell > *, .notice")].map((element) => Math.ceil(element.getBoundingClientRect().right)).filter((right) => right > 400)), [], "no element beyond the right edge");
     equal(await page.evaluate(() => document.documentElement.scrollWidth <= 400), true, "no scrolling sideways");
+    await keys("x");
     await page.locator(".tab", { hasText: "Tree" }).click();
     await until("the tree", () => page.locator(".outline").isVisible());
     await page.locator(".line", { hasText: "The log book. Give" }).click();
@@ -434,4 +502,4 @@ try {
 } finally {
   await bench.close();
 }
-process.exit(failed ? 1 : 0);
+process.exit(check.failed ? 1 : 0);

@@ -25,26 +25,37 @@ fn tools() -> PathBuf {
     named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/page-tests"))
 }
 
-#[test]
-fn every_action_works_in_a_browser() {
+/// Runs a script of `tests/page` with the program, in Chromium.
+fn run_in_a_browser(script: &str) {
     let chromium = std::env::var("LOOM_CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
     if !skip::has("node") || !Path::new(&chromium).exists() || !tools().join("node_modules/playwright-core").exists() {
         return skip::because("node, chromium or playwright-core is missing; .ci/run installs them");
     }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/page/page.mjs");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page").join(script);
     let mut command = Command::new("node");
-    let output = command
-        .args([script, env!("CARGO_BIN_EXE_loom")])
-        .env("LOOM_PAGE_TOOLS", tools())
-        .env("LOOM_CHROMIUM", chromium)
-        .output()
-        .unwrap();
+    let command = command.arg(script).arg(env!("CARGO_BIN_EXE_loom"));
+    let output = command.env("LOOM_PAGE_TOOLS", tools()).env("LOOM_CHROMIUM", chromium).output().unwrap();
     assert!(
         output.status.success(),
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+#[test]
+fn every_action_works_in_a_browser() {
+    run_in_a_browser("page.mjs");
+}
+
+#[test]
+fn text_is_written_in_a_browser() {
+    run_in_a_browser("writing.mjs");
+}
+
+#[test]
+fn fingers_tabs_and_scripts_work_in_a_browser() {
+    run_in_a_browser("devices.mjs");
 }
 
 #[tokio::test]
@@ -61,17 +72,18 @@ async fn the_page_is_served_with_a_strict_policy_and_cached() {
     let text = index.text().await.unwrap();
     let again = server.request(Method::GET, "/").header("if-none-match", tag).send().await.unwrap();
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
-    let mut bytes = text.len();
+    let mut packed_bytes = text.len();
     let main = text.split("src=\"").nth(1).unwrap().split('"').next().unwrap();
     let packed = server.request(Method::GET, main).header("accept-encoding", "gzip, br").send().await.unwrap();
     assert_eq!(packed.headers()["content-encoding"], "gzip");
     for address in text.split("=\"/page/").skip(1).map(|rest| rest.split('"').next().unwrap()) {
-        let file = server.request(Method::GET, &format!("/page/{address}")).send().await.unwrap();
+        let file = server.request(Method::GET, &format!("/page/{address}")).header("accept-encoding", "gzip");
+        let file = file.send().await.unwrap();
         assert_eq!(file.status(), 200, "{address}");
         assert!(file.headers()["cache-control"].to_str().unwrap().contains("immutable"), "{address}");
-        bytes += file.bytes().await.unwrap().len();
+        packed_bytes += file.bytes().await.unwrap().len();
     }
-    assert!(bytes < 220_000, "the page is {bytes} bytes");
+    assert!(packed_bytes < 100_000, "the page is {packed_bytes} bytes");
     for wrong in ["/page/other/main.js", "/page/../serve/mod.rs", "/page/x/..%2f..%2fmod.rs"] {
         assert_eq!(server.get(wrong).await.0, 404, "{wrong}");
     }
@@ -108,6 +120,52 @@ async fn windows_show_lines_and_path_around_the_cursor() {
     assert_eq!((folded["lines"].as_array().unwrap().len(), &folded["lines"][0]["folded"]), (1, &json!(true)));
     let (_, me) = server.get("/api/v1/me").await;
     assert_eq!((&me["agent"], &me["scope"]), (&json!("owner"), &json!("admin")));
+}
+
+#[tokio::test]
+async fn arrow_lines_are_completed_from_declarations_and_the_store() {
+    let home = Home::new();
+    home.ok(&["import", SAMPLE]);
+    home.ok(&["docs", "new", "my plan", "The light."]);
+    let server = HttpServer::start(&home, &[]);
+    let node = home.json(&["view", "9pakc5"])[0]["id"].clone();
+    let complete = |line: &'static str| {
+        let body = json!({ "line": line, "node": node });
+        let server = &server;
+        async move {
+            let (_, answer) = server.post("/api/v1/arrow/completions", body).await;
+            let texts = answer["options"].as_array().unwrap().iter();
+            texts.map(|option| option["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(complete("→ boo").await, ["bookmark "]);
+    assert_eq!(complete("-> show").await, ["view "], "a synonym");
+    let ids = complete("→ view ").await;
+    assert!(ids.contains(&"9pakc5 ".to_owned()) && ids.contains(&"full ".to_owned()), "{ids:?}");
+    assert_eq!(complete("→ view hj17").await, ["hj17rx "], "an id of another branch");
+    assert!(complete("→ view bookmark:").await[0].starts_with("bookmark:\""));
+    assert_eq!(complete("→ continue from 9pakc5 n").await, ["n:"]);
+    assert_eq!(complete("→ read doc:\"my").await, ["doc:\"my plan\" "]);
+    assert_eq!(complete("→ delegate \"goal\" wait:").await, ["wait:yes ", "wait:no "]);
+    assert!(complete("→ nonsense ").await.is_empty() && complete("→ move 9pakc5 beside ").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_node_is_split_at_a_character_and_pinned() {
+    let home = Home::new();
+    let root = home.json(&["new", "--buffer", "Zwölf 🙂 Boote."])[0]["root"]["id"].as_str().unwrap().to_owned();
+    let server = HttpServer::start(&home, &[]);
+    let path = format!("/api/v1/nodes/{root}/changes");
+    let split = server.ok(&path, json!({ "op": "split", "at": 8 })).await;
+    assert_eq!(split["node"]["content"], "Zwölf 🙂 ");
+    let both = server.post(&path, json!({ "op": "split", "at": 8, "after": "Z" })).await;
+    assert_eq!(both.0, 422, "{}", both.1);
+    server.ok(&path, json!({ "op": "pin" })).await;
+    let window = server.get(&format!("/api/v1/nodes/{root}/window")).await.1;
+    assert_eq!(window["pins"], json!([root]));
+    assert_eq!(window["path"][0]["prose"], json!([{ "text": "Zwölf 🙂 Boote.", "model": false }]));
+    server.ok(&path, json!({ "op": "unpin" })).await;
+    assert_eq!(server.get(&format!("/api/v1/nodes/{root}/window")).await.1["pins"], json!([]));
 }
 
 #[tokio::test]

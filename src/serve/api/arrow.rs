@@ -9,8 +9,11 @@ use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    exec::{self, CommandReply, ExecRequest, Executor},
-    id::{SessionId, TreeId},
+    exec::{
+        self, CommandReply, ExecRequest, Executor,
+        completion::{self, CompletionScope},
+    },
+    id::{NodeId, SessionId, TreeId},
     serve::{
         access::Caller,
         error::{ApiError, Result},
@@ -21,8 +24,11 @@ use crate::{
     tools::MAX_BATCH_LINES,
 };
 
+/// Bytes of a line that is completed.
+const MAX_COMPLETED_BYTES: usize = 4_000;
+
 pub(super) fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(run_lines))
+    OpenApiRouter::new().routes(routes!(run_lines)).routes(routes!(complete_line))
 }
 
 /// Arrow lines to run.
@@ -121,4 +127,66 @@ fn session_of(state: &AppState, caller: &Caller, body: &ArrowBody) -> Result<Ses
     let tree = state.tree(caller, &tree.to_string())?;
     let root = tree.root.ok_or_else(|| ApiError::invalid("the tree has no root"))?;
     Ok(state.actor(caller)?.ensure_session("", tree.id, root)?)
+}
+
+/// Beginning of an arrow line.
+#[derive(Deserialize, ToSchema)]
+struct LineCompletionBody {
+    /// The line up to the caret, with or without the arrow.
+    line: String,
+    /// Position of the line.
+    node: NodeId,
+}
+
+/// Text that can follow.
+#[derive(Serialize, ToSchema)]
+struct CompletionOption {
+    /// Text in place of the last token.
+    text: String,
+    /// Description in a few words.
+    detail: String,
+    /// `verb`, `node`, `word`, `option` or `value`.
+    kind: &'static str,
+}
+
+/// Completions of a line.
+#[derive(Serialize, ToSchema)]
+struct CompletionAnswer {
+    /// Last token of the line, which a completion replaces; may be empty.
+    token: String,
+    /// Completions, the likeliest first.
+    options: Vec<CompletionOption>,
+}
+
+/// Returns what can follow the beginning of an arrow line: verbs, words, options, ids, labels and names. Nothing runs.
+#[utoipa::path(post, path = "/arrow/completions", tag = "arrow", request_body = LineCompletionBody, responses((status = OK, body = CompletionAnswer)))]
+async fn complete_line(
+    State(state): State<AppState>,
+    caller: Caller,
+    Body(body): Body<LineCompletionBody>,
+) -> Result<Json<CompletionAnswer>> {
+    if body.line.len() > MAX_COMPLETED_BYTES {
+        return Err(ApiError::invalid("the line is too long to be completed"));
+    }
+    state
+        .run(move |state| {
+            let node = state.node(&caller, body.node)?;
+            let agent = state.agent(&caller, None)?;
+            let snapshot = state.loom().snapshot()?;
+            let scope = CompletionScope {
+                snapshot: &*snapshot,
+                tree: node.tree,
+                at: node.id,
+                held: agent.profile.permissions,
+                whole_file: caller.project.is_none(),
+            };
+            let (token, found) = completion::complete(&body.line, &scope)?;
+            let options = found.into_iter().map(|found| CompletionOption {
+                text: found.text,
+                detail: found.detail,
+                kind: found.kind.as_str(),
+            });
+            Ok(Json(CompletionAnswer { token: token.to_owned(), options: options.collect() }))
+        })
+        .await
 }

@@ -17,7 +17,7 @@ use crate::{
     },
     store::{PurgeTarget, Receipt},
     tools::Tool,
-    types::{LinkTarget, Node},
+    types::{LinkTarget, Node, PinTarget},
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
@@ -57,8 +57,14 @@ enum ChangeBody {
     /// Splits the node in two.
     Split {
         /// Text after whose first occurrence to split.
-        after: String,
+        after: Option<String>,
+        /// Character before which to split, counted from 0.
+        at: Option<usize>,
     },
+    /// Pins the node in the context of the caller's agent.
+    Pin,
+    /// Removes the pin.
+    Unpin,
     /// Copies the node with its descendants.
     Copy {
         /// Parent of the copy.
@@ -99,6 +105,8 @@ impl ChangeBody {
             Self::Exclude => Tool::Exclude,
             Self::Include => Tool::Include,
             Self::Split { .. } => Tool::Split,
+            Self::Pin => Tool::Pin,
+            Self::Unpin => Tool::Drop,
             Self::Copy { .. } => Tool::Copy,
             Self::Move { .. } => Tool::Move,
             Self::Link { .. } => Tool::Link,
@@ -115,7 +123,7 @@ impl ChangeBody {
         }
     }
 
-    fn run(self, actor: &Actor, id: NodeId) -> Result<Receipt> {
+    fn run(self, actor: &Actor, id: NodeId, tree: TreeId) -> Result<Receipt> {
         let target = |node: Option<NodeId>, tree: Option<TreeId>| match (node, tree) {
             (Some(node), None) => Ok(LinkTarget::Node(node)),
             (None, Some(tree)) => Ok(LinkTarget::Tree(tree)),
@@ -130,7 +138,11 @@ impl ChangeBody {
             Self::Restore => actor.restore(id)?,
             Self::Exclude => actor.exclude(id)?,
             Self::Include => actor.include(id)?,
-            Self::Split { after } => actor.split(id, &SplitAt::After(after))?,
+            Self::Split { after: Some(words), at: None } => actor.split(id, &SplitAt::After(words))?,
+            Self::Split { after: None, at: Some(at) } => actor.split(id, &SplitAt::Character(at))?,
+            Self::Split { .. } => return Err(ApiError::invalid("name a text or a character, not both")),
+            Self::Pin => actor.pin(tree, PinTarget::Node(id))?,
+            Self::Unpin => actor.unpin(tree, PinTarget::Node(id))?,
             Self::Copy { to } => actor.copy_branch(id, to)?,
             Self::Move { to } => actor.move_branch(id, to)?,
             Self::Link { node, tree, note } => actor.link(id, target(node, tree)?, note)?,
@@ -170,12 +182,12 @@ async fn change(
 ) -> Result<Json<ChangeAnswer>> {
     state
         .run(move |state| {
-            state.node(&caller, id)?;
+            let own_tree = state.node(&caller, id)?.tree;
             let (node, tree) = body.other_end();
             node.map(|node| state.node(&caller, node)).transpose()?;
             tree.map(|tree| state.tree(&caller, &tree.to_string())).transpose()?;
             let actor = require_permission(state, &caller, body.tool())?;
-            let receipt = body.run(&actor, id)?;
+            let receipt = body.run(&actor, id, own_tree)?;
             state.metrics.appends.inc_by(receipt.nodes.len() as u64);
             let node = state.loom().node(receipt.nodes.first().map_or(id, |node| node.id))?;
             Ok(Json(ChangeAnswer { receipt, node }))

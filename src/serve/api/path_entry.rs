@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::{
     archive::markdown_tokens::{self, MarkdownToken},
-    exec::AuthorNames,
+    exec::{AuthorNames, authorship::authorship},
     id::{NodeId, SessionId},
     recall::cut_at,
     serve::error::Result,
@@ -18,6 +18,8 @@ use crate::{
 const MAX_COUNTED_SIBLINGS: u32 = 2_000;
 /// Attached nodes of one kind shown with a node.
 const MAX_ATTACHED: u32 = 8;
+/// Bytes of a node that a page edits in place.
+const MAX_PROSE_BYTES: usize = 24_000;
 /// Bytes of an attached node.
 const MAX_ATTACHED_BYTES: usize = 4_000;
 
@@ -39,6 +41,14 @@ struct AttachedNode {
     tool: Option<String>,
     /// Beginning of the text.
     text: String,
+}
+
+/// Piece of a text by one author.
+#[derive(Serialize, ToSchema)]
+struct AuthoredText {
+    text: String,
+    /// True if a model wrote it.
+    model: bool,
 }
 
 /// Marks of a node.
@@ -126,6 +136,9 @@ pub(super) struct PathEntry {
     branch: Ordinal,
     /// Number among the versions, the original first.
     version: Ordinal,
+    /// Text in pieces by author, in a buffer tree. Missing if the text is purged or too long to be edited in place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prose: Option<Vec<AuthoredText>>,
     /// Text as Markdown tokens.
     markdown: Vec<MarkdownToken>,
     /// Bytes at the end of the text that are left out.
@@ -140,6 +153,8 @@ pub(super) struct PathEntry {
 pub(super) struct PathEntryReader<'a> {
     pub(super) snapshot: &'a dyn Snapshot,
     pub(super) names: &'a AuthorNames,
+    /// True in a buffer tree, whose entries have `prose`.
+    pub(super) with_prose: bool,
 }
 
 impl PathEntryReader<'_> {
@@ -165,6 +180,7 @@ impl PathEntryReader<'_> {
             branch: self.branch(&place)?,
             version: self.version(node, &place)?,
             marks,
+            prose: self.prose(node)?,
             markdown,
             left_out: Some(left_out).filter(|left_out| *left_out > 0),
             attached: self.attached(node)?,
@@ -214,6 +230,20 @@ impl PathEntryReader<'_> {
         let versions = self.snapshot.versions(place.id)?;
         let number = versions.iter().position(|version| version.id == node.id).unwrap_or(0) + 1;
         Ok(Ordinal { number, count: versions.len().max(number) })
+    }
+
+    fn prose(&self, node: &Node) -> Result<Option<Vec<AuthoredText>>> {
+        if !self.with_prose || node.purged_at.is_some() || node.content.len() > MAX_PROSE_BYTES {
+            return Ok(None);
+        }
+        let mut rest = node.content.as_str();
+        let mut pieces = Vec::new();
+        for (length, model) in authorship(self.snapshot, node)? {
+            let Some((text, after)) = rest.split_at_checked(length) else { break };
+            pieces.push(AuthoredText { text: text.to_owned(), model });
+            rest = after;
+        }
+        Ok(Some(pieces).filter(|_| rest.is_empty()))
     }
 
     fn attached(&self, node: &Node) -> Result<Vec<AttachedNode>> {

@@ -23,7 +23,7 @@ use crate::{
         state::AppState,
     },
     store::{SessionFilter, SiblingCursor, Snapshot},
-    types::{AuthorType, EdgeKind, Node, Tree, one_line},
+    types::{AuthorType, EdgeKind, Mode, Node, PinTarget, Tree, one_line},
 };
 
 /// Lines of one side of the cursor, at most.
@@ -131,6 +131,8 @@ struct WindowAnswer {
     versions: Vec<NodeId>,
     /// Other agents in the tree.
     others: Vec<PresentAgent>,
+    /// Nodes that the caller's agent has pinned in its context.
+    pins: Vec<NodeId>,
     /// Number of the journal's last entry at the moment of the window.
     journal: u64,
 }
@@ -170,6 +172,9 @@ async fn window(
             }
             let names = AuthorNames::read(&*snapshot, me.id())?;
             let mut answer = walker.read(at, tree, &params, &names)?;
+            let pins = snapshot.memory(me.id(), answer.tree.id)?.pins.into_iter();
+            answer.pins =
+                pins.filter_map(|pin| if let PinTarget::Node(id) = pin.target { Some(id) } else { None }).collect();
             answer.others = others(state, &*snapshot, &answer.tree, &names, me.id())?;
             Ok(Json(answer))
         })
@@ -270,7 +275,7 @@ impl PageWalker<'_> {
         let path = self.path(at.id)?;
         let hoist = self.hoist.filter(|hoist| path.iter().any(|node| node.id == *hoist));
         let window = OutlineReader { hoist, ..self.outline() }.around(&path, above, below)?;
-        let entries = PathEntryReader { snapshot: self.snapshot, names };
+        let entries = PathEntryReader { snapshot: self.snapshot, names, with_prose: tree.mode == Mode::Buffer };
         let mut cursor = window.cursor_row;
         let mut lines = Vec::with_capacity(window.rows.len());
         let omitted = window.rows.iter().any(|row| row.kind == RowKind::Omitted);
@@ -296,6 +301,7 @@ impl PageWalker<'_> {
             continuations: self.continuations(&at, shown, &entries)?,
             versions: self.versions.clone(),
             others: Vec::new(),
+            pins: Vec::new(),
             journal: self.snapshot.last_seq()?,
         })
     }

@@ -21,7 +21,7 @@ function undoable(text) {
 }
 
 /** @param {string} node @param {object} body @returns {Promise<{node: import("./api.js").Node}>} */
-const change = (node, body) => post(`/nodes/${node}/changes`, body);
+export const change = (node, body) => post(`/nodes/${node}/changes`, body);
 
 /** Appends a message after the cursor and goes there. Returns false if it failed. @param {string} text */
 export function say(text) {
@@ -152,6 +152,53 @@ export function exclude(entry = state.current.value) {
   });
 }
 
+/** Pins a node in the context, or removes the pin. @param {{id: string} | null} [entry] */
+export function pin(entry = state.current.value) {
+  if (!entry) return;
+  const isPinned = state.pins.value.has(entry.id);
+  return attempt(async () => {
+    await change(entry.id, { op: isPinned ? "unpin" : "pin" });
+    await refresh();
+    undoable(isPinned ? "Pin removed" : "Pinned: it stays in what your models read");
+  });
+}
+
+/** Opens the text of a node that merges nodes. @param {string[]} ids */
+export function merge(ids) {
+  return attempt(async () => {
+    const nodes = await Promise.all(ids.map((id) => get(`/nodes/${id}`)));
+    state.dialog.value = { kind: "merge", nodes };
+  });
+}
+
+/** @param {string[]} nodes @param {string} content */
+export function saveMerge(nodes, content) {
+  return attempt(async () => {
+    const { node } = await post("/merge", { nodes, content });
+    await go(node.id);
+    undoable(`Merged ${nodes.length} nodes`);
+  });
+}
+
+/** Asks for the place at which a node is split. @param {string} [node] */
+export function askSplit(node = state.cursor.value ?? "") {
+  return attempt(async () => {
+    const { content } = await get(`/nodes/${node}`);
+    state.dialog.value = { kind: "split", node, content };
+  });
+}
+
+/** Splits a node before a character. The continuations follow the second half. @param {string} node @param {number} at */
+export function split(node, at) {
+  return attempt(async () => {
+    const { node: head } = await change(node, { op: "split", at });
+    state.dialog.value = null;
+    state.versions.value = state.versions.value.filter((version) => version !== node);
+    await go(head.id);
+    undoable("Split in two; the original stays as a version");
+  });
+}
+
 /** @param {"copy" | "move"} op @param {string} node @param {string} to */
 export function relocate(op, node, to) {
   return attempt(async () => {
@@ -169,8 +216,20 @@ function revert(direction) {
     if (!tree) return;
     const { reverted } = await post(`/trees/${tree}/${direction}`);
     await refresh();
+    await leaveUndone();
     state.notify(`${direction === "undo" ? "Undone" : "Redone"}: ${reverted.op.replaceAll("_", " ")}`);
   });
+}
+
+/** Goes to what a node was made from, or to its parent, if the node at the cursor was undone. */
+async function leaveUndone() {
+  for (let levels = 0; levels < 8 && state.current.value?.marks.pruned; levels++) {
+    const { edited_from: original, parent_id: parent } = await get(`/nodes/${state.cursor.value}`);
+    const to = original ?? parent;
+    if (!to) return;
+    state.versions.value = state.versions.value.filter((id) => id !== state.cursor.value);
+    await go(to);
+  }
 }
 
 export const undo = () => revert("undo");

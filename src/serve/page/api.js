@@ -11,12 +11,12 @@
  *   {text: string} | {code: string} | {task: boolean}} Token
  * @typedef {{id: string, local_id: string, parent_id?: string, place: string, author: string, author_type: string,
  *   role: string, model?: string, created_at: number, depth: number, tokens?: number, marks: Marks, branch: Ordinal,
- *   version: Ordinal, markdown: Token[], left_out?: number, attached?: Attached[]}} Entry
+ *   version: Ordinal, markdown: Token[], left_out?: number, prose?: {text: string, model: boolean}[], attached?: Attached[]}} Entry
  * @typedef {{id: string, title: string, mode: string, root_id?: string, nodes: number, leaves: number,
  *   branch_points: number, updated_at: number, archived_at?: number}} Tree
  * @typedef {{name: string, node: string, generating: boolean}} Present
  * @typedef {{tree: Tree, node: string, lines: Line[], cursor: number, omitted: boolean, path: Entry[],
- *   more_path: boolean, continuations: Line[], versions: string[], others: Present[], journal: number}} Window
+ *   more_path: boolean, continuations: Line[], versions: string[], others: Present[], pins: string[], journal: number}} Window
  * @typedef {{id: string, local_id: string, tree_id: string, parent_id?: string, content: string, author_type: string,
  *   created_at: number, kind: string, state: {bookmark?: string}}} Node
  * @typedef {{scope: string, agent: string, writers: string[], models: string[], journal: number, version: string,
@@ -40,7 +40,9 @@ export class ApiError extends Error {
 export async function send(method, path, body, signal) {
   /** @type {RequestInit} */
   const request = { method, signal, credentials: "same-origin" };
-  if (body !== undefined) {
+  if (body instanceof Blob) {
+    request.body = body;
+  } else if (body !== undefined) {
     request.headers = { "content-type": "application/json" };
     request.body = JSON.stringify(body);
   }
@@ -83,6 +85,9 @@ export const get = (path, signal) => call("GET", path, undefined, signal);
 
 /** @template [T=any] @param {string} path @param {unknown} [body] @returns {Promise<T>} */
 export const post = (path, body = {}) => call("POST", path, body);
+
+/** Sends a file. @template [T=any] @param {string} path @param {Blob} file @returns {Promise<T>} */
+export const upload = (path, file) => call("POST", path, file);
 
 /**
  * Reads server-sent events of a response until it ends.

@@ -3,7 +3,9 @@
 import { html, classes, Button } from "./view.js";
 import { observer, signal } from "./signals.js";
 import * as state from "./state.js";
+import { afterSteps } from "./walk.js";
 import { say, runLines } from "./actions.js";
+import { completion, closeCompletion, offer, onCompletionKey, selectedId, Completions } from "./completion.js";
 import { generate, answer, generation, count, setCount, models } from "./streams.js";
 
 const DRAFT = "loom-draft";
@@ -22,26 +24,51 @@ function setText(value) {
 }
 
 export function focusComposer() {
-  /** @type {HTMLTextAreaElement | null} */ (document.querySelector(".composer textarea"))?.focus();
+  input()?.focus();
+}
+
+const input = () => /** @type {HTMLTextAreaElement | null} */ (document.querySelector(".composer textarea"));
+
+/** Completes the line at the caret. */
+function offerHere() {
+  const area = input();
+  if (area) offer(area.value.slice(0, area.selectionEnd).split("\n").at(-1) ?? "");
+}
+
+/** Replaces the last token before the caret. @param {string} token @param {string} replacement */
+function accept(token, replacement) {
+  const area = input();
+  if (!area) return;
+  const before = area.value.slice(0, area.selectionEnd);
+  if (!before.endsWith(token)) return closeCompletion();
+  const start = before.slice(0, before.length - token.length) + replacement;
+  // The caret is placed in the field's new text at once, because the next key may arrive before the next frame.
+  area.value = start + area.value.slice(before.length).trimStart();
+  area.setSelectionRange(start.length, start.length);
+  area.focus();
+  setText(area.value);
+  offerHere();
 }
 
 /** @param {boolean} andGenerate */
 async function submit(andGenerate) {
   const content = text.value.trim();
+  closeCompletion();
   if (isSending.value) return;
   if (!content) return andGenerate ? generate() : undefined;
   isSending.value = true;
-  const isSaved = await (isCommand(content) ? runLines(content) : say(content));
+  const isSaved = await afterSteps(() => (isCommand(content) ? runLines(content) : say(content)));
   isSending.value = false;
   // The text stays if it was not saved.
   if (!isSaved) return;
-  setText("");
+  // What was typed meanwhile stays too.
+  if (text.value.trim() === content) setText("");
   if (andGenerate && !isCommand(content)) generate();
 }
 
 /** @param {KeyboardEvent} event */
 function onKeyDown(event) {
-  if (event.isComposing) return;
+  if (event.isComposing || onCompletionKey(event, accept)) return;
   if (event.key === "Enter" && !event.shiftKey) {
     event.preventDefault();
     submit(event.ctrlKey || event.metaKey);
@@ -56,7 +83,10 @@ function onKeyDown(event) {
 function onInput(event) {
   const area = /** @type {HTMLTextAreaElement} */ (event.currentTarget);
   // A typed arrow becomes the sign of a command.
-  setText(area.value.replace(/^->\s?/, "→ "));
+  const typed = area.value.replace(/^(->\s?|→ {2,}$)/, "→ ");
+  if (typed !== area.value) area.value = typed;
+  setText(typed);
+  offerHere();
 }
 
 export const Composer = observer(() => {
@@ -67,9 +97,11 @@ export const Composer = observer(() => {
   const lines = Math.min(10, value.split("\n").length + Math.floor(value.length / 90));
   const chosen = models.value;
   return html`<form class=${classes("composer", isCommand(value) && "is-command")} onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+    <${Completions} accept=${accept} />
     <textarea rows=${lines} value=${value} dir="auto" spellcheck="true" aria-label="Next message or command"
       placeholder=${hasTree ? "Write the next message, or → and a command" : "Write the first words of a tree"}
-      onInput=${onInput} onKeyDown=${onKeyDown}></textarea>
+      aria-autocomplete="list" aria-controls=${completion.value ? "completions" : undefined} aria-activedescendant=${selectedId()}
+      onInput=${onInput} onKeyDown=${onKeyDown} onBlur=${closeCompletion}></textarea>
     <div class="composer-row">
       <${Button} class="primary" text=${isCommand(value) ? "Run" : hasTree ? "Add" : "Start"} label="Add" keys="Enter"
         disabled=${!value.trim() || isSending.value} onClick=${() => submit(false)} />

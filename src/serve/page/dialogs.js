@@ -8,6 +8,9 @@ import * as actions from "./actions.js";
 import { models, setModels } from "./streams.js";
 import { COMMANDS, keyLabel } from "./keys.js";
 import { Search, Bookmarks, Pruned, Trees, Palette, Sessions, Documents } from "./lists.js";
+import { TextForm } from "./form.js";
+import { Merge, Split } from "./relate.js";
+import { ImportReport } from "./import.js";
 import { Compare, ContextReport, DocumentView } from "./panels.js";
 
 export function close() {
@@ -20,19 +23,28 @@ class Modal extends Component {
   focus = document.activeElement;
 
   componentDidMount() {
-    this.dialog.current.showModal();
+    const dialog = this.dialog.current;
+    dialog.showModal();
+    // Without a field of its own, a dialog is read from its beginning: the browser would choose the button that closes it.
+    if (document.activeElement?.closest("header")) dialog.querySelector(".dialog-body").focus();
   }
 
+  /** True once another dialog, or none, is shown. */
+  isGone = false;
+
   componentWillUnmount() {
+    this.isGone = true;
+    // While it is open, nothing outside can have the focus.
+    this.dialog.current.close();
     if (this.focus instanceof HTMLElement && this.focus.isConnected) this.focus.focus({ preventScroll: true });
   }
 
   render() {
     const { title, wide, children } = this.props;
-    return html`<dialog class=${wide ? "wide" : ""} ref=${this.dialog} aria-label=${title} onClose=${close}
+    return html`<dialog class=${wide ? "wide" : ""} ref=${this.dialog} aria-label=${title} onClose=${() => !this.isGone && close()}
       onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); close(); }}
       onPointerDown=${(/** @type {any} */ event) => event.target === this.dialog.current && close()}>
-      <div class="dialog-body"><header><h2>${title}</h2><${Button} icon="close" label="Close" keys="Esc" onClick=${close} /></header>${children}</div>
+      <div class="dialog-body" tabindex="-1"><header><h2>${title}</h2><${Button} icon="close" label="Close" keys="Esc" onClick=${close} /></header>${children}</div>
     </dialog>`;
   }
 }
@@ -43,45 +55,6 @@ export const Dialogs = observer(() => {
   if (!known) return null;
   return html`<${Modal} key=${open.kind} title=${known.title} wide=${known.wide}><${known.view} ...${open} /></${Modal}>`;
 });
-
-/** A text to write. Ctrl-Enter saves. Properties: `value`, `label`, `rows`, `saves` (label and effect of each button). */
-class TextForm extends Component {
-  area = createRef();
-  state = { isSaving: false };
-
-  componentDidMount() {
-    const area = this.area.current;
-    area.setSelectionRange(area.value.length, area.value.length);
-  }
-
-  /** @param {(text: string) => Promise<boolean>} save */
-  async save(save) {
-    const text = this.area.current.value;
-    if (!text.trim() && !this.props.mayBeEmpty) return;
-    this.setState({ isSaving: true });
-    const isSaved = await save(text);
-    // After a failure the text stays for another try.
-    if (isSaved) close();
-    else this.setState({ isSaving: false });
-  }
-
-  /** @param {KeyboardEvent} event */
-  onKeyDown = (event) => {
-    const isShort = this.props.rows === 1 && event.key === "Enter" && !event.shiftKey;
-    if (!isShort && !(event.key === "Enter" && (event.ctrlKey || event.metaKey))) return;
-    event.preventDefault();
-    this.save(this.props.saves[0][1]);
-  };
-
-  render() {
-    const { value, label, rows, saves, hint } = this.props;
-    return html`<div class="form">
-      <textarea ref=${this.area} autofocus rows=${rows} defaultValue=${value} aria-label=${label} dir="auto" onKeyDown=${this.onKeyDown}></textarea>
-      <div class="form-row">${saves.map((/** @type {[string, any]} */ [name, save], /** @type {number} */ at) => html`<${Button} key=${name} text=${name} label=${name} keys=${at ? undefined : rows === 1 ? "Enter" : "Ctrl-Enter"}
-        class=${at ? "" : "primary"} disabled=${this.state.isSaving} onClick=${() => this.save(save)} />`)}
-        <span class="dim">${hint}</span></div></div>`;
-  }
-}
 
 /** @param {{node: string, content: string, parent?: string}} props */
 function Edit({ node, content, parent }) {
@@ -165,6 +138,9 @@ export const DIALOGS = {
   edit: { title: "Edit", view: Edit, wide: true },
   note: { title: "Note", view: Note },
   bookmark: { title: "Bookmark", view: Bookmark },
+  merge: { title: "Merge", view: Merge, wide: true },
+  split: { title: "Split", view: Split, wide: true },
+  import: { title: "Import", view: ImportReport },
   models: { title: "Models", view: Models },
   results: { title: "Results", view: Results, wide: true },
 };

@@ -8,6 +8,42 @@ const MAX_EDITS = 1_500;
 /** Words, spaces and signs of a text. @param {string} text */
 const words = (text) => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];
 
+/** Number of words in a text. @param {string} text */
+export const countWords = (text) => text.match(/[\p{L}\p{N}_]+/gu)?.length ?? 0;
+
+/** Length below which equal text between longer changes is shown as changed: single equal words would scatter them. */
+const MAX_ISLAND = 24;
+
+/**
+ * Joins changes with little between them. Each change then has what is gone before what was added.
+ * @param {Piece[]} pieces @returns {Piece[]}
+ */
+export function coalesce(pieces) {
+  /** @type {{same: string, gone: string, added: string}[]} Equal text, and the change after it. */
+  const changes = [{ same: "", gone: "", added: "" }];
+  for (const { kind, text } of pieces) {
+    const last = changes[changes.length - 1];
+    if (kind !== "same") last[kind] += text;
+    else if (last.gone || last.added) changes.push({ same: text, gone: "", added: "" });
+    else last.same += text;
+  }
+  /** @type {typeof changes} */
+  const joined = [];
+  for (const change of changes) {
+    const before = joined.at(-1);
+    const least = before && Math.min(Math.max(before.gone.length, before.added.length), Math.max(change.gone.length, change.added.length));
+    const isShort = !countWords(change.same) || change.same.length < Math.min(least ?? 0, MAX_ISLAND);
+    const isIsland = isShort && !change.same.includes("\n\n");
+    if (before && isIsland) {
+      before.gone += change.same + change.gone;
+      before.added += change.same + change.added;
+    } else {
+      joined.push({ ...change });
+    }
+  }
+  return joined.flatMap(({ same, gone, added }) => /** @type {Piece[]} */ ([{ kind: "same", text: same }, { kind: "gone", text: gone }, { kind: "added", text: added }])).filter((piece) => piece.text);
+}
+
 /** Compares two texts. @param {string} before @param {string} after @returns {Piece[]} */
 export function compare(before, after) {
   const [from, to] = [words(before), words(after)];

@@ -2,11 +2,14 @@
 // derive from this table.
 
 import * as state from "./state.js";
-import { step, back, fold, toggleHoist } from "./walk.js";
+import { step, back, fold, toggleHoist, afterSteps } from "./walk.js";
 import * as actions from "./actions.js";
 import { generate, answer, stop, choose, setCount, count } from "./streams.js";
 import { focusComposer } from "./composer.js";
-import { marked, toggleMark } from "./mark.js";
+import { focusProse } from "./prose.js";
+import { focusApproval } from "./approvals.js";
+import { chooseFiles } from "./import.js";
+import { marked, marks, toggleMark } from "./mark.js";
 import { zoomMap, panMap } from "./map.js";
 
 /** @typedef {{name: string, keys: string[], group: string, help: string, run: () => any, writes?: boolean}} Command */
@@ -33,14 +36,18 @@ export const COMMANDS = [
   { name: "version_back", keys: ["<"], group: "Walk", help: "to the previous version", run: () => step("version_back") },
   { name: "next_bookmark", keys: ["B"], group: "Walk", help: "to the next bookmark", run: () => step("bookmark") },
   { name: "say", keys: ["i"], group: "Write", help: "write a line: the next node, or an → command", run: focusComposer, writes: true },
+  { name: "approvals", keys: ["A"], group: "Write", help: "to the action that waits for your decision", run: focusApproval },
   { name: "generate", keys: [" ", "Enter", "g"], group: "Write", help: "have models continue here", run: generate, writes: true },
   { name: "answer", keys: ["r"], group: "Write", help: "have the collaborator answer, with commands", run: answer, writes: true },
   { name: "count", keys: ["n"], group: "Write", help: "how many continuations", run: () => setCount((count.value % 6) + 1) },
   { name: "models", keys: ["m"], group: "Write", help: "pick models", run: open("models") },
-  { name: "edit", keys: ["e"], group: "Change", help: "edit this node", run: () => actions.edit(), writes: true },
+  { name: "edit", keys: ["e"], group: "Change", help: "edit this node; in a buffer, write in the text", run: edit, writes: true },
   { name: "annotate", keys: ["a"], group: "Change", help: "write a note on it", run: () => actions.annotate(), writes: true },
   { name: "bookmark", keys: ["b"], group: "Change", help: "bookmark it, or remove the bookmark", run: () => actions.bookmark(), writes: true },
-  { name: "mark", keys: ["x"], group: "Change", help: "mark it for copy, move, compare", run: () => toggleMark() },
+  { name: "mark", keys: ["x"], group: "Change", help: "mark it for merge, copy, move, compare", run: () => toggleMark() },
+  { name: "merge", keys: ["M"], group: "Change", help: "write a node that merges the marked ones", run: merge, writes: true },
+  { name: "split", keys: ["S"], group: "Change", help: "cut it in two at a place you choose", run: () => actions.askSplit(), writes: true },
+  { name: "pin", keys: ["P"], group: "Change", help: "pin it in the context, or unpin it", run: () => actions.pin(), writes: true },
   { name: "copy_here", keys: ["Y"], group: "Change", help: "copy the marked branch under this node", run: () => relocate("copy"), writes: true },
   { name: "move_here", keys: ["V"], group: "Change", help: "move the marked branch under this node", run: () => relocate("move"), writes: true },
   { name: "prune", keys: ["p", "Delete"], group: "Change", help: "prune this branch", run: () => actions.prune(), writes: true },
@@ -65,6 +72,7 @@ export const COMMANDS = [
   { name: "map_up", keys: ["shift-ArrowUp"], group: "Map", help: "move the map up", run: () => panMap(0, -1) },
   { name: "map_down", keys: ["shift-ArrowDown"], group: "Map", help: "move the map down", run: () => panMap(0, 1) },
   { name: "save_path", keys: [], group: "Look", help: "save the path to the cursor as a Markdown file", run: actions.download },
+  { name: "import", keys: ["I"], group: "Program", help: "import conversations from files; or drop them on the page", run: chooseFiles, writes: true },
   { name: "theme", keys: [], group: "Program", help: "light, dark or as the system", run: nextTheme },
   { name: "palette", keys: ["ctrl-k", ":"], group: "Program", help: "every action by name", run: open("palette") },
   { name: "help", keys: ["?", "F1"], group: "Program", help: "every key", run: open("help") },
@@ -108,6 +116,19 @@ export function nextTheme() {
   state.notify(`Theme: ${state.theme.value}`);
 }
 
+/** In a buffer, the text is edited in place. */
+function edit() {
+  return state.tree.value?.mode === "buffer" && focusProse() ? undefined : actions.edit();
+}
+
+/** Merges the marked nodes; one marked node is merged with that at the cursor. */
+function merge() {
+  const ids = marks.value.map((node) => node.id);
+  const here = state.cursor.value;
+  if (ids.length === 1 && here && ids[0] !== here) ids.push(here);
+  return ids.length < 2 ? state.notify("mark the nodes to merge with x first") : actions.merge(ids);
+}
+
 /** @param {"copy" | "move"} op */
 function relocate(op) {
   const node = marked.value;
@@ -125,10 +146,47 @@ function isTyping(target) {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
+/** Keys typed while a command waits for the cursor or for its dialog. @type {KeyboardEvent[] | null} */
+let held = null;
+/** True if the command has opened its field, in which earlier keys come first. */
+let isOpened = false;
+
+/** Runs a command that may take a while. Keys typed meanwhile act afterwards, on what it opened. @param {() => any} run */
+async function runHolding(run) {
+  const done = afterSteps(run);
+  if (!(done instanceof Promise)) return;
+  held = [];
+  await done;
+  isOpened = true;
+  // A dialog has the focus in the next frame.
+  await new Promise(requestAnimationFrame);
+  const keys = held;
+  [held, isOpened] = [null, false];
+  keys.forEach(replay);
+}
+
+/** @param {KeyboardEvent} typed */
+function replay(typed) {
+  if (held) return held.push(typed);
+  const { key, code, ctrlKey, metaKey, shiftKey } = typed;
+  const target = document.activeElement ?? document.body;
+  const isUnhandled = target.dispatchEvent(new KeyboardEvent("keydown", { key, code, ctrlKey, metaKey, shiftKey, bubbles: true, cancelable: true }));
+  // Unlike a value that is set, this can be undone in the field, and tells it that it changed.
+  if (!isUnhandled || !isTyping(target) || ctrlKey || metaKey) return;
+  if (key.length === 1) document.execCommand("insertText", false, key);
+  else if (key === "Enter" && target instanceof HTMLTextAreaElement) document.execCommand("insertText", false, "\n");
+  else if (key === "Backspace") document.execCommand("delete");
+}
+
 /** Handles keys of the whole page. */
 export function listen() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
+    if (held && event.isTrusted && (isOpened || !isTyping(event.target))) {
+      event.preventDefault();
+      held.push(event);
+      return;
+    }
     const isShifted = event.shiftKey && event.key.startsWith("Arrow");
     const key = event.ctrlKey || event.metaKey ? `ctrl-${event.key}` : isShifted ? `shift-${event.key}` : event.key;
     const isOpen = state.dialog.value !== null;
@@ -147,6 +205,9 @@ export function listen() {
     const command = BY_KEY.get(key);
     if (!command || (command.writes && !state.canWrite.value)) return;
     event.preventDefault();
-    command.run();
+    // A key that acts on the node at the cursor waits for the steps before it.
+    if (command.group === "Change") runHolding(command.run);
+    else if (command.run === generate || command.run === answer) afterSteps(command.run);
+    else command.run();
   });
 }

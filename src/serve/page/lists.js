@@ -7,6 +7,7 @@ import * as state from "./state.js";
 import { go } from "./walk.js";
 import { Picker } from "./picker.js";
 import { restore } from "./actions.js";
+import { chooseFiles } from "./import.js";
 import { COMMANDS, keyLabel } from "./keys.js";
 
 /** @param {string} text @param {number} length */
@@ -103,7 +104,8 @@ export function Trees() {
       run: () => tree.root_id && go(tree.root_id),
     }));
   };
-  const actions = state.canWrite.value && html`<${Button} icon="plus" text="New tree" label="Start a tree" class="small" onClick=${newTree} />`;
+  const actions = state.canWrite.value && html`<${Button} icon="plus" text="New tree" label="Start a tree" class="small" onClick=${newTree} />
+    <${Button} text="Import…" label="Import conversations from files" class="small" onClick=${chooseFiles} />`;
   return html`<${Picker} label="Trees" placeholder="Find a tree" load=${load} actions=${actions} empty="There is no tree yet." />`;
 }
 

@@ -57,6 +57,11 @@ async function connect() {
   }
   if (own.signal.aborted) return;
   state.online.value = false;
+  reconnectSoon();
+}
+
+function reconnectSoon() {
+  clearTimeout(retry);
   retry = window.setTimeout(connect, delay);
   delay = Math.min(delay * 2, 5_000);
 }
@@ -71,5 +76,10 @@ export function follow() {
   });
   effect(() => {
     if (state.me.value) untracked(connect);
+  });
+  // A request can fail after the stream was resumed. Only a new connection shows again that the server answers, and it
+  // reads the window that the failed request did not.
+  effect(() => {
+    if (!state.online.value) untracked(reconnectSoon);
   });
 }

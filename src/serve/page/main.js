@@ -7,6 +7,7 @@ import * as state from "./state.js";
 import { go } from "./walk.js";
 import { listen } from "./keys.js";
 import { follow } from "./live.js";
+import { listenForFiles } from "./import.js";
 import { Shell } from "./shell.js";
 
 /** Exchanges the code of the address for a cookie, and removes it from the address. */
@@ -51,5 +52,6 @@ effect(() => {
 
 render(html`<${Shell} />`, /** @type {Element} */ (document.getElementById("app")));
 listen();
+listenForFiles();
 follow();
 start();

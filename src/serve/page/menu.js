@@ -5,16 +5,23 @@ import { observer, signal } from "./signals.js";
 import * as state from "./state.js";
 import { go, fold } from "./walk.js";
 import * as actions from "./actions.js";
-import { marked, toggleMark } from "./mark.js";
+import { isPressed } from "./press.js";
+import { marked, marks, toggleMark } from "./mark.js";
 
 /** @typedef {import("./mark.js").MarkedNode} MenuNode */
 
 /** Open menu. @type {import("./signals.js").Signal<{x: number, y: number, node: MenuNode, focus: Element | null} | null>} */
 const menu = signal(null);
 
+/** Opens the menu where a finger pressed. @param {{clientX: number, clientY: number}} place @param {MenuNode} node */
+export function openMenuAt({ clientX, clientY }, node) {
+  menu.value = { x: clientX, y: clientY, node, focus: document.activeElement };
+}
+
 /** @param {MouseEvent} event @param {MenuNode} node */
 export function openMenu(event, node) {
   event.preventDefault();
+  if (event.type === "contextmenu" && isPressed()) return;
   const box = /** @type {Element} */ (event.currentTarget).getBoundingClientRect();
   const isMouse = event.type === "contextmenu" && event.clientX > 0;
   menu.value = { x: isMouse ? event.clientX : box.right, y: isMouse ? event.clientY : box.bottom, node, focus: document.activeElement };
@@ -29,10 +36,13 @@ function items(node) {
     ["Edit…", () => actions.edit(node.id), true],
     ["Add a note…", () => actions.annotate(node.id), true],
     [node.marks.bookmark === undefined ? "Bookmark…" : "Remove the bookmark", () => actions.bookmark(node), true],
+    [state.pins.value.has(node.id) ? "Unpin" : "Pin in the context", () => actions.pin(node), true],
     [node.marks.excluded ? "Include for models" : "Exclude from models", () => actions.exclude(node), true],
-    [marked.value?.id === node.id ? "Remove the mark" : "Mark for copy, move, compare", () => toggleMark(node)],
+    ["Split…", () => actions.askSplit(node.id), true],
+    [marks.value.some((each) => each.id === node.id) ? "Remove the mark" : "Mark for merge, copy, move, compare", () => toggleMark(node)],
   ]);
   if (other) {
+    own.push([`Merge with ${other.local_id}…`, () => actions.merge([...new Set([...marks.value.map((each) => each.id), node.id])]), true]);
     own.push([`Copy ${other.local_id} here`, () => actions.relocate("copy", other.id, node.id), true]);
     own.push([`Move ${other.local_id} here`, () => actions.relocate("move", other.id, node.id), true]);
   }

@@ -235,6 +235,7 @@ export class OfflineTree {
       continuations: shown ? this.children[place].slice(0, MAX_CONTINUATIONS).map((child) => this.line({ place: child, level: 0, guides: "", opens: false }, versions, false, false)) : [],
       versions,
       others: [],
+      pins: [],
       journal: 0,
     };
   }

@@ -4,8 +4,10 @@ import { html, classes, createRef, Component, Button } from "./view.js";
 import { effect, untracked } from "./signals.js";
 import * as state from "./state.js";
 import { go, fold, extendOutline, toggleHoist } from "./walk.js";
-import { openMenu } from "./menu.js";
-import { marked } from "./mark.js";
+import { openMenu, openMenuAt } from "./menu.js";
+import { marks } from "./mark.js";
+import { dragHandlers } from "./drag.js";
+import { pressHandlers } from "./press.js";
 
 const LINE_HEIGHT = 30;
 const LEVEL_WIDTH = 16;
@@ -35,9 +37,10 @@ function guidePath(line, hidden) {
   return path;
 }
 
-/** Marks of a node as short text. @param {import("./api.js").Marks} marks */
-function markText(marks) {
+/** Marks of a node as short text. @param {import("./api.js").Line} line */
+function markText({ id, marks }) {
   const parts = [];
+  if (state.pins.peek().has(id)) parts.push("⌖");
   if (marks.bookmark !== undefined) parts.push("★");
   if (marks.notes) parts.push("✎");
   if (marks.versions) parts.push(`⧉${marks.versions + 1}`);
@@ -47,8 +50,9 @@ function markText(marks) {
 }
 
 /** The same for screen readers. @param {import("./api.js").Line} line */
-function spoken({ marks }) {
+function spoken({ id, marks }) {
   const parts = [];
+  if (state.pins.peek().has(id)) parts.push("pinned");
   if (marks.bookmark !== undefined) parts.push(`bookmark ${marks.bookmark}`);
   if (marks.notes) parts.push(`${marks.notes} notes`);
   if (marks.versions) parts.push(`${marks.versions + 1} versions`);
@@ -79,7 +83,8 @@ export class Outline extends Component {
       state.outline.value;
       state.cursor.value;
       state.others.value;
-      marked.value;
+      state.pins.value;
+      marks.value;
       if (!isFirst) queueMicrotask(() => this.setState({}));
       isFirst = false;
     }));
@@ -175,18 +180,19 @@ function OutlineHeader() {
 /** @param {{line: import("./api.js").Line, y: number, hidden: number, isCursor: boolean, present?: import("./api.js").Present}} props */
 function OutlineLine({ line, y, hidden, isCursor, present }) {
   const indent = Math.max(0, line.level - hidden) * LEVEL_WIDTH;
-  const { marks } = line;
+  const isMarked = marks.peek().some((each) => each.id === line.id);
+  const { continuations, excluded } = line.marks;
   return html`<div id=${`line-${line.id}`} role="treeitem" aria-level=${line.level + 1} aria-selected=${isCursor}
-    aria-expanded=${marks.continuations ? !line.folded : undefined}
-    class=${classes("line", `by-${line.author_type}`, isCursor && "is-cursor", line.on_path && "on-path", marks.excluded && "is-excluded", marked.peek()?.id === line.id && "is-marked")}
+    aria-expanded=${continuations ? !line.folded : undefined}
+    class=${classes("line", `by-${line.author_type}`, isCursor && "is-cursor", line.on_path && "on-path", excluded && "is-excluded", isMarked && "is-marked")}
     style=${{ transform: `translateY(${y}px)`, paddingInlineStart: `${indent + 10}px` }}
-    onClick=${() => go(line.id)} onDblClick=${() => fold(line.place)}
+    onClick=${() => go(line.id)} onDblClick=${() => fold(line.place)} ...${dragHandlers(line)} ...${pressHandlers((place) => openMenuAt(place, line))}
     onContextMenu=${(/** @type {MouseEvent} */ event) => openMenu(event, line)}>
     <svg class="guides" width=${indent + 10} height=${LINE_HEIGHT} aria-hidden="true"><path d=${guidePath(line, hidden)} /></svg>
     <span class="dot" aria-hidden="true"></span>
     <span class="only-spoken">${line.author}: </span><span class="line-text" dir="auto">${line.text || "(empty)"}</span><span class="only-spoken">${spoken(line)}</span>
     ${present && html`<span class=${classes("presence", present.generating && "is-busy")} title=${present.name}>${present.name}</span>`}
-    ${markText(marks) && html`<span class="marks" aria-hidden="true">${markText(marks)}</span>`}
-    ${(marks.continuations > 1 || line.folded) && html`<span class="count" aria-hidden="true">${line.folded ? "+" : ""}${marks.continuations}</span>`}
+    ${markText(line) && html`<span class="marks" aria-hidden="true">${markText(line)}</span>`}
+    ${(continuations > 1 || line.folded) && html`<span class="count" aria-hidden="true">${line.folded ? "+" : ""}${continuations}</span>`}
   </div>`;
 }

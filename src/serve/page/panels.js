@@ -4,7 +4,7 @@ import { html, Component } from "./view.js";
 import { get } from "./api.js";
 import * as state from "./state.js";
 import { go } from "./walk.js";
-import { compare } from "./diff.js";
+import { compare, coalesce, countWords } from "./diff.js";
 import { Markdown } from "./markdown.js";
 import { marked } from "./mark.js";
 
@@ -48,14 +48,30 @@ async function loadCompared() {
 /** @param {Node[]} nodes */
 const text = (nodes) => nodes.map((node) => node.content).join("\n\n");
 
+/** @param {string} id */
+const leaveFor = (id) => () => {
+  state.dialog.value = null;
+  go(id);
+};
+
+/** @param {Node} node */
+const excerpt = (node) => (node.content.length > 120 ? `…${node.content.slice(-118).trimStart()}` : node.content);
+
 export function Compare() {
   const view = (/** @type {any} */ { before, after, common }) => {
-    const pieces = compare(text(before), text(after));
-    const side = (/** @type {string} */ name, /** @type {Node[]} */ nodes, /** @type {string} */ kind) => html`<section>
-      <h3>${name} ${nodes.length ? html`<button type="button" class="button small" onClick=${() => { state.dialog.value = null; go(nodes[nodes.length - 1].id); }}>${nodes[nodes.length - 1].local_id}</button>` : ""}</h3>
-      <div class="compared" dir="auto">${pieces.filter((piece) => piece.kind === "same" || piece.kind === kind).map((piece, at) => piece.kind === "same" ? piece.text : kind === "gone" ? html`<del key=${at}>${piece.text}</del>` : html`<ins key=${at}>${piece.text}</ins>`)}</div></section>`;
+    const pieces = coalesce(compare(text(before), text(after)));
+    const changed = (/** @type {string} */ kind) => countWords(pieces.filter((piece) => piece.kind === kind).map((piece) => piece.text).join(" "));
+    const side = (/** @type {string} */ name, /** @type {Node[]} */ nodes, /** @type {"gone" | "added"} */ kind) => {
+      const last = nodes.at(-1);
+      const words = changed(kind);
+      return html`<section class=${`compare-side is-${kind} ${last ? `by-${last.author_type}` : ""}`} aria-label=${name}>
+        <header><span class="dot" aria-hidden="true"></span><h3>${name}</h3><span class="compare-count">${kind === "gone" ? "−" : "+"}${words.toLocaleString()} ${words === 1 ? "word" : "words"}</span>
+          <span class="spacer"></span>${last && html`<button type="button" class="button small id" title="Go to its end" onClick=${leaveFor(last.id)}>${last.local_id}</button>`}</header>
+        <div class="compared" dir="auto">${nodes.length ? pieces.filter((piece) => piece.kind === "same" || piece.kind === kind).map((piece, at) => piece.kind === "same" ? piece.text : kind === "gone" ? html`<del key=${at}>${piece.text}</del>` : html`<ins key=${at}>${piece.text}</ins>`) : html`<p class="dim">It ends where the other one goes on.</p>`}</div></section>`;
+    };
     return html`<div class="compare" tabindex="0" role="region" aria-label="Differences">
-      <p class="dim">${common ? `Both follow ${common.local_id}.` : "The branches have no node in common."}</p>
+      ${common ? html`<p class="compare-common"><span class="dim">Both follow</span> <button type="button" class="button small id" onClick=${leaveFor(common.id)}>${common.local_id}</button>
+        <q dir="auto">${excerpt(common)}</q></p>` : html`<p class="dim">The branches have no node in common.</p>`}
       <div class="compare-sides">${side("Other branch", before, "gone")}${side("This branch", after, "added")}</div></div>`;
   };
   return html`<${Loaded} load=${loadCompared} view=${view} />`;

@@ -5,9 +5,12 @@ import { effect, observer } from "./signals.js";
 import * as state from "./state.js";
 import { go, step, extendPath } from "./walk.js";
 import { Markdown } from "./markdown.js";
-import { openMenu } from "./menu.js";
+import { openMenu, openMenuAt } from "./menu.js";
 import * as actions from "./actions.js";
-import { Streams } from "./streams.js";
+import { Streams, generation } from "./streams.js";
+import { Prose } from "./prose.js";
+import { editable } from "./prose-text.js";
+import { pressHandlers, isPressed } from "./press.js";
 
 /** Length of a swipe. */
 const SWIPE_PIXELS = 70;
@@ -56,7 +59,10 @@ export class Reading extends Component {
     const [first, last] = [entries[0]?.id, entries.at(-1)?.id];
     if (last !== this.last) {
       const entry = scroller.querySelector(".entry.is-cursor");
-      if (entry) {
+      // The end of a text with a caret is what follows the cursor.
+      const prose = scroller.querySelector(".prose");
+      if (prose) scroller.scrollTop = prose.offsetTop + prose.offsetHeight - scroller.clientHeight * 0.75;
+      else if (entry) {
         const room = scroller.clientHeight - entry.offsetHeight;
         // The end of the entry before stays visible, also above a long entry.
         const above = Math.min(room > 0 ? room * 0.6 : 0, scroller.clientHeight * 0.5) + 40;
@@ -68,13 +74,24 @@ export class Reading extends Component {
     [this.first, this.last] = [first, last];
   }
 
+  /** Entries that the text with a caret shows: the same list as long as they are the same. @param {import("./api.js").Entry[]} entries */
+  prose(entries) {
+    if (this.proseOf !== entries) [this.proseOf, this.proseEntries] = [entries, editable(entries)];
+    return this.proseEntries;
+  }
+
+  /** @type {import("./api.js").Entry[] | null} */
+  proseOf = null;
+  /** @type {import("./api.js").Entry[]} */
+  proseEntries = [];
+
   onScroll = () => {
     if (this.scroller.current.scrollTop < 200) extendPath();
   };
 
   /** A swipe to the side goes to the branch beside this one. @param {TouchEvent} event */
   onTouchStart = (event) => {
-    const inside = /** @type {Element} */ (event.target).closest("pre, .table-scroll, button");
+    const inside = /** @type {Element} */ (event.target).closest("pre, .table-scroll, button, textarea:focus");
     this.touch = event.touches.length === 1 && !inside ? event.touches[0] : null;
   };
 
@@ -82,7 +99,7 @@ export class Reading extends Component {
   onTouchEnd = (event) => {
     const [from, to] = [this.touch, event.changedTouches[0]];
     this.touch = null;
-    if (!from || getSelection()?.toString()) return;
+    if (!from || isPressed() || getSelection()?.toString()) return;
     const [x, y] = [to.clientX - from.clientX, to.clientY - from.clientY];
     if (Math.abs(x) > SWIPE_PIXELS && Math.abs(y) < SWIPE_PIXELS / 2) step(x < 0 ? "next" : "previous");
   };
@@ -90,12 +107,14 @@ export class Reading extends Component {
   render() {
     const { entries, more } = state.path.value;
     const isProse = state.reading.value === "prose" || state.tree.peek()?.mode === "buffer";
+    const prose = state.canWrite.value ? this.prose(entries) : [];
     return html`<section class=${classes("reading", isProse && "is-prose")} aria-label="Path">
       <div class="reading-scroll" ref=${this.scroller} onScroll=${this.onScroll} tabindex="0" role="region" aria-label="Text"
         onTouchStart=${this.onTouchStart} onTouchEnd=${this.onTouchEnd}>
         <div class="column">
           ${more && html`<button type="button" class="button earlier" onClick=${extendPath}>Earlier messages</button>`}
-          ${entries.map((entry, at) => html`<${Turn} key=${entry.place} entry=${entry} isCursor=${at === entries.length - 1} />`)}
+          ${entries.slice(0, entries.length - prose.length).map((entry) => html`<${Turn} key=${entry.place} entry=${entry} isCursor=${entry === entries.at(-1)} />`)}
+          ${prose.length > 0 && html`<${Prose} key=${state.tree.peek()?.id} entries=${prose} />`}
           <${Streams} />
           <${Branches} />
         </div>
@@ -124,7 +143,7 @@ const Turn = observer((/** @type {{entry: import("./api.js").Entry, isCursor: bo
   const { marks } = entry;
   const edited = entry.role !== entry.author_type ? `${entry.role}, edited by ` : "";
   return html`<article class=${classes("entry", `by-${entry.role}`, isCursor && "is-cursor", marks.excluded && "is-excluded")}
-    aria-label=${`${edited}${entry.author}`} data-node=${entry.id}
+    aria-label=${`${edited}${entry.author}`} data-node=${entry.id} ...${pressHandlers((place) => !getSelection()?.toString() && openMenuAt(place, entry))}
     onContextMenu=${(/** @type {MouseEvent} */ event) => !getSelection()?.toString() && openMenu(event, entry)}>
     <header>
       <button type="button" class="who" onClick=${() => go(entry.id)} title="Go here">
@@ -133,6 +152,7 @@ const Turn = observer((/** @type {{entry: import("./api.js").Entry, isCursor: bo
       <a class="id" href=${`#/${entry.id}`} title="Link to this node">${entry.local_id}</a>
       <span class="age"><${Age} at=${entry.created_at} now=${state.now.value} /></span>
       ${marks.bookmark !== undefined && html`<span class="mark">★ ${marks.bookmark}</span>`}
+      ${state.pins.value.has(entry.id) && html`<span class="mark">⌖ pinned</span>`}
       ${marks.excluded && html`<span class="mark">excluded</span>`}
       ${marks.interrupted && html`<span class="mark">interrupted</span>`}
       ${marks.pruned && html`<span class="mark">pruned</span>`}
@@ -167,11 +187,14 @@ function Note({ note }) {
 
 /** Branches that follow the cursor. */
 const Branches = observer(() => {
-  const lines = state.continuations.value;
-  const count = state.current.value?.marks.continuations ?? 0;
+  // Continuations that were just written are shown above.
+  const running = generation.value?.from === state.cursor.value ? (generation.value?.streams ?? []) : [];
+  const written = new Set(running.map((stream) => stream.node));
+  const lines = state.continuations.value.filter((line) => !written.has(line.id));
+  const count = (state.current.value?.marks.continuations ?? 0) - [...written].filter(Boolean).length;
   if (!lines.length) return null;
   return html`<nav class="branches" aria-label="Continuations">
-    <h2>${count === 1 ? "Continues" : `${count} branches`}</h2>
+    <h2>${written.size ? "Other branches" : count === 1 ? "Continues" : `${count} branches`}</h2>
     ${lines.map((line) => html`<button type="button" key=${line.place} class=${classes("branch", `by-${line.author_type}`)} onClick=${() => go(line.id)}>
       <span class="dot" aria-hidden="true"></span><span class="branch-text" dir="auto">${line.text || "(empty)"}</span>
       ${line.marks.bookmark !== undefined && html`<span class="mark">★</span>`}

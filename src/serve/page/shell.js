@@ -9,6 +9,7 @@ import { Reading } from "./reading.js";
 import { Composer } from "./composer.js";
 import { Menu } from "./menu.js";
 import { Approvals } from "./approvals.js";
+import { DropCover } from "./import.js";
 import { Dialogs, Login } from "./dialogs.js";
 import { hint, nextTheme, toggleReading } from "./keys.js";
 import { undo, redo } from "./actions.js";
@@ -46,7 +47,7 @@ const Status = observer(() => {
   const entry = state.current.value;
   const notice = state.notice.value;
   return html`<footer class="status">
-    ${entry && html`<span>${entry.local_id}</span><span>depth ${entry.depth}</span>
+    ${entry && html`<span class="here">${entry.local_id}</span><span>depth ${entry.depth}</span>
       ${entry.branch.count > 1 && html`<span>branch ${entry.branch.number}/${entry.branch.count}</span>`}
       ${entry.tokens !== undefined && html`<span class="wide-only">${entry.tokens} tokens</span>`}`}
     <span class="spacer"></span>
@@ -82,5 +83,5 @@ const Live = observer(() => html`<div class="only-spoken" role="status" aria-liv
 
 export const Shell = observer(() => {
   if (state.loginReason.value !== null && !state.me.value) return html`<${Login} />`;
-  return html`<div class="shell"><${Header} /><${Panes} /><div><${Approvals} /><${Composer} /></div><${Status} /><${Tabs} /><${Menu} /><${Dialogs} /><${Live} /></div>`;
+  return html`<div class="shell"><${Header} /><${Panes} /><div><${Approvals} /><${Composer} /></div><${Status} /><${Tabs} /><${Menu} /><${Dialogs} /><${DropCover} /><${Live} /></div>`;
 });

@@ -31,6 +31,9 @@ export const continuations = signal([]);
 /** Other agents in the tree. @type {import("./signals.js").Signal<import("./api.js").Present[]>} */
 export const others = signal([]);
 
+/** Nodes that are pinned in the context. @type {import("./signals.js").Signal<Set<string>>} */
+export const pins = signal(new Set());
+
 /** Entry of the node at the cursor. */
 export const current = computed(() => path.value.entries.at(-1) ?? null);
 

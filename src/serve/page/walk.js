@@ -24,6 +24,8 @@ const trail = [];
 /** @type {(string | {node: string})[]} */
 let queue = [];
 let isRunning = false;
+/** True while the cursor is on its way to another node. */
+let isStepping = false;
 
 /** @param {string} node @param {Record<string, string | number>} more @returns {Promise<import("./api.js").Window>} */
 function requestWindow(node, more) {
@@ -101,13 +103,27 @@ function remembered(deep) {
   return found;
 }
 
-async function run() {
-  if (isRunning) return;
+/** The requests that are on their way. @type {Promise<void>} */
+let running = Promise.resolve();
+
+/** Runs what depends on the cursor: at once, or after the steps that are on their way. @param {() => any} act @returns {any} */
+export function afterSteps(act) {
+  const isAway = isStepping || queue.some((each) => each !== REFRESH);
+  return isAway ? running.then(act) : act();
+}
+
+function run() {
+  if (!isRunning) running = answerQueue();
+  return running;
+}
+
+async function answerQueue() {
   isRunning = true;
   try {
     while (queue.length) {
       const request = next();
       if (!request) break;
+      isStepping = request.steps.length > 0 || request.node !== state.cursor.value;
       const more = { above: ABOVE, below: BELOW, path: ENTRIES, ...(request.steps.length && { steps: request.steps.join() }) };
       show(await requestWindow(request.node, more));
     }
@@ -118,6 +134,7 @@ async function run() {
     state.fail(error);
   } finally {
     isRunning = false;
+    isStepping = false;
   }
 }
 
@@ -149,6 +166,7 @@ function show(window) {
     state.path.value = { entries: [...kept, ...window.path], more: kept.length ? state.path.value.more : window.more_path };
     state.continuations.value = window.continuations;
     state.others.value = window.others;
+    if (window.pins.length || state.pins.value.size) state.pins.value = new Set(window.pins);
     state.journal.value = Math.max(state.journal.value, window.journal);
   });
   for (const entry of window.path) {

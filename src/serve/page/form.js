@@ -1,0 +1,43 @@
+// The form of dialogs that take a text: edit, note, bookmark, merge.
+
+import { html, createRef, Component, Button } from "./view.js";
+import * as state from "./state.js";
+
+/** A text to write. Ctrl-Enter saves. Properties: `value`, `label`, `rows`, `saves` (label and effect of each button). */
+export class TextForm extends Component {
+  area = createRef();
+  state = { isSaving: false };
+
+  componentDidMount() {
+    const area = this.area.current;
+    area.setSelectionRange(area.value.length, area.value.length);
+  }
+
+  /** @param {(text: string) => Promise<boolean>} save */
+  async save(save) {
+    const text = this.area.current.value;
+    if (!text.trim() && !this.props.mayBeEmpty) return;
+    this.setState({ isSaving: true });
+    const isSaved = await save(text);
+    // After a failure the text stays for another try.
+    if (isSaved) state.dialog.value = null;
+    else this.setState({ isSaving: false });
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKeyDown = (event) => {
+    const isShort = this.props.rows === 1 && event.key === "Enter" && !event.shiftKey;
+    if (!isShort && !(event.key === "Enter" && (event.ctrlKey || event.metaKey))) return;
+    event.preventDefault();
+    this.save(this.props.saves[0][1]);
+  };
+
+  render() {
+    const { value, label, rows, saves, hint } = this.props;
+    return html`<div class="form">
+      <textarea ref=${this.area} autofocus rows=${rows} defaultValue=${value} aria-label=${label} dir="auto" onKeyDown=${this.onKeyDown}></textarea>
+      <div class="form-row">${saves.map((/** @type {[string, any]} */ [name, save], /** @type {number} */ at) => html`<${Button} key=${name} text=${name} label=${name} keys=${at ? undefined : rows === 1 ? "Enter" : "Ctrl-Enter"}
+        class=${at ? "" : "primary"} disabled=${this.state.isSaving} onClick=${() => this.save(save)} />`)}
+        <span class="dim">${hint}</span></div></div>`;
+  }
+}

@@ -1,0 +1,330 @@
+// Text in the page in a real browser: prose with a caret, merge, split, pins, completion, drags, imports, answers and approvals.
+// Effects are read from the database by another process.
+
+import { Bench, checks, until, equal, truth, root, here, at as waitAt } from "./harness.mjs";
+
+const bench = new Bench();
+const check = checks(bench, "writing.mjs", () => page);
+const at = (id) => waitAt(id, page);
+const view = (id) => bench.run("view", "--tree", sample, id)[0];
+const open = async (node) => {
+  await page.goto(`${bench.started.address}/#/${node.id}`);
+  await at(node.local_id);
+  await page.locator(".outline-scroll").focus();
+};
+const keys = async (...names) => {
+  for (const name of names) await page.keyboard.press(name);
+};
+const prose = () => page.locator(".prose-text");
+/** Places the caret after a text, as a click there does. */
+const caretAfter = (words) => prose().evaluate((area, words) => {
+  const at = area.value.indexOf(words) + words.length;
+  area.focus();
+  area.setSelectionRange(at, at);
+}, words);
+const saved = () => until("the text is saved", async () => (await page.locator(".prose-status").textContent()) === "");
+const closed = () => until("no dialog", async () => !(await page.locator("dialog").count()));
+/** The path of a buffer tree from its root: contents, as another process reads them. */
+const path = (id) => bench.run("view", "--path", id).map((node) => node.content);
+
+let page;
+let sample;
+try {
+  bench.run("import", `${root}/fixtures/sample.jsonl`);
+  bench.run("switch", "hj17rx");
+  sample = bench.run("view")[0].tree_id;
+  const plan = { subtasks: [{ id: "paint", title: "Paint it <img src=x onerror=\"globalThis.broken=1\">", details: "gre\u200ben", criteria: "two coats", depends_on: [] }] };
+  await bench.model("Mine is the sea.", JSON.stringify(plan), "The shed is green.", JSON.stringify({ passed: true, why: "two coats" }), JSON.stringify(plan));
+  const { link } = await bench.serve("open", "--no-browser");
+  await bench.browse();
+  page = await bench.tab(link);
+  await at("hj17rx");
+
+  await check("a buffer is prose without seams, and what is typed becomes versions and nodes", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "The lamp was lit. ");
+    await open(first);
+    equal(await prose().inputValue(), "The lamp was lit. ", "the text");
+    await keys("e");
+    await page.keyboard.type("The keeper slept.");
+    equal(await page.locator(".prose-mirror").textContent(), "The lamp was lit. The keeper slept.\u200b", "what is seen");
+    await until("not saved", async () => (await page.locator(".prose-status").textContent()) === "not saved");
+    await keys("Control+s");
+    await saved();
+    const edited = bench.run("view", await here(page))[0];
+    equal([edited.content, edited.version_of], ["The lamp was lit. The keeper slept.", first.id], "a version of a person's text");
+    // A model continues, and text after the model's is a node of its own.
+    await page.keyboard.press("Control+Enter");
+    await until("streams", async () => (await page.locator(".stream.is-done").count()) === 3);
+    await page.locator(".stream").first().click();
+    await until("the model's text", () => page.locator(".prose-mirror .is-model").count());
+    const model = await here(page);
+    await keys("e");
+    await page.keyboard.type(" So it went.");
+    await page.getByRole("button", { name: "Save" }).click();
+    await saved();
+    const own = bench.run("view", await here(page))[0];
+    equal([own.content, own.author_type, own.parent_id], [" So it went.", "human", bench.run("view", model)[0].id], "text after a model's");
+    // A change in the middle of the model's text is a version of that node, of which the rest remains the model's.
+    const words = (await page.locator(".prose-mirror .is-model").first().textContent()).slice(0, 9);
+    await caretAfter(words);
+    await page.keyboard.type("QUITE");
+    await keys("Escape");
+    await saved();
+    await until("two pieces of the model", async () => (await page.locator(".prose-mirror .is-model").count()) === 2);
+    equal(path(await here(page)).filter((text) => text.includes(`${words}QUITE`)).length, 1, "the node that changed");
+    truth((await page.locator(":focus").getAttribute("class")).includes("outline-scroll"), "Escape leaves the text");
+    equal(await bench.findings(page), [], "axe: prose");
+  });
+
+  await check("keys typed before the text has the focus come first", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Slow. ");
+    await open(first);
+    bench.run("say", "--at", first.local_id, "Far.");
+    await until("the line", () => page.locator(".line", { hasText: "Far." }).count());
+    await page.route(/\/window\?/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await route.continue();
+    }, { times: 1 });
+    await keys("l", "e");
+    await page.keyboard.type(" Very\nfar, and then still farther away.", { delay: 20 });
+    equal(await prose().inputValue(), "Slow. Far. Very\nfar, and then still farther away.", "the text");
+    await keys("Control+s");
+    await saved();
+  });
+
+  await check("a model continues at the caret, and what followed stays in another version", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "One two three four.");
+    await open(first);
+    await prose().click();
+    await caretAfter("One two");
+    await page.getByRole("button", { name: "Continue here" }).click();
+    await until("streams", async () => (await page.locator(".stream.is-done").count()) === 3);
+    const head = bench.run("view", await here(page))[0];
+    equal(head.content, "One two", "the first half");
+    equal(await prose().inputValue(), "One two", "the text to the caret");
+    await page.locator(".stream").nth(1).click();
+    await until("the continuation", async () => (await prose().inputValue()).length > 10);
+    equal(path(await here(page))[0], "One two", "the path of the continuation");
+    await page.goto(`${bench.started.address}/#/${head.id}`);
+    await at(head.local_id);
+    await page.locator(".outline-scroll").focus();
+    await keys("<");
+    await until("the original", async () => (await prose().inputValue()).startsWith("One two three four."));
+  });
+
+  await check("typed prose survives a reload and a server that is away", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "Kept ");
+    await open(first);
+    await page.context().setOffline(true);
+    await keys("e");
+    await page.keyboard.type("words");
+    await keys("Control+s");
+    await until("offline", () => page.locator(".is-offline").count());
+    equal(await prose().inputValue(), "Kept words", "the text");
+    await page.context().setOffline(false);
+    await page.reload();
+    await at(first.local_id);
+    equal(await prose().inputValue(), "Kept words", "the text after a reload");
+    await prose().focus();
+    await keys("Control+s");
+    await saved();
+    equal(bench.run("view", await here(page))[0].content, "Kept words", "the saved text");
+  });
+
+  await check("a node is split by key and by menu", async () => {
+    const [{ root: first }] = bench.run("new", "Left. Right.");
+    await open(first);
+    await keys("S");
+    await page.locator("dialog textarea").waitFor();
+    for (let times = 0; times < 6; times++) await keys("ArrowRight");
+    await until("the preview", async () => (await page.locator("dialog [role=status]").textContent()).includes("Right."));
+    await keys("Enter");
+    await closed();
+    await until("the first half", async () => (await here(page)) !== first.local_id);
+    const half = bench.run("view", await here(page))[0];
+    equal(half.content, "Left. ", "the first half");
+    truth(bench.run("do", `→ list ${half.local_id} versions`)[0].text.includes("Right."), "the second half");
+    await keys("u");
+    await until("the undo", async () => (await page.locator(".entry .markdown").allTextContents()).join() === "Left. Right.");
+    await page.locator(".line.is-cursor").click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Split…" }).click();
+    await page.locator("dialog textarea").evaluate((area) => { area.focus(); area.setSelectionRange(5, 5); });
+    await page.getByRole("button", { name: "Split here" }).click();
+    await closed();
+    await until("the first half again", async () => (await page.locator(".entry.is-cursor .markdown").textContent()) === "Left.");
+  });
+
+  await check("marked nodes are merged by key and by menu", async () => {
+    await open(view("w1esxf"));
+    await keys("x", "h", "x", "M");
+    await page.locator("dialog textarea").waitFor();
+    truth((await page.locator("dialog textarea").inputValue()).includes("She does not."), "both texts");
+    await page.locator("dialog textarea").fill("Both at once.");
+    await keys("Control+Enter");
+    await until("the merged node", () => page.locator(".entry.is-cursor", { hasText: "Both at once." }).count());
+    await closed();
+    const merged = view(await here(page));
+    equal([merged.content, merged.parent_id], ["Both at once.", view("w1esxf").id], "the merged node");
+    await page.getByRole("button", { name: "Undo" }).last().click();
+    await until("the undo", async () => (await here(page)) !== merged.local_id || (await page.locator(".entry.is-cursor .mark", { hasText: "pruned" }).count()));
+    await open(view("f5w5k2"));
+    await page.locator(".line.is-cursor").click({ button: "right" });
+    await page.getByRole("menuitem", { name: /^Merge with/ }).click();
+    await page.locator("dialog textarea").fill("Merged by the menu.");
+    await page.getByRole("button", { name: "Merge", exact: true }).click();
+    await until("the merged node", () => page.locator(".entry.is-cursor", { hasText: "Merged by the menu." }).count());
+    await closed();
+    await page.reload();
+    await page.locator(".entry.is-cursor").waitFor();
+  });
+
+  await check("a node is pinned by key and by menu", async () => {
+    const pinned = () => bench.run("do", "--tree", sample, "→ memory").map((reply) => reply.text.split("Recent actions")[0]).join().includes("9pakc5");
+    await open(view("9pakc5"));
+    await keys("P");
+    await until("the pin", () => page.locator(".entry.is-cursor .mark", { hasText: "pinned" }).count());
+    truth(pinned(), "pinned in the database");
+    await page.locator(".line.is-cursor").click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Unpin" }).click();
+    await until("no pin", async () => !(await page.locator(".entry.is-cursor .mark", { hasText: "pinned" }).count()));
+    truth(!pinned(), "not pinned in the database");
+  });
+
+  await check("an arrow line is completed by key and by mouse", async () => {
+    await open(view("9pakc5"));
+    await keys("i");
+    await page.keyboard.type("-> boo");
+    await page.locator(".completion", { hasText: "bookmark" }).waitFor();
+    await keys("Tab");
+    const field = page.locator(".composer textarea");
+    await until("the verb", async () => (await field.inputValue()) === "→ bookmark ");
+    await until("the ids", () => page.locator(".completion.is-node", { hasText: "9pakc5" }).count());
+    await page.keyboard.type("9pa");
+    await until("one id", async () => (await page.locator(".completion").count()) === 1);
+    equal(await bench.findings(page), [], "axe: completion");
+    await page.locator(".completion").click();
+    await until("the id", async () => (await field.inputValue()) === "→ bookmark 9pakc5 ");
+    await page.keyboard.type("\"a completed line\"");
+    await keys("Enter");
+    await page.locator(".results pre").waitFor();
+    await keys("Escape");
+    equal(view("9pakc5").state.bookmark, "a completed line", "bookmark");
+    await field.fill("→ view bookmark:");
+    await until("the label", () => page.locator(".completion", { hasText: "a completed line" }).count());
+    await keys("ArrowDown", "Enter");
+    await until("a reference by label", async () => (await field.inputValue()).startsWith("→ view bookmark:\""));
+    await field.fill("→ continue from 9pakc5 n");
+    await until("an option", () => page.locator(".completion.is-option", { hasText: "n:" }).count());
+    await keys("Escape");
+    await until("closed", async () => !(await page.locator(".completion").count()));
+    truth((await field.inputValue()).endsWith(" n"), "Escape closes the list only");
+    await field.fill("");
+    await keys("Escape");
+  });
+
+  await check("a branch is moved and copied by drag", async () => {
+    const [{ root: first }] = bench.run("new", "A tree to drag in");
+    const tree = bench.run("view", first.id)[0].tree_id;
+    const say = (parent, text) => bench.run("say", "--tree", tree, "--at", parent, text)[0].nodes[0];
+    const [one, two] = [say(first.local_id, "Branch one"), say(first.local_id, "Branch two")];
+    const leaf = say(one.local_id, "A leaf");
+    await open(first);
+    const line = (text) => page.locator(".line", { hasText: text });
+    await line("A leaf").dragTo(line("Branch two"));
+    await until("the move", async () => (await here(page)) !== first.local_id);
+    const moved = bench.run("view", "--tree", tree, await here(page))[0];
+    equal([moved.content, moved.parent_id], ["A leaf", two.id], "the moved branch");
+    truth(bench.run("view", "--tree", tree, leaf.id)[0].state.pruned_by, "the original is hidden");
+    await page.keyboard.down("Control");
+    await line("A leaf").dragTo(line("Branch one"));
+    await page.keyboard.up("Control");
+    await until("the copy", async () => (await here(page)) !== moved.local_id);
+    const copy = bench.run("view", "--tree", tree, await here(page))[0];
+    equal([copy.content, copy.parent_id], ["A leaf", one.id], "the copy");
+    truth(!bench.run("view", "--tree", tree, moved.id)[0].state.pruned_by, "the original stays");
+  });
+
+  const dropped = (name, text) => page.evaluate(([name, text]) => {
+    const files = new DataTransfer();
+    files.items.add(new File([text], name));
+    const event = (kind) => document.querySelector(".main").dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: files }));
+    event("dragover");
+    const isShown = new Promise((resolve) => requestAnimationFrame(() => resolve(document.querySelector(".drop-cover") !== null)));
+    return isShown.then((shown) => (event("drop"), shown));
+  }, [name, text]);
+
+  await check("a file is imported by a drop and by key, reported, and taken back", async () => {
+    const trees = () => bench.run("trees").map((tree) => tree.title);
+    const before = trees().length;
+    const conversation = { messages: [{ role: "user", content: "Which rivers meet here?" }, { role: "assistant", content: "Two of them." }] };
+    truth(await dropped("rivers.jsonl", `${JSON.stringify(conversation)}\nnot json\n`), "the cover says what a drop does");
+    const report = page.getByRole("dialog", { name: "Import" });
+    await report.waitFor();
+    truth((await report.textContent()).includes("rivers.jsonl"), "the name");
+    truth((await report.locator("pre").textContent()).includes("2"), "the place of the bad line");
+    equal(await bench.findings(page), [], "axe: import");
+    await report.getByRole("button", { name: "Open" }).click();
+    await until("the tree", () => page.locator(".entry", { hasText: "Which rivers meet here?" }).count());
+    equal(trees().length, before + 1, "trees");
+    await dropped("rivers.jsonl", `${JSON.stringify(conversation)}\n`);
+    await report.waitFor();
+    truth((await report.textContent()).includes("Nothing new came in."), "what is known is skipped");
+    await keys("Escape");
+    await closed();
+    const chooser = page.waitForEvent("filechooser");
+    await page.locator(".outline-scroll").focus();
+    await keys("I");
+    await (await chooser).setFiles({ name: "hills.jsonl", mimeType: "application/json", buffer: Buffer.from(JSON.stringify({ messages: [{ role: "user", content: "Name a hill." }] })) });
+    await report.waitFor();
+    equal(trees().length, before + 2, "trees");
+    await report.getByRole("button", { name: "Take it back" }).click();
+    await until("the undo", () => page.locator(".notice", { hasText: "taken back" }).count());
+    equal(trees().length, before + 1, "trees after the undo");
+    await dropped("wrong.bin", "PK\u0003\u0004 an archive");
+    await report.locator(".bad").waitFor();
+    await keys("Escape");
+    await closed();
+  });
+
+  await check("the collaborator answers, and a plan waits for an approval", async () => {
+    const [{ root: first }] = bench.run("new", "Which is yours?");
+    await open(first);
+    await page.evaluate(() => localStorage.setItem("loom-models", "[]"));
+    await page.reload();
+    await at(first.local_id);
+    await page.locator(".outline-scroll").focus();
+    await keys("r");
+    await until("the answer", () => page.locator(".entry.is-cursor", { hasText: "Mine is the sea." }).count());
+    equal(bench.run("view", await here(page))[0].author_type, "model", "its author");
+    const delegate = async () => {
+      await keys("i");
+      await page.keyboard.type("→ delegate \"Paint the shed\" wait:no");
+      await keys("Enter");
+      await page.locator(".results pre").waitFor();
+      await keys("Escape", "Escape");
+      await closed();
+      await page.locator(".approval").waitFor();
+    };
+    await delegate();
+    const shown = await page.locator(".approval").textContent();
+    truth(shown.includes("<img src=x onerror=") && shown.includes("gre\\u{200b}en"), `the plan is shown literally: ${shown}`);
+    equal(await page.evaluate(() => globalThis.broken ?? 0), 0, "scripts that ran");
+    equal(await bench.findings(page), [], "axe: approval");
+    await page.locator(".outline-scroll").focus();
+    await keys("A", "Tab", "Tab");
+    equal(await page.locator(":focus").textContent(), "Approve once", "the focus");
+    await keys("Enter");
+    await until("the report", () => bench.run("do", "→ recall tool:delegate")[0].text.includes("task completed"));
+    await delegate();
+    await page.getByRole("button", { name: "Refuse" }).click();
+    await until("no approval", async () => !(await page.locator(".approval").count()));
+    await until("the refusal", () => bench.run("do", "→ delegate list")[0].text.includes("refused"));
+  });
+
+  await check("no violation, no foreign request, no error", async () => {
+    equal([bench.violations, bench.foreign, bench.errors], [[], [], []], "violations, requests, errors");
+  });
+} finally {
+  await bench.close();
+}
+process.exit(check.failed ? 1 : 0);
