@@ -78,6 +78,7 @@ pub mod id;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod ops;
+mod page_files;
 pub mod prelude;
 pub mod provider;
 pub mod recall;

@@ -10,7 +10,7 @@ use std::{
 
 /// Modules by floor, the lowest first.
 const FLOORS: &[&[&str]] = &[
-    &["id", "types"],
+    &["id", "types", "page_files"],
     &["session_state", "text_index", "tokens"],
     &["store"],
     &["ops", "recall"],

@@ -27,6 +27,7 @@ mod llama_app;
 mod llm;
 pub mod markdown;
 mod markdown_chat;
+pub(crate) mod markdown_tokens;
 mod open_webui;
 mod openai_chat;
 mod opencode;

@@ -1,7 +1,7 @@
-//! The web page at `/`: files of the folder `page`, compiled into the program. No file contains content of the database, so
-//! they need no token; the page reads everything through `/api/v1`.
+//! The web page at `/`: a script and a style, joined from the files of the folder `page`, which are compiled into the program.
+//! Neither contains content of the database, so they need no token; the page reads everything through `/api/v1`.
 //!
-//! The files' addresses contain a hash of all files, so browsers keep them until the program changes.
+//! Their addresses contain a hash of both, so browsers keep them until the program changes.
 
 use std::{io::Write as _, sync::Arc};
 
@@ -15,67 +15,7 @@ use axum::{
 use flate2::{Compression, write::GzEncoder};
 
 use super::{error::ApiError, state::AppState};
-
-/// File of the page.
-struct PageFile {
-    path: &'static str,
-    bytes: &'static [u8],
-}
-
-macro_rules! page_files {
-    ($($path:literal),* $(,)?) => {
-        &[$(PageFile { path: $path, bytes: include_bytes!(concat!("page/", $path)) }),*]
-    };
-}
-
-/// Files of the page besides `index.html`, sorted.
-const FILES: &[PageFile] = page_files![
-    "actions.js",
-    "api.js",
-    "approvals.js",
-    "code.js",
-    "completion.js",
-    "composer.js",
-    "dialogs.js",
-    "diff.js",
-    "drag.js",
-    "form.js",
-    "import.js",
-    "keys.js",
-    "lists.js",
-    "live.js",
-    "main.js",
-    "map-data.js",
-    "map-gestures.js",
-    "map-paint.js",
-    "map-view.js",
-    "map.js",
-    "mark.js",
-    "markdown.js",
-    "menu.js",
-    "outline.js",
-    "panels.js",
-    "picker.js",
-    "press.js",
-    "prose-text.js",
-    "prose.js",
-    "reading.js",
-    "relate.js",
-    "shell.js",
-    "signals.js",
-    "state.js",
-    "streams.js",
-    "style/base.css",
-    "style/map.css",
-    "style/outline.css",
-    "style/panels.css",
-    "style/reading.css",
-    "vendor/htm.js",
-    "vendor/preact.js",
-    "vendor/signals-core.js",
-    "view.js",
-    "walk.js",
-];
+use crate::page_files;
 
 const INDEX: &str = include_str!("page/index.html");
 
@@ -84,44 +24,54 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
      img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 
+/// File as it is sent.
+struct SentFile {
+    path: &'static str,
+    media: &'static str,
+    text: String,
+    packed: Vec<u8>,
+}
+
+impl SentFile {
+    fn new(path: &'static str, media: &'static str, text: String) -> Self {
+        let packed = pack(text.as_bytes());
+        Self { path, media, text, packed }
+    }
+}
+
+fn files() -> [SentFile; 2] {
+    [
+        SentFile::new("main.js", "text/javascript; charset=utf-8", page_files::script("main.js")),
+        SentFile::new("style.css", "text/css; charset=utf-8", page_files::styles()),
+    ]
+}
+
 /// Returns the routes of the page.
 pub(super) fn routes() -> Router<AppState> {
-    let version = version();
-    let index = index(&version);
+    let files = Arc::new(files());
+    let version = version(&files[..]);
+    let index = INDEX.replace("VERSION", &version);
     let tag = format!("\"{}\"", &blake3::hash(index.as_bytes()).to_hex()[..16]);
-    let packed: Arc<Vec<Vec<u8>>> = Arc::new(FILES.iter().map(|file| pack(file.bytes)).collect());
     Router::new()
         .route("/", get(async move |headers: HeaderMap| send_index(&headers, &index, &tag)))
         .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
         .route(
             "/page/{version}/{*path}",
             get(async move |Path((asked, path)): Path<(String, String)>, headers: HeaderMap| {
-                send_file(asked == version, &path, &headers, &packed)
+                let found = files.iter().find(|file| asked == version && file.path == path);
+                found
+                    .map_or_else(|| ApiError::not_found("file", path).into_response(), |file| send_file(file, &headers))
             }),
         )
 }
 
 /// Returns a hash of all files.
-fn version() -> String {
+fn version(files: &[SentFile]) -> String {
     let mut hasher = blake3::Hasher::new();
-    for file in FILES {
-        hasher.update(file.path.as_bytes()).update(file.bytes);
+    for file in files {
+        hasher.update(file.path.as_bytes()).update(file.text.as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
-}
-
-/// Fills in the addresses of styles and modules. Preloading all modules avoids a round trip for each level of imports.
-fn index(version: &str) -> String {
-    let mut links = String::new();
-    for file in FILES {
-        let path = file.path;
-        links += &if path.ends_with(".css") {
-            format!("<link rel=\"stylesheet\" href=\"/page/{version}/{path}\">\n")
-        } else {
-            format!("<link rel=\"modulepreload\" href=\"/page/{version}/{path}\">\n")
-        };
-    }
-    INDEX.replace("<!-- links -->\n", &links).replace("VERSION", version)
 }
 
 fn send_index(headers: &HeaderMap, index: &str, tag: &str) -> Response {
@@ -147,19 +97,16 @@ fn pack(bytes: &[u8]) -> Vec<u8> {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_default()
 }
 
-fn send_file(is_current: bool, path: &str, asked: &HeaderMap, packed: &[Vec<u8>]) -> Response {
-    let found = FILES.iter().zip(packed).find(|(file, _)| is_current && file.path == path);
-    let Some((file, packed)) = found else { return ApiError::not_found("file", path).into_response() };
+fn send_file(file: &SentFile, asked: &HeaderMap) -> Response {
     let accepts = asked.get(header::ACCEPT_ENCODING).and_then(|names| names.to_str().ok()).unwrap_or_default();
-    let is_packed = accepts.contains("gzip") && !packed.is_empty();
-    let mut response = if is_packed { packed.clone().into_response() } else { file.bytes.into_response() };
+    let is_packed = accepts.contains("gzip") && !file.packed.is_empty();
+    let mut response = if is_packed { file.packed.clone().into_response() } else { file.text.clone().into_response() };
     let headers = response.headers_mut();
     if is_packed {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    let kind = if path.ends_with(".css") { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" };
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.media));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
     secure(headers);
     response
@@ -180,50 +127,18 @@ fn secure(headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, fs, path::Path as FilePath};
-
     use super::*;
-
-    fn walk(folder: &FilePath, found: &mut BTreeSet<String>) {
-        let root = FilePath::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/serve/page"));
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|end| end == "js" || end == "css") {
-                found.insert(path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/"));
-            }
-        }
-    }
-
-    #[test]
-    fn every_file_of_the_folder_is_served() {
-        let mut found = BTreeSet::new();
-        walk(FilePath::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/serve/page")), &mut found);
-        let listed: Vec<_> = FILES.iter().map(|file| file.path.to_owned()).collect();
-        assert_eq!(listed, found.into_iter().collect::<Vec<_>>());
-    }
 
     #[test]
     fn the_index_names_existing_files_and_contains_no_code() {
-        let index = index("v1");
+        let files = files();
+        let index = INDEX.replace("VERSION", "v1");
         for address in index.split("\"/page/v1/").skip(1) {
             let path = address.split('"').next().unwrap();
-            assert!(FILES.iter().any(|file| file.path == path), "{path}");
+            assert!(files.iter().any(|file| file.path == path), "{path}");
         }
-        assert!(!index.contains("VERSION") && !index.contains("<!-- links -->"));
+        assert_eq!(index.matches("/page/v1/").count(), files.len());
         assert!(!index.contains("<style") && !index.contains("style=") && !index.contains("onload"));
         assert!(index.matches("<script").count() == 1 && index.contains("></script>"));
-    }
-
-    #[test]
-    fn modules_are_small_and_never_write_markup() {
-        for file in FILES.iter().filter(|file| !file.path.starts_with("vendor/")) {
-            let text = std::str::from_utf8(file.bytes).unwrap();
-            assert!(text.lines().count() <= 400, "{} is long", file.path);
-            for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "dangerouslySet", "document.write", "eval("] {
-                assert!(!text.contains(word), "{} contains {word}", file.path);
-            }
-        }
     }
 }

@@ -168,9 +168,17 @@ fn drawings_notes_and_pages_escape_content() {
     let (mermaid, _) = write(&sample, ExportFormat::Mermaid, ExportOptions::default());
     assert!(mermaid.contains("n0[\"Name a #lt;b#gt;river#lt;/b#gt;.\"]"), "{mermaid}");
     let (page, _) = write(&sample, ExportFormat::Html, ExportOptions::default());
-    assert!(page.contains("Name a &lt;b&gt;river&lt;/b&gt;.") && !page.contains("<script"), "{page}");
-    assert!(page.contains("<title>Rivers &amp; &quot;lakes&quot;</title>"));
-    assert_eq!((page.matches("<details>").count(), page.matches("</details>").count()), (2, 2));
+    assert!(page.contains("<title>Rivers &amp; &quot;lakes&quot;</title>") && !page.contains("<b>river"));
+    assert_eq!((page.matches("<script").count(), page.matches("</script>").count()), (2, 2), "content ends no element");
+    assert!(page.contains("default-src 'none'; script-src 'sha256-") && !page.contains("unsafe-inline"));
+    assert_eq!(
+        write(&sample, ExportFormat::Html, ExportOptions::default()).0,
+        page,
+        "the same tree gives the same bytes"
+    );
+    let json = page.split("id=\"tree\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let saved: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert!(saved["nodes"].to_string().contains("river") && saved["tree"]["title"] == "Rivers & \"lakes\"");
     let (notes, report) =
         export::notes(&*sample.owner.loom().snapshot().unwrap(), sample.tree, ExportOptions::default()).unwrap();
     assert_eq!((notes.len() as u64, notes.len()), (report.written, 3));

@@ -7,7 +7,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import readline from "node:readline";
@@ -63,7 +63,11 @@ export class Bench {
     }
     const files = process.env.LOOM_PAGE_FILES;
     if (files) {
-      await context.route(/\/page\/[0-9a-f]+\//, (route) => route.fulfill({ path: path.join(files, new URL(route.request().url()).pathname.split("/").slice(3).join("/")) }));
+      const styles = () => readdirSync(path.join(files, "style")).sort().map((name) => readFileSync(path.join(files, "style", name), "utf8")).join("");
+      await context.route(/\/page\/[0-9a-f]+\//, (route) => {
+        const name = new URL(route.request().url()).pathname.split("/").slice(3).join("/");
+        return name === "style.css" ? route.fulfill({ contentType: "text/css", body: styles() }) : route.fulfill({ path: path.join(files, name) });
+      });
     }
     const page = await context.newPage();
     page.on("request", (request) => {

@@ -5,6 +5,7 @@
 // The fonts Inter and Noto Serif look best (Debian: fonts-inter, fonts-noto-core); pngquant makes the files a third as large.
 
 import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { Bench, at, until, root } from "./harness.mjs";
 
@@ -77,4 +78,44 @@ try {
   await shot("page-narrow");
 } finally {
   await bench.close();
+}
+
+/** Writes a conversation of 40,000 messages whose branches are of many sizes, in the format of ChatGPT's export. */
+function writeLarge(file) {
+  let seed = 7;
+  const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const mapping = {};
+  for (let at = 0; at < 40_000; at++) {
+    // A message continues the one before, or branches off an earlier one: mostly a recent one, sometimes any.
+    const isBranch = random() < 0.06;
+    const back = random() < 0.5 ? Math.floor(random() * Math.min(at, 400)) : Math.floor(random() * at);
+    const parent = at === 0 ? null : `node-${isBranch ? at - 1 - back : at - 1}`;
+    const role = parent && mapping[parent].message.author.role === "user" ? "assistant" : "user";
+    mapping[`node-${at}`] = { id: `node-${at}`, parent, children: [], message: { id: `node-${at}`, author: { role }, create_time: 1.7e9 + at, content: { content_type: "text", parts: [`Chapter ${Math.floor(at / 40) + 1}, part ${(at % 40) + 1}: the light goes round once more.`] } } };
+    if (parent) mapping[parent].children.push(`node-${at}`);
+  }
+  writeFileSync(file, JSON.stringify([{ title: "A year at the lighthouse", create_time: 1.7e9, update_time: 1.7e9, mapping, current_node: "node-23456", conversation_id: "large" }]));
+}
+
+const large = new Bench();
+try {
+  const file = path.join(large.home, "large.json");
+  writeLarge(file);
+  large.run("import", file);
+  const { link } = await large.serve("open", "--no-browser");
+  await large.browse();
+  const page = await large.tab(link, { viewport: { width: 1200, height: 720 } });
+  await until("the text", () => page.locator(".entry.is-cursor").count());
+  await page.locator(".outline-scroll").focus();
+  await page.keyboard.press("w");
+  await until("the map", () => page.locator(".map-key").count());
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.waitForTimeout(600);
+    const picture = path.join(folder, `map-${scheme}.png`);
+    await page.screenshot({ path: picture });
+    spawnSync("pngquant", ["--force", "--output", picture, "64", picture]);
+  }
+} finally {
+  await large.close();
 }

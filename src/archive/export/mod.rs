@@ -8,6 +8,7 @@ mod graph;
 mod outline;
 mod page;
 mod preference;
+mod sha256;
 mod vault;
 
 use std::{collections::BTreeMap, io::Write};
@@ -37,7 +38,7 @@ pub enum ExportFormat {
     Dot,
     /// Flowchart in the language of Mermaid.
     Mermaid,
-    /// A page without scripts, in one file.
+    /// The web page with the tree in one file, for reading without a server.
     Html,
 }
 
@@ -96,7 +97,7 @@ setters!(ExportOptions {
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct ExportReport {
-    /// Conversations, pairs, notes or runs of nodes that were written.
+    /// Conversations, pairs, notes, nodes or runs of nodes that were written.
     pub written: u64,
     /// Number of nodes or conversations of each kind that were left out.
     #[cfg_attr(feature = "serve", schema(value_type = BTreeMap<String, u64>))]

@@ -13,7 +13,6 @@ mod generations;
 mod imports;
 mod items;
 mod map;
-mod markdown;
 mod me;
 mod nodes;
 mod path_entry;

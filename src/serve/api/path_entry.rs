@@ -4,8 +4,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::markdown::{self, MarkdownToken};
 use crate::{
+    archive::markdown_tokens::{self, MarkdownToken},
     exec::{AuthorNames, authorship::authorship},
     id::{NodeId, SessionId},
     recall::cut_at,
@@ -161,7 +161,7 @@ impl PathEntryReader<'_> {
     /// Returns the entry of a node.
     pub(super) fn entry(&self, node: &Node) -> Result<PathEntry> {
         let place = self.place(node)?;
-        let (markdown, left_out) = markdown::tokens(&node.content);
+        let (markdown, left_out) = markdown_tokens::tokens(&node.content);
         let mut marks = NodeMarks::from(node);
         (marks.continuations, marks.versions) = (place.state.continuations, place.state.versions);
         Ok(PathEntry {

@@ -30,11 +30,10 @@ async function firstNode() {
 async function start() {
   try {
     await logIn();
-    const [me, node] = await Promise.all([get("/me"), firstNode()]);
+    const [me] = await Promise.all([get("/me"), firstNode().then((node) => node && go(node))]);
     // The stream of changes begins when `me` is known, and continues from the journal's number.
-    state.journal.value = me.journal;
+    state.journal.value ||= me.journal;
     state.me.value = me;
-    if (node) await go(node);
   } catch (error) {
     if (error instanceof ApiError && error.code === "offline") {
       state.online.value = false;

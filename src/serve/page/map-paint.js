@@ -172,13 +172,18 @@ function branches(context, { window, view, authorColours, colours }, x, y) {
   context.strokeStyle = colours["line-strong"];
   context.lineWidth = 1.2;
   context.stroke(links);
-  context.globalAlpha = 0.6;
-  for (const { path: lines, width, author } of strokes.values()) {
-    context.strokeStyle = authorColours[author];
+  // Softer colours without transparency, which would show where two runs meet.
+  for (const { path: lines, width, author } of [...strokes.values()].sort((one, other) => one.width - other.width)) {
+    context.strokeStyle = mixed(authorColours[author], colours.paper);
     context.lineWidth = width;
     context.stroke(lines);
   }
-  context.globalAlpha = 1;
+}
+
+/** Colour between two others, nearer to the first. @param {string} first @param {string} second */
+function mixed(first, second) {
+  const [one, other] = [first, second].map((colour) => colour.match(/[\d.]+/g)?.map(Number) ?? []);
+  return `rgb(${[0, 1, 2].map((at) => Math.round(one[at] * 0.62 + other[at] * 0.38)).join(" ")})`;
 }
 
 /** The path to the cursor. @param {Context} context @param {Scene} scene @param {(at: number) => number} x @param {(at: number) => number} y */
@@ -218,7 +223,7 @@ function nodes(context, { window, view, authorColours, colours, cursor: at }, x,
     // People's words are rings, so that colour is not the only difference.
     if (authors[author]?.author_type === "human" && radius > 2) dot(context, left, top, radius * 0.5, colours.paper);
     if (!hasText || !text) continue;
-    const room = Math.min(340, view.width - left - 22);
+    const room = Math.min(340, view.width - left - radius - 26);
     if (room < 40) continue;
     context.fillStyle = at && at[0] === column && at[1] === doubled ? colours.ink : colours.dim;
     context.fillText(shorten(context, text, room), left + radius + 8, top + 0.5);

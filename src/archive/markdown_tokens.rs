@@ -3,20 +3,20 @@
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::recall::cut_at;
 
 /// Bytes of one node that are parsed.
-pub(super) const MAX_MARKDOWN_BYTES: usize = 120_000;
+pub(crate) const MAX_MARKDOWN_BYTES: usize = 120_000;
 
 /// Elements inside each other; deeper ones are left out, and their text stays.
 const MAX_NESTING: usize = 48;
 
 /// Element of a Markdown text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
-pub(super) enum MarkdownElement {
+pub(crate) enum MarkdownElement {
     P,
     H1,
     H2,
@@ -42,9 +42,10 @@ pub(super) enum MarkdownElement {
 }
 
 /// Token of a Markdown text.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
-pub(super) enum MarkdownToken {
+pub(crate) enum MarkdownToken {
     /// Start of an element.
     Open(OpenElement),
     /// End of the element that was opened last.
@@ -60,8 +61,9 @@ pub(super) enum MarkdownToken {
 }
 
 /// Start of an element.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(super) struct OpenElement {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct OpenElement {
     /// Name of the element.
     tag: MarkdownElement,
     /// Target of a link or image.
@@ -85,7 +87,7 @@ impl From<MarkdownElement> for OpenElement {
 }
 
 /// Parses the beginning of a text, at most [`MAX_MARKDOWN_BYTES`]. Returns the tokens and the number of bytes left out.
-pub(super) fn tokens(source: &str) -> (Vec<MarkdownToken>, usize) {
+pub(crate) fn tokens(source: &str) -> (Vec<MarkdownToken>, usize) {
     let shown = cut_at(source, MAX_MARKDOWN_BYTES);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = TokenWriter::default();
