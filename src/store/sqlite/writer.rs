@@ -104,8 +104,9 @@ impl WriterHandle {
             }
         };
         let work = PreparedChange::new(change);
+        self.tokenizers.prepare_hashes(&work, &self.rules);
         drop(queue.send(WriteJob::Change(Arc::clone(&work), reply)));
-        self.tokenizers.prepare(&work, &self.rules);
+        self.tokenizers.prepare_words(&work);
         Some(work)
     }
 
