@@ -124,7 +124,7 @@ pub struct Pending {
 
 /// A change that a queue and its caller share.
 pub(crate) trait QueuedChange: fmt::Debug + Send + Sync {
-    /// The change.
+    /// Returns the mutations with their author and time.
     fn change(&self) -> &Change;
 }
 
