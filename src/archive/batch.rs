@@ -15,25 +15,22 @@ use crate::{
 const MAX_BATCH_MUTATIONS: usize = 4_096;
 /// Maximum bytes of content per transaction.
 const MAX_BATCH_BYTES: usize = 4 << 20;
-/// Maximum submitted batches: the writer commits one while the next one waits.
-const MAX_SUBMITTED_BATCHES: usize = 2;
+/// Maximum submitted batches: the writer commits one while the next ones wait, so that it is not idle while a slow line is
+/// parsed.
+const MAX_SUBMITTED_BATCHES: usize = 3;
 /// Maximum number of reported problems; more are counted.
 pub(super) const MAX_PROBLEMS: usize = 1_000;
-
-/// Mutation and its place in the file.
-struct ImportItem {
-    mutation: Mutation,
-    place: SourcePlace,
-}
 
 /// Batches of one import.
 pub(super) struct ImportBatch<'a> {
     actor: &'a Actor,
     name: String,
-    items: Vec<ImportItem>,
+    mutations: Vec<Mutation>,
+    /// Places of the mutations in the file.
+    places: Vec<SourcePlace>,
     bytes: usize,
-    /// Submitted batches without a receipt, oldest first.
-    submitted: VecDeque<(Pending, Vec<ImportItem>)>,
+    /// Submitted batches without a receipt, oldest first, with the places of their mutations.
+    submitted: VecDeque<(Pending, Vec<SourcePlace>)>,
     pub(super) done: Imported,
 }
 
@@ -41,7 +38,8 @@ impl<'a> ImportBatch<'a> {
     /// Begins an import. A dry run counts the nodes and writes nothing.
     pub(super) fn new(actor: &'a Actor, name: &str, format: &'static str, is_dry_run: bool) -> Self {
         let done = Imported { format, is_dry_run, ..Imported::default() };
-        Self { actor, name: name.to_owned(), items: Vec::new(), bytes: 0, submitted: VecDeque::new(), done }
+        let (mutations, places, submitted) = Default::default();
+        Self { actor, name: name.to_owned(), mutations, places, bytes: 0, submitted, done }
     }
 
     /// Adds a mutation from a line.
@@ -53,8 +51,9 @@ impl<'a> ImportBatch<'a> {
         if let Mutation::Append(node) = &mutation {
             self.bytes += node.content.len() + node.raw.as_ref().map_or(0, String::len);
         }
-        self.items.push(ImportItem { mutation, place: place.into() });
-        if self.items.len() >= MAX_BATCH_MUTATIONS || self.bytes >= MAX_BATCH_BYTES { self.send() } else { Ok(()) }
+        self.mutations.push(mutation);
+        self.places.push(place.into());
+        if self.mutations.len() >= MAX_BATCH_MUTATIONS || self.bytes >= MAX_BATCH_BYTES { self.send() } else { Ok(()) }
     }
 
     /// Records a problem of a line.
@@ -98,11 +97,10 @@ impl<'a> ImportBatch<'a> {
 
     /// Submits the current batch before waiting for older ones, so that the writer is never idle.
     fn send(&mut self) -> Result<(), ArchiveError> {
-        if !self.items.is_empty() {
-            let items = std::mem::take(&mut self.items);
+        if !self.mutations.is_empty() {
+            let (mutations, places) = (std::mem::take(&mut self.mutations), std::mem::take(&mut self.places));
             self.bytes = 0;
-            let pending = self.actor.submit(Op::Import, items.iter().map(|i| i.mutation.clone()).collect());
-            self.submitted.push_back((pending, items));
+            self.submitted.push_back((self.actor.submit(Op::Import, mutations), places));
         }
         while self.submitted.len() >= MAX_SUBMITTED_BATCHES {
             self.wait_for_oldest()?;
@@ -113,28 +111,43 @@ impl<'a> ImportBatch<'a> {
     /// Waits for the oldest submitted batch. A later batch that depends on a failed one fails too and is retried in its
     /// turn.
     fn wait_for_oldest(&mut self) -> Result<(), ArchiveError> {
-        let Some((pending, items)) = self.submitted.pop_front() else { return Ok(()) };
-        let receipt = pending.wait().map_err(OpsError::from);
-        self.count(receipt, items)
+        let Some((pending, places)) = self.submitted.pop_front() else { return Ok(()) };
+        let queued = pending.queued();
+        match (pending.wait(), queued) {
+            (Ok(receipt), _) => self.count(&receipt),
+            (Err(error), Some(queued)) if is_about_an_item(&error) => {
+                self.commit_parts(error, &queued.change().mutations, &places)?;
+            }
+            (Err(error), _) => return Err(error.into()),
+        }
+        Ok(())
     }
 
-    /// Counts the items of a committed batch. A failed batch is split in halves until the failing item is found.
-    fn count(&mut self, receipt: Result<Receipt, OpsError>, mut items: Vec<ImportItem>) -> Result<(), ArchiveError> {
-        match receipt {
-            Ok(receipt) => self.done.nodes += receipt.nodes.len() as u64,
-            Err(OpsError::Store(error)) if is_about_an_item(&error) => match items.as_slice() {
-                [] => {}
-                [item] => self.problem(item.place, error),
-                _ => {
-                    let rest = items.split_off(items.len() / 2);
-                    for half in [items, rest] {
-                        let mutations = half.iter().map(|i| i.mutation.clone()).collect();
-                        let receipt = self.actor.commit(Op::Import, mutations);
-                        self.count(receipt, half)?;
-                    }
+    fn count(&mut self, receipt: &Receipt) {
+        self.done.nodes += receipt.nodes.len() as u64;
+    }
+
+    /// Commits a failed batch in halves until the failing item is found.
+    fn commit_parts(
+        &mut self,
+        error: StoreError,
+        mutations: &[Mutation],
+        places: &[SourcePlace],
+    ) -> Result<(), ArchiveError> {
+        if let [place] = places {
+            self.problem(*place, error);
+            return Ok(());
+        }
+        let middle = places.len() / 2;
+        for part in [0..middle, middle..places.len()] {
+            let (mutations, places) = (&mutations[part.clone()], &places[part]);
+            match self.actor.commit(Op::Import, mutations.to_vec()) {
+                Ok(receipt) => self.count(&receipt),
+                Err(OpsError::Store(error)) if is_about_an_item(&error) => {
+                    self.commit_parts(error, mutations, places)?;
                 }
-            },
-            Err(error) => return Err(error.into()),
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     }

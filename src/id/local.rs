@@ -36,7 +36,10 @@ impl LocalId {
     /// Returns the first `length` random characters of a node's ULID, in lower case. Clamps `length` to 6..=16.
     #[must_use]
     pub fn derive(node: NodeId, length: usize) -> Self {
-        Self::truncated(&random_part(node)[..length.clamp(MIN_LENGTH, MAX_LENGTH)])
+        let mut text = [0; ulid::ULID_LEN];
+        let text = node.ulid().array_to_str(&mut text);
+        text.make_ascii_lowercase();
+        Self::truncated(&text[CLOCK_LENGTH..][..length.clamp(MIN_LENGTH, MAX_LENGTH)])
     }
 
     /// Stores at most [`MAX_LENGTH`] bytes of an ASCII text.
@@ -52,13 +55,6 @@ impl LocalId {
         // All characters are ASCII.
         std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
     }
-}
-
-/// Returns the 16 random characters of a node's ULID, in lower case.
-fn random_part(node: NodeId) -> String {
-    let mut text = node.ulid().to_string();
-    text.make_ascii_lowercase();
-    text.split_off(CLOCK_LENGTH)
 }
 
 impl Deref for LocalId {

@@ -18,7 +18,7 @@ mod recall;
 mod receipt;
 mod sqlite;
 
-use std::{any::Any, future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
+use std::{fmt, future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
 
 use tokio::sync::oneshot;
 
@@ -119,7 +119,13 @@ pub trait Watch: Send {
 pub struct Pending {
     receipt: oneshot::Receiver<Result<Receipt>>,
     /// Shared with the writer thread, so that the waiting thread frees it: the writer is the bottleneck.
-    _shared: Option<Arc<dyn Any + Send + Sync>>,
+    shared: Option<Arc<dyn QueuedChange>>,
+}
+
+/// A change that a queue and its caller share.
+pub(crate) trait QueuedChange: fmt::Debug + Send + Sync {
+    /// Returns the mutations with their author and time.
+    fn change(&self) -> &Change;
 }
 
 impl Pending {
@@ -127,7 +133,12 @@ impl Pending {
         let (reply, receipt) = oneshot::channel();
         // The receiver exists, so the reply is stored.
         drop(reply.send(result));
-        Self { receipt, _shared: None }
+        Self { receipt, shared: None }
+    }
+
+    /// Returns the queued change, for a caller that repeats it in parts. `None` if it was refused at once.
+    pub(crate) fn queued(&self) -> Option<Arc<dyn QueuedChange>> {
+        self.shared.clone()
     }
 
     /// Blocks this thread until the receipt arrives.

@@ -268,6 +268,20 @@ fn a_resumed_file_continues_the_tree_of_the_first() {
 }
 
 #[test]
+fn a_resumed_file_may_come_before_the_first() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    import(&owner, "claude-code/resumed.jsonl");
+    let first = import(&owner, "claude-code/session.jsonl");
+    // The messages that both have are in the tree of the resumed file, where the session of the first file is not.
+    assert!(!first.problems.iter().any(|problem| problem.contains("another tree")), "{:?}", first.problems);
+    for session in first.trees.iter().flat_map(|tree| sessions(&owner, *tree)) {
+        let position = session.position.map(|node| owner.loom().node(node).unwrap().tree);
+        assert!(position.is_none_or(|tree| tree == session.tree), "{session:?}");
+    }
+}
+
+#[test]
 fn openai_chats_with_the_same_opening_are_branches_of_one_tree() {
     let scene = Scene::new(1);
     let owner = scene.owner();

@@ -311,11 +311,17 @@ fn the_archive_of_a_data_export_is_imported() {
     assert_eq!((done[0]["format"].as_str(), done[0]["conversations"].as_u64()), (Some("chatgpt"), Some(2)), "{done:?}");
     assert_eq!(home.json(&["import", path.to_str().unwrap()])[0]["nodes"], 0);
     // The import is taken back with all its trees, and restored.
-    assert!(home.ok(&["import", "--undo", path.to_str().unwrap()]).contains("2 trees archived"));
+    let archived = home.ok(&["import", "--undo", path.to_str().unwrap()]);
+    assert!(archived.contains("2 trees archived"), "{archived}");
     assert!(home.json(&["trees"]).is_empty());
     home.fails(1, &["import", "--undo", path.to_str().unwrap()]);
-    home.ok(&["--tree", "Boats", "undo"]);
+    // The command that the answer names.
+    let command = archived.split('`').nth(1).unwrap().split(' ').skip(1).collect::<Vec<_>>();
+    home.ok(&command);
     assert_eq!(home.json(&["trees"]).len(), 2);
+    fs::create_dir(home.file("notes")).unwrap();
+    fs::write(home.file("notes/chat.md"), "## User\n\nHello\n").unwrap();
+    assert!(home.fails(1, &["import", "notes"]).contains("no file that can be imported"));
     fs::write(&path, b"PK\x03\x04 and no archive").unwrap();
     home.fails(1, &["import", path.to_str().unwrap()]);
 }

@@ -28,7 +28,9 @@ async fn export(server: &HttpServer<'_>, tree: &str, query: &str) -> (u16, Strin
     let media = response.headers()["content-type"].to_str().unwrap().to_owned();
     if response.status() == 200 {
         let disposition = response.headers()["content-disposition"].to_str().unwrap();
-        assert!(disposition.starts_with("attachment; filename=\""), "{disposition}");
+        assert!(disposition.starts_with(&format!("attachment; filename=\"{tree}.")), "{disposition}");
+        // A download with another format does not overwrite the lossless one.
+        assert_eq!(disposition.ends_with("openai-chat.jsonl\""), query.contains("format=openai-chat"), "{disposition}");
         assert!(response.headers()["content-security-policy"].to_str().unwrap().contains("sandbox"));
     }
     (response.status().as_u16(), media, response.text().await.unwrap())

@@ -105,7 +105,8 @@ impl Importer<'_> {
         let id = if message.id == super::ROOT_KEY { format!("{} ", message.id) } else { message.id.clone() };
         let source = self.source(&open.source, &id);
         open.last_at = message.at.max(open.last_at);
-        let known = self.find(&source, open)?;
+        let key = key_of(&source);
+        let known = self.find_key(key, &source, open)?;
         let stored = match known {
             Some(known) if known.digest == digest => {
                 self.batch.done.skipped += 1;
@@ -114,7 +115,8 @@ impl Importer<'_> {
             Some(known) => self.append_version(place, &mut message, (known, digest), &source, open)?,
             None => self.append_message(place, &mut message, (source, digest), open)?,
         };
-        for alias in std::iter::once(&id).chain(&message.aliases) {
+        self.places.insert(key, stored);
+        for alias in &message.aliases {
             let key = key_of(&self.source(&open.source, alias));
             self.places.insert(key, stored);
         }
@@ -123,7 +125,9 @@ impl Importer<'_> {
             self.places.insert(key, stored);
         }
         open.last = Some(stored.attach);
-        if matches!(message.role, SourceRole::User | SourceRole::Model | SourceRole::System) {
+        // A file that was imported before may have put the message into another tree, which the session is not in.
+        let is_here = open.tree.is_none_or(|tree| tree == stored.tree);
+        if is_here && matches!(message.role, SourceRole::User | SourceRole::Model | SourceRole::System) {
             open.newest = Some(stored.attach);
         }
         if known.is_none() {
@@ -330,7 +334,16 @@ impl Importer<'_> {
 
     /// Finds a message by its source, in this import or in the store.
     pub(super) fn find(&mut self, source: &str, open: &OpenConversation) -> Result<Option<MessagePlace>, ArchiveError> {
-        if let Some(found) = self.places.get(key_of(source)) {
+        self.find_key(key_of(source), source, open)
+    }
+
+    fn find_key(
+        &mut self,
+        key: u128,
+        source: &str,
+        open: &OpenConversation,
+    ) -> Result<Option<MessagePlace>, ArchiveError> {
+        if let Some(found) = self.places.get(key) {
             return Ok(Some(found));
         }
         if open.is_fresh && !open.source.has_global_ids && !self.places.has_forgotten() {

@@ -264,7 +264,7 @@ impl<'a> Importer<'a> {
         let wanted = match &open.position {
             Some(message) => {
                 let key = self.source(&open.source, message);
-                self.find(&key, &open)?.map(|place| place.attach)
+                self.find(&key, &open)?.filter(|place| place.tree == tree).map(|place| place.attach)
             }
             None => None,
         };

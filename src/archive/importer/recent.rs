@@ -3,19 +3,21 @@
 
 use std::{collections::HashMap, hash::Hash};
 
+use foldhash::fast::FixedState;
+
 /// Keys of a generation. Two batches that wait for their commit hold far fewer, so a dropped key is committed.
 const MAX_GENERATION_KEYS: usize = 1 << 16;
 
-/// Map that forgets its oldest keys.
+/// Map that forgets its oldest keys. Its keys are digests and random ids, so their hasher needs no secret.
 pub(super) struct RecentMap<K, V> {
-    new: HashMap<K, V>,
-    old: HashMap<K, V>,
+    new: HashMap<K, V, FixedState>,
+    old: HashMap<K, V, FixedState>,
     has_forgotten: bool,
 }
 
 impl<K: Hash + Eq + Copy, V: Copy> RecentMap<K, V> {
     pub(super) fn new() -> Self {
-        Self { new: HashMap::new(), old: HashMap::new(), has_forgotten: false }
+        Self { new: HashMap::default(), old: HashMap::default(), has_forgotten: false }
     }
 
     pub(super) fn get(&self, key: K) -> Option<V> {

@@ -96,6 +96,12 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if args.undo {
         return undo(total.1.trees, cx);
     }
+    if total.0 == 0 {
+        return Err(CliError::Failed {
+            message: "these folders have no file that can be imported".to_owned(),
+            hint: Some("a file of any name is imported by its own path; Markdown only so".to_owned()),
+        });
+    }
     if total.0 > 1 && !cx.out.json {
         writeln!(cx.out, "{}  {}", paint(BOLD, count(total.0, "file")), facts(&total.1))?;
     }
@@ -114,10 +120,11 @@ fn undo(trees: Vec<TreeId>, cx: &mut CommandContext<'_>) -> Result<()> {
     if archived.is_empty() {
         return Err(CliError::failed("no tree of these files is in the database, or all are archived"));
     }
+    let first = archived.first().copied().map(short).unwrap_or_default();
     let mutations = archived.iter().map(|tree| Mutation::SetArchived { tree: *tree, archived: true }).collect();
     cx.actor().commit(Op::Archive, mutations)?;
     cx.print_value(&serde_json::json!({ "archived": archived }), || {
-        format!("{} archived; `loom undo` in any of them restores all", count(archived.len() as u64, "tree"))
+        format!("{} archived; `loom --tree {first} undo` restores all", count(archived.len() as u64, "tree"))
     })
 }
 

@@ -138,7 +138,7 @@ fn print_source(source: &HistorySource, found: &Imported, cx: &mut CommandContex
     let facts = [
         count(found.conversations, "conversation"),
         count(found.messages, "message"),
-        format!("{} new branches", found.branches),
+        count(found.branches, "new branch").replace("branchs", "branches"),
         count(found.nodes, "new node"),
     ];
     let folder = one_line(&source.folder.display().to_string());

@@ -161,7 +161,12 @@ async fn export_tree(
     let asker = caller.clone();
     let tree = state.run(move |state| state.tree(&asker, &tree)).await?;
     let (media, extension) = form.0.media();
-    let name = format!("attachment; filename=\"{}.{extension}\"", tree.id);
+    // The lossless export and those for training are files of one folder.
+    let form_name = match form.0 {
+        ExportKind::Training(_) => params.format.map(|name| format!("{name}.")).unwrap_or_default(),
+        _ => String::new(),
+    };
+    let name = format!("attachment; filename=\"{}.{form_name}{extension}\"", tree.id);
     let body = written_body(move |out| {
         let _slot = slot;
         write(&state, &caller, &tree, form, out).map(drop)

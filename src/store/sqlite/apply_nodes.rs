@@ -244,7 +244,7 @@ impl<'a> ChangeApplier<'a> {
             (Some(_), _) => Err(StoreError::Refused("a tombstone has a hash and no content".to_owned())),
             (None, said) => {
                 let parent = parent.map(|p| p.hash);
-                let read = place.zip(parent).and_then(|(place, parent)| self.work.hash(place, parent));
+                let read = place.and_then(|place| self.work.hash(place, parent));
                 let hash = read.unwrap_or_else(|| {
                     let input = HashInput::of_new(node, parent);
                     said.map_or_else(|| ContentHash::of(&input), |said| said.recomputed(&input))

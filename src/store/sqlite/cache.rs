@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::{
     apply::ChangeApplier,
-    fts_index::Unindexed,
+    fts_index::{self, Unindexed},
     tables::{
         agents, journal,
         leases::Held,
@@ -60,12 +60,16 @@ impl WriterCache {
         *self = Self { words: std::mem::take(&mut self.words), ..Self::default() };
     }
 
-    /// Starts a transaction: clears the cache if another connection committed.
+    /// Starts a transaction: clears the cache if another connection committed, and counts the nodes to be indexed.
     pub(super) fn begin(&mut self, conn: &Connection) -> Result<()> {
         let version = conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         if version != self.version {
             self.clear();
             self.version = version;
+        }
+        if self.unindexed.is_none() {
+            // Counted before the transaction adds nodes, so that their precomputed words are used.
+            self.unindexed = Some(fts_index::count_unindexed(conn)?);
         }
         Ok(())
     }

@@ -127,7 +127,8 @@ pub(super) fn index_if_due(conn: &Connection, cache: &mut WriterCache) -> Result
     Ok(())
 }
 
-fn count_unindexed(conn: &Connection) -> Result<Unindexed> {
+/// Counts the nodes that are not in the index.
+pub(super) fn count_unindexed(conn: &Connection) -> Result<Unindexed> {
     let mut statement = conn.prepare_cached(
         "SELECT count(*), ifnull(sum(octet_length(content)), 0) FROM nodes WHERE seq > (SELECT indexed FROM recall_state)",
     )?;

@@ -174,7 +174,7 @@ impl Store for SqliteStore {
     fn submit(&self, change: Change) -> Pending {
         let (reply, receipt) = oneshot::channel();
         let work = self.writer.submit(change, reply);
-        Pending { receipt, _shared: work.map(|work| work as _) }
+        Pending { receipt, shared: work.map(|work| work as _) }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {

@@ -66,6 +66,10 @@ fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
     }
 }
 
+/// Page cache of the writer, in KiB. The pages that a large transaction changes fit; with SQLite's default of 2 MB, an
+/// import wrote many of them twice and read them again.
+const WRITER_CACHE_KIB: i64 = 16_384;
+
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
     row_sums::register(conn)?;
     // More than there are statements: preparing an evicted one again costs more than the memory.
@@ -76,6 +80,7 @@ fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<
     conn.pragma_update(None, "synchronous", "FULL")?;
     conn.pragma_update(None, "foreign_keys", "ON")?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
+    conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     if let Some(pages) = options.page_limit {
         conn.pragma_update(None, "max_page_count", pages)?;

@@ -1,6 +1,7 @@
 //! A queued change with precomputed words and hashes, so that the writer thread does not compute them. The submitting
 //! thread prepares it while the writer commits earlier changes. Only data that needs no access to the file is
-//! precomputed: the words of new nodes, the hashes of nodes whose parent is in the same change, and messages without directives.
+//! precomputed: the words of new nodes, the hashes of nodes whose parent is in the same change or in the one before, and
+//! messages without directives.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -8,7 +9,7 @@ use super::{cache::RowMap, searched_text};
 use crate::{
     id::NodeId,
     session_state::CompiledRules,
-    store::{Change, Mutation},
+    store::{Change, Mutation, QueuedChange},
     text_index::{Passage, WordTokenizer},
     types::{AuthorType, ContentHash, EdgeKind, HashInput, NewNode, Parent},
 };
@@ -36,11 +37,17 @@ pub(super) struct PreparedWords {
     ends: Vec<usize>,
 }
 
-/// A node's hash, valid if the parent has this hash.
+/// A node's hash, valid if the parent has this hash; a root has none.
 #[derive(Debug, Clone, Copy)]
 struct PreparedHashes {
-    parent: ContentHash,
+    parent: Option<ContentHash>,
     own: ContentHash,
+}
+
+impl QueuedChange for PreparedChange {
+    fn change(&self) -> &Change {
+        &self.change
+    }
 }
 
 impl PreparedChange {
@@ -75,23 +82,26 @@ impl PreparedChange {
         })
     }
 
-    /// The hashes of nodes whose parent is in the same change.
-    fn hashes(&self) -> Vec<Option<PreparedHashes>> {
-        let mut known: RowMap<NodeId, ContentHash> = RowMap::default();
+    /// The hashes of roots and of nodes whose parent is in this change or in `earlier`, to which the new hashes are added.
+    fn hashes(&self, earlier: &mut RowMap<NodeId, ContentHash>) -> Vec<Option<PreparedHashes>> {
+        let mut known = RowMap::default();
         let hashes = self.added().map(|node| {
             let parent = match node.parent {
-                Parent::Node(parent) => known.get(&parent).copied(),
-                _ => None,
+                Parent::Root(_) => Some(None),
+                Parent::Node(parent) => known.get(&parent).or_else(|| earlier.get(&parent)).copied().map(Some),
+                Parent::Position(_) => None,
             };
             let hashes = parent
                 .filter(|_| node.purged_at.is_none() && node.hash.is_none_or(|hash| hash.version() > 1))
-                .map(|parent| PreparedHashes { parent, own: ContentHash::of(&HashInput::of_new(node, Some(parent))) });
+                .map(|parent| PreparedHashes { parent, own: ContentHash::of(&HashInput::of_new(node, parent)) });
             if let Some(own) = node.hash.or(hashes.map(|h| h.own)) {
                 known.insert(node.id, own);
             }
             hashes
         });
-        hashes.collect()
+        let hashes = hashes.collect();
+        *earlier = known;
+        hashes
     }
 
     /// True if the text of the node at this index is known to contain no directive.
@@ -100,7 +110,7 @@ impl PreparedChange {
     }
 
     /// The precomputed hash of a node whose parent has this hash, if any.
-    pub(super) fn hash(&self, place: usize, parent: ContentHash) -> Option<ContentHash> {
+    pub(super) fn hash(&self, place: usize, parent: Option<ContentHash>) -> Option<ContentHash> {
         let hashes = (*self.hashes.get()?.get(place)?)?;
         (hashes.parent == parent).then_some(hashes.own)
     }
@@ -117,18 +127,29 @@ impl PreparedWords {
 
 /// A pool of tokenizers, each of which caches words.
 #[derive(Debug, Default)]
-pub(super) struct TokenizerPool(Mutex<Vec<WordTokenizer>>);
+pub(super) struct TokenizerPool {
+    idle: Mutex<Vec<WordTokenizer>>,
+    /// Hashes of the nodes of the last change with several: the next change of an import continues it. They need not be
+    /// right, since each is used only if the stored parent has it.
+    newest: Mutex<RowMap<NodeId, ContentHash>>,
+}
 
 impl TokenizerPool {
-    /// Precomputes the words and hashes of a change.
-    pub(super) fn prepare(&self, work: &PreparedChange, rules: &CompiledRules) {
+    /// Precomputes the hashes of a change of several nodes, and its messages without directives: before the writer gets it,
+    /// which needs them at once. The parent of a single node is rarely in the change before, so it has none.
+    pub(super) fn prepare_hashes(&self, work: &PreparedChange, rules: &CompiledRules) {
+        if work.added().nth(1).is_some() {
+            let mut newest = std::mem::take(&mut *self.newest());
+            work.hashes.get_or_init(|| work.hashes(&mut newest));
+            *self.newest() = newest;
+            let is_plain = |node: &NewNode| Self::is_message(node) && !rules.may_contain_directive(&node.content);
+            work.plain.get_or_init(|| work.added().map(is_plain).collect());
+        }
+    }
+
+    /// Precomputes the words of a change: while the writer works, which needs them last.
+    pub(super) fn prepare_words(&self, work: &PreparedChange) {
         if work.added().next().is_some() {
-            // A single node has a stored parent, so its hash is not precomputed.
-            if work.added().nth(1).is_some() {
-                work.hashes.get_or_init(|| work.hashes());
-                let is_plain = |node: &NewNode| Self::is_message(node) && !rules.may_contain_directive(&node.content);
-                work.plain.get_or_init(|| work.added().map(is_plain).collect());
-            }
             let mut reader = self.acquire();
             work.words(&mut reader);
             self.release(reader);
@@ -152,7 +173,11 @@ impl TokenizerPool {
         }
     }
 
+    fn newest(&self) -> MutexGuard<'_, RowMap<NodeId, ContentHash>> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn idle(&self) -> MutexGuard<'_, Vec<WordTokenizer>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,7 @@
 //! The writer: a named thread that owns the writing connection.
 //!
-//! All queued changes are committed in one transaction, so that many callers share one sync (group commit). If a change
-//! fails, the transaction is rolled back and the others are applied again: failures are rare, and a savepoint per
-//! change would slow down all of them. Callers get their receipts after the sync.
+//! All queued changes are committed in one transaction, so that many callers share one sync (group commit), after which
+//! they get receipts. If a change fails, the others are applied again: a savepoint per change would slow down all.
 //!
 //! Other processes may write the file too. The lock is taken at the start of the transaction (`BEGIN IMMEDIATE`), with
 //! short sleeps between attempts. SQLite's own sleeps grow to 100 ms and let eight writers starve.
@@ -104,8 +103,9 @@ impl WriterHandle {
             }
         };
         let work = PreparedChange::new(change);
+        self.tokenizers.prepare_hashes(&work, &self.rules);
         drop(queue.send(WriteJob::Change(Arc::clone(&work), reply)));
-        self.tokenizers.prepare(&work, &self.rules);
+        self.tokenizers.prepare_words(&work);
         Some(work)
     }
 
