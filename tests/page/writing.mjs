@@ -300,7 +300,9 @@ try {
     equal(trees().length, before + 2, "trees");
     await report.getByRole("button", { name: "Take it back" }).click();
     await until("the undo", () => page.locator(".notice", { hasText: "taken back" }).count());
-    equal(trees().length, before + 1, "trees after the undo");
+    equal(trees().length, before + 1, "trees after it was taken back");
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
+    await until("the tree again", () => trees().length === before + 2);
     await dropped("wrong.bin", "PK\u0003\u0004 an archive");
     await report.locator(".bad").waitFor();
     await keys("Escape");
