@@ -92,7 +92,7 @@ let noticeTimer;
 export function notify(text, more = {}) {
   clearTimeout(noticeTimer);
   notice.value = { text, ...more };
-  noticeTimer = setTimeout(() => (notice.value = null), more.bad ? 10_000 : 5_000);
+  noticeTimer = setTimeout(() => (notice.value = null), more.bad || more.action ? 10_000 : 5_000);
 }
 
 /** Shows an error of a request. @param {any} error */
