@@ -76,6 +76,27 @@ try {
     equal(await bench.findings(page), [], "axe: prose");
   });
 
+  await check("a tree of prose is started by key and by mouse", async () => {
+    const start = async (text) => {
+      await page.locator(".welcome").waitFor();
+      equal(await page.locator(".mode[aria-pressed=true]").textContent().then((name) => name.startsWith("Prose")), true, "the chosen kind");
+      await page.locator(".composer textarea").fill(text);
+      await keys("Enter");
+      await until("the prose", async () => (await prose().count()) && (await prose().inputValue()) === text);
+      equal(bench.run("trees").find((tree) => tree.title === text)?.mode, "buffer", "mode");
+    };
+    await open(view("9pakc5"));
+    await keys("Control+k");
+    await page.keyboard.type("new prose");
+    await keys("Enter");
+    await start("Once by key.");
+    await page.locator(".header .title").click();
+    await page.getByRole("button", { name: "New tree" }).click();
+    await page.locator(".mode", { hasText: "Prose" }).click();
+    equal(await bench.findings(page), [], "axe: a new tree");
+    await start("Once by mouse.");
+  });
+
   await check("keys typed before the text has the focus come first", async () => {
     const [{ root: first }] = bench.run("new", "--buffer", "Slow. ");
     await open(first);
@@ -279,7 +300,9 @@ try {
     equal(trees().length, before + 2, "trees");
     await report.getByRole("button", { name: "Take it back" }).click();
     await until("the undo", () => page.locator(".notice", { hasText: "taken back" }).count());
-    equal(trees().length, before + 1, "trees after the undo");
+    equal(trees().length, before + 1, "trees after it was taken back");
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
+    await until("the tree again", () => trees().length === before + 2);
     await dropped("wrong.bin", "PK\u0003\u0004 an archive");
     await report.locator(".bad").waitFor();
     await keys("Escape");

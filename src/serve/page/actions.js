@@ -28,7 +28,7 @@ export function say(text) {
   return attempt(async () => {
     const at = state.cursor.value;
     if (!at) {
-      const { root } = await post("/trees", { content: text });
+      const { root } = await post("/trees", { content: text, mode: state.newMode.value });
       return go(root.id);
     }
     const node = await post(`/nodes/${at}/children`, { content: text });

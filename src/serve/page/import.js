@@ -2,7 +2,7 @@
 
 import { html, Button } from "./view.js";
 import { observer, signal } from "./signals.js";
-import { get, post, upload } from "./api.js";
+import { get, post, call, upload } from "./api.js";
 import * as state from "./state.js";
 import { go, refresh } from "./walk.js";
 
@@ -90,19 +90,23 @@ async function openFirst(trees) {
   if (root) await go((await get(`/nodes/${root}/leaf`)).id);
 }
 
-/** Archives the imported trees; a redo in them restores them. @param {string[]} trees */
+/** Archives the imported trees, as `loom import --undo` does; an undo in them restores them. @param {string[]} trees */
 async function takeBack(trees) {
   state.dialog.value = null;
-  for (const tree of trees) await post(`/trees/${tree}/undo`);
-  const redo = async () => {
-    for (const tree of trees) await post(`/trees/${tree}/redo`);
+  for (const tree of trees) await call("DELETE", `/trees/${tree}`);
+  const restore = async () => {
+    for (const tree of trees) await post(`/trees/${tree}/undo`);
     await refresh();
   };
-  state.notify(trees.length === 1 ? "The import was taken back" : `The import of ${trees.length} trees was taken back`, {
-    action: { label: "Redo", run: () => redo().catch(state.fail) },
+  state.notify(`The import was taken back: ${trees.length === 1 ? "its tree is" : `its ${trees.length} trees are`} archived`, {
+    action: { label: "Undo", run: () => restore().catch(state.fail) },
   });
   await refresh();
 }
+
+/** @param {FileReport[]} reports */
+const hint = (reports) =>
+  reports.some(({ imported }) => imported?.nodes && imported.skipped) ? "The file has grown since its last import. Taking it back archives the whole tree." : "An import can be repeated: what is known is skipped.";
 
 /** @param {{reports: FileReport[]}} props */
 export function ImportReport({ reports }) {
@@ -118,5 +122,5 @@ export function ImportReport({ reports }) {
     <div class="form-row">
       ${trees.length > 0 && html`<${Button} class="primary" text="Open" label="Open the first tree" onClick=${() => openFirst(trees).catch(state.fail)} />
         <${Button} icon="undo" text="Take it back" label="Take the import back" onClick=${() => takeBack(trees).catch(state.fail)} />`}
-      <span class="dim">${trees.length ? "An import can be repeated: what is known is skipped." : "Nothing new came in."}</span></div></div>`;
+      <span class="dim">${trees.length ? hint(reports) : "Nothing new came in."}</span></div></div>`;
 }

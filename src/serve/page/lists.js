@@ -80,8 +80,9 @@ export function Pruned() {
   return html`<${Picker} label="Pruned branches" placeholder="Choose a branch to restore" load=${load} empty="No branch is pruned." />`;
 }
 
-/** Starts a tree with the input line. */
-export function newTree() {
+/** Starts a tree with the input line. @param {"dialogue" | "buffer"} mode */
+function startTree(mode) {
+  state.newMode.value = mode;
   state.dialog.value = null;
   state.tree.value = null;
   state.cursor.value = null;
@@ -91,6 +92,8 @@ export function newTree() {
   history.replaceState(null, "", "#/");
   queueMicrotask(() => /** @type {HTMLElement | null} */ (document.querySelector(".composer textarea"))?.focus());
 }
+
+export const newTree = () => startTree("dialogue");
 
 export function Trees() {
   const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
@@ -153,8 +156,9 @@ export function Palette() {
       side: command.keys.slice(0, 2).map((key) => html`<kbd key=${key}>${keyLabel(key)}</kbd>`),
       run: command.run,
     }));
-    if (state.canWrite.value && words.every((word) => "new tree start".includes(word))) {
-      own.push({ key: "new", title: html`<b>new tree</b> start a tree`, side: [], run: newTree });
+    for (const [name, help, mode] of /** @type {[string, string, "dialogue" | "buffer"][]} */ ([["new tree", "start a conversation", "dialogue"], ["new prose", "start a buffer tree: one text, which is edited in place", "buffer"]])) {
+      if (!state.canWrite.value || !words.every((word) => `${name} ${help}`.includes(word))) continue;
+      own.push({ key: name, title: html`<b>${name}</b> ${help}`, side: [], run: () => startTree(mode) });
     }
     return Promise.resolve(own);
   };

@@ -10,7 +10,7 @@ import { change } from "./actions.js";
 import { generate } from "./streams.js";
 import { ProseText, editable } from "./prose-text.js";
 
-/** Typed text that is not saved yet, with the nodes that it was typed in. */
+/** Typed text of this tab that is not saved yet, with the nodes that it was typed in. */
 const DRAFT = "loom-prose";
 
 /** Places the caret at the end of the text. Returns false if no text is shown. */
@@ -33,6 +33,7 @@ export class Prose extends Component {
 
   componentDidMount() {
     this.restore();
+    this.area.current.value = this.text.text;
     let isFirst = true;
     this.stop = effect(() => {
       state.online.value;
@@ -58,6 +59,7 @@ export class Prose extends Component {
     this.text = new ProseText(entries);
     this.shown = entries;
     this.saved = null;
+    this.restore();
     this.caret = Math.max(0, this.text.text.length - fromEnd);
   }
 
@@ -80,18 +82,17 @@ export class Prose extends Component {
     return this.text.parts.map((part) => part.id).join();
   }
 
-  /** Restores what was typed here before the page was closed. */
+  /** Restores what was typed here before the page was loaded again, or before a failed save and a step elsewhere. */
   restore() {
-    const [key, text] = JSON.parse(localStorage.getItem(DRAFT) ?? "[]");
+    const [key, text] = JSON.parse(sessionStorage.getItem(DRAFT) ?? "[]");
     if (key !== this.key() || text === this.text.text) return;
     this.text.change(text, text.length);
-    this.area.current.value = text;
   }
 
   onInput = () => {
     const area = this.area.current;
     this.text.change(area.value, area.selectionEnd);
-    localStorage.setItem(DRAFT, JSON.stringify([this.key(), this.text.text]));
+    sessionStorage.setItem(DRAFT, JSON.stringify([this.key(), this.text.text]));
     this.follow();
   };
 
@@ -126,7 +127,7 @@ export class Prose extends Component {
       }
       if (appended) end = (await post(`/nodes/${end}/children`, { content: appended.content })).id;
       this.saved = text;
-      localStorage.removeItem(DRAFT);
+      sessionStorage.removeItem(DRAFT);
       const count = edits.length + Number(appended !== null);
       state.announcement.value = count === 1 ? "Saved" : `Saved, ${count} nodes`;
       // The user may have gone to another node meanwhile.

@@ -6,7 +6,7 @@ import * as state from "./state.js";
 import { TreeMap } from "./map.js";
 import { Outline } from "./outline.js";
 import { Reading } from "./reading.js";
-import { Composer } from "./composer.js";
+import { Composer, focusComposer } from "./composer.js";
 import { Menu } from "./menu.js";
 import { Approvals } from "./approvals.js";
 import { DropCover } from "./import.js";
@@ -57,12 +57,17 @@ const Status = observer(() => {
   </footer>`;
 });
 
-function Welcome() {
-  return html`<section class="welcome"><h1>Start a tree</h1>
-    <p>Write the first words below, or choose one of your trees. Every message becomes a node; from every node, several
-      continuations can grow, and all are kept.</p>
-    <${Button} icon="list" text="Your trees" label="Trees" keys="t" onClick=${open("trees")} /></section>`;
-}
+/** Modes of a new tree: value, name, description, icon. @type {["dialogue" | "buffer", string, string, "reply" | "book"][]} */
+const MODES = [
+  ["dialogue", "Conversation", "Messages in turn. An edit is a branch beside the original.", "reply"],
+  ["buffer", "Prose", "One text, edited in place. Models continue at the caret.", "book"],
+];
+
+const Welcome = observer(() => html`<section class="welcome"><h1>Start a tree</h1>
+  <p>Write the first words below. From every place several continuations can grow, and all are kept.</p>
+  <div class="modes" role="group" aria-label="Kind of tree">${MODES.map(([mode, name, help, icon]) => html`<button type="button" key=${mode} class="mode" aria-pressed=${state.newMode.value === mode}
+    onClick=${() => { state.newMode.value = mode; focusComposer(); }}><${Icon} name=${icon} /><b>${name}</b><span>${help}</span></button>`)}</div>
+  <${Button} icon="list" text="Your trees" label="Trees" keys="t" onClick=${open("trees")} /></section>`);
 
 const Panes = observer(() => {
   const layout = state.layout.value;

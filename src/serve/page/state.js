@@ -52,6 +52,9 @@ export const hits = signal([]);
 /** Visible panes: both, text or tree; on a narrow screen one at a time. */
 export const layout = signal("both");
 
+/** Mode of the tree that the input line starts: a dialogue, or a buffer of prose. @type {import("./signals.js").Signal<"dialogue" | "buffer">} */
+export const newMode = signal("dialogue");
+
 /** Text as a conversation or as prose. */
 export const reading = signal("conversation");
 
@@ -89,7 +92,7 @@ let noticeTimer;
 export function notify(text, more = {}) {
   clearTimeout(noticeTimer);
   notice.value = { text, ...more };
-  noticeTimer = setTimeout(() => (notice.value = null), more.bad ? 10_000 : 5_000);
+  noticeTimer = setTimeout(() => (notice.value = null), more.bad || more.action ? 10_000 : 5_000);
 }
 
 /** Shows an error of a request. @param {any} error */
