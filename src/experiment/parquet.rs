@@ -208,7 +208,7 @@ fn page(cells: &[Cell], kind: ColumnType) -> io::Result<Vec<u8>> {
             _ => return Err(io::Error::other("a cell has another type than its column")),
         }
     }
-    page.extend(flags.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit))));
+    page.extend(flags.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| (byte << 1) | u8::from(*bit))));
     Ok(page)
 }
 
@@ -267,7 +267,7 @@ struct Thrift {
 
 impl Thrift {
     fn field(&mut self, last: &mut u8, id: u8, kind: u8) {
-        self.bytes.push((id - *last) << 4 | kind);
+        self.bytes.push(((id - *last) << 4) | kind);
         *last = id;
     }
 
@@ -284,7 +284,7 @@ impl Thrift {
     fn list(&mut self, last: &mut u8, id: u8, kind: u8, length: usize) {
         self.field(last, id, LIST);
         match u8::try_from(length) {
-            Ok(short @ 0..15) => self.bytes.push(short << 4 | kind),
+            Ok(short @ 0..15) => self.bytes.push((short << 4) | kind),
             _ => {
                 self.bytes.push(0xf0 | kind);
                 varint(&mut self.bytes, length as u64);

@@ -3,7 +3,7 @@
 //! A reply is saved when it ends, with its label, in one commit. Partial replies are not kept: a sample compares complete
 //! replies, and the next run requests them again. After three failures in a row a model is asked no more.
 
-use std::{collections::VecDeque, pin::Pin};
+use std::{collections::VecDeque, sync::Arc};
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::{
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{Sampling, Usage},
-    session::{GenerateError, GenerateRequest, Progress, generate},
+    session::{BoxFuture, GenerateError, GenerateRequest, Progress, generate},
     types::{AuthorType, Node},
 };
 
@@ -88,7 +88,7 @@ struct FinishedJob {
     usage: Option<Usage>,
 }
 
-type RunningJobs = FuturesUnordered<Pin<Box<dyn Future<Output = FinishedJob> + Send>>>;
+type RunningJobs = FuturesUnordered<BoxFuture<'static, FinishedJob>>;
 
 /// Generates the missing replies of a sample, and passes each event to `on_progress`.
 ///
@@ -243,11 +243,11 @@ impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
         }
     }
 
-    fn job(&self, job: SampleJob, place: NodeId, bound: Spending) -> Pin<Box<dyn Future<Output = FinishedJob> + Send>> {
+    fn job(&self, job: SampleJob, place: NodeId, bound: Spending) -> BoxFuture<'static, FinishedJob> {
         let label = self.label(job);
         let sampling =
             Sampling { seed: label.seed, max_tokens: Some(self.request.max_tokens), ..self.request.sampling.clone() };
-        let model = std::sync::Arc::clone(&self.request.models[job.model]);
+        let model = Arc::clone(&self.request.models[job.model]);
         let request = GenerateRequest::new(place, self.request.author.clone(), model, 1)
             .sampling(sampling)
             .context(self.request.context)

@@ -1,8 +1,6 @@
 //! Scores of leaves by a judge. A score is a note at the leaf, immutable like every node, with a label in its metadata:
 //! the words of a note can claim any score, its metadata cannot.
 
-use std::pin::Pin;
-
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -248,8 +246,7 @@ pub async fn score(
         error: None,
     };
     let mut waiting = missing.into_iter().peekable();
-    let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = FinishedScore> + Send + '_>>> =
-        FuturesUnordered::new();
+    let mut running: FuturesUnordered<BoxFuture<'_, FinishedScore>> = FuturesUnordered::new();
     let (mut sum, mut failures) = (0.0, 0);
     loop {
         let mut is_limited = false;

@@ -59,7 +59,7 @@ async fn each_model_grows_branches_of_its_own() {
     assert!(report.spent.output_tokens <= estimate.bound.output_tokens);
     for (node, label) in labels(&owner, &root) {
         let path = owner.loom().path(node.id).unwrap();
-        assert_eq!(path.len() as u32 - 1, label.level);
+        assert_eq!((path.len(), node.depth), (path[1..].len() + 1, label.level));
         assert!(path[1..].iter().all(|node| SampleLabel::of(node).unwrap().model == label.model), "{label:?}");
     }
     // A pruned reply is not replaced, and nothing grows below it.

@@ -140,4 +140,16 @@ mod fetching {
         let ran = at(&["demo"]);
         assert!(ran.code == 0 && !ran.out.contains("scripted") && ran.out.contains("20 nodes"), "{ran:?}");
     }
+
+    /// With the real weights: the notebook of the examples, whose model runs in the process.
+    #[test]
+    #[cfg(all(feature = "workspace", feature = "serve", feature = "mcp", unix))]
+    fn the_notebook_runs_on_the_model_in_the_process() {
+        let there = std::env::var_os("LOOM_MODELS_DIR").map(std::path::PathBuf::from);
+        let there = there.filter(|there| there.join("smollm2-135m-instruct.gguf").is_file());
+        let Some(there) = there else { return skip::because("LOOM_MODELS_DIR has no weights") };
+        let home = Home::new();
+        let printed = crate::docs::run_notebook(&home, "local:smollm2", &[("LOOM_MODELS_DIR", there.as_os_str())]);
+        assert!(printed.contains("27 branches"), "{printed}");
+    }
 }

@@ -21,6 +21,8 @@ mod delegate_terminal;
 #[cfg(all(feature = "workspace", feature = "tui", feature = "mcp", feature = "serve", unix))]
 mod delegation_consent;
 mod demo;
+#[cfg(all(feature = "workspace", feature = "serve", feature = "mcp", unix))]
+mod docs;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]
 mod entry_points;
 #[cfg(all(feature = "workspace", unix))]
