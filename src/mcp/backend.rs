@@ -136,7 +136,7 @@ impl McpState {
     }
 
     /// Returns the rights of the client's model. The default agent also reads other trees; a named one has its own
-    /// permissions only. Both delegate by consent only, because nobody is asked about the plan.
+    /// permissions only. Both delegate by consent only, because the orchestrator does not ask about plans.
     pub(super) fn rights(&self, backend: &McpBackend, caller: &McpCaller) -> ExecRights {
         let own = backend.agent.profile.permissions.iter();
         let own = own.filter(|held| backend.allow_delegate || *held != Permission::Delegate);

@@ -1,7 +1,7 @@
 //! Orchestrator for delegations of the client's model.
 //!
-//! The user consents to calls of that model. An agent that the model has continue could delegate by its own permission, and
-//! nobody would be asked, so its delegations are refused.
+//! The user consents to calls of that model. An agent that the model has continue could delegate by its own permission
+//! without a question, so its delegations are refused.
 
 use std::sync::Arc;
 

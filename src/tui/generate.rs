@@ -1,7 +1,7 @@
 //! Generation jobs on tokio's threads. They start the same requests as other front ends and translate progress into
 //! messages.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +41,7 @@ pub(crate) struct GenerationJobs {
 
 impl GenerationJobs {
     pub(crate) fn new(setup: ScreenSetup, runtime: Handle, reports: UnboundedSender<BackgroundReport>) -> Self {
+        observe_background(&setup.commands, reports.clone());
         Self { setup, runtime, reports, running: HashMap::new() }
     }
 
@@ -99,6 +100,16 @@ impl GenerationJobs {
     pub(crate) fn is_busy(&self) -> bool {
         !self.running.is_empty()
     }
+}
+
+/// Reports progress and ends of delegations in the background. The tools of a folder share them.
+fn observe_background(commands: &ToolAccess, reports: UnboundedSender<BackgroundReport>) {
+    commands.background.observe(Arc::new(move |update| {
+        if let Some(line) = delegation_lines::line(&update) {
+            // A delegation outlives the screen for a moment.
+            let _ = reports.send(BackgroundReport(BackgroundEvent::DelegationNotice(literal_line(&line))));
+        }
+    }));
 }
 
 async fn run_job(

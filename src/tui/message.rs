@@ -64,6 +64,8 @@ pub(crate) enum BackgroundEvent {
     ApprovalRequested(u64, ApprovalRequest),
     /// The agent no longer waits for this approval.
     ApprovalWithdrawn(u64),
+    /// Progress or the end of a delegation in the background, as a line.
+    DelegationNotice(String),
     /// Bytes that the running import or export has read or written, and all bytes; 0 if unknown.
     FileProgress(u64, u64),
     /// Any process changed the store.

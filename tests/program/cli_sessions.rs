@@ -100,3 +100,23 @@ async fn a_chat_offers_the_other_sessions() {
     let path = home.json(&["view"]);
     assert_eq!(words(&path), ["A shop.", "The first.", "One.", "Go on.", "Three."]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_imported_conversation_is_resumed_and_asked_by_turn_number() {
+    let home = Home::new();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/claude-code/session.jsonl");
+    home.ok(&["import", fixture]);
+    let imported = home.json(&["sessions", "--all"]);
+    let session = &imported[0][0];
+    assert_eq!((&session["title"], &session["person_turns"]), (&"The slow clock".into(), &4.into()), "{imported:?}");
+    let id = session["id"].as_str().unwrap();
+    let found = home.ok(&["recall", "--session", id, "--turns", "2-2"]);
+    assert!(found.contains("turn 2") && found.contains("Why is the clock slow?"), "{found}");
+    assert!(!found.contains("turn 3"), "{found}");
+    let server = Server::with_model("m", [good("You asked about the clock.")]).await;
+    let model = format!("{}#m", server.url());
+    let told = home.ok(&["resume", id, "-m", &model, "What did I ask first?"]);
+    assert!(told.contains("You asked about the clock."), "{told}");
+    let prompt = server.requests().pop().unwrap().body["messages"].to_string();
+    assert!(prompt.contains("Why is the clock slow?") && prompt.contains("What did I ask first?"), "{prompt}");
+}

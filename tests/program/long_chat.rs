@@ -197,3 +197,57 @@ async fn three_hundred_turns_survive_a_kill_without_loss() {
     let said = events.iter().find(|event| event["event"] == "said").unwrap()["node"]["local_id"].clone();
     assert_eq!(prompt(&server.requests()[asked + 1], &said), unbroken);
 }
+
+/// One conversation on the screen, in chats, by `say` and `continue`, killed and resumed: `LOOM_TURNS` sets the number of
+/// its messages.
+#[cfg(all(feature = "tui", unix))]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_of_the_screen_holds_in_every_interface_and_after_a_kill() {
+    let turns = usize::try_from(crate::support::rounds::of("LOOM_TURNS", 24, 300)).unwrap();
+    let home = Home::new();
+    home.ok(&["new", "--title", "shop", "The shop."]);
+    let server = Server::with_model("m", [good("Raw SQL it is.")]).await;
+    let folder = home.file(".config/loomtree");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.yaml"), format!("model: {}#m\nwindow: 12000\n", server.url())).unwrap();
+    let mut screen = crate::support::pty::Terminal::start(&home, &[]);
+    screen.sees("saved");
+    screen.keys(&format!("i{ORDER}\r"));
+    screen.sees("depth 1");
+    screen.keys("r");
+    screen.sees("Raw SQL it is.");
+    screen.keys("qq");
+    assert_eq!(screen.ends(), 0);
+    for turn in (4..turns / 2).step_by(2) {
+        server.then([good(&reply(turn))]);
+        home.ok(&["say", &small_talk(turn)]);
+        home.ok(&["continue", "-n", "1", "--by", "collaborator"]);
+    }
+    let mut talk = Talk::start(&home, &["chat"]);
+    for turn in (turns / 2..turns).step_by(2) {
+        server.then([good(&reply(turn))]);
+        talk.exchange(&small_talk(turn), &reply(turn));
+    }
+    server.then([vec![head(), send(text("It is ")), Step::Stall]]);
+    talk.say("Which database?");
+    talk.wait(|event| event["event"] == "text" && event["text"] == "It is ");
+    talk.child.kill().unwrap();
+    talk.child.wait().unwrap();
+    let collaborators = || -> Vec<Value> {
+        let sessions = home.json(&["sessions", "--all"]);
+        let all = sessions.iter().flat_map(|row| row.as_array().unwrap());
+        all.filter(|session| session["agent"] == "collaborator").cloned().collect()
+    };
+    let session = collaborators()[0]["id"].as_str().unwrap().to_owned();
+    server.then([good("Postgres.")]);
+    assert!(home.ok(&["resume", &session, "Go on."]).contains("Postgres."));
+    let requests = server.requests();
+    for request in requests.iter().filter(|request| request.line.starts_with("POST")).skip(1) {
+        let shown = request.body.to_string();
+        assert!(shown.contains(&format!("constraints:\\n- {ORDER} (turn 2)")), "{shown}");
+    }
+    // The root, the order, the talk, and the two last questions are turns of one session.
+    let said = (4..turns / 2).step_by(2).count() + (turns / 2..turns).step_by(2).count() + 4;
+    let own = collaborators();
+    assert_eq!((own.len(), &own[0]["person_turns"]), (1, &said.into()), "{own:?}");
+}

@@ -232,6 +232,26 @@ fn background_work_asks_for_approval_and_stops_with_the_screen() {
 }
 
 #[test]
+fn progress_and_end_of_background_work_are_notices() {
+    let replies = ["I hand it over.\n→ delegate \"Paint the shed\" wait:no\n", "It is on its way."];
+    let front = || ScriptedReply::words("The front is done.");
+    let start = |works: [ScriptedReply; 2], verdicts: &[&str]| {
+        let mut screen = DelegationScreen::new(&replies, works, verdicts);
+        screen.harness.press(":").type_queued("chat Paint it.").send("enter").wait_for("allow it?").send("y");
+        screen
+    };
+    let mut screen = start([front(), endless()], &[PASSED]);
+    screen.harness.wait_for("[>] 2 Paint the back");
+    let mut screen = start([front(), ScriptedReply::words("The back is done.")], &[PASSED, FAILED, FAILED]);
+    let ended = "✗ task ended, not completed: \"Paint the shed\"";
+    let head = |screen: &DelegationScreen| {
+        screen.harness.play.id(delegate::list(&screen.harness.play.loom).unwrap()[0].head.id)
+    };
+    let id = head(&screen);
+    screen.harness.wait_for(&format!("{id}  {ended}"));
+}
+
+#[test]
 fn typed_text_answers_no_approval() {
     let mut screen = DelegationScreen::new(&[], [], &[]);
     // The plan arrives while the user types.

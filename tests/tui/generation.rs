@@ -62,13 +62,12 @@ fn one_or_all_continuations_are_cancelled() {
 }
 
 #[test]
-#[ignore = "fails: the screen does not show what it waits for"]
 fn ctrl_c_answers_the_question_whether_to_quit() {
     let mut harness = Harness::with_replies([endless("It began"), endless("It began"), endless("It began")]);
     harness.send("space");
-    harness.wait_for("It began").send("q");
+    // The first key leaves the columns, which keep streaming.
+    harness.wait_for("It began").send("q").lacks("Something still runs").send("q");
     harness.wait_for("Something still runs").send("ctrl-c");
-    harness.wait_until("ended", |_| true);
     assert!(harness.app.has_ended());
 }
 

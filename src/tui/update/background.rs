@@ -30,6 +30,10 @@ pub(super) fn handle(model: &mut ScreenModel, event: BackgroundEvent) -> Vec<Scr
             Vec::new()
         }
         BackgroundEvent::ApprovalWithdrawn(number) => list_keys::withdraw_approval(model, number),
+        BackgroundEvent::DelegationNotice(line) => {
+            model.notify(line);
+            Vec::new()
+        }
         BackgroundEvent::EditorClosed(purpose, None) => {
             model.notify("nothing was changed");
             drop(purpose);
