@@ -327,8 +327,8 @@ impl RecallRange {
 
 /// Formats a count that a limit ended.
 fn at_least(number: usize, noun: &str) -> String {
-    let all = count(number as u64, noun);
-    format!("{number} or more {}", all.split_once(' ').map_or(noun, |(_, nouns)| nouns))
+    let several = count(2u64, noun);
+    format!("{number} or more {}", several.trim_start_matches("2 "))
 }
 
 /// Returns the session whose turns a range names: this one, or the newest of the tree that has them, as an imported one.

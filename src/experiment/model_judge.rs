@@ -158,13 +158,13 @@ fn path_json(path: &[Node]) -> String {
 
 /// Reads a verdict: the last JSON object with a number `score`, or a reply that is only a number.
 fn read_verdict(text: &str) -> Option<(f64, Option<String>)> {
-    let objects = text.match_indices('{').filter_map(|(at, _)| {
+    let mut objects = text.rmatch_indices('{').filter_map(|(at, _)| {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
         let value = values.next()?.ok()?;
         let score = value["score"].as_f64().filter(|score| score.is_finite())?;
         Some((score, value["why"].as_str().map(str::to_owned)))
     });
-    objects.last().or_else(|| Some((text.trim().parse::<f64>().ok().filter(|score| score.is_finite())?, None)))
+    objects.next().or_else(|| Some((text.trim().parse::<f64>().ok().filter(|score| score.is_finite())?, None)))
 }
 
 #[cfg(test)]

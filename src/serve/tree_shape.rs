@@ -46,7 +46,8 @@ fn narrow(number: usize) -> u32 {
 /// Finds each row's parent among the rows of the level above.
 fn parents(rows: &[ShapeRow]) -> (Vec<ShapeRow>, Vec<u32>) {
     let (mut kept, mut found) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
-    let (mut above, mut level): (Vec<(u64, u32)>, Vec<(u64, u32)>) = (Vec::new(), Vec::new());
+    let mut above: Vec<(u64, u32)> = Vec::new();
+    let mut level: Vec<(u64, u32)> = Vec::new();
     let mut depth = 0;
     for row in rows {
         if row.depth != depth {

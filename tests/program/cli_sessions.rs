@@ -113,6 +113,13 @@ async fn an_imported_conversation_is_resumed_and_asked_by_turn_number() {
     let found = home.ok(&["recall", "--session", id, "--turns", "2-2"]);
     assert!(found.contains("turn 2") && found.contains("Why is the clock slow?"), "{found}");
     assert!(!found.contains("turn 3"), "{found}");
+    // A new session of the tree names those turns by their numbers too.
+    home.ok(&["trees", "--use", "slow clock"]);
+    let found = home.ok(&["do", "--as", "collaborator", "→ recall turns:2-2"]);
+    assert!(
+        found.contains("of an earlier session of this tree") && found.contains("Why is the clock slow?"),
+        "{found}"
+    );
     let server = Server::with_model("m", [good("You asked about the clock.")]).await;
     let model = format!("{}#m", server.url());
     let told = home.ok(&["resume", id, "-m", &model, "What did I ask first?"]);

@@ -175,7 +175,10 @@ async fn over_http(home: &Home, effect: Effect) {
     let path = format!("/api/v1/nodes/{}/continuations", tree["root_id"].as_str().unwrap());
     let turn = answer(server.request(Method::POST, &path).json(&json!({ "agent": "collaborator" })));
     let refuse = async {
-        while effect == Effect::Asks {
+        if effect != Effect::Asks {
+            return 204;
+        }
+        loop {
             let waiting = server.get("/api/v1/approvals").await.1["data"][0].clone();
             if waiting["tool"] == "delegate" {
                 let decision = json!({ "approve": false });
@@ -183,7 +186,6 @@ async fn over_http(home: &Home, effect: Effect) {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        204
     };
     let (turn, refused) =
         tokio::time::timeout(Duration::from_secs(60), async { tokio::join!(turn, refuse) }).await.unwrap();
