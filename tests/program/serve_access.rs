@@ -211,6 +211,7 @@ impl Owned {
             (_, "sessions") => json!({ "tree": tree }),
             (_, "recall") => json!({ "query": "red", "tree": tree }),
             (_, "arrow") => json!({ "lines": ["tree"], "tree": tree }),
+            (_, "completions") if pattern.contains("/arrow/") => json!({ "line": "view ", "node": node }),
             (_, "responses") => {
                 json!({ "model": "scripted:words", "input": "x",
                     "previous_response_id": self.path("/v1/responses/{id}").rsplit('/').next() })
@@ -252,7 +253,11 @@ async fn a_token_of_another_project_finds_nothing_by_any_route() {
             (status, if events { String::new() } else { sent.text().await.unwrap() })
         };
         let what = format!("{} {path}", route.method);
-        let query = if route.path.contains("{ref}") { "?project=red" } else { "" };
+        let query = match route.path.as_str() {
+            path if path.contains("{ref}") => "?project=red",
+            path if path.ends_with("/map/node") => "?column=0&row=0",
+            _ => "",
+        };
         let (status, text) = send(&blue, query).await;
         assert!(!text.contains(SECRET), "{what}: {text}");
         let whole_file =

@@ -32,6 +32,7 @@ export class Reading extends Component {
       state.path.value;
       state.continuations.value;
       state.reading.value;
+      state.canWrite.value;
       if (!isFirst) queueMicrotask(() => this.setState({}));
       isFirst = false;
     }));
