@@ -18,8 +18,6 @@ use serde_json::{Value, json};
 
 /// Maximum tokens of the collaborator's instructions, without and with the tools of a folder.
 const MAX_TOKENS: u32 = 900;
-/// Same for an agent that may delegate.
-const MAX_TOKENS_DELEGATING: u32 = 1_000;
 const MAX_TOKENS_WITH_TOOLS: u32 = 1_300;
 
 /// Host with models, an orchestrator, web search and a tool.
@@ -201,7 +199,7 @@ fn instructions_stay_within_their_limits() {
     let alone = tokens(&play, &asking("alone"));
     assert!(alone <= MAX_TOKENS, "{alone}: {}", instructions(&play, &asking("alone")));
     let plain = tokens(&play, &asking("collaborator"));
-    assert!(plain <= MAX_TOKENS_DELEGATING, "{plain}: {}", instructions(&play, &asking("collaborator")));
+    assert!(plain <= MAX_TOKENS, "{plain}: {}", instructions(&play, &asking("collaborator")));
     #[cfg(all(feature = "workspace", unix))]
     {
         use loomtree::{
