@@ -1,12 +1,12 @@
-//! `diff`: the difference of two nodes, and where their paths diverge.
+//! `diff`: the difference of two nodes, where their paths diverge, and what stands between.
 
 use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
 
 use super::{
-    Answer, AnswerResult, Executor, Position,
-    escape::{self, content, id},
+    Answer, AnswerResult, AuthorNames, Executor, Position,
+    escape::{self, content, id, mention},
 };
 use crate::{
     arrow::NodeRef,
@@ -17,6 +17,9 @@ use crate::{
 
 /// The maximum number of lines or words of both texts that are compared.
 const MAX_DIFF_ITEMS: usize = 20_000;
+/// The maximum nodes between a branch point and a compared node that are shown, and the characters of each.
+const MAX_WAY_NODES: usize = 8;
+const MAX_WAY_CHARS: usize = 400;
 /// The least share of common words, in percent, with which the differences of texts are marked.
 const MIN_SIMILARITY: usize = 40;
 
@@ -27,26 +30,42 @@ impl Executor<'_> {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ diff ID ID"));
         };
         let (first, second) = (self.resolve_node(here, first)?, self.resolve_node(here, second)?);
-        let mut text = format!("{} ↔ {} · ", id(&first), id(&second));
-        text.push_str(&self.describe_divergence(here, &first, &second)?);
-        text.push('\n');
-        text.push_str(&diff_text(&first, &second));
-        Ok(Answer::about(text, format!("{} {}", first.local, second.local)))
-    }
-
-    /// Describes the node at which the paths to two nodes diverge.
-    fn describe_divergence(&self, here: &Position, first: &Node, second: &Node) -> Result<String, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let path = |to: NodeId| snapshot.path_back(to, &here.session.versions, 0);
         let (one, two) = (path(first.id)?, path(second.id)?);
-        let last = one.iter().zip(&two).take_while(|(a, b)| a.id == b.id).last();
-        Ok(match last {
-            Some((node, _)) if node.id == first.id && node.id == second.id => "the same node".to_owned(),
-            Some((node, _)) if node.id == first.id => format!("the second is {} below the first", below(&two, &one)),
-            Some((node, _)) if node.id == second.id => format!("the first is {} below the second", below(&one, &two)),
-            Some((node, _)) => format!("their paths part after {} (depth:{})", id(node), node.depth),
-            None => "their paths have nothing in common".to_owned(),
-        })
+        let shared = one.iter().zip(&two).take_while(|(a, b)| a.id == b.id).count();
+        let mut text = format!("{} ↔ {} · {}\n", id(&first), id(&second), describe_divergence(&one, &two, shared));
+        if shared < one.len() && shared < two.len() {
+            let names = self.author_names()?;
+            for (path, end) in [(&one, &first), (&two, &second)] {
+                push_way(&mut text, &path[shared..path.len() - 1], end, &names);
+            }
+        }
+        text.push_str(&diff_text(&first, &second));
+        Ok(Answer::about(text, format!("{} {}", first.local, second.local)))
+    }
+}
+
+/// Describes where two paths diverge that have their first `shared` nodes in common.
+fn describe_divergence(one: &[Node], two: &[Node], shared: usize) -> String {
+    match one.get(..shared).and_then(<[Node]>::last) {
+        Some(_) if shared == one.len() && shared == two.len() => "the same node".to_owned(),
+        Some(_) if shared == one.len() => format!("the second is {} below the first", below(two, one)),
+        Some(_) if shared == two.len() => format!("the first is {} below the second", below(one, two)),
+        Some(node) => format!("their paths part after {} (depth:{})", id(node), node.depth),
+        None => "their paths have nothing in common".to_owned(),
+    }
+}
+
+/// Appends the nodes between a branch point and a compared node.
+fn push_way(text: &mut String, way: &[Node], end: &Node, names: &AuthorNames) {
+    let Some(first) = way.first() else { return };
+    let _ = writeln!(text, "before {}:", id(end));
+    for node in way.iter().take(MAX_WAY_NODES) {
+        let _ = writeln!(text, "  {} {} · {}", id(node), names.full(node), escape::gist_within(node, MAX_WAY_CHARS));
+    }
+    if let Some(more) = way.len().checked_sub(MAX_WAY_NODES).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  … {more} more (→ view branch:{} from:{})", mention(end), mention(first));
     }
 }
 

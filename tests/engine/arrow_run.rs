@@ -450,6 +450,16 @@ fn diff_compares_two_nodes() {
     ");
 }
 
+#[test]
+fn diff_shows_what_stands_between_the_branch_point_and_the_nodes() {
+    let play = Play::new();
+    let [trauma, nine, tired] = [play.trauma, play.nine, play.tired].map(|id| play.id(id));
+    let said = lines(&mut play.at(play.marie), &[&format!("→ diff {nine} {tired}")]);
+    let way = format!("before [{nine}]:\n  [{trauma}] model collaborator · \"Building on the trauma angle");
+    assert!(said.contains(&way) && !said.contains(&format!("before [{tired}]")), "{said}");
+    assert!(said.find("before [").unwrap() < said.find("they have little in common").unwrap(), "{said}");
+}
+
 /// A program whose model says these words, one continuation a word.
 struct Says {
     words: &'static [&'static str],
