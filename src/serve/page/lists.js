@@ -1,6 +1,6 @@
 // Dialogs that are lists: search, bookmarks, pruned branches, trees, the palette.
 
-import { html, Button } from "./view.js";
+import { html, counted, Button } from "./view.js";
 import { signal, observer } from "./signals.js";
 import { get, call } from "./api.js";
 import * as state from "./state.js";
@@ -102,7 +102,7 @@ export function Trees() {
     return trees.map((/** @type {any} */ tree) => ({
       key: tree.id,
       title: tree.title,
-      detail: `${tree.nodes} nodes · ${tree.branch_points} branch points${tree.description ? ` · ${tree.description}` : ""}`,
+      detail: `${counted(tree.nodes, "node")} · ${counted(tree.branch_points, "branch point")}${tree.description ? ` · ${tree.description}` : ""}`,
       side: new Date(tree.updated_at).toLocaleDateString(),
       run: () => tree.root_id && go(tree.root_id),
     }));

@@ -1,6 +1,6 @@
 // The frame: header, panes, input line and status line.
 
-import { html, classes, Button, Icon } from "./view.js";
+import { html, classes, counted, Button, Icon } from "./view.js";
 import { observer } from "./signals.js";
 import * as state from "./state.js";
 import { TreeMap } from "./map.js";
@@ -27,7 +27,7 @@ const Header = observer(() => {
   const present = state.others.value.filter((other, at, all) => all.findIndex(({ name }) => name === other.name) === at);
   return html`<header class="header">
     <button type="button" class="title" onClick=${open("trees")} title="Trees (t)"><${Icon} name="tree" /><span dir="auto">${tree?.title ?? "New tree"}</span><${Icon} name="down" /></button>
-    ${tree && html`<span class="counts">${tree.nodes.toLocaleString()} nodes · ${tree.leaves.toLocaleString()} branches</span>`}
+    ${tree && html`<span class="counts">${counted(tree.nodes, "node")} · ${counted(tree.leaves, "branch")}</span>`}
     <span class="spacer"></span>
     ${present.map((other) => html`<span key=${other.name} class=${classes("person", other.generating && "is-busy")} title=${other.generating ? `${other.name} is writing` : `${other.name} is here`}>${other.name}</span>`)}
     <div class="panes segments" role="group" aria-label="Panes">${PANES.map(([name, label, icon]) => html`<${Button} key=${name} icon=${icon} label=${label} class="small"

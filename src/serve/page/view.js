@@ -11,6 +11,11 @@ export function classes(...names) {
   return names.filter(Boolean).join(" ");
 }
 
+/** A count with its noun: `1 node`, `2 branches`. @param {number} number @param {string} noun */
+export function counted(number, noun) {
+  return `${number.toLocaleString()} ${number === 1 ? noun : noun.endsWith("ch") ? `${noun}es` : `${noun}s`}`;
+}
+
 const PATHS = {
   spark: "M12 3v4M12 17v4M3 12h4M17 12h4M6 6l2.5 2.5M15.5 15.5 18 18M18 6l-2.5 2.5M8.5 15.5 6 18",
   reply: "M9 7 4 12l5 5M4 12h10a6 6 0 0 1 6 6",
