@@ -13,7 +13,7 @@ use crate::{
     store::Snapshot,
     tokens::estimated_tokens,
     tools::ToolError,
-    types::{AuthorType, EdgeKind, Node, first_words, one_line},
+    types::{AuthorType, EdgeKind, Node, Tree, first_words, one_line},
 };
 
 /// The maximum tokens of a reply.
@@ -47,7 +47,9 @@ pub(super) struct RecallEntry {
 }
 
 impl RecallEntry {
-    fn of(here: &Position, node: &Node, call: Option<String>) -> Self {
+    fn of(snapshot: &dyn Snapshot, here: &Position, node: &Node) -> Result<Self, ToolError> {
+        let call = recall::tool_call_summary(snapshot, node)?;
+        let other = if node.tree == here.tree.id { None } else { snapshot.tree(node.tree)? };
         let mut text = content(node).into_owned();
         for call in recall::calls(node) {
             let gap = if text.is_empty() { "" } else { "\n" };
@@ -61,8 +63,8 @@ impl RecallEntry {
             None if node.tree == here.tree.id => format!("→ view {} full", escape::mention(node)),
             None => format!("→ switch to {} in tree:\"{}\"", escape::mention(node), node.tree),
         };
-        Self {
-            head: dated_header(here, node, call),
+        Ok(Self {
+            head: dated_header(here, node, call, other.as_ref()),
             text,
             seq: node.seq,
             turn,
@@ -70,7 +72,7 @@ impl RecallEntry {
             mention: escape::mention(node),
             tool,
             tokens,
-        }
+        })
     }
 
     /// Shortens the text to about this many tokens.
@@ -103,17 +105,18 @@ pub(super) fn header(node: &Node, call: Option<String>) -> String {
     format!("{turn}{}{tool} {}{pruned}:", node.author_type, escape::id(node))
 }
 
-/// Formats a [`header`] with age, depth and failure.
-fn dated_header(here: &Position, node: &Node, call: Option<String>) -> String {
+/// Formats a [`header`] with age, depth, failure, and the tree if it is an `other` one.
+fn dated_header(here: &Position, node: &Node, call: Option<String>, other: Option<&Tree>) -> String {
     let plain = header(node, call);
     let failed = if recall::is_failure(node) { " · failed" } else { "" };
     let plain = plain.strip_suffix(':').unwrap_or(&plain);
-    format!("{plain} · {} · depth {}{failed}:", node.created_at.age(here.now), node.depth)
+    let tree = other.map(|tree| format!(" · in tree:{}", quoted(&tree.title))).unwrap_or_default();
+    format!("{plain} · {} · depth {}{failed}{tree}:", node.created_at.age(here.now), node.depth)
 }
 
 /// Formats nodes for a list; tool results include their call.
 pub(super) fn entries(snapshot: &dyn Snapshot, here: &Position, nodes: &[Node]) -> Result<Vec<RecallEntry>, ToolError> {
-    nodes.iter().map(|node| Ok(RecallEntry::of(here, node, recall::tool_call_summary(snapshot, node)?))).collect()
+    nodes.iter().map(|node| RecallEntry::of(snapshot, here, node)).collect()
 }
 
 /// Formats hits with their neighbors, then nodes that match by meaning only.
@@ -126,9 +129,8 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResu
         let block = with_context(snapshot, here, hit, &found.words, &mut told)?;
         used += estimated_tokens(&block);
         if used > MAX_REPLY_TOKENS {
-            let left: Vec<RecallEntry> =
-                found.hits[at..].iter().map(|hit| RecallEntry::of(here, &hit.node, None)).collect();
-            blocks.push(omitted_line(&left));
+            let left = found.hits[at..].iter().map(|hit| RecallEntry::of(snapshot, here, &hit.node));
+            blocks.push(omitted_line(&left.collect::<Result<Vec<_>, _>>()?));
             return Ok(blocks.join("\n"));
         }
         blocks.push(block);
@@ -158,7 +160,7 @@ fn with_context(
     words: &[String],
     told: &mut HashSet<u64>,
 ) -> Result<String, ToolError> {
-    let mut entry = RecallEntry::of(here, &hit.node, recall::tool_call_summary(snapshot, &hit.node)?);
+    let mut entry = RecallEntry::of(snapshot, here, &hit.node)?;
     told.insert(hit.node.seq);
     if entry.tokens > LONG_ENTRY_TOKENS {
         entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, words, EXCERPT_BYTES), entry.rest);
