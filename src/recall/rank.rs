@@ -24,7 +24,7 @@ const CONTINUATION_WEIGHTS: [f64; 2] = [0.2, 0.1];
 /// Weight of the parent's words if the parent is a question.
 const QUESTION_WEIGHT: f64 = 0.7;
 /// Weight of the similarity to the question, relative to all words of the question together.
-const SIMILARITY_WEIGHT: f64 = 0.6;
+const SIMILARITY_WEIGHT: f64 = 0.75;
 /// Weights of neighbours' similarities: of the parent, of a parent that is a question, of the continuations.
 const PARENT_SIMILARITY: f64 = 0.4;
 const QUESTION_SIMILARITY: f64 = 0.6;

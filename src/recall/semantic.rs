@@ -16,10 +16,8 @@ const BATCH_TEXTS: u32 = 32;
 const MAX_TEXT_BYTES: usize = 2_000;
 /// Number of the nearest nodes that become candidates.
 const MAX_NEAREST_NODES: usize = 200;
-/// Similarity of unrelated texts. Only a higher similarity counts.
-const UNRELATED_SIMILARITY: f64 = 0.15;
-/// Similarity, above that of unrelated texts, from which a text is shown as similar.
-pub(super) const SIMILAR: f64 = 0.25;
+/// Similarity from which a text is shown as similar. That of unrelated texts is about 0.15.
+pub(super) const SIMILAR: f64 = 0.4;
 
 /// A model that converts texts into embeddings.
 pub trait Embedder: Send + Sync {
@@ -70,7 +68,7 @@ impl QueryEmbedding {
     /// Returns the similarity of each node to the question, from 0 for unrelated nodes and nodes without an embedding.
     pub(super) fn similarities(&self, snapshot: &dyn Snapshot, nodes: &[u64]) -> super::Result<Vec<f64>> {
         let near = snapshot.similarities(&self.model, &self.vector, nodes)?;
-        Ok(near.into_iter().map(|near| near.map_or(0.0, |near| (near - UNRELATED_SIMILARITY).max(0.0))).collect())
+        Ok(near.into_iter().map(|near| near.map_or(0.0, |near| near.max(0.0))).collect())
     }
 }
 
