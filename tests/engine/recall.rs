@@ -440,7 +440,8 @@ fn a_hit_in_another_tree_names_the_tree() {
     let play = Play::new();
     let (other, root) = play.owner.create_tree(TreeDraft::new("A heron at the weir.").title("Birds")).unwrap();
     assert_ne!(other.id, play.tree);
-    let said = lines(&mut play.at(play.nine), &["→ recall search \"heron weir\" scope:all", "→ recall search \"Marie\""]);
+    let said =
+        lines(&mut play.at(play.nine), &["→ recall search \"heron weir\" scope:all", "→ recall search \"Marie\""]);
     let head = format!("human [{}] · ", root.local);
     let hit = said.lines().find(|line| line.starts_with(&head)).unwrap_or_else(|| panic!("{said}"));
     assert!(hit.ends_with(" · in tree:\"Birds\":"), "{said}");
