@@ -335,7 +335,7 @@ async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
         plan.iter().all(|todo| todo.turn == reply && todo.status == TodoStatus::Completed && todo.started_at.is_some())
     );
     // The prompt explains planning only where plans are possible.
-    let told = |messages: &Prompt| format!("{messages:?}").contains("Planning a turn:");
+    let told = |messages: &Prompt| format!("{messages:?}").contains("For work of several steps");
     assert!(told(&model.requests()[0].prompt));
     let words = GenerateRequest::new(play.nine, play.loom.agent("collaborator").unwrap(), model.clone(), 1);
     generate(&play.owner, words, |_| {}).await.unwrap();
