@@ -161,7 +161,7 @@ fn is_identifier(word: &str) -> bool {
 
 /// True if a word is too general to be searched, in any form.
 fn is_vague(word: &str) -> bool {
-    let known = |word: &str| VAGUE.binary_search(&word).is_ok();
+    let known = |word: &str| VAGUE.contains(word);
     let is_adverb = word.len() > 5 && word.ends_with("ly") && !LY_NOUNS.contains(&word);
     known(word)
         || is_adverb
@@ -222,7 +222,6 @@ mod tests {
 
     #[test]
     fn words_are_vague_in_every_form() {
-        assert!(VAGUE.is_sorted());
         for word in ["thing", "things", "used", "using", "putting", "asked", "said", "exactly", "since", "decided"] {
             assert!(is_vague(word), "{word}");
         }
