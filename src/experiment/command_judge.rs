@@ -6,7 +6,7 @@
 
 use std::{
     io::{self, Read, Write as _},
-    process::{Child, Command, Stdio},
+    process::Stdio,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -20,6 +20,7 @@ use crate::{
     archive::markdown,
     session::BoxFuture,
     types::{AuthorType, Mode, Node, first_words},
+    workspace::{kill_group, shell},
 };
 
 /// Bytes of output that are read; a number needs fewer.
@@ -123,7 +124,8 @@ fn run(command: &str, input: String, timeout: Duration, is_dropped: &AtomicBool)
         }
     };
     if status.is_err() {
-        kill(&mut child);
+        kill_group(&mut child);
+        let _ = child.wait();
     }
     let status = status?;
     let end = Instant::now() + OUTPUT_GRACE_PERIOD;
@@ -152,30 +154,4 @@ fn read(pipe: impl Read) -> io::Result<String> {
     pipe.by_ref().take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes)?;
     io::copy(&mut pipe, &mut io::sink())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-#[cfg(unix)]
-fn shell(command: &str) -> Command {
-    let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg(command);
-    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
-    shell
-}
-
-#[cfg(not(unix))]
-fn shell(command: &str) -> Command {
-    let mut shell = Command::new("cmd");
-    shell.arg("/C").arg(command);
-    shell
-}
-
-/// Kills a command with its process group, and reaps it.
-fn kill(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // The group may have ended already.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }

@@ -161,8 +161,9 @@ pub(super) fn run(
     Ok(CommandOutcome { end: stopped.unwrap_or(ExitReason::Exited { status, left: open || orphans }), output })
 }
 
+/// Returns the shell that runs a command, as the leader of a process group.
 #[cfg(unix)]
-fn shell(command: &str) -> Command {
+pub(crate) fn shell(command: &str) -> Command {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command);
     std::os::unix::process::CommandExt::process_group(&mut shell, 0);
@@ -170,7 +171,7 @@ fn shell(command: &str) -> Command {
 }
 
 #[cfg(not(unix))]
-fn shell(command: &str) -> Command {
+pub(crate) fn shell(command: &str) -> Command {
     let mut shell = Command::new("cmd");
     shell.arg("/C").arg(command);
     shell
@@ -193,16 +194,28 @@ fn has_ended(child: &mut Child) -> io::Result<bool> {
 /// Kills the command's process group and its orphans. Returns true if a process had left the group.
 #[cfg(unix)]
 fn stop(child: &mut Child, mark: &str) -> bool {
-    let Some(group) = pid(child) else { return false };
-    // The group may have ended already.
-    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    kill_orphans(mark, group)
+    kill_group(child);
+    pid(child).is_some_and(|group| kill_orphans(mark, group))
 }
 
 #[cfg(not(unix))]
 fn stop(child: &mut Child, _: &str) -> bool {
-    let _ = child.kill();
+    kill_group(child);
     false
+}
+
+/// Kills a command of [`shell`] with its process group, without reaping it.
+#[cfg(unix)]
+pub(crate) fn kill_group(child: &mut Child) {
+    if let Some(group) = pid(child) {
+        // The group may have ended already.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn kill_group(child: &mut Child) {
+    let _ = child.kill();
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
