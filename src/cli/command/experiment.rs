@@ -1,14 +1,46 @@
 //! Options and output that `sample` and `score` share: limits, the estimate and the question before a run.
 
+use indicatif::ProgressBar;
 use loomtree::experiment::{RunLimits, Spending, StopReason};
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
     input,
     output::count,
+    progress,
     sanitize::one_line,
 };
+
+/// Progress bar of a run, and the first error of its output.
+pub(super) struct RunProgress {
+    bar: ProgressBar,
+    output_error: Option<CliError>,
+}
+
+impl RunProgress {
+    pub(super) fn new(title: &'static str, all: u64) -> Self {
+        Self { bar: progress::bar(title, all, false), output_error: None }
+    }
+
+    /// Prints a step of the run. An error of the output cancels the run.
+    pub(super) fn print(&mut self, cancel: &CancellationToken, print: impl FnOnce(&ProgressBar) -> Result<()>) {
+        if let Err(error) = print(&self.bar) {
+            self.output_error.get_or_insert(error);
+            cancel.cancel();
+        }
+    }
+
+    /// Removes the bar.
+    ///
+    /// # Errors
+    /// If the output failed.
+    pub(super) fn finish(self) -> Result<()> {
+        self.bar.finish_and_clear();
+        self.output_error.map_or(Ok(()), Err)
+    }
+}
 
 /// The limits of a run and the consent to it.
 #[derive(Debug, clap::Args)]

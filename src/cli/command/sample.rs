@@ -12,15 +12,14 @@ use loomtree::{
 use serde::Serialize;
 use serde_json::json;
 
-use super::experiment::{self, RunArgs, RunConsent};
+use super::experiment::{self, RunArgs, RunConsent, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
     env,
-    error::{CliError, Result},
+    error::Result,
     input,
     models::{CtrlC, open_all},
     output::{ID, paint},
-    progress,
     sanitize::cut,
     show::short,
 };
@@ -103,18 +102,11 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let RunConsent::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
         return Ok(());
     }
-    let bar = progress::bar("sampling", estimate.missing, false);
-    let mut printer = SamplePrinter { bar, output_error: None };
+    let mut shown = RunProgress::new("sampling", estimate.missing);
     let report = runtime.block_on(sample(&actor, &request, |progress| {
-        printer.on_progress(&progress, cx);
-        if printer.output_error.is_some() {
-            request.cancel.cancel();
-        }
+        shown.print(&request.cancel, |bar| print_progress(&progress, bar, cx));
     }))?;
-    printer.bar.finish_and_clear();
-    if let Some(error) = printer.output_error {
-        return Err(error);
-    }
+    shown.finish()?;
     cx.out.committed = report.added > 0;
     print_report(&tree, &start, &report, cx)?;
     experiment::stop_error(report.stopped, report.failed, report.error.as_deref())
@@ -137,29 +129,20 @@ fn start(args: &Args, cx: &CommandContext<'_>) -> Result<(Tree, Node)> {
     Ok((tree, root))
 }
 
-struct SamplePrinter {
-    bar: ProgressBar,
-    /// The error of standard output, once it failed.
-    output_error: Option<CliError>,
-}
-
-impl SamplePrinter {
-    fn on_progress(&mut self, progress: &SampleProgress, cx: &mut CommandContext<'_>) {
-        let line = match progress {
-            SampleProgress::Saved { node, label } => {
-                self.bar.inc(1);
-                json!({ "event": "saved", "sample": label, "node": node })
-            }
-            SampleProgress::Failed { label, error } => {
-                json!({ "event": "failed", "sample": label, "error": error.to_string() })
-            }
-        };
-        if cx.out.json
-            && let Err(error) = cx.out.json(&line)
-        {
-            self.output_error.get_or_insert(error.into());
+fn print_progress(progress: &SampleProgress, bar: &ProgressBar, cx: &mut CommandContext<'_>) -> Result<()> {
+    let line = match progress {
+        SampleProgress::Saved { node, label } => {
+            bar.inc(1);
+            json!({ "event": "saved", "sample": label, "node": node })
         }
+        SampleProgress::Failed { label, error } => {
+            json!({ "event": "failed", "sample": label, "error": error.to_string() })
+        }
+    };
+    if cx.out.json {
+        cx.out.json(&line)?;
     }
+    Ok(())
 }
 
 #[derive(Serialize)]

@@ -7,14 +7,13 @@ use loomtree::experiment::{Judge, ModelJudge, ScoreProgress, ScoreRequest, estim
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::experiment::{self, RunArgs, RunConsent};
+use super::experiment::{self, RunArgs, RunConsent, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
     env,
     error::{CliError, Result},
     models::{CtrlC, open},
     output::{ID, count, paint},
-    progress,
     sanitize::{cut, one_line},
 };
 
@@ -69,17 +68,11 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let RunConsent::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
         return Ok(());
     }
-    let mut printer = ScorePrinter { bar: progress::bar("scoring", estimate.missing, false), output_error: None };
+    let mut shown = RunProgress::new("scoring", estimate.missing);
     let report = runtime.block_on(score(&actor, &request, |progress| {
-        if let Err(error) = printer.on_progress(&progress, cx) {
-            printer.output_error.get_or_insert(error);
-            request.cancel.cancel();
-        }
+        shown.print(&request.cancel, |bar| print_progress(&progress, bar, cx));
     }))?;
-    printer.bar.finish_and_clear();
-    if let Some(error) = printer.output_error {
-        return Err(error);
-    }
+    shown.finish()?;
     cx.out.committed = report.added > 0;
     if cx.out.json {
         cx.out.json(&json!({ "event": "report", "report": report }))?;
@@ -127,31 +120,23 @@ fn command_judge(_: &str, _: &Args) -> Result<Box<dyn Judge>> {
     Err(CliError::usage("--command: this program was built without the cargo feature workspace"))
 }
 
-struct ScorePrinter {
-    bar: ProgressBar,
-    /// The error of standard output, once it failed.
-    output_error: Option<CliError>,
-}
-
-impl ScorePrinter {
-    fn on_progress(&mut self, progress: &ScoreProgress, cx: &mut CommandContext<'_>) -> Result<()> {
-        match progress {
-            ScoreProgress::Saved { leaf, value, why } => {
-                self.bar.inc(1);
-                if cx.out.json {
-                    return Ok(cx
-                        .out
-                        .json(&json!({ "event": "saved", "leaf": leaf.local, "score": value, "why": why }))?);
-                }
-                let why = why.as_deref().map(|why| format!("  {}", cut(why, 80))).unwrap_or_default();
-                let line = format!("{}  {value}{why}", paint(ID, &leaf.local));
-                self.bar.suspend(|| writeln!(cx.out, "{line}"))?;
+fn print_progress(progress: &ScoreProgress, bar: &ProgressBar, cx: &mut CommandContext<'_>) -> Result<()> {
+    match progress {
+        ScoreProgress::Saved { leaf, value, why } => {
+            bar.inc(1);
+            if cx.out.json {
+                return Ok(cx
+                    .out
+                    .json(&json!({ "event": "saved", "leaf": leaf.local, "score": value, "why": why }))?);
             }
-            ScoreProgress::Failed { leaf, error } if cx.out.json => {
-                cx.out.json(&json!({ "event": "failed", "leaf": leaf.local, "error": error.message }))?;
-            }
-            _ => {}
+            let why = why.as_deref().map(|why| format!("  {}", cut(why, 80))).unwrap_or_default();
+            let line = format!("{}  {value}{why}", paint(ID, &leaf.local));
+            bar.suspend(|| writeln!(cx.out, "{line}"))?;
         }
-        Ok(())
+        ScoreProgress::Failed { leaf, error } if cx.out.json => {
+            cx.out.json(&json!({ "event": "failed", "leaf": leaf.local, "error": error.message }))?;
+        }
+        _ => {}
     }
+    Ok(())
 }
