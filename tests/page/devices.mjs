@@ -1,6 +1,6 @@
 // The page under fingers, in two tabs, without motion, and with scripts that run from right to left.
 
-import { Bench, checks, until, equal, truth, root, here, at } from "./harness.mjs";
+import { Bench, checks, until, equal, truth, here, at } from "./harness.mjs";
 
 const bench = new Bench();
 const check = checks(bench, "devices.mjs", () => page);
@@ -17,13 +17,7 @@ const sameBrowser = async (options, node) => {
 let page;
 let sample;
 try {
-  bench.run("import", `${root}/fixtures/sample.jsonl`);
-  bench.run("switch", "hj17rx");
-  sample = bench.run("view")[0].tree_id;
-  const { link } = await bench.serve("open", "--no-browser");
-  await bench.browse();
-  page = await bench.tab(link);
-  await at("hj17rx", page);
+  ({ page, sample } = await bench.openSample());
 
   await check("fingers tap, hold for the menu, and swipe between branches", async () => {
     const phone = await sameBrowser({ hasTouch: true, isMobile: true, viewport: { width: 400, height: 800 } }, view("hj17rx"));

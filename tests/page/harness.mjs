@@ -53,6 +53,18 @@ export class Bench {
     this.browser = await chromium.launch({ executablePath: process.env.LOOM_CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS });
   }
 
+  /** Imports the sample tree and opens it at `hj17rx` by the link of `loom open`. Returns the tab, the link, and the tree's id. */
+  async openSample() {
+    this.run("import", `${root}/fixtures/sample.jsonl`);
+    this.run("switch", "hj17rx");
+    const sample = this.run("view")[0].tree_id;
+    const { link } = await this.serve("open", "--no-browser");
+    await this.browse();
+    const page = await this.tab(link);
+    await at("hj17rx", page);
+    return { page, link, sample };
+  }
+
   /** Opens a tab in a context of its own, which records what a page may not do. */
   async tab(address, options = {}) {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light", ...options });

@@ -25,15 +25,10 @@ const keys = async (...names) => {
 const closed = () => until("no dialog", async () => !(await page.locator("dialog").count()));
 
 let page;
+let link;
 let sample;
 try {
-  bench.run("import", `${root}/fixtures/sample.jsonl`);
-  bench.run("switch", "hj17rx");
-  sample = bench.run("view")[0].tree_id;
-  const { link } = await bench.serve("open", "--no-browser");
-  await bench.browse();
-  page = await bench.tab(link);
-  await at("hj17rx");
+  ({ page, sample, link } = await bench.openSample());
 
   await check("the link opens the position, works once, and leaves the address", async () => {
     truth(!page.url().includes("code="), "the code is not in the address");

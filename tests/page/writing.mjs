@@ -1,7 +1,7 @@
 // Text in the page in a real browser: prose with a caret, merge, split, pins, completion, drags, imports, answers and approvals.
 // Effects are read from the database by another process.
 
-import { Bench, checks, until, equal, truth, root, here, at as waitAt } from "./harness.mjs";
+import { Bench, checks, until, equal, truth, here, at as waitAt } from "./harness.mjs";
 
 const bench = new Bench();
 const check = checks(bench, "writing.mjs", () => page);
@@ -30,15 +30,9 @@ const path = (id) => bench.run("view", "--path", id).map((node) => node.content)
 let page;
 let sample;
 try {
-  bench.run("import", `${root}/fixtures/sample.jsonl`);
-  bench.run("switch", "hj17rx");
-  sample = bench.run("view")[0].tree_id;
   const plan = { subtasks: [{ id: "paint", title: "Paint it <img src=x onerror=\"globalThis.broken=1\">", details: "gre\u200ben", criteria: "two coats", depends_on: [] }] };
   await bench.model("Mine is the sea.", JSON.stringify(plan), "The shed is green.", JSON.stringify({ passed: true, why: "two coats" }), JSON.stringify(plan));
-  const { link } = await bench.serve("open", "--no-browser");
-  await bench.browse();
-  page = await bench.tab(link);
-  await at("hj17rx");
+  ({ page, sample } = await bench.openSample());
 
   await check("a buffer is prose without seams, and what is typed becomes versions and nodes", async () => {
     const [{ root: first }] = bench.run("new", "--buffer", "The lamp was lit. ");
