@@ -106,11 +106,15 @@ pub fn mention(node: &Node) -> String {
 /// Formats a count with its noun: `3 continuations`, `1 branch`, `2 branches`.
 #[must_use]
 pub fn count(number: impl Into<u64>, noun: &str) -> String {
-    match (number.into(), noun.ends_with("ch")) {
-        (1, _) => format!("1 {noun}"),
-        (number, true) => format!("{number} {noun}es"),
-        (number, false) => format!("{number} {noun}s"),
+    match number.into() {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {}", plural(noun)),
     }
+}
+
+/// Returns the plural of a noun: `continuations`, `branches`.
+pub(super) fn plural(noun: &str) -> String {
+    format!("{noun}{}", if noun.ends_with("ch") { "es" } else { "s" })
 }
 
 /// Formats a node's header line: `[a7x2kq] human owner · 3m ago`.

@@ -327,8 +327,7 @@ impl RecallRange {
 
 /// Formats a count that a limit ended.
 fn at_least(number: usize, noun: &str) -> String {
-    let several = count(2u64, noun);
-    format!("{number} or more {}", several.trim_start_matches("2 "))
+    format!("{number} or more {}", escape::plural(noun))
 }
 
 /// Returns the session whose turns a range names: this one, or the newest of the tree that has them, as an imported one.

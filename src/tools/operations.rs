@@ -73,7 +73,7 @@ operations! {
         relative: Option<Relative> [ArgType::Enum(&["parent", "root", "next", "previous", "leaf", "back"])], "A place by its relation to where you are: next and previous are siblings, leaf the newest end below, back where you were before.";
         tree: Option<String>, "In this tree, by its title or id; needs the permission cross_tree.";
     }
-    Diff "diff" also ["compare", "contrast"] (Navigation, LoomAware, ReadOnly) "Compares two nodes." {
+    Diff "diff" also ["compare", "contrast"] (Navigation, LoomAware, ReadOnly) "Compares two nodes and the ways to them." {
         brief "diff ID ID";
         forms ["diff ID ID"];
         reply "[b3k9ze] ↔ [d5n7hh] · their paths part after [a7x2kq] (depth:7)\nThe [-slow-]{+quick+} way.";
@@ -295,7 +295,7 @@ operations! {
         example "→ recall search \"lighthouse\" by:human";
         label: Option<String>, "What is stashed under this label, or the rest of a result that was cut.";
         search: Option<String>, "Turns with these words.";
-        turns: Option<Range>, "These turns.";
+        turns: Option<Range>, "These turns of your session, else of the newest one in the tree that has them.";
         tool: Option<String>, "Results of this tool.";
         #[serde(default)] summary: bool, "Everything so far, in short.";
         limit: Option<u32>, "At most so many.";

@@ -191,7 +191,7 @@ argument_struct! {
     /// Filters of a `recall`.
     RecallFilter {
         by: Option<String>, "Only by this author: human, model, tool, system, or an agent's name.";
-        scope: Option<RecallScope>, "Where; the tree if not said. Turns are always of your session; workspace and all need the permission cross_tree.";
+        scope: Option<RecallScope>, "Where; the tree if not said. The scopes workspace and all need the permission cross_tree.";
         path: Option<NodeRef>, "Only on the path to this node.";
         below: Option<NodeRef>, "Only this node and what hangs below it.";
         from: Option<TimeSpec>, "Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00), an age (2h, 11mo).";

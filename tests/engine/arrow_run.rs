@@ -1077,7 +1077,7 @@ fn help_lists_what_the_agent_may_use() {
       list ID continuations — Lists what belongs to a node or a tree.
       tree — Draws the tree.
       switch to ID — Moves the position.
-      diff ID ID — Compares two nodes.
+      diff ID ID — Compares two nodes and the ways to them.
     Memory:
       pin ID — Keeps something in the context.
       stash "label" "text" — Sets something aside under a label.
