@@ -177,7 +177,7 @@ fn eight_processes_make_one_file_at_once() {
 #[test]
 fn sixteen_threads_make_one_file_at_once() {
     // Threads start closer together than processes, so that their migrations overlap.
-    for round in 0..40 {
+    for round in 0..u64::from(support::rounds::of("LOOM_ROUNDS", 10, 40)) {
         let scene = Scene::new(round);
         let start = Barrier::new(16);
         std::thread::scope(|scope| {
