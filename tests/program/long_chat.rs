@@ -216,7 +216,9 @@ async fn an_order_of_the_screen_holds_in_every_interface_and_after_a_kill() {
     screen.sees("depth 1");
     screen.keys("r");
     screen.sees("Raw SQL it is.");
-    screen.keys("qq");
+    // While the reply is being saved, `q` asks.
+    screen.sees("r answer");
+    screen.keys("q");
     assert_eq!(screen.ends(), 0);
     for turn in (4..turns / 2).step_by(2) {
         server.then([good(&reply(turn))]);
