@@ -4,13 +4,33 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, final
 
-NodeRef: TypeAlias = Node | str
-SessionRef: TypeAlias = Session | str
-TreeRef: TypeAlias = Tree | str
-Place: TypeAlias = Node | Session | str
-Role: TypeAlias = Literal["human", "user", "model", "assistant", "tool", "system", "developer"]
-Mode: TypeAlias = Literal["dialogue", "buffer"]
-Model: TypeAlias = str | Callable[[Any], str | Iterable[str] | Awaitable[str | Iterable[str]]]
+__all__ = [
+    "Ambiguous",
+    "Context",
+    "Draft",
+    "Event",
+    "Events",
+    "Hit",
+    "Loom",
+    "LoomError",
+    "ModelError",
+    "Node",
+    "NotFound",
+    "Pending",
+    "Recall",
+    "Reply",
+    "Session",
+    "Tree",
+    "open",
+]
+
+_NodeRef: TypeAlias = Node | str
+_SessionRef: TypeAlias = Session | str
+_TreeRef: TypeAlias = Tree | str
+_Place: TypeAlias = Node | Session | str
+_Role: TypeAlias = Literal["human", "user", "model", "assistant", "tool", "system", "developer"]
+_Mode: TypeAlias = Literal["dialogue", "buffer"]
+_Model: TypeAlias = str | Callable[[Any], str | Iterable[str] | Awaitable[str | Iterable[str]]]
 
 class LoomError(Exception):
     """A call failed, and changed nothing."""
@@ -42,58 +62,58 @@ class Loom:
         *,
         title: str | None = None,
         description: str | None = None,
-        mode: Mode = "dialogue",
+        mode: _Mode = "dialogue",
         system: str | None = None,
-        role: Role | str | None = None,
+        role: _Role | str | None = None,
         metadata: Any = None,
         by: str = "owner",
     ) -> Tree: ...
     def trees(self, *, archived: bool = False, limit: int = 0) -> list[Tree]: ...
-    def tree(self, tree: TreeRef) -> Tree: ...
-    def archive(self, tree: TreeRef, *, by: str = "owner") -> None: ...
-    def node(self, node: NodeRef, tree: TreeRef | None = None) -> Node: ...
+    def tree(self, tree: _TreeRef) -> Tree: ...
+    def archive(self, tree: _TreeRef, *, by: str = "owner") -> None: ...
+    def node(self, node: _NodeRef, tree: _TreeRef | None = None) -> Node: ...
     def find_source(self, source: str) -> Node | None: ...
-    def nodes(self, tree: TreeRef, *, after: int = 0, limit: int = 1000) -> list[Node]: ...
+    def nodes(self, tree: _TreeRef, *, after: int = 0, limit: int = 1000) -> list[Node]: ...
     def children(
-        self, node: NodeRef, *, kind: str | None = None, pruned: bool = False, limit: int = 0
+        self, node: _NodeRef, *, kind: str | None = None, pruned: bool = False, limit: int = 0
     ) -> list[Node]: ...
-    def path(self, to: Place, *, limit: int = 0) -> list[Node]: ...
-    def path_metadata_json(self, to: Place, *, limit: int = 0) -> str: ...
-    def leaf(self, node: NodeRef) -> Node: ...
+    def path(self, to: _Place, *, limit: int = 0) -> list[Node]: ...
+    def path_metadata_json(self, to: _Place, *, limit: int = 0) -> str: ...
+    def leaf(self, node: _NodeRef) -> Node: ...
     def append(
         self,
-        parent: Place,
+        parent: _Place,
         content: str,
         *,
-        role: Role | str | None = None,
+        role: _Role | str | None = None,
         kind: str | None = None,
         metadata: Any = None,
-        session: SessionRef | None = None,
+        session: _SessionRef | None = None,
         keep_position: bool = False,
         by: str = "owner",
     ) -> Node: ...
     def submit(
         self,
-        parent: Place,
+        parent: _Place,
         drafts: Sequence[Draft],
         *,
-        session: SessionRef | None = None,
+        session: _SessionRef | None = None,
         keep_position: bool = False,
         by: str = "owner",
     ) -> Pending: ...
-    def edit(self, node: NodeRef, content: str, *, by: str = "owner") -> Node: ...
-    def annotate(self, node: NodeRef, note: str, *, by: str = "owner") -> Node: ...
-    def bookmark(self, node: NodeRef, label: str | None, *, by: str = "owner") -> None: ...
-    def prune(self, node: NodeRef, *, by: str = "owner") -> int: ...
-    def restore(self, node: NodeRef, *, by: str = "owner") -> int: ...
-    def undo(self, tree: TreeRef, *, by: str = "owner") -> None: ...
+    def edit(self, node: _NodeRef, content: str, *, by: str = "owner") -> Node: ...
+    def annotate(self, node: _NodeRef, note: str, *, by: str = "owner") -> Node: ...
+    def bookmark(self, node: _NodeRef, label: str | None, *, by: str = "owner") -> None: ...
+    def prune(self, node: _NodeRef, *, by: str = "owner") -> int: ...
+    def restore(self, node: _NodeRef, *, by: str = "owner") -> int: ...
+    def undo(self, tree: _TreeRef, *, by: str = "owner") -> None: ...
     def purge(
-        self, *, trees: Sequence[TreeRef] = (), nodes: Sequence[NodeRef] = (), by: str = "owner"
+        self, *, trees: Sequence[_TreeRef] = ..., nodes: Sequence[_NodeRef] = ..., by: str = "owner"
     ) -> None: ...
     def continue_(
         self,
-        node: NodeRef,
-        model: Model,
+        node: _NodeRef,
+        model: _Model,
         n: int = 1,
         *,
         by: str = "subject",
@@ -102,45 +122,45 @@ class Loom:
         temperature: float | None = None,
         max_tokens: int | None = None,
         seed: int | None = None,
-        stop: Sequence[str] = (),
+        stop: Sequence[str] = ...,
         on_text: Callable[[int, str], object] | None = None,
     ) -> list[Node]: ...
-    def context(self, node: NodeRef, *, by: str = "subject", window: int | None = None) -> Context: ...
+    def context(self, node: _NodeRef, *, by: str = "subject", window: int | None = None) -> Context: ...
     def recall(
         self,
         query: str,
         *,
-        tree: TreeRef | None = None,
-        session: SessionRef | None = None,
+        tree: _TreeRef | None = None,
+        session: _SessionRef | None = None,
         by: str | None = None,
-        path_to: NodeRef | None = None,
-        below: NodeRef | None = None,
+        path_to: _NodeRef | None = None,
+        below: _NodeRef | None = None,
         exact: bool = False,
         by_time: bool = False,
         limit: int = 20,
     ) -> Recall: ...
-    def run(self, lines: Sequence[str], at: Place, *, by: str = "collaborator") -> list[Reply]: ...
+    def run(self, lines: Sequence[str], at: _Place, *, by: str = "collaborator") -> list[Reply]: ...
     def events(self, after: int | None = None) -> Events: ...
     def start_session(
         self,
-        tree: TreeRef,
+        tree: _TreeRef,
         workspace: str,
         *,
-        position: NodeRef | None = None,
+        position: _NodeRef | None = None,
         metadata: Mapping[str, str] | None = None,
         by: str = "owner",
     ) -> Session: ...
-    def session(self, session: SessionRef) -> Session: ...
+    def session(self, session: _SessionRef) -> Session: ...
     def sessions(
-        self, *, workspace: str | None = None, tree: TreeRef | None = None, active: bool = True, limit: int = 0
+        self, *, workspace: str | None = None, tree: _TreeRef | None = None, active: bool = True, limit: int = 0
     ) -> list[Session]: ...
-    def switch(self, session: SessionRef, node: NodeRef, *, by: str = "owner") -> None: ...
-    def end_session(self, session: SessionRef, *, by: str = "owner") -> None: ...
+    def switch(self, session: _SessionRef, node: _NodeRef, *, by: str = "owner") -> None: ...
+    def end_session(self, session: _SessionRef, *, by: str = "owner") -> None: ...
     def export(
         self,
         path: str | PathLike[str] | None = None,
         *,
-        trees: Sequence[TreeRef] | None = None,
+        trees: Sequence[_TreeRef] | None = None,
         format: str = "loomtree",
     ) -> bytes | None: ...
     def import_file(
@@ -201,7 +221,7 @@ class Node:
     @property
     def continuations(self) -> int: ...
     def to_dict(self) -> dict[str, Any]: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
@@ -249,7 +269,7 @@ class Draft:
         cls,
         content: str,
         *,
-        role: Role | str | None = None,
+        role: _Role | str | None = None,
         kind: str | None = None,
         metadata: Any = None,
         tool_calls: Any = None,
