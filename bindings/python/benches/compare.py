@@ -29,7 +29,7 @@ import loomtree
 from loomtree.langgraph import LoomSaver
 from loomtree.openai_agents import LoomSession
 
-ROUNDS = 7
+ROUNDS = 5
 TEXT = "Three long flashes, low on the water, where the chart shows nine fathoms and no light. " * 4
 
 
