@@ -47,6 +47,10 @@ impl Actor {
             let patch = SessionPatch { versions: Some(versions), ..SessionPatch::default() };
             mutations.push(Mutation::UpdateSession { session: session.id, patch });
         }
+        // Both texts of a note would stand side by side.
+        if node.kind == EdgeKind::Annotation && node.author == self.agent && node.state.continuations == 0 {
+            mutations.push(Mutation::Prune { node: node.id });
+        }
         self.commit(Op::Edit, mutations)
     }
 
