@@ -9,7 +9,7 @@ use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft, TreeDraft},
     store::{Mutation, Pending},
-    types::{Node, Op, Parent, Tree},
+    types::{Mode, Node, Op, Parent, Tree},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -116,11 +116,14 @@ fn a_branch_that_is_pruned_inside_of_a_large_prune_keeps_its_own_pruning() {
 #[test]
 fn a_version_whose_place_is_pruned_stays_hidden_after_a_large_restore() {
     let scene = Scene::new(93);
-    let (owner, tree, _, from) = stocked(&scene);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root").mode(Mode::Buffer)).unwrap();
+    let from = branch(&owner, &root, NODES);
     let place = owner.append(Parent::Node(from), NodeDraft::text("first words")).unwrap().nodes[0].id;
     let version = owner.edit(place, "other words").unwrap().nodes[0].id;
     owner.prune(place).unwrap();
     let before = (visible(&owner, &tree), owner.loom().node(version).unwrap().state.pruned_by);
+    assert_eq!(before.1, Some(place));
     owner.prune(from).unwrap();
     owner.restore(from).unwrap();
     assert_eq!((visible(&owner, &tree), owner.loom().node(version).unwrap().state.pruned_by), before);
