@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use rusqlite::params;
 
+use super::tables::retags::HIDDEN_BY;
 use super::{
     copies,
     decode::{FROM, NODE, NameCache, NodeRow},
@@ -13,9 +14,7 @@ use super::{
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by, nearest},
-        provenance, received_turns, registers,
-        retags::HIDDEN_BY,
-        sessions, sources,
+        provenance, received_turns, registers, sessions, sources,
         staged_nodes::UNSTAGED,
         summaries, system_prompts, todos, trees,
     },
@@ -167,8 +166,7 @@ impl NodeReader for SqliteSnapshot<'_> {
         let shared = visibility::common(&self.conn, own)?;
         let kind = filter.kind.map(EdgeKind::code);
         let most = limit(filter.limit);
-        // The plus keeps SQLite from matching the bound kind against partial indexes, which would plan the statement
-        // anew for each value.
+        // The plus keeps the bound kind from partial indexes, which would plan the statement anew for each value.
         let sql = format!(
             "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3
                  AND (?4 IS NULL OR +n.kind = ?4) AND (?5 OR {HIDDEN_BY} IS NULL OR {HIDDEN_BY} IS ?6)

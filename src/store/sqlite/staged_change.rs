@@ -51,6 +51,27 @@ pub(super) struct StagedChange {
     locks: Vec<StageLock>,
 }
 
+impl StagedChange {
+    /// Takes the locks of the parts, unless they are taken. Not earlier than the first slice: the replacement of a mark of
+    /// the same branch may hold one. A branch that another process changes is not staged.
+    fn take_locks(&mut self, path: &Path) -> io::Result<()> {
+        if !self.locks.is_empty() {
+            return Ok(());
+        }
+        for part in std::mem::take(&mut self.parts) {
+            match (StageLock::acquire(path, part.id()), &part) {
+                (Ok(lock), _) => {
+                    self.locks.push(lock);
+                    self.parts.push(part);
+                }
+                (Err(error), StagedPart::Copy(_)) => return Err(error),
+                (Err(_), StagedPart::Retag(_)) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A part of a change that is staged.
 pub(super) enum StagedPart {
     Copy(StagedCopy),
@@ -111,28 +132,11 @@ impl WriterThread {
         work: Arc<PreparedChange>,
         reply: Reply,
     ) -> Option<(Arc<PreparedChange>, Reply)> {
-        let mut parts = large_parts(&self.conn, &work.change.mutations);
-        let mut locks = Vec::new();
-        let mut failed = None;
-        parts.retain(|part| match (StageLock::acquire(&self.path, part.id()), part) {
-            (Ok(lock), _) => {
-                locks.push(lock);
-                true
-            }
-            (Err(error), StagedPart::Copy(_)) => {
-                failed = Some(error);
-                true
-            }
-            // Another process changes the same branch.
-            (Err(_), StagedPart::Retag(_)) => false,
-        });
-        if let Some(error) = failed {
-            let _ = reply.send(Err(StoreError::Io { detail: format!("the lock of a copy: {error}") }));
-        } else if parts.is_empty() {
+        let parts = large_parts(&self.conn, &work.change.mutations);
+        if parts.is_empty() {
             return Some((work, reply));
-        } else {
-            self.staged.push_back(StagedChange { work, reply, parts, locks });
         }
+        self.staged.push_back(StagedChange { work, reply, parts, locks: Vec::new() });
         None
     }
 
@@ -148,6 +152,11 @@ impl WriterThread {
             return;
         }
         let Some(mut job) = self.staged.pop_front() else { return };
+        if let Err(error) = job.take_locks(&self.path) {
+            let detail = format!("the lock of a copy: {error}");
+            drop(job.reply.send(Err(StoreError::Io { detail })));
+            return;
+        }
         let done = self.slice(|writer, slice| {
             for part in &mut job.parts {
                 if !part.stage(writer, &job.work, slice)? {

@@ -21,7 +21,7 @@ use super::{
     OpenOptions,
     apply::ChangeApplier,
     cache::WriterCache,
-    error::is_busy,
+    error::{clone_error, is_busy},
     fts_index,
     prepared_change::{PreparedChange, TokenizerPool},
     scrub, session_state,
@@ -66,7 +66,6 @@ pub(super) struct WriterHandle {
 }
 
 impl WriterHandle {
-    /// Starts the thread. It replaces the marks that dead processes left.
     pub(super) fn start(
         conn: Connection,
         path: PathBuf,
@@ -164,7 +163,7 @@ pub(super) struct WriterThread {
     pub(super) wait: Duration,
     pub(super) cache: WriterCache,
     pub(super) path: PathBuf,
-    /// Changes whose large parts are in progress. The first one advances.
+    /// Changes in progress. The first one advances.
     pub(super) staged: VecDeque<StagedChange>,
     /// Marks of changed branches, replaced before the next staged change.
     pub(super) marked: VecDeque<MarkReplacement>,
@@ -428,15 +427,4 @@ fn reply_refused(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
 /// True if the change contains a purge.
 fn is_purge(change: &Change) -> bool {
     change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
-}
-
-pub(super) fn clone_error(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Full => StoreError::Full,
-        StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
-        StoreError::Busy { waited } => StoreError::Busy { waited: *waited },
-        StoreError::Damaged { detail } => StoreError::Damaged { detail: detail.clone() },
-        StoreError::Conflict(said) => StoreError::Conflict(said.clone()),
-        other => StoreError::Io { detail: other.to_string() },
-    }
 }
