@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Appends a branch of `count` nodes under `root`: a chain whose every hundredth node has a second child.
-fn branch(owner: &Actor, root: &Node, count: u64) -> NodeId {
+pub(crate) fn branch(owner: &Actor, root: &Node, count: u64) -> NodeId {
     let (mut first, mut last) = (None, root.id);
     for start in (0..count).step_by(1_000) {
         let mut mutations = Vec::new();
@@ -88,8 +88,22 @@ fn another_writer_continues_beside_a_large_copy_and_move() {
     assert_eq!(counted(&owner), before, "one undo takes the whole copy back");
     let moved = beside_a_writer(&scene, other.id, || drop(owner.move_branch(from, other.id).unwrap()));
     assert_eq!(counted(&owner), before - nodes);
-    for (what, (took, appends, longest)) in [("copy", copy), ("undo", undo), ("move", moved)] {
-        println!("{what} of {nodes} nodes: {took:?}; beside it {appends} appends, the longest {longest:?}");
+    let redone = beside_a_writer(&scene, other.id, || drop(owner.undo(Some(tree.id)).unwrap()));
+    assert_eq!(counted(&owner), before, "one undo takes the whole move back");
+    let pruned = beside_a_writer(&scene, other.id, || drop(owner.prune(from).unwrap()));
+    assert_eq!(counted(&owner), before - nodes);
+    let restored = beside_a_writer(&scene, other.id, || drop(owner.restore(from).unwrap()));
+    assert_eq!(counted(&owner), before);
+    let all = [
+        ("copy", copy),
+        ("undo of it", undo),
+        ("move", moved),
+        ("undo of it", redone),
+        ("prune", pruned),
+        ("restore", restored),
+    ];
+    for (what, (took, appends, longest)) in all {
+        println!("{what}, {nodes} nodes: {took:?}; beside it {appends} appends, the longest {longest:?}");
     }
     assert_clean(owner.loom().store().as_ref());
     assert!(owner.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap().len() == 2);

@@ -15,6 +15,7 @@ mod damage;
 mod found;
 mod full;
 mod large_copy;
+mod large_prune;
 mod purge;
 mod purge_kill;
 mod readonly;
@@ -37,6 +38,7 @@ fn child_process() {
         ["fill", path, seed] => full::fill(path, seed.parse().unwrap()),
         ["fill and check", path, kilobytes] => full::fill_and_check(path, kilobytes.parse().unwrap()),
         ["copy", path, seed, from, to] => large_copy::copy(path, seed.parse().unwrap(), [from, to]),
+        ["prune", path, seed, node] => large_prune::prune(path, seed.parse().unwrap(), node),
         ["purge", path, seed] => purge_kill::purge(path, seed.parse().unwrap()),
         ["unprivileged", path] => readonly::unprivileged(path),
         other => panic!("no such job: {other:?}"),

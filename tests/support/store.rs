@@ -28,6 +28,7 @@ pub(crate) fn downgrade(path: &Path, version: u32) {
         "CREATE TRIGGER sessions_inserted AFTER INSERT ON sessions BEGIN SELECT 1; END",
         "CREATE TRIGGER sessions_updated AFTER UPDATE OF ulid ON sessions BEGIN SELECT 1; END",
     ];
+    conn.execute_batch("DROP TABLE retags").expect("an older schema");
     before.iter().for_each(|sql| conn.execute_batch(sql).expect("an older schema"));
     conn.execute_batch(&format!("DELETE FROM migrations WHERE version > {version}; PRAGMA user_version = {version}"))
         .expect("an older version");

@@ -11,12 +11,14 @@ use super::{
     copy,
     prepared_change::PreparedChange,
     purge,
+    staged_change::StagedPart,
     staged_copy::StagedCopy,
+    staged_retag::StagedRetag,
     tables::{bookmarks, delegations, journal, nodes, trees},
     undo, visibility,
 };
 use crate::{
-    id::IdSource,
+    id::{IdSource, NodeId},
     session_state::CompiledRules,
     store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError},
     types::Op,
@@ -55,8 +57,8 @@ pub(super) struct ChangeApplier<'a> {
     pub(super) work: &'a Arc<PreparedChange>,
     pub(super) agent: i64,
     pub(super) session: Option<i64>,
-    /// Copies in this change that are staged.
-    pub(super) staged: &'a [StagedCopy],
+    /// Parts of this change that are staged.
+    staged: &'a [StagedPart],
     /// Row number of the root of a copy that is being staged. Its nodes count as visible below it.
     pub(super) concealed: Option<i64>,
     group: Option<i64>,
@@ -71,7 +73,7 @@ impl<'a> ChangeApplier<'a> {
         ids: &'a dyn IdSource,
         rules: &'a CompiledRules,
         work: &'a Arc<PreparedChange>,
-        staged: &'a [StagedCopy],
+        staged: &'a [StagedPart],
     ) -> Result<Self> {
         let receipt = Receipt::default();
         let change = &work.change;
@@ -276,6 +278,22 @@ impl<'a> ChangeApplier<'a> {
                 (ChangeKind::SetArchived, changed.then(|| AppliedMutation::new(Some(row), None, Some(undo))))
             }
             _ => return Err(unsupported()),
+        })
+    }
+
+    /// The staged form of a copy with this id.
+    pub(super) fn staged_copy(&self, id: NodeId) -> Option<&'a StagedCopy> {
+        self.staged.iter().find_map(|part| match part {
+            StagedPart::Copy(copy) => Some(copy).filter(|copy| copy.id == id),
+            StagedPart::Retag(_) => None,
+        })
+    }
+
+    /// The staged form of a node's prune or restore.
+    pub(super) fn staged_retag(&self, id: NodeId, is_restore: bool) -> Option<&'a StagedRetag> {
+        self.staged.iter().find_map(|part| match part {
+            StagedPart::Retag(retag) => Some(retag).filter(|retag| retag.is_of(id, is_restore)),
+            StagedPart::Copy(_) => None,
         })
     }
 

@@ -8,7 +8,8 @@ use super::{
         leases::{self, Held},
         sessions, summaries, system_prompts,
     },
-    vectors, visibility,
+    vectors,
+    visibility::{self, RetaggedBranch},
 };
 use crate::{
     id::{AgentId, NodeId},
@@ -100,13 +101,13 @@ impl ChangeApplier<'_> {
     }
 
     /// Fails if another agent holds a lease inside the branch that was just pruned.
-    pub(super) fn check_prune_lease(&mut self) -> Result<()> {
-        let mut others = self.leases()?;
-        others.retain(|held| !self.held_by_change(held));
-        match leases::in_branch(self.conn, &others)? {
-            Some(held) => Err(leases::refusal(self.conn, held, self.change.at)?),
-            None => Ok(()),
+    pub(super) fn check_prune_lease(&mut self, branch: &RetaggedBranch<'_>) -> Result<()> {
+        for held in self.leases()? {
+            if !self.held_by_change(&held) && branch.contains(self.conn, held.node)? {
+                return Err(leases::refusal(self.conn, &held, self.change.at)?);
+            }
         }
+        Ok(())
     }
 
     /// Saves a summary, unless text was purged after the model read it.

@@ -14,6 +14,7 @@ use super::{
     tables::{
         journal::Added,
         nodes::{self, Anchor},
+        retags::HIDDEN_BY,
         staged_nodes::UNSTAGED,
         trees,
     },
@@ -32,7 +33,7 @@ pub(super) fn copy_branch(
     to: NodeId,
     id: NodeId,
 ) -> Result<AppliedMutation> {
-    if let Some(staged) = apply.staged.iter().find(|copy| copy.id == id) {
+    if let Some(staged) = apply.staged_copy(id) {
         return staged_copy::publish(apply, staged);
     }
     let mut copy = BranchCopy::begin(apply, from, to, id)?;
@@ -127,7 +128,7 @@ impl BranchCopy {
     fn find_children(&mut self, conn: &Connection, row: i64, depth: u32) -> Result<()> {
         let mut children = conn.prepare_cached(&format!(
             "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-             WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND n.seq <= ?4 AND s.hidden_by IS ?5 AND {UNSTAGED}"
+             WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND n.seq <= ?4 AND {HIDDEN_BY} IS ?5 AND {UNSTAGED}"
         ))?;
         let mut rows = children.query(params![self.source.tree, depth + 1, row, self.last, self.mark])?;
         while let Some(child) = rows.next()? {
@@ -140,7 +141,7 @@ impl BranchCopy {
     pub(super) fn find_appended(&mut self, conn: &Connection) -> Result<()> {
         let mut appended = conn.prepare_cached(&format!(
             "SELECT n.seq, n.parent FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-             WHERE n.seq > ?1 AND +n.tree = ?2 AND s.hidden_by IS ?3 AND {UNSTAGED} ORDER BY n.seq"
+             WHERE n.seq > ?1 AND +n.tree = ?2 AND {HIDDEN_BY} IS ?3 AND {UNSTAGED} ORDER BY n.seq"
         ))?;
         let mut rows = appended.query(params![self.last, self.source.tree, self.mark])?;
         while let Some(row) = rows.next()? {

@@ -10,6 +10,7 @@ use rusqlite::{
     types::{Type, ValueRef},
 };
 
+use super::tables::retags::hidden_by;
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
     store::{ChangeKind, Mutation, Result, StoreError},
@@ -28,7 +29,11 @@ macro_rules! node {
 }
 macro_rules! state {
     () => {
-        "s.node, s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded"
+        concat!(
+            "s.node, s.continuations, s.annotations, s.links, s.versions, s.bookmarked, ",
+            hidden_by!("s"),
+            ", s.excluded"
+        )
     };
 }
 
@@ -298,10 +303,12 @@ impl<'c> NameCache<'c> {
     fn versions(&self, place: i64, hidden_by: Option<i64>) -> Result<u32> {
         Ok(self
             .conn
-            .prepare_cached(
+            .prepare_cached(concat!(
                 "SELECT count(*) FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-                 WHERE n.version_of = ?1 AND n.kind = 6 AND s.hidden_by IS ?2",
-            )?
+                 WHERE n.version_of = ?1 AND n.kind = 6 AND (",
+                hidden_by!("s"),
+                ") IS ?2"
+            ))?
             .query_row(rusqlite::params![place, hidden_by], |r| r.get(0))?)
     }
 

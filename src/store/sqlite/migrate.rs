@@ -54,10 +54,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "0022_delegating_collaborator",
         sql: include_str!("../../../migrations/0022_delegating_collaborator.sql"),
     },
+    Migration { name: "0023_staged_retags", sql: include_str!("../../../migrations/0023_staged_retags.sql") },
 ];
 
 /// Schema version of this build.
-pub(super) const VERSION: u32 = 22;
+pub(super) const VERSION: u32 = 23;
 
 /// The table of applied migrations.
 const MIGRATIONS_TABLE: &str = "CREATE TABLE migrations (

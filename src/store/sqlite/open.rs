@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use super::{
     OpenOptions, SqliteStore, error::at_open, migrate, pool::ConnectionPool, row_sums, scrub, staged_copy,
-    writer::WriterHandle,
+    staged_retag, writer::WriterHandle,
 };
 use crate::store::{Result, StoreError};
 
@@ -50,7 +50,8 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path, options))?;
     staged_copy::delete_unfinished(&mut conn, &path, &options.rules);
     finish_purge(&mut conn, options);
-    let writer = WriterHandle::start(conn, path.clone(), options)?;
+    let marked = staged_retag::abandoned(&conn, &path);
+    let writer = WriterHandle::start(conn, path.clone(), options, marked)?;
     Ok(SqliteStore { pool: ConnectionPool::new(&path, options, false), writer })
 }
 

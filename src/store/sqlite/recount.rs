@@ -2,8 +2,16 @@
 
 use rusqlite::{Connection, Row};
 
-use super::tables::{nodes::ONLY_CHILD, staged_nodes::UNSTAGED, trees::read_counts};
+use super::tables::{
+    nodes::ONLY_CHILD,
+    retags::{HIDDEN_BY, hidden_by},
+    staged_nodes::UNSTAGED,
+    trees::read_counts,
+};
 use crate::{store::Result, types::TreeCounts};
+
+/// The node that hides the node of the state `p`.
+const PARENT_HIDDEN_BY: &str = hidden_by!("p");
 
 /// A node whose stored counts differ from a recount.
 pub(super) struct WrongNode {
@@ -21,7 +29,7 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
         "WITH parts (node, c, a, v, l) AS (
              SELECT n.parent, n.kind = 0, n.kind = 1, 0, 0 FROM nodes n
                  LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state p ON p.node = n.parent
-                 WHERE n.parent IS NOT NULL AND n.kind IN (0, 1) AND s.hidden_by IS p.hidden_by AND {UNSTAGED}
+                 WHERE n.parent IS NOT NULL AND n.kind IN (0, 1) AND {HIDDEN_BY} IS ({PARENT_HIDDEN_BY}) AND {UNSTAGED}
              UNION ALL
              SELECT version_of, 0, 0, 1, 0 FROM nodes WHERE version_of IS NOT NULL AND kind = 6
              UNION ALL
@@ -67,7 +75,7 @@ pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
              count(n.seq), coalesce(sum(n.kind = 0), 0), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, {ONLY_CHILD}) = 0), 0),
              coalesce(sum(coalesce(s.continuations, 0) >= 2), 0), coalesce(max(n.depth), 0)
          FROM tree_state t LEFT JOIN nodes n ON n.tree = t.tree
-             AND NOT EXISTS (SELECT 1 FROM node_state h WHERE h.node = n.seq AND h.hidden_by IS NOT NULL)
+             AND NOT EXISTS (SELECT 1 FROM node_state s WHERE s.node = n.seq AND {HIDDEN_BY} IS NOT NULL)
              AND {UNSTAGED}
              LEFT JOIN node_state s ON s.node = n.seq
          GROUP BY t.tree"

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{
     apply::ChangeApplier,
     decode::coded,
-    tables::{registers, sessions},
+    tables::{registers, retags::HIDDEN_BY, sessions},
 };
 use crate::{
     session_state::{CompiledRules, RecordKind, SessionRecord, SessionState, TurnRecord},
@@ -124,12 +124,6 @@ impl ChangeApplier<'_> {
         };
         if change(&mut register) { registers::save(self.conn, session, fingerprint, &json(&register)?) } else { Ok(()) }
     }
-
-    /// Marks the sessions with turns in a hidden or shown branch for a rebuild.
-    pub(super) fn mark_sessions_stale(&mut self) -> Result<()> {
-        self.cache.stale_sessions.extend(registers::in_branch(self.conn)?);
-        Ok(())
-    }
 }
 
 fn json(register: &SessionState) -> Result<String> {
@@ -173,15 +167,15 @@ fn compute(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<Ses
     let records = registers::records(conn, session)?;
     // The first turn after `since` is the new root; turn 0 means that the session never changed its tree.
     let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
-    let mut statement = conn.prepare_cached(
+    let mut statement = conn.prepare_cached(&format!(
         "SELECT n.seq, t.turn, ifnull(n.role, n.author_type), n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
          FROM (SELECT seq AS node, turn FROM nodes
                    WHERE session = ?1 AND turn > ?2 AND (ifnull(role, author_type) = 0 OR tool_name IS NOT NULL)
                UNION ALL SELECT node, turn FROM received_turns WHERE session = ?1 AND turn > ?2) t
              JOIN nodes n ON n.seq = t.node LEFT JOIN node_state s ON s.node = n.seq
-         WHERE n.purged_at IS NULL AND s.hidden_by IS NULL
-         ORDER BY t.turn",
-    )?;
+         WHERE n.purged_at IS NULL AND {HIDDEN_BY} IS NULL
+         ORDER BY t.turn"
+    ))?;
     let mut rows = statement.query(params![session, since])?;
     while let Some(row) = rows.next()? {
         let turn: u64 = row.get(1)?;

@@ -6,7 +6,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
-    tables::nodes::{anchor, hidden_by},
+    tables::{
+        nodes::{anchor, hidden_by},
+        retags::HIDDEN_BY,
+    },
     visibility::{self, row_of},
 };
 use crate::{
@@ -31,7 +34,7 @@ pub(super) fn list(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32
     };
     let mut statement = conn.prepare_cached(&format!(
         "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND n.seq {sign} ?4
-             AND +n.kind = ?5 AND (s.hidden_by IS NULL OR s.hidden_by IS ?6)
+             AND +n.kind = ?5 AND ({HIDDEN_BY} IS NULL OR {HIDDEN_BY} IS ?6)
          ORDER BY n.seq {order} LIMIT ?7"
     ))?;
     let kind = EdgeKind::Continuation.code();
@@ -47,12 +50,12 @@ pub(super) fn leaf(conn: &Connection, row: i64) -> Result<i64> {
     let mut at = visibility::common(conn, own)?;
     let hidden = hidden_by(conn, row)?;
     // One statement that reads two numbers of the index per step: a tree may be a million nodes deep.
-    let mut statement = conn.prepare_cached(
+    let mut statement = conn.prepare_cached(&format!(
         "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
          WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND +n.kind = ?4
-             AND (s.hidden_by IS NULL OR s.hidden_by IS ?5)
-         ORDER BY n.seq DESC LIMIT 1",
-    )?;
+             AND ({HIDDEN_BY} IS NULL OR {HIDDEN_BY} IS ?5)
+         ORDER BY n.seq DESC LIMIT 1"
+    ))?;
     let kind = EdgeKind::Continuation.code();
     let mut leaf = row;
     while let Some(next) =

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use rusqlite::params;
 
+use super::tables::retags::HIDDEN_BY;
 use super::{
     copies,
     decode::{FROM, NODE, NameCache, NodeRow},
@@ -165,11 +166,10 @@ impl NodeReader for SqliteSnapshot<'_> {
         let shared = visibility::common(&self.conn, own)?;
         let kind = filter.kind.map(EdgeKind::code);
         let most = limit(filter.limit);
-        // The plus keeps SQLite from matching the bound kind against partial indexes, which would plan the statement
-        // anew for each value.
+        // The plus keeps the bound kind from partial indexes, which would plan the statement anew for each value.
         let sql = format!(
             "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3
-                 AND (?4 IS NULL OR +n.kind = ?4) AND (?5 OR s.hidden_by IS NULL OR s.hidden_by IS ?6)
+                 AND (?4 IS NULL OR +n.kind = ?4) AND (?5 OR {HIDDEN_BY} IS NULL OR {HIDDEN_BY} IS ?6)
                  AND {UNSTAGED}
              ORDER BY n.seq LIMIT ?7"
         );
@@ -212,7 +212,7 @@ impl NodeReader for SqliteSnapshot<'_> {
         let first = visibility::common(&self.conn, anchor(&self.conn, row)?)?;
         self.nodes(
             &format!(
-                "SELECT {NODE} {FROM} WHERE n.seq = ?1 OR (n.version_of = ?1 AND s.hidden_by IS NULL) ORDER BY n.seq"
+                "SELECT {NODE} {FROM} WHERE n.seq = ?1 OR (n.version_of = ?1 AND {HIDDEN_BY} IS NULL) ORDER BY n.seq"
             ),
             [first.row],
         )
@@ -231,7 +231,7 @@ impl NodeReader for SqliteSnapshot<'_> {
         self.nodes(
             &format!(
                 "SELECT {NODE} FROM bookmarks b JOIN nodes n ON n.seq = b.node LEFT JOIN node_state s ON s.node = n.seq
-                 WHERE b.tree = ?1 AND s.hidden_by IS NULL ORDER BY n.seq"
+                 WHERE b.tree = ?1 AND {HIDDEN_BY} IS NULL ORDER BY n.seq"
             ),
             [row],
         )
@@ -242,7 +242,7 @@ impl NodeReader for SqliteSnapshot<'_> {
         self.nodes(
             &format!(
                 "SELECT {NODE} FROM node_state s JOIN nodes n ON n.seq = s.node
-                 WHERE s.hidden_by = s.node AND n.tree = ?1 AND {UNSTAGED} ORDER BY n.seq"
+                 WHERE {HIDDEN_BY} = s.node AND n.tree = ?1 AND {UNSTAGED} ORDER BY n.seq"
             ),
             [row],
         )

@@ -13,11 +13,12 @@ use std::{
 use rusqlite::Connection;
 
 use super::{
+    error::clone_error,
     pool::PooledConnection,
     prepared_change::{PreparedChange, TokenizerPool},
     session_state,
     snapshot::SqliteSnapshot,
-    writer::{WriterThread, clone_error},
+    writer::WriterThread,
 };
 use crate::{
     id::AgentId,

@@ -2,7 +2,11 @@
 
 use rusqlite::params;
 
-use super::{decode::NameCache, snapshot::SqliteSnapshot, tables::trees};
+use super::{
+    decode::NameCache,
+    snapshot::SqliteSnapshot,
+    tables::{retags::HIDDEN_BY, trees},
+};
 use crate::{
     id::{NodeId, TreeId},
     store::{MapNode, Result, ShapeReader, ShapeRow},
@@ -15,7 +19,7 @@ impl ShapeReader for SqliteSnapshot<'_> {
         // Few nodes are hidden or staged, so two sorted lists cost less than a join of every node.
         let hidden: Vec<i64> = self
             .conn
-            .prepare_cached("SELECT node FROM node_state WHERE hidden_by IS NOT NULL ORDER BY node")?
+            .prepare_cached(&format!("SELECT s.node FROM node_state s WHERE {HIDDEN_BY} IS NOT NULL ORDER BY s.node"))?
             .query_map([], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
         let staged: Vec<(i64, i64)> = self

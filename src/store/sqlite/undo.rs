@@ -11,12 +11,15 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     apply::ChangeApplier,
     decode::{NameCache, entry_of},
-    tables::journal,
+    tables::{journal, nodes},
 };
 use crate::{
     store::{ChangeKind, Direction, JournalFilter, Mutation, Result, StoreError, UndoTarget},
     types::{JournalEntry, Op},
 };
+
+/// Inverses of a group that are examined before the undo, since large ones are staged.
+const MAX_STAGED_INVERSES: i64 = 8;
 
 /// Applies the inverse of each entry of a group.
 pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
@@ -24,38 +27,20 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
         return Err(StoreError::Refused("only an undo or redo can revert changes".to_owned()));
     }
     let target = i64::try_from(group).map_err(|_| StoreError::not_found("operation", group))?;
-    let mut statement = apply
-        .conn
-        .prepare_cached("SELECT op, change, node, undo FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq DESC")?;
-    // The entries of a group are consecutive.
-    let last = group_end(apply.conn, target)?;
-    let entries: Vec<(i64, i64, Option<i64>, Option<String>)> = statement
-        .query_map(params![target, last], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?
-        .collect::<rusqlite::Result<_>>()?;
+    let entries = group_entries(apply.conn, target, -1)?;
     let Some(first) = entries.last() else {
         return Err(StoreError::not_found("operation", group));
     };
     let op = op_of(first.0)?;
     let mut applied = false;
     let mut refused = true;
-    for (op, change, node, undo) in entries {
-        let op = op_of(op)?;
+    for entry in entries {
+        let op = op_of(entry.0)?;
         if !op.can_be_undone() && op != Op::Undo {
             continue;
         }
         refused = false;
-        if is_ignored(op, change) {
-            continue;
-        }
-        let mutation = match (undo, node) {
-            (Some(text), _) => Some(
-                serde_json::from_str(&text)
-                    .map_err(|e| StoreError::Undecodable(format!("undo of entry {group}: {e}")))?,
-            ),
-            (None, Some(node)) if change == ChangeKind::Append.code() => inverse_of_append(apply, node)?,
-            (None, _) => None,
-        };
-        if let Some(mutation) = mutation {
+        if let Some(mutation) = inverse(apply.conn, group, entry)? {
             apply.apply_and_journal(&mutation, Some(target))?;
             applied = true;
         }
@@ -64,6 +49,44 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
         return Err(StoreError::Refused(format!("a {op} cannot be undone")));
     }
     if applied { Ok(()) } else { Err(StoreError::Conflict("nothing of this operation is left to revert".to_owned())) }
+}
+
+/// The operation of an entry, its kind of change, its node, and its inverse as JSON.
+type UndoEntry = (i64, i64, Option<i64>, Option<String>);
+
+/// The last entries of a group, newest first; all if `most` is negative.
+fn group_entries(conn: &Connection, group: i64, most: i64) -> Result<Vec<UndoEntry>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT op, change, node, undo FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq DESC LIMIT ?3",
+    )?;
+    // The entries of a group are consecutive.
+    let last = group_end(conn, group)?;
+    let entries = statement.query_map([group, last, most], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?;
+    Ok(entries.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The inverse of an entry; `None` if there is nothing to apply.
+fn inverse(conn: &Connection, group: u64, (op, change, node, undo): UndoEntry) -> Result<Option<Mutation>> {
+    if is_ignored(op_of(op)?, change) {
+        return Ok(None);
+    }
+    match (undo, node) {
+        (Some(text), _) => serde_json::from_str(&text)
+            .map(Some)
+            .map_err(|e| StoreError::Undecodable(format!("undo of entry {group}: {e}"))),
+        (None, Some(node)) if change == ChangeKind::Append.code() => inverse_of_append(conn, node),
+        (None, _) => Ok(None),
+    }
+}
+
+/// The inverses that an undo of a group applies first.
+pub(super) fn first_inverses(conn: &Connection, group: u64) -> Result<Vec<Mutation>> {
+    let entries = group_entries(conn, i64::try_from(group).unwrap_or(i64::MAX), MAX_STAGED_INVERSES)?;
+    let mut found = Vec::new();
+    for entry in entries {
+        found.extend(inverse(conn, group, entry)?);
+    }
+    Ok(found)
 }
 
 fn op_of(code: i64) -> Result<Op> {
@@ -77,12 +100,12 @@ fn is_ignored(op: Op, change: i64) -> bool {
 
 /// Returns the inverse of an append: pruning the node. `None` for a root, whose tree is archived, and for a node pruned
 /// since.
-fn inverse_of_append(apply: &ChangeApplier<'_>, node: i64) -> Result<Option<Mutation>> {
-    let anchor = super::tables::nodes::anchor(apply.conn, node)?;
-    if anchor.parent.is_none() || super::tables::nodes::hidden_by(apply.conn, node)? == Some(node) {
+fn inverse_of_append(conn: &Connection, node: i64) -> Result<Option<Mutation>> {
+    let anchor = nodes::anchor(conn, node)?;
+    if anchor.parent.is_none() || nodes::hidden_by(conn, node)? == Some(node) {
         return Ok(None);
     }
-    Ok(Some(Mutation::Prune { node: NameCache::new(apply.conn).node(node)? }))
+    Ok(Some(Mutation::Prune { node: NameCache::new(conn).node(node)? }))
 }
 
 fn group_end(conn: &Connection, group: i64) -> Result<i64> {

@@ -7,7 +7,11 @@ use super::{
     fts_index, migrate,
     pool::ConnectionPool,
     recount, row_sums, scrub, session_state,
-    tables::{journal, nodes, staged_nodes::UNSTAGED},
+    tables::{
+        journal, nodes,
+        retags::{self, HIDDEN_BY, hidden_by},
+        staged_nodes::UNSTAGED,
+    },
     vectors,
 };
 use crate::{
@@ -20,6 +24,10 @@ use crate::{
 const MAX_PROBLEMS: usize = 100;
 /// Nodes between two calls of `progress`.
 const PROGRESS_NODES: u64 = 10_000;
+
+/// The nodes that hide the nodes of the states `ps` and `os`.
+const PARENT_HIDDEN_BY: &str = hidden_by!("ps");
+const PLACE_HIDDEN_BY: &str = hidden_by!("os");
 
 /// A check that adds its problems to the report.
 type Check<'p> = &'p mut dyn FnMut(&mut VerifyReport) -> Result<()>;
@@ -61,8 +69,11 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
             report.problems.extend(vectors::problem(&tx)?);
             Ok(())
         }),
-        ("unfinished purges", &mut |report| {
+        ("unfinished changes", &mut |report| {
             report.problems.extend(scrub::problem(&tx)?);
+            if retags::has_unknown(&tx)? {
+                report.problems.push("a node has a mark of a change that does not exist".to_owned());
+            }
             Ok(())
         }),
     ];
@@ -101,7 +112,7 @@ pub(super) fn structure(conn: &Connection, check: &str, report: &mut VerifyRepor
 fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut(u64)) -> Result<()> {
     // From column 25: author, parent, `hidden_by` of the node, its parent and its place, links.
     let mut statement = conn.prepare(&format!(
-        "SELECT {COLUMNS}, a.ulid, p.hash, p.depth, s.hidden_by, ps.hidden_by, os.hidden_by,
+        "SELECT {COLUMNS}, a.ulid, p.hash, p.depth, {HIDDEN_BY}, {PARENT_HIDDEN_BY}, {PLACE_HIDDEN_BY},
              n.tree = coalesce(p.tree, n.tree), v.ulid, e.ulid, {UNSTAGED}
          FROM nodes n LEFT JOIN nodes p ON p.seq = n.parent LEFT JOIN agents a ON a.id = n.author
              LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state ps ON ps.node = n.parent

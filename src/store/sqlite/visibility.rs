@@ -12,8 +12,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
+    staged_retag::{BranchWalk, StagedRetag},
     tables::{
         nodes::{self, Anchor, ONLY_CHILD},
+        registers,
+        retags::HIDDEN_BY,
         staged_nodes::UNSTAGED,
         trees,
     },
@@ -33,9 +36,11 @@ pub(super) fn prune(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Applied
     if from == Some(root.row) {
         return Err(StoreError::Conflict("it is pruned already".to_owned()));
     }
-    apply.receipt.affected += retag_branch(apply.conn, root, from, Some(root.row))?;
-    apply.check_prune_lease()?;
-    apply.mark_sessions_stale()?;
+    let staged = apply.staged_retag(id, false);
+    let branch = retag_branch(apply.conn, root, staged, from, Some(root.row))?;
+    apply.receipt.affected += branch.counts.nodes;
+    apply.check_prune_lease(&branch)?;
+    apply.cache.stale_sessions.extend(branch.sessions_with_state(apply.conn)?);
     Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Restore { node: id })))
 }
 
@@ -51,10 +56,12 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
         None => return Err(StoreError::Conflict("it is not pruned".to_owned())),
     }
     let to = inherited_tag(apply.conn, root)?;
-    apply.receipt.affected += retag_branch(apply.conn, root, Some(root.row), to)?;
-    apply.mark_sessions_stale()?;
+    let staged = apply.staged_retag(id, true);
+    let branch = retag_branch(apply.conn, root, staged, Some(root.row), to)?;
+    apply.receipt.affected += branch.counts.nodes;
+    apply.cache.stale_sessions.extend(branch.sessions_with_state(apply.conn)?);
     if to.is_none() {
-        hide_unsupported(apply.conn)?;
+        hide_unsupported(apply.conn, branch.versions(apply.conn)?)?;
     }
     Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Prune { node: id })))
 }
@@ -81,36 +88,76 @@ pub(super) fn tag_of(conn: &Connection, parent: Option<i64>, place: Option<i64>)
     Ok(None)
 }
 
-/// After showing a branch, hides its versions again whose place is pruned.
-fn hide_unsupported(conn: &Connection) -> Result<()> {
-    let versions: Vec<i64> = conn
-        .prepare_cached(
-            "SELECT n.seq FROM temp.branch b JOIN nodes n ON n.seq = b.node WHERE n.kind = 6 ORDER BY n.seq",
-        )?
-        .query_map([], |r| r.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+/// After showing a branch, hides those of its versions again whose place is pruned.
+fn hide_unsupported(conn: &Connection, versions: Vec<i64>) -> Result<()> {
     for version in versions {
         let version = nodes::anchor(conn, version)?;
         if nodes::hidden_by(conn, version.row)?.is_none()
             && let Some(mark) = inherited_tag(conn, version)?
         {
-            retag_branch(conn, version, None, Some(mark))?;
+            retag_branch(conn, version, None, None, Some(mark))?;
         }
     }
     Ok(())
 }
 
-/// Changes the tag `from` to `to` in the branch at `root`; returns the number of changed nodes.
-fn retag_branch(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -> Result<u64> {
-    let counts = collect(conn, root, from)?;
-    conn.execute(
-        &format!(
-            "INSERT INTO node_state (node, continuations, hidden_by)
-                 SELECT n.seq, {ONLY_CHILD}, ?1 FROM temp.branch b JOIN nodes n ON n.seq = b.node WHERE true
-             ON CONFLICT (node) DO UPDATE SET hidden_by = excluded.hidden_by"
-        ),
-        [to],
-    )?;
+/// A branch whose visibility was changed.
+pub(super) struct RetaggedBranch<'s> {
+    counts: TreeCounts,
+    /// The staged walk; `None`: the branch is in `temp.branch`.
+    walk: Option<&'s BranchWalk>,
+}
+
+impl RetaggedBranch<'_> {
+    /// True if a node is in the branch.
+    pub(super) fn contains(&self, conn: &Connection, node: i64) -> Result<bool> {
+        match self.walk {
+            Some(walk) => Ok(walk.contains(node)),
+            None => Ok(conn.prepare_cached("SELECT 1 FROM temp.branch WHERE node = ?1")?.exists([node])?),
+        }
+    }
+
+    /// The sessions with turns in the branch that have a state or records.
+    fn sessions_with_state(&self, conn: &Connection) -> Result<Vec<i64>> {
+        self.walk.map_or_else(|| registers::in_branch(conn), |walk| walk.sessions_with_state(conn))
+    }
+
+    /// The versions in the branch, in insertion order.
+    fn versions(&self, conn: &Connection) -> Result<Vec<i64>> {
+        if let Some(walk) = self.walk {
+            return Ok(walk.versions.iter().copied().collect());
+        }
+        let mut versions = conn.prepare_cached(
+            "SELECT n.seq FROM temp.branch b JOIN nodes n ON n.seq = b.node WHERE n.kind = 6 ORDER BY n.seq",
+        )?;
+        Ok(versions.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+/// Changes the tag `from` to `to` in the branch at `root`, which may be staged.
+fn retag_branch<'s>(
+    conn: &Connection,
+    root: Anchor,
+    staged: Option<&'s StagedRetag>,
+    from: Option<i64>,
+    to: Option<i64>,
+) -> Result<RetaggedBranch<'s>> {
+    let walk = staged.map(|staged| staged.publish(conn, from, to)).transpose()?.flatten();
+    let counts = match walk {
+        Some(walk) => walk.counts,
+        None => {
+            let counts = collect(conn, root, from)?;
+            conn.execute(
+                &format!(
+                    "INSERT INTO node_state (node, continuations, hidden_by)
+                         SELECT n.seq, {ONLY_CHILD}, ?1 FROM temp.branch b JOIN nodes n ON n.seq = b.node WHERE true
+                     ON CONFLICT (node) DO UPDATE SET hidden_by = excluded.hidden_by"
+                ),
+                [to],
+            )?;
+            counts
+        }
+    };
     // The parent shares this branch's visibility, apart from the tag that changes here.
     let shown = from == Some(root.row);
     let by = if shown { 1 } else { -1 };
@@ -119,9 +166,9 @@ fn retag_branch(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i
         (_, Some(parent)) => nodes::count_child(conn, parent, root.kind, by)?.0,
     };
     if from.is_none() || to.is_none() {
-        count_tree(conn, root, &counts, shown, children)?;
+        count_tree(conn, root, &counts, shown, children, walk)?;
     }
-    Ok(counts.nodes)
+    Ok(RetaggedBranch { counts, walk })
 }
 
 /// Collects the branch in `temp.branch` and counts it as visible.
@@ -132,24 +179,24 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCou
     )?;
     // A branch consists of children, versions, and first halves of splits. CROSS JOIN fixes the order of the loops;
     // SQLite's own plan reads the whole tree for every node.
-    conn.prepare_cached(
+    conn.prepare_cached(&format!(
         "INSERT OR IGNORE INTO temp.branch
          WITH RECURSIVE branch (node, depth) AS (
              SELECT ?1, ?2
              UNION
              SELECT n.seq, n.depth FROM branch b
                  CROSS JOIN nodes n ON n.tree = ?4 AND n.depth = b.depth + 1 AND n.parent = b.node
-                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?3
+                 LEFT JOIN node_state s ON s.node = n.seq WHERE {HIDDEN_BY} IS ?3
              UNION
              SELECT n.seq, n.depth FROM branch b CROSS JOIN nodes n ON n.version_of = b.node
-                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?3
+                 LEFT JOIN node_state s ON s.node = n.seq WHERE {HIDDEN_BY} IS ?3
              UNION
              SELECT n.seq, n.depth FROM branch b
                  CROSS JOIN nodes n ON n.edited_from = b.node AND n.kind = 6 AND n.version_of IS NULL
-                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?3
+                 LEFT JOIN node_state s ON s.node = n.seq WHERE {HIDDEN_BY} IS ?3
          )
-         SELECT node, depth FROM branch",
-    )?
+         SELECT node, depth FROM branch"
+    ))?
     .execute(params![root.row, root.depth, mark, root.tree])?;
     let counts = conn
         .prepare_cached(&format!(
@@ -162,7 +209,14 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCou
 }
 
 /// Subtracts a branch from its tree's counts, or adds it. `children` is the parent's current number of continuations.
-fn count_tree(conn: &Connection, root: Anchor, branch: &TreeCounts, shown: bool, children: i64) -> Result<()> {
+fn count_tree(
+    conn: &Connection,
+    root: Anchor,
+    branch: &TreeCounts,
+    shown: bool,
+    children: i64,
+    walk: Option<&BranchWalk>,
+) -> Result<()> {
     let mut tree = trees::counts(conn, root.tree)?;
     let mut parent_leaf = false;
     let mut parent_branches = false;
@@ -185,7 +239,7 @@ fn count_tree(conn: &Connection, root: Anchor, branch: &TreeCounts, shown: bool,
         tree.leaves = (tree.leaves + u64::from(parent_leaf)).saturating_sub(branch.leaves);
         tree.branch_points = tree.branch_points.saturating_sub(branch.branch_points + u64::from(parent_branches));
         if branch.max_depth >= tree.max_depth {
-            tree.max_depth = trees::deepest(conn, root.tree)?;
+            tree.max_depth = walk.map_or_else(|| trees::deepest(conn, root.tree), |walk| walk.depth_of_rest(conn))?;
         }
     }
     trees::set_counts(conn, root.tree, tree)
@@ -221,10 +275,10 @@ pub(super) fn version_read(conn: &Connection, place: i64, wanted: &[i64]) -> Res
     if wanted.contains(&place) {
         return Ok(place);
     }
-    let mut statement = conn.prepare_cached(
+    let mut statement = conn.prepare_cached(&format!(
         "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-         WHERE n.version_of = ?1 AND s.hidden_by IS NULL ORDER BY n.seq DESC",
-    )?;
+         WHERE n.version_of = ?1 AND {HIDDEN_BY} IS NULL ORDER BY n.seq DESC"
+    ))?;
     let mut newest = None;
     let mut rows = statement.query([place])?;
     while let Some(row) = rows.next()? {

@@ -21,11 +21,12 @@ use super::{
     OpenOptions,
     apply::ChangeApplier,
     cache::WriterCache,
-    error::is_busy,
+    error::{clone_error, is_busy},
     fts_index,
     prepared_change::{PreparedChange, TokenizerPool},
     scrub, session_state,
-    staged_copy::{CopyJob, SLICE_PAUSE, StagedCopy},
+    staged_change::{SLICE_PAUSE, SlicePace, StagedChange, StagedPart},
+    staged_retag::MarkReplacement,
     transaction::{self, Borrower, LentWriter},
 };
 use crate::{
@@ -65,7 +66,12 @@ pub(super) struct WriterHandle {
 }
 
 impl WriterHandle {
-    pub(super) fn start(conn: Connection, path: PathBuf, options: &OpenOptions) -> Result<Self> {
+    pub(super) fn start(
+        conn: Connection,
+        path: PathBuf,
+        options: &OpenOptions,
+        marked: Vec<MarkReplacement>,
+    ) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
         conn.busy_timeout(Duration::ZERO)?;
         let worker = WriterThread {
@@ -76,7 +82,9 @@ impl WriterHandle {
             cache: WriterCache::default(),
             path: path.clone(),
             uncheckpointed: 0,
-            copies: VecDeque::new(),
+            staged: VecDeque::new(),
+            marked: marked.into(),
+            pace: SlicePace::default(),
         };
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
@@ -155,8 +163,11 @@ pub(super) struct WriterThread {
     pub(super) wait: Duration,
     pub(super) cache: WriterCache,
     pub(super) path: PathBuf,
-    /// Changes whose large copies are in progress. The first one advances.
-    pub(super) copies: VecDeque<CopyJob>,
+    /// Changes in progress. The first one advances.
+    pub(super) staged: VecDeque<StagedChange>,
+    /// Marks of changed branches, replaced before the next staged change.
+    pub(super) marked: VecDeque<MarkReplacement>,
+    pub(super) pace: SlicePace,
     /// Transactions since the last checkpoint.
     pub(super) uncheckpointed: u32,
 }
@@ -165,10 +176,10 @@ impl WriterThread {
     /// Receives the next job. Polls briefly before it sleeps: a caller that appends one message after another sends the
     /// next one soon, and waking a thread costs as much as an append.
     fn next_job(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
-        while !self.copies.is_empty() {
+        while !self.staged.is_empty() || !self.marked.is_empty() {
             match jobs.recv_timeout(SLICE_PAUSE) {
                 Ok(job) => return Some(job),
-                Err(_) => self.continue_copy(),
+                Err(_) => self.continue_staged(),
             }
         }
         for _ in 0..MAX_QUEUE_POLLS {
@@ -207,11 +218,11 @@ impl WriterThread {
                     let _ = self.conn.busy_timeout(Duration::ZERO);
                 }
                 WriteJob::Change(work, reply) => {
-                    if let Some((work, reply)) = self.start_copy(work, reply) {
+                    if let Some((work, reply)) = self.start_staged(work, reply) {
                         next = self.commit_group(work, reply, jobs);
                     }
-                    // A full queue does not stop the copies.
-                    self.continue_copy();
+                    // A full queue does not stop the staged changes.
+                    self.continue_staged();
                 }
                 WriteJob::Transaction(caller) => match self.lend(&caller) {
                     Some(writer) => self = writer,
@@ -261,7 +272,7 @@ impl WriterThread {
             }
             if mutations < MAX_GROUP_MUTATIONS {
                 match jobs.try_recv() {
-                    Ok(WriteJob::Change(work, reply)) => job = self.start_copy(work, reply),
+                    Ok(WriteJob::Change(work, reply)) => job = self.start_staged(work, reply),
                     Ok(job) => other = Some(job),
                     Err(_) => {}
                 }
@@ -291,12 +302,12 @@ impl WriterThread {
     pub(super) fn applier<'w>(
         &'w mut self,
         work: &'w Arc<PreparedChange>,
-        staged: &'w [StagedCopy],
+        staged: &'w [StagedPart],
     ) -> Result<ChangeApplier<'w>> {
         ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.rules, work, staged)
     }
 
-    pub(super) fn apply(&mut self, work: &Arc<PreparedChange>, staged: &[StagedCopy]) -> Result<Receipt> {
+    pub(super) fn apply(&mut self, work: &Arc<PreparedChange>, staged: &[StagedPart]) -> Result<Receipt> {
         self.applier(work, staged)?.run()
     }
 
@@ -416,15 +427,4 @@ fn reply_refused(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
 /// True if the change contains a purge.
 fn is_purge(change: &Change) -> bool {
     change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
-}
-
-pub(super) fn clone_error(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Full => StoreError::Full,
-        StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
-        StoreError::Busy { waited } => StoreError::Busy { waited: *waited },
-        StoreError::Damaged { detail } => StoreError::Damaged { detail: detail.clone() },
-        StoreError::Conflict(said) => StoreError::Conflict(said.clone()),
-        other => StoreError::Io { detail: other.to_string() },
-    }
 }

@@ -221,6 +221,23 @@ pub(in crate::store::sqlite) fn has_since(conn: &Connection, after: u64, kind: C
         .exists(params![after, kind.code()])?)
 }
 
+/// The prunes, restores and copies of branches in a tree that follow an entry: the root of each with its parent, its place
+/// and its original.
+pub(in crate::store::sqlite) fn visibility_changes(
+    conn: &Connection,
+    tree: i64,
+    after: u64,
+) -> Result<Vec<[Option<i64>; 4]>> {
+    let [prune, restore, copy] = [ChangeKind::Prune, ChangeKind::Restore, ChangeKind::CopyBranch].map(ChangeKind::code);
+    let mut changes = conn.prepare_cached(
+        "SELECT n.seq, n.parent, n.version_of, n.edited_from FROM journal j JOIN nodes n ON n.seq = j.node
+         WHERE j.seq > ?1 AND j.tree = ?2 AND j.change IN (?3, ?4, ?5)",
+    )?;
+    let changes = changes
+        .query_map(params![after, tree, prune, restore, copy], |r| Ok([r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?]))?;
+    Ok(changes.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Number of the newest entry, 0 if there is none.
 pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<u64> {
     Ok(conn.prepare_cached(LAST)?.query_row([], |r| r.get(0))?)

@@ -67,17 +67,6 @@ pub(in crate::store::sqlite) fn all(conn: &Connection, tree: Option<i64>) -> Res
     Ok(read.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The first lease whose node is in the collected branch (`temp.branch`).
-pub(in crate::store::sqlite) fn in_branch<'h>(conn: &Connection, held: &'h [Held]) -> Result<Option<&'h Held>> {
-    for lease in held {
-        let inside = conn.prepare_cached("SELECT 1 FROM temp.branch WHERE node = ?1")?.exists([lease.node])?;
-        if inside {
-            return Ok(Some(lease));
-        }
-    }
-    Ok(None)
-}
-
 /// The error for a change that a lease prevents.
 pub(in crate::store::sqlite) fn refusal(conn: &Connection, held: &Held, at: Timestamp) -> Result<StoreError> {
     let (agent, node) = conn

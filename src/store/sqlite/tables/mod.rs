@@ -13,6 +13,7 @@ pub(super) mod nodes;
 pub(super) mod provenance;
 pub(super) mod received_turns;
 pub(super) mod registers;
+pub(super) mod retags;
 pub(super) mod sessions;
 pub(super) mod sources;
 pub(super) mod staged_nodes;

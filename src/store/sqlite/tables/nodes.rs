@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
-use super::staged_nodes::UNSTAGED;
+use super::{
+    retags::{HIDDEN_BY, hidden_by},
+    staged_nodes::UNSTAGED,
+};
 use crate::{
     id::{LocalId, NodeId},
     store::{
@@ -76,10 +79,10 @@ pub(in crate::store::sqlite) struct ReceivedMessage {
 
 /// Reads a node as a message.
 pub(in crate::store::sqlite) fn message(conn: &Connection, row: i64) -> Result<ReceivedMessage> {
-    let mut statement = conn.prepare_cached(
-        "SELECT n.session, ifnull(n.role, n.author_type), n.tokens, n.content, s.hidden_by IS NOT NULL
-         FROM nodes n LEFT JOIN node_state s ON s.node = n.seq WHERE n.seq = ?1",
-    )?;
+    let mut statement = conn.prepare_cached(&format!(
+        "SELECT n.session, ifnull(n.role, n.author_type), n.tokens, n.content, {HIDDEN_BY} IS NOT NULL
+         FROM nodes n LEFT JOIN node_state s ON s.node = n.seq WHERE n.seq = ?1"
+    ))?;
     Ok(statement.query_row([row], |r| {
         let role = decode::coded(r, 1, AuthorType::from_code)?;
         Ok(ReceivedMessage { session: r.get(0)?, role, tokens: r.get(2)?, content: r.get(3)?, hidden: r.get(4)? })
@@ -279,7 +282,7 @@ fn counted(kind: EdgeKind) -> Option<[&'static str; 2]> {
     macro_rules! statements {
         ($column:literal) => {
             Some([
-                concat!("SELECT ", $column, ", hidden_by FROM node_state WHERE node = ?1"),
+                concat!("SELECT s.", $column, ", ", hidden_by!("s"), " FROM node_state s WHERE s.node = ?1"),
                 concat!("UPDATE node_state SET ", $column, " = ?2 WHERE node = ?1"),
             ])
         };
@@ -324,11 +327,13 @@ pub(in crate::store::sqlite) fn count_continuation(
     child: &Anchor,
 ) -> Result<(i64, Option<i64>)> {
     let (kept, hidden, there): (Option<i64>, Option<i64>, i64) = conn
-        .prepare_cached(
-            "SELECT s.continuations, s.hidden_by, CASE WHEN s.node IS NULL THEN
-                 (SELECT count(*) FROM nodes WHERE tree = ?2 AND depth = ?3 AND parent = ?1 AND kind = 0) END
-             FROM (SELECT ?1 AS node) p LEFT JOIN node_state s ON s.node = p.node",
-        )?
+        .prepare_cached(concat!(
+            "SELECT s.continuations, ",
+            hidden_by!("s"),
+            ", CASE WHEN s.node IS NULL THEN
+                     (SELECT count(*) FROM nodes WHERE tree = ?2 AND depth = ?3 AND parent = ?1 AND kind = 0) END
+                 FROM (SELECT ?1 AS node) p LEFT JOIN node_state s ON s.node = p.node"
+        ))?
         .query_row(params![parent, child.tree, child.depth], |r| {
             Ok((r.get(0)?, r.get(1)?, r.get::<_, Option<i64>>(2)?.unwrap_or(0)))
         })?;
@@ -351,7 +356,7 @@ pub(in crate::store::sqlite) fn start_count(conn: &Connection, node: i64, contin
 /// The `hidden_by` of a node.
 pub(in crate::store::sqlite) fn hidden_by(conn: &Connection, node: i64) -> Result<Option<i64>> {
     Ok(conn
-        .prepare_cached("SELECT hidden_by FROM node_state WHERE node = ?1")?
+        .prepare_cached(concat!("SELECT ", hidden_by!("s"), " FROM node_state s WHERE s.node = ?1"))?
         .query_row([node], |r| r.get(0))
         .optional()?
         .flatten())

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::retags::hidden_by;
 use crate::{
     id::SessionId,
     store::{Result, SessionFilter, StoreError, sqlite::decode},
@@ -260,10 +261,12 @@ pub(in crate::store::sqlite) fn set_tokens(conn: &Connection, row: i64, tokens: 
 /// The text of the newest visible human message.
 pub(in crate::store::sqlite) fn newest_human_message(conn: &Connection, row: i64) -> Result<Option<String>> {
     Ok(conn
-        .prepare_cached(
+        .prepare_cached(concat!(
             "SELECT n.content FROM sessions s JOIN nodes n ON n.seq = s.focus LEFT JOIN node_state h ON h.node = n.seq
-             WHERE s.id = ?1 AND h.hidden_by IS NULL",
-        )?
+                 WHERE s.id = ?1 AND (",
+            hidden_by!("h"),
+            ") IS NULL"
+        ))?
         .query_row([row], |r| r.get(0))
         .optional()?)
 }

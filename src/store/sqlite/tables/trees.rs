@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{journal::Added, staged_nodes::UNSTAGED};
+use super::{journal::Added, retags::HIDDEN_BY, staged_nodes::UNSTAGED};
 use crate::{
     id::{NodeId, TreeId},
     store::{Result, StoreError, TreeFilter, sqlite::decode},
@@ -143,7 +143,7 @@ pub(in crate::store::sqlite) fn deepest(conn: &Connection, row: i64) -> Result<u
         .query_row(
             &format!(
                 "SELECT n.depth FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-             WHERE n.tree = ?1 AND s.hidden_by IS NULL AND {UNSTAGED} ORDER BY n.depth DESC LIMIT 1"
+             WHERE n.tree = ?1 AND {HIDDEN_BY} IS NULL AND {UNSTAGED} ORDER BY n.depth DESC LIMIT 1"
             ),
             [row],
             |r| r.get(0),
