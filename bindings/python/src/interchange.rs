@@ -34,7 +34,9 @@ pub(crate) fn export(
         return Ok(Some(text));
     };
     // The file gets its name when it is complete.
-    let part = path.with_added_extension("part");
+    let mut part = path.clone().into_os_string();
+    part.push(".part");
+    let part = PathBuf::from(part);
     let mut file = BufWriter::new(File::create(&part)?);
     let written = write(loom, trees, format, &mut file)
         .and_then(|()| Ok(file.into_inner().map_err(|e| e.into_error())?.sync_all()?));
