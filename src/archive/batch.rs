@@ -19,7 +19,7 @@ const MAX_BATCH_BYTES: usize = 4 << 20;
 /// parsed.
 const MAX_SUBMITTED_BATCHES: usize = 3;
 /// Batches after which an import that reads while it writes waits for all commits.
-const MAX_UNFLUSHED_BATCHES: usize = 16;
+const MAX_UNFLUSHED_BATCHES: usize = 8;
 /// Maximum number of reported problems; more are counted.
 pub(super) const MAX_PROBLEMS: usize = 1_000;
 
