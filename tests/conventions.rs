@@ -181,3 +181,99 @@ fn functions_fit_on_a_screen() {
     }
     report(&problems);
 }
+
+/// Crates and modules that exist on Unix alone.
+const UNIX_NAMES: &[&str] = &["rustix::", "std::os::unix", "signal_hook::", "tokio::signal::unix"];
+
+/// Indentation of a line, in spaces.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// True if the attribute compiles its item on some Unix systems only.
+fn is_unix_attribute(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with("#[cfg(")
+        && !line.contains("not(unix)")
+        && ["unix", "target_os = "].iter().any(|c| line.contains(c))
+}
+
+/// Returns the last line of the item or statement that follows an attribute. rustfmt indents its inner lines.
+fn item_end(lines: &[String], attribute: usize) -> usize {
+    let depth = indent(&lines[attribute]);
+    let begin = (attribute + 1..lines.len()).find(|at| !lines[*at].trim().starts_with("#[")).unwrap_or(attribute);
+    let ends = |line: &String| {
+        let code = line.trim_end();
+        indent(line) == depth && (code.ends_with(';') || code.ends_with('}') || code.ends_with(','))
+    };
+    (begin..lines.len()).find(|at| ends(&lines[*at])).unwrap_or(begin)
+}
+
+/// Modules that a parent declares for some Unix systems only, as path without its ending.
+fn unix_modules(sources: &[(String, Vec<String>)]) -> Vec<String> {
+    let mut modules = Vec::new();
+    for (file, lines) in sources {
+        let folder = file.strip_suffix("/mod.rs").or(file.strip_suffix(".rs")).unwrap();
+        for at in (0..lines.len()).filter(|at| is_unix_attribute(&lines[*at])) {
+            let declared = lines.get(at + 1).map(|next| next.trim().trim_start_matches("pub(crate) "));
+            let name = declared.and_then(|next| next.strip_prefix("mod ")).and_then(|name| name.strip_suffix(';'));
+            modules.extend(name.map(|name| format!("{folder}/{name}")));
+        }
+    }
+    modules
+}
+
+#[test]
+fn what_is_unix_alone_is_behind_a_condition() {
+    let sources = sources();
+    let modules = unix_modules(&sources);
+    let (mut wrong, mut guarded) = (Vec::new(), 0);
+    for (file, lines) in &sources {
+        if modules.iter().any(|module| file.strip_suffix(".rs") == Some(module)) || file.ends_with("tests.rs") {
+            continue;
+        }
+        let items: Vec<_> =
+            (0..lines.len()).filter(|at| is_unix_attribute(&lines[*at])).map(|at| at..=item_end(lines, at)).collect();
+        let tests = lines.iter().position(|line| line.trim() == "#[cfg(test)]").unwrap_or(lines.len());
+        for (at, line) in lines[..tests].iter().enumerate() {
+            if UNIX_NAMES.iter().any(|name| line.contains(name)) && !line.trim().starts_with("//") {
+                match items.iter().any(|item| item.contains(&at)) {
+                    true => guarded += 1,
+                    false => wrong.push(format!("{file}:{}: {}", at + 1, line.trim())),
+                }
+            }
+        }
+    }
+    assert!(guarded > 20, "only {guarded} uses were found");
+    assert!(wrong.is_empty(), "not behind a condition:\n{}", wrong.join("\n"));
+}
+
+/// A function that is compiled for Unix alone has one of the same name for other systems, or only conditional callers.
+#[test]
+fn a_function_for_unix_has_a_fallback() {
+    let mut wrong = Vec::new();
+    let sources = sources();
+    let modules = unix_modules(&sources);
+    for (file, lines) in &sources {
+        if modules.iter().any(|module| file.strip_suffix(".rs") == Some(module)) {
+            continue;
+        }
+        let name = |at: usize| {
+            let after = lines[at + 1..].iter().find(|line| !line.trim().starts_with("#["))?;
+            let (_, rest) = after.split_once("fn ")?;
+            Some(rest.split(['(', '<']).next()?.to_owned())
+        };
+        let conditional: Vec<_> =
+            (0..lines.len()).filter(|at| is_unix_attribute(&lines[*at])).map(|at| at..=item_end(lines, at)).collect();
+        let fallbacks: Vec<_> =
+            (0..lines.len()).filter(|at| lines[*at].contains("#[cfg(not(")).filter_map(name).collect();
+        for item in &conditional {
+            let Some(function) = name(*item.start()).filter(|name| !fallbacks.contains(name)) else { continue };
+            let calls = lines.iter().enumerate().filter(|(_, line)| line.contains(&format!("{function}(")));
+            for (at, _) in calls.filter(|(at, _)| !conditional.iter().any(|item| item.contains(at))) {
+                wrong.push(format!("{file}:{}: {function} exists on Unix alone", at + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -80,7 +80,8 @@ fn a_batch_stops_the_stream_and_later_text_is_only_raw() {
         .then(TurnInput::StreamFailed(ProviderError::Cancelled))
         .did(&["save \"Let me look.\" of \"Let me look.\\n→ view a7x2\\n→ list b3k9 links\\n\\nSo it says\""]);
     let turn = turn.then(TurnInput::Saved).did(&["run → view a7x2 | → list b3k9 links"]);
-    let turn = turn.then(TurnInput::CommandsDone { open: false }).did(&["ask 2"]).text("It says so.").ends();
+    let turn =
+        turn.then(TurnInput::CommandsDone { open: false, recorded: false }).did(&["ask 2"]).text("It says so.").ends();
     turn.did(&["show \"It says so.\"", "save \"It says so.\""]).then(TurnInput::Saved).did(&["end Done"]);
 }
 
@@ -89,7 +90,7 @@ fn a_batch_at_the_end_of_a_reply_runs_after_the_reply() {
     let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2").did(&["ask 1"]).ends();
     let turn = turn.did(&["save \"\" of \"→ view a7x2\""]).then(TurnInput::Saved).did(&["run → view a7x2"]);
     // A model may have nothing to add after command results.
-    turn.then(TurnInput::CommandsDone { open: false }).ends().did(&["ask 2", "end Done"]);
+    turn.then(TurnInput::CommandsDone { open: false, recorded: false }).ends().did(&["ask 2", "end Done"]);
 }
 
 #[test]
@@ -101,7 +102,24 @@ fn an_empty_reply_is_a_failure_only_in_the_first_round() {
 fn a_thought_is_stored_and_expects_no_result() {
     let turn = Played::new(TurnConfig::with_commands()).text("→ think\nhm\n←\nYes.").ends();
     let turn = turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"→ think\\nhm\\n←\\nYes.\""]);
-    turn.then(TurnInput::Saved).then(TurnInput::CommandsDone { open: false }).did(&["run think \"hm\"", "end Done"]);
+    turn.then(TurnInput::Saved)
+        .then(TurnInput::CommandsDone { open: false, recorded: false })
+        .did(&["run think \"hm\"", "end Done"]);
+}
+
+#[test]
+fn a_reply_that_closes_the_plan_with_text_ends_the_turn() {
+    let closed = |text: &str, open, recorded| {
+        let turn = Played::new(TurnConfig::with_commands()).text(text).ends().then(TurnInput::Saved);
+        let mut turn = turn.then(TurnInput::CommandsDone { open, recorded });
+        turn.effects.pop().unwrap()
+    };
+    let text = "All is marked.\n→ todo done 1 \"marked\"";
+    assert_eq!(closed(text, false, true), "end Done");
+    for (text, open, recorded) in [(text, true, true), (text, false, false), ("→ todo done 1 \"marked\"", false, true)]
+    {
+        assert_eq!(closed(text, open, recorded), "ask 2", "{text}");
+    }
 }
 
 #[test]
@@ -157,7 +175,7 @@ fn cancelling_in_any_state_ends_the_turn_and_saves_the_reply() {
         .ends()
         .then(TurnInput::Saved)
         .then(TurnInput::Cancelled);
-    let turn = turn.then(TurnInput::CommandsDone { open: false });
+    let turn = turn.then(TurnInput::CommandsDone { open: false, recorded: false });
     turn.did(&["ask 1", "save \"\" of \"→ view a7x2\\n\"", "run → view a7x2", "end Cancelled"]);
     // After a batch stopped the stream.
     let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2\nSo").then(TurnInput::Cancelled);
@@ -179,7 +197,11 @@ fn an_echoed_header_is_raw_only() {
 fn rounds_are_limited_and_the_last_commands_still_run() {
     let mut turn = Played::new(TurnConfig { rounds: 3, ..TurnConfig::with_commands() });
     for _ in 0..3 {
-        turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(TurnInput::CommandsDone { open: false });
+        turn = turn
+            .text("→ view a7x2\n")
+            .ends()
+            .then(TurnInput::Saved)
+            .then(TurnInput::CommandsDone { open: false, recorded: false });
     }
     let runs = turn.effects.iter().filter(|effect| effect.starts_with("run")).count();
     assert_eq!((runs, turn.effects.last().map(String::as_str)), (3, Some("end RoundLimit")));
@@ -192,7 +214,7 @@ fn open_items_of_a_plan_extend_the_rounds_up_to_a_limit() {
         let (mut turn, mut round) = (Played::new(TurnConfig { rounds: 3, ..TurnConfig::with_commands() }), 0);
         while !turn.turn.is_over() {
             round += 1;
-            let answered = TurnInput::CommandsDone { open: round < open_for };
+            let answered = TurnInput::CommandsDone { open: round < open_for, recorded: false };
             turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(answered);
         }
         round

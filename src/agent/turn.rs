@@ -51,6 +51,8 @@ pub(crate) enum TurnInput {
     CommandsDone {
         /// True if the turn has open todos.
         open: bool,
+        /// True if all commands only kept the turn's records and succeeded, so that their results say nothing new.
+        recorded: bool,
     },
     /// The user or caller cancelled the turn.
     Cancelled,
@@ -137,11 +139,14 @@ enum TurnState {
     /// The reply is being saved. Then the requests run, or the turn ends with `ending`.
     Saving {
         requests: Vec<ToolRequest>,
+        /// True if the reply has text.
+        speaks: bool,
         ending: TurnEnd,
     },
     /// Commands run; `needs_another_round`: the model expects their results.
     Running {
         needs_another_round: bool,
+        speaks: bool,
         ending: TurnEnd,
     },
     Ended,
@@ -174,8 +179,10 @@ impl Turn {
                 (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Failed(TurnFailure::EffectFailed))])
             }
             TurnState::Streaming { reply, stopped } => self.streaming(reply, stopped, input),
-            TurnState::Saving { requests, ending } => self.saving(requests, ending, input),
-            TurnState::Running { needs_another_round, ending } => self.running(needs_another_round, ending, input),
+            TurnState::Saving { requests, speaks, ending } => self.saving(requests, speaks, ending, input),
+            TurnState::Running { needs_another_round, speaks, ending } => {
+                self.running(needs_another_round, speaks, ending, input)
+            }
         };
         self.state = state;
         effects
@@ -244,18 +251,20 @@ impl Turn {
             effects.push(TurnEffect::End(ending));
             return (TurnState::Ended, effects);
         }
+        let speaks = !text.trim().is_empty();
         let output = RoundOutput { text, raw, requests: requests.clone(), finish, interrupted };
         if !self.config.commands {
             // The turn offers no tools, so the calls are stored but not executed.
             requests.clear();
         }
         effects.push(TurnEffect::Save(output));
-        (TurnState::Saving { requests, ending }, effects)
+        (TurnState::Saving { requests, speaks, ending }, effects)
     }
 
     fn saving(
         &mut self,
         mut requests: Vec<ToolRequest>,
+        speaks: bool,
         ending: TurnEnd,
         input: TurnInput,
     ) -> (TurnState, Vec<TurnEffect>) {
@@ -270,15 +279,17 @@ impl Turn {
                 if requests.is_empty() {
                     return (TurnState::Ended, vec![TurnEffect::End(ending)]);
                 }
-                (TurnState::Running { needs_another_round, ending }, vec![TurnEffect::RunCommands(requests)])
+                let state = TurnState::Running { needs_another_round, speaks, ending };
+                (state, vec![TurnEffect::RunCommands(requests)])
             }
-            _ => (TurnState::Saving { requests, ending }, Vec::new()),
+            _ => (TurnState::Saving { requests, speaks, ending }, Vec::new()),
         }
     }
 
     fn running(
         &mut self,
         needs_another_round: bool,
+        speaks: bool,
         ending: TurnEnd,
         input: TurnInput,
     ) -> (TurnState, Vec<TurnEffect>) {
@@ -287,7 +298,11 @@ impl Turn {
             TurnInput::CommandsDone { .. } if self.cancelled => {
                 (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Cancelled)])
             }
-            TurnInput::CommandsDone { open } => {
+            // The text before the commands is the final report, and the results add nothing to it.
+            TurnInput::CommandsDone { open: false, recorded: true } if speaks => {
+                (TurnState::Ended, vec![TurnEffect::End(ending)])
+            }
+            TurnInput::CommandsDone { open, .. } => {
                 if open {
                     // One round for the next todo and one for the final report.
                     self.round_limit = self.round_limit.max((self.round + 2).min(TurnConfig::MAX_ROUNDS));
@@ -299,7 +314,7 @@ impl Turn {
                 let reply = ReplyParser::new(self.config.commands);
                 (TurnState::Streaming { reply, stopped: false }, vec![TurnEffect::RequestModel { round: self.round }])
             }
-            _ => (TurnState::Running { needs_another_round, ending }, Vec::new()),
+            _ => (TurnState::Running { needs_another_round, speaks, ending }, Vec::new()),
         }
     }
 }

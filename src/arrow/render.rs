@@ -88,7 +88,8 @@ impl ArgumentWriter<'_, '_> {
     fn filter(&mut self, only: &RecallFilter) -> Result<&mut Self, fmt::Error> {
         let is_word = |by: &&String| by.starts_with(char::is_alphabetic) && by.chars().all(char::is_alphanumeric);
         let (word, text) = (only.by.as_ref().filter(is_word), only.by.as_ref().filter(|by| !is_word(by)));
-        self.named("by:", word)?
+        self.text("words:", only.words.as_ref())?
+            .named("by:", word)?
             .text("by:", text)?
             .named("scope:", only.scope)?
             .named("path:", only.path.as_ref())?

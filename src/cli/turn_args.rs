@@ -118,23 +118,16 @@ impl TurnArgs {
             worker,
             judge,
             model,
-            worker_tools: if self.tools { Some(self.worker_tools(cx, Arc::clone(&cx.approval))?) } else { None },
+            worker_tools: match self.tools {
+                true => Some(worker_tools(cx, Arc::clone(&cx.approval), &self.allow, &self.allow_write)?),
+                false => None,
+            },
             approval,
             rounds: self.rounds,
             native: self.native,
             context: self.context(&cx.config),
             drafts: cx.partials_dir.clone(),
         })
-    }
-
-    #[cfg(feature = "workspace")]
-    fn worker_tools(&self, cx: &CommandContext<'_>, approval: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
-        Ok(Arc::new(workspace(cx, approval, &self.allow, &self.allow_write)?))
-    }
-
-    #[cfg(not(feature = "workspace"))]
-    fn worker_tools(&self, _: &CommandContext<'_>, _: Arc<dyn Approval>) -> Result<Arc<dyn WorkerTools>> {
-        Err(CliError::usage(NO_WORKSPACE_FEATURE))
     }
 
     /// Returns the workspace tools for the user's own arrow lines; empty without `--tools`.
@@ -204,6 +197,28 @@ fn host_tools(
     allow_write: &[String],
 ) -> Result<Arc<HostTools>> {
     Ok(Arc::new(workspace(cx, approval, allow, allow_write)?.host_tools(agent_name)?))
+}
+
+/// Returns the workspace tools of a delegation's workers, with the actions that need no approval.
+#[cfg(feature = "workspace")]
+pub(crate) fn worker_tools(
+    cx: &CommandContext<'_>,
+    approval: Arc<dyn Approval>,
+    allow: &[String],
+    allow_write: &[String],
+) -> Result<Arc<dyn WorkerTools>> {
+    Ok(Arc::new(workspace(cx, approval, allow, allow_write)?))
+}
+
+/// Returns an error: this build has no workspace tools.
+#[cfg(not(feature = "workspace"))]
+pub(crate) fn worker_tools(
+    _: &CommandContext<'_>,
+    _: Arc<dyn Approval>,
+    _: &[String],
+    _: &[String],
+) -> Result<Arc<dyn WorkerTools>> {
+    Err(CliError::usage(NO_WORKSPACE_FEATURE))
 }
 
 /// Opens the workspace with the actions that need no approval.

@@ -190,6 +190,12 @@ impl fmt::Display for TreeChange {
             Tool::Annotate => write!(f, "✓ annotation {added} added to {subject}"),
             Tool::Link => write!(f, "✓ linked {subject} ↔ {end}"),
             Tool::Unlink => write!(f, "✓ unlinked {subject} from {end}"),
+            Tool::Edit if kind == EdgeKind::Annotation => {
+                let replaced =
+                    self.nodes.first().zip(self.added.as_ref()).is_some_and(|(old, new)| old.author == new.author);
+                let verb = if replaced { "instead of" } else { "added beside" };
+                write!(f, "✓ note {added} {verb} {subject}")
+            }
             Tool::Edit if kind == EdgeKind::Version => write!(f, "✓ created version {added} of {subject}"),
             Tool::Edit => write!(f, "✓ created branch {added} from {subject}"),
             Tool::Merge => {

@@ -3,7 +3,8 @@
 //!
 //! An [`Executor`] runs commands as one agent in one session. Each command returns a [`CommandReply`]: text for a
 //! model, in the formats that `docs/arrow.md` shows, or an error with its code. The lines of a batch see the changes of
-//! the lines before them, and a failed line does not stop the others. Only the lines passed in are run: content,
+//! the lines before them, and a failed line does not stop the others, except that after a failed `switch` only lines
+//! run that do not depend on the position. Only the lines passed in are run: content,
 //! documents and results are data.
 //!
 //! The executor is synchronous. It calls models, services and host tools through the [`Host`].
@@ -189,8 +190,21 @@ impl<'h> Executor<'h> {
     /// Runs a batch like [`Self::run_batch`] and passes each reply with its index to `each` as soon as it exists.
     pub fn run_each(&mut self, requests: Vec<ExecRequest>, each: &mut dyn FnMut(usize, &CommandReply)) {
         let over = requests.len().saturating_sub(MAX_BATCH_LINES);
+        // After a failed move, a command would run at a place that its agent does not mean.
+        let mut lost: Option<&ExecRequest> = None;
         for (at, request) in requests.iter().take(MAX_BATCH_LINES).enumerate() {
-            each(at, &self.run_request(request));
+            let is_elsewhere = lost.is_some_and(|switch| {
+                let is_sure = !switch.leaves_tree() && request.names_nodes_by_id();
+                !is_sure && !request.moves() && !request.ignores_position()
+            });
+            let reply = match request {
+                ExecRequest::Command(command) if is_elsewhere => not_where_meant(command),
+                request => self.run_request(request),
+            };
+            if request.moves() {
+                lost = (!reply.is_ok()).then_some(request);
+            }
+            each(at, &reply);
         }
         self.planned.clear();
         if over > 0 {
@@ -410,6 +424,15 @@ impl<'h> Executor<'h> {
         let position = session.position.or(tree.root).ok_or_else(|| OpsError::missing("node", "the root"))?;
         let position = self.loom.node(position)?;
         Ok(Position { session, tree, position, now: self.loom.now() })
+    }
+}
+
+/// The reply to a command that did not run because the move before it failed.
+fn not_where_meant(command: &Command) -> CommandReply {
+    let failure = ToolError::new(ErrorCode::Conflict, "not run, because the switch before it failed");
+    CommandReply {
+        tool: Some(command.tool()),
+        result: Err(failure.hint("write it again after a switch that succeeds")),
     }
 }
 

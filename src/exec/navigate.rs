@@ -8,10 +8,15 @@ use crate::{
     arrow::{NodeRef, Relative},
     id::{AgentId, NodeId, TreeId},
     ops::OpsError,
-    store::SessionFilter,
+    store::{LocalIdLookup, SessionFilter, TreeFilter},
     tools::{ErrorCode, ToolError},
     types::{Agent, AgentKind, EdgeKind, Node, Permission, Session, Tree},
 };
+
+/// Minimum characters of an id that is looked for in other trees.
+const MIN_FOREIGN_ID_CHARS: usize = 5;
+/// Maximum number of trees in which a missing id is looked for.
+const MAX_SEARCHED_TREES: u32 = 500;
 
 impl Executor<'_> {
     pub(super) fn switch(
@@ -105,7 +110,10 @@ impl Executor<'_> {
     }
 
     fn resolve_id(&self, here: &Position, id: &str) -> Result<Node, ToolError> {
-        let node = self.find_visible_node(here.tree.id, id)?;
+        let node = match self.find_visible_node(here.tree.id, id) {
+            Err(error) if error.code == ErrorCode::NotFound => self.find_elsewhere(here, id)?.ok_or(error)?,
+            found => found?,
+        };
         if node.tree == here.tree.id {
             return Ok(node);
         }
@@ -119,6 +127,27 @@ impl Executor<'_> {
         let title = quoted(&self.loom.tree(node.tree)?.title);
         let hint = format!("→ switch to {} in tree:{title}", mention(&node));
         Err(ToolError::new(ErrorCode::CrossTree, format!("{message}: {title}")).hint(hint))
+    }
+
+    /// Returns the node of an id that is not in the session's tree but in exactly one of the newest others that the agent
+    /// may enter.
+    fn find_elsewhere(&self, here: &Position, text: &str) -> Result<Option<Node>, ToolError> {
+        if text.len() < MIN_FOREIGN_ID_CHARS || !self.agent.profile.permissions.has(Permission::CrossTree) {
+            return Ok(None);
+        }
+        let snapshot = self.loom.snapshot()?;
+        let mut found = None;
+        let trees = snapshot.trees(TreeFilter { archived: true, limit: MAX_SEARCHED_TREES })?;
+        let others = trees.iter().filter(|tree| tree.id != here.tree.id && tree.is_visible_to(&here.session));
+        for tree in others {
+            if let LocalIdLookup::One(node) = snapshot.resolve(tree.id, text)?
+                && self.may_read(&node)
+                && found.replace(*node).is_some()
+            {
+                return Ok(None);
+            }
+        }
+        Ok(found)
     }
 
     /// Returns whether the agent may read a node. A thought is readable by its author and by people.

@@ -25,6 +25,8 @@ use crate::{
 /// The default number of hits, and the maximum number of turns or results.
 const DEFAULT_HITS: u32 = 5;
 const MAX_HITS: u32 = 200;
+/// The maximum number of results of a tool, the newest first, that are searched for words.
+const MAX_SEARCHED_RESULTS: u32 = 2_000;
 /// Nodes of a turn that are searched for the message it answers.
 const MAX_TURN_NODES: u32 = 500;
 
@@ -168,9 +170,16 @@ impl Executor<'_> {
         let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
         // Results are stored under the tool's name, also if an alias was called.
         let tool = NativeAlias::named(tool).map_or(tool, |form| form.tool.name());
-        let most = if only.failed { MAX_HITS } else { limit + 1 };
+        let most = match &only.words {
+            Some(_) => MAX_SEARCHED_RESULTS,
+            None if only.failed => MAX_HITS,
+            None => limit + 1,
+        };
         let mut results = recall::tool_results(&*snapshot, &within.scope, tool, &within.only, most)?;
         results.retain(|(node, _)| !only.failed || recall::is_failure(node));
+        if let Some(words) = &only.words {
+            results.retain(|(node, caller)| recall::result_mentions(node, caller.as_ref(), words, only.exact));
+        }
         let are_more = results.len() > limit as usize;
         results.truncate(limit as usize);
         if !results.is_empty() {

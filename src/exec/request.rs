@@ -5,8 +5,8 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::{
-    arrow::{Command, host_tool_args},
-    tools::ToolError,
+    arrow::{Command, NodeRef, host_tool_args},
+    tools::{Tool, ToolError},
 };
 
 /// A parsed request of a line or a tool call.
@@ -34,6 +34,69 @@ impl ExecRequest {
             Self::Command(command) => Some(command.tool().name()),
             Self::HostTool { name, .. } => Some(name),
             Self::Refused(_) => None,
+        }
+    }
+
+    /// Returns whether the request only closes a todo or records a decision, so that its agent needs no more of the
+    /// result than that it succeeded.
+    #[must_use]
+    pub const fn keeps_records(&self) -> bool {
+        match self {
+            Self::Command(Command::Todo { done, cancel, .. }) => done.is_some() || cancel.is_some(),
+            Self::Command(Command::Decide { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// Returns whether the request switches to another tree.
+    #[must_use]
+    pub(super) const fn leaves_tree(&self) -> bool {
+        matches!(self, Self::Command(Command::Switch { tree: Some(_), .. }))
+    }
+
+    /// Returns whether the request names its nodes by their ids, which mean the same at every position of a tree.
+    #[must_use]
+    pub(super) fn names_nodes_by_id(&self) -> bool {
+        let Self::Command(command) = self else { return false };
+        let is_id = |node: &NodeRef| matches!(node, NodeRef::Id(_));
+        match command {
+            Command::View { node, branch, .. } => node.as_ref().or(branch.as_ref()).is_some_and(is_id),
+            Command::List { node, .. }
+            | Command::Respond { node, .. }
+            | Command::Annotate { node, .. }
+            | Command::Edit { node, .. }
+            | Command::Bookmark { node, .. }
+            | Command::Unbookmark { node }
+            | Command::Split { node, .. }
+            | Command::Exclude { node }
+            | Command::Include { node }
+            | Command::Continue { from: node, .. } => node.as_ref().is_some_and(is_id),
+            Command::Prune { node } | Command::Restore { node } => is_id(node),
+            Command::Copy { node, to } | Command::Move { node, to } => is_id(node) && is_id(to),
+            Command::Diff { nodes } | Command::Merge { nodes, .. } => nodes.iter().all(is_id),
+            _ => false,
+        }
+    }
+
+    /// Returns whether the request changes the position, also if its line could not be parsed.
+    #[must_use]
+    pub(super) fn moves(&self) -> bool {
+        match self {
+            Self::Command(command) => command.tool() == Tool::Switch,
+            Self::Refused(failure) => failure.hint.as_deref().is_some_and(|hint| hint.starts_with("→ switch ")),
+            Self::HostTool { .. } => false,
+        }
+    }
+
+    /// Returns whether the request has the same result wherever in the tree its agent is.
+    #[must_use]
+    pub(super) fn ignores_position(&self) -> bool {
+        match self {
+            Self::Command(command) => matches!(
+                command.tool(),
+                Tool::Decide | Tool::Help | Tool::Memory | Tool::Read | Tool::Search | Tool::Think | Tool::Todo
+            ),
+            Self::HostTool { .. } | Self::Refused(_) => true,
         }
     }
 }

@@ -47,7 +47,31 @@ impl Actor {
             let patch = SessionPatch { versions: Some(versions), ..SessionPatch::default() };
             mutations.push(Mutation::UpdateSession { session: session.id, patch });
         }
+        // Both texts of a note would stand side by side.
+        if node.kind == EdgeKind::Annotation && node.author == self.agent && node.state.continuations == 0 {
+            mutations.push(Mutation::Prune { node: node.id });
+        }
         self.commit(Op::Edit, mutations)
+    }
+
+    /// Saves an edited text of a path as one operation: an edit of each changed node, then a node with `appended` after
+    /// `end`. Returns the new nodes in this order.
+    ///
+    /// # Errors
+    /// As [`Actor::edit`] and [`Actor::append`]; nothing is saved then.
+    pub fn edit_path(&self, end: NodeId, edits: &[(NodeId, String)], appended: Option<&str>) -> Result<Vec<NodeId>> {
+        self.transaction(|actor| {
+            let mut nodes = Vec::with_capacity(edits.len() + 1);
+            for (node, content) in edits {
+                nodes.extend(actor.edit(*node, content)?.nodes.first().map(|node| node.id));
+            }
+            if let Some(content) = appended {
+                nodes.extend(
+                    actor.append(Parent::Node(end), NodeDraft::text(content))?.nodes.first().map(|node| node.id),
+                );
+            }
+            Ok(nodes)
+        })
     }
 
     /// Builds a version of `node`.

@@ -76,6 +76,28 @@ pub(crate) fn call_excerpt(node: &Node, shown: &str, words: &[String], most: usi
     (found(&text) > found(shown)).then(|| excerpt(&text, words, most))
 }
 
+/// True if a result with its call contains all words of a text, or the text itself if `exact`. Without words that can be
+/// searched, the text itself is looked for.
+#[must_use]
+pub(crate) fn result_mentions(result: &Node, caller: Option<&Node>, text: &str, exact: bool) -> bool {
+    let call = match (&result.tool.call_id, caller.and_then(|caller| caller.tool.calls.as_ref())) {
+        (Some(id), Some(calls)) => {
+            let calls = serde_json::from_str(calls.as_str()).unwrap_or(Value::Null);
+            calls.as_array().into_iter().flatten().find(|call| call["id"].as_str() == Some(id)).cloned()
+        }
+        _ => unnamed_call(result),
+    };
+    let call = call.map(|call| call_text(&Value::from(vec![call]).to_string())).unwrap_or_default();
+    let said = format!("{call}\n{}", result.content);
+    let mut reader = WordTokenizer::default();
+    let mut wanted = reader.query(text);
+    if exact || wanted.is_empty() {
+        return said.to_lowercase().contains(&text.to_lowercase());
+    }
+    reader.each(&said, &mut |stem| wanted.retain(|word| word != stem));
+    wanted.is_empty()
+}
+
 /// True if a node is the result of a failed call, by its metadata, a refusal, or the exit code at its end.
 #[must_use]
 pub(crate) fn is_failure(node: &Node) -> bool {

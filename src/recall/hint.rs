@@ -14,7 +14,7 @@ mod references;
 use std::collections::{HashMap, HashSet};
 
 use self::references::Reference;
-use super::{Query, Result, Scope};
+use super::{Hit, Query, Result, Scope};
 use crate::{
     id::{AgentId, TreeId},
     store::{Snapshot, TermPostings, WordFilter},
@@ -33,6 +33,10 @@ const MIN_SCORE_SHARE: f64 = 0.6;
 /// A word is common if more passages contain it than this number, and than this share of the tree's nodes.
 const MIN_COMMON_PASSAGES: u64 = 12;
 const COMMON_SHARE: u64 = 40;
+/// Number of words that a node must share with a sentence that refers back.
+const MIN_HELD_WORDS: usize = 2;
+/// A word is very rare in at most this share of the passages of a common one.
+const VERY_RARE_SHARE: u64 = 3;
 /// Number of nodes before a reply in which the message that it answers is looked for.
 const MAX_NODES_BACK: u32 = 8;
 
@@ -108,6 +112,9 @@ impl References {
         hits.retain(|hit| {
             !seen.contains(&hit.node.seq) && (hit.node.parent != message.parent || message.parent.is_none())
         });
+        if hits.first().is_none_or(|hit| !self.is_meant(hit, &words)) {
+            return Ok(None);
+        }
         let best = hits.first().map_or(0.0, |hit| hit.score);
         // A further node must contain the words itself, because neighbours are shown with the best node anyway.
         let near = hits
@@ -125,6 +132,28 @@ impl References {
             }
         }
         Ok((!nodes.is_empty()).then(|| Hint { trigger: first.text.clone(), search: query.text, nodes }))
+    }
+
+    /// True if a node holds enough of what the message refers to: the rarest words of a named reference, or two words of
+    /// a sentence that refers back. One word of such a sentence must be very rare.
+    fn is_meant(&self, hit: &Hit, words: &ArchivedWords) -> bool {
+        let mut reader = WordTokenizer::default();
+        let mut held: HashSet<String> = HashSet::new();
+        let neighbours = [&hit.before, &hit.after].into_iter().flatten();
+        for node in neighbours.chain([&hit.node]) {
+            held.extend(self.occurring_words(&node.content, &mut reader));
+        }
+        self.found.iter().any(|reference| {
+            // Numbers, such as those of a time in a name, are in the archive by chance.
+            let is_word =
+                |word: &&String| word.chars().filter(|c| c.is_alphabetic()).count() * 2 > word.chars().count();
+            let rare = || reference.missing.iter().filter(is_word).filter(|word| words.is_rare(word));
+            let found = rare().filter(|word| held.contains(*word)).count();
+            let rarest = rare().filter(|word| held.contains(*word)).filter_map(|word| words.passages(word)).min();
+            let all = rare().count().min(MIN_HELD_WORDS);
+            found > 0 && (found >= MIN_HELD_WORDS || reference.is_named && found >= all)
+                || rarest.is_some_and(|passages| passages <= words.most / VERY_RARE_SHARE)
+        })
     }
 
     /// Returns the searched words that occur in a text.

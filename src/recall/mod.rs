@@ -25,7 +25,7 @@ use std::{
 };
 
 pub(crate) use self::excerpt::cut_at;
-pub(crate) use self::excerpt::{call_excerpt, is_failure, tool_call_summary, unnamed_call};
+pub(crate) use self::excerpt::{call_excerpt, is_failure, result_mentions, tool_call_summary, unnamed_call};
 pub use self::{
     excerpt::{calls, excerpt},
     filter::{Author, Branch, Filter, Scope},

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -161,7 +161,12 @@ impl AppState {
         call: impl FnOnce(&Self) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let state = self.clone();
-        tokio::task::spawn_blocking(move || call(&state)).await.map_err(ApiError::internal)?
+        let (reply, answer) = oneshot::channel();
+        // A type of its own for each call would compile the runtime's task code a hundred times. A failed send means that
+        // the request was cancelled.
+        let job: Box<dyn FnOnce() + Send> = Box::new(move || drop(reply.send(call(&state))));
+        drop(tokio::task::spawn_blocking(job));
+        answer.await.map_err(ApiError::internal)?
     }
 
     /// Runs a short read as [`AppState::run`] does, a few at a time: each has a connection to the database, and more of

@@ -1,5 +1,6 @@
 //! Shape of a whole tree in memory, for maps: the order of the outline and what lies below each node, 40 bytes a node. It
-//! holds no text and no author. Shapes of the trees viewed last are kept; a change of the tree makes its shape stale.
+//! holds no text and no author. Shapes of the trees viewed last are kept. Appended nodes are added to a kept shape; after
+//! any other change of the tree its shape is stale, and is read again.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -10,17 +11,32 @@ use super::error::Result;
 use crate::{
     id::TreeId,
     store::{JournalFilter, ShapeRow, Snapshot},
+    types::{EdgeKind, JournalEntry},
 };
 
 /// Nodes of all kept shapes, at most, unless one tree alone has more.
 const MAX_KEPT_NODES: usize = 3_000_000;
 /// A shape is read again no sooner than after this many times the duration of the last reading.
 const REST: u32 = 8;
+/// Entries of the journal that a kept shape follows, at most. With more, it is read again.
+const MAX_FOLLOWED: u32 = 200;
+/// Changes of the journal that leave every shape as it is.
+const OTHER_CHANGES: [&str; 9] = [
+    "set_excluded",
+    "link",
+    "set_link_removed",
+    "update_tree",
+    "set_archived",
+    "create_session",
+    "update_session",
+    "pin",
+    "unpin",
+];
 /// Bookmarks of a tree that its map shows.
 const MAX_BOOKMARKS: usize = 500;
 
 /// Shape of a tree. Nodes are numbered in the order of the outline, so a branch is a range of numbers.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct TreeShape {
     seq: Vec<u64>,
     parent: Vec<u32>,
@@ -131,6 +147,61 @@ impl TreeShape {
         Ok(shape)
     }
 
+    /// Adds a node as the last continuation of another, unless the shape does not show that one. Its sequence number is
+    /// higher than those of all others.
+    fn append(&mut self, seq: u64, parent: u64) {
+        let Some(parent) = self.find(parent) else { return };
+        let (at, depth, is_first) = (self.end(parent), self.depth(parent) + 1, self.nodes(parent) == 1);
+        let row = self.row(parent) + if is_first { 0 } else { self.leaves(parent) };
+        let mut above = Some(parent);
+        while let Some(node) = above {
+            above = self.parent(node);
+            let node = node as usize;
+            self.nodes[node] += 1;
+            self.leaves[node] += u32::from(!is_first);
+            self.deepest[node] = self.deepest[node].max(depth);
+        }
+        let numbers = self.by_seq.iter_mut().chain(&mut self.bookmarks);
+        let parents = self.parent.iter_mut().filter(|parent| **parent != u32::MAX);
+        for number in numbers.chain(parents).filter(|number| **number >= at) {
+            *number += 1;
+        }
+        let place = at as usize;
+        for row in self.row[place..].iter_mut().filter(|_| !is_first) {
+            *row += 1;
+        }
+        self.seq.insert(place, seq);
+        let fields = [&mut self.parent, &mut self.depth, &mut self.nodes, &mut self.leaves, &mut self.row];
+        for (field, value) in fields.into_iter().zip([parent, depth, 1, 1, row]) {
+            field.insert(place, value);
+        }
+        self.deepest.insert(place, depth);
+        self.by_seq.push(at);
+    }
+
+    /// Adds the nodes that entries of the journal appended. Returns false if they changed the tree in another way.
+    fn follow(self: &mut Arc<Self>, snapshot: &dyn Snapshot, entries: &[JournalEntry]) -> Result<bool> {
+        let mut rows = Vec::new();
+        for entry in entries.iter().filter(|entry| !OTHER_CHANGES.contains(&entry.change.as_str())) {
+            let Some(node) = entry.node.filter(|_| entry.change == "append") else { return Ok(false) };
+            let Some(node) = snapshot.node(node)? else { return Ok(false) };
+            if node.kind != EdgeKind::Continuation || node.state.pruned_by.is_some() {
+                continue;
+            }
+            let Some(parent) = node.parent.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(false) };
+            rows.push((node.seq, parent.seq));
+        }
+        rows.sort_unstable();
+        if rows.first().is_some_and(|(seq, _)| self.by_seq.last().is_some_and(|last| self.seq(*last) >= *seq)) {
+            return Ok(false);
+        }
+        if !rows.is_empty() {
+            let shape = Arc::make_mut(self);
+            rows.iter().for_each(|(seq, parent)| shape.append(*seq, *parent));
+        }
+        Ok(true)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.seq.len()
     }
@@ -220,14 +291,20 @@ struct KeptShape {
 pub(super) struct ShapeCache(Mutex<Vec<KeptShape>>);
 
 impl ShapeCache {
-    /// Returns the shape of a tree, and whether the tree has changed since it was read. A changed tree is read again, large
-    /// ones from time to time.
+    /// Returns the shape of a tree, and whether the tree has changed since it was read. After other changes than appends, a
+    /// tree is read again, large ones from time to time.
     pub(super) fn get(&self, snapshot: &dyn Snapshot, tree: TreeId) -> Result<(Arc<TreeShape>, bool)> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|one| one.tree == tree) {
-            let found = kept.remove(at);
-            let filter = JournalFilter { tree: Some(tree), after: found.journal, limit: 1, ..JournalFilter::default() };
-            let is_stale = !snapshot.journal(filter)?.is_empty();
+            let mut found = kept.remove(at);
+            let last = snapshot.last_seq()?;
+            let limit = MAX_FOLLOWED + 1;
+            let filter = JournalFilter { tree: Some(tree), after: found.journal, limit, ..JournalFilter::default() };
+            let entries = snapshot.journal(filter)?;
+            let is_stale = entries.len() >= limit as usize || !found.shape.follow(snapshot, &entries)?;
+            if !is_stale {
+                found.journal = last;
+            }
             if !is_stale || found.read_at.elapsed() < found.took * REST {
                 let shape = Arc::clone(&found.shape);
                 kept.push(found);
@@ -247,6 +324,8 @@ impl ShapeCache {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)] // a failure here fails the test
+
     use super::*;
 
     fn rows(list: &[(u64, Option<u64>, u32)]) -> Vec<ShapeRow> {
@@ -275,5 +354,26 @@ mod tests {
         assert_eq!(shape.run_end(2), 3);
         let at = |depth, row| shape.at(depth, row).map(|node| shape.seq(node));
         assert_eq!([at(0, 2), at(2, 1), at(9, 0), at(1, 2), at(0, 3)], [Some(1), Some(5), Some(6), Some(3), None]);
+    }
+
+    #[test]
+    fn a_shape_that_grew_is_the_shape_of_the_grown_tree() {
+        let mut seed = 11_u64;
+        let mut next = |most: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % most
+        };
+        let mut nodes = vec![(1, None, 0)];
+        let mut grown = TreeShape::new(&rows(&nodes));
+        for seq in 2..200 {
+            let (parent, _, depth) = nodes[usize::try_from(next(seq - 1)).unwrap()];
+            nodes.push((seq, Some(parent), depth + 1));
+            grown.append(seq, parent);
+            let mut levels = nodes.clone();
+            levels.sort_by_key(|(seq, parent, depth)| (*depth, *parent, *seq));
+            assert_eq!(grown, TreeShape::new(&rows(&levels)), "{seq} after {parent}");
+        }
+        grown.append(900, 800);
+        assert_eq!(grown.len(), 199, "what continues a hidden node is not shown");
     }
 }

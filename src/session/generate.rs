@@ -42,7 +42,7 @@ pub(super) enum TaskReport {
     /// A delegation that a command started has made progress.
     Delegation(DelegationUpdate),
     /// The batch has run and its results are saved. `session` is the session in which the batch ended.
-    BatchDone { round: CommandRound, session: SessionId },
+    BatchDone { round: CommandRound, session: SessionId, recorded: bool },
     /// The results of the batch could not be saved.
     BatchFailed(OpsError),
 }
@@ -218,11 +218,11 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             }
             TaskReport::Delegation(reported) => (self.on_progress)(Progress::Delegated { index, update: reported }),
             TaskReport::CommandRan { line, reply } => (self.on_progress)(Progress::Ran { index, line, reply }),
-            TaskReport::BatchDone { round, session } => {
+            TaskReport::BatchDone { round, session, recorded } => {
                 self.rounds.push(round);
                 self.actor = self.actor.clone().in_session(session);
                 let open = !self.open_todos().is_empty();
-                self.step(index, TurnInput::CommandsDone { open }).await;
+                self.step(index, TurnInput::CommandsDone { open, recorded }).await;
             }
             TaskReport::BatchFailed(error) => self.fail(index, error.into()).await,
         }

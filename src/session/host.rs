@@ -295,8 +295,11 @@ impl CommandBatch {
         let session = runner.session();
         let report = match self.save_results(&results, &requests, &parsed) {
             Ok(()) => {
+                let recorded = results
+                    .iter()
+                    .all(|(at, result)| !result.failed && parsed.get(*at).is_some_and(ExecRequest::keeps_records));
                 let results = results.into_iter().map(|(_, result)| result).collect();
-                TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session }
+                TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session, recorded }
             }
             Err(error) => TaskReport::BatchFailed(error),
         };

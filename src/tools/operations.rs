@@ -286,6 +286,7 @@ operations! {
             "recall search \"words\" count",
             "recall turns:5-10",
             "recall tool:NAME failed",
+            "recall tool:NAME \"words\"",
             "recall around:ID",
             "recall summary",
             "recall \"label\"",

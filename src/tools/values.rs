@@ -202,6 +202,7 @@ argument_struct! {
         #[serde(default)] count: bool, "Figures alone, by author and tool.";
         around: Option<NodeRef>, "What stands before and after this node.";
         sort: Option<RecallSort>, "The newest first.";
+        words: Option<String>, "With tool: only calls and results that hold these words.";
     }
 }
 

@@ -266,12 +266,7 @@ impl WriteThread {
     /// Saves an edited path: each changed node as a version, appended text as a new node.
     fn save_buffer(&mut self, at: NodeId, edit: &BufferEdit) -> Result<WriteResult> {
         let actor = self.actor_at(at)?;
-        for (node, words) in &edit.edits {
-            actor.edit(*node, words)?;
-        }
-        if let Some((_, words)) = &edit.appended {
-            actor.append(Parent::Node(at), NodeDraft::text(words))?;
-        }
+        actor.edit_path(at, &edit.edits, edit.appended.as_ref().map(|(_, words)| words.as_str()))?;
         let position =
             self.session.map(|session| self.setup.loom.session(session)).transpose()?.and_then(|s| s.position);
         let count = edit.edits.len() + usize::from(edit.appended.is_some());

@@ -391,7 +391,8 @@ fn switch_in_another_tree_needs_to_be_said_and_allowed() {
       depth:0 · path: y2ys2p
     Tree: "Elsewhere" (1 node, 1 branch)
     [y2ys2p] human (you) "Far away." * you are here (leaf)
-    ✗ NOT_FOUND: view: no node [46vf6z] in this tree
+    ✗ CROSS_TREE: view: [46vf6z] is in another tree: "Marie Character Study"
+      hint: → switch to 46vf6z in tree:"Marie Character Study"
     ✓ switched to [qk6rnr] in tree:"Marie Character Study"
       depth:0 · 1 continuation · path: qk6rnr
     ✓ linked [46vf6z] ↔ [y2ys2p] in tree:"Elsewhere"
@@ -410,7 +411,8 @@ fn switch_in_another_tree_needs_to_be_said_and_allowed() {
     ✗ CROSS_TREE: view: [y2ys2p] is in another tree
       hint: going there needs the permission cross_tree
     ✗ PERMISSION_DENIED: switch: this needs the permission cross_tree
-    ✗ PERMISSION_DENIED: link: this needs the permission cross_tree
+    ✗ CONFLICT: link: not run, because the switch before it failed
+      hint: write it again after a switch that succeeds
     "#);
     assert_eq!(model.session(), session);
 }
@@ -1661,4 +1663,58 @@ fn documents_and_trees_are_summed_up_and_anew_when_they_have_changed() {
     });
     assert!(lines(&mut runner, &tree).contains("\n\"Otherwise.\"\n") && !play.id(at).is_empty());
     assert_eq!(host.asked().len(), 1);
+}
+
+#[test]
+fn after_a_failed_switch_only_what_needs_no_position_runs() {
+    let play = Play::new();
+    let mut runner = play.at(play.marie);
+    let nine = play.id(play.nine);
+    let said = lines(
+        &mut runner,
+        &[
+            "→ switch to zzzzzz",
+            "→ bookmark \"here\"",
+            "→ help bookmark",
+            &format!("→ switch to {nine}"),
+            "→ bookmark \"there\"",
+            "→ switch to the pump",
+            "→ bookmark \"lost\"",
+        ],
+    );
+    assert_eq!(said.matches("CONFLICT: bookmark: not run, because the switch before it failed").count(), 2, "{said}");
+    assert!(said.contains("→ bookmark [ID]") || said.contains("bookmark ID"), "{said}");
+    let marked = play.loom.snapshot().unwrap().bookmarks(play.tree).unwrap();
+    let marked: Vec<_> = marked.iter().map(|node| (node.id, node.state.bookmark.clone().unwrap())).collect();
+    assert_eq!(marked, [(play.nine, "there".to_owned())]);
+}
+
+#[test]
+fn a_missing_id_is_looked_for_in_the_other_trees() {
+    let play = Play::new();
+    let (tree, root) = play.owner.create_tree(TreeDraft::new("Far away.").title("Elsewhere")).unwrap();
+    assert_ne!(tree.id, play.tree);
+    let id = play.id(root.id);
+    let said = lines(&mut play.at(play.marie), &[&format!("→ view {id}")]);
+    let hint = format!("hint: → switch to {id} in tree:\"Elsewhere\"");
+    assert!(said.starts_with("✗ CROSS_TREE: view: ") && said.contains(&hint), "{said}");
+    let session = play.session("collaborator", play.marie);
+    let said = lines(&mut play.runner("collaborator", session), &[&format!("→ view {id}")]);
+    assert!(said.starts_with("✗ NOT_FOUND: view: ") && !said.contains("Elsewhere"), "{said}");
+}
+
+#[test]
+fn an_edit_of_an_own_note_replaces_it() {
+    let play = Play::new();
+    let note = play.owner.annotate(play.marie, "The fate.").unwrap().nodes[0].id;
+    let others = play.loom.actor(&play.loom.agent("collaborator").unwrap()).annotate(play.marie, "Hm.").unwrap();
+    let old = play.id(note);
+    let mut runner = play.at(play.marie);
+    let said = lines(&mut runner, &[&format!("→ edit {old} \"The father.\""), "→ list annotations"]);
+    assert!(said.contains(&format!("instead of [{old}]")), "{said}");
+    assert!(said.contains("\"The father.\"") && !said.contains("\"The fate.\""), "{said}");
+    let said = lines(&mut runner, &["→ undo", "→ list annotations"]);
+    assert!(said.contains("\"The fate.\"") && !said.contains("\"The father.\""), "{said}");
+    let said = lines(&mut runner, &[&format!("→ edit {} \"Well.\"", others.nodes[0].local), "→ list annotations"]);
+    assert!(said.contains("\"Hm.\"") && said.contains("\"Well.\""), "{said}");
 }

@@ -94,6 +94,7 @@ fn commands(id: &str) -> Vec<Command> {
                 count: true,
                 around: node(),
                 sort: Some(loomtree::arrow::RecallSort::Time),
+                words: some(),
             },
         },
         Command::Drop { pin: node(), stash: some() },

@@ -844,6 +844,10 @@ fn recall_counts_filters_failures_and_shows_context() {
     assert!(failed.starts_with("1 match") && failed.contains("leaks") && failed.contains("· failed:"), "{failed}");
     let failed = lines(&mut runner, &["→ recall tool:bash failed"]);
     assert!(failed.starts_with("1 result") && failed.contains("leaks"), "{failed}");
+    let leaks = lines(&mut runner, &["→ recall tool:\"bash\" \"leaks\""]);
+    assert!(leaks.starts_with("1 result") && leaks.contains("words:\"leaks\""), "{leaks}");
+    let none = lines(&mut runner, &["→ recall tool:bash \"tmux\""]);
+    assert!(none.starts_with("no results of \"bash\""), "{none}");
     let around = lines(&mut runner, &[&format!("→ recall around:{} limit:1", play.id(play.marie))]);
     assert!(around.contains("Who is Marie?") && around.contains("childhood"), "{around}");
     let old = lines(&mut runner, &["→ recall search \"gasket\" from:11mo sort:time"]);

@@ -209,3 +209,19 @@ fn a_phrase_without_a_noun_points_to_the_newest_messages_outside_the_window() {
     assert_eq!(talk.hint("Then do it as we discussed.", 6), None, "the window has all");
     assert_eq!(talk.hint("Then do it.", 2), None);
 }
+
+#[test]
+fn a_hint_needs_a_noun_and_words_that_the_node_holds() {
+    let mut messages = vec!["The red barge went away with the whole crew at 16:40.", "Noted."];
+    messages.extend(["Fine weather.", "It is."].repeat(20));
+    let talk = Talk::new(&messages);
+    for say in [
+        "Now put it away, as the others are still there.",
+        "Give me the whole thing again.",
+        "It is the file 16:40 again.",
+    ] {
+        assert_eq!(talk.hint(say, 10).map(|hint| hint.search), None, "{say}");
+    }
+    let hint = talk.hint("Is the barge still away?", 10).unwrap();
+    assert_eq!((hint.search.as_str(), talk.numbers(&hint)[0]), ("barge", 1));
+}

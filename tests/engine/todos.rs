@@ -335,11 +335,25 @@ async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
         plan.iter().all(|todo| todo.turn == reply && todo.status == TodoStatus::Completed && todo.started_at.is_some())
     );
     // The prompt explains planning only where plans are possible.
-    let told = |messages: &Prompt| format!("{messages:?}").contains("For work of several steps");
+    let told = |messages: &Prompt| format!("{messages:?}").contains("For work of several replies");
     assert!(told(&model.requests()[0].prompt));
     let words = GenerateRequest::new(play.nine, play.loom.agent("collaborator").unwrap(), model.clone(), 1);
     generate(&play.owner, words, |_| {}).await.unwrap();
     assert!(!told(&model.requests().last().unwrap().prompt));
+}
+
+#[tokio::test]
+async fn closing_the_last_item_below_the_final_words_ends_the_turn() {
+    let play = Play::new();
+    let replies = ["→ todo add \"mark it\"\n", "It is marked.\n→ todo done 1 \"marked\"\n", "Nobody asked."];
+    let model = script(&replies.map(str::to_owned));
+    let (nodes, heard, _) = turn(&play, play.nine, &model).await;
+    assert_eq!((nodes.last().unwrap().content.as_str(), model.requests().len()), ("It is marked.", 2));
+    assert!(!heard.iter().any(|progress| matches!(progress, Progress::TodosLeftOpen { .. })));
+    // A failed line must be read, so the turn goes on.
+    let model = script(&["Done.\n→ todo done 7 \"marked\"\n", "There is no such item."].map(str::to_owned));
+    let (nodes, ..) = turn(&play, play.nine, &model).await;
+    assert_eq!((nodes.last().unwrap().content.as_str(), model.requests().len()), ("There is no such item.", 2));
 }
 
 #[tokio::test]

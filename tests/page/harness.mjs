@@ -53,12 +53,12 @@ export class Bench {
     this.browser = await chromium.launch({ executablePath: process.env.LOOM_CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS });
   }
 
-  /** Imports the sample tree and opens it at `hj17rx` by the link of `loom open`. Returns the tab, the link, and the tree's id. */
-  async openSample() {
+  /** Imports the sample tree and opens it at `hj17rx` by the link of `loom open` with options. Returns the tab, the link, and the tree's id. */
+  async openSample(...options) {
     this.run("import", `${root}/fixtures/sample.jsonl`);
     this.run("switch", "hj17rx");
     const sample = this.run("view")[0].tree_id;
-    const { link } = await this.serve("open", "--no-browser");
+    const { link } = await this.serve("open", "--no-browser", ...options);
     await this.browse();
     const page = await this.tab(link);
     await at("hj17rx", page);

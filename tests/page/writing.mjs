@@ -1,6 +1,8 @@
 // Text in the page in a real browser: prose with a caret, merge, split, pins, completion, drags, imports, answers and approvals.
 // Effects are read from the database by another process.
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Bench, checks, until, equal, truth, here, at as waitAt } from "./harness.mjs";
 
 const bench = new Bench();
@@ -31,8 +33,11 @@ let page;
 let sample;
 try {
   const plan = { subtasks: [{ id: "paint", title: "Paint it <img src=x onerror=\"globalThis.broken=1\">", details: "gre\u200ben", criteria: "two coats", depends_on: [] }] };
-  await bench.model("Mine is the sea.", JSON.stringify(plan), "The shed is green.", JSON.stringify({ passed: true, why: "two coats" }), JSON.stringify(plan));
-  ({ page, sample } = await bench.openSample());
+  const passed = JSON.stringify({ passed: true, why: "two coats" });
+  const armed = { subtasks: [{ id: "run", title: "Paint it by command", criteria: "two coats", tools: ["run_command"], depends_on: [] }] };
+  await bench.model("Mine is the sea.", JSON.stringify(plan), "The shed is green.", passed, JSON.stringify(plan),
+    JSON.stringify(armed), "→ run_command command:\"touch PAINTED\"\n", "It is painted.", passed);
+  ({ page, sample } = await bench.openSample("--tools"));
 
   await check("a buffer is prose without seams, and what is typed becomes versions and nodes", async () => {
     const [{ root: first }] = bench.run("new", "--buffer", "The lamp was lit. ");
@@ -125,6 +130,23 @@ try {
     await page.locator(".outline-scroll").focus();
     await keys("<");
     await until("the original", async () => (await prose().inputValue()).startsWith("One two three four."));
+  });
+
+  await check("text over several nodes is saved as one change, which one undo takes back", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "One light. ");
+    const [second] = bench.run("say", "--at", first.local_id, "Two boats.")[0].nodes;
+    await open(second);
+    await caretAfter("One");
+    await page.keyboard.type(" green");
+    await caretAfter("Two");
+    await page.keyboard.type(" small");
+    await keys("Control+s");
+    await saved();
+    equal(await prose().inputValue(), "One green light. Two small boats.", "the text");
+    const journal = bench.run("log").filter((entry) => entry.op === "edit");
+    equal(new Set(journal.slice(0, 2).map((entry) => entry.group)).size, 1, "one operation");
+    await keys("Escape", "u");
+    await until("both words are gone", async () => (await prose().inputValue()) === "One light. Two boats.");
   });
 
   await check("typed prose survives a reload and a server that is away", async () => {
@@ -336,6 +358,15 @@ try {
     await page.getByRole("button", { name: "Refuse" }).click();
     await until("no approval", async () => !(await page.locator(".approval").count()));
     await until("the refusal", () => bench.run("do", "→ delegate list")[0].text.includes("refused"));
+    // A worker's command waits too: the approval of the plan does not cover it.
+    const painted = () => existsSync(join(bench.home, "PAINTED"));
+    await delegate();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.locator(".approval", { hasText: "touch PAINTED" }).waitFor();
+    equal(painted(), false, "the command waits");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await until("the command", painted);
+    await until("no approval", async () => !(await page.locator(".approval").count()));
   });
 
   await check("no violation, no foreign request, no error", async () => {

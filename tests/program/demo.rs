@@ -33,6 +33,16 @@ fn the_demo_without_a_model_uses_the_script_and_is_repeatable() {
 }
 
 #[test]
+fn under_cargo_the_demo_names_the_program_that_runs() {
+    let home = Home::new();
+    let ran = Ran::of(home.command(&["demo"]).env("CARGO", "cargo"));
+    let program = env!("CARGO_BIN_EXE_loom");
+    for said in [format!("$ {program} tree "), format!("  {program} undo ")] {
+        assert!(ran.out.contains(&said), "{said:?} is not in\n{}", ran.out);
+    }
+}
+
+#[test]
 fn the_demo_uses_a_configured_model() {
     let home = Home::new();
     let ran = Ran::of(home.command(&["demo"]).env("LOOM_MODEL", "scripted:words"));

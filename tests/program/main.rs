@@ -35,6 +35,8 @@ mod mcp_features;
 #[cfg(all(feature = "mcp", feature = "serve"))]
 mod mcp_http;
 #[cfg(feature = "serve")]
+mod open_responses;
+#[cfg(feature = "serve")]
 mod page;
 #[cfg(feature = "serve")]
 mod serve;

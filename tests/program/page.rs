@@ -169,6 +169,40 @@ async fn a_node_is_split_at_a_character_and_pinned() {
 }
 
 #[tokio::test]
+async fn an_edited_text_is_saved_whole_or_not_at_all() {
+    let home = Home::new();
+    let created = home.json(&["new", "--buffer", "One light. "])[0].clone();
+    let root = created["root"]["id"].as_str().unwrap();
+    let server = HttpServer::start(&home, &[]);
+    let children = format!("/api/v1/nodes/{root}/children");
+    let second = server.ok(&children, json!({ "content": "Two boats." })).await["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/nodes/{second}/text");
+    let edit = |node: &str, content: &str| json!({ "node": node, "content": content });
+    let edits = json!([edit(root, "One lamp. "), edit(&second, "Two ships.")]);
+    let saved = server.ok(&path, json!({ "edits": edits, "appended": " The end." })).await;
+    let nodes = saved["nodes"].as_array().unwrap();
+    let mut texts = Vec::new();
+    for node in nodes {
+        texts.push(server.get(&format!("/api/v1/nodes/{}", node.as_str().unwrap())).await.1["content"].clone());
+    }
+    assert_eq!(texts, ["One lamp. ", "Two ships.", " The end."]);
+    let tree = created["tree"]["id"].as_str().unwrap();
+    let count = async || server.get(&format!("/api/v1/trees/{tree}/nodes")).await.1["data"].as_array().unwrap().len();
+    let before = count().await;
+    // The second edit changes nothing, which is an error; the first is not saved then.
+    let unchanged = json!({ "edits": [edit(root, "One star. "), edit(&second, "Two boats.")] });
+    assert_eq!(server.post(&path, unchanged).await.0, 422);
+    assert_eq!(server.post(&path, json!({})).await.0, 422);
+    assert_eq!(count().await, before);
+    server.ok(&format!("/api/v1/trees/{tree}/undo"), json!({})).await;
+    let hidden = server.get(&format!("/api/v1/nodes/{}", nodes[0].as_str().unwrap())).await.1;
+    assert!(hidden["state"]["pruned_by"].is_string(), "{hidden}");
+    assert!(
+        server.get(&format!("/api/v1/nodes/{}", nodes[2].as_str().unwrap())).await.1["state"]["pruned_by"].is_string()
+    );
+}
+
+#[tokio::test]
 async fn a_map_shows_the_whole_tree_and_finds_nodes_by_position() {
     let home = Home::new();
     home.ok(&["import", SAMPLE]);

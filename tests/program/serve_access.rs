@@ -204,6 +204,9 @@ impl Owned {
             ("PATCH", _) => json!({ "model": "scripted:words" }),
             (_, "children" | "messages") => json!({ "content": "x", "model": "scripted:words" }),
             (_, "changes") => json!({ "op": "annotate", "content": "x" }),
+            (_, "text") => {
+                json!({ "edits": [{ "node": self.ids["another node"], "content": "an edited text" }], "appended": "x" })
+            }
             (_, "continuations") => json!({ "models": ["scripted:words"] }),
             (_, "switch") => json!({ "node": node }),
             (_, "revert") => json!({ "version": 1 }),

@@ -1,8 +1,16 @@
-//! The reference of the HTTP server in `docs/http.md`.
+//! The page `docs/http.md`: its list of routes, and its commands.
 
 #![allow(clippy::unwrap_used)] // a failure here fails the test
 
+use std::process::Command;
+
 use serde_json::Value;
+
+use crate::support::{
+    cli::{Home, Ran},
+    http::HttpServer,
+    skip,
+};
 
 /// Returns the first sentence of a description.
 fn first_sentence(text: &str) -> String {
@@ -32,4 +40,25 @@ fn the_reference_lists_every_route() {
     } else {
         assert!(made == text, "the routes in docs/http.md are not those of the server: UPDATE_DOCS=1");
     }
+}
+
+/// The commands of a section work, with the server of the test in place of the one on the usual port.
+#[test]
+fn the_commands_with_curl_work() {
+    if !skip::has("curl") {
+        return skip::missing("curl");
+    }
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/http.md")).unwrap();
+    let section = text.split_once("## With curl\n").unwrap().1.split("\n## ").next().unwrap();
+    let blocks: Vec<&str> = section.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let script = blocks.concat().replace("http://127.0.0.1:8420", &server.url);
+    let ran = Ran::of(Command::new("/bin/sh").args(["-euc", &script]));
+    assert_eq!((ran.code, blocks.len()), (0, 3), "{}{}", ran.out, ran.err);
+    for part in ["A green light blinked.", "event: saved", "\"reverted\"", "\"op\":\"bookmark\""] {
+        assert!(ran.out.contains(part), "{part} is not in {}", ran.out);
+    }
+    let results = ran.out.matches("\"ok\":true").count();
+    assert_eq!(results, 2, "both arrow lines: {}", ran.out);
 }

@@ -34,7 +34,7 @@ impl Binder<'_, '_> {
         let time = |text: &str| text.eq_ignore_ascii_case("time").then_some(RecallSort::Time);
         let sort = self.option(OptionName::Sort, time, "sort: time, which is the newest first")?;
         let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
-        Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort })
+        Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort, words: None })
     }
 
     /// True if a word stands alone outside the quotes of a recall that has a text in quotes or a tool, or as a flag.
@@ -67,7 +67,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn recall(&mut self) -> Bound {
-        let only = self.narrowed()?;
+        let mut only = self.narrowed()?;
         let tool = self.name_for(&[OptionName::Tool]).or_else(|| {
             // `calls of the undo tool`
             let own =
@@ -85,6 +85,9 @@ impl Binder<'_, '_> {
         let limit = limit.or_else(|| if texts && !self.names(Noun::Turn) { self.number(|_| true) } else { None });
         let limit = limit.map(|(number, _)| number);
         let turns = if tool.is_none() { self.range(|_| true) } else { None };
+        if tool.is_some() {
+            only.words = self.text_where(|_| true);
+        }
         let labelled =
             self.arguments.items.iter().any(|arg| matches!(arg.key, Some(OptionName::Label | OptionName::Stash)));
         let searched = self.names(Noun::Archive)

@@ -276,11 +276,15 @@ fn recall() -> impl Strategy<Value = Command> {
                 (*turns, *only) = (Some(range), plain);
             }
         })),
-        (words(), option::of(1..50_u32), narrowed()).prop_map(move |(name, most, filter)| with(none(), |command| {
-            if let Command::Recall { tool, limit, only, .. } = command {
-                (*tool, *limit, *only) = (Some(name), most, filter);
+        (words(), option::of(1..50_u32), option::of(words()), narrowed()).prop_map(
+            move |(name, most, words, filter)| {
+                with(none(), |command| {
+                    if let Command::Recall { tool, limit, only, .. } = command {
+                        (*tool, *limit, *only) = (Some(name), most, RecallFilter { words, ..filter });
+                    }
+                })
             }
-        })),
+        ),
         id_or_place().prop_map(move |at| with(none(), |command| {
             if let Command::Recall { only, .. } = command {
                 only.around = Some(at);
@@ -325,6 +329,7 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
             count,
             around: None,
             sort: sort.then_some(super::super::RecallSort::Time),
+            words: None,
         })
 }
 

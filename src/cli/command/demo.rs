@@ -150,13 +150,13 @@ fn run_step(words: &[&str], why: &str, cx: &mut CommandContext<'_>) -> Result<()
     }
 }
 
-/// Returns the command that starts this program.
-fn command_prefix() -> &'static str {
-    match env::env("CARGO") {
-        Some(_) if cfg!(feature = "local") => "cargo run --features local --",
-        Some(_) => "cargo run --",
-        None => "loom",
-    }
+/// Returns the command that starts this program: under cargo the path of the executable, since `cargo run` could compile
+/// a build with other features first.
+fn command_prefix() -> String {
+    let executable = env::env("CARGO").and_then(|_| std::env::current_exe().ok());
+    let Some(executable) = executable else { return "loom".to_owned() };
+    let folder = std::env::current_dir().unwrap_or_default();
+    executable.strip_prefix(&folder).unwrap_or(&executable).display().to_string()
 }
 
 fn print_model_setup(cx: &mut CommandContext<'_>) -> Result<()> {
@@ -171,7 +171,7 @@ fn print_model_setup(cx: &mut CommandContext<'_>) -> Result<()> {
 fn print_next_steps(cx: &mut CommandContext<'_>) -> Result<()> {
     writeln!(cx.out, "\nTry next:")?;
     for (words, why) in NEXT_STEPS {
-        writeln!(cx.out, "  {:<32} {}", format!("{} {words}", command_prefix()), paint(DIM, why))?;
+        writeln!(cx.out, "  {:<36} {}", format!("{} {words}", command_prefix()), paint(DIM, why))?;
     }
     cx.out.flush()?;
     Ok(())

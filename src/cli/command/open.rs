@@ -18,6 +18,10 @@ pub(crate) struct Args {
     /// Print the link without opening it
     #[arg(long)]
     no_browser: bool,
+    /// Let the workers of delegations read and change files of the current folder and run commands there; the page asks
+    /// before each change and command
+    #[arg(long)]
+    tools: bool,
 }
 
 /// Serves until Ctrl-C. Only a browser that has the link gets in, and the link works once.
@@ -29,7 +33,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     };
     let (browsers, code) = BrowserLogins::with_code().map_err(|error| CliError::io("random numbers", error))?;
     let place = node.map_or(String::new(), |node| format!("/{node}"));
-    serve::serve(serve::Args::local(), browsers, cx, |address, cx| {
+    serve::serve(serve::Args::local(args.tools), browsers, cx, |address, cx| {
         let link = format!("http://{address}/#{place}?code={code}");
         let value = serde_json::json!({ "address": format!("http://{address}"), "link": link });
         cx.print_value(&value, || format!("open {link}\nThe link works once. Ctrl-C stops the server."))?;

@@ -15,6 +15,7 @@ use crate::cli::{
     models,
     output::{DIM, ID, paint},
     sanitize::one_line,
+    turn_args::worker_tools,
 };
 
 #[derive(Debug, clap::Args)]
@@ -43,6 +44,10 @@ pub(crate) struct Args {
     /// The largest file that a client may import, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = ServerLimits::default().import_bytes)]
     max_import: u64,
+    /// Let the workers of delegations read and change files of the current folder and run commands there; each change
+    /// and each command waits for an approval
+    #[arg(long)]
+    tools: bool,
     #[command(subcommand)]
     action: Option<ServeAction>,
 }
@@ -82,8 +87,8 @@ enum TokenAction {
 }
 
 impl Args {
-    /// Returns the arguments of a server on a free port of this machine.
-    pub(super) fn local() -> Self {
+    /// Returns the arguments of a server on a free port of this machine. `tools` gives workers tools for the folder.
+    pub(super) fn local(tools: bool) -> Self {
         let defaults = ServerLimits::default();
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -94,6 +99,7 @@ impl Args {
             streams: defaults.streams,
             max_body: defaults.body_bytes,
             max_import: defaults.import_bytes,
+            tools,
             action: None,
         }
     }
@@ -146,7 +152,8 @@ pub(super) fn serve(
 ) -> Result<()> {
     let approvals = Arc::new(PendingApprovals::default());
     let mut tool_access = models::tool_access(&cx.config);
-    tool_access.orchestrator = delegation::default_orchestrator(cx, approvals.clone(), None);
+    let worker_tools = args.tools.then(|| worker_tools(cx, approvals.clone(), &[], &[])).transpose()?;
+    tool_access.orchestrator = delegation::default_orchestrator(cx, approvals.clone(), worker_tools);
     let shutdown = CancellationToken::new();
     let settings = ServerSettings {
         loom: cx.loom.clone(),

@@ -30,6 +30,9 @@ const NOTE_TOKENS: u32 = 160;
 /// Omitted entries whose command is written out, and the tokens of each further id.
 const MAX_LISTED_COMMANDS: usize = 5;
 const TOKENS_PER_ID: u32 = 5;
+/// Maximum number of near nodes that are named next to hits, and the characters of each.
+const MAX_NAMED_NEAR: usize = 3;
+const NAMED_NEAR_CHARS: usize = 50;
 
 /// A formatted node: its header and its text.
 pub(super) struct RecallEntry {
@@ -137,11 +140,18 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResu
     }
     // Next to matches, nodes without any of the words are context.
     let near = found.near.iter().filter(|hit| hits.is_empty() || hit.own_words > 0 || hit.similar);
-    let mut near = near.filter(|hit| !told.contains(&hit.node.seq)).peekable();
-    if near.peek().is_some() {
+    let near: Vec<&Hit> = near.filter(|hit| !told.contains(&hit.node.seq)).collect();
+    if !hits.is_empty() {
+        if !near.is_empty() {
+            let named = near.iter().take(MAX_NAMED_NEAR).map(|hit| named(here, &hit.node));
+            blocks.push(format!("near, without all of the words: {}", named.collect::<Vec<_>>().join(" · ")));
+        }
+        return Ok(blocks.join("\n"));
+    }
+    if !near.is_empty() {
         blocks.push("Only near, without all of the words:".to_owned());
     }
-    for hit in near.collect::<Vec<_>>() {
+    for hit in near {
         let block = with_context(snapshot, here, hit, &found.words, &mut told)?;
         used += estimated_tokens(&block);
         if used > MAX_REPLY_TOKENS {
@@ -150,6 +160,12 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResu
         blocks.push(block);
     }
     Ok(blocks.join("\n"))
+}
+
+/// Names a node with its first words.
+fn named(here: &Position, node: &Node) -> String {
+    let tree = if node.tree == here.tree.id { "" } else { " in another tree" };
+    format!("{}{tree} {}", escape::id(node), quoted(&first_words(&one_line(&content(node)), NAMED_NEAR_CHARS)))
 }
 
 /// Formats a hit with one line for each neighbor.

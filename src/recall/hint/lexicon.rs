@@ -55,6 +55,14 @@ pub(super) const LY_NOUNS: &[&str] =
 pub(super) const DEFINITE: &[&str] =
     &["her", "his", "its", "my", "our", "that", "the", "their", "these", "this", "those", "your"];
 
+/// Particles, directions, quantities and degrees. They name nothing, alone or before a word that is too general.
+pub(super) const NAMELESS: &[&str] = &[
+    "across", "ago", "ahead", "along", "alone", "apart", "aside", "away", "back", "behind", "beside", "beyond",
+    "double", "down", "enough", "entire", "far", "forth", "forward", "forwards", "full", "half", "home", "inside",
+    "instead", "left", "none", "off", "onwards", "out", "outside", "over", "overall", "own", "plenty", "rest", "right",
+    "round", "several", "through", "together", "total", "twice", "under", "up", "upwards", "whole",
+];
+
 /// Words too general to be searched.
 pub(super) static VAGUE: LazyLock<HashSet<&'static str>> = LazyLock::new(|| VAGUE_WORDS.split_whitespace().collect());
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::lexicon::{BACK_PHRASES, DEFINITE, LY_NOUNS, PHRASES_WITHOUT_NOUN, VAGUE};
+use super::lexicon::{BACK_PHRASES, DEFINITE, LY_NOUNS, NAMELESS, PHRASES_WITHOUT_NOUN, VAGUE};
 use crate::text_index::{WordTokenizer, is_stopword};
 
 /// Maximum number of words of a message that are read. A longer message explains itself.
@@ -19,6 +19,8 @@ pub(super) struct Reference {
     pub(super) words: Vec<(String, String)>,
     /// Stems that have not been seen in the window yet.
     pub(super) missing: HashSet<String>,
+    /// True for a definite noun, a name or an identifier; false for all words of a sentence that refers back.
+    pub(super) is_named: bool,
 }
 
 /// A word of a message.
@@ -40,13 +42,15 @@ pub(super) fn references(text: &str) -> (Vec<Reference>, Option<String>) {
     let mut known: HashSet<&str> = HashSet::new();
     for sentence in words.split_inclusive(|word| word.ends_sentence) {
         if refers_back(sentence) {
-            found.extend(reference(sentence, &HashSet::new()));
+            found.extend(reference(sentence, &HashSet::new()).map(|all| Reference { is_named: false, ..all }));
         }
         let mut at = 0;
         while at < sentence.len() {
             let part = &sentence[at..at + definite_length(&sentence[at..]).max(1)];
             let is_name = at > 0 && !sentence[at - 1].punctuated && is_name(part[0].text);
-            if part.len() > 1 {
+            if part.len() > 1 && part.last().is_some_and(|head| head.stems.is_empty()) {
+                // `the whole thing` names nothing, whatever stands before its noun.
+            } else if part.len() > 1 {
                 // A word that the message itself introduced is no reference.
                 found.extend(reference(&part[1..], &known));
             } else if is_name || is_identifier(part[0].text) {
@@ -111,7 +115,12 @@ fn reference(words: &[ReferenceWord<'_>], known: &HashSet<&str>) -> Option<Refer
         word.stems.iter().map(|stem| (stem.clone(), word.text.to_owned())).collect::<Vec<_>>()
     };
     let significant: Vec<(String, String)> = words.iter().flat_map(stem).collect();
-    Some(Reference { text, missing: significant.iter().map(|(stem, _)| stem.clone()).collect(), words: significant })
+    Some(Reference {
+        text,
+        missing: significant.iter().map(|(stem, _)| stem.clone()).collect(),
+        words: significant,
+        is_named: true,
+    })
 }
 
 /// Length in words of the definite reference that starts here, with its article; 0 if there is none.
@@ -161,7 +170,7 @@ fn is_identifier(word: &str) -> bool {
 
 /// True if a word is too general to be searched, in any form.
 fn is_vague(word: &str) -> bool {
-    let known = |word: &str| VAGUE.contains(word);
+    let known = |word: &str| VAGUE.contains(word) || NAMELESS.contains(&word);
     let is_adverb = word.len() > 5 && word.ends_with("ly") && !LY_NOUNS.contains(&word);
     known(word)
         || is_adverb

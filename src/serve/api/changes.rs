@@ -21,7 +21,11 @@ use crate::{
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(change)).routes(routes!(merge)).routes(routes!(purge))
+    OpenApiRouter::new()
+        .routes(routes!(change))
+        .routes(routes!(save_text))
+        .routes(routes!(merge))
+        .routes(routes!(purge))
 }
 
 /// A change of a node.
@@ -191,6 +195,55 @@ async fn change(
             state.metrics.appends.inc_by(receipt.nodes.len() as u64);
             let node = state.loom().node(receipt.nodes.first().map_or(id, |node| node.id))?;
             Ok(Json(ChangeAnswer { receipt, node }))
+        })
+        .await
+}
+
+/// New text of a node of a path.
+#[derive(Deserialize, ToSchema)]
+struct NodeEdit {
+    node: NodeId,
+    content: String,
+}
+
+/// Edited text of the end of a path.
+#[derive(Deserialize, ToSchema)]
+struct PathTextBody {
+    /// Changed nodes of the path, each once.
+    #[serde(default)]
+    edits: Vec<NodeEdit>,
+    /// Text of a new node after the end of the path.
+    appended: Option<String>,
+}
+
+/// Nodes that an edited text made: one for each edit, then the appended one.
+#[derive(Serialize, ToSchema)]
+struct PathTextAnswer {
+    nodes: Vec<NodeId>,
+}
+
+/// Saves an edited text of the path that ends at a node: one undo reverts all of it.
+#[utoipa::path(post, path = "/nodes/{node}/text", tag = "nodes", params(("node" = NodeId, Path)), request_body = PathTextBody, responses((status = OK, body = PathTextAnswer)))]
+async fn save_text(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(end): Route<NodeId>,
+    Body(body): Body<PathTextBody>,
+) -> Result<Json<PathTextAnswer>> {
+    state
+        .run(move |state| {
+            state.node(&caller, end)?;
+            for edit in &body.edits {
+                state.node(&caller, edit.node)?;
+            }
+            if body.edits.is_empty() && body.appended.is_none() {
+                return Err(ApiError::invalid("there is nothing to save"));
+            }
+            let actor = require_permission(state, &caller, Tool::Edit)?;
+            let edits: Vec<_> = body.edits.into_iter().map(|edit| (edit.node, edit.content)).collect();
+            let nodes = actor.edit_path(end, &edits, body.appended.as_deref())?;
+            state.metrics.appends.inc_by(nodes.len() as u64);
+            Ok(Json(PathTextAnswer { nodes }))
         })
         .await
 }

@@ -74,8 +74,15 @@ struct CreateResponse {
     parallel_tool_calls: Option<bool>,
     /// Maximum tokens of the output.
     max_output_tokens: Option<u32>,
-    temperature: Option<f32>,
-    top_p: Option<f32>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    presence_penalty: Option<f64>,
+    frequency_penalty: Option<f64>,
+    top_logprobs: Option<u32>,
+    max_tool_calls: Option<u32>,
+    service_tier: Option<String>,
+    safety_identifier: Option<String>,
+    prompt_cache_key: Option<String>,
     /// Up to 16 pairs of texts.
     #[schema(value_type = Option<Object>)]
     metadata: Value,
@@ -93,12 +100,19 @@ impl CreateResponse {
         json!({
             "model": model,
             "instructions": self.instructions,
-            "tools": self.tools,
+            "tools": self.tools.iter().map(echoed_tool).collect::<Vec<_>>(),
             "tool_choice": or(&self.tool_choice, json!("auto")),
             "parallel_tool_calls": self.parallel_tool_calls.unwrap_or(true),
             "max_output_tokens": self.max_output_tokens,
             "temperature": self.temperature.unwrap_or(1.0),
             "top_p": self.top_p.unwrap_or(1.0),
+            "presence_penalty": self.presence_penalty.unwrap_or(0.0),
+            "frequency_penalty": self.frequency_penalty.unwrap_or(0.0),
+            "top_logprobs": self.top_logprobs.unwrap_or(0),
+            "max_tool_calls": self.max_tool_calls,
+            "service_tier": self.service_tier.as_deref().unwrap_or("default"),
+            "safety_identifier": self.safety_identifier,
+            "prompt_cache_key": self.prompt_cache_key,
             "metadata": or(&self.metadata, json!({})),
             "text": or(&self.text, json!({ "format": { "type": "text" } })),
             "truncation": self.truncation.as_deref().unwrap_or("disabled"),
@@ -157,8 +171,21 @@ async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<
     Ok(Json(run.response()).into_response())
 }
 
+/// Returns a tool as a response repeats it: a function has all its fields.
+fn echoed_tool(tool: &Value) -> Value {
+    let mut tool = tool.clone();
+    if let Some(fields) = tool.as_object_mut().filter(|fields| fields.get("type") == Some(&json!("function"))) {
+        for field in ["description", "parameters", "strict"] {
+            fields.entry(field).or_insert(Value::Null);
+        }
+    }
+    tool
+}
+
 fn sampling(body: &CreateResponse) -> Sampling {
-    Sampling { temperature: body.temperature, max_tokens: body.max_output_tokens, ..Sampling::default() }
+    #[allow(clippy::cast_possible_truncation)] // providers take few digits
+    let temperature = body.temperature.map(|temperature| temperature as f32);
+    Sampling { temperature, max_tokens: body.max_output_tokens, ..Sampling::default() }
 }
 
 /// Stores the input, and returns what the response needs to run.
@@ -209,6 +236,7 @@ fn prepare(
     let record = ResponseRecord {
         id: loom.node_id(),
         created_at: loom.now().as_millis() / 1_000,
+        completed_at: None,
         status: "in_progress".to_owned(),
         request,
         previous: body.previous_response_id,

@@ -37,6 +37,9 @@ pub(super) struct ResponseRecord {
     pub(super) id: NodeId,
     /// Seconds since 1970.
     pub(super) created_at: i64,
+    /// Seconds since 1970; `None` unless the response is complete.
+    #[serde(default)]
+    pub(super) completed_at: Option<i64>,
     pub(super) status: String,
     /// Fields of the request that a response repeats.
     pub(super) request: Value,
@@ -64,6 +67,7 @@ impl ResponseRecord {
         response["id"] = json!(ItemId::new("resp", self.id).to_string());
         response["object"] = json!("response");
         response["created_at"] = json!(self.created_at);
+        response["completed_at"] = json!(self.completed_at);
         response["status"] = json!(status);
         response["output"] = json!(output);
         response["error"] = json!(self.error);
@@ -264,6 +268,7 @@ fn finish(
     if cancelled {
         record.status = "cancelled".to_owned();
     }
+    record.completed_at = (record.status == "completed").then(|| state.loom().now().as_millis() / 1_000);
 }
 
 fn fail(record: &mut ResponseRecord, message: &str) {
@@ -307,6 +312,7 @@ async fn store(actor: &Actor, record: &ResponseRecord, output: &[Value]) -> Resu
 /// Returns the events of a stored response, the same as those of the live one.
 pub(super) fn replay(record: &ResponseRecord, text: &str, calls: &[(NodeId, ToolCall)]) -> Vec<Value> {
     let start = ResponseRecord {
+        completed_at: None,
         usage: None,
         error: None,
         incomplete: None,

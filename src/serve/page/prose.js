@@ -118,14 +118,15 @@ export class Prose extends Component {
     this.setState({ isSaving: true });
     const text = this.text.text;
     try {
-      for (const { part, content } of edits) {
-        const { node } = await change(part.id, { op: "edit", content });
-        state.versions.value = [...state.versions.value.filter((id) => id !== part.id), node.id];
-        // A second attempt after a failure repeats nothing.
-        if (part.id === end) end = node.id;
-        Object.assign(part, { id: node.id, text: content });
-      }
-      if (appended) end = (await post(`/nodes/${end}/children`, { content: appended.content })).id;
+      const bodies = edits.map(({ part, content }) => ({ node: part.id, content }));
+      const { nodes } = await post(`/nodes/${end}/text`, { edits: bodies, appended: appended?.content });
+      const changed = new Set(edits.map(({ part }) => part.id));
+      state.versions.value = [...state.versions.value.filter((id) => !changed.has(id)), ...nodes.slice(0, edits.length)];
+      edits.forEach(({ part, content }, at) => {
+        if (part.id === end) end = nodes[at];
+        Object.assign(part, { id: nodes[at], text: content });
+      });
+      if (appended) end = nodes.at(-1);
       this.saved = text;
       sessionStorage.removeItem(DRAFT);
       const count = edits.length + Number(appended !== null);

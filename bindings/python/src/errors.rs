@@ -1,0 +1,32 @@
+//! Exceptions. Each error of the library becomes one of four.
+
+use loomtree::{Error, ops::OpsError, store::StoreError};
+use pyo3::{create_exception, exceptions::PyException, prelude::*};
+
+create_exception!(loomtree, LoomError, PyException, "A call failed, and changed nothing.");
+create_exception!(loomtree, NotFound, LoomError, "No tree, node, session or agent has the given id or name.");
+create_exception!(loomtree, Ambiguous, LoomError, "The given text names several trees or nodes.");
+create_exception!(loomtree, ModelError, LoomError, "A model gave no reply.");
+
+/// Converts an error of the library into its exception.
+pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    let text = error.to_string();
+    match error {
+        Error::Ops(OpsError::NotFound { nearest, .. }) if !nearest.is_empty() => {
+            NotFound::new_err(format!("{text}; there are {}", nearest.join(", ")))
+        }
+        Error::Ops(OpsError::NotFound { .. }) | Error::Store(StoreError::NotFound { .. }) => NotFound::new_err(text),
+        Error::Ops(OpsError::Ambiguous { .. } | OpsError::AmbiguousTree { .. }) => Ambiguous::new_err(text),
+        Error::Provider(_) | Error::Generate(_) => ModelError::new_err(text),
+        _ => LoomError::new_err(text),
+    }
+}
+
+/// Runs a call of the library without the GIL, and converts its error.
+pub(crate) fn detached<T: Send, E: Into<Error> + Send>(
+    py: Python<'_>,
+    call: impl FnOnce() -> Result<T, E> + Send,
+) -> PyResult<T> {
+    py.detach(call).map_err(raise)
+}

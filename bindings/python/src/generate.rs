@@ -1,0 +1,187 @@
+//! Continuations by models: a Python callable, or a model that a reference names.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use loomtree::{
+    Error,
+    ops::Actor,
+    provider::{
+        self, Finish, FinishReason, Generation, Model, Names, Prompt, ProviderError, Request, Sampling, StreamError,
+    },
+    session::{GenerateRequest, Progress, generate},
+    types,
+};
+use pyo3::{exceptions::PyTypeError, prelude::*, types::PyString};
+use tokio::sync::mpsc;
+
+use crate::{convert::to_python, errors::raise};
+
+/// Interval of looks for a signal such as Ctrl+C.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+/// Pieces of text that wait for the store.
+const CHANNEL_PIECES: usize = 64;
+
+/// The model of a request.
+#[derive(FromPyObject)]
+pub(crate) enum ModelArg {
+    /// A reference, such as `ollama:llama3.2`.
+    Reference(String),
+    /// A function of the messages, which returns a text or the pieces of one.
+    Callable(Py<PyAny>),
+}
+
+/// A Python function as a model.
+struct PythonModel {
+    reference: String,
+    function: Arc<Py<PyAny>>,
+    window: Option<usize>,
+    /// The first exception of the function, which the caller of the generation gets.
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Model for PythonModel {
+    fn reference(&self) -> &str {
+        &self.reference
+    }
+
+    fn stream(&self, request: Request) -> Generation {
+        let (function, raised) = (Arc::clone(&self.function), Arc::clone(&self.raised));
+        Generation::spawn(move |mut sink| async move {
+            let (pieces, mut text) = mpsc::channel(CHANNEL_PIECES);
+            let call = tokio::task::spawn_blocking(move || {
+                Python::attach(|py| call(py, &function, &request.prompt, &pieces)).map_err(|error| {
+                    let message = error.to_string();
+                    raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    message
+                })
+            });
+            while let Some(piece) = text.recv().await {
+                sink.text(piece).await?;
+            }
+            let result = call.await.unwrap_or_else(|error| Err(error.to_string()));
+            let cause = match result {
+                Ok(()) => return Ok(Finish::new(FinishReason::Stop)),
+                Err(message) => StreamError::Server(message),
+            };
+            Err(match sink.has_emitted() {
+                true => {
+                    let so_far = Box::new(Finish::new(FinishReason::Interrupted));
+                    ProviderError::Interrupted { cause, so_far }
+                }
+                false => ProviderError::Broken { cause },
+            })
+        })
+    }
+
+    fn parallel(&self) -> usize {
+        1
+    }
+
+    fn window(&self) -> Option<usize> {
+        self.window
+    }
+}
+
+/// Calls the function with the prompt and sends what it returns. A coroutine is run to its end.
+fn call(py: Python<'_>, function: &Py<PyAny>, prompt: &Prompt, pieces: &mpsc::Sender<String>) -> PyResult<()> {
+    let prompt = match prompt {
+        Prompt::Chat(messages) => to_python(py, messages)?,
+        Prompt::Raw(text) => PyString::new(py, text).into_any(),
+    };
+    let mut result = function.bind(py).call1((prompt,))?;
+    if result.hasattr("__await__")? {
+        let run = py.import("loomtree._asyncio")?.getattr("run")?;
+        result = run.call1((result,))?;
+    }
+    // The reader may have ended; then the rest of the text has no reader.
+    let send = |piece: String| py.detach(|| pieces.blocking_send(piece).is_ok());
+    if let Ok(text) = result.extract::<String>() {
+        send(text);
+        return Ok(());
+    }
+    let parts = result.try_iter().map_err(|_| PyTypeError::new_err("a model returns a str or the pieces of one"))?;
+    for piece in parts {
+        if !send(piece?.extract()?) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A request for continuations.
+pub(crate) struct Continuation {
+    pub(crate) from: types::Node,
+    pub(crate) author: types::Agent,
+    pub(crate) model: ModelArg,
+    pub(crate) n: usize,
+    pub(crate) window: Option<usize>,
+    pub(crate) instruction: Option<String>,
+    pub(crate) sampling: Sampling,
+    pub(crate) on_text: Option<Py<PyAny>>,
+}
+
+/// Runs a request on a runtime of its own. Ctrl+C cancels it, and what was written by then is saved.
+pub(crate) fn run(py: Python<'_>, actor: &Actor, asked: Continuation) -> PyResult<Vec<types::Node>> {
+    let raised = Arc::new(Mutex::new(None));
+    let keep = |error: PyErr| {
+        let mut raised = raised.lock().unwrap_or_else(PoisonError::into_inner);
+        raised.get_or_insert(error);
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let on_text = asked.on_text;
+    let result = py.detach(|| {
+        runtime.block_on(async {
+            let model: Arc<dyn Model> = match asked.model {
+                ModelArg::Reference(name) => {
+                    provider::open(Some(&name), &Names::new(), &|name| std::env::var(name).ok()).await?
+                }
+                ModelArg::Callable(function) => Arc::new(PythonModel {
+                    reference: Python::attach(|py| reference_of(py, &function)),
+                    function: Arc::new(function),
+                    window: asked.window,
+                    raised: Arc::clone(&raised),
+                }),
+            };
+            let request = GenerateRequest::new(asked.from.id, asked.author, model, asked.n)
+                .instruction(asked.instruction)
+                .sampling(asked.sampling);
+            let cancel = request.cancel.clone();
+            let emit = |progress| {
+                if let (Some(function), Progress::Text { index, text }) = (&on_text, progress)
+                    && let Err(error) = Python::attach(|py| function.call1(py, (index, text)))
+                {
+                    keep(error);
+                    cancel.cancel();
+                }
+            };
+            let generation = generate(actor, request, emit);
+            tokio::pin!(generation);
+            loop {
+                tokio::select! {
+                    nodes = &mut generation => return nodes.map_err(Error::from),
+                    () = tokio::time::sleep(SIGNAL_INTERVAL) => {
+                        if let Err(error) = Python::attach(|py| py.check_signals()) {
+                            keep(error);
+                            cancel.cancel();
+                        }
+                    }
+                }
+            }
+        })
+    });
+    // A function that ignores its cancelled generation ends later, on its own thread.
+    py.detach(|| runtime.shutdown_background());
+    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error),
+        None => result.map_err(raise),
+    }
+}
+
+/// Returns the name under which replies of a function are stored.
+fn reference_of(py: Python<'_>, function: &Py<PyAny>) -> String {
+    let name = function.bind(py).getattr("__name__").and_then(|name| name.extract::<String>());
+    format!("python:{}", name.unwrap_or_else(|_| "model".to_owned()))
+}
