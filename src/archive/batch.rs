@@ -18,6 +18,8 @@ const MAX_BATCH_BYTES: usize = 4 << 20;
 /// Maximum submitted batches: the writer commits one while the next ones wait, so that it is not idle while a slow line is
 /// parsed.
 const MAX_SUBMITTED_BATCHES: usize = 3;
+/// Batches after which an import that reads while it writes waits for all commits.
+const MAX_UNFLUSHED_BATCHES: usize = 8;
 /// Maximum number of reported problems; more are counted.
 pub(super) const MAX_PROBLEMS: usize = 1_000;
 
@@ -31,6 +33,8 @@ pub(super) struct ImportBatch<'a> {
     bytes: usize,
     /// Submitted batches without a receipt, oldest first, with the places of their mutations.
     submitted: VecDeque<(Pending, Vec<SourcePlace>)>,
+    /// Batches submitted since the last flush.
+    unflushed: usize,
     pub(super) done: Imported,
 }
 
@@ -39,7 +43,7 @@ impl<'a> ImportBatch<'a> {
     pub(super) fn new(actor: &'a Actor, name: &str, format: &'static str, is_dry_run: bool) -> Self {
         let done = Imported { format, is_dry_run, ..Imported::default() };
         let (mutations, places, submitted) = Default::default();
-        Self { actor, name: name.to_owned(), mutations, places, bytes: 0, submitted, done }
+        Self { actor, name: name.to_owned(), mutations, places, bytes: 0, submitted, unflushed: 0, done }
     }
 
     /// Adds a mutation from a line.
@@ -71,7 +75,14 @@ impl<'a> ImportBatch<'a> {
         while !self.submitted.is_empty() {
             self.wait_for_oldest()?;
         }
+        self.unflushed = 0;
         Ok(())
+    }
+
+    /// True if so many batches were submitted that the store needs a moment without a reader and a writer, in which its
+    /// write-ahead log is copied to the database and begins anew. Else the log grows as long as the import runs.
+    pub(super) fn needs_flush(&self) -> bool {
+        self.unflushed >= MAX_UNFLUSHED_BATCHES
     }
 
     /// Commits one change by another agent or at another time, after all earlier changes. A change that the store refuses
@@ -101,6 +112,7 @@ impl<'a> ImportBatch<'a> {
             let (mutations, places) = (std::mem::take(&mut self.mutations), std::mem::take(&mut self.places));
             self.bytes = 0;
             self.submitted.push_back((self.actor.submit(Op::Import, mutations), places));
+            self.unflushed += 1;
         }
         while self.submitted.len() >= MAX_SUBMITTED_BATCHES {
             self.wait_for_oldest()?;

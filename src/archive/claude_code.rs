@@ -263,10 +263,15 @@ impl ClaudeReader<'_, '_> {
     /// Imports a line that is no message, such as a compaction. What follows it continues the path before it.
     fn note(&mut self, place: SourcePlace, kind: &str, line: Value) -> Result<(), ArchiveError> {
         self.begin(&line)?;
-        let parent = id_of(&line["parentUuid"]).or_else(|| id_of(&line["logicalParentUuid"]));
+        let mut parent = id_of(&line["parentUuid"]);
+        if let Some(logical) = id_of(&line["logicalParentUuid"]).filter(|_| parent.is_none()) {
+            // A compaction that keeps the newest messages repeats them behind it, the logical parent too.
+            parent = self.importer.knows(&logical)?.then_some(logical);
+        }
+        let is_placed = line["uuid"].is_string() && (parent.is_some() || line["logicalParentUuid"].is_null());
         let text = text_of(&line["content"]).or_else(|| text_of(&line["subtype"]));
         let message = SourceMessage {
-            parent: if line["uuid"].is_string() { parent.into() } else { SourceParent::Previous },
+            parent: if is_placed { parent.into() } else { SourceParent::Previous },
             id: id_of(&line["uuid"]).unwrap_or_else(|| format!("{} {place}", self.session_of(&line))),
             text: text.unwrap_or_else(|| kind.to_owned()),
             at: time_of(&line["timestamp"]),

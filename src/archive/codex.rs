@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     ArchiveError, Importer, SourceLines,
-    content::{ParsedContent, TakeField as _, id_of, model_of, text_of, time_of},
+    content::{ParsedContent, TakeField as _, id_of, model_of, text_of, time_of, tokens_of},
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
 
@@ -27,6 +27,8 @@ struct CodexReader {
     before_prompts: Vec<Option<String>>,
     /// Summaries of reasoning that precede the next message of the model.
     thoughts: Vec<String>,
+    /// The newest message of the model, until its tokens are known.
+    newest: Option<(SourcePlace, SourceMessage)>,
 }
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
@@ -38,7 +40,7 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
             Err(error) => importer.problem(place, error),
         }
     }
-    Ok(())
+    reader.write_newest(importer)
 }
 
 impl CodexReader {
@@ -93,7 +95,12 @@ impl CodexReader {
         self.has_begun = true;
         let is_header = kind == "session_meta";
         self.provider = text_of(&payload["model_provider"]);
+        // A subagent names the thread and the call that spawned it.
+        let spawn = &payload["source"]["subagent"]["thread_spawn"];
+        let parent = [&spawn["parent_thread_id"], &payload["parent_thread_id"]].into_iter().find_map(id_of);
+        let call = id_of(&spawn["spawn_call_id"]).map(|call| format!("call {call}"));
         importer.conversation(SourceConversation {
+            parent: parent.map(|parent| (parent, call)),
             id: id_of(&payload["id"]).filter(|_| is_header).unwrap_or_else(|| name.to_owned()),
             folder: text_of(&payload["cwd"]),
             started_at: time_of(&payload["timestamp"]).or_else(|| time_of(&line["timestamp"])),
@@ -103,8 +110,21 @@ impl CodexReader {
     }
 
     fn event(&mut self, event: &Value, importer: &mut Importer<'_>) {
-        if event["type"] != "thread_rolled_back" {
-            return importer.left_out("event_msg");
+        match event["type"].as_str() {
+            Some("thread_rolled_back") => {}
+            Some("token_count") => {
+                if let Some((_, message)) = &mut self.newest {
+                    message.tokens = tokens_of(&event["info"]["last_token_usage"]["output_tokens"]).or(message.tokens);
+                }
+                return importer.left_out("event_msg");
+            }
+            Some("turn_aborted") => {
+                if let Some((_, message)) = &mut self.newest {
+                    message.is_interrupted = true;
+                }
+                return importer.left_out("event_msg");
+            }
+            _ => return importer.left_out("event_msg"),
         }
         let turns = event["num_turns"].as_u64().unwrap_or(0);
         for _ in 0..turns.min(self.before_prompts.len() as u64) {
@@ -186,7 +206,16 @@ impl CodexReader {
             self.before_prompts.push(self.last.clone());
         }
         self.last = Some(message.id.clone());
+        self.write_newest(importer)?;
+        if message.role == SourceRole::Model {
+            self.newest = Some((place, message));
+            return Ok(());
+        }
         importer.message(place, message)
+    }
+
+    fn write_newest(&mut self, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+        self.newest.take().map_or(Ok(()), |(place, message)| importer.message(place, message))
     }
 }
 

@@ -48,13 +48,12 @@ pub(super) fn read(path: &Path, importer: &mut Importer<'_>) -> Result<(), Archi
     let tables = database.tables()?;
     let read = match format_of(&tables) {
         Some(Format::OpenCode) => opencode::read_database(&database, importer),
-        Some(Format::OpenWebUi) => open_webui::read_database(&database, importer),
+        Some(Format::OpenWebUi) => open_webui::read_database(&database, &tables, importer),
         Some(Format::Goose) => goose::read_database(&database, importer),
         Some(Format::Cursor) => cursor::read_database(&database, &tables, importer),
         Some(Format::Zed) => zed::read_database(&database, importer),
         Some(Format::Basemode) => json_trees::read_basemode_database(&database, importer),
-        _ if tables.iter().any(|table| table == "threads") => llm::read_threads(&database, importer),
-        _ => llm::read_responses(&database, importer),
+        _ => llm::read(&database, &tables, importer),
     };
     match read {
         // The error of reading the foreign file; the own file is open.

@@ -46,6 +46,13 @@ pub(super) fn read_entries_after(
     read_entries(&mut whole, importer, read)
 }
 
+/// Reads the whole rest of a file as text.
+pub(super) fn read_text(lines: &mut SourceLines<'_>) -> Result<String, ArchiveError> {
+    let mut bytes = Vec::new();
+    CountedReader { lines }.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
 /// Calls `each` with every entry. Returns the place and the error at which a malformed file ends.
 fn entries(
     lines: &mut SourceLines<'_>,

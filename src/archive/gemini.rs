@@ -1,9 +1,11 @@
 //! Reader of Gemini CLI's chats: JSON lines, or one JSON document.
 //!
 //! A message follows the one before it. `$rewindTo` drops messages from one on, so what follows is a branch. A message
-//! that comes again under its id replaces the earlier one and becomes a version.
+//! that comes again under its id replaces the earlier one: the program writes a reply, then the same reply with its tokens
+//! and calls. It is one message if its text stays, else a version. A subagent's file lies in a folder that is named by
+//! the session of its parent.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use serde_json::Value;
 
@@ -21,6 +23,8 @@ struct GeminiReader {
     live: Vec<String>,
     /// Index of each id in the live path.
     places: HashMap<String, usize>,
+    /// The newest message with its results, which may come again.
+    newest: Option<(SourcePlace, String, Vec<SourceMessage>)>,
 }
 
 /// Reads JSON lines.
@@ -32,14 +36,15 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
             Ok(value) => reader.record(place, value, lines.name, importer)?,
             Err(_) if !reader.has_begun => {
                 let name = lines.name;
-                return documents::read_entries_after(line.text, lines, importer, &mut |place, entry, importer| {
+                documents::read_entries_after(line.text, lines, importer, &mut |place, entry, importer| {
                     reader.record(place, entry, name, importer)
-                });
+                })?;
+                return reader.write_newest(importer);
             }
             Err(error) => importer.problem(place, error),
         }
     }
-    Ok(())
+    reader.write_newest(importer)
 }
 
 impl GeminiReader {
@@ -56,7 +61,10 @@ impl GeminiReader {
             let mut rest = fields_of(record);
             rest.remove("messages");
             let is_header = rest.contains_key("sessionId");
+            let is_subagent = rest.get("kind").is_some_and(|kind| kind == "subagent");
+            let session = Path::new(name).parent().and_then(Path::file_name).filter(|_| is_subagent);
             importer.conversation(SourceConversation {
+                parent: session.map(|session| (session.to_string_lossy().into_owned(), None)),
                 id: rest.get("sessionId").and_then(id_of).unwrap_or_else(|| name.to_owned()),
                 title: rest.get("summary").and_then(text_of),
                 folder: rest.get("directories").and_then(|list| text_of(&list[0])),
@@ -76,7 +84,12 @@ impl GeminiReader {
                         self.places.remove(&dropped);
                     }
                 }
-                None => importer.problem(place, format!("it rewinds to {from:?}, which is not on the path")),
+                // The program drops everything then, too.
+                None => {
+                    importer.problem(place, format!("it rewinds to {from:?}, which is not on the path"));
+                    self.live.clear();
+                    self.places.clear();
+                }
             }
             return Ok(());
         }
@@ -161,11 +174,23 @@ impl GeminiReader {
         }
         message.rest = source;
         let at = message.at;
-        importer.message(place, message)?;
-        for (number, call) in (1..).zip(calls).filter(|(_, call)| !call["result"].is_null()) {
-            importer.message(place, tool_result(&call, format!("{id}#{number}"), &id, at))?;
+        let results = (1..).zip(calls).filter(|(_, call)| !call["result"].is_null());
+        let results: Vec<SourceMessage> =
+            results.map(|(number, call)| tool_result(&call, format!("{id}#{number}"), &id, at)).collect();
+        let is_same = self.newest.as_ref().is_some_and(|(_, newest, messages)| {
+            *newest == id
+                && messages.first().is_some_and(|first| first.text == message.text && first.raw == message.raw)
+        });
+        if !is_same {
+            self.write_newest(importer)?;
         }
+        self.newest = Some((place, id, [vec![message], results].concat()));
         Ok(())
+    }
+
+    fn write_newest(&mut self, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+        let Some((place, _, messages)) = self.newest.take() else { return Ok(()) };
+        messages.into_iter().try_for_each(|message| importer.message(place, message))
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of},
     documents,
+    nested_json::{self, NestedDocument},
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
     rows::{collect, parsed},
     tree_order,
@@ -31,7 +32,7 @@ pub(super) fn read_exoloom(lines: &mut SourceLines<'_>, importer: &mut Importer<
 }
 
 pub(super) fn read_pyloom(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    read(lines, importer, pyloom)
+    read_nested(lines, importer, &["children"], pyloom)
 }
 
 pub(super) fn read_basemode(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
@@ -39,12 +40,31 @@ pub(super) fn read_basemode(lines: &mut SourceLines<'_>, importer: &mut Importer
 }
 
 pub(super) fn read_librechat(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    read(lines, importer, librechat)
+    read_nested(lines, importer, &["messagesTree", "messages", "children"], librechat)
 }
 
 fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>, entry: ReadEntry) -> Result<(), ArchiveError> {
     let name = lines.name;
     documents::read_entries(lines, importer, &mut |place, value, importer| entry(place, value, name, importer))
+}
+
+/// Reads documents whose nodes contain their children in one of `lists`.
+fn read_nested(
+    lines: &mut SourceLines<'_>,
+    importer: &mut Importer<'_>,
+    lists: &[&str],
+    entry: fn(SourcePlace, NestedDocument, &str, &mut Importer<'_>) -> Result<(), ArchiveError>,
+) -> Result<(), ArchiveError> {
+    let text = documents::read_text(lines)?;
+    let (documents, error) = nested_json::split(&text, lists);
+    let end = documents.len() as u64 + 1;
+    for (number, document) in (1..).zip(documents) {
+        entry(SourcePlace::Entry(number), document, lines.name, importer)?;
+    }
+    if let Some(error) = error {
+        importer.problem(SourcePlace::Entry(end), format!("the rest of the file cannot be read: {error}"));
+    }
+    Ok(())
 }
 
 /// Reads one note, or a vault's `data.json`, whose settings hold keys and are not read.
@@ -145,8 +165,17 @@ fn exoloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Impo
     tree_order::write(importer, place, messages)
 }
 
+/// Longest id that is made of child numbers; a longer one is a digest.
+const MAX_NUMBER_BYTES: usize = 64;
+
 /// Reads a nested tree. Ids are given, or the path of child numbers.
-fn pyloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
+fn pyloom(
+    place: SourcePlace,
+    document: NestedDocument,
+    name: &str,
+    importer: &mut Importer<'_>,
+) -> Result<(), ArchiveError> {
+    let mut value = document.fields;
     let root = if value["root"].is_object() { value.take_field("root") } else { std::mem::take(&mut value) };
     importer.conversation(SourceConversation {
         id: id_of(&root["id"]).unwrap_or_else(|| name.to_owned()),
@@ -156,37 +185,44 @@ fn pyloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Impor
     if let Some(selected) = id_of(&value["selected_node_id"]) {
         importer.position(selected);
     }
-    let mut open: Vec<(Value, SourceParent, String)> = vec![(root, SourceParent::Root, "0".to_owned())];
-    let mut messages = Vec::new();
-    while let Some((mut node, parent, number)) = open.pop() {
-        let id = id_of(&node["id"]).unwrap_or_else(|| number.clone());
-        let children = node.take_field("children");
-        let mut fields = fields_of(node);
-        fields.remove("children");
-        let text = fields.remove("text").and_then(|text| text_of(&text)).unwrap_or_default();
-        let meta = fields.get("meta").cloned().unwrap_or_default();
-        let is_model = meta["source"] == "AI" || fields.get("generation").is_some_and(Value::is_object);
-        let response = fields.get("generation").and_then(|generation| id_of(&generation["id"]));
-        let model = response.and_then(|id| text_of(&value["model_responses"][id.as_str()]["model"]));
-        if let Value::Array(children) = children {
-            let next = (0..)
-                .zip(children)
-                .map(|(index, child)| (child, SourceParent::Message(id.clone()), format!("{number}.{index}")));
-            open.extend(next.collect::<Vec<_>>().into_iter().rev());
+    let responses = &value["model_responses"];
+    // Number, id and number of children so far of the root and of each node.
+    let mut places = vec![("0".to_owned(), id_of(&root["id"]).unwrap_or_else(|| "0".to_owned()), 0_usize)];
+    let mut messages = vec![pyloom_message(root, places[0].1.clone(), SourceParent::Root, responses)];
+    for node in document.nodes {
+        let parent = &mut places[node.parent.map_or(0, |parent| parent + 1)];
+        let mut number = format!("{}.{}", parent.0, parent.2);
+        parent.2 += 1;
+        if number.len() > MAX_NUMBER_BYTES {
+            number = blake3::hash(number.as_bytes()).to_hex()[..24].to_owned();
         }
-        messages.push(SourceMessage {
-            parent,
-            role: if is_model { SourceRole::Model } else { SourceRole::User },
-            model: model.map(|model| model_of(None, &model)),
-            at: text_of(&meta["creation_timestamp"]).and_then(|text| pyloom_time(&text)),
-            bookmark: has_tag(&fields, "bookmark").then(|| "bookmark".to_owned()),
-            text,
-            rest: fields.into(),
-            id,
-            ..SourceMessage::default()
-        });
+        let id = id_of(&node.fields["id"]).unwrap_or_else(|| number.clone());
+        let above = SourceParent::Message(parent.1.clone());
+        messages.push(pyloom_message(node.fields, id.clone(), above, responses));
+        places.push((number, id, 0));
     }
     tree_order::write(importer, place, messages)
+}
+
+fn pyloom_message(node: Value, id: String, parent: SourceParent, responses: &Value) -> SourceMessage {
+    let mut fields = fields_of(node);
+    fields.remove("children");
+    let text = fields.remove("text").and_then(|text| text_of(&text)).unwrap_or_default();
+    let meta = fields.get("meta").cloned().unwrap_or_default();
+    let is_model = meta["source"] == "AI" || fields.get("generation").is_some_and(Value::is_object);
+    let response = fields.get("generation").and_then(|generation| id_of(&generation["id"]));
+    let model = response.and_then(|id| text_of(&responses[id.as_str()]["model"]));
+    SourceMessage {
+        parent,
+        role: if is_model { SourceRole::Model } else { SourceRole::User },
+        model: model.map(|model| model_of(None, &model)),
+        at: text_of(&meta["creation_timestamp"]).and_then(|text| pyloom_time(&text)),
+        bookmark: has_tag(&fields, "bookmark").then(|| "bookmark".to_owned()),
+        text,
+        rest: fields.into(),
+        id,
+        ..SourceMessage::default()
+    }
 }
 
 fn has_tag(fields: &Map<String, Value>, tag: &str) -> bool {
@@ -293,38 +329,40 @@ fn write_basemode_nodes(
 
 fn librechat(
     place: SourcePlace,
-    mut value: Value,
+    document: NestedDocument,
     name: &str,
     importer: &mut Importer<'_>,
 ) -> Result<(), ArchiveError> {
-    let nested = [value.take_field("messagesTree"), value.take_field("messages")].into_iter().find(Value::is_array);
-    let Some(Value::Array(roots)) = nested else {
+    let NestedDocument { fields, nodes } = document;
+    if nodes.is_empty() {
         importer.problem(place, "it has no messages");
         return Ok(());
-    };
+    }
     importer.conversation(SourceConversation {
-        id: id_of(&value["conversationId"]).unwrap_or_else(|| name.to_owned()),
-        title: text_of(&value["title"]),
-        started_at: time_of(&value["createdAt"]),
-        rest: value,
+        id: id_of(&fields["conversationId"]).unwrap_or_else(|| name.to_owned()),
+        title: text_of(&fields["title"]),
+        started_at: time_of(&fields["createdAt"]),
+        rest: fields,
         ..SourceConversation::default()
     })?;
-    let mut open: Vec<Value> = roots.into_iter().rev().collect();
+    let ids: Vec<Option<String>> = nodes.iter().map(|node| id_of(&node.fields["messageId"])).collect();
     let mut messages = Vec::new();
-    while let Some(mut source) = open.pop() {
-        if let Value::Array(children) = source.take_field("children") {
-            open.extend(children.into_iter().rev());
-        }
-        let Some(id) = id_of(&source["messageId"]) else {
+    for (node, id) in nodes.into_iter().zip(&ids) {
+        let mut source = node.fields;
+        let Some(id) = id.clone() else {
             importer.problem(place, "a message has no id");
             continue;
         };
         let role = if source["isCreatedByUser"] == true { SourceRole::User } else { SourceRole::Model };
-        let parent = id_of(&source["parentMessageId"]).filter(|parent| parent != LIBRECHAT_ROOT);
+        let above = || ids[node.parent?].clone();
+        let parent = id_of(&source["parentMessageId"]).or_else(above).filter(|parent| parent != LIBRECHAT_ROOT);
         let mut parsed = ParsedContent::of(&source.take_field("content"));
         let text = text_of(&source.take_field("text"));
         if parsed.text.is_empty() {
             parsed.text = text.unwrap_or_default();
+        }
+        if let Some(fields) = source.as_object_mut() {
+            fields.remove("children");
         }
         let mut message = SourceMessage {
             id,

@@ -28,6 +28,7 @@ mod llm;
 pub mod markdown;
 mod markdown_chat;
 pub(crate) mod markdown_tokens;
+mod nested_json;
 mod open_webui;
 mod openai_chat;
 mod opencode;

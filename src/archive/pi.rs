@@ -95,6 +95,8 @@ fn read_message(source: &mut Value, message: &mut SourceMessage) {
     } else {
         message.tool_name = text_of(&source["toolName"]);
     }
+    // A command that the user kept from the model.
+    message.is_hidden = source["excludeFromContext"] == true;
     message.call_id = text_of(&source["toolCallId"]);
     message.has_failed = source["isError"].as_bool().unwrap_or(false);
     message.tokens = tokens_of(&source["usage"]["output"]);
@@ -110,6 +112,7 @@ fn text_of_entry(entry: &Value) -> String {
         "session_info" => format!("session name: {}", word("name")),
         "label" => format!("label: {}", word("label")),
         "compaction" | "branch_summary" => word("summary").to_owned(),
+        "custom_message" => ParsedContent::of(&entry["content"]).text,
         other => other.to_owned(),
     }
 }

@@ -129,7 +129,9 @@ fn place_of(parent: Option<&str>) -> u32 {
 /// True for a time with seconds.
 fn is_precise(date: &Value) -> bool {
     match date {
-        Value::String(text) => time_of(date).is_some() || text.contains('@') && text.ends_with('s'),
+        Value::String(text) => {
+            time_of(date).is_some() || text.contains('@') && text.ends_with('s') || text.parse::<u64>().is_ok()
+        }
         Value::Number(_) => true,
         _ => false,
     }
@@ -139,6 +141,9 @@ fn is_precise(date: &Value) -> bool {
 fn date_of(value: &Value) -> Option<Timestamp> {
     time_of(value).or_else(|| {
         let text = value.as_str()?.trim();
+        if let Ok(millis) = text.parse::<u64>() {
+            return time_of(&millis.into());
+        }
         let formats = ["%B %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d @%Hh %Mm %Ss"];
         let text = text.split("ms").next()?.trim();
         let upper = text.replace("am", "AM").replace("pm", "PM");
@@ -163,6 +168,7 @@ mod tests {
         assert_eq!(millis("June 1, 2024 3:04pm"), Some(1_717_254_240_000));
         assert_eq!(millis("2024-6-1@15h04m05s"), Some(1_717_254_245_000));
         assert_eq!(millis("2024-6-1 @15h 04m 05s 678ms"), Some(1_717_254_245_000));
+        assert_eq!(millis("1717254245678"), Some(1_717_254_245_678));
         assert_eq!(millis("soon"), None);
     }
 }

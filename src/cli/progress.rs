@@ -7,7 +7,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 /// Returns a bar with `total` steps, in bytes or items.
 pub(crate) fn bar(what: &'static str, total: u64, bytes: bool) -> ProgressBar {
     let shape = if bytes {
-        "{msg} {wide_bar:.dim} {bytes}/{total_bytes} {eta}"
+        "{msg} {wide_bar:.dim} {bytes}/{total_bytes} {bytes_per_sec} {eta}"
     } else {
         "{msg} {wide_bar:.dim} {human_pos}/{human_len} {eta}"
     };

@@ -17,6 +17,7 @@ mod delegate;
 mod experiments;
 mod export_formats;
 mod generate;
+mod import_cases;
 mod import_formats;
 mod import_programs;
 mod instructions;

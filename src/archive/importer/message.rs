@@ -17,26 +17,27 @@ impl SourceMessage {
     }
 
     /// True if the message has this id.
-    fn is_named(&self, id: &str) -> bool {
+    pub(super) fn is_named(&self, id: &str) -> bool {
         self.id == id || self.aliases.iter().any(|alias| alias == id)
     }
 
     fn digest(&self) -> u64 {
-        digest(&self.text, self.raw.as_deref())
+        let calls = (!self.calls.is_empty() && self.raw.is_none()).then(|| json!(self.calls).to_string());
+        digest(&self.text, self.raw.as_deref().or(calls.as_deref()))
     }
 }
 
-/// Returns a digest of a content.
-fn digest(text: &str, raw: Option<&str>) -> u64 {
+/// Returns a digest of a content: its text, and its JSON or, without one, that of its calls.
+pub(super) fn digest(text: &str, json: Option<&str>) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-    raw.map(|raw| hasher.update(raw.as_bytes()));
+    json.map(|json| hasher.update(json.as_bytes()));
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
     u64::from_le_bytes(bytes)
 }
 
-fn key_of(source: &str) -> u128 {
+pub(super) fn key_of(source: &str) -> u128 {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&blake3::hash(source.as_bytes()).as_bytes()[..16]);
     u128::from_le_bytes(bytes)
@@ -51,6 +52,10 @@ impl Importer<'_> {
     ) -> Result<(), ArchiveError> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(ArchiveError::Cancelled);
+        }
+        if self.batch.needs_flush() && self.reader.is_some() {
+            self.reader = None;
+            self.batch.flush()?;
         }
         self.messages += 1;
         match message.role {
@@ -329,89 +334,6 @@ impl Importer<'_> {
             self.push(place, Mutation::Append(Box::new(thought)))?;
         }
         open.new_nodes += 1;
-        Ok(())
-    }
-
-    /// Finds a message by its source, in this import or in the store.
-    pub(super) fn find(&mut self, source: &str, open: &OpenConversation) -> Result<Option<MessagePlace>, ArchiveError> {
-        self.find_key(key_of(source), source, open)
-    }
-
-    fn find_key(
-        &mut self,
-        key: u128,
-        source: &str,
-        open: &OpenConversation,
-    ) -> Result<Option<MessagePlace>, ArchiveError> {
-        if let Some(found) = self.places.get(key) {
-            return Ok(Some(found));
-        }
-        if open.is_fresh && !open.source.has_global_ids && !self.places.has_forgotten() {
-            return Ok(None);
-        }
-        self.stored_place(source)
-    }
-
-    /// True if this import placed the message, and remembers it.
-    pub(super) fn has_place(&self, source: &str) -> bool {
-        self.places.get(key_of(source)).is_some()
-    }
-
-    pub(super) fn remember(&mut self, source: &str, place: MessagePlace) {
-        self.places.insert(key_of(source), place);
-    }
-
-    /// Finds a message of an earlier import by its source.
-    pub(super) fn stored_place(&mut self, source: &str) -> Result<Option<MessagePlace>, ArchiveError> {
-        let reader = self.reader()?;
-        let Some(id) = reader.source(source)? else { return Ok(None) };
-        let Some(node) = reader.node(id)? else { return Ok(None) };
-        let mut attach = node.clone();
-        while !matches!(attach.kind, EdgeKind::Continuation | EdgeKind::Version) {
-            let Some(parent) = attach.parent.map(|parent| reader.node(parent)).transpose()?.flatten() else { break };
-            attach = parent;
-        }
-        if attach.state.continuations > 0 {
-            self.continued.insert(attach.version_of.unwrap_or(attach.id), ());
-        }
-        let found = MessagePlace {
-            node: id,
-            attach: attach.version_of.unwrap_or(attach.id),
-            tree: node.tree,
-            author: node.author,
-            digest: digest(&node.content, node.raw.as_deref()),
-        };
-        self.remember(source, found);
-        Ok(Some(found))
-    }
-
-    /// True if a message of the current conversation is known.
-    pub(in crate::archive) fn knows(&mut self, id: &str) -> Result<bool, ArchiveError> {
-        let Some(open) = self.open.pop() else { return Ok(false) };
-        if open.held.iter().any(|(_, held)| held.is_named(id)) {
-            self.open.push(open);
-            return Ok(true);
-        }
-        let source = self.source(&open.source, id);
-        let found = self.find(&source, &open);
-        self.open.push(open);
-        Ok(found?.is_some())
-    }
-
-    /// Gives a message of the current conversation a further id, by which messages name it as their parent.
-    pub(in crate::archive) fn alias(&mut self, id: &str, of: &str) -> Result<(), ArchiveError> {
-        let Some(mut open) = self.open.pop() else { return Ok(()) };
-        if let Some((_, held)) = open.held.iter_mut().find(|(_, held)| held.is_named(of)) {
-            held.aliases.push(id.to_owned());
-            self.open.push(open);
-            return Ok(());
-        }
-        let (alias, source) = (self.source(&open.source, id), self.source(&open.source, of));
-        let found = self.find(&source, &open);
-        self.open.push(open);
-        if let Some(place) = found? {
-            self.remember(&alias, place);
-        }
         Ok(())
     }
 }

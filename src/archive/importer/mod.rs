@@ -5,6 +5,7 @@
 //! becomes a version, a new one is appended. A tree is created with the first message, so an empty conversation leaves
 //! nothing. Memory is bounded: older messages are looked up in the store.
 
+mod lookup;
 mod message;
 mod names;
 mod recent;
@@ -162,7 +163,7 @@ impl<'a> Importer<'a> {
             new_nodes: 0,
         };
         let root_source = self.source(&open.source, ROOT_KEY);
-        if self.has_place(&root_source) {
+        if self.known_place(&root_source).is_some() {
             // This import created it, and it was closed since.
             self.batch.flush()?;
             self.reader = None;
@@ -342,7 +343,11 @@ impl<'a> Importer<'a> {
         let parent = SourceConversation { id: conversation.to_owned(), ..open.source.clone() };
         let mut found = None;
         for id in message.into_iter().chain([ROOT_KEY]) {
-            found = found.or(self.find(&self.source(&parent, id), open)?);
+            let source = self.source(&parent, id);
+            found = match found.or_else(|| self.known_place(&source)) {
+                None => self.stored_place(&source)?,
+                found => found,
+            };
         }
         let Some(found) = found else { return Ok(()) };
         let link = Link {

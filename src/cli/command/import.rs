@@ -133,15 +133,16 @@ pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_dir() && !archive::is_source_folder(path) { files_below(path) } else { Ok(vec![path.to_owned()]) }
 }
 
-/// Lists the files below a folder, and the folders that are imported as a whole, the least recently changed first: a session that continues another one follows it.
+/// Lists the files below a folder, and the folders that are imported as a whole. A subagent, whose file lies deeper, follows
+/// its session; otherwise the least recently changed is first, so that a session that continues another one follows it.
 pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    fn walk(folder: &Path, depth: usize, files: &mut Vec<(SystemTime, PathBuf)>) -> io::Result<()> {
+    fn walk(folder: &Path, depth: usize, files: &mut Vec<(usize, SystemTime, PathBuf)>) -> io::Result<()> {
         for entry in folder.read_dir()? {
             let entry = entry?;
             let (kind, path) = (entry.file_type()?, entry.path());
             let is_known = path.extension().is_some_and(|own| EXTENSIONS.iter().any(|known| own == *known));
             if kind.is_file() && is_known || kind.is_dir() && archive::is_source_folder(&path) {
-                files.push((entry.metadata()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), path));
+                files.push((depth, entry.metadata()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), path));
             } else if kind.is_dir() && depth < MAX_FOLDER_DEPTH {
                 walk(&path, depth + 1, files)?;
             }
@@ -151,7 +152,7 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     walk(folder, 0, &mut files).map_err(|e| CliError::io(format!("reading {}", folder.display()), e))?;
     files.sort();
-    Ok(files.into_iter().map(|(_, path)| path).collect())
+    Ok(files.into_iter().map(|(_, _, path)| path).collect())
 }
 
 /// True if a file is a device. A pipe is not one.

@@ -18,33 +18,37 @@ use crate::cli::{
     sanitize::one_line,
 };
 
-/// Folders of each format: a variable with the program's folder and the part below it, and folders in the home folder.
-type UsualPlaces = (Format, Option<(&'static str, &'static str)>, &'static [&'static str]);
+/// Folders of each format: variables with the program's folder and the parts below it, and folders in the home folder.
+type UsualPlaces = (Format, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 const USUAL_PLACES: &[UsualPlaces] = &[
-    (Format::ClaudeCode, Some(("CLAUDE_CONFIG_DIR", "projects")), &[".claude/projects", ".config/claude/projects"]),
-    (Format::Codex, Some(("CODEX_HOME", "sessions")), &[".codex/sessions", ".codex/archived_sessions"]),
-    (Format::Gemini, None, &[".gemini/tmp"]),
-    (Format::Pi, None, &[".pi/agent/sessions"]),
+    (Format::ClaudeCode, &[("CLAUDE_CONFIG_DIR", "projects")], &[".claude/projects", ".config/claude/projects"]),
+    (
+        Format::Codex,
+        &[("CODEX_HOME", "sessions"), ("CODEX_HOME", "archived_sessions")],
+        &[".codex/sessions", ".codex/archived_sessions"],
+    ),
+    (Format::Gemini, &[], &[".gemini/tmp"]),
+    (Format::Pi, &[("PI_CODING_AGENT_SESSION_DIR", ""), ("PI_CODING_AGENT_DIR", "sessions")], &[".pi/agent/sessions"]),
     (
         Format::Llm,
-        Some(("LLM_USER_PATH", "")),
+        &[("LLM_USER_PATH", "")],
         &[".config/io.datasette.llm", "Library/Application Support/io.datasette.llm"],
     ),
-    (Format::OpenCode, Some(("XDG_DATA_HOME", "opencode")), &[".local/share/opencode"]),
+    (Format::OpenCode, &[("XDG_DATA_HOME", "opencode")], &[".local/share/opencode"]),
     (
         Format::Goose,
-        Some(("XDG_DATA_HOME", "goose/sessions")),
+        &[("XDG_DATA_HOME", "goose/sessions")],
         &[".local/share/goose/sessions", "Library/Application Support/Block/goose/sessions"],
     ),
     (
         Format::Zed,
-        Some(("XDG_DATA_HOME", "zed/threads")),
+        &[("XDG_DATA_HOME", "zed/threads")],
         &[".local/share/zed/threads", "Library/Application Support/Zed/threads"],
     ),
     (
         Format::Cursor,
-        None,
+        &[],
         &[".config/Cursor/User/globalStorage", "Library/Application Support/Cursor/User/globalStorage"],
     ),
 ];
@@ -66,10 +70,11 @@ struct HistorySource {
 fn find_sources() -> Result<Vec<HistorySource>> {
     let home = directories::BaseDirs::new().map(|folders| folders.home_dir().to_owned());
     let mut sources = Vec::new();
-    for (format, variable, in_home) in USUAL_PLACES {
-        let named = variable.and_then(|(name, below)| Some(PathBuf::from(std::env::var_os(name)?).join(below)));
+    for (format, variables, in_home) in USUAL_PLACES {
+        let named =
+            variables.iter().filter_map(|(name, below)| Some(PathBuf::from(std::env::var_os(name)?).join(below)));
         let usual = in_home.iter().filter_map(|place| Some(home.as_ref()?.join(place)));
-        let folders: BTreeSet<PathBuf> = named.into_iter().chain(usual).filter(|folder| folder.is_dir()).collect();
+        let folders: BTreeSet<PathBuf> = named.chain(usual).filter(|folder| folder.is_dir()).collect();
         for folder in folders {
             let mut files = files_below(&folder)?;
             files.retain(|file| archive::detect_path(file) == Some(*format));
