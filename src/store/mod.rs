@@ -15,6 +15,8 @@ mod location;
 mod mutation;
 mod mutation_targets;
 mod open_options;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod query;
 mod reader;
 mod recall;
@@ -33,6 +35,8 @@ pub use location::Location;
 pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};
 pub use open_options::OpenOptions;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use query::{
     ChildFilter, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup, MapNode,
     RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
@@ -44,6 +48,9 @@ pub use receipt::{AppendedNode, Receipt};
 #[doc(hidden)] // for the program
 pub use sqlite::count_bytes;
 pub use sqlite::{ForeignDatabase, ForeignQuery, RowFilter, SqliteStore, migration_copies, sidecar_files};
+
+/// Maximum length in characters of a title that is derived from the root, or from the first message after an empty root.
+const MAX_TITLE_CHARS: usize = 60;
 
 /// A database of trees. Share it in an `Arc`; every method may be called from any thread.
 pub trait Store: Send + Sync {

@@ -932,7 +932,7 @@ fn memory_is_an_agents_own_and_of_one_tree_and_stays() {
     assert!(said.contains("Recent actions:\n  switched to ") && !said.contains("mine"), "{said}");
     drop(runner);
     // Another process, later: the same file.
-    let again = play.scene.over(play.scene.store());
+    let again = play.scene.loom();
     let block = loomtree::exec::memory_block(&again, again.agent("owner").unwrap().id(), play.tree).unwrap();
     assert!(block.contains("\"mine\"") && block.contains(&format!("[{marie}]")), "{block}");
 }

@@ -205,7 +205,7 @@ fn no_clock_makes_a_lease_last() {
 #[test]
 fn leases_hold_between_stores_and_after_whoever_took_them_is_gone() {
     let t = Table::set();
-    let there = Scene::at(&t.scene.path, 77);
+    let there = t.scene.again(77);
     let crashed = there.owner();
     let holder = crashed.loom().agent("collaborator").unwrap().id();
     // The other store knows of no lease yet, and has cached that.
@@ -278,7 +278,7 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
 fn who_looks_or_generates_is_there_also_in_another_process() {
     let t = Table::set();
     let local = |node| t.owner.loom().node(node).unwrap().local.to_string();
-    let there = Scene::at(&t.scene.path, 78);
+    let there = t.scene.again(78);
     let their = there.owner();
     let session = their.start_session("/elsewhere", t.tree, None).unwrap();
     t.clock(121);

@@ -10,6 +10,8 @@ pub(crate) mod cli;
 pub(crate) mod http;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
 #[cfg(unix)]
 pub(crate) mod pty;
 pub(crate) mod rounds;

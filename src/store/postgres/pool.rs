@@ -1,0 +1,71 @@
+//! Reader connections, reused after their return.
+
+use std::{
+    ops::Deref,
+    sync::{Mutex, PoisonError},
+};
+
+use tokio_postgres::Config;
+
+use super::connection::PostgresConnection;
+use crate::store::Result;
+
+/// Maximum number of idle connections.
+const MAX_IDLE_CONNECTIONS: usize = 4;
+
+#[derive(Debug)]
+pub(super) struct ConnectionPool {
+    config: Config,
+    idle: Mutex<Vec<PostgresConnection>>,
+}
+
+impl ConnectionPool {
+    pub(super) fn new(config: Config) -> Self {
+        Self { config, idle: Mutex::default() }
+    }
+
+    /// Opens a connection that is not shared.
+    pub(super) fn open(&self) -> Result<PostgresConnection> {
+        PostgresConnection::connect(&self.config)
+    }
+
+    /// Borrows a connection. One that was lost while idle is replaced.
+    pub(super) fn borrow(&self) -> Result<PooledConnection<'_>> {
+        loop {
+            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match idle {
+                Some(conn) if conn.is_closed() => {}
+                Some(conn) => return Ok(PooledConnection { pool: self, conn: Some(conn) }),
+                None => return Ok(PooledConnection { pool: self, conn: Some(self.open()?) }),
+            }
+        }
+    }
+}
+
+/// A borrowed connection, returned to the pool when dropped.
+#[derive(Debug)]
+pub(super) struct PooledConnection<'p> {
+    pool: &'p ConnectionPool,
+    conn: Option<PostgresConnection>,
+}
+
+impl Deref for PooledConnection<'_> {
+    type Target = PostgresConnection;
+
+    #[allow(clippy::expect_used)] // `conn` is only taken by `drop`
+    fn deref(&self) -> &PostgresConnection {
+        self.conn.as_ref().expect("present until dropped")
+    }
+}
+
+impl Drop for PooledConnection<'_> {
+    fn drop(&mut self) {
+        let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(conn) = self.conn.take()
+            && idle.len() < MAX_IDLE_CONNECTIONS
+            && !conn.is_closed()
+        {
+            idle.push(conn);
+        }
+    }
+}
