@@ -22,6 +22,8 @@ mod import_programs;
 mod instructions;
 mod leases;
 mod migrations;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod properties;
 mod provider;
 mod recall;

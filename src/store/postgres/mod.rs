@@ -5,6 +5,8 @@
 
 mod connection;
 mod copies;
+mod copy_file;
+mod copy_tables;
 mod decode;
 mod fts_index;
 mod fts_query;
@@ -28,6 +30,7 @@ use std::{path::Path, sync::Arc};
 
 use tokio_postgres::Config;
 
+pub(super) use self::copy_file::copy as copy_file;
 use self::{pool::ConnectionPool, snapshot::PostgresSnapshot};
 use super::{
     Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
