@@ -121,7 +121,8 @@ impl OpenOptions {
             #[cfg(not(feature = "postgres"))]
             Location::Postgres(_) => self.connect(to).map(|_| CopyReport::default()),
             Location::File(_) => {
-                let why = "the target is a file; `loom backup` copies a file, `loom export` and `loom import` any database";
+                let why =
+                    "the target is a file; `loom backup` copies a file, `loom export` and `loom import` any database";
                 Err(StoreError::Refused(why.to_owned()))
             }
         }

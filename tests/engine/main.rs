@@ -22,8 +22,6 @@ mod import_programs;
 mod instructions;
 mod leases;
 mod migrations;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod properties;
 mod provider;
 mod recall;

@@ -35,7 +35,9 @@ pub(in crate::store) fn copy(
     let file = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     file.execute_batch("BEGIN")?;
     if file.query_row("SELECT EXISTS (SELECT 1 FROM staged_nodes)", [], |row| row.get::<_, bool>(0))? {
-        return Err(StoreError::Refused("a copy of a branch is unfinished in the file; open it for writing first".to_owned()));
+        return Err(StoreError::Refused(
+            "a copy of a branch is unfinished in the file; open it for writing first".to_owned(),
+        ));
     }
     let conn = to.pool.borrow()?;
     begin(&file, &conn)?;
@@ -55,8 +57,8 @@ pub(in crate::store) fn copy(
 
 /// Marks the database as a copy of this file. Refuses one that holds something else.
 fn begin(file: &Connection, conn: &PostgresConnection) -> Result<()> {
-    let first: Vec<u8> = file
-        .query_row("SELECT coalesce((SELECT ulid FROM trees ORDER BY id LIMIT 1), x'00')", [], |row| row.get(0))?;
+    let first: Vec<u8> =
+        file.query_row("SELECT coalesce((SELECT ulid FROM trees ORDER BY id LIMIT 1), x'00')", [], |row| row.get(0))?;
     let source = blake3::hash(&first).to_hex().to_string();
     let stored = conn.query_opt("SELECT value FROM settings WHERE name = 'copy.source'", &[])?;
     if let Some(stored) = stored {
@@ -84,7 +86,8 @@ fn copy_table(
 ) -> Result<u64> {
     let mark = format!("copy.{}", table.name);
     let stored = conn.query_opt("SELECT value FROM settings WHERE name = $1", &[&mark])?;
-    let mut done = stored.map(|row| get::<String>(&row, 0)).transpose()?.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut done =
+        stored.map(|row| get::<String>(&row, 0)).transpose()?.and_then(|text| text.parse().ok()).unwrap_or(0);
     let mut statement = file.prepare(&table.select())?;
     let insert = table.insert();
     let mut copied = 0;
@@ -96,7 +99,11 @@ fn copy_table(
             count += 1;
             for (at, (name, kind, _)) in table.columns.iter().enumerate() {
                 columns[at].push(text_of(row.get_ref(at + 1)?, kind).map_err(|why| {
-                    StoreError::Refused(format!("{}.{name} of row {}: {why}", table.name, row.get::<_, i64>(0).unwrap_or(0)))
+                    StoreError::Refused(format!(
+                        "{}.{name} of row {}: {why}",
+                        table.name,
+                        row.get::<_, i64>(0).unwrap_or(0)
+                    ))
                 })?);
             }
             done = if table.key.is_some() { row.get(0)? } else { done + 1 };
@@ -104,7 +111,8 @@ fn copy_table(
         if count == 0 {
             return Ok(copied);
         }
-        let params: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> = columns.iter().map(|column| column as _).collect();
+        let params: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> =
+            columns.iter().map(|column| column as _).collect();
         conn.batch("BEGIN")?;
         let stored = insert_chunk(conn, &insert, &params, &mark, done);
         conn.batch(if stored.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
