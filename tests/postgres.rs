@@ -7,10 +7,11 @@
 mod support;
 
 use loomtree::{
+    id::NodeId,
     ops::{Actor, NodeDraft, TreeDraft},
     recall::{Query, Scope, search},
     store::{ChildFilter, JournalFilter, Location, SiblingCursor, Snapshot, TreeFilter, WordFilter},
-    types::{EdgeKind, Parent},
+    types::{EdgeKind, Node, Parent},
 };
 
 use support::{postgres, postgres::Cluster, skip, store::Scene};
@@ -30,7 +31,7 @@ fn grow(owner: &Actor) {
     for number in 0..3 {
         let (tree, root) = owner.create_tree(TreeDraft::new(format!("Tree {number}: where could it begin?"))).unwrap();
         let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
-        let here = owner.in_session(session);
+        let here = owner.clone().in_session(session);
         let mut nodes = vec![root.id];
         for step in 0..60_usize {
             let text = format!("{} {} in chapter {step}", words[step % 6], words[(step * step + number) % 6]);
@@ -261,4 +262,114 @@ fn no_read_of_the_hot_paths_scans_a_table() {
     drop(store);
     std::thread::sleep(std::time::Duration::from_millis(500));
     assert_eq!(scans(cluster, &database), before);
+}
+
+/// A scene with a new database of the server.
+fn on_server(cluster: &Cluster, seed: u64) -> Scene {
+    Scene::of_file(seed).with(Location::Postgres(cluster.new_database()))
+}
+
+/// All nodes of a database without their numbers, in order.
+fn nodes(actor: &Actor) -> Vec<Node> {
+    let snapshot = actor.loom().snapshot().unwrap();
+    let mut found = Vec::new();
+    for tree in snapshot.trees(TreeFilter::default()).unwrap() {
+        found.extend(snapshot.nodes_after(tree.id, 0, 0).unwrap());
+    }
+    found.iter_mut().for_each(|node| node.seq = 0);
+    found
+}
+
+#[test]
+fn the_same_changes_give_the_same_trees() {
+    let Some(cluster) = cluster() else { return };
+    let (file, server) = (Scene::of_file(7), on_server(cluster, 7));
+    let (ours, theirs) = (file.owner(), server.owner());
+    grow(&ours);
+    grow(&theirs);
+    assert_eq!(nodes(&ours), nodes(&theirs));
+    let trees = |actor: &Actor| actor.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap();
+    assert_eq!(trees(&ours), trees(&theirs));
+    let entries = |actor: &Actor| {
+        let journal = actor.loom().snapshot().unwrap().journal(JournalFilter::default()).unwrap();
+        journal.into_iter().map(|entry| (entry.op, entry.change, entry.node, entry.at)).collect::<Vec<_>>()
+    };
+    assert_eq!(entries(&ours), entries(&theirs));
+    let undone = |actor: &Actor| {
+        let tree = trees(actor)[0].id;
+        actor.undo(Some(tree)).unwrap();
+        nodes(actor)
+    };
+    for _ in 0..4 {
+        assert_eq!(undone(&ours), undone(&theirs));
+    }
+    for actor in [&ours, &theirs] {
+        assert_eq!(actor.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    }
+}
+
+/// Appends messages below a node; returns the ids of those that were acknowledged.
+fn append_all(actor: &Actor, below: NodeId, count: usize) -> Vec<NodeId> {
+    let append = |number| actor.append(Parent::Node(below), NodeDraft::text(format!("message {number}")));
+    (0..count).map_while(|number| Some(append(number).ok()?.nodes[0].id)).collect()
+}
+
+#[test]
+fn every_message_of_two_servers_is_visible_in_both() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 8);
+    let first = scene.owner();
+    let (tree, root) = first.create_tree(TreeDraft::new("One tree for two servers")).unwrap();
+    let start = first.loom().snapshot().unwrap().last_seq().unwrap();
+    let servers: Vec<Actor> = (0..2).map(|number| scene.again(100 + number).owner()).collect();
+    let written: Vec<NodeId> = std::thread::scope(|scope| {
+        let writers = servers.iter().flat_map(|server| [server, server]);
+        let writers: Vec<_> = writers.map(|server| scope.spawn(move || append_all(server, root.id, 40))).collect();
+        // A reader follows the journal meanwhile: in order, and without gaps.
+        let (mut after, mut seen) = (start, Vec::new());
+        while seen.len() < 160 {
+            let filter = JournalFilter::default().after(after).limit(7).oldest_first(true);
+            for entry in first.loom().snapshot().unwrap().journal(filter).unwrap() {
+                assert!(entry.seq > after);
+                after = entry.seq;
+                seen.extend(entry.node);
+            }
+        }
+        let written: Vec<NodeId> = writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect();
+        let (mut seen, mut sorted) = (seen, written.clone());
+        seen.sort_unstable();
+        sorted.sort_unstable();
+        assert_eq!(seen, sorted);
+        written
+    });
+    assert_eq!(written.len(), 160);
+    for server in servers.iter().chain([&first]) {
+        let snapshot = server.loom().snapshot().unwrap();
+        assert!(written.iter().all(|id| snapshot.node(*id).unwrap().is_some()));
+        assert_eq!(snapshot.tree(tree.id).unwrap().unwrap().counts.nodes, 161);
+        assert_eq!(server.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn no_acknowledged_message_is_lost_when_the_server_is_killed() {
+    let Some(programs) = postgres::programs() else { return skip::missing("initdb") };
+    let mut cluster = Cluster::start(&programs, true).unwrap();
+    let scene = on_server(&cluster, 9);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("A crash")).unwrap();
+    let mut written = Vec::new();
+    for _ in 0..3 {
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| append_all(&owner, root.id, 2_000));
+            std::thread::sleep(std::time::Duration::from_millis(600));
+            cluster.crash();
+            written.extend(writer.join().unwrap());
+        });
+        let again = scene.again(written.len() as u64).owner();
+        let snapshot = again.loom().snapshot().unwrap();
+        assert!(written.iter().all(|id| snapshot.node(*id).unwrap().is_some()));
+        assert_eq!(again.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    }
+    assert!(written.len() > 3, "{}", written.len());
 }

@@ -48,6 +48,8 @@ pub use receipt::{AppendedNode, Receipt};
 #[doc(hidden)] // for the program
 pub use sqlite::count_bytes;
 pub use sqlite::{ForeignDatabase, ForeignQuery, RowFilter, SqliteStore, migration_copies, sidecar_files};
+#[cfg(feature = "postgres")]
+use sqlite::{HALVING_TOKENS, MAX_RATIO};
 
 /// Maximum length in characters of a title that is derived from the root, or from the first message after an empty root.
 const MAX_TITLE_CHARS: usize = 60;

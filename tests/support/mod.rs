@@ -12,7 +12,7 @@ pub(crate) mod http;
 pub(crate) mod mcp;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "cli"))]
 pub(crate) mod pty;
 pub(crate) mod rounds;
 pub(crate) mod sample_tree;

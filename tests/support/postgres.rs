@@ -84,10 +84,10 @@ impl Cluster {
         }
         let sync = if sync { "" } else { " -c fsync=off -c full_page_writes=off -c synchronous_commit=off" };
         let script = format!(
-            "'{bin}/postgres' -D '{data}' -k '{folder}' -c listen_addresses= -c max_connections=400{sync} \
-             -c shared_buffers=128MB -c log_min_messages=warning </dev/null >'{folder}/log' 2>&1 & server=$!
-             echo $server >'{folder}/pid'
-             cat >/dev/null; kill -QUIT $server; wait; rm -rf '{folder}'",
+            "start() {{ '{bin}/postgres' -D '{data}' -k '{folder}' -c listen_addresses= -c max_connections=400{sync} \
+                 -c shared_buffers=128MB -c log_min_messages=warning </dev/null >>'{folder}/log' 2>&1 & server=$!
+                 echo $server >'{folder}/pid'; }}
+             start; while read -r line; do start; done; kill -QUIT $server; wait; rm -rf '{folder}'",
             bin = programs.display(),
             data = data.display(),
             folder = folder.display(),
@@ -95,13 +95,30 @@ impl Cluster {
         let keeper = as_owner(Path::new("sh")).arg("-c").arg(script).current_dir("/").stdin(Stdio::piped()).spawn()?;
         let cluster = Self { folder, keeper };
         let start = Instant::now();
-        while !cluster.sql("postgres", "SELECT 1").is_ok_and(|out| out.trim() == "1") {
-            if start.elapsed() > Duration::from_secs(30) {
+        while !cluster.answers() {
+            if start.elapsed() > Duration::from_secs(60) {
                 return Err(io::Error::other(std::fs::read_to_string(cluster.folder.join("log")).unwrap_or_default()));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(cluster)
+    }
+
+    fn answers(&self) -> bool {
+        self.sql("postgres", "SELECT 1").is_ok_and(|out| out.trim() == "1")
+    }
+
+    /// Kills the server as a crash does, and starts it again.
+    pub(crate) fn crash(&mut self) {
+        Command::new("kill").args(["-9", &self.pid().to_string()]).status().expect("the server is killed");
+        let start = Instant::now();
+        // The server refuses to start until the last of its old processes has ended.
+        while !self.answers() {
+            assert!(start.elapsed() < Duration::from_secs(60), "the server starts again");
+            let input = self.keeper.stdin.as_mut().expect("the keeper reads");
+            io::Write::write_all(input, b"start\n").expect("the keeper reads");
+            std::thread::sleep(Duration::from_millis(700));
+        }
     }
 
     /// Runs statements in a database with `psql`; returns the rows without headers.

@@ -71,6 +71,11 @@ impl Scene {
         Self { path: path.to_owned(), location: Location::of(path), clock, ids, _folder: None }
     }
 
+    /// Exchanges the scene's database.
+    pub(crate) fn with(self, location: Location) -> Self {
+        Self { location, ..self }
+    }
+
     /// Creates a scene for the same database with other ids, as of another process.
     pub(crate) fn again(&self, seed: u64) -> Self {
         Self { location: self.location.clone(), ..Self::at(&self.path, seed) }

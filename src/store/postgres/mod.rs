@@ -3,8 +3,15 @@
 //! Several processes write at once, also into one tree. The same rules give the same ids, hashes, counts and rankings as on
 //! SQLite. Numbers of nodes and entries contain the number of the writing transaction, so no writer waits for a counter.
 
+mod apply;
+mod apply_documents;
+mod apply_memory;
+mod apply_nodes;
+mod apply_sessions;
+mod apply_turns;
 mod connection;
 mod copies;
+mod copy;
 mod copy_file;
 mod copy_tables;
 mod decode;
@@ -15,6 +22,7 @@ mod migrate;
 mod node_reader;
 mod path;
 mod pool;
+mod purge;
 mod search_filter;
 mod search_reader;
 mod session_reader;
@@ -22,21 +30,31 @@ mod session_state;
 mod shape_reader;
 mod snapshot;
 mod tables;
+mod transaction;
+mod undo;
 mod uuid;
 mod vectors;
+mod verify;
+mod visibility;
 mod watch;
+mod writer;
+mod writing;
 
 use std::{path::Path, sync::Arc};
 
 use tokio_postgres::Config;
 
 pub(super) use self::copy_file::copy as copy_file;
-use self::{pool::ConnectionPool, snapshot::PostgresSnapshot};
+use self::{
+    pool::ConnectionPool,
+    snapshot::PostgresSnapshot,
+    transaction::{Borrower, PostgresTransaction},
+    writer::{WriteConnection, WriterHandle},
+};
 use super::{
     Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
     VerifyReport, Watch,
 };
-use crate::session_state::CompiledRules;
 
 /// Opens the database of a URL, and migrates it if needed.
 pub(super) fn open(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
@@ -47,44 +65,71 @@ pub(super) fn open(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(options.wait);
     }
-    let pool = ConnectionPool::new(config);
+    let pool = ConnectionPool::new(config.clone());
     let conn = pool.borrow().map_err(|error| cannot(error.to_string()))?;
     migrate::migrate(&conn, &name, options)?;
     drop(conn);
-    Ok(PostgresStore { pool, rules: Arc::clone(&options.rules) })
+    let writer = if options.read_only { None } else { Some(WriterHandle::start(config, options)?) };
+    Ok(PostgresStore { pool, writer, name, options: options.clone(), borrower: Borrower::default() })
 }
 
 /// A store in a database of a PostgreSQL server.
-#[derive(Debug)]
 pub struct PostgresStore {
     pool: ConnectionPool,
-    rules: Arc<CompiledRules>,
+    /// `None`: opened for reading only.
+    writer: Option<WriterHandle>,
+    name: String,
+    options: OpenOptions,
+    borrower: Borrower,
+}
+
+impl std::fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresStore").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// The writer. Fails for a store that only reads, and on a thread with an open transaction.
+    fn writer(&self) -> Result<&WriterHandle> {
+        if transaction::is_borrowed_here(&self.borrower) {
+            let reason = "this thread has an open transaction; use the actor that the transaction passes";
+            return Err(StoreError::Refused(reason.to_owned()));
+        }
+        self.writer.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.name.clone().into() })
+    }
 }
 
 impl Store for PostgresStore {
-    fn submit(&self, _: Change) -> Pending {
-        Pending::ready(Err(StoreError::Refused("this build cannot write to PostgreSQL".to_owned())))
+    fn submit(&self, change: Change) -> Pending {
+        match self.writer() {
+            Ok(writer) => writer.submit(change),
+            Err(error) => Pending::ready(Err(error)),
+        }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
-        Ok(Box::new(PostgresSnapshot::begin(&self.pool, &self.rules)?))
+        Ok(Box::new(PostgresSnapshot::begin(&self.pool, &self.options.rules)?))
     }
 
     fn begin(&self) -> Result<Arc<dyn Transaction>> {
-        Err(StoreError::Refused("this build cannot write to PostgreSQL".to_owned()))
+        self.writer()?;
+        let writer = WriteConnection::new(self.pool.config().clone(), &self.options);
+        Ok(Arc::new(PostgresTransaction::begin(writer, &self.borrower)?))
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>> {
         Ok(Box::new(watch::PostgresWatch::begin(&self.pool)?))
     }
 
-    fn verify(&self, _: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
-        Err(StoreError::Refused("this build cannot verify a PostgreSQL database".to_owned()))
+    fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
+        let view = PostgresSnapshot::begin(&self.pool, &self.options.rules)?;
+        verify::verify(&view, &self.options.rules, progress)
     }
 
     fn rebuild(&self) -> Result<RebuildReport> {
-        let indexed = fts_index::rebuild(&*self.pool.borrow()?)?;
-        Ok(RebuildReport { indexed, ..RebuildReport::default() })
+        self.writer()?;
+        verify::rebuild(&*self.pool.borrow()?, &self.options.rules)
     }
 
     fn backup(&self, _: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {

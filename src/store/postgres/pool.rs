@@ -24,6 +24,11 @@ impl ConnectionPool {
         Self { config, idle: Mutex::default() }
     }
 
+    /// How to connect.
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Opens a connection that is not shared.
     pub(super) fn open(&self) -> Result<PostgresConnection> {
         PostgresConnection::connect(&self.config)

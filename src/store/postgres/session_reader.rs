@@ -47,7 +47,7 @@ impl SessionReader for PostgresSnapshot<'_> {
     }
 
     fn session_state(&self, id: SessionId) -> Result<SessionState> {
-        session_state::load(self, self.session_key(id)?, self.rules)
+        session_state::load(self, self.session_key(id)?, &self.rules)
     }
 
     fn system_prompt(&self, id: SessionId) -> Result<Option<String>> {

@@ -1,10 +1,11 @@
 //! The snapshot: a connection inside one transaction that only reads.
 
-use std::ops::Deref;
+use std::{ops::Deref, sync::Arc};
 
 use super::{
     connection::PostgresConnection,
     pool::{ConnectionPool, PooledConnection},
+    transaction::TransactionReader,
     uuid::Uuid,
 };
 use crate::{
@@ -18,25 +19,26 @@ pub(super) enum ReadConnection<'p> {
     /// A reader in a transaction of its own.
     Pooled(PooledConnection<'p>),
     /// The connection of an open write transaction.
-    Lent(&'p PostgresConnection),
+    Lent(TransactionReader<'p>),
 }
 
 /// A view of one moment.
 pub(super) struct PostgresSnapshot<'p> {
     conn: ReadConnection<'p>,
-    pub(super) rules: &'p CompiledRules,
+    pub(super) rules: Arc<CompiledRules>,
 }
 
 impl<'p> PostgresSnapshot<'p> {
-    pub(super) fn begin(pool: &'p ConnectionPool, rules: &'p CompiledRules) -> Result<Self> {
+    pub(super) fn begin(pool: &'p ConnectionPool, rules: &Arc<CompiledRules>) -> Result<Self> {
         let conn = pool.borrow()?;
         conn.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-        Ok(Self { conn: ReadConnection::Pooled(conn), rules })
+        Ok(Self { conn: ReadConnection::Pooled(conn), rules: Arc::clone(rules) })
     }
 
     /// A view of what an open write transaction sees.
-    pub(super) fn inside(conn: &'p PostgresConnection, rules: &'p CompiledRules) -> Self {
-        Self { conn: ReadConnection::Lent(conn), rules }
+    pub(super) fn inside(reader: TransactionReader<'p>) -> Self {
+        let rules = reader.rules();
+        Self { conn: ReadConnection::Lent(reader), rules }
     }
 
     /// An agent that must exist.
@@ -60,7 +62,7 @@ impl Deref for PostgresSnapshot<'_> {
     fn deref(&self) -> &PostgresConnection {
         match &self.conn {
             ReadConnection::Pooled(conn) => conn,
-            ReadConnection::Lent(conn) => conn,
+            ReadConnection::Lent(reader) => reader.conn(),
         }
     }
 }

@@ -33,3 +33,23 @@ impl ToSql for Uuid {
 
     to_sql_checked!();
 }
+
+macro_rules! keys {
+    ($($id:ty),*) => {$(
+        impl From<$id> for Uuid {
+            fn from(id: $id) -> Self {
+                Self(id.to_bytes())
+            }
+        }
+    )*};
+}
+
+keys!(
+    crate::id::NodeId,
+    crate::id::TreeId,
+    crate::id::AgentId,
+    crate::id::SessionId,
+    crate::id::DocumentId,
+    crate::id::LinkId,
+    crate::id::TodoId
+);
