@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 
 use super::{
     connection::PostgresConnection,
-    decode::{get, int, number, opt_int},
+    decode::{get, int, opt_int},
     journal::horizon,
     uuid::Uuid,
 };
@@ -368,11 +368,6 @@ fn checksum(word: &str, row: i64) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(word.as_bytes()).update(&row.to_le_bytes());
     hasher.finalize().as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
-}
-
-/// The number of all nodes that a search reads itself.
-pub(super) fn unindexed(conn: &PostgresConnection) -> Result<u64> {
-    number(&conn.query_one("SELECT count(*) FROM nodes WHERE seq > (SELECT indexed FROM search_state)", &[])?, 0)
 }
 
 #[cfg(test)]
