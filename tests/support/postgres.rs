@@ -85,9 +85,9 @@ impl Cluster {
         let sync = if sync { "" } else { " -c fsync=off -c full_page_writes=off -c synchronous_commit=off" };
         let script = format!(
             "start() {{ '{bin}/postgres' -D '{data}' -k '{folder}' -c listen_addresses= -c max_connections=400{sync} \
-                 -c shared_buffers=128MB -c log_min_messages=warning </dev/null >>'{folder}/log' 2>&1 & server=$!
-                 echo $server >'{folder}/pid'; }}
-             start; while read -r line; do start; done; kill -QUIT $server; wait; rm -rf '{folder}'",
+                 -c shared_buffers=128MB -c log_min_messages=warning </dev/null >>'{folder}/log' 2>&1 & }}
+             start; while read -r line; do start; done
+             kill -QUIT $(head -n 1 '{data}/postmaster.pid'); wait; rm -rf '{folder}'",
             bin = programs.display(),
             data = data.display(),
             folder = folder.display(),
@@ -149,8 +149,8 @@ impl Cluster {
 
     /// The process number of the server.
     pub(crate) fn pid(&self) -> u32 {
-        let text = std::fs::read_to_string(self.folder.join("pid")).expect("the server's number");
-        text.trim().parse().expect("a number")
+        let text = std::fs::read_to_string(self.folder.join("data/postmaster.pid")).expect("the server's number");
+        text.lines().next().and_then(|line| line.trim().parse().ok()).expect("a number")
     }
 }
 
