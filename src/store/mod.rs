@@ -38,8 +38,8 @@ pub use open_options::OpenOptions;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 pub use query::{
-    ChildFilter, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup, MapNode,
-    RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
+    ChildFilter, CopyReport, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup,
+    MapNode, RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, ShapeReader, Snapshot};
 #[doc(hidden)] // for the ranking

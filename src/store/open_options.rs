@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use super::{Inspection, Location, Result, SqliteStore, Store, sqlite};
+use super::{CopyReport, Inspection, Location, Result, SqliteStore, Store, StoreError, sqlite};
 use crate::{
     id::IdSource,
     session_state::{CompiledRules, ExtractionRules},
@@ -101,7 +101,29 @@ impl OpenOptions {
             #[cfg(not(feature = "postgres"))]
             Location::Postgres(_) => {
                 let cause = "this build has no PostgreSQL; build it with `--features postgres`".to_owned();
-                Err(super::StoreError::CannotOpen { path: location.to_string().into(), cause })
+                Err(StoreError::CannotOpen { path: location.to_string().into(), cause })
+            }
+        }
+    }
+
+    /// Copies a file into the empty database of a URL, with all ids and numbers, and compares both. A copy that was cut off
+    /// continues. `progress` receives the number of rows copied so far.
+    ///
+    /// # Errors
+    /// If the file or the database cannot be opened, the database holds something else, or a text contains the character
+    /// NUL. Also if this build lacks the feature `postgres`, or the target is a file.
+    pub fn transfer(&self, from: &Path, to: &Location, progress: &mut dyn FnMut(u64)) -> Result<CopyReport> {
+        match to {
+            #[cfg(feature = "postgres")]
+            Location::Postgres(url) => {
+                super::postgres::copy_file(from, &super::postgres::open(url, self)?, self, progress)
+            }
+            #[cfg(not(feature = "postgres"))]
+            Location::Postgres(_) => self.connect(to).map(|_| CopyReport::default()),
+            Location::File(_) => {
+                let why =
+                    "the target is a file; `loom backup` copies a file, `loom export` and `loom import` any database";
+                Err(StoreError::Refused(why.to_owned()))
             }
         }
     }

@@ -248,6 +248,16 @@ pub struct Inspection {
     pub problems: Vec<String>,
 }
 
+/// The result of [`super::OpenOptions::transfer`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct CopyReport {
+    /// Rows that were copied by this call.
+    pub rows: u64,
+    /// What differs between both databases afterwards, at most ten. Empty if the copy is whole.
+    pub differences: Vec<String>,
+}
+
 /// The result of [`super::Store::rebuild`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]

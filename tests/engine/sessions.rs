@@ -334,7 +334,7 @@ fn a_host_adds_extraction_rules() {
 
 #[test]
 fn outside_tools_find_turns_and_sessions_by_their_names() {
-    let scene = Scene::new(15);
+    let scene = Scene::of_file(15);
     let (owner, session, asked) = begun(&scene);
     let calls = r#"[{"id":"c1","function":{"name":"bash","arguments":"{\"command\": \"ls\"}"}}]"#;
     let actor = owner.clone().in_session(session);

@@ -101,6 +101,23 @@ impl Scene {
         self.share(self.options().connect(&self.location).expect("the store opens"))
     }
 
+    /// Runs a statement on the database, past the store.
+    pub(crate) fn execute(&self, sql: &str) {
+        match &self.location {
+            Location::File(path) => {
+                let conn = rusqlite::Connection::open(path).expect("the file opens");
+                conn.execute_batch(sql).expect("the statement runs");
+            }
+            #[cfg(feature = "postgres")]
+            Location::Postgres(url) => {
+                let database = url.split(['/', '?']).nth(3).expect("a name");
+                super::postgres::shared().expect("a server").sql(database, sql).expect("the statement runs");
+            }
+            #[cfg(not(feature = "postgres"))]
+            Location::Postgres(_) => unreachable!("this build opens files only"),
+        }
+    }
+
     /// Opens the scene's database; returns an actor for the owner.
     pub(crate) fn owner(&self) -> Actor {
         let loom = self.loom();

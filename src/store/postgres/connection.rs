@@ -13,7 +13,6 @@ use std::{
     thread,
 };
 
-use futures_util::future::try_join_all;
 use tokio::{runtime, sync::oneshot};
 use tokio_postgres::{Client, Config, NoTls, Row, Statement, types::ToSql};
 
@@ -113,19 +112,6 @@ impl PostgresConnection {
     /// Runs a statement and returns the number of changed rows.
     pub(super) fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64> {
         block_on(async { Ok(self.client.execute(&self.prepared(sql).await?, params).await?) })
-    }
-
-    /// Runs statements in one round trip: each is sent before the answer of the one before it arrives.
-    pub(super) fn pipeline(&self, statements: &[(&str, Params<'_>)]) -> Result<Vec<u64>> {
-        block_on(async {
-            let mut prepared = Vec::with_capacity(statements.len());
-            for (sql, _) in statements {
-                prepared.push(self.prepared(sql).await?);
-            }
-            let run =
-                statements.iter().zip(&prepared).map(|((_, params), statement)| self.client.execute(statement, params));
-            Ok(try_join_all(run).await?)
-        })
     }
 
     /// Runs statements without parameters or results.

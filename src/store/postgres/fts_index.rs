@@ -370,11 +370,6 @@ fn checksum(word: &str, row: i64) -> u64 {
     hasher.finalize().as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// The number of all nodes that a search reads itself.
-pub(super) fn unindexed(conn: &PostgresConnection) -> Result<u64> {
-    number(&conn.query_one("SELECT count(*) FROM nodes WHERE seq > (SELECT indexed FROM search_state)", &[])?, 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

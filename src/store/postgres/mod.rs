@@ -12,6 +12,8 @@ mod apply_turns;
 mod connection;
 mod copies;
 mod copy;
+mod copy_file;
+mod copy_tables;
 mod decode;
 mod fts_index;
 mod fts_query;
@@ -42,6 +44,7 @@ use std::{path::Path, sync::Arc};
 
 use tokio_postgres::Config;
 
+pub(super) use self::copy_file::copy as copy_file;
 use self::{
     pool::ConnectionPool,
     snapshot::PostgresSnapshot,

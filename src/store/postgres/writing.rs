@@ -61,9 +61,9 @@ pub(super) struct Added {
     pub(super) leaves: i64,
     pub(super) branch_points: i64,
     pub(super) depth: i64,
-    at: i64,
-    last_node: i64,
-    last_journal: i64,
+    pub(super) at: i64,
+    pub(super) last_node: i64,
+    pub(super) last_journal: i64,
 }
 
 /// Rows that are not written yet.
