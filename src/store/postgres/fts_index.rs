@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 
 use super::{
     connection::PostgresConnection,
-    decode::{get, int, number, opt_int},
+    decode::{get, int, opt_int},
     journal::horizon,
     uuid::Uuid,
 };
