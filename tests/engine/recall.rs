@@ -148,6 +148,8 @@ fn frequent_words_are_read_from_the_newest_node_and_near_rare_words() {
     let old = many(2, &|number| ["The lantern of brass hung by the harbour.", "A harbour, a gale."][number].to_owned());
     many(1_500, &|number| format!("The harbour is quiet, {number}."));
     many(1_500, &|number| format!("There was a gale, {number}."));
+    // A server indexes after the commit.
+    owner.loom().store().rebuild().unwrap();
     let snapshot = owner.loom().snapshot().unwrap();
     let said = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();

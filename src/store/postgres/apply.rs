@@ -9,7 +9,7 @@ use super::{
     decode::{get, int},
     journal::COUNTER_BITS,
     uuid::{NO_TREE, Uuid},
-    writing::{NodeState, Place, Writes},
+    writing::{PgNodeState, Place, Writes},
 };
 use crate::{
     id::{IdSource, NodeId},
@@ -27,7 +27,7 @@ pub(super) struct WriteState {
     /// Trees that are locked.
     pub(super) locked: BTreeSet<Uuid>,
     pub(super) nodes: HashMap<NodeId, Place>,
-    pub(super) states: HashMap<(Uuid, i64), NodeState>,
+    pub(super) states: HashMap<(Uuid, i64), PgNodeState>,
     pub(super) writes: Writes,
     /// Sessions whose state is computed again at the end.
     pub(super) stale: BTreeSet<Uuid>,
@@ -78,13 +78,13 @@ impl WriteState {
 }
 
 /// The journal data of an applied mutation.
-pub(super) struct AppliedMutation {
+pub(super) struct PgAppliedMutation {
     pub(super) tree: Uuid,
     pub(super) node: Option<i64>,
     pub(super) undo: Option<Mutation>,
 }
 
-impl AppliedMutation {
+impl PgAppliedMutation {
     pub(super) fn new(tree: Uuid, node: Option<i64>, undo: Option<Mutation>) -> Self {
         Self { tree, node, undo }
     }
@@ -96,7 +96,7 @@ impl AppliedMutation {
 }
 
 /// `None`: the mutation changed nothing, or is not journaled.
-pub(super) type Applied = (ChangeKind, Option<AppliedMutation>);
+pub(super) type Applied = (ChangeKind, Option<PgAppliedMutation>);
 
 /// The error of a mutation that is dispatched to a function without a case for it.
 pub(super) fn unsupported() -> StoreError {
@@ -109,7 +109,7 @@ pub(super) fn signed(number: u64) -> i64 {
 }
 
 /// The state of applying one change.
-pub(super) struct ChangeApplier<'a> {
+pub(super) struct PgChangeApplier<'a> {
     pub(super) conn: &'a PostgresConnection,
     pub(super) state: &'a mut WriteState,
     pub(super) ids: &'a dyn IdSource,
@@ -121,7 +121,7 @@ pub(super) struct ChangeApplier<'a> {
     pub(super) receipt: Receipt,
 }
 
-impl ChangeApplier<'_> {
+impl PgChangeApplier<'_> {
     pub(super) fn run(mut self) -> Result<Receipt> {
         let change = self.change;
         self.exists("agents", "agent", self.agent, change.agent)?;
@@ -170,7 +170,7 @@ impl ChangeApplier<'_> {
         }
     }
 
-    fn journal(&mut self, kind: ChangeKind, applied: AppliedMutation, target: Option<i64>) -> Result<()> {
+    fn journal(&mut self, kind: ChangeKind, applied: PgAppliedMutation, target: Option<i64>) -> Result<()> {
         if applied.tree != NO_TREE {
             self.state.lock(self.conn, &[applied.tree])?;
         }

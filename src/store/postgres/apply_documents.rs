@@ -1,7 +1,7 @@
 //! Application of mutations of trees, documents and links.
 
 use super::{
-    apply::{Applied, AppliedMutation, ChangeApplier, signed, unsupported},
+    apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{get, int},
     uuid::{NO_TREE, Uuid},
 };
@@ -11,20 +11,20 @@ use crate::{
     types::{Link, LinkTarget, NewTree, TreePatch},
 };
 
-impl ChangeApplier<'_> {
+impl PgChangeApplier<'_> {
     pub(super) fn apply_tree(&mut self, mutation: &Mutation) -> Result<Applied> {
         Ok(match mutation {
             Mutation::CreateTree(tree) => {
                 let key = self.create_tree(tree)?;
                 let undo = Mutation::SetArchived { tree: tree.id, archived: true };
-                (ChangeKind::CreateTree, Some(AppliedMutation::new(key, None, Some(undo))))
+                (ChangeKind::CreateTree, Some(PgAppliedMutation::new(key, None, Some(undo))))
             }
             Mutation::UpdateTree { tree, patch } => {
                 let key = self.tree(*tree)?;
                 let before = self.update_tree(key, patch)?;
                 let changed = before != *patch;
                 let undo = Mutation::UpdateTree { tree: *tree, patch: before };
-                (ChangeKind::UpdateTree, changed.then(|| AppliedMutation::new(key, None, Some(undo))))
+                (ChangeKind::UpdateTree, changed.then(|| PgAppliedMutation::new(key, None, Some(undo))))
             }
             Mutation::SetArchived { tree, archived } => {
                 let key = self.tree(*tree)?;
@@ -32,7 +32,7 @@ impl ChangeApplier<'_> {
                            WHERE id = $1 AND (archived_at IS NOT NULL) <> $2";
                 let changed = self.conn.execute(sql, &[&key, archived, &self.change.at.as_millis()])? > 0;
                 let undo = Mutation::SetArchived { tree: *tree, archived: !archived };
-                (ChangeKind::SetArchived, changed.then(|| AppliedMutation::new(key, None, Some(undo))))
+                (ChangeKind::SetArchived, changed.then(|| PgAppliedMutation::new(key, None, Some(undo))))
             }
             _ => return Err(unsupported()),
         })
@@ -74,7 +74,7 @@ impl ChangeApplier<'_> {
     }
 
     pub(super) fn apply_document(&mut self, mutation: &Mutation) -> Result<Applied> {
-        let shared = |undo| Some(AppliedMutation::shared(undo));
+        let shared = |undo| Some(PgAppliedMutation::shared(undo));
         Ok(match mutation {
             Mutation::Link(link) => (ChangeKind::Link, Some(self.link(link)?)),
             Mutation::SetLinkRemoved { link, removed } => {
@@ -144,7 +144,7 @@ impl ChangeApplier<'_> {
         self.conn.execute(sql, &[&key, &version, &self.agent, &self.change.at.as_millis(), &content]).map(drop)
     }
 
-    fn link(&mut self, link: &Link) -> Result<AppliedMutation> {
+    fn link(&mut self, link: &Link) -> Result<PgAppliedMutation> {
         let source = self.node(link.source)?;
         let author = Uuid::from(link.author);
         self.exists("agents", "agent", author, link.author)?;
@@ -185,10 +185,10 @@ impl ChangeApplier<'_> {
         )?;
         self.count_link((source.tree, source.seq), node.map(|n| (n.tree, n.seq)), 1)?;
         let undo = Mutation::SetLinkRemoved { link: link.id, removed: true };
-        Ok(AppliedMutation::new(source.tree, Some(source.seq), Some(undo)))
+        Ok(PgAppliedMutation::new(source.tree, Some(source.seq), Some(undo)))
     }
 
-    fn set_link_removed(&mut self, id: LinkId, removed: bool) -> Result<Option<AppliedMutation>> {
+    fn set_link_removed(&mut self, id: LinkId, removed: bool) -> Result<Option<PgAppliedMutation>> {
         let key = Uuid::from(id);
         let sql =
             "SELECT l.tree, l.source, l.removed, n.tree, n.seq FROM links l LEFT JOIN nodes n ON n.id = l.target_node
@@ -203,7 +203,7 @@ impl ChangeApplier<'_> {
         }
         self.count_link((tree, source), target, if removed { -1 } else { 1 })?;
         let undo = Mutation::SetLinkRemoved { link: id, removed: !removed };
-        Ok(Some(AppliedMutation::new(tree, Some(source), Some(undo))))
+        Ok(Some(PgAppliedMutation::new(tree, Some(source), Some(undo))))
     }
 
     /// Counts a link at both of its nodes, once if they are the same.

@@ -2,7 +2,7 @@
 //! that order.
 
 use super::{
-    apply::{Applied, AppliedMutation, ChangeApplier, signed, unsupported},
+    apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{number, small, time},
     tables::memory,
     uuid::Uuid,
@@ -21,7 +21,7 @@ const MAX_RESULTS: i64 = 8;
 /// A pin's target: node with its number, document, section.
 type Pin<'t> = (Option<Uuid>, Option<i64>, Option<Uuid>, Option<&'t str>);
 
-impl ChangeApplier<'_> {
+impl PgChangeApplier<'_> {
     pub(super) fn apply_memory(&mut self, mutation: &Mutation) -> Result<Applied> {
         Ok(match mutation {
             Mutation::Pin { tree: id, target, placement } => {
@@ -37,7 +37,7 @@ impl ChangeApplier<'_> {
                     )?;
                 }
                 let undo = Mutation::Unpin { tree: *id, target: target.clone() };
-                (ChangeKind::Pin, (!there).then(|| AppliedMutation::new(tree, seq, Some(undo))))
+                (ChangeKind::Pin, (!there).then(|| PgAppliedMutation::new(tree, seq, Some(undo))))
             }
             Mutation::Unpin { tree: id, target } => {
                 let tree = self.tree(*id)?;
@@ -48,7 +48,7 @@ impl ChangeApplier<'_> {
                     self.conn.execute(sql, &[&tree, &self.agent, &signed(placement.number)])?;
                 }
                 let undo = Mutation::Pin { tree: *id, target: target.clone(), placement: found };
-                (ChangeKind::Unpin, found.map(|_| AppliedMutation::new(tree, pin.1, Some(undo))))
+                (ChangeKind::Unpin, found.map(|_| PgAppliedMutation::new(tree, pin.1, Some(undo))))
             }
             Mutation::Stash { tree: id, label, content, tokens, placement } => {
                 let tree = self.tree(*id)?;
@@ -60,7 +60,7 @@ impl ChangeApplier<'_> {
                 let before = if journaled { self.stashed(*id, tree, label)? } else { None };
                 let undo = before.unwrap_or_else(|| Mutation::Unstash { tree: *id, label: label.clone() });
                 self.stash(tree, (label, content, node.map(|n| Uuid::from(n.id))), i64::from(*tokens), *placement)?;
-                let applied = AppliedMutation::new(tree, node.map(|n| n.seq), Some(undo));
+                let applied = PgAppliedMutation::new(tree, node.map(|n| n.seq), Some(undo));
                 (ChangeKind::Stash, journaled.then_some(applied))
             }
             Mutation::Unstash { tree: id, label } => {
@@ -68,7 +68,7 @@ impl ChangeApplier<'_> {
                 let before = self.stashed(*id, tree, label)?;
                 let sql = "DELETE FROM stashes WHERE tree = $1 AND agent = $2 AND NOT result AND label = $3";
                 self.conn.execute(sql, &[&tree, &self.agent, label])?;
-                (ChangeKind::Unstash, before.map(|undo| AppliedMutation::new(tree, None, Some(undo))))
+                (ChangeKind::Unstash, before.map(|undo| PgAppliedMutation::new(tree, None, Some(undo))))
             }
             Mutation::RecordActions { tree, action } => {
                 let (tree, seq) = (self.tree(*tree)?, self.next()?);

@@ -4,11 +4,11 @@
 use tokio_postgres::Row;
 
 use super::{
-    apply::{Applied, AppliedMutation, ChangeApplier, signed, unsupported},
+    apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{coded, get, id, int, opt_int},
     uuid::Uuid,
     visibility,
-    writing::{Added, NewRow, NodeState, Place},
+    writing::{PgAdded, PgNewRow, PgNodeState, Place},
 };
 use crate::{
     id::{LocalId, NodeId},
@@ -36,7 +36,7 @@ fn place(row: &Row) -> Result<Place> {
 
 /// The position of an added turn relative to the session's other turns.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum TurnOrder {
+pub(super) enum PgTurnOrder {
     /// After all other turns, and visible.
     Next,
     /// In a hidden branch.
@@ -45,7 +45,7 @@ pub(super) enum TurnOrder {
     OutOfOrder,
 }
 
-impl ChangeApplier<'_> {
+impl PgChangeApplier<'_> {
     /// Looks up a node and locks its tree; fails if it does not exist.
     pub(super) fn node(&mut self, id: NodeId) -> Result<Place> {
         let found = match self.state.nodes.get(&id) {
@@ -91,22 +91,22 @@ impl ChangeApplier<'_> {
     }
 
     /// The continuations and the tag of a node.
-    fn node_state(&mut self, node: &Place) -> Result<NodeState> {
+    fn node_state(&mut self, node: &Place) -> Result<PgNodeState> {
         let key = (node.tree, node.seq);
         if let Some(known) = self.state.states.get(&key) {
             return Ok(*known);
         }
         let sql = "SELECT continuations, hidden_by FROM node_state WHERE tree = $1 AND node = $2";
         let read = match self.conn.query_opt(sql, &[&node.tree, &node.seq])? {
-            Some(row) => NodeState { continuations: int(&row, 0)?, hidden_by: opt_int(&row, 1)? },
-            None => NodeState::default(),
+            Some(row) => PgNodeState { continuations: int(&row, 0)?, hidden_by: opt_int(&row, 1)? },
+            None => PgNodeState::default(),
         };
         self.state.states.insert(key, read);
         Ok(read)
     }
 
     /// Appends a node: assigns place, hash, local id and turn, and updates all counts.
-    pub(super) fn append(&mut self, node: &NewNode) -> Result<AppliedMutation> {
+    pub(super) fn append(&mut self, node: &NewNode) -> Result<PgAppliedMutation> {
         let (tree, parent) = self.parent_of(node)?;
         let author = Uuid::from(node.author);
         if author != self.agent {
@@ -142,16 +142,16 @@ impl ChangeApplier<'_> {
         let turn = session.map(|s| s.1.unsigned_abs());
         self.receipt.nodes.push(AppendedNode { id: node.id, local: local.clone(), seq: seq.unsigned_abs(), turn });
         let heard = node.clone();
-        self.state.writes.add_node(NewRow { node, place, local: local.as_str().to_owned(), session }, &added);
+        self.state.writes.add_node(PgNewRow { node, place, local: local.as_str().to_owned(), session }, &added);
         if let Some((session, turn)) = session {
             let order = match (in_order, added.nodes) {
-                (false, _) => TurnOrder::OutOfOrder,
-                (true, 0) => TurnOrder::Hidden,
-                (true, _) => TurnOrder::Next,
+                (false, _) => PgTurnOrder::OutOfOrder,
+                (true, 0) => PgTurnOrder::Hidden,
+                (true, _) => PgTurnOrder::Next,
             };
             self.follow(&heard, &place, (session, turn), order, person)?;
         }
-        Ok(AppliedMutation::new(tree, Some(seq), None))
+        Ok(PgAppliedMutation::new(tree, Some(seq), None))
     }
 
     /// Moves the session of a new node and applies its turn to the session's state.
@@ -160,10 +160,10 @@ impl ChangeApplier<'_> {
         node: &NewNode,
         place: &Place,
         (session, turn): (Uuid, i64),
-        order: TurnOrder,
+        order: PgTurnOrder,
         person: bool,
     ) -> Result<()> {
-        let spoken = person && order != TurnOrder::OutOfOrder;
+        let spoken = person && order != PgTurnOrder::OutOfOrder;
         if person && !spoken {
             self.state.stale.insert(session);
         }
@@ -267,9 +267,9 @@ impl ChangeApplier<'_> {
     }
 
     /// Counts a new node at its parent, and returns its contribution to the tree's counts.
-    fn count_new(&mut self, node: &Place, parent: Option<&Place>) -> Result<Added> {
+    fn count_new(&mut self, node: &Place, parent: Option<&Place>) -> Result<PgAdded> {
         let messages = i64::from(node.kind == EdgeKind::Continuation);
-        let mut added = Added { nodes: 1, messages, depth: node.depth, ..Added::default() };
+        let mut added = PgAdded { nodes: 1, messages, depth: node.depth, ..PgAdded::default() };
         let Some(parent) = parent else {
             added.leaves = 1;
             return Ok(added);
@@ -281,7 +281,7 @@ impl ChangeApplier<'_> {
             EdgeKind::Continuation => {
                 children = state.continuations + 1;
                 let key = (parent.tree, parent.seq);
-                self.state.states.insert(key, NodeState { continuations: children, ..state });
+                self.state.states.insert(key, PgNodeState { continuations: children, ..state });
                 self.state.writes.continuations.insert(key, children);
             }
             EdgeKind::Version => {
@@ -299,11 +299,11 @@ impl ChangeApplier<'_> {
         if let Some(by) = hidden {
             let sql = "INSERT INTO node_state (tree, node, hidden_by) VALUES ($1, $2, $3)";
             self.conn.execute(sql, &[&node.tree, &node.seq, &by])?;
-            let state = NodeState { continuations: 0, hidden_by: Some(by) };
+            let state = PgNodeState { continuations: 0, hidden_by: Some(by) };
             self.state.states.insert((node.tree, node.seq), state);
-            return Ok(Added::default());
+            return Ok(PgAdded::default());
         }
-        self.state.states.insert((node.tree, node.seq), NodeState::default());
+        self.state.states.insert((node.tree, node.seq), PgNodeState::default());
         if node.kind == EdgeKind::Continuation {
             let parent_was_leaf = children == 1 && parent.kind == EdgeKind::Continuation;
             added.leaves = i64::from(!parent_was_leaf);
@@ -326,7 +326,7 @@ impl ChangeApplier<'_> {
                     &[&row.tree, &row.seq, excluded],
                 )?;
                 let undo = Mutation::SetExcluded { node: *node, excluded: !excluded };
-                let applied = AppliedMutation::new(row.tree, Some(row.seq), Some(undo));
+                let applied = PgAppliedMutation::new(row.tree, Some(row.seq), Some(undo));
                 (ChangeKind::SetExcluded, (changed > 0).then_some(applied))
             }
             Mutation::SetBookmark { node, label } => {
@@ -353,7 +353,7 @@ impl ChangeApplier<'_> {
                 )?;
                 let changed = before != *label;
                 let undo = Mutation::SetBookmark { node: *node, label: before };
-                let applied = AppliedMutation::new(row.tree, Some(row.seq), Some(undo));
+                let applied = PgAppliedMutation::new(row.tree, Some(row.seq), Some(undo));
                 (ChangeKind::SetBookmark, changed.then_some(applied))
             }
             Mutation::CopyBranch { from, to, id } => {
@@ -370,7 +370,7 @@ impl ChangeApplier<'_> {
                     "INSERT INTO delegation_events (tree, delegation, number, at, event) VALUES ($1, $2, $3, $4, $5)",
                     &[&head.tree, &head.seq, &i64::from(*number), &at, &event.as_str()],
                 )?;
-                let applied = AppliedMutation::new(head.tree, Some(head.seq), None);
+                let applied = PgAppliedMutation::new(head.tree, Some(head.seq), None);
                 (ChangeKind::AppendDelegationEvent, Some(applied))
             }
             _ => return Err(unsupported()),

@@ -1,27 +1,21 @@
 //! Application of mutations of agents and sessions, and of turns to the states of sessions.
 
 use super::{
-    apply::{Applied, AppliedMutation, ChangeApplier, signed, unsupported},
-    apply_nodes::TurnOrder,
-    connection::PostgresConnection,
+    apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
+    apply_nodes::PgTurnOrder,
     decode::{coded, from_json, get, int, item, number, opt_int},
-    session_state::{calls_above, compute, parsed},
+    session_state::{calls_above, json, parsed, save_state},
     uuid::Uuid,
     writing::Place,
 };
 use crate::{
     id::TreeId,
-    session_state::{CompiledRules, RecordKind, SessionRecord, SessionState, TurnRecord},
+    session_state::{RecordKind, SessionRecord, SessionState, TurnRecord},
     store::{ChangeKind, Mutation, Result, StoreError, sqlite::TurnFigures},
     types::{AgentKind, AuthorType, EdgeKind, NewAgent, NewSession, Permissions, SessionPatch, Timestamp, WorkItem},
 };
 
-/// Serializes a column of JSON.
-fn json(value: &impl serde::Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|e| StoreError::Backend(Box::new(e)))
-}
-
-impl ChangeApplier<'_> {
+impl PgChangeApplier<'_> {
     /// Fails if another agent or document has this name.
     pub(super) fn check_name(&self, table: &str, what: &str, name: &str, own: Uuid) -> Result<()> {
         let sql = format!("SELECT 1 FROM {table} WHERE name = $1 AND NOT removed AND id <> $2");
@@ -91,7 +85,7 @@ impl ChangeApplier<'_> {
             }
             _ => return Err(unsupported()),
         };
-        Ok((kind, undo.map(AppliedMutation::shared)))
+        Ok((kind, undo.map(PgAppliedMutation::shared)))
     }
 
     /// The stored profile of an agent.
@@ -125,14 +119,14 @@ impl ChangeApplier<'_> {
                 self.exists("sessions", "session", key, session)?;
                 let undo = self.record(key, *kind, content, *turn)?;
                 let tree = self.session_tree(key)?;
-                (ChangeKind::Record, Some(AppliedMutation::new(tree, None, Some(undo))))
+                (ChangeKind::Record, Some(PgAppliedMutation::new(tree, None, Some(undo))))
             }
             Mutation::ReceiveTurn { session, node, turn } => {
                 let key = Uuid::from(*session);
                 self.exists("sessions", "session", key, session)?;
                 let place = self.node(*node)?;
                 let received = self.receive_turn(key, &place, *turn)?;
-                let applied = AppliedMutation::new(place.tree, Some(place.seq), None);
+                let applied = PgAppliedMutation::new(place.tree, Some(place.seq), None);
                 (ChangeKind::ReceiveTurn, received.then_some(applied))
             }
             Mutation::SetRecordRemoved { record, removed } => {
@@ -146,13 +140,13 @@ impl ChangeApplier<'_> {
                     self.state.stale.insert(session);
                 }
                 let tree = self.session_tree(session)?;
-                (ChangeKind::SetRecordRemoved, changed.then(|| AppliedMutation::new(tree, None, Some(undo))))
+                (ChangeKind::SetRecordRemoved, changed.then(|| PgAppliedMutation::new(tree, None, Some(undo))))
             }
             _ => return Err(unsupported()),
         })
     }
 
-    fn create_session(&mut self, session: &NewSession) -> Result<AppliedMutation> {
+    fn create_session(&mut self, session: &NewSession) -> Result<PgAppliedMutation> {
         let tree = self.tree(session.tree)?;
         let (key, agent) = (Uuid::from(session.id), Uuid::from(session.agent));
         self.exists("agents", "agent", agent, session.agent)?;
@@ -184,7 +178,7 @@ impl ChangeApplier<'_> {
                 &session.delegated_by.map(Uuid::from),
             ],
         )?;
-        Ok(AppliedMutation::new(tree, position, None))
+        Ok(PgAppliedMutation::new(tree, position, None))
     }
 
     /// Assigns a tree to a session's work item, if it has one. Fails if the tree belongs to another.
@@ -199,7 +193,7 @@ impl ChangeApplier<'_> {
         Ok(())
     }
 
-    fn update_session(&mut self, key: Uuid, patch: &SessionPatch) -> Result<AppliedMutation> {
+    fn update_session(&mut self, key: Uuid, patch: &SessionPatch) -> Result<PgAppliedMutation> {
         if let Some(tree) = patch.tree {
             let tree = self.tree(tree)?;
             let row = self.conn.query_one("SELECT project, external_ref FROM sessions WHERE id = $1", &[&key])?;
@@ -234,7 +228,7 @@ impl ChangeApplier<'_> {
                 &patch.model,
             ],
         )?;
-        Ok(AppliedMutation::new(tree, position, None))
+        Ok(PgAppliedMutation::new(tree, position, None))
     }
 
     pub(super) fn session_tree(&self, session: Uuid) -> Result<Uuid> {
@@ -293,7 +287,7 @@ impl ChangeApplier<'_> {
         }
         let figures = TurnFigures { tokens: opt_int(&row, 2)?.unwrap_or(0).unsigned_abs(), person: true };
         let (turn, mut order) = match turn {
-            None => (self.next_turn(session, figures)?, TurnOrder::Next),
+            None => (self.next_turn(session, figures)?, PgTurnOrder::Next),
             Some(turn) => {
                 let sql = "SELECT 1 FROM nodes WHERE session = $1 AND turn = $2
                            UNION ALL SELECT 1 FROM received_turns WHERE session = $1 AND turn = $2";
@@ -301,17 +295,17 @@ impl ChangeApplier<'_> {
                     return Err(StoreError::Conflict(format!("turn {turn} of the session exists already")));
                 }
                 let before = self.count_turn(session, turn, figures)?;
-                (turn, if turn > before { TurnOrder::Next } else { TurnOrder::OutOfOrder })
+                (turn, if turn > before { PgTurnOrder::Next } else { PgTurnOrder::OutOfOrder })
             }
         };
         let sql = "INSERT INTO received_turns (session, turn, tree, node) VALUES ($1, $2, $3, $4)";
         self.conn.execute(sql, &[&session, &signed(turn), &node.tree, &node.seq])?;
         match order {
-            TurnOrder::Next => self.advance(session, node, [false, true])?,
+            PgTurnOrder::Next => self.advance(session, node, [false, true])?,
             _ => drop(self.state.stale.insert(session)),
         }
         if get(&row, 4)? {
-            order = TurnOrder::Hidden;
+            order = PgTurnOrder::Hidden;
         }
         let content = get(&row, 3)?;
         let kind = node.kind;
@@ -351,19 +345,19 @@ impl ChangeApplier<'_> {
         heard: &TurnRecord<'_>,
         node: &Place,
         session: Uuid,
-        order: TurnOrder,
+        order: PgTurnOrder,
     ) -> Result<()> {
         if !heard.is_relevant(self.rules) {
             return Ok(());
         }
         match order {
-            TurnOrder::Next => {}
-            TurnOrder::OutOfOrder => {
+            PgTurnOrder::Next => {}
+            PgTurnOrder::OutOfOrder => {
                 self.state.stale.insert(session);
                 return Ok(());
             }
             // The state must exist, so that showing the branch computes it again.
-            TurnOrder::Hidden => {
+            PgTurnOrder::Hidden => {
                 let sql = "INSERT INTO registers (session, rules, state) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING";
                 self.conn.execute(sql, &[&session, &self.rules.fingerprint()])?;
                 return Ok(());
@@ -419,84 +413,4 @@ impl ChangeApplier<'_> {
         }
         Ok(())
     }
-}
-
-fn save_state(conn: &PostgresConnection, session: Uuid, rules: i64, state: &str) -> Result<()> {
-    let sql = "INSERT INTO registers (session, rules, state) VALUES ($1, $2, $3)
-               ON CONFLICT (session) DO UPDATE SET rules = $2, state = $3";
-    conn.execute(sql, &[&session, &rules, &state]).map(drop)
-}
-
-/// SQL for the newest message of a person, computed from the nodes.
-const FOCUS: &str = "(SELECT id FROM (
-    SELECT n.id, n.turn FROM nodes n WHERE n.session = s.id AND n.turn > s.since
-        AND coalesce(n.role, n.author_type) = 0 AND n.kind = 0
-    UNION ALL SELECT n.id, r.turn FROM received_turns r JOIN nodes n ON n.tree = r.tree AND n.seq = r.node
-        WHERE r.session = s.id AND r.turn > s.since) f ORDER BY turn DESC LIMIT 1)";
-
-/// SQL for the messages of people, counted from the nodes.
-const PERSON_TURNS: &str = "((SELECT count(*) FROM nodes n WHERE n.session = s.id AND n.turn > s.since
-        AND coalesce(n.role, n.author_type) = 0 AND n.kind = 0)
-    + (SELECT count(*) FROM received_turns r WHERE r.session = s.id AND r.turn > s.since))";
-
-/// Computes a session's state and newest message again; returns whether either changed.
-pub(super) fn rebuild_state(conn: &PostgresConnection, session: Uuid, rules: &CompiledRules) -> Result<bool> {
-    let made = compute(conn, session, rules)?;
-    let figures = conn.execute(
-        &format!(
-            "UPDATE sessions s SET focus = {FOCUS}, person_turns = {PERSON_TURNS} WHERE id = $1
-             AND (focus IS DISTINCT FROM {FOCUS} OR person_turns <> {PERSON_TURNS})"
-        ),
-        &[&session],
-    )?;
-    let kept = conn.query_opt("SELECT rules, state FROM registers WHERE session = $1", &[&session])?;
-    let same = match kept {
-        None => made.is_empty(),
-        Some(row) => int(&row, 0)? == rules.fingerprint() && parsed(get(&row, 1)?).is_ok_and(|kept| kept == made),
-    };
-    if !same {
-        save_state(conn, session, rules.fingerprint(), &json(&made)?)?;
-    }
-    Ok(figures > 0 || !same)
-}
-
-/// Computes all states again; returns the number of changed ones.
-pub(super) fn rebuild_states(conn: &PostgresConnection, rules: &CompiledRules) -> Result<u64> {
-    let mut changed = 0;
-    for row in conn.query("SELECT id FROM sessions ORDER BY id", &[])? {
-        changed += u64::from(rebuild_state(conn, get(&row, 0)?, rules)?);
-    }
-    Ok(changed)
-}
-
-/// Compares the stored states with the archive and returns the problems.
-pub(super) fn problems(conn: &PostgresConnection, rules: &CompiledRules) -> Result<Vec<String>> {
-    let mut problems = Vec::new();
-    let sql = format!(
-        "SELECT s.id, s.focus IS DISTINCT FROM {FOCUS}, s.person_turns <> {PERSON_TURNS}, r.rules, r.state
-         FROM sessions s LEFT JOIN registers r ON r.session = s.id ORDER BY s.id"
-    );
-    for row in conn.query(&sql, &[])? {
-        let key: Uuid = get(&row, 0)?;
-        let (made, name) = (compute(conn, key, rules)?, crate::id::SessionId::from_bytes(key.0));
-        let wrong = match get::<Option<&str>>(&row, 4)? {
-            None => (!made.is_empty()).then(|| "is missing".to_owned()),
-            Some(state) => match parsed(state) {
-                Err(error) => Some(format!("is damaged ({error})")),
-                // The state was written under other rules, which are unknown here.
-                Ok(_) if opt_int(&row, 3)? != Some(rules.fingerprint()) => None,
-                Ok(kept) => (kept != made).then(|| "differs from the archive".to_owned()),
-            },
-        };
-        if let Some(wrong) = wrong {
-            problems.push(format!("the state of session {name} {wrong}; a rebuild recomputes it"));
-        }
-        if get(&row, 1)? {
-            problems.push(format!("session {name} has the wrong newest message; a rebuild corrects it"));
-        }
-        if get(&row, 2)? {
-            problems.push(format!("session {name} counts its turns wrongly; a rebuild corrects it"));
-        }
-    }
-    Ok(problems)
 }

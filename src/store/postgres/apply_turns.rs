@@ -1,7 +1,7 @@
 //! Application of leases, cursors, summaries, embeddings, token usage, system prompts, and plans.
 
 use super::{
-    apply::{Applied, AppliedMutation, ChangeApplier, signed, unsupported},
+    apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{get, int},
     tables::summary_key,
     uuid::Uuid,
@@ -14,7 +14,7 @@ use crate::{
     types::{Lease, NewTodo, SummarySubject, Timestamp, TodoPatch},
 };
 
-impl ChangeApplier<'_> {
+impl PgChangeApplier<'_> {
     pub(super) fn apply_turn(&mut self, mutation: &Mutation) -> Result<Applied> {
         let at = self.change.at.as_millis();
         let kind = match mutation {
@@ -201,7 +201,7 @@ impl ChangeApplier<'_> {
             _ => return Err(unsupported()),
         };
         let tree = self.session_tree(session)?;
-        Ok((kind, Some(AppliedMutation::new(tree, None, None))))
+        Ok((kind, Some(PgAppliedMutation::new(tree, None, None))))
     }
 
     fn add_todo(&mut self, session: Uuid, todo: &NewTodo) -> Result<()> {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    apply::{AppliedMutation, ChangeApplier},
-    decode::{self, FROM, NODE, NodeRow},
+    apply::{PgAppliedMutation, PgChangeApplier},
+    decode::{self, FROM, NODE, PgNodeRow},
     visibility,
 };
 use crate::{
@@ -16,11 +16,11 @@ use crate::{
 /// Copies `from` and its visible descendants (annotations, sources and versions included) under `to`, in insertion order,
 /// in one transaction. The metadata of each copy names its original.
 pub(super) fn copy_branch(
-    apply: &mut ChangeApplier<'_>,
+    apply: &mut PgChangeApplier<'_>,
     from: NodeId,
     to: NodeId,
     id: NodeId,
-) -> Result<AppliedMutation> {
+) -> Result<PgAppliedMutation> {
     let (source, target) = (apply.node(from)?, apply.node(to)?);
     let mark = visibility::hidden_by(apply, source.tree, source.seq)?;
     let sql = format!(
@@ -34,7 +34,7 @@ pub(super) fn copy_branch(
          SELECT {NODE} {FROM} WHERE n.tree = $1 AND n.seq IN (SELECT node FROM branch) ORDER BY n.seq"
     );
     let rows = apply.conn.query(&sql, &[&source.tree, &source.seq, &mark])?;
-    let read = rows.iter().map(NodeRow::read).collect::<Result<Vec<_>>>()?;
+    let read = rows.iter().map(PgNodeRow::read).collect::<Result<Vec<_>>>()?;
     let above: Vec<_> = read.iter().map(|row| (row.seq, row.parent)).collect();
     let mut copies: HashMap<NodeId, NodeId> = HashMap::new();
     let mut by_seq: HashMap<i64, NodeId> = HashMap::new();
@@ -62,5 +62,5 @@ pub(super) fn copy_branch(
         by_seq.insert(seq, copy);
     }
     let root = root.ok_or_else(|| StoreError::not_found("node", from))?;
-    Ok(AppliedMutation::new(target.tree, Some(root), Some(Mutation::Prune { node: id })))
+    Ok(PgAppliedMutation::new(target.tree, Some(root), Some(Mutation::Prune { node: id })))
 }

@@ -125,7 +125,7 @@ pub(super) struct NodeKey {
 
 /// A decoded node whose references within the tree are numbers.
 #[derive(Debug)]
-pub(super) struct NodeRow {
+pub(super) struct PgNodeRow {
     pub(super) node: Node,
     pub(super) seq: i64,
     pub(super) parent: Option<i64>,
@@ -137,7 +137,7 @@ pub(super) struct NodeRow {
     continuations: Option<u32>,
 }
 
-impl NodeRow {
+impl PgNodeRow {
     /// Decodes the columns of [`NODE`]. [`finish`] fills in the ids that it refers to.
     pub(super) fn read(row: &Row) -> Result<Self> {
         let seq = int(row, 0)?;
@@ -200,14 +200,14 @@ impl NodeRow {
 
 /// Decodes rows of [`NODE`] as complete nodes.
 pub(super) fn nodes(conn: &PostgresConnection, rows: &[Row]) -> Result<Vec<Node>> {
-    finish(conn, rows.iter().map(NodeRow::read).collect::<Result<_>>()?)
+    finish(conn, rows.iter().map(PgNodeRow::read).collect::<Result<_>>()?)
 }
 
 /// Fills in the ids and counts that rows do not hold. Nodes among `rows` are not looked up again; the others of all rows
 /// together, by one query for each kind.
-pub(super) fn finish(conn: &PostgresConnection, mut rows: Vec<NodeRow>) -> Result<Vec<Node>> {
+pub(super) fn finish(conn: &PostgresConnection, mut rows: Vec<PgNodeRow>) -> Result<Vec<Node>> {
     let mut known: HashMap<NodeKey, NodeId> = rows.iter().map(|r| (r.key(r.seq), r.node.id)).collect();
-    let named = |r: &NodeRow| [r.parent, r.edited_from, r.version_of, r.hidden_by];
+    let named = |r: &PgNodeRow| [r.parent, r.edited_from, r.version_of, r.hidden_by];
     let mut missing: Vec<NodeKey> =
         rows.iter().flat_map(|r| named(r).into_iter().flatten().map(|seq| r.key(seq))).collect();
     missing.retain(|key| !known.contains_key(key));
@@ -251,7 +251,7 @@ pub(super) fn columns(keys: &[NodeKey]) -> (Vec<Uuid>, Vec<i64>) {
 }
 
 /// Counts the continuations (0 or 1) of nodes without state.
-fn only_children(conn: &PostgresConnection, rows: &mut [NodeRow], follows: &[bool]) -> Result<()> {
+fn only_children(conn: &PostgresConnection, rows: &mut [PgNodeRow], follows: &[bool]) -> Result<()> {
     let wanted: Vec<NodeKey> = rows
         .iter()
         .zip(follows)
@@ -277,7 +277,7 @@ fn only_children(conn: &PostgresConnection, rows: &mut [NodeRow], follows: &[boo
 
 /// Counts the versions of places that have the same visibility. The state's own count includes all versions ever added, and
 /// selects the places that need this query.
-fn versions(conn: &PostgresConnection, rows: &mut [NodeRow]) -> Result<()> {
+fn versions(conn: &PostgresConnection, rows: &mut [PgNodeRow]) -> Result<()> {
     let wanted: Vec<NodeKey> = rows.iter().filter(|r| r.node.state.versions > 0).map(|r| r.key(r.seq)).collect();
     if wanted.is_empty() {
         return Ok(());
@@ -301,7 +301,7 @@ fn versions(conn: &PostgresConnection, rows: &mut [NodeRow]) -> Result<()> {
 }
 
 /// Fills in the labels of bookmarks.
-fn bookmarks(conn: &PostgresConnection, rows: &mut [NodeRow]) -> Result<()> {
+fn bookmarks(conn: &PostgresConnection, rows: &mut [PgNodeRow]) -> Result<()> {
     let wanted: Vec<NodeKey> = rows.iter().filter(|r| r.bookmarked).map(|r| r.key(r.seq)).collect();
     if wanted.is_empty() {
         return Ok(());

@@ -43,17 +43,17 @@ pub(super) fn text(row: &Row, first: usize) -> Result<String> {
 
 /// What a server appended since it last indexed.
 #[derive(Debug, Default)]
-pub(super) struct Unindexed {
+pub(super) struct PgUnindexed {
     pub(super) nodes: usize,
     pub(super) bytes: usize,
 }
 
 /// Indexes the final nodes if there are enough of them. Called outside of a transaction.
-pub(super) fn index_if_due(conn: &PostgresConnection, unindexed: &mut Unindexed) -> Result<()> {
+pub(super) fn index_if_due(conn: &PostgresConnection, unindexed: &mut PgUnindexed) -> Result<()> {
     if unindexed.nodes < MAX_UNINDEXED_NODES && unindexed.bytes < MAX_UNINDEXED_BYTES {
         return Ok(());
     }
-    *unindexed = Unindexed::default();
+    *unindexed = PgUnindexed::default();
     index_missing(conn).map(|_| ())
 }
 
@@ -74,7 +74,7 @@ pub(super) fn index_missing(conn: &PostgresConnection) -> Result<u64> {
 
 /// The index's extent and statistics.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct IndexState {
+pub(super) struct PgIndexState {
     pub(super) indexed: i64,
     /// Number of indexed nodes.
     pub(super) nodes: i64,
@@ -83,15 +83,15 @@ pub(super) struct IndexState {
     is_current: bool,
 }
 
-fn read_state(row: &Row) -> Result<IndexState> {
+fn read_state(row: &Row) -> Result<PgIndexState> {
     let is_current = int(row, 1)? == i64::from(TOKENIZER_VERSION);
     let (indexed, passages) = (int(row, 0)?, int(row, 2)?);
-    Ok(IndexState { indexed, passages, words: int(row, 3)?, nodes: int(row, 4)?, is_current })
+    Ok(PgIndexState { indexed, passages, words: int(row, 3)?, nodes: int(row, 4)?, is_current })
 }
 
 const STATE: &str = "SELECT indexed, rules, passages, words, nodes FROM search_state WHERE name = 'words'";
 
-pub(super) fn state(conn: &PostgresConnection) -> Result<IndexState> {
+pub(super) fn state(conn: &PostgresConnection) -> Result<PgIndexState> {
     read_state(&conn.query_one(STATE, &[])?)
 }
 
@@ -110,7 +110,7 @@ fn index_batch(conn: &PostgresConnection, words: &mut WordTokenizer) -> Result<u
     let mut state = read_state(&row)?;
     if !state.is_current {
         clear(conn)?;
-        state = IndexState { indexed: 0, nodes: 0, passages: 0, words: 0, is_current: true };
+        state = PgIndexState { indexed: 0, nodes: 0, passages: 0, words: 0, is_current: true };
     }
     let sql = format!(
         "SELECT n.seq, n.tree, n.created_at, n.parent, {SEARCHED} FROM nodes n
@@ -150,7 +150,7 @@ pub(super) fn burst(seq: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
     }
 }
 
-fn insert_passages(conn: &PostgresConnection, nodes: &[IndexedNode], state: &mut IndexState) -> Result<()> {
+fn insert_passages(conn: &PostgresConnection, nodes: &[IndexedNode], state: &mut PgIndexState) -> Result<()> {
     let inside: HashSet<i64> = nodes.iter().map(|node| node.seq).collect();
     let outside: Vec<i64> = nodes.iter().filter_map(|node| node.parent).filter(|seq| !inside.contains(seq)).collect();
     let mut known = times_and_bursts(conn, &outside)?;

@@ -6,14 +6,13 @@ use std::collections::{HashMap, HashSet};
 use super::{
     connection::PostgresConnection,
     decode::{get, int, opt_int},
-    fts_index::{self, IndexState, PASSAGES_PER_NODE, Posting, SEARCHED},
-    search_filter::Conditions,
+    fts_index::{self, PASSAGES_PER_NODE, PgIndexState, Posting},
+    unindexed,
     uuid::Uuid,
 };
 use crate::{
     id::{SessionId, TreeId},
-    store::{PassageHit, PassageInfo, Postings, Result, StoreError, TermPostings, WordFilter},
-    text_index::WordTokenizer,
+    store::{PassageHit, Postings, Result, StoreError, TermPostings, WordFilter},
 };
 
 /// Rows read for a term before the next term's turn.
@@ -48,7 +47,7 @@ pub(super) fn postings(
         length: state.words.unsigned_abs(),
     };
     let range = range(conn, filter)?;
-    let mut reading = PostingReader {
+    let mut reading = PgPostingReader {
         conn,
         state,
         among: [filter.among.as_ref(), range.as_ref().map(|range| &range.nodes)],
@@ -65,12 +64,12 @@ pub(super) fn postings(
         reading.read_combinations(words, &terms, &mut found)?;
     }
     reading.count_repeats(MAX_COUNTED_PASSAGES / ratio, &mut found);
-    add_unindexed(conn, state.indexed, words, filter, &mut found)?;
+    unindexed::add(conn, state.indexed, words, filter, &mut found)?;
     Ok(found)
 }
 
 /// The part of the index that a filter can match.
-pub(super) struct PassageRange {
+pub(super) struct PgPassageRange {
     /// The trees of the nodes.
     pub(super) trees: Vec<Uuid>,
     /// All nodes that can match.
@@ -78,7 +77,7 @@ pub(super) struct PassageRange {
 }
 
 /// The range that a filter can match; `None` if it matches many nodes.
-pub(super) fn range(conn: &PostgresConnection, filter: &WordFilter) -> Result<Option<PassageRange>> {
+pub(super) fn range(conn: &PostgresConnection, filter: &WordFilter) -> Result<Option<PgPassageRange>> {
     let few = |sql: &str, key: &Uuid, missing: &dyn Fn() -> StoreError| -> Result<bool> {
         let row = conn.query_opt(sql, &[key])?.ok_or_else(missing)?;
         Ok(int(&row, 0)? <= MAX_ENUMERATED_NODES)
@@ -104,7 +103,7 @@ pub(super) fn range(conn: &PostgresConnection, filter: &WordFilter) -> Result<Op
         trees.insert(get::<Uuid>(&row, 0)?);
         nodes.insert(int(&row, 1)?.unsigned_abs());
     }
-    Ok(Some(PassageRange { trees: trees.into_iter().collect(), nodes }))
+    Ok(Some(PgPassageRange { trees: trees.into_iter().collect(), nodes }))
 }
 
 fn missing_tree(id: TreeId) -> StoreError {
@@ -174,9 +173,9 @@ impl<'c, 'w> TermReader<'c, 'w> {
 }
 
 /// The state of reading postings.
-struct PostingReader<'c> {
+struct PgPostingReader<'c> {
     conn: &'c PostgresConnection,
-    state: IndexState,
+    state: PgIndexState,
     /// Sets of allowed nodes, if the filter enumerates them.
     among: [Option<&'c HashSet<u64>>; 2],
     /// Index of each row's passage in the result.
@@ -185,7 +184,7 @@ struct PostingReader<'c> {
     counts: Vec<HashMap<usize, u32>>,
 }
 
-impl<'c> PostingReader<'c> {
+impl<'c> PgPostingReader<'c> {
     /// Adds a term's occurrence in a row.
     fn add_hit(&mut self, posting: Posting, word: usize, found: &mut Postings) {
         let node = (posting.row / PASSAGES_PER_NODE).unsigned_abs();
@@ -204,7 +203,7 @@ impl<'c> PostingReader<'c> {
     }
 
     /// Reads all rows of a narrow range.
-    fn read_all(&mut self, words: &[String], range: &PassageRange, found: &mut Postings) -> Result<()> {
+    fn read_all(&mut self, words: &[String], range: &PgPassageRange, found: &mut Postings) -> Result<()> {
         let sql = "SELECT term, postings FROM words WHERE tree = ANY($1) AND term = ANY($2)";
         let mut terms: HashMap<String, Vec<Posting>> = HashMap::new();
         for row in self.conn.query(sql, &[&range.trees, &words])? {
@@ -389,69 +388,4 @@ impl<'c> PostingReader<'c> {
         }
         Ok(())
     }
-}
-
-/// A node that is not indexed yet.
-struct UnindexedNode {
-    seq: i64,
-    at: i64,
-    parent: Option<i64>,
-    /// Its text, if it matches the filter.
-    text: Option<String>,
-}
-
-/// Adds postings from nodes that are not indexed yet.
-fn add_unindexed(
-    conn: &PostgresConnection,
-    indexed: i64,
-    words: &[String],
-    filter: &WordFilter,
-    found: &mut Postings,
-) -> Result<()> {
-    let conditions = Conditions::of(filter, 2);
-    let sql = format!(
-        "SELECT n.seq, n.created_at, n.parent, (true{}), {SEARCHED} FROM nodes n WHERE n.seq > $1 ORDER BY n.seq",
-        conditions.sql
-    );
-    let rows = conn.query(&sql, &conditions.with(&[&indexed]))?;
-    let mut nodes = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let seq = int(row, 0)?;
-        let among = filter.among.as_ref().is_none_or(|among| among.contains(&seq.unsigned_abs()));
-        let fits = among && get::<Option<bool>>(row, 3)?.unwrap_or(false);
-        let text = fits.then(|| fts_index::text(row, 4)).transpose()?;
-        nodes.push(UnindexedNode { seq, at: int(row, 1)?, parent: opt_int(row, 2)?, text });
-    }
-    let parents: Vec<i64> = nodes.iter().filter_map(|node| node.parent).filter(|parent| *parent <= indexed).collect();
-    let mut known = fts_index::times_and_bursts(conn, &parents)?;
-    let wanted: HashMap<&str, usize> = words.iter().enumerate().map(|(at, word)| (word.as_str(), at)).collect();
-    let mut tokenizer = WordTokenizer::default();
-    for node in nodes {
-        let burst = fts_index::burst(node.seq, node.at, node.parent.and_then(|parent| known.get(&parent).copied()));
-        known.insert(node.seq, (node.at, burst));
-        let Some(text) = node.text else { continue };
-        let passages = tokenizer.passages(&text);
-        found.all += passages.len() as u64;
-        for (part, passage) in (0..).zip(&passages) {
-            found.length += u64::from(passage.count);
-            let mut counts: Vec<(usize, u32)> = Vec::new();
-            for word in passage.words.split_ascii_whitespace().filter_map(|word| wanted.get(word)) {
-                match counts.iter_mut().find(|(at, _)| at == word) {
-                    Some((_, count)) => *count += 1,
-                    None => counts.push((*word, 1)),
-                }
-            }
-            if counts.is_empty() {
-                continue;
-            }
-            let at = found.passages.len();
-            let place = PassageInfo { burst: burst.unsigned_abs(), length: passage.count };
-            found.passages.push(PassageHit { node: node.seq.unsigned_abs(), part, place: Some(place) });
-            for (word, count) in counts {
-                found.words[word].hits.push((at, count));
-                found.words[word].about += 1;
-            }
-        }
-    }
-    Ok(())
 }

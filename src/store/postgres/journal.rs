@@ -81,7 +81,7 @@ impl JournalReader for PostgresSnapshot<'_> {
 }
 
 /// An entry's columns for the walk.
-struct UndoStep {
+struct PgUndoStep {
     seq: i64,
     group: i64,
     agent: AgentId,
@@ -89,8 +89,8 @@ struct UndoStep {
     target: Option<i64>,
 }
 
-fn step(row: &Row) -> Result<UndoStep> {
-    Ok(UndoStep {
+fn step(row: &Row) -> Result<PgUndoStep> {
+    Ok(PgUndoStep {
         seq: int(row, 0)?,
         group: int(row, 1)?,
         agent: id(row, 2, AgentId::from_bytes)?,

@@ -8,19 +8,19 @@ use super::{
 use crate::store::{OpenOptions, Result, StoreError, default_agents};
 
 /// A migration: its file's name and text.
-struct Migration {
+struct PgMigration {
     name: &'static str,
     sql: &'static str,
 }
 
 macro_rules! migration {
     ($name:literal) => {
-        Migration { name: $name, sql: include_str!(concat!("../../../migrations/postgres/", $name, ".sql")) }
+        PgMigration { name: $name, sql: include_str!(concat!("../../../migrations/postgres/", $name, ".sql")) }
     };
 }
 
 /// All migrations, in order. A released one is never changed.
-const MIGRATIONS: &[Migration] = &[migration!("0001_core"), migration!("0002_search")];
+const MIGRATIONS: &[PgMigration] = &[migration!("0001_core"), migration!("0002_search")];
 
 /// Number of the lock under which migrations run: "LOOM".
 const LOCK: i64 = 0x4C4F_4F4D;

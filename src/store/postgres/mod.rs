@@ -32,6 +32,7 @@ mod snapshot;
 mod tables;
 mod transaction;
 mod undo;
+mod unindexed;
 mod uuid;
 mod vectors;
 mod verify;
@@ -46,10 +47,10 @@ use tokio_postgres::Config;
 
 pub(super) use self::copy_file::copy as copy_file;
 use self::{
-    pool::ConnectionPool,
+    pool::PgConnectionPool,
     snapshot::PostgresSnapshot,
     transaction::{Borrower, PostgresTransaction},
-    writer::{WriteConnection, WriterHandle},
+    writer::{PgWriterHandle, WriteConnection},
 };
 use super::{
     Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
@@ -65,19 +66,19 @@ pub(super) fn open(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(options.wait);
     }
-    let pool = ConnectionPool::new(config.clone());
+    let pool = PgConnectionPool::new(config.clone());
     let conn = pool.borrow().map_err(|error| cannot(error.to_string()))?;
     migrate::migrate(&conn, &name, options)?;
     drop(conn);
-    let writer = if options.read_only { None } else { Some(WriterHandle::start(config, options)?) };
+    let writer = if options.read_only { None } else { Some(PgWriterHandle::start(config, options)?) };
     Ok(PostgresStore { pool, writer, name, options: options.clone(), borrower: Borrower::default() })
 }
 
 /// A store in a database of a PostgreSQL server.
 pub struct PostgresStore {
-    pool: ConnectionPool,
+    pool: PgConnectionPool,
     /// `None`: opened for reading only.
-    writer: Option<WriterHandle>,
+    writer: Option<PgWriterHandle>,
     name: String,
     options: OpenOptions,
     borrower: Borrower,
@@ -91,7 +92,7 @@ impl std::fmt::Debug for PostgresStore {
 
 impl PostgresStore {
     /// The writer. Fails for a store that only reads, and on a thread with an open transaction.
-    fn writer(&self) -> Result<&WriterHandle> {
+    fn writer(&self) -> Result<&PgWriterHandle> {
         if transaction::is_borrowed_here(&self.borrower) {
             let reason = "this thread has an open transaction; use the actor that the transaction passes";
             return Err(StoreError::Refused(reason.to_owned()));
@@ -133,8 +134,7 @@ impl Store for PostgresStore {
     }
 
     fn backup(&self, _: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {
-        let why =
-            "a PostgreSQL database is not copied into a file here: `pg_dump` makes a backup, `loom copy` a SQLite file";
+        let why = "a PostgreSQL database is not copied into a file here: `pg_dump` makes a backup, `loom export` a file of any tree";
         Err(StoreError::Refused(why.to_owned()))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     decode::{self, FROM, NODE, NodeKey, get, id, int, number, opt_int, time, undecodable},
-    path::{self, Anchor},
+    path::{self, PgAnchor},
     snapshot::PostgresSnapshot,
     tables::{documents, links, trees},
     uuid::Uuid,
@@ -72,7 +72,7 @@ impl PostgresSnapshot<'_> {
     /// Children below a node of a tree, of one kind or all.
     fn children_below(
         &self,
-        at: Anchor,
+        at: PgAnchor,
         hidden: Option<i64>,
         kind: Option<i64>,
         filter: &ChildFilter,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     connection::PostgresConnection,
-    decode::{self, FROM, NODE, NodeKey, NodeRow, get, int, opt_int},
+    decode::{self, FROM, NODE, NodeKey, PgNodeRow, get, int, opt_int},
     uuid::Uuid,
 };
 use crate::{
@@ -19,7 +19,7 @@ const MAX_BLOCK: i64 = 4_096;
 
 /// The numbers that place a node in its tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Anchor {
+pub(super) struct PgAnchor {
     pub(super) key: NodeKey,
     pub(super) parent: Option<i64>,
     pub(super) version_of: Option<i64>,
@@ -28,8 +28,8 @@ pub(super) struct Anchor {
 
 const ANCHOR: &str = "SELECT n.tree, n.seq, n.parent, n.version_of, s.hidden_by";
 
-fn read(row: &tokio_postgres::Row) -> Result<Anchor> {
-    Ok(Anchor {
+fn read(row: &tokio_postgres::Row) -> Result<PgAnchor> {
+    Ok(PgAnchor {
         key: NodeKey { tree: decode::id(row, 0, TreeId::from_bytes)?, seq: int(row, 1)? },
         parent: opt_int(row, 2)?,
         version_of: opt_int(row, 3)?,
@@ -38,13 +38,13 @@ fn read(row: &tokio_postgres::Row) -> Result<Anchor> {
 }
 
 /// Finds a node by id.
-pub(super) fn find(conn: &PostgresConnection, id: NodeId) -> Result<Option<Anchor>> {
+pub(super) fn find(conn: &PostgresConnection, id: NodeId) -> Result<Option<PgAnchor>> {
     let row = conn.query_opt(&format!("{ANCHOR} {FROM} WHERE n.id = $1"), &[&Uuid(id.to_bytes())])?;
     row.as_ref().map(read).transpose()
 }
 
 /// Loads a node that must exist.
-pub(super) fn anchor(conn: &PostgresConnection, key: NodeKey) -> Result<Anchor> {
+pub(super) fn anchor(conn: &PostgresConnection, key: NodeKey) -> Result<PgAnchor> {
     let sql = format!("{ANCHOR} {FROM} WHERE n.tree = $1 AND n.seq = $2");
     let row = conn.query_opt(&sql, &[&Uuid(key.tree.to_bytes()), &key.seq])?;
     row.as_ref().map_or_else(|| Err(missing(key.seq)), read)
@@ -55,7 +55,7 @@ fn missing(seq: i64) -> StoreError {
 }
 
 /// The original of a place, which is the parent of all versions' continuations.
-pub(super) fn common(conn: &PostgresConnection, mut node: Anchor) -> Result<Anchor> {
+pub(super) fn common(conn: &PostgresConnection, mut node: PgAnchor) -> Result<PgAnchor> {
     while let Some(first) = node.version_of {
         node = anchor(conn, NodeKey { seq: first, ..node.key })?;
     }
@@ -99,14 +99,14 @@ fn version_read(conn: &PostgresConnection, place: NodeKey, wanted: &[i64]) -> Re
 struct BlockReader<'c> {
     conn: &'c PostgresConnection,
     tree: TreeId,
-    rows: HashMap<i64, NodeRow>,
+    rows: HashMap<i64, PgNodeRow>,
     size: i64,
     /// Nodes taken from the current block.
     taken: i64,
 }
 
 impl BlockReader<'_> {
-    fn take(&mut self, seq: i64, most: usize) -> Result<NodeRow> {
+    fn take(&mut self, seq: i64, most: usize) -> Result<PgNodeRow> {
         if let Some(row) = self.rows.remove(&seq) {
             self.taken += 1;
             return Ok(row);
@@ -117,7 +117,7 @@ impl BlockReader<'_> {
         let sql = if few {
             format!(
                 "WITH RECURSIVE up (tree, seq, parent, steps) AS (
-                     SELECT tree, seq, parent, 1 FROM nodes WHERE tree = $1 AND seq = $2
+                     SELECT tree, seq, parent, 1::bigint FROM nodes WHERE tree = $1 AND seq = $2
                      UNION ALL SELECT p.tree, p.seq, p.parent, up.steps + 1 FROM up
                          JOIN nodes p ON p.tree = up.tree AND p.seq = up.parent WHERE up.steps < $3)
                  SELECT {NODE} FROM up JOIN nodes n ON n.tree = up.tree AND n.seq = up.seq
@@ -130,7 +130,7 @@ impl BlockReader<'_> {
         self.rows.clear();
         self.taken = 1;
         for row in &found {
-            let row = NodeRow::read(row)?;
+            let row = PgNodeRow::read(row)?;
             self.rows.insert(row.seq, row);
         }
         self.rows.remove(&seq).ok_or_else(|| missing(seq))
@@ -138,8 +138,8 @@ impl BlockReader<'_> {
 }
 
 /// Reads the path as rows, newest first.
-pub(super) fn rows(conn: &PostgresConnection, to: NodeKey, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
-    let mut path: Vec<NodeRow> = Vec::new();
+pub(super) fn rows(conn: &PostgresConnection, to: NodeKey, versions: &[i64], limit: usize) -> Result<Vec<PgNodeRow>> {
+    let mut path: Vec<PgNodeRow> = Vec::new();
     // Places whose version is already on the path. Versions of a root are its children, since a root has no parent, so
     // a path through one of them must skip the root.
     let mut read_already: Vec<i64> = Vec::new();
@@ -170,7 +170,7 @@ pub(super) fn rows(conn: &PostgresConnection, to: NodeKey, versions: &[i64], lim
 }
 
 /// Follows the newest visible continuations from a node and returns the last one.
-pub(super) fn leaf(conn: &PostgresConnection, from: Anchor) -> Result<i64> {
+pub(super) fn leaf(conn: &PostgresConnection, from: PgAnchor) -> Result<i64> {
     let at = common(conn, from)?;
     // The server walks: a tree may be a million nodes deep, and a round trip a step would take a minute.
     let sql = "WITH RECURSIVE down (seq) AS (

@@ -14,12 +14,12 @@ use crate::store::Result;
 const MAX_IDLE_CONNECTIONS: usize = 4;
 
 #[derive(Debug)]
-pub(super) struct ConnectionPool {
+pub(super) struct PgConnectionPool {
     config: Config,
     idle: Mutex<Vec<PostgresConnection>>,
 }
 
-impl ConnectionPool {
+impl PgConnectionPool {
     pub(super) fn new(config: Config) -> Self {
         Self { config, idle: Mutex::default() }
     }
@@ -35,13 +35,13 @@ impl ConnectionPool {
     }
 
     /// Borrows a connection. One that was lost while idle is replaced.
-    pub(super) fn borrow(&self) -> Result<PooledConnection<'_>> {
+    pub(super) fn borrow(&self) -> Result<PgPooledConnection<'_>> {
         loop {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             match idle {
                 Some(conn) if conn.is_closed() => {}
-                Some(conn) => return Ok(PooledConnection { pool: self, conn: Some(conn) }),
-                None => return Ok(PooledConnection { pool: self, conn: Some(self.open()?) }),
+                Some(conn) => return Ok(PgPooledConnection { pool: self, conn: Some(conn) }),
+                None => return Ok(PgPooledConnection { pool: self, conn: Some(self.open()?) }),
             }
         }
     }
@@ -49,12 +49,12 @@ impl ConnectionPool {
 
 /// A borrowed connection, returned to the pool when dropped.
 #[derive(Debug)]
-pub(super) struct PooledConnection<'p> {
-    pool: &'p ConnectionPool,
+pub(super) struct PgPooledConnection<'p> {
+    pool: &'p PgConnectionPool,
     conn: Option<PostgresConnection>,
 }
 
-impl Deref for PooledConnection<'_> {
+impl Deref for PgPooledConnection<'_> {
     type Target = PostgresConnection;
 
     #[allow(clippy::expect_used)] // `conn` is only taken by `drop`
@@ -63,7 +63,7 @@ impl Deref for PooledConnection<'_> {
     }
 }
 
-impl Drop for PooledConnection<'_> {
+impl Drop for PgPooledConnection<'_> {
     fn drop(&mut self) {
         let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(conn) = self.conn.take()

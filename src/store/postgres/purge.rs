@@ -3,7 +3,7 @@
 //! write-ahead log, replicas that lag behind and backups keep the text until they are replaced.
 
 use super::{
-    apply::{AppliedMutation, ChangeApplier},
+    apply::{PgAppliedMutation, PgChangeApplier},
     decode::{get, int},
     fts_index,
     uuid::Uuid,
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::store::{PurgeTarget, Result, StoreError};
 
-pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Result<AppliedMutation> {
+pub(super) fn purge(apply: &mut PgChangeApplier<'_>, target: PurgeTarget) -> Result<PgAppliedMutation> {
     let conn = apply.conn;
     let (which, key, applied) = match target {
         PurgeTarget::Node(id) => {
             let node = apply.node(id)?;
-            ("id = $1", Uuid::from(id), AppliedMutation::new(node.tree, Some(node.seq), None))
+            ("id = $1", Uuid::from(id), PgAppliedMutation::new(node.tree, Some(node.seq), None))
         }
         PurgeTarget::Session(id) => {
             let key = Uuid::from(id);
@@ -24,11 +24,11 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
             let tree = apply.session_tree(key)?;
             apply.state.stale.insert(key);
             let which = "(session = $1 OR (tree, seq) IN (SELECT tree, node FROM received_turns WHERE session = $1))";
-            (which, key, AppliedMutation::new(tree, None, None))
+            (which, key, PgAppliedMutation::new(tree, None, None))
         }
         PurgeTarget::Tree(id) => {
             let key = apply.tree(id)?;
-            ("tree = $1", key, AppliedMutation::new(key, None, None))
+            ("tree = $1", key, PgAppliedMutation::new(key, None, None))
         }
     };
     let found = conn.query(&format!("SELECT tree, seq, id FROM nodes WHERE {which} AND purged_at IS NULL"), &[&key])?;
@@ -63,7 +63,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
 }
 
 /// Removes the text of a session that is not in its nodes.
-fn purge_session(apply: &ChangeApplier<'_>, key: Uuid) -> Result<()> {
+fn purge_session(apply: &PgChangeApplier<'_>, key: Uuid) -> Result<()> {
     for sql in [
         "UPDATE sessions SET metadata = '{}' WHERE id = $1",
         "DELETE FROM records WHERE session = $1",
@@ -81,7 +81,7 @@ fn purge_session(apply: &ChangeApplier<'_>, key: Uuid) -> Result<()> {
 }
 
 /// Removes the text of a tree that is not in its nodes.
-fn purge_tree(apply: &mut ChangeApplier<'_>, key: Uuid) -> Result<()> {
+fn purge_tree(apply: &mut PgChangeApplier<'_>, key: Uuid) -> Result<()> {
     for sql in [
         "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = $1",
         "DELETE FROM stashes WHERE tree = $1",
@@ -101,7 +101,7 @@ fn purge_tree(apply: &mut ChangeApplier<'_>, key: Uuid) -> Result<()> {
 }
 
 /// Removes data in other tables that contains text of the nodes.
-fn purge_references(apply: &ChangeApplier<'_>, trees: &[Uuid], seqs: &[i64], ids: &[Uuid]) -> Result<()> {
+fn purge_references(apply: &PgChangeApplier<'_>, trees: &[Uuid], seqs: &[i64], ids: &[Uuid]) -> Result<()> {
     for sql in [
         "DELETE FROM provenance WHERE tree = ANY($1) AND node = ANY($2)",
         "UPDATE bookmarks SET label = 'purged' WHERE tree = ANY($1) AND node = ANY($2)",

@@ -6,14 +6,14 @@ use super::uuid::Uuid;
 use crate::{store::WordFilter, types::Timestamp};
 
 /// A filter as SQL conditions, with its values.
-pub(super) struct Conditions {
+pub(super) struct PgConditions {
     /// Text that begins with ` AND`, or nothing.
     pub(super) sql: String,
     values: Vec<Box<dyn ToSql + Sync>>,
     first: usize,
 }
 
-impl Conditions {
+impl PgConditions {
     /// Translates a filter. Its values are the parameters from number `first` on. [`WordFilter::among`] and
     /// [`WordFilter::reader`] are left to the caller.
     pub(super) fn of(filter: &WordFilter, first: usize) -> Self {

@@ -8,7 +8,7 @@ use super::{
     decode::{self, FROM, NODE, get, int, opt_int, small},
     fts_index::{SEARCHED, text},
     fts_query,
-    search_filter::Conditions,
+    search_filter::PgConditions,
     snapshot::PostgresSnapshot,
     uuid::Uuid,
     vectors,
@@ -40,7 +40,7 @@ impl PostgresSnapshot<'_> {
             .filter(|row| int(row, 0).is_ok_and(|seq| is_among(filter, seq.unsigned_abs())))
             .take(limit as usize)
             .collect();
-        decode::finish(self, kept.into_iter().map(decode::NodeRow::read).collect::<Result<_>>()?)
+        decode::finish(self, kept.into_iter().map(decode::PgNodeRow::read).collect::<Result<_>>()?)
     }
 
     /// The limit of a query, if no row is left out afterwards.
@@ -57,7 +57,7 @@ impl SearchReader for PostgresSnapshot<'_> {
     fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<PassageInfo>>> {
         let (nodes, parts): (Vec<u64>, Vec<i64>) =
             passages.iter().map(|(node, part)| (*node, i64::from(*part))).unzip();
-        let conditions = Conditions::of(&WordFilter { among: None, ..filter.clone() }, 3);
+        let conditions = PgConditions::of(&WordFilter { among: None, ..filter.clone() }, 3);
         let sql = format!(
             "SELECT w.place, p.burst, p.words[w.part + 1]
              FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY w (node, part, place)
@@ -100,7 +100,7 @@ impl SearchReader for PostgresSnapshot<'_> {
 
     fn newest_first(&self, filter: &WordFilter, most: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()> {
         let range = fts_query::range(self, filter)?;
-        let conditions = Conditions::of(filter, 3);
+        let conditions = PgConditions::of(filter, 3);
         let mut sql = format!("SELECT n.seq, {SEARCHED} FROM nodes n WHERE n.seq < $1{}", conditions.sql);
         if range.is_some() {
             sql.push_str(&format!(" AND n.tree = ANY(${})", 3 + conditions.with(&[]).len()));
@@ -154,7 +154,7 @@ impl SearchReader for PostgresSnapshot<'_> {
         let number = |turn: &u64| i64::try_from(*turn).unwrap_or(i64::MAX);
         let (from, to) = (number(turns.start()), number(turns.end()));
         let filter = WordFilter { session: None, ..filter.clone() };
-        let (conditions, limit) = (Conditions::of(&filter, 5), Self::row_limit(&filter, most));
+        let (conditions, limit) = (PgConditions::of(&filter, 5), Self::row_limit(&filter, most));
         let params = conditions.with(&[&key, &from, &to, &limit]);
         let sql = format!(
             "SELECT {NODE} {FROM} WHERE n.session = $1 AND n.turn >= $2 AND n.turn <= $3{} ORDER BY n.turn LIMIT $4",
@@ -182,14 +182,14 @@ impl SearchReader for PostgresSnapshot<'_> {
     }
 
     fn tool_results(&self, filter: &WordFilter, tool: &str, most: u32) -> Result<Vec<Node>> {
-        let conditions = Conditions::of(filter, 3);
+        let conditions = PgConditions::of(filter, 3);
         let sql = format!("SELECT {NODE} {FROM} WHERE n.tool_name = $1{} ORDER BY n.seq DESC LIMIT $2", conditions.sql);
         let limit = Self::row_limit(filter, most);
         self.first(&sql, &conditions.with(&[&tool, &limit]), filter, most)
     }
 
     fn tool_names(&self, filter: &WordFilter, most: u32) -> Result<Vec<String>> {
-        let conditions = Conditions::of(filter, 2);
+        let conditions = PgConditions::of(filter, 2);
         let sql = format!(
             "SELECT DISTINCT n.tool_name COLLATE \"C\" FROM nodes n WHERE n.tool_name IS NOT NULL{} ORDER BY 1 LIMIT $1",
             conditions.sql

@@ -1,4 +1,4 @@
-//! The states of sessions, as read. A damaged state is computed from the archive.
+//! The states of sessions: read, computed from the archive, compared with it.
 
 use super::{
     connection::PostgresConnection,
@@ -108,4 +108,90 @@ pub(super) fn calls_above(
         next = opt_int(&row, 0)?;
     }
     Ok(None)
+}
+
+/// Serializes a column of JSON.
+pub(super) fn json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|e| StoreError::Backend(Box::new(e)))
+}
+
+/// Stores a session's state, and the rules that made it.
+pub(super) fn save_state(conn: &PostgresConnection, session: Uuid, rules: i64, state: &str) -> Result<()> {
+    let sql = "INSERT INTO registers (session, rules, state) VALUES ($1, $2, $3)
+               ON CONFLICT (session) DO UPDATE SET rules = $2, state = $3";
+    conn.execute(sql, &[&session, &rules, &state]).map(drop)
+}
+
+/// SQL for the newest message of a person, computed from the nodes.
+const FOCUS: &str = "(SELECT id FROM (
+    SELECT n.id, n.turn FROM nodes n WHERE n.session = s.id AND n.turn > s.since
+        AND coalesce(n.role, n.author_type) = 0 AND n.kind = 0
+    UNION ALL SELECT n.id, r.turn FROM received_turns r JOIN nodes n ON n.tree = r.tree AND n.seq = r.node
+        WHERE r.session = s.id AND r.turn > s.since) f ORDER BY turn DESC LIMIT 1)";
+
+/// SQL for the messages of people, counted from the nodes.
+const PERSON_TURNS: &str = "((SELECT count(*) FROM nodes n WHERE n.session = s.id AND n.turn > s.since
+        AND coalesce(n.role, n.author_type) = 0 AND n.kind = 0)
+    + (SELECT count(*) FROM received_turns r WHERE r.session = s.id AND r.turn > s.since))";
+
+/// Computes a session's state and newest message again; returns whether either changed.
+pub(super) fn rebuild_state(conn: &PostgresConnection, session: Uuid, rules: &CompiledRules) -> Result<bool> {
+    let made = compute(conn, session, rules)?;
+    let figures = conn.execute(
+        &format!(
+            "UPDATE sessions s SET focus = {FOCUS}, person_turns = {PERSON_TURNS} WHERE id = $1
+             AND (focus IS DISTINCT FROM {FOCUS} OR person_turns <> {PERSON_TURNS})"
+        ),
+        &[&session],
+    )?;
+    let kept = conn.query_opt("SELECT rules, state FROM registers WHERE session = $1", &[&session])?;
+    let same = match kept {
+        None => made.is_empty(),
+        Some(row) => int(&row, 0)? == rules.fingerprint() && parsed(get(&row, 1)?).is_ok_and(|kept| kept == made),
+    };
+    if !same {
+        save_state(conn, session, rules.fingerprint(), &json(&made)?)?;
+    }
+    Ok(figures > 0 || !same)
+}
+
+/// Computes all states again; returns the number of changed ones.
+pub(super) fn rebuild_states(conn: &PostgresConnection, rules: &CompiledRules) -> Result<u64> {
+    let mut changed = 0;
+    for row in conn.query("SELECT id FROM sessions ORDER BY id", &[])? {
+        changed += u64::from(rebuild_state(conn, get(&row, 0)?, rules)?);
+    }
+    Ok(changed)
+}
+
+/// Compares the stored states with the archive and returns the problems.
+pub(super) fn problems(conn: &PostgresConnection, rules: &CompiledRules) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    let sql = format!(
+        "SELECT s.id, s.focus IS DISTINCT FROM {FOCUS}, s.person_turns <> {PERSON_TURNS}, r.rules, r.state
+         FROM sessions s LEFT JOIN registers r ON r.session = s.id ORDER BY s.id"
+    );
+    for row in conn.query(&sql, &[])? {
+        let key: Uuid = get(&row, 0)?;
+        let (made, name) = (compute(conn, key, rules)?, crate::id::SessionId::from_bytes(key.0));
+        let wrong = match get::<Option<&str>>(&row, 4)? {
+            None => (!made.is_empty()).then(|| "is missing".to_owned()),
+            Some(state) => match parsed(state) {
+                Err(error) => Some(format!("is damaged ({error})")),
+                // The state was written under other rules, which are unknown here.
+                Ok(_) if opt_int(&row, 3)? != Some(rules.fingerprint()) => None,
+                Ok(kept) => (kept != made).then(|| "differs from the archive".to_owned()),
+            },
+        };
+        if let Some(wrong) = wrong {
+            problems.push(format!("the state of session {name} {wrong}; a rebuild recomputes it"));
+        }
+        if get(&row, 1)? {
+            problems.push(format!("session {name} has the wrong newest message; a rebuild corrects it"));
+        }
+        if get(&row, 2)? {
+            problems.push(format!("session {name} counts its turns wrongly; a rebuild corrects it"));
+        }
+    }
+    Ok(problems)
 }

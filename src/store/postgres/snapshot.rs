@@ -4,8 +4,8 @@ use std::{ops::Deref, sync::Arc};
 
 use super::{
     connection::PostgresConnection,
-    pool::{ConnectionPool, PooledConnection},
-    transaction::TransactionReader,
+    pool::{PgConnectionPool, PgPooledConnection},
+    transaction::PgTransactionReader,
     uuid::Uuid,
 };
 use crate::{
@@ -15,30 +15,30 @@ use crate::{
 };
 
 /// A connection that a snapshot reads.
-pub(super) enum ReadConnection<'p> {
+pub(super) enum PgReadConnection<'p> {
     /// A reader in a transaction of its own.
-    Pooled(PooledConnection<'p>),
+    Pooled(PgPooledConnection<'p>),
     /// The connection of an open write transaction.
-    Lent(TransactionReader<'p>),
+    Lent(PgTransactionReader<'p>),
 }
 
 /// A view of one moment.
 pub(super) struct PostgresSnapshot<'p> {
-    conn: ReadConnection<'p>,
+    conn: PgReadConnection<'p>,
     pub(super) rules: Arc<CompiledRules>,
 }
 
 impl<'p> PostgresSnapshot<'p> {
-    pub(super) fn begin(pool: &'p ConnectionPool, rules: &Arc<CompiledRules>) -> Result<Self> {
+    pub(super) fn begin(pool: &'p PgConnectionPool, rules: &Arc<CompiledRules>) -> Result<Self> {
         let conn = pool.borrow()?;
         conn.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-        Ok(Self { conn: ReadConnection::Pooled(conn), rules: Arc::clone(rules) })
+        Ok(Self { conn: PgReadConnection::Pooled(conn), rules: Arc::clone(rules) })
     }
 
     /// A view of what an open write transaction sees.
-    pub(super) fn inside(reader: TransactionReader<'p>) -> Self {
+    pub(super) fn inside(reader: PgTransactionReader<'p>) -> Self {
         let rules = reader.rules();
-        Self { conn: ReadConnection::Lent(reader), rules }
+        Self { conn: PgReadConnection::Lent(reader), rules }
     }
 
     /// An agent that must exist.
@@ -61,15 +61,15 @@ impl Deref for PostgresSnapshot<'_> {
 
     fn deref(&self) -> &PostgresConnection {
         match &self.conn {
-            ReadConnection::Pooled(conn) => conn,
-            ReadConnection::Lent(reader) => reader.conn(),
+            PgReadConnection::Pooled(conn) => conn,
+            PgReadConnection::Lent(reader) => reader.conn(),
         }
     }
 }
 
 impl Drop for PostgresSnapshot<'_> {
     fn drop(&mut self) {
-        if let ReadConnection::Pooled(conn) = &self.conn {
+        if let PgReadConnection::Pooled(conn) = &self.conn {
             // A lost connection has no transaction left, and the pool drops it.
             let _ = conn.batch("COMMIT");
         }

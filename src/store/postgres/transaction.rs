@@ -31,7 +31,7 @@ pub(super) fn is_borrowed_here(borrower: &Borrower) -> bool {
     *borrower.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id())
 }
 
-enum Progress {
+enum PgProgress {
     Open,
     /// A snapshot is open.
     Reading,
@@ -40,9 +40,9 @@ enum Progress {
     Ended,
 }
 
-struct TransactionState {
+struct PgTransactionState {
     writer: WriteConnection,
-    progress: Progress,
+    progress: PgProgress,
     /// Number of the first journal entry; `None` before the first change.
     group: Option<i64>,
     /// Agent of the first change.
@@ -51,30 +51,30 @@ struct TransactionState {
 
 /// An open transaction.
 pub(super) struct PostgresTransaction {
-    state: Mutex<TransactionState>,
+    state: Mutex<PgTransactionState>,
     borrower: Borrower,
 }
 
 impl PostgresTransaction {
     pub(super) fn begin(mut writer: WriteConnection, borrower: &Borrower) -> Result<Self> {
-        writer.begin()?;
+        begin_alone(&mut writer)?;
         *borrower.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
-        let state = TransactionState { writer, progress: Progress::Open, group: None, agent: None };
+        let state = PgTransactionState { writer, progress: PgProgress::Open, group: None, agent: None };
         Ok(Self { state: Mutex::new(state), borrower: Arc::clone(borrower) })
     }
 
-    fn state(&self) -> MutexGuard<'_, TransactionState> {
+    fn state(&self) -> MutexGuard<'_, PgTransactionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl TransactionState {
+impl PgTransactionState {
     fn check_open(&self) -> Result<()> {
         match &self.progress {
-            Progress::Open => Ok(()),
-            Progress::Reading => Err(refused("a snapshot of the transaction is open; drop it first")),
-            Progress::Failed(error) => Err(refused(&format!("the transaction was rolled back: {error}"))),
-            Progress::Ended => Err(refused("the transaction has ended")),
+            PgProgress::Open => Ok(()),
+            PgProgress::Reading => Err(refused("a snapshot of the transaction is open; drop it first")),
+            PgProgress::Failed(error) => Err(refused(&format!("the transaction was rolled back: {error}"))),
+            PgProgress::Ended => Err(refused("the transaction has ended")),
         }
     }
 
@@ -87,7 +87,7 @@ impl TransactionState {
             match &applied {
                 Err(error) if may_retry(error) && self.agent.is_none() => {
                     self.writer.roll_back();
-                    applied = self.writer.begin().and_then(|()| self.writer.apply(change, None));
+                    applied = begin_alone(&mut self.writer).and_then(|()| self.writer.apply(change, None));
                 }
                 _ => break,
             }
@@ -107,8 +107,19 @@ impl TransactionState {
 
     fn fail(&mut self, error: &StoreError) {
         self.writer.roll_back();
-        self.progress = Progress::Failed(copied(error, Duration::ZERO));
+        self.progress = PgProgress::Failed(copied(error, Duration::ZERO));
     }
+}
+
+/// Number of the lock that lets one transaction of several changes run at a time: "TRAN".
+const TRANSACTION_LOCK: i64 = 0x5452_414E;
+
+/// Begins a transaction when no other one runs on the database, so that what it reads first stays so until it writes.
+/// Single changes do not wait for it.
+fn begin_alone(writer: &mut WriteConnection) -> Result<()> {
+    writer.begin()?;
+    let conn = writer.shared().ok_or(StoreError::Closed)?;
+    conn.query("SELECT pg_advisory_xact_lock($1)", &[&TRANSACTION_LOCK]).map(drop)
 }
 
 /// Attempts of a transaction's first change.
@@ -146,12 +157,12 @@ impl Store for PostgresTransaction {
             state.fail(&error);
             return Err(error);
         }
-        let reader = TransactionReader {
+        let reader = PgTransactionReader {
             conn: state.writer.shared().ok_or(StoreError::Closed)?,
             rules: Arc::clone(&state.writer.rules),
             transaction: self,
         };
-        state.progress = Progress::Reading;
+        state.progress = PgProgress::Reading;
         Ok(Box::new(PostgresSnapshot::inside(reader)))
     }
 
@@ -180,15 +191,15 @@ impl Transaction for PostgresTransaction {
     fn end(&self, commit: bool) -> Result<()> {
         let mut state = self.state();
         let result = match (&state.progress, commit) {
-            (Progress::Ended, _) => return Ok(()),
-            (Progress::Open, true) => state.writer.commit(),
+            (PgProgress::Ended, _) => return Ok(()),
+            (PgProgress::Open, true) => state.writer.commit(),
             (_, true) => state.check_open(),
             (_, false) => Ok(()),
         };
         if !commit || result.is_err() {
             state.writer.roll_back();
         }
-        state.progress = Progress::Ended;
+        state.progress = PgProgress::Ended;
         *self.borrower.lock().unwrap_or_else(PoisonError::into_inner) = None;
         result
     }
@@ -202,13 +213,13 @@ impl Drop for PostgresTransaction {
 }
 
 /// The connection of a transaction while a snapshot reads it; returned when dropped.
-pub(super) struct TransactionReader<'t> {
+pub(super) struct PgTransactionReader<'t> {
     conn: Arc<PostgresConnection>,
     rules: Arc<CompiledRules>,
     transaction: &'t PostgresTransaction,
 }
 
-impl TransactionReader<'_> {
+impl PgTransactionReader<'_> {
     pub(super) fn conn(&self) -> &PostgresConnection {
         &self.conn
     }
@@ -218,11 +229,11 @@ impl TransactionReader<'_> {
     }
 }
 
-impl Drop for TransactionReader<'_> {
+impl Drop for PgTransactionReader<'_> {
     fn drop(&mut self) {
         let mut state = self.transaction.state();
-        if matches!(state.progress, Progress::Reading) {
-            state.progress = Progress::Open;
+        if matches!(state.progress, PgProgress::Reading) {
+            state.progress = PgProgress::Open;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Undo and redo, based on the journal's entries alone: each holds its inverse mutation.
 
 use super::{
-    apply::{ChangeApplier, signed},
+    apply::{PgChangeApplier, signed},
     decode::{coded, get, int, opt_int},
     journal::group_range,
     uuid::Uuid,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Applies the inverse of each entry of a group, the last first.
-pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
+pub(super) fn undo(apply: &mut PgChangeApplier<'_>, group: u64) -> Result<()> {
     if !apply.is_undo() {
         return Err(StoreError::Refused("only an undo or redo can revert changes".to_owned()));
     }
@@ -60,7 +60,7 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
 
 /// Returns the inverse of an append: pruning the node. `None` for a root, whose tree is archived, and for a node pruned
 /// since.
-fn inverse_of_append(apply: &mut ChangeApplier<'_>, tree: Uuid, node: i64) -> Result<Option<Mutation>> {
+fn inverse_of_append(apply: &mut PgChangeApplier<'_>, tree: Uuid, node: i64) -> Result<Option<Mutation>> {
     apply.state.lock(apply.conn, &[tree])?;
     let place = apply.place_at(tree, node)?;
     if place.parent.is_none() || visibility::hidden_by(apply, tree, node)? == Some(node) {

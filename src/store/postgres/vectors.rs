@@ -12,7 +12,7 @@ use super::{
     decode::{get, int},
     fts_query,
     journal::horizon,
-    search_filter::Conditions,
+    search_filter::PgConditions,
 };
 use crate::store::{
     EmbeddingBatch, Result, WordFilter,
@@ -161,7 +161,7 @@ pub(super) fn nearest(
                 .collect::<Result<_>>()?
         }
     };
-    let conditions = Conditions::of(filter, 2);
+    let conditions = PgConditions::of(filter, 2);
     let sql = format!("SELECT n.seq FROM nodes n WHERE n.seq = ANY($1){}", conditions.sql);
     let mut passing = std::collections::HashSet::new();
     for row in conn.query(&sql, &conditions.with(&[&candidates]))? {

@@ -1,10 +1,9 @@
 //! Verification and rebuilding: hashes, counts, the journal, the index and the states of sessions against the nodes.
 
 use super::{
-    apply_sessions,
     connection::PostgresConnection,
-    decode::{self, FROM, NODE, NodeRow, get, int, number},
-    fts_index, vectors,
+    decode::{self, FROM, NODE, PgNodeRow, get, int, number},
+    fts_index, session_state, vectors,
 };
 use crate::{
     session_state::CompiledRules,
@@ -72,7 +71,7 @@ pub(super) fn verify(
     visibility(conn, &mut report)?;
     journal(conn, &mut report)?;
     report.problems.extend(fts_index::problem(conn)?);
-    report.problems.extend(apply_sessions::problems(conn, rules)?);
+    report.problems.extend(session_state::problems(conn, rules)?);
     let more = report.problems.len().saturating_sub(MAX_PROBLEMS);
     if more > 0 {
         report.problems.truncate(MAX_PROBLEMS);
@@ -92,7 +91,7 @@ fn hashes(conn: &PostgresConnection, report: &mut VerifyReport, progress: &mut d
         let Some(last) = rows.last() else { break };
         let first = last.len() - 3;
         after = int(last, 0)?;
-        let nodes = decode::finish(conn, rows.iter().map(NodeRow::read).collect::<Result<_>>()?)?;
+        let nodes = decode::finish(conn, rows.iter().map(PgNodeRow::read).collect::<Result<_>>()?)?;
         for (node, row) in nodes.iter().zip(&rows) {
             report.nodes += 1;
             let parent = get::<Option<&[u8]>>(row, first + 1)?.and_then(ContentHash::from_bytes);
@@ -179,5 +178,5 @@ fn recount(conn: &PostgresConnection, rules: &CompiledRules) -> Result<(u64, u64
         ),
         &[],
     )?;
-    Ok((nodes, trees, apply_sessions::rebuild_states(conn, rules)?))
+    Ok((nodes, trees, session_state::rebuild_states(conn, rules)?))
 }

@@ -2,7 +2,7 @@
 //! `hidden_by` is the node whose pruning hides it, and a node counts its children of the same tag.
 
 use super::{
-    apply::{AppliedMutation, ChangeApplier},
+    apply::{PgAppliedMutation, PgChangeApplier},
     decode::{get, int, opt_int},
     uuid::Uuid,
     writing::Place,
@@ -13,7 +13,7 @@ use crate::{
     types::EdgeKind,
 };
 
-pub(super) fn prune(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<AppliedMutation> {
+pub(super) fn prune(apply: &mut PgChangeApplier<'_>, id: NodeId) -> Result<PgAppliedMutation> {
     let root = apply.node(id)?;
     if root.parent.is_none() {
         return Err(StoreError::Refused("the root cannot be pruned; archive the tree instead".to_owned()));
@@ -26,10 +26,10 @@ pub(super) fn prune(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Applied
     apply.receipt.affected += branch.len() as u64;
     apply.check_prune_lease(root.tree, &branch)?;
     apply.mark_stale(root.tree, &branch)?;
-    Ok(AppliedMutation::new(root.tree, Some(root.seq), Some(Mutation::Restore { node: id })))
+    Ok(PgAppliedMutation::new(root.tree, Some(root.seq), Some(Mutation::Restore { node: id })))
 }
 
-pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<AppliedMutation> {
+pub(super) fn restore(apply: &mut PgChangeApplier<'_>, id: NodeId) -> Result<PgAppliedMutation> {
     let root = apply.node(id)?;
     match hidden_by(apply, root.tree, root.seq)? {
         Some(by) if by == root.seq => {}
@@ -47,19 +47,19 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
     if to.is_none() {
         hide_unsupported(apply, root.tree, &branch)?;
     }
-    Ok(AppliedMutation::new(root.tree, Some(root.seq), Some(Mutation::Prune { node: id })))
+    Ok(PgAppliedMutation::new(root.tree, Some(root.seq), Some(Mutation::Prune { node: id })))
 }
 
 /// The tag that a node without its own pruning has: that of its parent or, for a version, of its place. For the first
 /// half of a split the place is the split node.
-fn inherited_tag(apply: &ChangeApplier<'_>, node: &Place) -> Result<Option<i64>> {
+fn inherited_tag(apply: &PgChangeApplier<'_>, node: &Place) -> Result<Option<i64>> {
     let place = if node.kind == EdgeKind::Version { node.version_of.or(node.edited_from) } else { None };
     tag_of(apply, node.tree, node.parent, place)
 }
 
 /// The tag inherited from `parent` and, for a version, from `place`.
 pub(super) fn tag_of(
-    apply: &ChangeApplier<'_>,
+    apply: &PgChangeApplier<'_>,
     tree: Uuid,
     parent: Option<i64>,
     place: Option<i64>,
@@ -73,13 +73,13 @@ pub(super) fn tag_of(
 }
 
 /// The tag of a node.
-pub(super) fn hidden_by(apply: &ChangeApplier<'_>, tree: Uuid, node: i64) -> Result<Option<i64>> {
+pub(super) fn hidden_by(apply: &PgChangeApplier<'_>, tree: Uuid, node: i64) -> Result<Option<i64>> {
     let sql = "SELECT hidden_by FROM node_state WHERE tree = $1 AND node = $2";
     Ok(apply.conn.query_opt(sql, &[&tree, &node])?.map(|row| opt_int(&row, 0)).transpose()?.flatten())
 }
 
 /// After showing a branch, hides its versions again whose place is pruned.
-fn hide_unsupported(apply: &mut ChangeApplier<'_>, tree: Uuid, branch: &[i64]) -> Result<()> {
+fn hide_unsupported(apply: &mut PgChangeApplier<'_>, tree: Uuid, branch: &[i64]) -> Result<()> {
     let sql = "SELECT seq FROM nodes WHERE tree = $1 AND seq = ANY($2) AND kind = 6 ORDER BY seq";
     for row in apply.conn.query(sql, &[&tree, &branch])? {
         let version = apply.place_at(tree, int(&row, 0)?)?;
@@ -93,7 +93,7 @@ fn hide_unsupported(apply: &mut ChangeApplier<'_>, tree: Uuid, branch: &[i64]) -
 }
 
 /// Changes the tag `from` to `to` in the branch at `root`; returns its nodes.
-fn retag_branch(apply: &mut ChangeApplier<'_>, root: &Place, from: Option<i64>, to: Option<i64>) -> Result<Vec<i64>> {
+fn retag_branch(apply: &mut PgChangeApplier<'_>, root: &Place, from: Option<i64>, to: Option<i64>) -> Result<Vec<i64>> {
     let branch = collect(apply, root, from)?;
     apply.conn.execute(
         "INSERT INTO node_state (tree, node, hidden_by) SELECT $1, node, $3 FROM unnest($2::bigint[]) b (node)
@@ -113,7 +113,7 @@ fn retag_branch(apply: &mut ChangeApplier<'_>, root: &Place, from: Option<i64>, 
 }
 
 /// The nodes of a branch with the same tag: children, versions, and first halves of splits.
-fn collect(apply: &ChangeApplier<'_>, root: &Place, mark: Option<i64>) -> Result<Vec<i64>> {
+fn collect(apply: &PgChangeApplier<'_>, root: &Place, mark: Option<i64>) -> Result<Vec<i64>> {
     let sql = "WITH RECURSIVE branch (node) AS (
              SELECT $2::bigint
              UNION
@@ -131,7 +131,7 @@ fn collect(apply: &ChangeApplier<'_>, root: &Place, mark: Option<i64>) -> Result
 
 /// Updates the parent's count when a child of `kind` is added, hidden or shown; returns the count.
 pub(super) fn count_child(
-    apply: &mut ChangeApplier<'_>,
+    apply: &mut PgChangeApplier<'_>,
     tree: Uuid,
     node: i64,
     kind: EdgeKind,
@@ -151,7 +151,7 @@ pub(super) fn count_child(
 }
 
 /// Subtracts a branch from its tree's counts, or adds it. `children` is the parent's current number of continuations.
-fn count_tree(apply: &ChangeApplier<'_>, root: &Place, branch: &[i64], shown: bool, children: i64) -> Result<()> {
+fn count_tree(apply: &PgChangeApplier<'_>, root: &Place, branch: &[i64], shown: bool, children: i64) -> Result<()> {
     let (mut parent_leaf, mut parent_branches) = (false, false);
     if root.kind == EdgeKind::Continuation
         && let Some(parent) = root.parent
@@ -183,7 +183,7 @@ fn count_tree(apply: &ChangeApplier<'_>, root: &Place, branch: &[i64], shown: bo
 }
 
 /// The node itself if it is visible, else its nearest visible ancestor.
-pub(super) fn nearest_visible(apply: &ChangeApplier<'_>, tree: Uuid, seq: i64) -> Result<Place> {
+pub(super) fn nearest_visible(apply: &PgChangeApplier<'_>, tree: Uuid, seq: i64) -> Result<Place> {
     let mut node = apply.place_at(tree, seq)?;
     // Each step leaves a pruned branch at its root, so the steps are as many as nested prunes.
     while let Some(by) = hidden_by(apply, tree, node.seq)? {

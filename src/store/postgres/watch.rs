@@ -1,7 +1,7 @@
 //! Detection of commits. The server's snapshot changes whenever a transaction that wrote ends, so comparing it reads no
 //! table and covers every commit. A write to another database of the server is reported too.
 
-use super::{connection::PostgresConnection, decode::get, pool::ConnectionPool};
+use super::{connection::PostgresConnection, decode::get, pool::PgConnectionPool};
 use crate::store::{Result, Watch};
 
 pub(super) struct PostgresWatch {
@@ -10,7 +10,7 @@ pub(super) struct PostgresWatch {
 }
 
 impl PostgresWatch {
-    pub(super) fn begin(pool: &ConnectionPool) -> Result<Self> {
+    pub(super) fn begin(pool: &PgConnectionPool) -> Result<Self> {
         let conn = pool.open()?;
         let seen = moment(&conn)?;
         Ok(Self { conn, seen })

@@ -14,11 +14,11 @@ use tokio::sync::oneshot;
 use tokio_postgres::Config;
 
 use super::{
-    apply::{ChangeApplier, WriteState},
-    apply_sessions,
+    apply::{PgChangeApplier, WriteState},
     connection::PostgresConnection,
     decode::get,
-    fts_index::{self, Unindexed},
+    fts_index::{self, PgUnindexed},
+    session_state,
     uuid::Uuid,
 };
 use crate::{
@@ -43,19 +43,19 @@ impl QueuedChange for Queued {
     }
 }
 
-struct WriteJob {
+struct PgWriteJob {
     change: Arc<Queued>,
     reply: Reply,
 }
 
 /// The queue of a writer thread.
 #[derive(Debug)]
-pub(super) struct WriterHandle {
-    queue: Option<mpsc::Sender<WriteJob>>,
+pub(super) struct PgWriterHandle {
+    queue: Option<mpsc::Sender<PgWriteJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl WriterHandle {
+impl PgWriterHandle {
     pub(super) fn start(config: Config, options: &OpenOptions) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
         let worker = WriteConnection::new(config, options);
@@ -72,13 +72,13 @@ impl WriterHandle {
         let shared: Option<Arc<dyn QueuedChange>> = Some(Arc::clone(&change) as Arc<dyn QueuedChange>);
         if let Some(queue) = &self.queue {
             // If the thread has ended, the caller finds the channel closed.
-            drop(queue.send(WriteJob { change, reply }));
+            drop(queue.send(PgWriteJob { change, reply }));
         }
         Pending { receipt, shared }
     }
 }
 
-impl Drop for WriterHandle {
+impl Drop for PgWriterHandle {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
@@ -126,7 +126,7 @@ impl WriteConnection {
     /// Applies a change in the open transaction; `group` is the first journal entry of what it belongs to.
     pub(super) fn apply(&mut self, change: &Change, group: Option<i64>) -> Result<Receipt> {
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
-        let applier = ChangeApplier {
+        let applier = PgChangeApplier {
             conn,
             state: &mut self.state,
             ids: self.ids.as_ref(),
@@ -146,7 +146,7 @@ impl WriteConnection {
         std::mem::take(&mut self.state.writes).write(conn)?;
         self.state.states.clear();
         for session in std::mem::take(&mut self.state.stale) {
-            apply_sessions::rebuild_state(conn, session, &self.rules)?;
+            session_state::rebuild_state(conn, session, &self.rules)?;
         }
         Ok(conn)
     }
@@ -180,7 +180,7 @@ impl WriteConnection {
     }
 
     /// Indexes the committed nodes if enough are not indexed. A failure is left to the next time.
-    fn index(&mut self, unindexed: &mut Unindexed) {
+    fn index(&mut self, unindexed: &mut PgUnindexed) {
         unindexed.nodes += self.state.appended;
         unindexed.bytes += self.state.bytes;
         let indexed = self.conn().and_then(|conn| fts_index::index_if_due(conn, unindexed));
@@ -207,8 +207,8 @@ pub(super) fn may_retry(error: &StoreError) -> bool {
     is_lost(error) || matches!(error, StoreError::Busy { .. })
 }
 
-fn run(mut worker: WriteConnection, jobs: &mpsc::Receiver<WriteJob>) {
-    let mut unindexed = Unindexed::default();
+fn run(mut worker: WriteConnection, jobs: &mpsc::Receiver<PgWriteJob>) {
+    let mut unindexed = PgUnindexed::default();
     while let Ok(job) = jobs.recv() {
         let mut mutations = job.change.0.mutations.len();
         let mut group = vec![job];
@@ -225,7 +225,7 @@ fn run(mut worker: WriteConnection, jobs: &mpsc::Receiver<WriteJob>) {
 
 impl WriteConnection {
     /// Commits changes in one transaction and answers them.
-    fn commit_group(&mut self, mut group: Vec<WriteJob>) {
+    fn commit_group(&mut self, mut group: Vec<PgWriteJob>) {
         let start = Instant::now();
         let mut pause = RETRY_PAUSES[0];
         while !group.is_empty() {
@@ -254,7 +254,7 @@ impl WriteConnection {
     }
 
     /// Applies and commits all changes; an error names the change that failed, if one did.
-    fn try_group(&mut self, group: &[WriteJob]) -> std::result::Result<Vec<Receipt>, (Option<usize>, StoreError)> {
+    fn try_group(&mut self, group: &[PgWriteJob]) -> std::result::Result<Vec<Receipt>, (Option<usize>, StoreError)> {
         self.begin().map_err(|error| (None, error))?;
         let mut receipts = Vec::with_capacity(group.len());
         for (at, job) in group.iter().enumerate() {
@@ -271,7 +271,7 @@ impl WriteConnection {
     }
 
     /// Applies and writes each change before the next, so that the one at fault is known.
-    fn one_by_one(&mut self, group: &[WriteJob]) -> std::result::Result<Vec<Receipt>, (usize, StoreError)> {
+    fn one_by_one(&mut self, group: &[PgWriteJob]) -> std::result::Result<Vec<Receipt>, (usize, StoreError)> {
         self.roll_back();
         self.begin().map_err(|error| (0, error))?;
         let mut receipts = Vec::with_capacity(group.len());
@@ -283,7 +283,7 @@ impl WriteConnection {
         Ok(receipts)
     }
 
-    fn answer(&mut self, group: Vec<WriteJob>, receipts: Vec<Receipt>) {
+    fn answer(&mut self, group: Vec<PgWriteJob>, receipts: Vec<Receipt>) {
         let purged = group.iter().any(|job| is_purge(&job.change.0));
         let vacuumed = if purged { self.vacuum() } else { Ok(()) };
         for (job, receipt) in group.into_iter().zip(receipts) {

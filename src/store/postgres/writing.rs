@@ -25,7 +25,7 @@ pub(super) struct Place {
 
 /// What an append needs of its parent's state.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct NodeState {
+pub(super) struct PgNodeState {
     pub(super) continuations: i64,
     pub(super) hidden_by: Option<i64>,
 }
@@ -46,7 +46,7 @@ pub(super) struct NewEntry {
 }
 
 /// A node with the columns that the store computes.
-pub(super) struct NewRow {
+pub(super) struct PgNewRow {
     pub(super) node: NewNode,
     pub(super) place: Place,
     pub(super) local: String,
@@ -55,7 +55,7 @@ pub(super) struct NewRow {
 
 /// What nodes and entries add to a tree.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Added {
+pub(super) struct PgAdded {
     pub(super) nodes: i64,
     pub(super) messages: i64,
     pub(super) leaves: i64,
@@ -69,10 +69,10 @@ pub(super) struct Added {
 /// Rows that are not written yet.
 #[derive(Default)]
 pub(super) struct Writes {
-    pub(super) nodes: Vec<NewRow>,
+    pub(super) nodes: Vec<PgNewRow>,
     entries: Vec<NewEntry>,
     pub(super) continuations: HashMap<(Uuid, i64), i64>,
-    trees: HashMap<Uuid, Added>,
+    trees: HashMap<Uuid, PgAdded>,
 }
 
 impl Writes {
@@ -85,7 +85,7 @@ impl Writes {
         self.entries.push(entry);
     }
 
-    pub(super) fn add_node(&mut self, row: NewRow, added: &Added) {
+    pub(super) fn add_node(&mut self, row: PgNewRow, added: &PgAdded) {
         let tree = self.trees.entry(row.place.tree).or_default();
         tree.nodes += added.nodes;
         tree.messages += added.messages;
@@ -111,7 +111,7 @@ impl Writes {
         write_entries(conn, &self.entries)?;
         if !self.trees.is_empty() {
             let keys: Vec<Uuid> = self.trees.keys().copied().collect();
-            let of = |column: fn(&Added) -> i64| self.trees.values().map(column).collect::<Vec<_>>();
+            let of = |column: fn(&PgAdded) -> i64| self.trees.values().map(column).collect::<Vec<_>>();
             conn.execute(
                 "UPDATE tree_state t SET nodes = t.nodes + a.nodes, messages = t.messages + a.messages,
                      leaves = t.leaves + a.leaves, branch_points = t.branch_points + a.branch_points,
@@ -165,13 +165,13 @@ fn write_entries(conn: &PostgresConnection, rows: &[NewEntry]) -> Result<()> {
     Ok(())
 }
 
-fn write_nodes(conn: &PostgresConnection, rows: &[NewRow]) -> Result<()> {
+fn write_nodes(conn: &PostgresConnection, rows: &[PgNewRow]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    let int = |column: fn(&NewRow) -> i64| rows.iter().map(column).collect::<Vec<_>>();
-    let opt = |column: fn(&NewRow) -> Option<i64>| rows.iter().map(column).collect::<Vec<_>>();
-    let text = |column: fn(&NewRow) -> Option<&str>| rows.iter().map(column).collect::<Vec<_>>();
+    let int = |column: fn(&PgNewRow) -> i64| rows.iter().map(column).collect::<Vec<_>>();
+    let opt = |column: fn(&PgNewRow) -> Option<i64>| rows.iter().map(column).collect::<Vec<_>>();
+    let text = |column: fn(&PgNewRow) -> Option<&str>| rows.iter().map(column).collect::<Vec<_>>();
     conn.execute(
         "INSERT INTO nodes (tree, seq, id, local_id, parent, depth, kind, author, author_type, role, created_at, hash, session,
              turn, edited_from, version_of, tokens, interrupted, purged_at, tool_call_id, tool_name, tool_calls, metadata,

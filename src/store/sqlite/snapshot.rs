@@ -420,10 +420,6 @@ impl JournalReader for SqliteSnapshot<'_> {
         journal::last(&self.conn)
     }
 
-    fn journal_version(&self) -> Result<u64> {
-        journal::last(&self.conn)
-    }
-
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
         undo::entries(&self.conn, self.tree_row(filter.tree)?, filter)
     }

@@ -47,7 +47,7 @@ pub(in crate::store::postgres) fn version(
         return Err(StoreError::not_found("document", document));
     }
     let sql = "SELECT version, author, created_at, content FROM document_versions
-               WHERE document = $1 AND ($2 = 0 OR version = $2) ORDER BY version DESC LIMIT 1";
+               WHERE document = $1 AND ($2::bigint = 0 OR version = $2) ORDER BY version DESC LIMIT 1";
     let version = i64::try_from(version).unwrap_or(i64::MAX);
     let Some(row) = conn.query_opt(sql, &[&key, &version])? else { return Ok(None) };
     Ok(Some(DocumentVersion {
