@@ -32,8 +32,8 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Everywhere")]
 pub(crate) struct Globals {
-    /// The database file [default: loom.db in your data folder]
-    #[arg(long, global = true, value_name = "FILE", env = "LOOM_DB", hide_env_values = true)]
+    /// The database file, or the URL of a PostgreSQL database [default: loom.db in your data folder]
+    #[arg(long, global = true, value_name = "FILE|URL", env = "LOOM_DB", hide_env_values = true)]
     pub(crate) db: Option<PathBuf>,
     /// Work on this tree instead of the current one: the end of its id, or part of its title
     #[arg(long, short = 't', global = true, value_name = "TREE")]

@@ -18,7 +18,7 @@ use loomtree::{
         Approval, recover,
         system::{SystemClock, os_ids},
     },
-    store::{OpenOptions, Receipt, SessionFilter, SqliteStore, StoreError, TreeFilter, migration_copies},
+    store::{Location, OpenOptions, Receipt, SessionFilter, Store, StoreError, TreeFilter, migration_copies},
     tools::Tool,
     types::{Agent, Node, Op, Session, Timestamp, Tree},
 };
@@ -40,7 +40,9 @@ pub(crate) struct CommandContext<'a> {
     pub(crate) agent: Agent,
     pub(crate) config: Config,
     pub(crate) workspace: String,
-    /// The path of the database file.
+    /// The database.
+    pub(crate) location: Location,
+    /// The path of the database file, or that by which files of this machine belong to a database of a server.
     pub(crate) db: PathBuf,
     /// The folder of partial replies: text that streams is stored there until it is committed.
     pub(crate) partials_dir: PathBuf,
@@ -67,29 +69,34 @@ impl CommandPosition {
     }
 }
 
-/// Returns the path of the database file.
-pub(crate) fn db_path(globals: &Globals) -> Result<PathBuf> {
-    globals.db.clone().map_or_else(env::default_db, Ok)
+/// Returns the location of the database.
+pub(crate) fn location(globals: &Globals) -> Result<Location> {
+    globals.db.as_deref().map_or_else(|| env::default_db().map(Location::File), |db| Ok(Location::of(db)))
 }
 
 /// Opens the database. Falls back to read-only access if the file or its folder cannot be written.
-fn open(options: &OpenOptions, db: &Path) -> Result<SqliteStore> {
-    let refused = match options.open(db) {
-        Err(error @ (StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. })) if db.exists() => error,
+fn open(options: &OpenOptions, location: &Location) -> Result<Arc<dyn Store>> {
+    let refused = match options.connect(location) {
+        Err(error @ (StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. }))
+            if location.file().is_some_and(Path::exists) =>
+        {
+            error
+        }
         opened => return Ok(opened?),
     };
-    options.clone().read_only(true).open(db).map_err(|_| refused.into())
+    options.clone().read_only(true).connect(location).map_err(|_| refused.into())
 }
 
 impl<'a> CommandContext<'a> {
     /// Opens the database, and creates it only if `create` is true.
     pub(crate) fn open(globals: &Globals, out: &'a mut CliOutput, create: bool) -> Result<Self> {
         let config = config::load(globals)?;
-        let db = db_path(globals)?;
-        if !create && !db.exists() {
-            return Err(CliError::NoDatabase(db.display().to_string()));
+        let location = location(globals)?;
+        if !create && !location.exists() {
+            return Err(CliError::NoDatabase(location.to_string()));
         }
-        if globals.db.is_none()
+        let db = env::local_files(&location)?;
+        if (globals.db.is_none() || location.file().is_none())
             && let Some(folder) = db.parent()
         {
             env::create_private_dir(folder)?;
@@ -98,13 +105,13 @@ impl<'a> CommandContext<'a> {
         let clock = Arc::new(SystemClock);
         let wait = Duration::from_secs(config.wait_seconds().into());
         let before = migration_copies(&db).unwrap_or_default();
-        let store = open(&OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create), &db)?;
+        let store = open(&OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create), &location)?;
         for copy in migration_copies(&db).unwrap_or_default().iter().filter(|copy| !before.contains(copy)) {
             let copy = one_line(&copy.display().to_string());
             let text = "is a copy of the database before its migration; `loom purge` does not change it";
             writeln!(io::stderr(), "{copy} {text}").map_err(|e| CliError::io("writing", e))?;
         }
-        let loom = Loom::new(Arc::new(store), clock, ids);
+        let loom = Loom::new(store, clock, ids);
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
         let workspace = env::workspace(globals.workspace.as_deref())?;
@@ -122,7 +129,20 @@ impl<'a> CommandContext<'a> {
         let terminal_lock = Arc::default();
         let approval = delegation::terminal_approval(out.json, &terminal_lock);
         let tree = globals.tree.clone();
-        Ok(Self { loom, agent, config, workspace, db, partials_dir, out, terminal_lock, approval, agents, tree })
+        Ok(Self {
+            loom,
+            agent,
+            config,
+            workspace,
+            location,
+            db,
+            partials_dir,
+            out,
+            terminal_lock,
+            approval,
+            agents,
+            tree,
+        })
     }
 
     /// Returns an error if the agent lacks the permission for a tool.

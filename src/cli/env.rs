@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use loomtree::provider::MODELS_VARIABLE;
+use loomtree::{provider::MODELS_VARIABLE, store::Location};
 
 use super::{
     config::is_too_deep,
@@ -40,6 +40,18 @@ fn folders() -> Result<directories::ProjectDirs> {
 /// Returns the default path of the database. Its folder may not exist yet.
 pub(crate) fn default_db() -> Result<PathBuf> {
     Ok(folders()?.data_dir().join("loom.db"))
+}
+
+/// Returns the path by which files of this machine belong to a database: partial replies and tokens are named after it.
+/// For a server's database it is a name in the data folder, made of the URL without its password.
+pub(crate) fn local_files(location: &Location) -> Result<PathBuf> {
+    match location {
+        Location::File(path) => Ok(path.clone()),
+        Location::Postgres(_) => {
+            let name = blake3::hash(location.to_string().as_bytes()).to_hex();
+            Ok(folders()?.data_dir().join("postgres").join(&name[..16]))
+        }
+    }
 }
 
 /// Returns the default path of the configuration.

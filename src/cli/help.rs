@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("Trees and documents", &["rename", "archive", "docs", "import", "export"]),
     ("Agents", &["agents", "sessions", "resume", "delegate", "do", "parse", "serve", "mcp"]),
     ("Experiments", &["sample", "score", "table"]),
-    ("Database", &["verify", "rebuild", "backup", "purge"]),
+    ("Database", &["verify", "rebuild", "backup", "transfer", "purge"]),
     ("Setup", &["doctor", "models", "config", "completions", "man", "help"]),
 ];
 

@@ -283,7 +283,8 @@ impl<'h> Executor<'h> {
     ) -> Result<Outcome, ToolError> {
         let subject = answer.subject();
         if noted {
-            let after = self.loom.snapshot()?.last_seq()?;
+            let newest = self.loom.snapshot()?.journal(crate::store::JournalFilter::default().limit(1))?;
+            let after = newest.first().map_or(0, |entry| entry.seq);
             self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: subject.map(str::to_owned), after });
         }
         let mut text = self.append_position(tool, here, (answer.to_string(), &answer))?;

@@ -39,12 +39,16 @@ impl JournalTail {
         let snapshot = store.snapshot()?;
         let seq = snapshot.last_seq()?;
         // After a burst, streams read the store page by page.
-        if !has_readers || seq <= before || seq - before > MAX_ENTRIES {
-            return Ok(Self { seq, before: seq, entries: Arc::default() });
+        let none = || Self { seq, before: seq, entries: Arc::default() };
+        if !has_readers || seq <= before {
+            return Ok(none());
         }
-        let limit = u32::try_from(MAX_ENTRIES).unwrap_or(u32::MAX);
-        let mut entries = snapshot.journal(JournalFilter { tree: None, before: seq + 1, after: before, limit })?;
-        entries.reverse();
+        let limit = u32::try_from(MAX_ENTRIES + 1).unwrap_or(u32::MAX);
+        let filter = JournalFilter { before: seq + 1, after: before, oldest_first: true, limit, tree: None };
+        let entries = snapshot.journal(filter)?;
+        if entries.len() as u64 > MAX_ENTRIES {
+            return Ok(none());
+        }
         let with_json = entries.into_iter().map(|entry| {
             let json = serde_json::to_string(&entry).unwrap_or_default();
             (entry, json)

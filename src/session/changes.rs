@@ -117,9 +117,7 @@ fn read_page(
     if !watch.has_changed()? && !full {
         return Ok((watch, Vec::new()));
     }
-    // Entry numbers have no gaps, so this is the oldest page after the position.
-    let before = after.saturating_add(PAGE_ENTRIES + 1);
-    let mut page = loom.snapshot()?.journal(JournalFilter { before, after, ..JournalFilter::default() })?;
-    page.reverse();
-    Ok((watch, page))
+    let limit = u32::try_from(PAGE_ENTRIES).unwrap_or(u32::MAX);
+    let filter = JournalFilter { after, limit, oldest_first: true, ..JournalFilter::default() };
+    Ok((watch, loom.snapshot()?.journal(filter)?))
 }

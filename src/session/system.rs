@@ -15,7 +15,7 @@ use rand::{TryRng as _, rngs::SysRng};
 use crate::{
     id::RandomIds,
     ops::Loom,
-    store::{OpenOptions, StoreError},
+    store::{Location, OpenOptions, StoreError},
     types::{Clock, Timestamp},
 };
 
@@ -41,7 +41,8 @@ pub fn os_ids() -> io::Result<Arc<RandomIds>> {
     Ok(Arc::new(RandomIds::from_entropy(seed)))
 }
 
-/// Opens a database file with the system's clock and random ids, and creates the file if missing.
+/// Opens a database with the system's clock and random ids, and creates a file if missing. A path that is the URL of a
+/// PostgreSQL database opens that: see [`Location::of`].
 ///
 /// Blocks for some milliseconds, and up to 10 s while another process locks the file.
 ///
@@ -50,6 +51,6 @@ pub fn os_ids() -> io::Result<Arc<RandomIds>> {
 pub fn open(path: impl AsRef<Path>) -> Result<Loom, StoreError> {
     let ids = os_ids().map_err(|error| StoreError::Backend(Box::new(error)))?;
     let clock = Arc::new(SystemClock);
-    let store = OpenOptions::new(clock.clone(), ids.clone()).open(path)?;
-    Ok(Loom::new(Arc::new(store), clock, ids))
+    let store = OpenOptions::new(clock.clone(), ids.clone()).connect(&Location::of(path.as_ref()))?;
+    Ok(Loom::new(store, clock, ids))
 }

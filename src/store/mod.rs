@@ -9,14 +9,21 @@
 //! meaning of an operation are in [`crate::ops`].
 
 mod agents;
+mod envelope;
 mod error;
+mod location;
 mod mutation;
 mod mutation_targets;
+mod open_options;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod query;
 mod reader;
 mod recall;
 mod receipt;
+mod searched_text;
 mod sqlite;
+mod vector_code;
 
 use std::{fmt, future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
 
@@ -24,11 +31,15 @@ use tokio::sync::oneshot;
 
 pub(crate) use agents::{default_agents, is_default_agent};
 pub use error::{Result, StoreError};
+pub use location::Location;
 pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};
+pub use open_options::OpenOptions;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use query::{
-    ChildFilter, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup, MapNode,
-    RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
+    ChildFilter, CopyReport, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup,
+    MapNode, RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, ShapeReader, Snapshot};
 #[doc(hidden)] // for the ranking
@@ -36,7 +47,12 @@ pub use recall::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, T
 pub use receipt::{AppendedNode, Receipt};
 #[doc(hidden)] // for the program
 pub use sqlite::count_bytes;
-pub use sqlite::{ForeignDatabase, ForeignQuery, OpenOptions, RowFilter, SqliteStore, migration_copies, sidecar_files};
+pub use sqlite::{ForeignDatabase, ForeignQuery, RowFilter, SqliteStore, migration_copies, sidecar_files};
+#[cfg(feature = "postgres")]
+use sqlite::{HALVING_TOKENS, MAX_RATIO};
+
+/// Maximum length in characters of a title that is derived from the root, or from the first message after an empty root.
+const MAX_TITLE_CHARS: usize = 60;
 
 /// A database of trees. Share it in an `Arc`; every method may be called from any thread.
 pub trait Store: Send + Sync {

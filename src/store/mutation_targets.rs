@@ -1,10 +1,11 @@
-//! Targets of some mutations: the original place of a pin or stash, and the scope of a purge.
+//! Targets of some mutations: the original place of a pin or stash, the scope of a purge, the subject of an inverse.
 
 use serde::{Deserialize, Serialize};
 
+use super::Mutation;
 use crate::{
     id::{NodeId, SessionId, TreeId},
-    types::Timestamp,
+    types::{PinTarget, Subject, Timestamp},
 };
 
 /// Original position of a pin or stash that an undo restores.
@@ -28,4 +29,24 @@ pub enum PurgeTarget {
     Session(SessionId),
     /// Every node of a tree, and the tree's title, description and system context.
     Tree(TreeId),
+}
+
+impl Mutation {
+    /// Returns the subject of an entry with this inverse, if it is no node, and whether the entry replaced an earlier value.
+    pub(super) fn describe_inverse(&self) -> (Option<Subject>, bool) {
+        match self {
+            Self::SetBookmark { label, .. } => (None, label.is_some()),
+            Self::SetArchived { archived, .. } => (None, !archived),
+            Self::SetRecordRemoved { removed, .. } => (None, !removed),
+            Self::RevertDocument { document, .. } => (Some(Subject::Document(*document)), true),
+            Self::SetDocumentRemoved { document, removed } => (Some(Subject::Document(*document)), !removed),
+            Self::UpdateAgent(agent) => (Some(Subject::Agent(agent.id)), true),
+            Self::SetAgentRemoved { agent, removed } => (Some(Subject::Agent(*agent)), !removed),
+            Self::Pin { target: PinTarget::Document { id, .. }, .. } => (Some(Subject::Document(*id)), true),
+            Self::Unpin { target: PinTarget::Document { id, .. }, .. } => (Some(Subject::Document(*id)), false),
+            Self::Stash { label, .. } => (Some(Subject::Stash(label.clone())), true),
+            Self::Unstash { label, .. } => (Some(Subject::Stash(label.clone())), false),
+            _ => (None, false),
+        }
+    }
 }

@@ -105,7 +105,7 @@ setters!(SessionFilter {
     limit(u32);
 });
 
-/// A filter for journal entries, which are listed newest first.
+/// A filter for journal entries, which are listed newest first unless `oldest_first`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JournalFilter {
@@ -115,6 +115,8 @@ pub struct JournalFilter {
     pub before: u64,
     /// Entries with a higher number; 0: all.
     pub after: u64,
+    /// Lists the oldest entries first. Of all trees only final ones: no entry with a lower number will follow.
+    pub oldest_first: bool,
     /// Maximum number of results; 0: no limit.
     pub limit: u32,
 }
@@ -126,6 +128,8 @@ setters!(JournalFilter {
     before(u64);
     /// Selects entries with a higher number; 0: all.
     after(u64);
+    /// Sets whether the oldest entries come first.
+    oldest_first(bool);
     /// Sets the maximum number of results; 0: no limit.
     limit(u32);
 });
@@ -242,6 +246,16 @@ pub struct Inspection {
     pub entries: u64,
     /// The problems of the file's structure and its journal, one sentence each.
     pub problems: Vec<String>,
+}
+
+/// The result of [`super::OpenOptions::transfer`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct CopyReport {
+    /// Rows that were copied by this call.
+    pub rows: u64,
+    /// What differs between both databases afterwards, at most ten. Empty if the copy is whole.
+    pub differences: Vec<String>,
 }
 
 /// The result of [`super::Store::rebuild`].

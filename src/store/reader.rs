@@ -170,9 +170,14 @@ pub trait SearchReader {
 
 /// Queries of the journal.
 pub trait JournalReader {
-    /// The number of the journal's last entry: it grows with every commit of every process.
+    /// The number of the journal's last final entry: no entry with a lower number will follow. Numbers grow with time and may
+    /// have gaps.
     fn last_seq(&self) -> Result<u64>;
-    /// Journal entries, newest first.
+    /// A number that differs between two snapshots if their journals do.
+    fn journal_version(&self) -> Result<u64> {
+        self.last_seq()
+    }
+    /// Journal entries, newest first unless the filter asks for the oldest first.
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>>;
     /// The group that an agent's next undo or redo in a tree applies to. Operations on documents and agents belong to
     /// every tree.

@@ -8,7 +8,7 @@ use crate::{exec::outline::MAX_PATH_NODES, id::NodeId, ops::Result, store::Snaps
 /// Nodes at the end of a path that every query reads.
 const NEAR_NODES: u32 = 32;
 
-/// Path of the last query, valid for one sequence number of the store.
+/// Path of the last query, valid for one version of the journal.
 #[derive(Debug, Default)]
 pub(crate) struct PathCache {
     seq: u64,
@@ -19,7 +19,7 @@ pub(crate) struct PathCache {
 impl PathCache {
     /// Returns the path to a node. Cached nodes are reused while the store is unchanged.
     pub(super) fn path(&mut self, snapshot: &dyn Snapshot, to: NodeId, versions: &[NodeId]) -> Result<Vec<Arc<Node>>> {
-        let seq = snapshot.last_seq()?;
+        let seq = snapshot.journal_version()?;
         let near = snapshot.path_back(to, versions, NEAR_NODES)?;
         let cached = (self.seq == seq && self.versions == versions).then(|| self.overlap(&near)).flatten();
         let path = match cached {

@@ -120,7 +120,7 @@ pub enum Subject {
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct JournalEntry {
-    /// Sequence number in the file: 1, 2, 3 …, without gaps.
+    /// Sequence number in the database. In a file: 1, 2, 3 …, without gaps; PostgreSQL leaves gaps.
     pub seq: u64,
     /// Sequence number of the first entry of the same operation. It equals `seq` for an operation of one change.
     pub group: u64,

@@ -42,8 +42,12 @@ fn everything(scene: &Scene, mode: Mode) -> (Actor, TreeId) {
         permissions: Permissions::all(),
     };
     owner.create_agent(agent).unwrap();
+    // PostgreSQL stores no NUL.
+    let control = if scene.location.file().is_some() { '\u{0}' } else { '\u{1}' };
     let (tree, root) = owner
-        .create_tree(TreeDraft::new("Once\u{0}upon a \u{1f980} time").mode(mode).system_context("you are a study"))
+        .create_tree(
+            TreeDraft::new(format!("Once{control}upon a \u{1f980} time")).mode(mode).system_context("you are a study"),
+        )
         .unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let at_work = owner.clone().in_session(session);

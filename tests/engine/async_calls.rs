@@ -64,8 +64,12 @@ async fn changes_arrive_in_order_without_loss_from_every_writer() {
             })
         })
         .collect();
-    for expected in 1..=(WRITERS * APPENDS) as u64 {
-        assert_eq!(changes.next().await.unwrap().unwrap().seq, after + expected);
+    let mut last = after;
+    for number in 1..=(WRITERS * APPENDS) as u64 {
+        let seq = changes.next().await.unwrap().unwrap().seq;
+        // Only a file's numbers have no gaps.
+        assert!(if scene.location.file().is_some() { seq == after + number } else { seq > last });
+        last = seq;
     }
     for writer in writers {
         writer.join().unwrap();

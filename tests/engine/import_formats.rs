@@ -485,7 +485,7 @@ fn chats_of_librechat_and_llama_cpp_keep_their_branches() {
 
 #[test]
 fn databases_of_other_programs_are_read() {
-    let scene = Scene::new(1);
+    let scene = Scene::of_file(1);
     let owner = scene.owner();
     let answers = import(&owner, "llm/responses.sql");
     assert_eq!((answers.conversations, answers.problems.len()), (2, 0), "{answers:?}");

@@ -38,7 +38,7 @@ fn files_next_to(scene: &Scene, end: &str) -> Vec<Vec<u8>> {
 #[test]
 fn an_old_database_is_backed_up_migrated_and_whole() {
     for (name, bytes) in old_databases() {
-        let scene = Scene::new(3);
+        let scene = Scene::of_file(3);
         fs::write(&scene.path, &bytes).unwrap();
         let before: i64 = rusqlite::Connection::open(&scene.path)
             .unwrap()
@@ -55,7 +55,7 @@ fn an_old_database_is_backed_up_migrated_and_whole() {
 
         let backups = files_next_to(&scene, ".bak");
         assert_eq!(backups.len(), 1, "{name}: one backup beside it");
-        let copy = Scene::new(4);
+        let copy = Scene::of_file(4);
         fs::write(&copy.path, &backups[0]).unwrap();
         let version = |path: &Path| -> i64 {
             rusqlite::Connection::open(path).unwrap().pragma_query_value(None, "user_version", |r| r.get(0)).unwrap()
@@ -73,7 +73,7 @@ fn an_old_database_is_backed_up_migrated_and_whole() {
 #[test]
 fn an_old_database_is_not_migrated_by_reading_it() {
     for (name, bytes) in old_databases() {
-        let scene = Scene::new(3);
+        let scene = Scene::of_file(3);
         fs::write(&scene.path, &bytes).unwrap();
         let refused = scene.options().read_only(true).open(&scene.path).unwrap_err();
         assert!(matches!(refused, StoreError::Refused(_)), "{name}: {refused}");
@@ -85,7 +85,7 @@ fn an_old_database_is_not_migrated_by_reading_it() {
 #[test]
 fn two_at_once_migrate_once() {
     for (name, bytes) in old_databases() {
-        let scene = Scene::new(3);
+        let scene = Scene::of_file(3);
         fs::write(&scene.path, &bytes).unwrap();
         std::thread::scope(|threads| {
             for _ in 0..8 {
@@ -107,7 +107,7 @@ fn only_a_collaborator_that_was_never_changed_may_delegate_after_a_migration() {
     };
     // The profile before the migration, as it was made or as it was changed back.
     for (changed, expected) in [(false, true), (true, false)] {
-        let scene = Scene::new(3);
+        let scene = Scene::of_file(3);
         let owner = scene.owner();
         owner.create_tree(TreeDraft::new("What is the weather?")).unwrap();
         let profile = owner.loom().agent("collaborator").unwrap().profile;
@@ -130,7 +130,7 @@ fn only_a_collaborator_that_was_never_changed_may_delegate_after_a_migration() {
         assert_eq!(may_delegate(&scene), expected, "changed: {changed}");
     }
     for (name, bytes) in old_databases() {
-        let scene = Scene::new(3);
+        let scene = Scene::of_file(3);
         fs::write(&scene.path, &bytes).unwrap();
         assert!(may_delegate(&scene), "{name}");
     }
@@ -148,7 +148,7 @@ fn edited(owner: &Actor) -> [NodeId; 2] {
 
 #[test]
 fn an_edit_keeps_its_role_even_if_it_predates_roles() {
-    let scene = Scene::new(3);
+    let scene = Scene::of_file(3);
     let owner = scene.owner();
     let edits = edited(&owner);
     let tree = owner.loom().node(edits[0]).unwrap().tree;
@@ -218,7 +218,7 @@ fn verify_sees_a_change_of_each_field_that_the_hash_covers() {
         "version_of = NULL, edited_from = NULL",
         "purged_at = 1",
     ] {
-        let scene = Scene::new(3);
+        let scene = Scene::of_file(3);
         let owner = scene.owner();
         edited(&owner);
         assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
@@ -233,7 +233,7 @@ fn verify_sees_a_change_of_each_field_that_the_hash_covers() {
 
 #[test]
 fn verify_sees_undo_data_that_does_not_decode() {
-    let scene = Scene::new(3);
+    let scene = Scene::of_file(3);
     let owner = scene.owner();
     edited(&owner);
     let conn = rusqlite::Connection::open(&scene.path).unwrap();

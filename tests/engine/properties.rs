@@ -344,6 +344,7 @@ fn a_taken_local_id_grows_by_a_character() {
 #[test]
 fn derived_data_can_be_lost_and_rebuilt() {
     let (scene, table) = Table::set(Mode::Dialogue);
+    let Some(_) = scene.location.file() else { return };
     for n in 0..30 {
         table.apply(&Step::Append(n * 7));
         table.apply(&Step::Annotate(n));

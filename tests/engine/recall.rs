@@ -148,6 +148,8 @@ fn frequent_words_are_read_from_the_newest_node_and_near_rare_words() {
     let old = many(2, &|number| ["The lantern of brass hung by the harbour.", "A harbour, a gale."][number].to_owned());
     many(1_500, &|number| format!("The harbour is quiet, {number}."));
     many(1_500, &|number| format!("There was a gale, {number}."));
+    // A server indexes after the commit.
+    owner.loom().store().rebuild().unwrap();
     let snapshot = owner.loom().snapshot().unwrap();
     let said = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -314,7 +316,7 @@ fn pruned_nodes_are_found_and_marked_and_undone_ones_too() {
 #[test]
 fn a_purge_leaves_no_trace_in_the_index() {
     for indexed in [false, true] {
-        let scene = Scene::new(5);
+        let scene = Scene::of_file(5);
         let owner = scene.owner();
         let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
         let secret = say(&owner, root.id, "the password is qwzzyxvplugh, and xyqqwjmagnet too");
@@ -338,7 +340,7 @@ fn a_purge_leaves_no_trace_in_the_index() {
 
 #[test]
 fn a_damaged_index_is_reported_and_rebuilt() {
-    let scene = Scene::new(6);
+    let scene = Scene::of_file(6);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let at = say(&owner, root.id, "the gasket was worn");

@@ -97,7 +97,7 @@ fn a_node_without_a_word_of_the_question_is_found_by_its_embedding() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (url, requests) = server(|answer| answer);
     let embedder = embedding(&runtime, &url);
-    let scene = Scene::new(1);
+    let scene = Scene::of_file(1);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let car = say(&owner, root.id, "We bought a sedan, a blue one.");
@@ -155,7 +155,7 @@ impl Embedder for Words {
 
 #[test]
 fn what_is_near_in_meaning_is_no_match_and_passes_the_filter() {
-    let scene = Scene::new(3);
+    let scene = Scene::of_file(3);
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(TreeDraft::new("begin")).unwrap();
     let inside = say(&owner, root.id, "We bought a sedan.");

@@ -126,7 +126,7 @@ async fn received_messages_are_found_in_the_scope_of_the_session() {
 
 #[tokio::test]
 async fn outside_tools_see_received_messages_in_the_view() {
-    let scene = Scene::new(44);
+    let scene = Scene::of_file(44);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(TreeDraft::new("A service.")).unwrap();
     let order = say(&owner, root.id, ORDER);

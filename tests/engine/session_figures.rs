@@ -42,7 +42,7 @@ fn row(scene: &Scene, session: SessionId) -> (u64, u64, String, String) {
 
 #[tokio::test]
 async fn a_session_counts_messages_of_people_and_tokens_of_all_rounds() {
-    let scene = Scene::new(61);
+    let scene = Scene::of_file(61);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(TreeDraft::new("A pump.").system_context("You mend pumps.")).unwrap();
     let (session, at, system) = exchange(&owner, root.id, "Which one leaks?\nThe old one?").await;
@@ -74,7 +74,7 @@ async fn a_session_counts_messages_of_people_and_tokens_of_all_rounds() {
 
 #[tokio::test]
 async fn the_figures_of_an_older_file_are_counted_when_it_is_migrated() {
-    let scene = Scene::new(62);
+    let scene = Scene::of_file(62);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(TreeDraft::new("A pump.")).unwrap();
     let (session, ..) = exchange(&owner, root.id, "Which one leaks?").await;

@@ -12,7 +12,6 @@ use loomtree::{
     types::{AuthorType, EdgeKind, Json, Parent, ToolCallFields},
 };
 use proptest::{prelude::*, test_runner::RngSeed};
-use rusqlite::Connection;
 use support::store::Scene;
 
 /// A step of a random history.
@@ -124,10 +123,6 @@ impl Desk {
     fn problems(&self) -> Vec<String> {
         self.actor.loom().store().verify(&mut |_| {}).unwrap().problems
     }
-
-    fn raw(&self) -> Connection {
-        Connection::open(&self.scene.path).unwrap()
-    }
 }
 
 proptest! {
@@ -141,7 +136,7 @@ proptest! {
         }
         prop_assert_eq!(desk.problems(), Vec::<String>::new());
         let kept = desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap();
-        desk.raw().execute("DELETE FROM registers", []).unwrap();
+        desk.scene.execute("DELETE FROM registers");
         desk.actor.loom().store().rebuild().unwrap();
         prop_assert_eq!(desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap(), kept);
         prop_assert_eq!(desk.problems(), Vec::<String>::new());
@@ -159,7 +154,7 @@ fn a_damaged_state_is_rebuilt_and_reported() {
     desk.take(&Step::Say(0, 1));
     desk.tool("write_file", r#"{"path":"a.rs"}"#, "done");
     for damage in ["{\"files_touched\":[{]", "", "[]", "{\"constraints\":7}"] {
-        desk.raw().execute("UPDATE registers SET state = ?1", [damage]).unwrap();
+        desk.scene.execute(&format!("UPDATE registers SET state = '{damage}'"));
         assert_eq!(constraints(&desk)[0], "never use an ORM (1)", "{damage:?}");
         let problems = desk.problems();
         assert!(problems.len() == 1 && problems[0].contains("is damaged"), "{problems:?}");
@@ -167,7 +162,7 @@ fn a_damaged_state_is_rebuilt_and_reported() {
         desk.take(&Step::Say(3, 1));
         assert_eq!(desk.problems(), Vec::<String>::new());
     }
-    desk.raw().execute("UPDATE registers SET state = '{}'", []).unwrap();
+    desk.scene.execute("UPDATE registers SET state = '{}'");
     assert!(desk.problems()[0].contains("differs from the archive"));
     assert_eq!(desk.actor.loom().store().rebuild().unwrap().registers, 1);
     assert_eq!(constraints(&desk).len(), 2);

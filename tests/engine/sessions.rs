@@ -312,7 +312,7 @@ fn a_host_adds_extraction_rules() {
     let own = FileWriteTool { word: "stitch".into(), action: "stitched".into() };
     let own = ExtractionRules { writers: vec![own], ..ExtractionRules::none() };
     let rules = || ExtractionRules::default().and(own.clone());
-    let open = |rules| scene.over(scene.options().register_rules(rules).open(&scene.path).unwrap());
+    let open = |rules| scene.share(scene.options().register_rules(rules).connect(&scene.location).unwrap());
     let loom = open(rules());
     let owner = loom.actor(&loom.agent("owner").unwrap());
     let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
@@ -334,7 +334,7 @@ fn a_host_adds_extraction_rules() {
 
 #[test]
 fn outside_tools_find_turns_and_sessions_by_their_names() {
-    let scene = Scene::new(15);
+    let scene = Scene::of_file(15);
     let (owner, session, asked) = begun(&scene);
     let calls = r#"[{"id":"c1","function":{"name":"bash","arguments":"{\"command\": \"ls\"}"}}]"#;
     let actor = owner.clone().in_session(session);

@@ -325,7 +325,7 @@ async fn a_dropped_turn_leaves_its_reported_nodes() {
     let plan = plan(&play, said, "collaborator", &model, Cast(Vec::new()));
     let turn = generate(&actor, plan, move |progress| heard.lock().unwrap().push(progress));
     // The process could also end here.
-    assert!(tokio::time::timeout(Duration::from_millis(300), turn).await.is_err());
+    assert!(tokio::time::timeout(Duration::from_millis(1_500), turn).await.is_err());
     let told = told.lock().unwrap();
     let Some(Progress::Saved { node, .. }) = told.iter().find(|p| matches!(p, Progress::Saved { .. })) else {
         panic!("{told:?}")

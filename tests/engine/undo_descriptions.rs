@@ -130,7 +130,7 @@ fn every_operation_is_described_when_it_is_undone() {
 
 #[test]
 fn undo_skips_operations_on_purged_content() {
-    let scene = Scene::new(4);
+    let scene = Scene::of_file(4);
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
     let one = owner.append(Parent::Node(root.id), NodeDraft::text("one")).unwrap().nodes[0].id;

@@ -10,7 +10,9 @@ pub(crate) mod cli;
 pub(crate) mod http;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
-#[cfg(unix)]
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
+#[cfg(all(unix, feature = "cli"))]
 pub(crate) mod pty;
 pub(crate) mod rounds;
 pub(crate) mod sample_tree;

@@ -8,7 +8,7 @@ use std::{
 use loomtree::{
     id::RandomIds,
     ops::{Actor, Loom},
-    store::{OpenOptions, SqliteStore},
+    store::{Location, OpenOptions, SqliteStore, Store},
     types::{FixedClock, Timestamp},
 };
 use tempfile::TempDir;
@@ -36,8 +36,10 @@ pub(crate) fn downgrade(path: &Path, version: u32) {
 
 /// The environment of a test. The folder is removed when the scene is dropped.
 pub(crate) struct Scene {
-    /// The database's path. The first [`Scene::store`] creates the file.
+    /// A path in the scene's folder: that of the database, if it is a file. The first [`Scene::store`] creates the file.
     pub(crate) path: PathBuf,
+    /// The database: the file, or one of the server that `LOOM_TEST_BACKEND=postgres` selects.
+    pub(crate) location: Location,
     /// The clock, at [`START`] until it is set.
     pub(crate) clock: Arc<FixedClock>,
     ids: Arc<RandomIds>,
@@ -45,8 +47,19 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Creates a scene in a new folder. The same seed gives the same ids.
+    /// Creates a scene with a new database of the selected backend. The same seed gives the same ids.
     pub(crate) fn new(seed: u64) -> Self {
+        let scene = Self::of_file(seed);
+        #[cfg(feature = "postgres")]
+        if super::postgres::is_selected() {
+            let cluster = super::postgres::shared().expect("the programs of a PostgreSQL server are installed");
+            return Self { location: Location::Postgres(cluster.new_database()), ..scene };
+        }
+        scene
+    }
+
+    /// Creates a scene with a new file, for tests of what only a file has.
+    pub(crate) fn of_file(seed: u64) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let scene = Self::at(&folder.path().join("loom.db"), seed);
         Self { _folder: Some(folder), ..scene }
@@ -55,7 +68,18 @@ impl Scene {
     /// Creates a scene for a database that another process writes.
     pub(crate) fn at(path: &Path, seed: u64) -> Self {
         let clock = Arc::new(FixedClock::at(START));
-        Self { path: path.to_owned(), clock, ids: Arc::new(RandomIds::seeded(seed)), _folder: None }
+        let ids = Arc::new(RandomIds::seeded(seed));
+        Self { path: path.to_owned(), location: Location::of(path), clock, ids, _folder: None }
+    }
+
+    /// Exchanges the scene's database.
+    pub(crate) fn with(self, location: Location) -> Self {
+        Self { location, ..self }
+    }
+
+    /// Creates a scene for the same database with other ids, as of another process.
+    pub(crate) fn again(&self, seed: u64) -> Self {
+        Self { location: self.location.clone(), ..Self::at(&self.path, seed) }
     }
 
     /// Returns the options that open the scene's database.
@@ -63,19 +87,46 @@ impl Scene {
         OpenOptions::new(self.clock.clone(), self.ids.clone())
     }
 
-    /// Opens the scene's database.
+    /// Opens the scene's file.
     pub(crate) fn store(&self) -> SqliteStore {
         self.options().open(&self.path).expect("the store opens")
     }
 
     /// Returns a handle of `store` with the scene's clock and ids.
-    pub(crate) fn over(&self, store: SqliteStore) -> Loom {
-        Loom::new(Arc::new(store), self.clock.clone(), self.ids.clone())
+    pub(crate) fn over(&self, store: impl Store + 'static) -> Loom {
+        self.share(Arc::new(store))
+    }
+
+    /// Returns a handle of a shared store with the scene's clock and ids.
+    pub(crate) fn share(&self, store: Arc<dyn Store>) -> Loom {
+        Loom::new(store, self.clock.clone(), self.ids.clone())
+    }
+
+    /// Opens the scene's database.
+    pub(crate) fn loom(&self) -> Loom {
+        self.share(self.options().connect(&self.location).expect("the store opens"))
+    }
+
+    /// Runs a statement on the database, past the store.
+    pub(crate) fn execute(&self, sql: &str) {
+        match &self.location {
+            Location::File(path) => {
+                let conn = rusqlite::Connection::open(path).expect("the file opens");
+                conn.execute_batch(sql).expect("the statement runs");
+            }
+            #[cfg(feature = "postgres")]
+            Location::Postgres(url) => {
+                let database = url.split(['/', '?']).nth(3).expect("a name");
+                super::postgres::shared().expect("a server").sql(database, sql).expect("the statement runs");
+            }
+            #[cfg(not(feature = "postgres"))]
+            Location::Postgres(_) => unreachable!("this build opens files only"),
+        }
     }
 
     /// Opens the scene's database; returns an actor for the owner.
     pub(crate) fn owner(&self) -> Actor {
-        let loom = self.over(self.store());
+        let loom = self.loom();
         let owner = loom.agent("owner").expect("every database has an owner");
         loom.actor(&owner)
     }

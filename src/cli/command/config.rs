@@ -34,7 +34,7 @@ enum ConfigCommand {
 struct EffectiveConfig {
     config: PathBuf,
     exists: bool,
-    db: PathBuf,
+    db: String,
     workspace: String,
     agent: String,
     model: Option<String>,
@@ -61,7 +61,7 @@ fn show(path: PathBuf, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let effective = EffectiveConfig {
         exists: path.exists(),
         config: path,
-        db: command_context::db_path(globals)?,
+        db: command_context::location(globals)?.to_string(),
         workspace: env::workspace(globals.workspace.as_deref())?,
         agent: globals.agent.clone().unwrap_or_else(|| "owner".to_owned()),
         continuations: config.continuations(),
@@ -80,7 +80,7 @@ fn show(path: PathBuf, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let number = |value: Option<String>| value.unwrap_or_else(unset);
     let lines = [
         ("config", format!("{}{}", one_line(&e.config.display().to_string()), paint(DIM, there))),
-        ("db", one_line(&e.db.display().to_string())),
+        ("db", one_line(&e.db)),
         ("workspace", one_line(&e.workspace)),
         ("agent", one_line(&e.agent)),
         ("model", e.model.as_deref().map_or_else(|| paint(DIM, "not set; discovered"), one_line)),

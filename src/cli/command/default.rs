@@ -34,7 +34,7 @@ pub(crate) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
     if drawable {
         writeln!(out, "{}\n", paint(DIM, "This build has no screen; the feature `tui` adds it."))?;
     }
-    if command_context::db_path(globals)?.exists() {
+    if command_context::location(globals)?.exists() {
         let mut cx = CommandContext::open(globals, out, false)?;
         if cx.try_position()?.is_some() {
             tree::run(&tree::Args::default(), &mut cx)?;

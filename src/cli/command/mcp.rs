@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use loomtree::{
     mcp::{McpBackend, McpServer, McpSettings},
     session::Decision,
+    store::Location,
 };
 use serde_json::{Value, json};
 
@@ -157,7 +158,9 @@ fn options(client: McpClient, args: &Args, globals: &Globals) -> Result<Vec<Stri
         let path = std::path::absolute(path).map_err(|error| CliError::io(path.display().to_string(), error))?;
         Ok::<_, CliError>(path.to_string_lossy().into_owned())
     };
-    add("--db", globals.db.as_deref().map(absolute).transpose()?);
+    let database =
+        |db: &std::path::Path| Location::of(db).file().map_or_else(|| Ok(db.display().to_string()), absolute);
+    add("--db", globals.db.as_deref().map(database).transpose()?);
     add("--config", globals.config.as_deref().map(absolute).transpose()?);
     add("--as", globals.agent.clone());
     // Editors start servers in a folder of their own.

@@ -49,6 +49,7 @@ mod sessions;
 mod stats;
 mod switch;
 mod table;
+mod transfer;
 mod tree;
 mod trees;
 #[cfg(feature = "tui")]
@@ -140,6 +141,8 @@ pub(crate) enum CliCommand {
     Rebuild(rebuild::Args),
     /// Copy the database while others may write
     Backup(backup::Args),
+    /// Copy a database file into a PostgreSQL database
+    Transfer(transfer::Args),
     /// Remove content permanently
     Purge(purge::Args),
     /// Show the commands on a sample tree
@@ -204,6 +207,7 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
         CliCommand::Doctor(args) => doctor::run(&args, globals, out),
         CliCommand::Parse(args) => parse::run(&args, out),
         CliCommand::Man(args) => man::run(args, out),
+        CliCommand::Transfer(args) => transfer::run(&args, globals, out),
         command => {
             let create = command.makes_database();
             let mut cx = CommandContext::open(globals, out, create)?;
@@ -263,6 +267,7 @@ fn run_at(command: CliCommand, cx: &mut CommandContext<'_>) -> Result<()> {
         | CliCommand::Models(_)
         | CliCommand::Parse(_)
         | CliCommand::Completions(_)
+        | CliCommand::Transfer(_)
         | CliCommand::Man(_) => Ok(()),
         // `main` runs this command, because it needs standard output unlocked.
         #[cfg(feature = "mcp")]

@@ -89,6 +89,10 @@ fn name_leftovers(copies: &[Node], cx: &mut CommandContext<'_>) -> Result<()> {
             node.local, node.id
         ))?;
     }
+    if cx.location.file().is_none() {
+        let left = "left: archives of the server's log, backups, and replicas until they have caught up";
+        print_leftover(format!("{left}; see \"Purging on PostgreSQL\" in the operators' guide"))?;
+    }
     for file in sidecar_files(&cx.db).unwrap_or_default().into_iter().filter(|file| !is_database(file, cx)) {
         print_leftover(format!("left: {}, which may hold the same words", one_line(&file.display().to_string())))?;
     }
@@ -116,6 +120,13 @@ fn check(text: &str, cx: &mut CommandContext<'_>) -> Result<()> {
     let cannot = |e| CliError::io("reading the database's files", e);
     if text.is_empty() {
         return Err(CliError::usage("no text given"));
+    }
+    if cx.location.file().is_none() {
+        let hint = Some("`grep -c` over the server's data folder and log archives finds text that is left".to_owned());
+        return Err(CliError::Failed {
+            message: "the files of a PostgreSQL server are not read from here".to_owned(),
+            hint,
+        });
     }
     let mut files = Vec::new();
     for file in sidecar_files(&cx.db).map_err(cannot)? {

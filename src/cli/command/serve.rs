@@ -108,7 +108,7 @@ impl Args {
 pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.action.take() {
         None => serve(args, BrowserLogins::default(), cx, |address, cx| {
-            let text = format!("serving {} on http://{address}; Ctrl-C stops", one_line(&cx.db.display().to_string()));
+            let text = format!("serving {} on http://{address}; Ctrl-C stops", one_line(&cx.location.to_string()));
             cx.print_value(&serde_json::json!({ "address": format!("http://{address}") }), || text)
         }),
         Some(ServeAction::Openapi) => Ok(writeln!(cx.out, "{}", loomtree::serve::openapi())?),

@@ -152,14 +152,12 @@ impl EventReader {
         let entries = self
             .state
             .run(move |state| {
-                let filter = JournalFilter { tree: None, before: after + u64::from(BATCH) + 1, after, limit: BATCH };
-                let mut entries = state.loom().snapshot()?.journal(filter)?;
-                entries.reverse();
-                Ok(entries)
+                let filter = JournalFilter { after, limit: BATCH, oldest_first: true, ..JournalFilter::default() };
+                Ok(state.loom().snapshot()?.journal(filter)?)
             })
             .await?;
         // Numbers without an entry are skipped, so that the stream continues.
-        self.after = entries.last().map_or((after + u64::from(BATCH)).min(tail.seq), |entry| entry.seq);
+        self.after = entries.last().map_or(tail.seq.max(after), |entry| entry.seq);
         for entry in entries {
             self.push(&entry, &serde_json::to_string(&entry).map_err(ApiError::internal)?).await?;
         }

@@ -233,8 +233,8 @@ async fn journal(
             let id = state.tree(&caller, &tree)?.id;
             let limit = page.limit();
             let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
-            let entries =
-                state.loom().snapshot()?.journal(JournalFilter { tree: Some(id), before, after: 0, limit: most })?;
+            let filter = JournalFilter { tree: Some(id), before, limit: most, ..JournalFilter::default() };
+            let entries = state.loom().snapshot()?.journal(filter)?;
             Ok(Json(Page::of(entries, limit, |entry| entry.seq.to_string())))
         })
         .await

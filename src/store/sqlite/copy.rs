@@ -163,7 +163,7 @@ impl BranchCopy {
 }
 
 /// Adds `copied_from` to the metadata.
-fn origin(metadata: Option<&Json>, from: NodeId) -> Result<Json> {
+pub(in crate::store) fn origin(metadata: Option<&Json>, from: NodeId) -> Result<Json> {
     let undecodable = |e: serde_json::Error| StoreError::Undecodable(format!("metadata of node {from}: {e}"));
     let mut map = match metadata.map(Json::value).transpose().map_err(undecodable)? {
         Some(serde_json::Value::Object(map)) => map,

@@ -15,8 +15,7 @@ use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
     store::{ChangeKind, Mutation, Result, StoreError},
     types::{
-        AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, PinTarget, Subject, Timestamp,
-        ToolCallFields, WorkItem,
+        AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, Timestamp, ToolCallFields, WorkItem,
     },
 };
 
@@ -372,7 +371,7 @@ pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
     let local: Option<String> = row.get(9)?;
     let undo = row.get_ref(12)?.as_str_or_null()?;
     let undo = undo.map(serde_json::from_str).transpose().map_err(|error| undecodable(12, &error))?;
-    let (subject, replaced) = undo.as_ref().map_or((None, false), describe_inverse);
+    let (subject, replaced) = undo.as_ref().map_or((None, false), Mutation::describe_inverse);
     Ok(JournalEntry {
         seq: row.get(0)?,
         group: row.get(1)?,
@@ -394,24 +393,6 @@ pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
 fn undecodable(column: usize, error: &serde_json::Error) -> rusqlite::Error {
     let error = format!("undo data is damaged at line {}, column {}", error.line(), error.column());
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
-}
-
-/// Returns the inverse's subject, if it is no node, and whether it replaced an earlier value.
-fn describe_inverse(undo: &Mutation) -> (Option<Subject>, bool) {
-    match undo {
-        Mutation::SetBookmark { label, .. } => (None, label.is_some()),
-        Mutation::SetArchived { archived, .. } => (None, !archived),
-        Mutation::SetRecordRemoved { removed, .. } => (None, !removed),
-        Mutation::RevertDocument { document, .. } => (Some(Subject::Document(*document)), true),
-        Mutation::SetDocumentRemoved { document, removed } => (Some(Subject::Document(*document)), !removed),
-        Mutation::UpdateAgent(agent) => (Some(Subject::Agent(agent.id)), true),
-        Mutation::SetAgentRemoved { agent, removed } => (Some(Subject::Agent(*agent)), !removed),
-        Mutation::Pin { target: PinTarget::Document { id, .. }, .. } => (Some(Subject::Document(*id)), true),
-        Mutation::Unpin { target: PinTarget::Document { id, .. }, .. } => (Some(Subject::Document(*id)), false),
-        Mutation::Stash { label, .. } => (Some(Subject::Stash(label.clone())), true),
-        Mutation::Unstash { label, .. } => (Some(Subject::Stash(label.clone())), false),
-        _ => (None, false),
-    }
 }
 
 /// Decodes a work item from two columns; `None` if they are null.

@@ -5,13 +5,12 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 
 use super::{
-    OpenOptions,
     error::at_open,
     migrate,
     open::name_file,
     verify::{journal, structure},
 };
-use crate::store::{Inspection, Result, StoreError, VerifyReport};
+use crate::store::{Inspection, OpenOptions, Result, StoreError, VerifyReport};
 
 pub(super) fn inspect(path: &Path, options: &OpenOptions) -> Result<Inspection> {
     if !path.exists() {

@@ -12,10 +12,9 @@ use std::{
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::{
-    OpenOptions, backup, error::is_busy, fts_index, open::APPLICATION_ID, row_sums, session_figures, session_state,
-    tables::agents,
+    backup, error::is_busy, fts_index, open::APPLICATION_ID, row_sums, session_figures, session_state, tables::agents,
 };
-use crate::store::{Result, StoreError, default_agents};
+use crate::store::{OpenOptions, Result, StoreError, default_agents};
 use crate::text_index::WordTokenizer;
 use crate::types::Timestamp;
 

@@ -35,7 +35,7 @@ mod row_sums;
 mod scrub;
 mod search_filter;
 mod searched_text;
-mod session_figures;
+pub(super) mod session_figures;
 mod session_state;
 mod sibling_page;
 mod sidecar;
@@ -53,115 +53,31 @@ mod visibility;
 mod watch;
 mod writer;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
 use tokio::sync::oneshot;
 
 pub use self::foreign::{ForeignDatabase, ForeignQuery, RowFilter};
 pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
+#[cfg(feature = "postgres")]
+pub(super) use self::{
+    copy::origin,
+    tables::{
+        estimates::{HALVING_TOKENS, MAX_RATIO},
+        sessions::TurnFigures,
+    },
+};
 use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
-use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, Transaction, VerifyReport, Watch};
-use crate::{
-    id::IdSource,
-    session_state::{CompiledRules, ExtractionRules},
-    types::Clock,
+use super::{
+    Change, Inspection, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, Transaction, VerifyReport, Watch,
 };
 
-/// Options for opening a database. The host provides the clock and the ids.
-///
-/// ```
-/// use std::sync::Arc;
-///
-/// use loomtree::{id::RandomIds, ops::Loom, store::OpenOptions, types::{FixedClock, Timestamp}};
-///
-/// // A test: a fixed clock and seeded ids give the same file each time.
-/// let folder = tempfile::tempdir()?;
-/// let clock = Arc::new(FixedClock::at(Timestamp::from_millis(0)));
-/// let ids = Arc::new(RandomIds::seeded(7));
-/// let store = OpenOptions::new(clock.clone(), ids.clone()).open(folder.path().join("trees.db"))?;
-/// let loom = Loom::new(Arc::new(store), clock, ids);
-/// assert_eq!(loom.now(), Timestamp::from_millis(0));
-/// # Ok::<(), loomtree::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct OpenOptions {
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
-    wait: Duration,
-    create: bool,
-    read_only: bool,
-    page_limit: Option<u32>,
-    rules: Arc<CompiledRules>,
+pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
+    open::open(path, options)
 }
 
-impl OpenOptions {
-    /// Creates the default options: read and write, create a missing file, wait up to 10 s for other processes.
-    #[must_use]
-    pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self {
-            clock,
-            ids,
-            wait: Duration::from_secs(10),
-            create: true,
-            read_only: false,
-            page_limit: None,
-            rules: Arc::default(),
-        }
-    }
-
-    /// Sets the time that a commit or a read waits for other processes before it fails with
-    /// [`super::StoreError::Busy`].
-    #[must_use]
-    pub fn wait(mut self, wait: Duration) -> Self {
-        self.wait = wait;
-        self
-    }
-
-    /// Sets whether a missing file is created.
-    #[must_use]
-    pub fn create(mut self, create: bool) -> Self {
-        self.create = create;
-        self
-    }
-
-    /// Opens read-only: commits fail with [`super::StoreError::ReadOnly`]. A file of an older version is refused, since
-    /// it cannot be migrated.
-    #[must_use]
-    pub fn read_only(mut self, read_only: bool) -> Self {
-        self.read_only = read_only;
-        self
-    }
-
-    /// Limits the file to this many pages of 4,096 bytes; commits beyond fail with [`super::StoreError::Full`].
-    #[must_use]
-    pub fn page_limit(mut self, pages: u32) -> Self {
-        self.page_limit = Some(pages);
-        self
-    }
-
-    /// Sets the rules that extract session states. A state written under other rules is not compared with the archive
-    /// by [`super::Store::verify`].
-    #[must_use]
-    pub fn register_rules(mut self, rules: ExtractionRules) -> Self {
-        self.rules = Arc::new(CompiledRules::new(rules));
-        self
-    }
-
-    /// Opens the file, migrates it if needed (after a backup next to it), and starts the writer thread.
-    ///
-    /// # Errors
-    /// If the file is not a loomtree database, is newer than this build, cannot be written, or stays locked.
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore> {
-        open::open(path.as_ref(), self)
-    }
-
-    /// Returns the schema version and the result of a quick check. The file is neither written nor migrated.
-    ///
-    /// # Errors
-    /// If the file is missing, is not a loomtree database, is newer than this build, cannot be read, or stays locked.
-    pub fn inspect(&self, path: impl AsRef<Path>) -> Result<Inspection> {
-        inspect::inspect(path.as_ref(), self)
-    }
+pub(super) fn inspect(path: &Path, options: &OpenOptions) -> Result<Inspection> {
+    inspect::inspect(path, options)
 }
 
 /// A store in one SQLite file. Dropping it waits until the writer thread has committed all queued changes.

@@ -8,10 +8,10 @@ use std::{
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use super::{
-    OpenOptions, SqliteStore, error::at_open, migrate, pool::ConnectionPool, row_sums, scrub, staged_copy,
-    staged_retag, writer::WriterHandle,
+    SqliteStore, error::at_open, migrate, pool::ConnectionPool, row_sums, scrub, staged_copy, staged_retag,
+    writer::WriterHandle,
 };
-use crate::store::{Result, StoreError};
+use crate::store::{OpenOptions, Result, StoreError};
 
 /// SQLite application id of our files: "LOOM".
 pub(super) const APPLICATION_ID: i32 = 0x4C4F_4F4D;

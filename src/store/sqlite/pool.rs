@@ -10,8 +10,11 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use super::{OpenOptions, error::at_open, prepared_change::TokenizerPool, row_sums};
-use crate::{session_state::CompiledRules, store::Result};
+use super::{error::at_open, prepared_change::TokenizerPool, row_sums};
+use crate::{
+    session_state::CompiledRules,
+    store::{OpenOptions, Result},
+};
 
 /// Maximum number of idle connections.
 const MAX_IDLE_CONNECTIONS: usize = 4;

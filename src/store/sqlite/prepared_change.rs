@@ -5,11 +5,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::{cache::RowMap, searched_text};
+use super::cache::RowMap;
 use crate::{
     id::NodeId,
     session_state::CompiledRules,
-    store::{Change, Mutation, QueuedChange},
+    store::{Change, Mutation, QueuedChange, searched_text},
     text_index::{Passage, WordTokenizer},
     types::{AuthorType, ContentHash, EdgeKind, HashInput, NewNode, Parent},
 };

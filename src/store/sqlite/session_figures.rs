@@ -35,7 +35,7 @@ fn reported(envelope: &str) -> Option<u64> {
 }
 
 /// Returns what a new node adds to its session.
-pub(super) fn of(node: &NewNode, person: bool) -> TurnFigures {
+pub(in crate::store) fn of(node: &NewNode, person: bool) -> TurnFigures {
     let reported = node.provenance.as_ref().map(Json::as_str).and_then(reported);
     TurnFigures { tokens: reported.unwrap_or_else(|| node.tokens.unwrap_or(0).into()), person }
 }

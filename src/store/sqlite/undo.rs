@@ -237,6 +237,16 @@ fn target_of(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget
 
 /// Lists journal entries, newest first, of a tree or of the whole file.
 pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
+    if filter.oldest_first {
+        // Entry numbers have no gaps, so the oldest page of all trees ends at a known number.
+        let end = filter.after.saturating_add(u64::from(filter.limit)).saturating_add(1);
+        let page = tree.is_none() && filter.limit > 0 && (filter.before == 0 || end < filter.before);
+        let (before, limit) = if page { (end, filter.limit) } else { (filter.before, 0) };
+        let mut all = entries(conn, tree, JournalFilter { before, limit, oldest_first: false, ..filter })?;
+        all.reverse();
+        all.truncate(if filter.limit == 0 { usize::MAX } else { filter.limit as usize });
+        return Ok(all);
+    }
     let mut next = match tree {
         Some(tree) => journal::tree_head(conn, tree)?,
         // Entry numbers have no gaps, so a page is read by number.

@@ -11,7 +11,10 @@ use super::{
     fts_query,
     search_filter::{Conditions, numbered},
 };
-use crate::store::{EmbeddingBatch, Result, WordFilter};
+use crate::store::{
+    EmbeddingBatch, Result, WordFilter,
+    vector_code::{code, pack, similarity, unpack, words},
+};
 
 /// Nodes in a row of sign bits.
 const NODES_PER_BLOCK: u64 = 1_024;
@@ -256,54 +259,4 @@ fn nearest_by_sign(conn: &Connection, model: &str, query: &[u8]) -> Result<Vec<u
     }
     found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
     Ok(found.into_iter().map(|(_, node)| node).collect())
-}
-
-/// Packs a vector: a scale and a byte for each number.
-#[allow(clippy::cast_possible_truncation)] // a number from -127 to 127
-fn pack(vector: &[f32]) -> Vec<u8> {
-    let most = vector.iter().fold(0.0_f32, |most, number| most.max(number.abs()));
-    let scale = (most / 127.0).max(f32::MIN_POSITIVE);
-    let numbers = vector.iter().flat_map(|number| ((number / scale).round() as i8).to_le_bytes());
-    scale.to_le_bytes().into_iter().chain(numbers).collect()
-}
-
-fn unpack(bytes: &[u8]) -> Vec<f32> {
-    let Some((scale, numbers)) = bytes.split_first_chunk() else { return Vec::new() };
-    let scale = f32::from_le_bytes(*scale);
-    numbers.iter().map(|number| scale * f32::from(i8::from_le_bytes([*number]))).collect()
-}
-
-/// The dot product of a packed vector and a query of the same length.
-fn similarity(bytes: &[u8], query: &[f32]) -> Option<f64> {
-    let (scale, numbers) = bytes.split_first_chunk()?;
-    let sum: f32 = numbers.iter().zip(query).map(|(a, b)| f32::from(i8::from_le_bytes([*a])) * b).sum();
-    (numbers.len() == query.len()).then(|| f64::from(sum * f32::from_le_bytes(*scale)))
-}
-
-/// The sign bits of a vector, in whole groups of 64.
-fn code(vector: &[f32]) -> Vec<u8> {
-    let word = |numbers: &[f32]| {
-        numbers.iter().enumerate().fold(0_u64, |word, (at, number)| word | u64::from(*number > 0.0) << at)
-    };
-    vector.chunks(64).flat_map(|numbers| word(numbers).to_le_bytes()).collect()
-}
-
-fn words(code: &[u8]) -> Vec<u64> {
-    code.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_packed_vector_is_similar_to_itself() {
-        let vector: Vec<f32> = (0..100_u8).map(|n| (f32::from(n) * 0.7).sin() / 7.1).collect();
-        let length: f32 = vector.iter().map(|x| x * x).sum();
-        let found = similarity(&pack(&vector), &vector).unwrap();
-        assert!((found - f64::from(length)).abs() < 0.01, "{found} {length}");
-        assert_eq!(code(&unpack(&pack(&vector))).len(), 16);
-        assert_eq!(similarity(&pack(&vector), &vector[1..]), None);
-        assert_eq!((similarity(&[], &[]), unpack(&[1])), (None, Vec::new()));
-    }
 }

@@ -18,7 +18,6 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::{
-    OpenOptions,
     apply::ChangeApplier,
     cache::WriterCache,
     error::{clone_error, is_busy},
@@ -32,7 +31,7 @@ use super::{
 use crate::{
     id::IdSource,
     session_state::CompiledRules,
-    store::{Change, Mutation, Receipt, Result, StoreError},
+    store::{Change, Mutation, OpenOptions, Receipt, Result, StoreError},
 };
 
 /// Number of mutations after which a transaction accepts no further change: bounds the latency of the first one.

@@ -10,7 +10,7 @@ use std::{
 
 use loomtree::{
     session::system::{SystemClock, os_ids},
-    store::{Inspection, OpenOptions, Store as _, StoreError},
+    store::{Inspection, Location, OpenOptions, Store as _, StoreError, VerifyReport},
 };
 
 use super::finding::Finding;
@@ -26,8 +26,9 @@ const LARGE_WAL_BYTES: u64 = 64 << 20;
 const LOW_DISK_BYTES: u64 = 64 << 20;
 
 pub(super) fn check(globals: &Globals, config: &Config, full: bool) -> Vec<Finding> {
-    let path = match command_context::db_path(globals) {
-        Ok(path) => path,
+    let path = match command_context::location(globals) {
+        Ok(Location::File(path)) => path,
+        Ok(server) => return connection(&server, config, full),
         Err(error) => return vec![Finding::problem(AREA, error.message(), "set HOME, or name a file with --db")],
     };
     let mut findings = Vec::new();
@@ -54,6 +55,27 @@ pub(super) fn check(globals: &Globals, config: &Config, full: bool) -> Vec<Findi
         }
     }
     findings.extend(leftovers(&path));
+    findings
+}
+
+/// Connects to a server's database, and verifies it if `full`.
+fn connection(location: &Location, config: &Config, full: bool) -> Vec<Finding> {
+    let ids = match os_ids() {
+        Ok(ids) => ids,
+        Err(error) => return vec![Finding::problem(AREA, error.to_string(), "the system gives no random numbers")],
+    };
+    let wait = Duration::from_secs(config.wait_seconds().min(MAX_LOCK_WAIT_SECONDS).into());
+    let options = OpenOptions::new(Arc::new(SystemClock), ids).wait(wait).create(false).read_only(true);
+    let store = match options.connect(location) {
+        Ok(store) => store,
+        Err(error) => {
+            return vec![Finding::problem(AREA, error.to_string(), "check the URL, the server and its rights")];
+        }
+    };
+    let mut findings = vec![Finding::ok(AREA, format!("{location}, schema as this build writes it"))];
+    if full {
+        findings.extend(report(store.verify(&mut |_| {})));
+    }
     findings
 }
 
@@ -172,7 +194,12 @@ fn schema(inspection: &Inspection) -> Finding {
 }
 
 fn verified(options: &OpenOptions, path: &Path) -> Vec<Finding> {
-    match options.open(path).and_then(|store| store.verify(&mut |_| {})) {
+    report(options.open(path).and_then(|store| store.verify(&mut |_| {})))
+}
+
+/// Returns the findings of a full check.
+fn report(verified: loomtree::store::Result<VerifyReport>) -> Vec<Finding> {
+    match verified {
         Ok(report) if report.problems.is_empty() => {
             let checked = format!("{}, {}", count(report.trees, "tree"), count(report.nodes, "node"));
             vec![Finding::ok(AREA, format!("full check: no damage in {checked}"))]

@@ -5,9 +5,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::{store::Result, tokens::TokenCalibration};
 
 /// Estimated tokens above which a model's sums are halved before more are added, so that recent prompts weigh most.
-const HALVING_TOKENS: i64 = 400_000;
+pub(in crate::store) const HALVING_TOKENS: i64 = 400_000;
 /// Maximum ratio of reported to estimated tokens; a higher report would distort the sums for long.
-const MAX_RATIO: u64 = 4;
+pub(in crate::store) const MAX_RATIO: u64 = 4;
 
 /// Adds the estimated and the reported count of a prompt.
 pub(in crate::store::sqlite) fn add(conn: &Connection, model: &str, estimated: u64, reported: u64) -> Result<()> {

@@ -52,11 +52,11 @@ pub(in crate::store::sqlite) fn row(conn: &Connection, id: SessionId) -> Result<
 
 /// Tokens and messages that a turn adds to its session.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::store::sqlite) struct TurnFigures {
+pub(in crate::store) struct TurnFigures {
     /// Tokens as the provider reported them, or as the node counts them.
-    pub(in crate::store::sqlite) tokens: u64,
+    pub(in crate::store) tokens: u64,
     /// True for a message of a person.
-    pub(in crate::store::sqlite) person: bool,
+    pub(in crate::store) person: bool,
 }
 
 /// Adds a turn; returns its number.

@@ -5,12 +5,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{journal::Added, retags::HIDDEN_BY, staged_nodes::UNSTAGED};
 use crate::{
     id::{NodeId, TreeId},
-    store::{Result, StoreError, TreeFilter, sqlite::decode},
+    store::{MAX_TITLE_CHARS, Result, StoreError, TreeFilter, sqlite::decode},
     types::{Mode, NewTree, Timestamp, Tree, TreeCounts, TreePatch, WorkItem, first_words},
 };
-
-/// Maximum length in characters of a title that is derived from the root, or from the first message after an empty root.
-const MAX_TITLE_CHARS: usize = 60;
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, tree: &NewTree) -> Result<i64> {
     conn.execute(

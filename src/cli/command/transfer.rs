@@ -1,0 +1,44 @@
+//! `loom transfer`: copies a database file into a PostgreSQL database.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use loomtree::{
+    session::system::{SystemClock, os_ids},
+    store::{Location, OpenOptions},
+};
+
+use crate::cli::{
+    args::Globals,
+    config,
+    error::{CliError, Result},
+    output::{CliOutput, count},
+    progress,
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The database file to read
+    #[arg(long, value_name = "FILE")]
+    from: PathBuf,
+    /// The URL of an empty PostgreSQL database
+    #[arg(long, value_name = "URL")]
+    to: PathBuf,
+}
+
+pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
+    use std::io::Write as _;
+    let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
+    let wait = Duration::from_secs(config::load(globals)?.wait_seconds().into());
+    let options = OpenOptions::new(Arc::new(SystemClock), ids).wait(wait);
+    let line = progress::line("rows copied");
+    let report = options.transfer(&args.from, &Location::of(&args.to), &mut |rows| line.set_position(rows));
+    line.finish_and_clear();
+    let report = report?;
+    if !report.differences.is_empty() {
+        return Err(CliError::failed(format!("the copy differs: {}", report.differences.join(", "))));
+    }
+    match out.json {
+        true => Ok(out.json(&report)?),
+        false => Ok(writeln!(out, "{} copied; both databases are equal", count(report.rows, "row"))?),
+    }
+}

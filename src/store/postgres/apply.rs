@@ -1,0 +1,251 @@
+//! Application of a change inside a write transaction. Each mutation changes its table and the derived counts, and appends
+//! a journal entry with its inverse. Appended nodes, entries and counts are kept in memory and written together, before a
+//! mutation that reads them and at the end of the transaction.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{
+    connection::PostgresConnection,
+    decode::{get, int},
+    journal::COUNTER_BITS,
+    uuid::{NO_TREE, Uuid},
+    writing::{PgNodeState, Place, Writes},
+};
+use crate::{
+    id::{IdSource, NodeId},
+    session_state::CompiledRules,
+    store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError},
+    types::Op,
+};
+
+/// What a write transaction knows and has not written yet.
+#[derive(Default)]
+pub(super) struct WriteState {
+    /// Number before the first of this transaction; 0 until it is read.
+    base: i64,
+    counter: i64,
+    /// Trees that are locked.
+    pub(super) locked: BTreeSet<Uuid>,
+    pub(super) nodes: HashMap<NodeId, Place>,
+    pub(super) states: HashMap<(Uuid, i64), PgNodeState>,
+    pub(super) writes: Writes,
+    /// Sessions whose state is computed again at the end.
+    pub(super) stale: BTreeSet<Uuid>,
+    pub(super) appended: usize,
+    pub(super) bytes: usize,
+}
+
+impl WriteState {
+    /// Number of this transaction; `None` if it has written nothing.
+    pub(super) fn transaction(&self) -> Option<i64> {
+        (self.base > 0).then_some(self.base >> COUNTER_BITS)
+    }
+
+    /// The next number of a node, an entry or a row.
+    pub(super) fn next(&mut self, conn: &PostgresConnection) -> Result<i64> {
+        if self.base == 0 {
+            self.base = int(&conn.query_one("SELECT pg_current_xact_id()::text::bigint << 20", &[])?, 0)?;
+        }
+        self.counter += 1;
+        if self.counter >> COUNTER_BITS > 0 {
+            return Err(StoreError::Refused("a change has too many nodes for one transaction".to_owned()));
+        }
+        Ok(self.base + self.counter)
+    }
+
+    /// Locks trees in the order of their ids. If a later transaction wrote one of them already, this one must begin again.
+    pub(super) fn lock(&mut self, conn: &PostgresConnection, trees: &[Uuid]) -> Result<()> {
+        let mut new: Vec<Uuid> = trees.iter().filter(|tree| !self.locked.contains(tree)).copied().collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        new.sort_unstable();
+        let sql = "SELECT tree, greatest(last_node, last_journal) FROM tree_state WHERE tree = ANY($1)
+                   ORDER BY tree FOR UPDATE";
+        let rows = conn.query(sql, &[&new])?;
+        let last = rows.iter().map(|row| int(row, 1)).collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0);
+        if self.base == 0 {
+            self.next(conn)?;
+        }
+        if self.base <= last {
+            return Err(StoreError::Busy { waited: std::time::Duration::ZERO });
+        }
+        for row in &rows {
+            self.locked.insert(get(row, 0)?);
+        }
+        Ok(())
+    }
+}
+
+/// The journal data of an applied mutation.
+pub(super) struct PgAppliedMutation {
+    pub(super) tree: Uuid,
+    pub(super) node: Option<i64>,
+    pub(super) undo: Option<Mutation>,
+}
+
+impl PgAppliedMutation {
+    pub(super) fn new(tree: Uuid, node: Option<i64>, undo: Option<Mutation>) -> Self {
+        Self { tree, node, undo }
+    }
+
+    /// That of a mutation of no tree.
+    pub(super) fn shared(undo: Mutation) -> Self {
+        Self::new(NO_TREE, None, Some(undo))
+    }
+}
+
+/// `None`: the mutation changed nothing, or is not journaled.
+pub(super) type Applied = (ChangeKind, Option<PgAppliedMutation>);
+
+/// The error of a mutation that is dispatched to a function without a case for it.
+pub(super) fn unsupported() -> StoreError {
+    StoreError::Refused("this mutation cannot be applied here".to_owned())
+}
+
+/// The number as PostgreSQL stores it.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The state of applying one change.
+pub(super) struct PgChangeApplier<'a> {
+    pub(super) conn: &'a PostgresConnection,
+    pub(super) state: &'a mut WriteState,
+    pub(super) ids: &'a dyn IdSource,
+    pub(super) rules: &'a CompiledRules,
+    pub(super) change: &'a Change,
+    pub(super) agent: Uuid,
+    pub(super) session: Option<Uuid>,
+    pub(super) group: Option<i64>,
+    pub(super) receipt: Receipt,
+}
+
+impl PgChangeApplier<'_> {
+    pub(super) fn run(mut self) -> Result<Receipt> {
+        let change = self.change;
+        self.exists("agents", "agent", self.agent, change.agent)?;
+        if let (Some(session), Some(id)) = (self.session, change.session) {
+            self.exists("sessions", "session", session, id)?;
+        }
+        for mutation in &change.mutations {
+            match mutation {
+                Mutation::Append(node) => {
+                    let applied = self.append(node)?;
+                    self.journal(ChangeKind::Append, applied, None)?;
+                }
+                Mutation::Undo { group } => super::undo::undo(&mut self, *group)?,
+                _ => self.apply_and_journal(mutation, None)?,
+            }
+        }
+        self.touch_session()?;
+        Ok(self.receipt)
+    }
+
+    /// Fails if a row with this id is missing.
+    pub(super) fn exists(&self, table: &str, what: &'static str, key: Uuid, id: impl ToString) -> Result<()> {
+        let found = self.conn.query_opt(&format!("SELECT 1 FROM {table} WHERE id = $1"), &[&key])?;
+        found.map(|_| ()).ok_or_else(|| StoreError::not_found(what, id))
+    }
+
+    /// The next number of a node, an entry or a row.
+    pub(super) fn next(&mut self) -> Result<i64> {
+        self.state.next(self.conn)
+    }
+
+    /// Writes what earlier appends left in memory.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let writes = std::mem::take(&mut self.state.writes);
+        self.state.states.clear();
+        writes.write(self.conn)
+    }
+
+    /// Applies a mutation and appends its journal entry, unless it changed nothing.
+    pub(super) fn apply_and_journal(&mut self, mutation: &Mutation, target: Option<i64>) -> Result<()> {
+        self.flush()?;
+        let (kind, applied) = self.apply_one(mutation)?;
+        match applied {
+            Some(applied) => self.journal(kind, applied, target),
+            None => Ok(()),
+        }
+    }
+
+    fn journal(&mut self, kind: ChangeKind, applied: PgAppliedMutation, target: Option<i64>) -> Result<()> {
+        if applied.tree != NO_TREE {
+            self.state.lock(self.conn, &[applied.tree])?;
+        }
+        let undo = applied.undo.as_ref().map(serde_json::to_string).transpose();
+        let undo = undo.map_err(|e| StoreError::Backend(Box::new(e)))?;
+        let seq = self.next()?;
+        let group = *self.group.get_or_insert(seq);
+        let entry = super::writing::NewEntry {
+            tree: applied.tree,
+            seq,
+            group,
+            at: self.change.at.as_millis(),
+            agent: self.agent,
+            session: self.session,
+            op: self.change.op.code(),
+            change: kind.code(),
+            node: applied.node,
+            undo,
+            target,
+        };
+        self.state.writes.add_entry(entry);
+        self.receipt.group = group.unsigned_abs();
+        self.receipt.seq = seq.unsigned_abs();
+        Ok(())
+    }
+
+    fn apply_one(&mut self, mutation: &Mutation) -> Result<Applied> {
+        match mutation {
+            Mutation::Append(node) => Ok((ChangeKind::Append, Some(self.append(node)?))),
+            Mutation::Prune { .. }
+            | Mutation::Restore { .. }
+            | Mutation::SetExcluded { .. }
+            | Mutation::SetBookmark { .. }
+            | Mutation::CopyBranch { .. }
+            | Mutation::AppendDelegationEvent { .. } => self.apply_node(mutation),
+            Mutation::CreateTree(_) | Mutation::UpdateTree { .. } | Mutation::SetArchived { .. } => {
+                self.apply_tree(mutation)
+            }
+            Mutation::CreateAgent(_) | Mutation::UpdateAgent(_) | Mutation::SetAgentRemoved { .. } => {
+                self.apply_agent(mutation)
+            }
+            Mutation::CreateSession(_)
+            | Mutation::UpdateSession { .. }
+            | Mutation::Record { .. }
+            | Mutation::ReceiveTurn { .. }
+            | Mutation::SetRecordRemoved { .. } => self.apply_session(mutation),
+            Mutation::Link(_)
+            | Mutation::SetLinkRemoved { .. }
+            | Mutation::CreateDocument { .. }
+            | Mutation::WriteDocument { .. }
+            | Mutation::RevertDocument { .. }
+            | Mutation::SetDocumentRemoved { .. } => self.apply_document(mutation),
+            Mutation::Pin { .. }
+            | Mutation::Unpin { .. }
+            | Mutation::Stash { .. }
+            | Mutation::Unstash { .. }
+            | Mutation::RecordActions { .. } => self.apply_memory(mutation),
+            Mutation::Lease { .. }
+            | Mutation::Release { .. }
+            | Mutation::ShowCursor { .. }
+            | Mutation::SaveSummary { .. }
+            | Mutation::SaveEmbeddings { .. }
+            | Mutation::RecordTokenUsage { .. }
+            | Mutation::RecordSystemPrompt { .. } => self.apply_turn(mutation),
+            Mutation::AddTodo(_)
+            | Mutation::FinishTodo { .. }
+            | Mutation::UpdateTodo { .. }
+            | Mutation::CarryOverTodo { .. } => self.apply_plan(mutation),
+            Mutation::Purge(target) => Ok((ChangeKind::Purge, Some(super::purge::purge(self, *target)?))),
+            Mutation::Undo { .. } => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),
+        }
+    }
+
+    /// True if the change is an undo or redo, whose entries name the group that they revert.
+    pub(super) fn is_undo(&self) -> bool {
+        matches!(self.change.op, Op::Undo | Op::Redo)
+    }
+}

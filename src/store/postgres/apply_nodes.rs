@@ -1,0 +1,395 @@
+//! Application of mutations of nodes: appends with place, hash, local id, turn and counts; exclusions, bookmarks, events of
+//! delegations. Sequences of appends are kept in memory until something reads them.
+
+use tokio_postgres::Row;
+
+use super::{
+    apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
+    decode::{coded, get, id, int, opt_int},
+    uuid::Uuid,
+    visibility,
+    writing::{PgAdded, PgNewRow, PgNodeState, Place},
+};
+use crate::{
+    id::{LocalId, NodeId},
+    session_state::TurnRecord,
+    store::{AppendedNode, ChangeKind, Mutation, Result, StoreError, sqlite::session_figures},
+    types::{AuthorType, ContentHash, EdgeKind, HashInput, Json, NewNode, Parent},
+};
+
+const PLACE: &str = "SELECT id, tree, seq, parent, depth, kind, hash, version_of, edited_from FROM nodes";
+
+fn place(row: &Row) -> Result<Place> {
+    let hash = ContentHash::from_bytes(get(row, 6)?);
+    Ok(Place {
+        id: id(row, 0, NodeId::from_bytes)?,
+        tree: get(row, 1)?,
+        seq: int(row, 2)?,
+        parent: opt_int(row, 3)?,
+        depth: int(row, 4)?,
+        kind: coded(row, 5, EdgeKind::from_code)?,
+        hash: hash.ok_or_else(|| StoreError::Undecodable("a hash does not decode".to_owned()))?,
+        version_of: opt_int(row, 7)?,
+        edited_from: opt_int(row, 8)?,
+    })
+}
+
+/// The position of an added turn relative to the session's other turns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum PgTurnOrder {
+    /// After all other turns, and visible.
+    Next,
+    /// In a hidden branch.
+    Hidden,
+    /// Before existing turns.
+    OutOfOrder,
+}
+
+impl PgChangeApplier<'_> {
+    /// Looks up a node and locks its tree; fails if it does not exist.
+    pub(super) fn node(&mut self, id: NodeId) -> Result<Place> {
+        let found = match self.state.nodes.get(&id) {
+            Some(place) => *place,
+            None => {
+                let row = self.conn.query_opt(&format!("{PLACE} WHERE id = $1"), &[&Uuid::from(id)])?;
+                let found = row.as_ref().map(place).transpose()?.ok_or_else(|| StoreError::not_found("node", id))?;
+                self.state.nodes.insert(id, found);
+                found
+            }
+        };
+        self.state.lock(self.conn, &[found.tree])?;
+        Ok(found)
+    }
+
+    /// Looks up a node; fails if it is not in this tree.
+    pub(super) fn node_of(&mut self, id: NodeId, tree: Uuid) -> Result<Place> {
+        let node = self.node(id)?;
+        if node.tree == tree { Ok(node) } else { Err(StoreError::Conflict(format!("node {id} is in another tree"))) }
+    }
+
+    /// Reads a node of a tree by its number.
+    pub(super) fn place_at(&self, tree: Uuid, seq: i64) -> Result<Place> {
+        if let Some(new) = self.state.writes.nodes.iter().rev().find(|row| row.place.seq == seq) {
+            return Ok(new.place);
+        }
+        place(&self.conn.query_one(&format!("{PLACE} WHERE tree = $1 AND seq = $2"), &[&tree, &seq])?)
+    }
+
+    /// The original of a place, which is the parent of all versions' continuations.
+    pub(super) fn common(&self, mut node: Place) -> Result<Place> {
+        while let Some(first) = node.version_of {
+            node = self.place_at(node.tree, first)?;
+        }
+        Ok(node)
+    }
+
+    pub(super) fn tree(&mut self, id: crate::id::TreeId) -> Result<Uuid> {
+        let tree = Uuid::from(id);
+        self.exists("trees", "tree", tree, id)?;
+        self.state.lock(self.conn, &[tree])?;
+        Ok(tree)
+    }
+
+    /// The continuations and the tag of a node.
+    fn node_state(&mut self, node: &Place) -> Result<PgNodeState> {
+        let key = (node.tree, node.seq);
+        if let Some(known) = self.state.states.get(&key) {
+            return Ok(*known);
+        }
+        let sql = "SELECT continuations, hidden_by FROM node_state WHERE tree = $1 AND node = $2";
+        let read = match self.conn.query_opt(sql, &[&node.tree, &node.seq])? {
+            Some(row) => PgNodeState { continuations: int(&row, 0)?, hidden_by: opt_int(&row, 1)? },
+            None => PgNodeState::default(),
+        };
+        self.state.states.insert(key, read);
+        Ok(read)
+    }
+
+    /// Appends a node: assigns place, hash, local id and turn, and updates all counts.
+    pub(super) fn append(&mut self, node: &NewNode) -> Result<PgAppliedMutation> {
+        let (tree, parent) = self.parent_of(node)?;
+        let author = Uuid::from(node.author);
+        if author != self.agent {
+            self.exists("agents", "agent", author, node.author)?;
+        }
+        if let (EdgeKind::Continuation, Some(parent)) = (node.kind, parent) {
+            self.check_append_lease(&parent, author)?;
+        }
+        let edited = node.edited_from.map(|id| self.node(id)).transpose()?;
+        let version = node.version_of.map(|id| self.node_of(id, tree)).transpose()?;
+        let mut node = node.clone();
+        self.inherit_role(&mut node, edited.as_ref())?;
+        let hash = hash_of(&node, parent.map(|p| p.hash))?;
+        let person = node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
+        let (session, in_order) = self.turn_of(&node, person)?;
+        let local = self.local_id(&node, tree)?;
+        let seq = self.next()?;
+        let place = Place {
+            id: node.id,
+            tree,
+            seq,
+            parent: parent.map(|p| p.seq),
+            depth: parent.map_or(0, |p| p.depth + 1),
+            kind: node.kind,
+            hash,
+            version_of: version.map(|v| v.seq),
+            edited_from: edited.map(|e| e.seq),
+        };
+        let added = self.count_new(&place, parent.as_ref())?;
+        self.state.nodes.insert(node.id, place);
+        self.state.appended += 1;
+        self.state.bytes += node.content.len();
+        let turn = session.map(|s| s.1.unsigned_abs());
+        self.receipt.nodes.push(AppendedNode { id: node.id, local: local.clone(), seq: seq.unsigned_abs(), turn });
+        let heard = node.clone();
+        self.state.writes.add_node(PgNewRow { node, place, local: local.as_str().to_owned(), session }, &added);
+        if let Some((session, turn)) = session {
+            let order = match (in_order, added.nodes) {
+                (false, _) => PgTurnOrder::OutOfOrder,
+                (true, 0) => PgTurnOrder::Hidden,
+                (true, _) => PgTurnOrder::Next,
+            };
+            self.follow(&heard, &place, (session, turn), order, person)?;
+        }
+        Ok(PgAppliedMutation::new(tree, Some(seq), None))
+    }
+
+    /// Moves the session of a new node and applies its turn to the session's state.
+    fn follow(
+        &mut self,
+        node: &NewNode,
+        place: &Place,
+        (session, turn): (Uuid, i64),
+        order: PgTurnOrder,
+        person: bool,
+    ) -> Result<()> {
+        let spoken = person && order != PgTurnOrder::OutOfOrder;
+        if person && !spoken {
+            self.state.stale.insert(session);
+        }
+        self.advance(session, place, [node.advance, spoken])?;
+        let heard = TurnRecord {
+            turn: turn.unsigned_abs(),
+            author_type: node.role(),
+            kind: node.kind,
+            content: &node.content,
+            tool: node.tool.name.as_deref(),
+            call: node.tool.call_id.as_deref(),
+            metadata: node.metadata.as_ref().map(Json::as_str),
+        };
+        self.ingest(&heard, place, session, order)
+    }
+
+    /// Sets the role of a node from an export that predates roles: an edit inherits the role of the edited node.
+    fn inherit_role(&mut self, node: &mut NewNode, edited: Option<&Place>) -> Result<()> {
+        if let Some(from) = edited
+            && node.role.is_none()
+            && node.hash.is_some_and(|hash| hash.version() == 1)
+        {
+            self.flush()?;
+            let sql = "SELECT coalesce(role, author_type) FROM nodes WHERE tree = $1 AND seq = $2";
+            let role = coded(&self.conn.query_one(sql, &[&from.tree, &from.seq])?, 0, AuthorType::from_code)?;
+            node.role = Some(role).filter(|role| *role != node.author_type);
+        }
+        Ok(())
+    }
+
+    /// The session and the turn of a new node, and whether the turn follows all others.
+    fn turn_of(&mut self, node: &NewNode, person: bool) -> Result<(Option<(Uuid, i64)>, bool)> {
+        let figures = session_figures::of(node, person);
+        match (node.turn, self.session) {
+            (Some((id, turn)), _) => {
+                let session = Uuid::from(id);
+                self.exists("sessions", "session", session, id)?;
+                let before = self.count_turn(session, turn, figures)?;
+                Ok((Some((session, signed(turn))), turn > before))
+            }
+            (None, Some(session)) => Ok((Some((session, signed(self.next_turn(session, figures)?))), true)),
+            (None, None) => Ok((None, true)),
+        }
+    }
+
+    /// The tree and the parent of a new node.
+    fn parent_of(&mut self, node: &NewNode) -> Result<(Uuid, Option<Place>)> {
+        let (tree, parent) = match node.parent {
+            Parent::Root(id) => {
+                let tree = self.tree(id)?;
+                let sql = "SELECT 1 FROM nodes WHERE tree = $1 AND parent IS NULL LIMIT 1";
+                let queued = self.state.writes.nodes.iter().any(|r| r.place.tree == tree && r.place.parent.is_none());
+                if queued || self.conn.query_opt(sql, &[&tree])?.is_some() {
+                    return Err(StoreError::Conflict("the tree has a root already".to_owned()));
+                }
+                (tree, None)
+            }
+            Parent::Node(id) => self.node(id).map(|p| (p.tree, Some(p)))?,
+            Parent::Position(id) => {
+                self.flush()?;
+                let session = Uuid::from(id);
+                self.exists("sessions", "session", session, id)?;
+                let row = self.conn.query_one("SELECT tree, position FROM sessions WHERE id = $1", &[&session])?;
+                let tree: Uuid = get(&row, 0)?;
+                self.state.lock(self.conn, &[tree])?;
+                let position = opt_int(&row, 1)?
+                    .ok_or_else(|| StoreError::Conflict("the session has no position yet".to_owned()))?;
+                (tree, Some(visibility::nearest_visible(self, tree, position)?))
+            }
+        };
+        match (parent, node.kind) {
+            // Continuations of any version have the original as their parent.
+            (Some(p), EdgeKind::Continuation) => Ok((tree, Some(self.common(p)?))),
+            (None, kind) if kind != EdgeKind::Continuation => {
+                Err(StoreError::Refused("a root is a continuation".to_owned()))
+            }
+            _ => Ok((tree, parent)),
+        }
+    }
+
+    /// The shortest local id that is free in the tree.
+    fn local_id(&mut self, node: &NewNode, tree: Uuid) -> Result<LocalId> {
+        let derived = LocalId::derive(node.id, 6);
+        let mut local = node.local.clone().unwrap_or_else(|| derived.clone());
+        loop {
+            let queued =
+                self.state.writes.nodes.iter().any(|row| row.place.tree == tree && row.local == local.as_str());
+            let sql = "SELECT id FROM nodes WHERE tree = $1 AND local_id = $2";
+            let taken = queued || self.conn.query_opt(sql, &[&tree, &local.as_str()])?.is_some();
+            if !taken {
+                return Ok(local);
+            }
+            // A given id is replaced by the derived one; if it is the derived one already, it becomes longer.
+            let is_given = node.local.as_ref() == Some(&local) && local != derived;
+            let longer = if is_given { 6 } else { local.len().max(6) + 1 };
+            if longer > 16 {
+                return Err(StoreError::Conflict(format!("node {} exists already", node.id)));
+            }
+            local = LocalId::derive(node.id, longer);
+        }
+    }
+
+    /// Counts a new node at its parent, and returns its contribution to the tree's counts.
+    fn count_new(&mut self, node: &Place, parent: Option<&Place>) -> Result<PgAdded> {
+        let messages = i64::from(node.kind == EdgeKind::Continuation);
+        let mut added = PgAdded { nodes: 1, messages, depth: node.depth, ..PgAdded::default() };
+        let Some(parent) = parent else {
+            added.leaves = 1;
+            return Ok(added);
+        };
+        let state = self.node_state(parent)?;
+        let mut hidden = state.hidden_by;
+        let mut children = 0;
+        match node.kind {
+            EdgeKind::Continuation => {
+                children = state.continuations + 1;
+                let key = (parent.tree, parent.seq);
+                self.state.states.insert(key, PgNodeState { continuations: children, ..state });
+                self.state.writes.continuations.insert(key, children);
+            }
+            EdgeKind::Version => {
+                self.flush()?;
+                if let Some(original) = node.version_of {
+                    visibility::count_child(self, node.tree, original, EdgeKind::Version, 1)?;
+                }
+                hidden = visibility::tag_of(self, node.tree, Some(parent.seq), node.version_of.or(node.edited_from))?;
+            }
+            kind => {
+                self.flush()?;
+                visibility::count_child(self, parent.tree, parent.seq, kind, 1)?;
+            }
+        }
+        if let Some(by) = hidden {
+            let sql = "INSERT INTO node_state (tree, node, hidden_by) VALUES ($1, $2, $3)";
+            self.conn.execute(sql, &[&node.tree, &node.seq, &by])?;
+            let state = PgNodeState { continuations: 0, hidden_by: Some(by) };
+            self.state.states.insert((node.tree, node.seq), state);
+            return Ok(PgAdded::default());
+        }
+        self.state.states.insert((node.tree, node.seq), PgNodeState::default());
+        if node.kind == EdgeKind::Continuation {
+            let parent_was_leaf = children == 1 && parent.kind == EdgeKind::Continuation;
+            added.leaves = i64::from(!parent_was_leaf);
+            added.branch_points = i64::from(children == 2);
+        }
+        Ok(added)
+    }
+
+    pub(super) fn apply_node(&mut self, mutation: &Mutation) -> Result<Applied> {
+        let at = self.change.at.as_millis();
+        Ok(match mutation {
+            Mutation::Prune { node } => (ChangeKind::Prune, Some(visibility::prune(self, *node)?)),
+            Mutation::Restore { node } => (ChangeKind::Restore, Some(visibility::restore(self, *node)?)),
+            Mutation::SetExcluded { node, excluded } => {
+                let row = self.node(*node)?;
+                let changed = self.conn.execute(
+                    "INSERT INTO node_state (tree, node, excluded) SELECT $1, $2, $3 WHERE $3 OR EXISTS (
+                         SELECT 1 FROM node_state WHERE tree = $1 AND node = $2)
+                     ON CONFLICT (tree, node) DO UPDATE SET excluded = $3 WHERE node_state.excluded <> $3",
+                    &[&row.tree, &row.seq, excluded],
+                )?;
+                let undo = Mutation::SetExcluded { node: *node, excluded: !excluded };
+                let applied = PgAppliedMutation::new(row.tree, Some(row.seq), Some(undo));
+                (ChangeKind::SetExcluded, (changed > 0).then_some(applied))
+            }
+            Mutation::SetBookmark { node, label } => {
+                let row = self.node(*node)?;
+                let key = (&row.tree, &row.seq);
+                let sql = "SELECT label FROM bookmarks WHERE tree = $1 AND node = $2";
+                let before: Option<String> =
+                    self.conn.query_opt(sql, &[key.0, key.1])?.map(|row| get(&row, 0)).transpose()?;
+                match label {
+                    Some(label) => self.conn.execute(
+                        "INSERT INTO bookmarks (tree, node, label, created_at) VALUES ($1, $2, $3, $4)
+                         ON CONFLICT (tree, node) DO UPDATE SET label = excluded.label",
+                        &[key.0, key.1, label, &at],
+                    )?,
+                    None => {
+                        let sql = "DELETE FROM bookmarks WHERE tree = $1 AND node = $2";
+                        self.conn.execute(sql, &[key.0, key.1])?
+                    }
+                };
+                self.conn.execute(
+                    "INSERT INTO node_state (tree, node, bookmarked) VALUES ($1, $2, $3)
+                     ON CONFLICT (tree, node) DO UPDATE SET bookmarked = $3",
+                    &[key.0, key.1, &label.is_some()],
+                )?;
+                let changed = before != *label;
+                let undo = Mutation::SetBookmark { node: *node, label: before };
+                let applied = PgAppliedMutation::new(row.tree, Some(row.seq), Some(undo));
+                (ChangeKind::SetBookmark, changed.then_some(applied))
+            }
+            Mutation::CopyBranch { from, to, id } => {
+                (ChangeKind::CopyBranch, Some(super::copy::copy_branch(self, *from, *to, *id)?))
+            }
+            Mutation::AppendDelegationEvent { node, number, event } => {
+                let head = self.node(*node)?;
+                let sql = "SELECT coalesce(max(number), 0) FROM delegation_events WHERE tree = $1 AND delegation = $2";
+                let last = int(&self.conn.query_one(sql, &[&head.tree, &head.seq])?, 0)?;
+                if last + 1 != i64::from(*number) {
+                    return Err(StoreError::Conflict("another process runs this delegation".to_owned()));
+                }
+                self.conn.execute(
+                    "INSERT INTO delegation_events (tree, delegation, number, at, event) VALUES ($1, $2, $3, $4, $5)",
+                    &[&head.tree, &head.seq, &i64::from(*number), &at, &event.as_str()],
+                )?;
+                let applied = PgAppliedMutation::new(head.tree, Some(head.seq), None);
+                (ChangeKind::AppendDelegationEvent, Some(applied))
+            }
+            _ => return Err(unsupported()),
+        })
+    }
+}
+
+/// Computes a node's hash. Fails if the node declares a different one.
+fn hash_of(node: &NewNode, parent: Option<ContentHash>) -> Result<ContentHash> {
+    match (node.purged_at, node.hash) {
+        (Some(_), Some(kept)) if node.content.is_empty() => Ok(kept),
+        (Some(_), _) => Err(StoreError::Refused("a tombstone has a hash and no content".to_owned())),
+        (None, said) => {
+            let input = HashInput::of_new(node, parent);
+            let hash = said.map_or_else(|| ContentHash::of(&input), |said| said.recomputed(&input));
+            if said.is_some_and(|said| said != hash) {
+                return Err(StoreError::Refused(format!("node {} does not match its hash", node.id)));
+            }
+            Ok(hash)
+        }
+    }
+}

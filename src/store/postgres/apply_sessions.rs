@@ -1,0 +1,416 @@
+//! Application of mutations of agents and sessions, and of turns to the states of sessions.
+
+use super::{
+    apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
+    apply_nodes::PgTurnOrder,
+    decode::{coded, from_json, get, int, item, number, opt_int},
+    session_state::{calls_above, json, parsed, save_state},
+    uuid::Uuid,
+    writing::Place,
+};
+use crate::{
+    id::TreeId,
+    session_state::{RecordKind, SessionRecord, SessionState, TurnRecord},
+    store::{ChangeKind, Mutation, Result, StoreError, sqlite::TurnFigures},
+    types::{AgentKind, AuthorType, EdgeKind, NewAgent, NewSession, Permissions, SessionPatch, Timestamp, WorkItem},
+};
+
+impl PgChangeApplier<'_> {
+    /// Fails if another agent or document has this name.
+    pub(super) fn check_name(&self, table: &str, what: &str, name: &str, own: Uuid) -> Result<()> {
+        let sql = format!("SELECT 1 FROM {table} WHERE name = $1 AND NOT removed AND id <> $2");
+        match self.conn.query_opt(&sql, &[&name, &own])? {
+            Some(_) => Err(StoreError::Conflict(format!("{what} named {name:?} exists already"))),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn apply_agent(&mut self, mutation: &Mutation) -> Result<Applied> {
+        let (kind, undo) = match mutation {
+            Mutation::CreateAgent(agent) => {
+                self.check_name("agents", "an agent", &agent.name, Uuid::from(agent.id))?;
+                let seq = self.next()?;
+                self.conn.execute(
+                    "INSERT INTO agents (id, seq, kind, created_at, name, model, system_prompt, temperature, max_tokens, stop,
+                         permissions) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                    &[
+                        &Uuid::from(agent.id),
+                        &seq,
+                        &agent.kind.code(),
+                        &self.change.at.as_millis(),
+                        &agent.name,
+                        &agent.model,
+                        &agent.system_prompt,
+                        &agent.temperature,
+                        &agent.max_tokens.map(i64::from),
+                        &json(&agent.stop)?,
+                        &agent.permissions.bits(),
+                    ],
+                )?;
+                (ChangeKind::CreateAgent, Some(Mutation::SetAgentRemoved { agent: agent.id, removed: true }))
+            }
+            Mutation::UpdateAgent(agent) => {
+                let before = self.profile(agent)?;
+                if before.kind != agent.kind {
+                    return Err(StoreError::Refused("the kind of an agent, human or model, cannot change".to_owned()));
+                }
+                self.check_name("agents", "an agent", &agent.name, Uuid::from(agent.id))?;
+                self.conn.execute(
+                    "UPDATE agents SET name = $2, model = $3, system_prompt = $4, temperature = $5, max_tokens = $6,
+                         stop = $7, permissions = $8 WHERE id = $1",
+                    &[
+                        &Uuid::from(agent.id),
+                        &agent.name,
+                        &agent.model,
+                        &agent.system_prompt,
+                        &agent.temperature,
+                        &agent.max_tokens.map(i64::from),
+                        &json(&agent.stop)?,
+                        &agent.permissions.bits(),
+                    ],
+                )?;
+                let changed = before != *agent;
+                (ChangeKind::UpdateAgent, changed.then_some(Mutation::UpdateAgent(before)))
+            }
+            Mutation::SetAgentRemoved { agent, removed } => {
+                let key = Uuid::from(*agent);
+                let row = self.conn.query_opt("SELECT name, removed FROM agents WHERE id = $1 FOR UPDATE", &[&key])?;
+                let row = row.ok_or_else(|| StoreError::not_found("agent", agent))?;
+                if !removed {
+                    self.check_name("agents", "an agent", get(&row, 0)?, key)?;
+                }
+                self.conn.execute("UPDATE agents SET removed = $2 WHERE id = $1", &[&key, removed])?;
+                let undo = Mutation::SetAgentRemoved { agent: *agent, removed: !removed };
+                (ChangeKind::SetAgentRemoved, (get::<bool>(&row, 1)? != *removed).then_some(undo))
+            }
+            _ => return Err(unsupported()),
+        };
+        Ok((kind, undo.map(PgAppliedMutation::shared)))
+    }
+
+    /// The stored profile of an agent.
+    fn profile(&self, agent: &NewAgent) -> Result<NewAgent> {
+        let sql = "SELECT name, kind, model, system_prompt, temperature, max_tokens, stop, permissions FROM agents
+                   WHERE id = $1 FOR UPDATE";
+        let row = self.conn.query_opt(sql, &[&Uuid::from(agent.id)])?;
+        let row = row.ok_or_else(|| StoreError::not_found("agent", agent.id))?;
+        let mut before = agent.clone();
+        before.name = get(&row, 0)?;
+        before.kind = coded(&row, 1, AgentKind::from_code)?;
+        before.model = get(&row, 2)?;
+        before.system_prompt = get(&row, 3)?;
+        before.temperature = get(&row, 4)?;
+        before.max_tokens = opt_int(&row, 5)?.and_then(|most| most.try_into().ok());
+        before.stop = from_json(&row, 6)?;
+        before.permissions = coded(&row, 7, Permissions::from_bits)?;
+        Ok(before)
+    }
+
+    pub(super) fn apply_session(&mut self, mutation: &Mutation) -> Result<Applied> {
+        Ok(match mutation {
+            Mutation::CreateSession(session) => (ChangeKind::CreateSession, Some(self.create_session(session)?)),
+            Mutation::UpdateSession { session, patch } => {
+                let key = Uuid::from(*session);
+                self.exists("sessions", "session", key, session)?;
+                (ChangeKind::UpdateSession, Some(self.update_session(key, patch)?))
+            }
+            Mutation::Record { session, kind, content, turn } => {
+                let key = Uuid::from(*session);
+                self.exists("sessions", "session", key, session)?;
+                let undo = self.record(key, *kind, content, *turn)?;
+                let tree = self.session_tree(key)?;
+                (ChangeKind::Record, Some(PgAppliedMutation::new(tree, None, Some(undo))))
+            }
+            Mutation::ReceiveTurn { session, node, turn } => {
+                let key = Uuid::from(*session);
+                self.exists("sessions", "session", key, session)?;
+                let place = self.node(*node)?;
+                let received = self.receive_turn(key, &place, *turn)?;
+                let applied = PgAppliedMutation::new(place.tree, Some(place.seq), None);
+                (ChangeKind::ReceiveTurn, received.then_some(applied))
+            }
+            Mutation::SetRecordRemoved { record, removed } => {
+                let row = signed(*record);
+                let found = self.conn.query_opt("SELECT session FROM records WHERE seq = $1", &[&row])?;
+                let session: Uuid = get(&found.ok_or_else(|| StoreError::not_found("record", record))?, 0)?;
+                let sql = "UPDATE records SET removed = $2 WHERE seq = $1 AND removed <> $2";
+                let changed = self.conn.execute(sql, &[&row, removed])? > 0;
+                let undo = Mutation::SetRecordRemoved { record: *record, removed: !removed };
+                if changed {
+                    self.state.stale.insert(session);
+                }
+                let tree = self.session_tree(session)?;
+                (ChangeKind::SetRecordRemoved, changed.then(|| PgAppliedMutation::new(tree, None, Some(undo))))
+            }
+            _ => return Err(unsupported()),
+        })
+    }
+
+    fn create_session(&mut self, session: &NewSession) -> Result<PgAppliedMutation> {
+        let tree = self.tree(session.tree)?;
+        let (key, agent) = (Uuid::from(session.id), Uuid::from(session.agent));
+        self.exists("agents", "agent", agent, session.agent)?;
+        let position = session.position.map(|n| self.node_of(n, tree)).transpose()?.map(|p| p.seq);
+        self.assign_work_item(tree, session.item.as_ref())?;
+        let row = self.conn.query_one("SELECT project, external_ref FROM trees WHERE id = $1", &[&tree])?;
+        let item = item(&row, 0)?;
+        if let Some(by) = session.delegated_by {
+            self.exists("sessions", "session", Uuid::from(by), by)?;
+        }
+        let seq = self.next()?;
+        self.conn.execute(
+            "INSERT INTO sessions (id, seq, workspace, agent, tree, position, started_at, last_active_at, expires_at, metadata,
+                 model, project, external_ref, delegated_by)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12, $13)",
+            &[
+                &key,
+                &seq,
+                &session.workspace,
+                &agent,
+                &tree,
+                &position,
+                &session.started_at.as_millis(),
+                &session.expires_at.map(Timestamp::as_millis),
+                &json(&session.metadata)?,
+                &session.model,
+                &item.as_ref().map(|item| item.project.clone()),
+                &item.as_ref().map(|item| item.external_ref.clone()),
+                &session.delegated_by.map(Uuid::from),
+            ],
+        )?;
+        Ok(PgAppliedMutation::new(tree, position, None))
+    }
+
+    /// Assigns a tree to a session's work item, if it has one. Fails if the tree belongs to another.
+    fn assign_work_item(&self, tree: Uuid, wanted: Option<&WorkItem>) -> Result<()> {
+        let Some(wanted) = wanted else { return Ok(()) };
+        let row = self.conn.query_one("SELECT project, external_ref FROM trees WHERE id = $1", &[&tree])?;
+        if item(&row, 0)?.is_some_and(|before| before != *wanted) {
+            return Err(StoreError::Conflict("the tree belongs to another work item".to_owned()));
+        }
+        let sql = "UPDATE trees SET project = $2, external_ref = $3 WHERE id = $1";
+        self.conn.execute(sql, &[&tree, &wanted.project, &wanted.external_ref])?;
+        Ok(())
+    }
+
+    fn update_session(&mut self, key: Uuid, patch: &SessionPatch) -> Result<PgAppliedMutation> {
+        if let Some(tree) = patch.tree {
+            let tree = self.tree(tree)?;
+            let row = self.conn.query_one("SELECT project, external_ref FROM sessions WHERE id = $1", &[&key])?;
+            self.assign_work_item(tree, item(&row, 0)?.as_ref())?;
+            // A session without turns skips the first number, because `since` 0 means that there was no reset.
+            self.conn.execute(
+                "UPDATE sessions SET tree = $2, position = NULL, versions = '[]', since = greatest(turn_count, 1),
+                     turn_count = greatest(turn_count, 1), person_turns = 0 WHERE id = $1",
+                &[&key, &tree],
+            )?;
+            self.state.stale.insert(key);
+        }
+        let tree = self.session_tree(key)?;
+        let position = patch.position.map(|n| self.node_of(n, tree)).transpose()?.map(|p| p.seq);
+        for version in patch.versions.iter().flatten() {
+            self.node_of(*version, tree)?;
+        }
+        self.conn.execute(
+            "UPDATE sessions SET last_active_at = greatest(last_active_at, $2), position = coalesce($3, position),
+                 versions = coalesce($4, versions), active = coalesce($5, active),
+                 expires_at = CASE WHEN $6 THEN $7 ELSE expires_at END, metadata = coalesce($8, metadata),
+                 model = coalesce($9, model) WHERE id = $1",
+            &[
+                &key,
+                &patch.active_at.unwrap_or(self.change.at).as_millis(),
+                &position,
+                &patch.versions.as_ref().map(json).transpose()?,
+                &patch.active,
+                &patch.expires_at.is_some(),
+                &patch.expires_at.flatten().map(Timestamp::as_millis),
+                &patch.metadata.as_ref().map(json).transpose()?,
+                &patch.model,
+            ],
+        )?;
+        Ok(PgAppliedMutation::new(tree, position, None))
+    }
+
+    pub(super) fn session_tree(&self, session: Uuid) -> Result<Uuid> {
+        get(&self.conn.query_one("SELECT tree FROM sessions WHERE id = $1", &[&session])?, 0)
+    }
+
+    /// Adds a turn; returns its number.
+    pub(super) fn next_turn(&mut self, session: Uuid, figures: TurnFigures) -> Result<u64> {
+        let row = self.conn.query_one(
+            "UPDATE sessions SET turn_count = turn_count + 1, total_tokens = total_tokens + $2,
+                 person_turns = person_turns + $4, last_active_at = greatest(last_active_at, $3)
+             WHERE id = $1 RETURNING turn_count",
+            &[&session, &signed(figures.tokens), &self.change.at.as_millis(), &i64::from(figures.person)],
+        )?;
+        number(&row, 0)
+    }
+
+    /// Registers a turn that has its number; returns the newest number before.
+    pub(super) fn count_turn(&mut self, session: Uuid, turn: u64, figures: TurnFigures) -> Result<u64> {
+        let row = self.conn.query_one("SELECT turn_count FROM sessions WHERE id = $1 FOR UPDATE", &[&session])?;
+        self.conn.execute(
+            "UPDATE sessions SET turn_count = greatest(turn_count, $2), total_tokens = total_tokens + $3,
+                 person_turns = person_turns + CASE WHEN $4 AND $2 > since THEN 1 ELSE 0 END WHERE id = $1",
+            &[&session, &signed(turn), &signed(figures.tokens), &figures.person],
+        )?;
+        number(&row, 0)
+    }
+
+    /// Moves a session to a node of its own tree, and sets it as the newest human message; each if requested.
+    pub(super) fn advance(&mut self, session: Uuid, node: &Place, [position, focus]: [bool; 2]) -> Result<()> {
+        if position || focus {
+            self.conn.execute(
+                "UPDATE sessions SET position = CASE WHEN $5 AND tree = $3 THEN $2 ELSE position END,
+                     focus = CASE WHEN $6 THEN $4 ELSE focus END WHERE id = $1",
+                &[&session, &node.seq, &node.tree, &Uuid::from(node.id), &position, &focus],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Makes a message a turn of a session. False if it is one already.
+    fn receive_turn(&mut self, session: Uuid, node: &Place, turn: Option<u64>) -> Result<bool> {
+        let row = self.conn.query_one(
+            "SELECT n.session, coalesce(n.role, n.author_type), n.tokens, n.content, s.hidden_by IS NOT NULL, r.turn
+             FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq
+                 LEFT JOIN received_turns r ON r.session = $3 AND r.tree = n.tree AND r.node = n.seq
+             WHERE n.tree = $1 AND n.seq = $2",
+            &[&node.tree, &node.seq, &session],
+        )?;
+        if get::<Option<Uuid>>(&row, 0)? == Some(session) || opt_int(&row, 5)?.is_some() {
+            return Ok(false);
+        }
+        let author_type = coded(&row, 1, AuthorType::from_code)?;
+        if (author_type, node.kind) != (AuthorType::Human, EdgeKind::Continuation) {
+            return Err(StoreError::Refused("only a person's message can be received".to_owned()));
+        }
+        let figures = TurnFigures { tokens: opt_int(&row, 2)?.unwrap_or(0).unsigned_abs(), person: true };
+        let (turn, mut order) = match turn {
+            None => (self.next_turn(session, figures)?, PgTurnOrder::Next),
+            Some(turn) => {
+                let sql = "SELECT 1 FROM nodes WHERE session = $1 AND turn = $2
+                           UNION ALL SELECT 1 FROM received_turns WHERE session = $1 AND turn = $2";
+                if self.conn.query_opt(sql, &[&session, &signed(turn)])?.is_some() {
+                    return Err(StoreError::Conflict(format!("turn {turn} of the session exists already")));
+                }
+                let before = self.count_turn(session, turn, figures)?;
+                (turn, if turn > before { PgTurnOrder::Next } else { PgTurnOrder::OutOfOrder })
+            }
+        };
+        let sql = "INSERT INTO received_turns (session, turn, tree, node) VALUES ($1, $2, $3, $4)";
+        self.conn.execute(sql, &[&session, &signed(turn), &node.tree, &node.seq])?;
+        match order {
+            PgTurnOrder::Next => self.advance(session, node, [false, true])?,
+            _ => drop(self.state.stale.insert(session)),
+        }
+        if get(&row, 4)? {
+            order = PgTurnOrder::Hidden;
+        }
+        let content = get(&row, 3)?;
+        let kind = node.kind;
+        let heard = TurnRecord { turn, author_type, kind, content, tool: None, call: None, metadata: None };
+        self.ingest(&heard, node, session, order)?;
+        Ok(true)
+    }
+
+    /// Adds a record and returns its inverse.
+    fn record(&mut self, session: Uuid, kind: RecordKind, content: &str, turn: Option<u64>) -> Result<Mutation> {
+        if content.trim().is_empty() {
+            return Err(StoreError::Refused("a record must not be empty".to_owned()));
+        }
+        let record = self.next()?;
+        let row = self.conn.query_one(
+            "INSERT INTO records (session, seq, turn, kind, content)
+             SELECT id, $2, coalesce($5, turn_count), $3, $4 FROM sessions WHERE id = $1 RETURNING turn",
+            &[&session, &record, &kind.code(), &content, &turn.map(signed)],
+        )?;
+        match turn {
+            // An import adds the record before all of its turns exist.
+            Some(_) => drop(self.state.stale.insert(session)),
+            None => {
+                let turn = number(&row, 0)?;
+                self.update_state(session, |state| {
+                    state.record(&SessionRecord { kind, content: content.to_owned(), turn });
+                    true
+                })?;
+            }
+        }
+        Ok(Mutation::SetRecordRemoved { record: record.unsigned_abs(), removed: true })
+    }
+
+    /// Applies a turn to the state of a session.
+    pub(super) fn ingest(
+        &mut self,
+        heard: &TurnRecord<'_>,
+        node: &Place,
+        session: Uuid,
+        order: PgTurnOrder,
+    ) -> Result<()> {
+        if !heard.is_relevant(self.rules) {
+            return Ok(());
+        }
+        match order {
+            PgTurnOrder::Next => {}
+            PgTurnOrder::OutOfOrder => {
+                self.state.stale.insert(session);
+                return Ok(());
+            }
+            // The state must exist, so that showing the branch computes it again.
+            PgTurnOrder::Hidden => {
+                let sql = "INSERT INTO registers (session, rules, state) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING";
+                self.conn.execute(sql, &[&session, &self.rules.fingerprint()])?;
+                return Ok(());
+            }
+        }
+        // The calls above the node may be in memory only.
+        self.flush()?;
+        let (conn, rules, tree) = (self.conn, self.rules, TreeId::from_bytes(node.tree.0));
+        self.update_state(session, |state| {
+            state.ingest(rules, heard, || calls_above(conn, tree, node.seq, heard.call).ok().flatten())
+        })
+    }
+
+    fn update_state(&mut self, session: Uuid, change: impl FnOnce(&mut SessionState) -> bool) -> Result<()> {
+        let own = self.rules.fingerprint();
+        let kept = self.conn.query_opt("SELECT rules, state FROM registers WHERE session = $1", &[&session])?;
+        let (fingerprint, mut state) = match kept {
+            None => (own, SessionState::default()),
+            Some(row) => match parsed(get(&row, 1)?) {
+                Ok(state) => (if int(&row, 0)? == own { own } else { 0 }, state),
+                Err(_) => {
+                    self.state.stale.insert(session);
+                    return Ok(());
+                }
+            },
+        };
+        if change(&mut state) { save_state(self.conn, session, fingerprint, &json(&state)?) } else { Ok(()) }
+    }
+
+    /// Marks the sessions with turns in a hidden or shown branch, whose state is computed again.
+    pub(super) fn mark_stale(&mut self, tree: Uuid, branch: &[i64]) -> Result<()> {
+        let sql = "SELECT DISTINCT t.session FROM (
+                SELECT session FROM nodes WHERE tree = $1 AND seq = ANY($2)
+                UNION SELECT session FROM received_turns WHERE tree = $1 AND node = ANY($2)) t
+            JOIN registers r ON r.session = t.session";
+        for row in self.conn.query(sql, &[&tree, &branch])? {
+            self.state.stale.insert(get(&row, 0)?);
+        }
+        Ok(())
+    }
+
+    /// Updates the session's time of last activity, also for read-only commands. Skipped for turns and session updates,
+    /// which set it themselves.
+    pub(super) fn touch_session(&self) -> Result<()> {
+        let sets = |m: &Mutation| {
+            matches!(m, Mutation::Append(_) | Mutation::CreateSession(_) | Mutation::UpdateSession { .. })
+        };
+        if let Some(session) = self.session
+            && !self.change.mutations.iter().any(sets)
+        {
+            let sql = "UPDATE sessions SET last_active_at = $2 WHERE id = $1 AND last_active_at < $2";
+            self.conn.execute(sql, &[&session, &self.change.at.as_millis()])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Connections to a server, used synchronously.
+//!
+//! A thread of this process, `loomtree-postgres`, drives the sockets of all connections. A query is sent through a channel,
+//! and the caller parks until its answer arrives. So no caller enters a runtime, and every method may be called from any
+//! thread, also from a task of a runtime.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::pin,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    task::{Context, Poll, Waker},
+    thread,
+};
+
+use tokio::{runtime, sync::oneshot};
+use tokio_postgres::{Client, Config, NoTls, Row, Statement, types::ToSql};
+
+use crate::store::{Result, StoreError, Unpark};
+
+/// Parameters of a statement.
+pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
+
+/// Blocks this thread until a future is ready.
+pub(super) fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// The runtime of the thread that drives connections.
+fn driver() -> Result<&'static runtime::Handle> {
+    static DRIVER: OnceLock<std::result::Result<runtime::Handle, String>> = OnceLock::new();
+    let start = || {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
+        let handle = runtime.handle().clone();
+        let run = move || runtime.block_on(std::future::pending::<()>());
+        thread::Builder::new().name("loomtree-postgres".to_owned()).spawn(run).map_err(|e| e.to_string())?;
+        Ok(handle)
+    };
+    DRIVER.get_or_init(start).as_ref().map_err(|detail| StoreError::Io { detail: detail.clone() })
+}
+
+/// A connection. Statements are prepared once; a pooler in transaction mode must support that (PgBouncer from 1.21).
+pub(in crate::store) struct PostgresConnection {
+    client: Client,
+    statements: Mutex<HashMap<String, Statement>>,
+}
+
+impl std::fmt::Debug for PostgresConnection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresConnection").finish_non_exhaustive()
+    }
+}
+
+impl PostgresConnection {
+    /// Connects to a server.
+    pub(super) fn connect(config: &Config) -> Result<Self> {
+        let config = config.clone();
+        let (reply, connected) = oneshot::channel();
+        driver()?.spawn(async move {
+            match config.connect(NoTls).await {
+                Ok((client, connection)) => {
+                    drop(reply.send(Ok(client)));
+                    if let Err(error) = connection.await {
+                        tracing::debug!(%error, "a connection to PostgreSQL ended");
+                    }
+                }
+                Err(error) => drop(reply.send(Err(error))),
+            }
+        });
+        let client = block_on(connected).map_err(|_| StoreError::Closed)??;
+        Ok(Self { client, statements: Mutex::default() })
+    }
+
+    /// True if the connection was lost.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    async fn prepared(&self, sql: &str) -> std::result::Result<Statement, tokio_postgres::Error> {
+        let known = self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
+        if let Some(statement) = known {
+            return Ok(statement);
+        }
+        let statement = self.client.prepare(sql).await?;
+        self.statements.lock().unwrap_or_else(PoisonError::into_inner).insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Runs a query and returns its rows.
+    pub(super) fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>> {
+        block_on(async { Ok(self.client.query(&self.prepared(sql).await?, params).await?) })
+    }
+
+    /// Runs a query and returns its first row, if any.
+    pub(super) fn query_opt(&self, sql: &str, params: Params<'_>) -> Result<Option<Row>> {
+        Ok(self.query(sql, params)?.into_iter().next())
+    }
+
+    /// Runs a query that has one row.
+    pub(super) fn query_one(&self, sql: &str, params: Params<'_>) -> Result<Row> {
+        self.query_opt(sql, params)?.ok_or_else(|| StoreError::Undecodable("a query has no row".to_owned()))
+    }
+
+    /// Runs a statement and returns the number of changed rows.
+    pub(super) fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64> {
+        block_on(async { Ok(self.client.execute(&self.prepared(sql).await?, params).await?) })
+    }
+
+    /// Runs statements without parameters or results.
+    pub(super) fn batch(&self, sql: &str) -> Result<()> {
+        Ok(block_on(self.client.batch_execute(sql))?)
+    }
+}
+
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(refusal) = error.as_db_error() else {
+            // Of the sources, the last one names the cause.
+            let mut detail = error.to_string();
+            let mut source = std::error::Error::source(&error);
+            while let Some(cause) = source {
+                detail = format!("{detail}: {cause}");
+                source = cause.source();
+            }
+            return Self::Io { detail };
+        };
+        match refusal.code().code() {
+            "53100" => Self::Full,
+            // Refused for now: a deadlock, a serialization failure, a server that shuts down. The writer begins again.
+            "40001" | "40P01" | "57P01" | "57P02" | "57P03" => Self::Busy { waited: std::time::Duration::ZERO },
+            "22021" | "22P05" => Self::Refused("PostgreSQL stores no text with a NUL character".to_owned()),
+            "25006" | "42501" => Self::Refused(format!("the server refuses the change: {}", refusal.message())),
+            _ => Self::Backend(format!("{} ({})", refusal.message(), refusal.code().code()).into()),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Copying of branches: new nodes with the same text, authors and times under another parent.
+
+use std::collections::HashMap;
+
+use super::{
+    apply::{PgAppliedMutation, PgChangeApplier},
+    decode::{self, FROM, NODE, PgNodeRow},
+    visibility,
+};
+use crate::{
+    id::NodeId,
+    store::{Mutation, Result, StoreError, sqlite::origin},
+    types::{EdgeKind, NewNode, Parent},
+};
+
+/// Copies `from` and its visible descendants (annotations, sources and versions included) under `to`, in insertion order,
+/// in one transaction. The metadata of each copy names its original.
+pub(super) fn copy_branch(
+    apply: &mut PgChangeApplier<'_>,
+    from: NodeId,
+    to: NodeId,
+    id: NodeId,
+) -> Result<PgAppliedMutation> {
+    let (source, target) = (apply.node(from)?, apply.node(to)?);
+    let mark = visibility::hidden_by(apply, source.tree, source.seq)?;
+    let sql = format!(
+        "WITH RECURSIVE branch (node) AS (
+             SELECT $2::bigint
+             UNION ALL
+             SELECT c.seq FROM branch b JOIN nodes c ON c.tree = $1 AND c.parent = b.node
+                 LEFT JOIN node_state s ON s.tree = $1 AND s.node = c.seq
+             WHERE s.hidden_by IS NOT DISTINCT FROM $3
+         )
+         SELECT {NODE} {FROM} WHERE n.tree = $1 AND n.seq IN (SELECT node FROM branch) ORDER BY n.seq"
+    );
+    let rows = apply.conn.query(&sql, &[&source.tree, &source.seq, &mark])?;
+    let read = rows.iter().map(PgNodeRow::read).collect::<Result<Vec<_>>>()?;
+    let above: Vec<_> = read.iter().map(|row| (row.seq, row.parent)).collect();
+    let mut copies: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut by_seq: HashMap<i64, NodeId> = HashMap::new();
+    let mut root = None;
+    for (node, (seq, parent)) in decode::finish(apply.conn, read)?.into_iter().zip(above) {
+        let is_root = seq == source.seq;
+        let copy = if is_root { id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
+        let parent = parent.and_then(|parent| by_seq.get(&parent)).copied().filter(|_| !is_root).unwrap_or(to);
+        let metadata = origin(node.metadata.as_ref(), node.id)?;
+        let mut new =
+            NewNode::new(copy, Parent::Node(parent), (node.author, node.author_type), node.created_at, node.content);
+        new.kind = if is_root { EdgeKind::Continuation } else { node.kind };
+        new.role = node.role;
+        new.raw = node.raw;
+        new.tool = node.tool;
+        new.tokens = node.tokens;
+        new.interrupted = node.interrupted;
+        new.edited_from = node.edited_from.and_then(|id| copies.get(&id)).copied();
+        new.version_of = node.version_of.and_then(|id| copies.get(&id)).copied();
+        new.metadata = Some(metadata);
+        let made = apply.append(&new)?;
+        apply.receipt.affected += 1;
+        root = root.or(made.node);
+        copies.insert(node.id, copy);
+        by_seq.insert(seq, copy);
+    }
+    let root = root.ok_or_else(|| StoreError::not_found("node", from))?;
+    Ok(PgAppliedMutation::new(target.tree, Some(root), Some(Mutation::Prune { node: id })))
+}

@@ -1,0 +1,187 @@
+//! Copy of a whole SQLite file into an empty database: every row with its ids and numbers, the journal included. Only the
+//! index of words is made anew, and embeddings, which are derived.
+//!
+//! Each chunk of rows is one transaction, which also stores how far the copy is, so that a copy that was cut off continues.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, types::ValueRef};
+
+use super::{
+    PostgresStore,
+    connection::{Params, PostgresConnection},
+    copy_tables::{CopiedTable, TABLES},
+    decode::get,
+    fts_index,
+};
+use crate::store::{
+    CopyReport, JournalFilter, OpenOptions, Result, SessionFilter, Snapshot, Store, StoreError, TreeFilter,
+};
+
+/// Rows of a chunk.
+const CHUNK_ROWS: usize = 2_000;
+/// Rows that are compared at once.
+const PAGE_ROWS: u32 = 1_000;
+
+/// Copies a file into a database, and compares both. `progress` receives the number of rows copied so far.
+pub(in crate::store) fn copy(
+    from: &Path,
+    to: &PostgresStore,
+    options: &OpenOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<CopyReport> {
+    // Opening the file migrates it, and holds its version for the whole copy.
+    let source = options.clone().create(false).open(from)?;
+    let file = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    file.execute_batch("BEGIN")?;
+    if file.query_row("SELECT EXISTS (SELECT 1 FROM staged_nodes)", [], |row| row.get::<_, bool>(0))? {
+        return Err(StoreError::Refused(
+            "a copy of a branch is unfinished in the file; open it for writing first".to_owned(),
+        ));
+    }
+    let conn = to.pool.borrow()?;
+    begin(&file, &conn)?;
+    let mut report = CopyReport::default();
+    for table in TABLES {
+        report.rows += copy_table(table, &file, &conn, report.rows, progress)?;
+    }
+    conn.batch("ANALYZE")?;
+    fts_index::index_missing(&conn)?;
+    let (ours, theirs) = (source.snapshot()?, to.snapshot()?);
+    report.differences = compare(&*ours, &*theirs)?;
+    if report.differences.is_empty() {
+        conn.execute("DELETE FROM settings WHERE name LIKE 'copy.%'", &[])?;
+    }
+    Ok(report)
+}
+
+/// Marks the database as a copy of this file. Refuses one that holds something else.
+fn begin(file: &Connection, conn: &PostgresConnection) -> Result<()> {
+    let first: Vec<u8> =
+        file.query_row("SELECT coalesce((SELECT ulid FROM trees ORDER BY id LIMIT 1), x'00')", [], |row| row.get(0))?;
+    let source = blake3::hash(&first).to_hex().to_string();
+    let stored = conn.query_opt("SELECT value FROM settings WHERE name = 'copy.source'", &[])?;
+    if let Some(stored) = stored {
+        return match get::<&str>(&stored, 0)? == source {
+            true => Ok(()),
+            false => Err(StoreError::Refused("the database holds an unfinished copy of another file".to_owned())),
+        };
+    }
+    if conn.query_opt("SELECT 1 FROM journal LIMIT 1", &[])?.is_some() {
+        return Err(StoreError::Refused("the database is not empty; name an empty one".to_owned()));
+    }
+    // The default agents come with the file, under the same ids.
+    conn.execute("DELETE FROM agents", &[])?;
+    conn.execute("INSERT INTO settings (name, value) VALUES ('copy.source', $1)", &[&source])?;
+    Ok(())
+}
+
+/// Copies the rows of a table that are missing; returns their number.
+fn copy_table(
+    table: &CopiedTable,
+    file: &Connection,
+    conn: &PostgresConnection,
+    before: u64,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u64> {
+    let mark = format!("copy.{}", table.name);
+    let stored = conn.query_opt("SELECT value FROM settings WHERE name = $1", &[&mark])?;
+    let mut done =
+        stored.map(|row| get::<String>(&row, 0)).transpose()?.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut statement = file.prepare(&table.select())?;
+    let insert = table.insert();
+    let mut copied = 0;
+    loop {
+        let mut columns: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(CHUNK_ROWS); table.columns.len()];
+        let mut rows = statement.query(rusqlite::params![done, CHUNK_ROWS])?;
+        let mut count = 0_usize;
+        while let Some(row) = rows.next()? {
+            count += 1;
+            for (at, (name, kind, _)) in table.columns.iter().enumerate() {
+                columns[at].push(text_of(row.get_ref(at + 1)?, kind).map_err(|why| {
+                    StoreError::Refused(format!(
+                        "{}.{name} of row {}: {why}",
+                        table.name,
+                        row.get::<_, i64>(0).unwrap_or(0)
+                    ))
+                })?);
+            }
+            done = if table.key.is_some() { row.get(0)? } else { done + 1 };
+        }
+        if count == 0 {
+            return Ok(copied);
+        }
+        let params: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> =
+            columns.iter().map(|column| column as _).collect();
+        conn.batch("BEGIN")?;
+        let stored = insert_chunk(conn, &insert, &params, &mark, done);
+        conn.batch(if stored.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        stored?;
+        copied += count as u64;
+        progress(before + copied);
+    }
+}
+
+fn insert_chunk(conn: &PostgresConnection, sql: &str, params: Params<'_>, mark: &str, done: i64) -> Result<()> {
+    conn.execute(sql, params)?;
+    conn.execute(
+        "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2",
+        &[&mark, &done.to_string()],
+    )?;
+    Ok(())
+}
+
+/// A value as text that PostgreSQL reads as the column's type.
+fn text_of(value: ValueRef<'_>, kind: &str) -> std::result::Result<Option<String>, &'static str> {
+    Ok(Some(match value {
+        ValueRef::Null => return Ok(None),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(text) => {
+            let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8")?;
+            if text.contains('\0') {
+                return Err("it contains the character NUL, which PostgreSQL does not store");
+            }
+            text.to_owned()
+        }
+        ValueRef::Blob(bytes) => {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            if kind == "bytea" { format!("\\x{hex}") } else { hex }
+        }
+    }))
+}
+
+/// Compares all that snapshots show of nodes, entries, trees, agents, sessions and documents. Returns the differences, at
+/// most ten.
+pub(in crate::store) fn compare(ours: &dyn Snapshot, theirs: &dyn Snapshot) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut check = |what: &str, same: bool| {
+        if !same && found.len() < 10 {
+            found.push(format!("{what} differ"));
+        }
+    };
+    check("the agents", ours.agents()? == theirs.agents()?);
+    check("the documents", ours.documents()? == theirs.documents()?);
+    let all = SessionFilter { delegated: true, ..SessionFilter::default() };
+    check("the sessions", ours.sessions(&all)? == theirs.sessions(&all)?);
+    let trees = ours.trees(TreeFilter { archived: true, limit: 0 })?;
+    check("the trees", trees == theirs.trees(TreeFilter { archived: true, limit: 0 })?);
+    for tree in trees {
+        let mut after = 0;
+        loop {
+            let page = ours.nodes_after(tree.id, after, PAGE_ROWS)?;
+            check(&format!("nodes of {}", tree.title), page == theirs.nodes_after(tree.id, after, PAGE_ROWS)?);
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+        }
+    }
+    let mut after = 0;
+    loop {
+        let filter = JournalFilter { after, limit: PAGE_ROWS, oldest_first: true, ..JournalFilter::default() };
+        let page = ours.journal(filter)?;
+        check("entries of the journal", page == theirs.journal(filter)?);
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+    }
+    Ok(found)
+}

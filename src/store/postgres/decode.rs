@@ -1,0 +1,346 @@
+//! Decoding of rows into records. A value that does not decode is an error.
+
+use std::collections::HashMap;
+
+use tokio_postgres::{
+    Row,
+    types::{FromSql, Type},
+};
+
+use super::{connection::PostgresConnection, uuid::Uuid};
+use crate::{
+    id::{AgentId, LocalId, NodeId, SessionId, TreeId},
+    store::{ChangeKind, Mutation, Result, StoreError},
+    types::{
+        AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, Timestamp, ToolCallFields, WorkItem,
+    },
+};
+
+/// Columns of a node and its state, selected from [`FROM`].
+pub(super) const NODE: &str = "n.seq, n.id, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, \
+    n.created_at, n.hash, n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, \
+    n.tool_call_id, n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, n.role, \
+    s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded";
+
+/// Source of the columns in [`NODE`].
+pub(super) const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq";
+
+/// An integer column of any width.
+struct Integer(i64);
+
+impl<'a> FromSql<'a> for Integer {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> std::result::Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self(match *kind {
+            Type::INT2 => i16::from_sql(kind, raw)?.into(),
+            Type::INT4 => i32::from_sql(kind, raw)?.into(),
+            _ => i64::from_sql(kind, raw)?,
+        }))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(*kind, Type::INT2 | Type::INT4 | Type::INT8)
+    }
+}
+
+/// Reads a column.
+pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T> {
+    Ok(row.try_get(at)?)
+}
+
+/// Reads an integer.
+pub(super) fn int(row: &Row, at: usize) -> Result<i64> {
+    Ok(get::<Integer>(row, at)?.0)
+}
+
+/// Reads an integer that may be null.
+pub(super) fn opt_int(row: &Row, at: usize) -> Result<Option<i64>> {
+    Ok(get::<Option<Integer>>(row, at)?.map(|integer| integer.0))
+}
+
+/// Reads a number that is not negative.
+pub(super) fn number(row: &Row, at: usize) -> Result<u64> {
+    let value = int(row, at)?;
+    u64::try_from(value).map_err(|_| StoreError::Undecodable(format!("column {at} is {value}")))
+}
+
+/// Reads a number of 32 bits.
+pub(super) fn small(row: &Row, at: usize) -> Result<u32> {
+    let value = int(row, at)?;
+    u32::try_from(value).map_err(|_| StoreError::Undecodable(format!("column {at} is {value}")))
+}
+
+/// Reads an id.
+pub(super) fn id<T>(row: &Row, at: usize, make: impl Fn([u8; 16]) -> T) -> Result<T> {
+    Ok(make(get::<Uuid>(row, at)?.0))
+}
+
+/// Reads an id that may be null.
+pub(super) fn opt_id<T>(row: &Row, at: usize, make: impl Fn([u8; 16]) -> T) -> Result<Option<T>> {
+    Ok(get::<Option<Uuid>>(row, at)?.map(|uuid| make(uuid.0)))
+}
+
+/// Reads a time.
+pub(super) fn time(row: &Row, at: usize) -> Result<Timestamp> {
+    Ok(Timestamp::from_millis(int(row, at)?))
+}
+
+/// Reads a time that may be null.
+pub(super) fn opt_time(row: &Row, at: usize) -> Result<Option<Timestamp>> {
+    Ok(opt_int(row, at)?.map(Timestamp::from_millis))
+}
+
+/// Reads a number that must be an enum's code.
+pub(super) fn coded<T>(row: &Row, at: usize, decode: impl Fn(i64) -> Option<T>) -> Result<T> {
+    let code = int(row, at)?;
+    decode(code).ok_or_else(|| StoreError::Undecodable(format!("column {at} has the unknown code {code}")))
+}
+
+/// Reads an optional text that must be JSON.
+pub(super) fn json(row: &Row, at: usize) -> Result<Option<Json>> {
+    get::<Option<String>>(row, at)?.map(|text| Json::parse(text).map_err(undecodable)).transpose()
+}
+
+/// Deserializes a value from JSON text.
+pub(super) fn from_json<T: serde::de::DeserializeOwned>(row: &Row, at: usize) -> Result<T> {
+    serde_json::from_str(get(row, at)?).map_err(undecodable)
+}
+
+/// The error of a value that does not decode.
+pub(super) fn undecodable(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Undecodable(error.to_string())
+}
+
+/// Reads a work item from two columns; `None` if they are null.
+pub(super) fn item(row: &Row, at: usize) -> Result<Option<WorkItem>> {
+    let (project, external_ref): (Option<String>, Option<String>) = (get(row, at)?, get(row, at + 1)?);
+    Ok(project.zip(external_ref).map(|(project, external_ref)| WorkItem { project, external_ref }))
+}
+
+/// A tree and the number of a node in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct NodeKey {
+    pub(super) tree: TreeId,
+    pub(super) seq: i64,
+}
+
+/// A decoded node whose references within the tree are numbers.
+#[derive(Debug)]
+pub(super) struct PgNodeRow {
+    pub(super) node: Node,
+    pub(super) seq: i64,
+    pub(super) parent: Option<i64>,
+    pub(super) version_of: Option<i64>,
+    edited_from: Option<i64>,
+    hidden_by: Option<i64>,
+    bookmarked: bool,
+    /// Stored count; `None`: the node has no state, and so at most one continuation.
+    continuations: Option<u32>,
+}
+
+impl PgNodeRow {
+    /// Decodes the columns of [`NODE`]. [`finish`] fills in the ids that it refers to.
+    pub(super) fn read(row: &Row) -> Result<Self> {
+        let seq = int(row, 0)?;
+        let session = opt_id(row, 11, SessionId::from_bytes)?;
+        let continuations = opt_int(row, 25)?.and_then(|count| u32::try_from(count).ok());
+        let state = match continuations {
+            None => NodeState::default(),
+            Some(continuations) => NodeState {
+                continuations,
+                annotations: small(row, 26)?,
+                links: small(row, 27)?,
+                versions: small(row, 28)?,
+                pruned_by: None,
+                excluded: get(row, 31)?,
+                bookmark: None,
+            },
+        };
+        let tokens = opt_int(row, 15)?.map(|tokens| u32::try_from(tokens).map_err(undecodable)).transpose()?;
+        Ok(Self {
+            seq,
+            parent: opt_int(row, 4)?,
+            version_of: opt_int(row, 14)?,
+            edited_from: opt_int(row, 13)?,
+            hidden_by: opt_int(row, 30)?,
+            bookmarked: get::<Option<bool>>(row, 29)?.unwrap_or(false),
+            continuations,
+            node: Node {
+                id: id(row, 1, NodeId::from_bytes)?,
+                local: LocalId::try_from(get::<&str>(row, 3)?).map_err(undecodable)?,
+                tree: id(row, 2, TreeId::from_bytes)?,
+                parent: None,
+                seq: number(row, 0)?,
+                kind: coded(row, 6, EdgeKind::from_code)?,
+                author: id(row, 7, AgentId::from_bytes)?,
+                author_type: coded(row, 8, AuthorType::from_code)?,
+                role: opt_int(row, 24)?.map(|_| coded(row, 24, AuthorType::from_code)).transpose()?,
+                content: get(row, 22)?,
+                raw: get(row, 23)?,
+                tool: ToolCallFields { calls: json(row, 20)?, call_id: get(row, 18)?, name: get(row, 19)? },
+                tokens,
+                depth: small(row, 5)?,
+                created_at: time(row, 9)?,
+                edited_from: None,
+                version_of: None,
+                session,
+                turn: if session.is_some() { opt_int(row, 12)?.map(i64::unsigned_abs) } else { None },
+                hash: ContentHash::from_bytes(get(row, 10)?).ok_or_else(|| undecodable("a hash has another length"))?,
+                interrupted: get(row, 16)?,
+                purged_at: opt_time(row, 17)?,
+                metadata: json(row, 21)?,
+                state,
+            },
+        })
+    }
+
+    fn key(&self, seq: i64) -> NodeKey {
+        NodeKey { tree: self.node.tree, seq }
+    }
+}
+
+/// Decodes rows of [`NODE`] as complete nodes.
+pub(super) fn nodes(conn: &PostgresConnection, rows: &[Row]) -> Result<Vec<Node>> {
+    finish(conn, rows.iter().map(PgNodeRow::read).collect::<Result<_>>()?)
+}
+
+/// Fills in the ids and counts that rows do not hold. Nodes among `rows` are not looked up again; the others of all rows
+/// together, by one query for each kind.
+pub(super) fn finish(conn: &PostgresConnection, mut rows: Vec<PgNodeRow>) -> Result<Vec<Node>> {
+    let mut known: HashMap<NodeKey, NodeId> = rows.iter().map(|r| (r.key(r.seq), r.node.id)).collect();
+    let named = |r: &PgNodeRow| [r.parent, r.edited_from, r.version_of, r.hidden_by];
+    let mut missing: Vec<NodeKey> =
+        rows.iter().flat_map(|r| named(r).into_iter().flatten().map(|seq| r.key(seq))).collect();
+    missing.retain(|key| !known.contains_key(key));
+    if !missing.is_empty() {
+        let (trees, seqs) = columns(&missing);
+        let sql = "SELECT n.tree, n.seq, n.id FROM unnest($1::uuid[], $2::bigint[]) w (tree, seq)
+                       JOIN nodes n ON n.tree = w.tree AND n.seq = w.seq";
+        for row in conn.query(sql, &[&trees, &seqs])? {
+            let key = NodeKey { tree: id(&row, 0, TreeId::from_bytes)?, seq: int(&row, 1)? };
+            known.insert(key, id(&row, 2, NodeId::from_bytes)?);
+        }
+    }
+    let find = |key: NodeKey| {
+        known.get(&key).copied().ok_or_else(|| StoreError::Undecodable(format!("node {} is missing", key.seq)))
+    };
+    // On a path, the next row is the node's continuation.
+    let follows: Vec<bool> = (0..rows.len())
+        .map(|at| {
+            rows.get(at + 1)
+                .is_some_and(|next| next.parent == Some(rows[at].seq) && next.node.kind == EdgeKind::Continuation)
+        })
+        .collect();
+    for (r, follows) in rows.iter_mut().zip(&follows) {
+        let tree = r.node.tree;
+        let name = |seq: Option<i64>| seq.map(|seq| find(NodeKey { tree, seq })).transpose();
+        r.node.parent = name(r.parent)?;
+        r.node.edited_from = name(r.edited_from)?;
+        r.node.version_of = name(r.version_of)?;
+        r.node.state.pruned_by = name(r.hidden_by)?;
+        r.node.state.continuations = r.continuations.unwrap_or(u32::from(*follows));
+    }
+    only_children(conn, &mut rows, &follows)?;
+    versions(conn, &mut rows)?;
+    bookmarks(conn, &mut rows)?;
+    Ok(rows.into_iter().map(|row| row.node).collect())
+}
+
+/// Splits keys into columns for `unnest`.
+pub(super) fn columns(keys: &[NodeKey]) -> (Vec<Uuid>, Vec<i64>) {
+    keys.iter().map(|key| (Uuid(key.tree.to_bytes()), key.seq)).unzip()
+}
+
+/// Counts the continuations (0 or 1) of nodes without state.
+fn only_children(conn: &PostgresConnection, rows: &mut [PgNodeRow], follows: &[bool]) -> Result<()> {
+    let wanted: Vec<NodeKey> = rows
+        .iter()
+        .zip(follows)
+        .filter(|(r, follows)| r.continuations.is_none() && !**follows)
+        .map(|(r, _)| r.key(r.seq))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let (trees, seqs) = columns(&wanted);
+    let sql = "SELECT w.tree, w.seq FROM unnest($1::uuid[], $2::bigint[]) w (tree, seq)
+               WHERE EXISTS (SELECT 1 FROM nodes c WHERE c.tree = w.tree AND c.parent = w.seq AND c.kind = 0)";
+    let mut with_child = std::collections::HashSet::new();
+    for row in conn.query(sql, &[&trees, &seqs])? {
+        with_child.insert(NodeKey { tree: id(&row, 0, TreeId::from_bytes)?, seq: int(&row, 1)? });
+    }
+    for r in rows {
+        let has_child = r.continuations.is_none() && with_child.contains(&r.key(r.seq));
+        r.node.state.continuations = r.node.state.continuations.max(u32::from(has_child));
+    }
+    Ok(())
+}
+
+/// Counts the versions of places that have the same visibility. The state's own count includes all versions ever added, and
+/// selects the places that need this query.
+fn versions(conn: &PostgresConnection, rows: &mut [PgNodeRow]) -> Result<()> {
+    let wanted: Vec<NodeKey> = rows.iter().filter(|r| r.node.state.versions > 0).map(|r| r.key(r.seq)).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let (trees, seqs) = columns(&wanted);
+    let sql = "SELECT w.tree, w.seq, count(n.seq)
+               FROM unnest($1::uuid[], $2::bigint[]) w (tree, seq)
+                   LEFT JOIN node_state p ON p.tree = w.tree AND p.node = w.seq
+                   JOIN nodes n ON n.tree = w.tree AND n.version_of = w.seq AND n.kind = 6
+                   LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq
+               WHERE s.hidden_by IS NOT DISTINCT FROM p.hidden_by GROUP BY w.tree, w.seq";
+    let mut counts = HashMap::new();
+    for row in conn.query(sql, &[&trees, &seqs])? {
+        let key = NodeKey { tree: id(&row, 0, TreeId::from_bytes)?, seq: int(&row, 1)? };
+        counts.insert(key, small(&row, 2)?);
+    }
+    for r in rows.iter_mut().filter(|r| r.node.state.versions > 0) {
+        r.node.state.versions = counts.get(&r.key(r.seq)).copied().unwrap_or(0);
+    }
+    Ok(())
+}
+
+/// Fills in the labels of bookmarks.
+fn bookmarks(conn: &PostgresConnection, rows: &mut [PgNodeRow]) -> Result<()> {
+    let wanted: Vec<NodeKey> = rows.iter().filter(|r| r.bookmarked).map(|r| r.key(r.seq)).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let (trees, seqs) = columns(&wanted);
+    let sql = "SELECT b.tree, b.node, b.label FROM unnest($1::uuid[], $2::bigint[]) w (tree, seq)
+                   JOIN bookmarks b ON b.tree = w.tree AND b.node = w.seq";
+    let mut labels = HashMap::new();
+    for row in conn.query(sql, &[&trees, &seqs])? {
+        let key = NodeKey { tree: id(&row, 0, TreeId::from_bytes)?, seq: int(&row, 1)? };
+        labels.insert(key, get::<String>(&row, 2)?);
+    }
+    for r in rows.iter_mut().filter(|r| r.bookmarked) {
+        r.node.state.bookmark = labels.remove(&r.key(r.seq));
+    }
+    Ok(())
+}
+
+/// Decodes a journal entry from the columns that [`super::journal::ENTRY`] names.
+pub(super) fn entry_of(row: &Row) -> Result<JournalEntry> {
+    let undo: Option<&str> = get(row, 12)?;
+    let undo: Option<Mutation> = undo.map(serde_json::from_str).transpose().map_err(|error: serde_json::Error| {
+        undecodable(format!("undo data is damaged at line {}, column {}", error.line(), error.column()))
+    })?;
+    let (subject, replaced) = undo.as_ref().map_or((None, false), Mutation::describe_inverse);
+    let local: Option<&str> = get(row, 9)?;
+    Ok(JournalEntry {
+        seq: number(row, 0)?,
+        group: number(row, 1)?,
+        at: time(row, 2)?,
+        agent: id(row, 3, AgentId::from_bytes)?,
+        session: opt_id(row, 4, SessionId::from_bytes)?,
+        tree: opt_id(row, 5, TreeId::from_bytes)?,
+        op: coded(row, 6, Op::from_code)?,
+        change: coded(row, 7, ChangeKind::from_code)?.as_str().to_owned(),
+        node: opt_id(row, 8, NodeId::from_bytes)?,
+        local: local.and_then(|local| LocalId::try_from(local).ok()),
+        target: opt_int(row, 10)?.map(i64::unsigned_abs),
+        subject,
+        replaced,
+    })
+}

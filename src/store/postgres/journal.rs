@@ -1,0 +1,187 @@
+//! The journal's queries: entries, the horizon below which they are final, and the next undo or redo.
+//!
+//! A number is made of the number of its transaction and a counter. Transactions commit in any order, so a reader that
+//! follows the journal of all trees reads only below the oldest transaction that still runs. Entries of one tree are final
+//! at once, since a writer locks the tree.
+
+use std::collections::HashSet;
+
+use tokio_postgres::Row;
+
+use super::{
+    connection::PostgresConnection,
+    decode::{coded, entry_of, get, id, int, opt_int},
+    snapshot::PostgresSnapshot,
+    uuid::{NO_TREE, Uuid},
+};
+use crate::{
+    id::{AgentId, TreeId},
+    store::{ChangeKind, Direction, JournalFilter, JournalReader, Result, StoreError, UndoTarget},
+    types::{JournalEntry, Op},
+};
+
+/// Bits of a number that count within a transaction.
+pub(super) const COUNTER_BITS: u32 = 20;
+/// Entries that a walk over the history reads at once.
+const PAGE_ENTRIES: i64 = 64;
+
+/// Columns of [`entry_of`].
+pub(super) const ENTRY: &str =
+    "SELECT j.seq, j.grp, j.at, j.agent, j.session, nullif(j.tree, '00000000-0000-0000-0000-000000000000'),
+    j.op, j.change, n.id, n.local_id, j.target, NULL::bigint, j.undo
+    FROM journal j LEFT JOIN nodes n ON n.tree = j.tree AND n.seq = j.node";
+
+/// SQL for the number below which no further entry appears.
+const HORIZON: &str = "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 20)";
+
+/// The number below which no further entry appears in this snapshot's database.
+pub(super) fn horizon(conn: &PostgresConnection) -> Result<i64> {
+    get(&conn.query_one(&format!("SELECT {HORIZON}"), &[])?, 0)
+}
+
+impl JournalReader for PostgresSnapshot<'_> {
+    fn last_seq(&self) -> Result<u64> {
+        let sql = "SELECT coalesce(max(seq), 0) FROM journal WHERE seq < $1";
+        Ok(get::<i64>(&self.query_one(sql, &[&horizon(self)?])?, 0)?.unsigned_abs())
+    }
+
+    fn journal_version(&self) -> Result<u64> {
+        let row = self.query_one("SELECT pg_current_snapshot()::text", &[])?;
+        let hash = blake3::hash(get::<&str>(&row, 0)?.as_bytes());
+        Ok(hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+    }
+
+    fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
+        let signed = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
+        let mut before = if filter.before == 0 { i64::MAX } else { signed(filter.before) };
+        if filter.oldest_first && filter.tree.is_none() {
+            before = before.min(horizon(self)?);
+        }
+        let order = if filter.oldest_first { "ASC" } else { "DESC" };
+        let (after, limit) = (signed(filter.after), super::node_reader::limit(filter.limit));
+        let rows = match filter.tree {
+            Some(tree) => {
+                let sql =
+                    format!("{ENTRY} WHERE j.tree = $1 AND j.seq > $2 AND j.seq < $3 ORDER BY j.seq {order} LIMIT $4");
+                self.query(&sql, &[&self.tree_key(tree)?, &after, &before, &limit])?
+            }
+            None => {
+                let sql = format!("{ENTRY} WHERE j.seq > $1 AND j.seq < $2 ORDER BY j.seq {order} LIMIT $3");
+                self.query(&sql, &[&after, &before, &limit])?
+            }
+        };
+        rows.iter().map(entry_of).collect()
+    }
+
+    fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>> {
+        let tree = tree.map(|id| self.tree_key(id)).transpose()?;
+        self.agent_key(agent)?;
+        next(self, tree, agent, direction)
+    }
+}
+
+/// An entry's columns for the walk.
+struct PgUndoStep {
+    seq: i64,
+    group: i64,
+    agent: AgentId,
+    op: Op,
+    target: Option<i64>,
+}
+
+fn step(row: &Row) -> Result<PgUndoStep> {
+    Ok(PgUndoStep {
+        seq: int(row, 0)?,
+        group: int(row, 1)?,
+        agent: id(row, 2, AgentId::from_bytes)?,
+        op: coded(row, 3, Op::from_code)?,
+        target: opt_int(row, 4)?,
+    })
+}
+
+/// Finds the next group to undo or redo for an agent in a tree, by one walk over the entries of the tree and those of no
+/// tree, newest first. An undo deactivates its target, and a redo the undo that it targets.
+fn next(
+    conn: &PostgresConnection,
+    tree: Option<Uuid>,
+    agent: AgentId,
+    direction: Direction,
+) -> Result<Option<UndoTarget>> {
+    let trees: Vec<Uuid> = tree.into_iter().chain([NO_TREE]).collect();
+    let mut off: HashSet<i64> = HashSet::new();
+    let mut seen: HashSet<i64> = HashSet::new();
+    let mut before = i64::MAX;
+    loop {
+        let sql = "SELECT j.seq, j.grp, j.agent, j.op, j.target FROM unnest($1::uuid[]) t (tree) CROSS JOIN LATERAL (
+                       SELECT seq, grp, agent, op, target FROM journal
+                       WHERE tree = t.tree AND seq < $2 ORDER BY seq DESC LIMIT $3) j ORDER BY j.seq DESC LIMIT $3";
+        let steps = conn.query(sql, &[&trees, &before, &PAGE_ENTRIES])?;
+        let Some(last) = steps.last() else { return Ok(None) };
+        before = int(last, 0)?;
+        for row in &steps {
+            let entry = step(row)?;
+            // A transaction may contain operations of both kinds; those that cannot be undone do not decide.
+            let counts = entry.op.can_be_undone() || matches!(entry.op, Op::Undo | Op::Redo);
+            if !counts || !seen.insert(entry.group) {
+                continue;
+            }
+            // A human may undo operations of other agents, so undo and redo entries of every agent count.
+            let others = entry.agent != agent;
+            if others && !matches!(entry.op, Op::Undo | Op::Redo) {
+                continue;
+            }
+            let active = !off.contains(&entry.group);
+            match (entry.op, entry.target) {
+                (Op::Undo, Some(target)) if active => {
+                    if direction == Direction::Redo && !others {
+                        return target_of(conn, entry.group, target).map(Some);
+                    }
+                    off.insert(target);
+                }
+                (Op::Redo, Some(target)) if active => {
+                    off.insert(target);
+                }
+                // A purged operation has no inverse left.
+                (op, _) if op.can_be_undone() && active => match has_inverse(conn, entry.group)? {
+                    Some(_) if direction == Direction::Redo => return Ok(None),
+                    Some(first) => return target_of(conn, entry.group, first).map(Some),
+                    None => {}
+                },
+                _ => {}
+            }
+            debug_assert!(entry.seq >= entry.group);
+        }
+    }
+}
+
+/// The numbers of a group's entries: they belong to one transaction.
+pub(super) fn group_range(group: i64) -> (i64, i64) {
+    (group, ((group >> COUNTER_BITS) + 1) << COUNTER_BITS)
+}
+
+/// The entry that describes a group, if the group has an inverse: the first one that can be undone, or for an import
+/// the one that created the tree.
+fn has_inverse(conn: &PostgresConnection, group: i64) -> Result<Option<i64>> {
+    let (first, end) = group_range(group);
+    let sql = "SELECT seq, op, change, undo IS NOT NULL OR change = $4 FROM journal
+               WHERE seq >= $1 AND seq < $2 AND grp = $3 ORDER BY seq";
+    let mut named = None;
+    for row in conn.query(sql, &[&first, &end, &group, &ChangeKind::Append.code()])? {
+        let (seq, op) = (int(&row, 0)?, coded(&row, 1, Op::from_code)?);
+        let ignored = op == Op::Import && int(&row, 2)? != ChangeKind::CreateTree.code();
+        if op.can_be_undone() && !ignored {
+            let named = *named.get_or_insert(seq);
+            if get(&row, 3)? {
+                return Ok(Some(named));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the group with the first entry of the operation that it reverts or repeats.
+fn target_of(conn: &PostgresConnection, group: i64, operation: i64) -> Result<UndoTarget> {
+    let row = conn.query_opt(&format!("{ENTRY} WHERE j.seq = $1"), &[&operation])?;
+    let entry = row.ok_or_else(|| StoreError::not_found("operation", operation))?;
+    Ok(UndoTarget { group: group.unsigned_abs(), entry: entry_of(&entry)? })
+}

@@ -1,0 +1,99 @@
+//! Migrations of a database, applied under a lock that lasts as long as the transaction.
+
+use super::{
+    connection::PostgresConnection,
+    decode::{get, int},
+    uuid::Uuid,
+};
+use crate::store::{OpenOptions, Result, StoreError, default_agents};
+
+/// A migration: its file's name and text.
+struct PgMigration {
+    name: &'static str,
+    sql: &'static str,
+}
+
+macro_rules! migration {
+    ($name:literal) => {
+        PgMigration { name: $name, sql: include_str!(concat!("../../../migrations/postgres/", $name, ".sql")) }
+    };
+}
+
+/// All migrations, in order. A released one is never changed.
+const MIGRATIONS: &[PgMigration] = &[migration!("0001_core"), migration!("0002_search")];
+
+/// Number of the lock under which migrations run: "LOOM".
+const LOCK: i64 = 0x4C4F_4F4D;
+
+fn checksum(sql: &str) -> String {
+    blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()
+}
+
+/// Checks that this build may open the database; returns the number of applied migrations.
+fn applied(conn: &PostgresConnection, name: &str) -> Result<usize> {
+    let there = conn.query_one("SELECT to_regclass('loom_migrations') IS NOT NULL", &[])?;
+    if !get::<bool>(&there, 0)? {
+        let tables = conn.query_opt("SELECT 1 FROM pg_tables WHERE schemaname = current_schema() LIMIT 1", &[])?;
+        return match tables {
+            Some(_) => Err(StoreError::NotADatabase { path: name.into() }),
+            None => Ok(0),
+        };
+    }
+    let rows = conn.query("SELECT version, checksum FROM loom_migrations ORDER BY version", &[])?;
+    let known = MIGRATIONS.len();
+    if rows.len() > known {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        return Err(StoreError::Newer { path: name.into(), found: number(rows.len()), known: number(known) });
+    }
+    for (number, (row, ours)) in (1..).zip(rows.iter().zip(MIGRATIONS)) {
+        if int(row, 0)? != i64::from(number) || get::<&str>(row, 1)? != checksum(ours.sql) {
+            return Err(StoreError::MigrationDiffers { path: name.into(), version: number });
+        }
+    }
+    Ok(rows.len())
+}
+
+/// Migrates a database to this build's version. `name` names it in errors.
+pub(super) fn migrate(conn: &PostgresConnection, name: &str, options: &OpenOptions) -> Result<()> {
+    let found = applied(conn, name)?;
+    if found == MIGRATIONS.len() {
+        return Ok(());
+    }
+    if options.read_only || found == 0 && !options.create {
+        let cause = format!("it has schema {found}, this build needs {}; open it once for writing", MIGRATIONS.len());
+        return Err(StoreError::CannotOpen { path: name.into(), cause });
+    }
+    conn.batch("BEGIN")?;
+    let done = apply(conn, name, options);
+    conn.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    done
+}
+
+/// Applies the missing migrations. If two processes do so at once, the second finds nothing to do.
+fn apply(conn: &PostgresConnection, name: &str, options: &OpenOptions) -> Result<()> {
+    conn.query("SELECT pg_advisory_xact_lock($1)", &[&LOCK])?;
+    let found = applied(conn, name)?;
+    if found == 0 {
+        conn.batch(
+            "CREATE TABLE IF NOT EXISTS loom_migrations (
+                 version bigint PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL)",
+        )?;
+    }
+    for (version, migration) in (1_i64..).zip(MIGRATIONS).skip(found) {
+        tracing::info!(migration = migration.name, "migrating");
+        conn.batch(migration.sql)?;
+        conn.execute(
+            "INSERT INTO loom_migrations VALUES ($1, $2, $3, $4)",
+            &[&version, &migration.name, &checksum(migration.sql), &options.clock.now().as_millis()],
+        )?;
+    }
+    if found == 0 {
+        for (seq, agent) in (1_i64..).zip(default_agents()) {
+            conn.execute(
+                "INSERT INTO agents (id, seq, name, kind, permissions, created_at) VALUES ($1, $2, $3, $4, $5, 0)",
+                &[&Uuid(agent.id.to_bytes()), &seq, &agent.name, &agent.kind.code(), &agent.permissions.bits()],
+            )?;
+        }
+    }
+    Ok(())
+}

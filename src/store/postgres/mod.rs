@@ -1,0 +1,140 @@
+//! The PostgreSQL backend: a store in a database of a server, for services that outgrow one machine.
+//!
+//! Several processes write at once, also into one tree. The same rules give the same ids, hashes, counts and rankings as on
+//! SQLite. Numbers of nodes and entries contain the number of the writing transaction, so no writer waits for a counter.
+
+mod apply;
+mod apply_documents;
+mod apply_memory;
+mod apply_nodes;
+mod apply_sessions;
+mod apply_turns;
+mod connection;
+mod copies;
+mod copy;
+mod copy_file;
+mod copy_tables;
+mod decode;
+mod fts_index;
+mod fts_query;
+mod journal;
+mod migrate;
+mod node_reader;
+mod path;
+mod pool;
+mod purge;
+mod search_filter;
+mod search_reader;
+mod session_reader;
+mod session_state;
+mod shape_reader;
+mod snapshot;
+mod tables;
+mod transaction;
+mod undo;
+mod unindexed;
+mod uuid;
+mod vectors;
+mod verify;
+mod visibility;
+mod watch;
+mod writer;
+mod writing;
+
+use std::{path::Path, sync::Arc};
+
+use tokio_postgres::Config;
+
+pub(super) use self::copy_file::copy as copy_file;
+use self::{
+    pool::PgConnectionPool,
+    snapshot::PostgresSnapshot,
+    transaction::{Borrower, PostgresTransaction},
+    writer::{PgWriterHandle, WriteConnection},
+};
+use super::{
+    Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
+    VerifyReport, Watch,
+};
+
+/// Opens the database of a URL, and migrates it if needed.
+pub(super) fn open(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
+    let name = Location::Postgres(url.to_owned()).to_string();
+    let cannot = |cause: String| StoreError::CannotOpen { path: name.clone().into(), cause };
+    let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| cannot(error.to_string()))?;
+    config.application_name("loom");
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(options.wait);
+    }
+    let pool = PgConnectionPool::new(config.clone());
+    let conn = pool.borrow().map_err(|error| cannot(error.to_string()))?;
+    migrate::migrate(&conn, &name, options)?;
+    drop(conn);
+    let writer = if options.read_only { None } else { Some(PgWriterHandle::start(config, options)?) };
+    Ok(PostgresStore { pool, writer, name, options: options.clone(), borrower: Borrower::default() })
+}
+
+/// A store in a database of a PostgreSQL server.
+pub struct PostgresStore {
+    pool: PgConnectionPool,
+    /// `None`: opened for reading only.
+    writer: Option<PgWriterHandle>,
+    name: String,
+    options: OpenOptions,
+    borrower: Borrower,
+}
+
+impl std::fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresStore").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// The writer. Fails for a store that only reads, and on a thread with an open transaction.
+    fn writer(&self) -> Result<&PgWriterHandle> {
+        if transaction::is_borrowed_here(&self.borrower) {
+            let reason = "this thread has an open transaction; use the actor that the transaction passes";
+            return Err(StoreError::Refused(reason.to_owned()));
+        }
+        self.writer.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.name.clone().into() })
+    }
+}
+
+impl Store for PostgresStore {
+    fn submit(&self, change: Change) -> Pending {
+        match self.writer() {
+            Ok(writer) => writer.submit(change),
+            Err(error) => Pending::ready(Err(error)),
+        }
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
+        Ok(Box::new(PostgresSnapshot::begin(&self.pool, &self.options.rules)?))
+    }
+
+    fn begin(&self) -> Result<Arc<dyn Transaction>> {
+        self.writer()?;
+        let writer = WriteConnection::new(self.pool.config().clone(), &self.options);
+        Ok(Arc::new(PostgresTransaction::begin(writer, &self.borrower)?))
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>> {
+        Ok(Box::new(watch::PostgresWatch::begin(&self.pool)?))
+    }
+
+    fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
+        let view = PostgresSnapshot::begin(&self.pool, &self.options.rules)?;
+        verify::verify(&view, &self.options.rules, progress)
+    }
+
+    fn rebuild(&self) -> Result<RebuildReport> {
+        self.writer()?;
+        verify::rebuild(&*self.pool.borrow()?, &self.options.rules)
+    }
+
+    fn backup(&self, _: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let why = "a PostgreSQL database is not copied into a file here: `pg_dump` makes a backup, `loom export` a file of any tree";
+        Err(StoreError::Refused(why.to_owned()))
+    }
+}

@@ -1,0 +1,130 @@
+//! Purging: permanent removal of content. The node stays as a tombstone with its position, author, time and hash. What
+//! contained its text elsewhere goes with it, as on SQLite. After the commit the writer runs `VACUUM`; archives of the
+//! write-ahead log, replicas that lag behind and backups keep the text until they are replaced.
+
+use super::{
+    apply::{PgAppliedMutation, PgChangeApplier},
+    decode::{get, int},
+    fts_index,
+    uuid::Uuid,
+    vectors,
+};
+use crate::store::{PurgeTarget, Result, StoreError};
+
+pub(super) fn purge(apply: &mut PgChangeApplier<'_>, target: PurgeTarget) -> Result<PgAppliedMutation> {
+    let conn = apply.conn;
+    let (which, key, applied) = match target {
+        PurgeTarget::Node(id) => {
+            let node = apply.node(id)?;
+            ("id = $1", Uuid::from(id), PgAppliedMutation::new(node.tree, Some(node.seq), None))
+        }
+        PurgeTarget::Session(id) => {
+            let key = Uuid::from(id);
+            apply.exists("sessions", "session", key, id)?;
+            let tree = apply.session_tree(key)?;
+            apply.state.stale.insert(key);
+            let which = "(session = $1 OR (tree, seq) IN (SELECT tree, node FROM received_turns WHERE session = $1))";
+            (which, key, PgAppliedMutation::new(tree, None, None))
+        }
+        PurgeTarget::Tree(id) => {
+            let key = apply.tree(id)?;
+            ("tree = $1", key, PgAppliedMutation::new(key, None, None))
+        }
+    };
+    let found = conn.query(&format!("SELECT tree, seq, id FROM nodes WHERE {which} AND purged_at IS NULL"), &[&key])?;
+    let trees = found.iter().map(|row| get(row, 0)).collect::<Result<Vec<Uuid>>>()?;
+    let seqs = found.iter().map(|row| int(row, 1)).collect::<Result<Vec<_>>>()?;
+    let ids = found.iter().map(|row| get(row, 2)).collect::<Result<Vec<Uuid>>>()?;
+    apply.state.lock(conn, &trees.iter().chain([&applied.tree]).copied().collect::<Vec<_>>())?;
+    match target {
+        PurgeTarget::Node(_) => {}
+        PurgeTarget::Session(_) => purge_session(apply, key)?,
+        PurgeTarget::Tree(_) => purge_tree(apply, key)?,
+    }
+    if seqs.is_empty() {
+        return Err(StoreError::Conflict("it is purged already, or has no content".to_owned()));
+    }
+    fts_index::remove(conn, &seqs)?;
+    vectors::remove(conn, &seqs)?;
+    purge_references(apply, &trees, &seqs, &ids)?;
+    conn.execute(
+        "UPDATE nodes n SET content = '', raw = NULL, metadata = NULL, tool_calls = NULL, tool_call_id = NULL,
+             tool_name = NULL, purged_at = $3
+         FROM unnest($1::uuid[], $2::bigint[]) p (tree, seq) WHERE n.tree = p.tree AND n.seq = p.seq",
+        &[&trees, &seqs, &apply.change.at.as_millis()],
+    )?;
+    let sql = "SELECT session FROM nodes WHERE id = ANY($1) AND session IS NOT NULL
+               UNION SELECT session FROM received_turns WHERE node = ANY($2)";
+    for row in conn.query(sql, &[&ids, &seqs])? {
+        apply.state.stale.insert(get(&row, 0)?);
+    }
+    apply.receipt.affected += seqs.len() as u64;
+    Ok(applied)
+}
+
+/// Removes the text of a session that is not in its nodes.
+fn purge_session(apply: &PgChangeApplier<'_>, key: Uuid) -> Result<()> {
+    for sql in [
+        "UPDATE sessions SET metadata = '{}' WHERE id = $1",
+        "DELETE FROM records WHERE session = $1",
+        "DELETE FROM system_prompts WHERE session = $1",
+        "UPDATE todos SET title = '', context = '', criteria = '', agent_type = NULL,
+             outcome = CASE WHEN status >= 2 THEN '' END WHERE session = $1",
+        // A stash does not name its session; the journal entry of the same time does.
+        "DELETE FROM stashes s WHERE kind IN (0, 1) AND EXISTS (
+             SELECT 1 FROM journal j WHERE j.session = $1 AND j.change = 23 AND j.agent = s.agent AND j.tree = s.tree
+                 AND j.at = s.stashed_at)",
+    ] {
+        apply.conn.execute(sql, &[&key])?;
+    }
+    Ok(())
+}
+
+/// Removes the text of a tree that is not in its nodes.
+fn purge_tree(apply: &mut PgChangeApplier<'_>, key: Uuid) -> Result<()> {
+    for sql in [
+        "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = $1",
+        "DELETE FROM stashes WHERE tree = $1",
+        "DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = $1)",
+        "DELETE FROM system_prompts WHERE session IN (SELECT id FROM sessions WHERE tree = $1)",
+        "UPDATE todos SET title = '', context = '', criteria = '', agent_type = NULL,
+             outcome = CASE WHEN status >= 2 THEN '' END WHERE session IN (SELECT id FROM sessions WHERE tree = $1)",
+        // The inverse of an update of the tree (change 9) contains its former title and description.
+        "UPDATE journal SET undo = NULL WHERE tree = $1 AND change = 9 AND undo IS NOT NULL",
+    ] {
+        apply.conn.execute(sql, &[&key])?;
+    }
+    for row in apply.conn.query("SELECT id FROM sessions WHERE tree = $1", &[&key])? {
+        apply.state.stale.insert(get(&row, 0)?);
+    }
+    Ok(())
+}
+
+/// Removes data in other tables that contains text of the nodes.
+fn purge_references(apply: &PgChangeApplier<'_>, trees: &[Uuid], seqs: &[i64], ids: &[Uuid]) -> Result<()> {
+    for sql in [
+        "DELETE FROM provenance WHERE tree = ANY($1) AND node = ANY($2)",
+        "UPDATE bookmarks SET label = 'purged' WHERE tree = ANY($1) AND node = ANY($2)",
+        "UPDATE links SET note = NULL WHERE tree = ANY($1) AND source = ANY($2)",
+        // The inverse of a bookmark (change 5) contains its former label; other entries of a node contain no text.
+        "UPDATE journal SET undo = NULL WHERE tree = ANY($1) AND node = ANY($2) AND change = 5 AND undo IS NOT NULL",
+    ] {
+        apply.conn.execute(sql, &[&trees, &seqs])?;
+    }
+    apply.conn.execute("UPDATE links SET note = NULL WHERE target_node = ANY($1)", &[&ids])?;
+    apply.conn.execute("DELETE FROM summaries WHERE kind = 0 AND subject = ANY($1)", &[&ids])?;
+    for sql in [
+        // A summary of the tree may contain text of the purged nodes.
+        "DELETE FROM summaries WHERE kind = 2 AND subject = ANY($1)",
+        "DELETE FROM stashes WHERE kind IN (2, 3) AND tree = ANY($1)",
+        "DELETE FROM actions WHERE tree = ANY($1)",
+        // The inverse of a stash (changes 23 and 24) is its former content.
+        "UPDATE journal SET undo = NULL WHERE tree = ANY($1) AND change IN (23, 24) AND undo IS NOT NULL",
+        // Error messages may quote purged text.
+        "UPDATE delegation_events SET event = jsonb_set(event::jsonb, '{why}', '\"\"')::text
+         WHERE tree = ANY($1) AND event::jsonb ? 'why'",
+    ] {
+        apply.conn.execute(sql, &[&trees])?;
+    }
+    Ok(())
+}

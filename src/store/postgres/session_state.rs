@@ -1,0 +1,197 @@
+//! The states of sessions: read, computed from the archive, compared with it.
+
+use super::{
+    connection::PostgresConnection,
+    decode::{coded, get, id, int, number, opt_int},
+    session_reader::record,
+    uuid::Uuid,
+};
+use crate::{
+    id::TreeId,
+    session_state::{CompiledRules, SessionRecord, SessionState, TurnRecord},
+    store::{Result, StoreError},
+    types::{AuthorType, EdgeKind},
+};
+
+/// Maximum number of ancestors searched for the call that a tool result answers.
+const MAX_CALL_DISTANCE: u32 = 16;
+
+/// Lists a session's records in order, without removed ones.
+pub(super) fn records(conn: &PostgresConnection, session: Uuid) -> Result<Vec<SessionRecord>> {
+    let sql = "SELECT turn, kind, content FROM records WHERE session = $1 AND NOT removed ORDER BY turn, seq";
+    conn.query(sql, &[&session])?.iter().map(record).collect()
+}
+
+/// Reads the JSON of a state.
+pub(super) fn parsed(state: &str) -> serde_json::Result<SessionState> {
+    // Must be an object: serde would accept an array as well.
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(state)?;
+    serde_json::from_str(state)
+}
+
+/// Loads a session's state, or computes it if the stored one does not decode.
+pub(super) fn load(conn: &PostgresConnection, session: Uuid, rules: &CompiledRules) -> Result<SessionState> {
+    let sql = "SELECT n.content FROM sessions s JOIN nodes n ON n.id = s.focus
+                   LEFT JOIN node_state h ON h.tree = n.tree AND h.node = n.seq
+               WHERE s.id = $1 AND h.hidden_by IS NULL";
+    let current_focus = conn.query_opt(sql, &[&session])?.map(|row| get(&row, 0)).transpose()?;
+    let stored = conn.query_opt("SELECT state FROM registers WHERE session = $1", &[&session])?;
+    let mut state = match stored {
+        None => SessionState::default(),
+        Some(row) => match parsed(get(&row, 0)?) {
+            Ok(state) => state,
+            Err(error) => {
+                tracing::warn!(%error, "a session state is damaged and is recomputed");
+                compute(conn, session, rules)?
+            }
+        },
+    };
+    state.current_focus = current_focus;
+    Ok(state)
+}
+
+/// Computes a state from the archive.
+pub(super) fn compute(conn: &PostgresConnection, session: Uuid, rules: &CompiledRules) -> Result<SessionState> {
+    let row = conn.query_opt("SELECT since FROM sessions WHERE id = $1", &[&session])?;
+    let row = row.ok_or_else(|| StoreError::Undecodable("a session is missing".to_owned()))?;
+    let (since, after) = (number(&row, 0)?, int(&row, 0)?);
+    let mut state = SessionState::default();
+    let records = records(conn, session)?;
+    // The first turn after `since` is the new root; turn 0 means that the session never changed its tree.
+    let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
+    let sql = "SELECT n.seq, t.turn, coalesce(n.role, n.author_type), n.kind, n.content, n.tool_name, n.tool_call_id,
+                   n.metadata, n.tree
+               FROM (SELECT tree, seq AS node, turn FROM nodes
+                         WHERE session = $1 AND turn > $2 AND (coalesce(role, author_type) = 0 OR tool_name IS NOT NULL)
+                     UNION ALL SELECT tree, node, turn FROM received_turns WHERE session = $1 AND turn > $2) t
+                   JOIN nodes n ON n.tree = t.tree AND n.seq = t.node
+                   LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq
+               WHERE n.purged_at IS NULL AND s.hidden_by IS NULL ORDER BY t.turn";
+    for row in conn.query(sql, &[&session, &after])? {
+        let turn = number(&row, 1)?;
+        while let Some(record) = records.next_if(|record| record.turn < turn) {
+            state.record(record);
+        }
+        let turn = TurnRecord {
+            turn,
+            author_type: coded(&row, 2, AuthorType::from_code)?,
+            kind: coded(&row, 3, EdgeKind::from_code)?,
+            content: get(&row, 4)?,
+            tool: get(&row, 5)?,
+            call: get(&row, 6)?,
+            metadata: get(&row, 7)?,
+        };
+        let (tree, node) = (id(&row, 8, TreeId::from_bytes)?, int(&row, 0)?);
+        state.ingest(rules, &turn, || calls_above(conn, tree, node, turn.call).ok().flatten());
+    }
+    records.for_each(|record| state.record(record));
+    Ok(state)
+}
+
+/// Returns the calls of the nearest ancestor of a tool result that made any, or that made the call with this id.
+pub(super) fn calls_above(
+    conn: &PostgresConnection,
+    tree: TreeId,
+    node: i64,
+    call: Option<&str>,
+) -> Result<Option<String>> {
+    let mut next = Some(node);
+    for _ in 0..MAX_CALL_DISTANCE {
+        let Some(at) = next else { break };
+        let sql = "SELECT parent, tool_calls FROM nodes WHERE tree = $1 AND seq = $2";
+        let Some(row) = conn.query_opt(sql, &[&Uuid(tree.to_bytes()), &at])? else { break };
+        if let Some(calls) = get::<Option<String>>(&row, 1)?
+            && call.is_none_or(|id| calls.contains(id))
+        {
+            return Ok(Some(calls));
+        }
+        next = opt_int(&row, 0)?;
+    }
+    Ok(None)
+}
+
+/// Serializes a column of JSON.
+pub(super) fn json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|e| StoreError::Backend(Box::new(e)))
+}
+
+/// Stores a session's state, and the rules that made it.
+pub(super) fn save_state(conn: &PostgresConnection, session: Uuid, rules: i64, state: &str) -> Result<()> {
+    let sql = "INSERT INTO registers (session, rules, state) VALUES ($1, $2, $3)
+               ON CONFLICT (session) DO UPDATE SET rules = $2, state = $3";
+    conn.execute(sql, &[&session, &rules, &state]).map(drop)
+}
+
+/// SQL for the newest message of a person, computed from the nodes.
+const FOCUS: &str = "(SELECT id FROM (
+    SELECT n.id, n.turn FROM nodes n WHERE n.session = s.id AND n.turn > s.since
+        AND coalesce(n.role, n.author_type) = 0 AND n.kind = 0
+    UNION ALL SELECT n.id, r.turn FROM received_turns r JOIN nodes n ON n.tree = r.tree AND n.seq = r.node
+        WHERE r.session = s.id AND r.turn > s.since) f ORDER BY turn DESC LIMIT 1)";
+
+/// SQL for the messages of people, counted from the nodes.
+const PERSON_TURNS: &str = "((SELECT count(*) FROM nodes n WHERE n.session = s.id AND n.turn > s.since
+        AND coalesce(n.role, n.author_type) = 0 AND n.kind = 0)
+    + (SELECT count(*) FROM received_turns r WHERE r.session = s.id AND r.turn > s.since))";
+
+/// Computes a session's state and newest message again; returns whether either changed.
+pub(super) fn rebuild_state(conn: &PostgresConnection, session: Uuid, rules: &CompiledRules) -> Result<bool> {
+    let made = compute(conn, session, rules)?;
+    let figures = conn.execute(
+        &format!(
+            "UPDATE sessions s SET focus = {FOCUS}, person_turns = {PERSON_TURNS} WHERE id = $1
+             AND (focus IS DISTINCT FROM {FOCUS} OR person_turns <> {PERSON_TURNS})"
+        ),
+        &[&session],
+    )?;
+    let kept = conn.query_opt("SELECT rules, state FROM registers WHERE session = $1", &[&session])?;
+    let same = match kept {
+        None => made.is_empty(),
+        Some(row) => int(&row, 0)? == rules.fingerprint() && parsed(get(&row, 1)?).is_ok_and(|kept| kept == made),
+    };
+    if !same {
+        save_state(conn, session, rules.fingerprint(), &json(&made)?)?;
+    }
+    Ok(figures > 0 || !same)
+}
+
+/// Computes all states again; returns the number of changed ones.
+pub(super) fn rebuild_states(conn: &PostgresConnection, rules: &CompiledRules) -> Result<u64> {
+    let mut changed = 0;
+    for row in conn.query("SELECT id FROM sessions ORDER BY id", &[])? {
+        changed += u64::from(rebuild_state(conn, get(&row, 0)?, rules)?);
+    }
+    Ok(changed)
+}
+
+/// Compares the stored states with the archive and returns the problems.
+pub(super) fn problems(conn: &PostgresConnection, rules: &CompiledRules) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    let sql = format!(
+        "SELECT s.id, s.focus IS DISTINCT FROM {FOCUS}, s.person_turns <> {PERSON_TURNS}, r.rules, r.state
+         FROM sessions s LEFT JOIN registers r ON r.session = s.id ORDER BY s.id"
+    );
+    for row in conn.query(&sql, &[])? {
+        let key: Uuid = get(&row, 0)?;
+        let (made, name) = (compute(conn, key, rules)?, crate::id::SessionId::from_bytes(key.0));
+        let wrong = match get::<Option<&str>>(&row, 4)? {
+            None => (!made.is_empty()).then(|| "is missing".to_owned()),
+            Some(state) => match parsed(state) {
+                Err(error) => Some(format!("is damaged ({error})")),
+                // The state was written under other rules, which are unknown here.
+                Ok(_) if opt_int(&row, 3)? != Some(rules.fingerprint()) => None,
+                Ok(kept) => (kept != made).then(|| "differs from the archive".to_owned()),
+            },
+        };
+        if let Some(wrong) = wrong {
+            problems.push(format!("the state of session {name} {wrong}; a rebuild recomputes it"));
+        }
+        if get(&row, 1)? {
+            problems.push(format!("session {name} has the wrong newest message; a rebuild corrects it"));
+        }
+        if get(&row, 2)? {
+            problems.push(format!("session {name} counts its turns wrongly; a rebuild corrects it"));
+        }
+    }
+    Ok(problems)
+}

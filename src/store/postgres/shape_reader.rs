@@ -1,0 +1,40 @@
+//! The shape of a tree, for maps.
+
+use std::collections::HashMap;
+
+use super::{
+    decode::{coded, id, int, number, opt_int, small},
+    snapshot::PostgresSnapshot,
+};
+use crate::{
+    id::{AgentId, NodeId, TreeId},
+    store::{MapNode, Result, ShapeReader, ShapeRow},
+    types::AuthorType,
+};
+
+impl ShapeReader for PostgresSnapshot<'_> {
+    fn shape(&self, tree: TreeId, each: &mut dyn FnMut(ShapeRow)) -> Result<()> {
+        let sql =
+            "SELECT n.seq, n.parent, n.depth FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq
+                   WHERE n.tree = $1 AND n.kind = 0 AND s.hidden_by IS NULL ORDER BY n.depth, n.parent, n.seq";
+        for row in self.query(sql, &[&self.tree_key(tree)?])? {
+            let parent = opt_int(&row, 1)?.map(i64::unsigned_abs);
+            each(ShapeRow { seq: number(&row, 0)?, parent, depth: small(&row, 2)? });
+        }
+        Ok(())
+    }
+
+    fn map_nodes(&self, nodes: &[u64]) -> Result<Vec<Option<MapNode>>> {
+        let seqs: Vec<i64> = nodes.iter().map(|seq| i64::try_from(*seq).unwrap_or(i64::MAX)).collect();
+        let mut found = HashMap::with_capacity(seqs.len());
+        for row in self.query("SELECT seq, id, author, author_type FROM nodes WHERE seq = ANY($1)", &[&seqs])? {
+            let node = MapNode {
+                id: id(&row, 1, NodeId::from_bytes)?,
+                author: id(&row, 2, AgentId::from_bytes)?,
+                author_type: coded(&row, 3, AuthorType::from_code)?,
+            };
+            found.insert(int(&row, 0)?, node);
+        }
+        Ok(seqs.iter().map(|seq| found.get(seq).copied()).collect())
+    }
+}

@@ -1,0 +1,239 @@
+//! Transactions of several changes: a connection of their own, and one group of the journal. Trees that it changes stay
+//! locked until it ends; other trees can be written meanwhile.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, ThreadId},
+    time::Duration,
+};
+
+use super::{
+    connection::PostgresConnection,
+    snapshot::PostgresSnapshot,
+    writer::{WriteConnection, copied, may_retry},
+};
+use crate::{
+    id::AgentId,
+    session_state::CompiledRules,
+    store::{
+        Change, Mutation, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction,
+        VerifyReport, Watch,
+    },
+    types::Op,
+};
+
+/// The thread that has an open transaction, if any. A change that this thread sends past it would wait for its locks.
+pub(super) type Borrower = Arc<Mutex<Option<ThreadId>>>;
+
+/// True if this thread has an open transaction.
+pub(super) fn is_borrowed_here(borrower: &Borrower) -> bool {
+    *borrower.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id())
+}
+
+enum PgProgress {
+    Open,
+    /// A snapshot is open.
+    Reading,
+    /// A change failed; everything was rolled back.
+    Failed(StoreError),
+    Ended,
+}
+
+struct PgTransactionState {
+    writer: WriteConnection,
+    progress: PgProgress,
+    /// Number of the first journal entry; `None` before the first change.
+    group: Option<i64>,
+    /// Agent of the first change.
+    agent: Option<AgentId>,
+}
+
+/// An open transaction.
+pub(super) struct PostgresTransaction {
+    state: Mutex<PgTransactionState>,
+    borrower: Borrower,
+}
+
+impl PostgresTransaction {
+    pub(super) fn begin(mut writer: WriteConnection, borrower: &Borrower) -> Result<Self> {
+        begin_alone(&mut writer)?;
+        *borrower.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
+        let state = PgTransactionState { writer, progress: PgProgress::Open, group: None, agent: None };
+        Ok(Self { state: Mutex::new(state), borrower: Arc::clone(borrower) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, PgTransactionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PgTransactionState {
+    fn check_open(&self) -> Result<()> {
+        match &self.progress {
+            PgProgress::Open => Ok(()),
+            PgProgress::Reading => Err(refused("a snapshot of the transaction is open; drop it first")),
+            PgProgress::Failed(error) => Err(refused(&format!("the transaction was rolled back: {error}"))),
+            PgProgress::Ended => Err(refused("the transaction has ended")),
+        }
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<Receipt> {
+        self.check_open()?;
+        refuse_unsupported(change, self.agent)?;
+        let mut applied = self.writer.apply(change, self.group);
+        // The first change may begin again: nothing was read or answered.
+        for _ in 0..FIRST_ATTEMPTS {
+            match &applied {
+                Err(error) if may_retry(error) && self.agent.is_none() => {
+                    self.writer.roll_back();
+                    applied = begin_alone(&mut self.writer).and_then(|()| self.writer.apply(change, None));
+                }
+                _ => break,
+            }
+        }
+        match applied {
+            Ok(receipt) => {
+                self.agent.get_or_insert(change.agent);
+                self.group = self.group.or_else(|| i64::try_from(receipt.group).ok().filter(|group| *group > 0));
+                Ok(receipt)
+            }
+            Err(error) => {
+                self.fail(&error);
+                Err(error)
+            }
+        }
+    }
+
+    fn fail(&mut self, error: &StoreError) {
+        self.writer.roll_back();
+        self.progress = PgProgress::Failed(copied(error, Duration::ZERO));
+    }
+}
+
+/// Number of the lock that lets one transaction of several changes run at a time: "TRAN".
+const TRANSACTION_LOCK: i64 = 0x5452_414E;
+
+/// Begins a transaction when no other one runs on the database, so that what it reads first stays so until it writes.
+/// Single changes do not wait for it.
+fn begin_alone(writer: &mut WriteConnection) -> Result<()> {
+    writer.begin()?;
+    let conn = writer.shared().ok_or(StoreError::Closed)?;
+    conn.query("SELECT pg_advisory_xact_lock($1)", &[&TRANSACTION_LOCK]).map(drop)
+}
+
+/// Attempts of a transaction's first change.
+const FIRST_ATTEMPTS: u32 = 10;
+
+fn refused(reason: &str) -> StoreError {
+    StoreError::Refused(reason.to_owned())
+}
+
+/// Refuses what one undo could not revert with the rest.
+fn refuse_unsupported(change: &Change, agent: Option<AgentId>) -> Result<()> {
+    let is_purge = change.mutations.iter().any(|mutation| matches!(mutation, Mutation::Purge(_)));
+    if is_purge || matches!(change.op, Op::Undo | Op::Redo) {
+        return Err(refused(&format!("a transaction cannot contain an operation of the kind `{}`", change.op)));
+    }
+    if agent.is_some_and(|agent| agent != change.agent) {
+        return Err(refused("all operations of a transaction belong to one agent"));
+    }
+    Ok(())
+}
+
+fn outside() -> StoreError {
+    refused("this call reads the whole database; make it outside of the transaction")
+}
+
+impl Store for PostgresTransaction {
+    fn submit(&self, change: Change) -> Pending {
+        Pending::ready(self.state().apply(&change))
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
+        let mut state = self.state();
+        state.check_open()?;
+        if let Err(error) = state.writer.flush() {
+            state.fail(&error);
+            return Err(error);
+        }
+        let reader = PgTransactionReader {
+            conn: state.writer.shared().ok_or(StoreError::Closed)?,
+            rules: Arc::clone(&state.writer.rules),
+            transaction: self,
+        };
+        state.progress = PgProgress::Reading;
+        Ok(Box::new(PostgresSnapshot::inside(reader)))
+    }
+
+    fn begin(&self) -> Result<Arc<dyn Transaction>> {
+        Err(refused("a transaction cannot contain another one"))
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>> {
+        Err(outside())
+    }
+
+    fn verify(&self, _: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
+        Err(outside())
+    }
+
+    fn rebuild(&self) -> Result<RebuildReport> {
+        Err(outside())
+    }
+
+    fn backup(&self, _: &Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        Err(outside())
+    }
+}
+
+impl Transaction for PostgresTransaction {
+    fn end(&self, commit: bool) -> Result<()> {
+        let mut state = self.state();
+        let result = match (&state.progress, commit) {
+            (PgProgress::Ended, _) => return Ok(()),
+            (PgProgress::Open, true) => state.writer.commit(),
+            (_, true) => state.check_open(),
+            (_, false) => Ok(()),
+        };
+        if !commit || result.is_err() {
+            state.writer.roll_back();
+        }
+        state.progress = PgProgress::Ended;
+        *self.borrower.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        result
+    }
+}
+
+impl Drop for PostgresTransaction {
+    fn drop(&mut self) {
+        // Rolls back what is not committed.
+        let _ = self.end(false);
+    }
+}
+
+/// The connection of a transaction while a snapshot reads it; returned when dropped.
+pub(super) struct PgTransactionReader<'t> {
+    conn: Arc<PostgresConnection>,
+    rules: Arc<CompiledRules>,
+    transaction: &'t PostgresTransaction,
+}
+
+impl PgTransactionReader<'_> {
+    pub(super) fn conn(&self) -> &PostgresConnection {
+        &self.conn
+    }
+
+    pub(super) fn rules(&self) -> Arc<CompiledRules> {
+        Arc::clone(&self.rules)
+    }
+}
+
+impl Drop for PgTransactionReader<'_> {
+    fn drop(&mut self) {
+        let mut state = self.transaction.state();
+        if matches!(state.progress, PgProgress::Reading) {
+            state.progress = PgProgress::Open;
+        }
+    }
+}

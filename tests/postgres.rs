@@ -1,0 +1,388 @@
+//! The PostgreSQL backend against SQLite, by copies of files that the engine wrote. The rest of the engine's tests run over
+//! both backends by `LOOM_TEST_BACKEND`.
+#![cfg(feature = "postgres")]
+// Clippy recognizes only functions marked #[test] as tests, and not their helpers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use loomtree::{
+    id::NodeId,
+    ops::{Actor, NodeDraft, TreeDraft},
+    recall::{Query, Scope, search},
+    store::{ChildFilter, JournalFilter, Location, SiblingCursor, Snapshot, TreeFilter, WordFilter},
+    types::{EdgeKind, Node, Parent},
+};
+
+use support::{postgres, postgres::Cluster, skip, store::Scene};
+
+/// The shared server; `None` after a line that says what is missing.
+fn cluster() -> Option<&'static Cluster> {
+    let cluster = postgres::shared();
+    if cluster.is_none() {
+        skip::missing("initdb");
+    }
+    cluster
+}
+
+/// A file with branches, versions, pruned branches, bookmarks and sessions.
+fn grow(owner: &Actor) {
+    let words = ["harbour", "lantern", "the tide", "ropes and sails", "a map of the coast", "nobody answered"];
+    for number in 0..3 {
+        let (tree, root) = owner.create_tree(TreeDraft::new(format!("Tree {number}: where could it begin?"))).unwrap();
+        let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+        let here = owner.clone().in_session(session);
+        let mut nodes = vec![root.id];
+        for step in 0..60_usize {
+            let text = format!("{} {} in chapter {step}", words[step % 6], words[(step * step + number) % 6]);
+            let parent = if step % 7 == 3 { Parent::Node(nodes[nodes.len() / 2]) } else { Parent::Position(session) };
+            nodes.push(here.append(parent, NodeDraft::text(text)).unwrap().nodes[0].id);
+        }
+        owner.bookmark(nodes[5], "a good place").unwrap();
+        owner.edit(nodes[9], "the lantern is another one").unwrap();
+        owner.prune(nodes[nodes.len() / 2 + 3]).unwrap();
+    }
+}
+
+/// Copies a scene's file into a new database of the server.
+fn transferred(scene: &Scene, cluster: &Cluster) -> Location {
+    let location = Location::Postgres(cluster.new_database());
+    let report = scene.options().transfer(&scene.path, &location, &mut |_| {}).unwrap();
+    assert_eq!(report.differences, Vec::<String>::new());
+    assert!(report.rows > 0);
+    location
+}
+
+#[test]
+fn a_copied_file_reads_as_before() {
+    let Some(cluster) = cluster() else { return };
+    let scene = Scene::of_file(3);
+    let owner = scene.owner();
+    grow(&owner);
+    let location = transferred(&scene, cluster);
+    let theirs = scene.options().connect(&location).unwrap();
+    let (ours, theirs) = (owner.loom().snapshot().unwrap(), theirs.snapshot().unwrap());
+    for tree in ours.trees(TreeFilter::default()).unwrap() {
+        assert_eq!(ours.bookmarks(tree.id).unwrap(), theirs.bookmarks(tree.id).unwrap());
+        assert_eq!(ours.pruned(tree.id).unwrap(), theirs.pruned(tree.id).unwrap());
+        let journal = JournalFilter::default().tree(tree.id).limit(9);
+        assert_eq!(ours.journal(journal).unwrap(), theirs.journal(journal).unwrap());
+        for node in ours.nodes_after(tree.id, 0, 0).unwrap() {
+            let id = node.id;
+            assert_eq!(ours.path_back(id, &[], 0).unwrap(), theirs.path_back(id, &[], 0).unwrap());
+            assert_eq!(ours.path_back(id, &[id], 4).unwrap(), theirs.path_back(id, &[id], 4).unwrap());
+            assert_eq!(ours.leaf(id).unwrap(), theirs.leaf(id).unwrap());
+            assert_eq!(ours.versions(id).unwrap(), theirs.versions(id).unwrap());
+            for filter in [ChildFilter::default(), ChildFilter::default().kind(EdgeKind::Continuation).pruned(true)] {
+                assert_eq!(ours.children(id, &filter).unwrap(), theirs.children(id, &filter).unwrap());
+            }
+            let last = SiblingCursor::Last;
+            assert_eq!(ours.continuations(id, last, 3).unwrap(), theirs.continuations(id, last, 3).unwrap());
+            assert_eq!(
+                ours.resolve(tree.id, &node.local[..4]).unwrap(),
+                theirs.resolve(tree.id, &node.local[..4]).unwrap()
+            );
+        }
+        let shape = |snapshot: &dyn Snapshot| {
+            let mut rows = Vec::new();
+            snapshot.shape(tree.id, &mut |row| rows.push(row)).unwrap();
+            rows
+        };
+        assert_eq!(shape(&*ours), shape(&*theirs));
+    }
+    let newest = |snapshot: &dyn Snapshot| {
+        let mut texts = Vec::new();
+        let mut each = |seq, text: &str| {
+            texts.push((seq, text.to_owned()));
+            texts.len() < 9
+        };
+        snapshot.newest_first(&WordFilter::default(), 50, &mut each).unwrap();
+        texts
+    };
+    assert_eq!(newest(&*ours), newest(&*theirs));
+}
+
+#[test]
+fn a_search_finds_the_same_hits_in_the_same_order() {
+    let Some(cluster) = cluster() else { return };
+    let scene = Scene::of_file(4);
+    let owner = scene.owner();
+    grow(&owner);
+    let location = transferred(&scene, cluster);
+    owner.loom().store().rebuild().unwrap();
+    let theirs = scene.options().connect(&location).unwrap();
+    for indexed in [false, true] {
+        if indexed {
+            theirs.rebuild().unwrap();
+        }
+        let (ours, theirs) = (owner.loom().snapshot().unwrap(), theirs.snapshot().unwrap());
+        for text in
+            ["harbour", "lantern tide", "the map of the coast", "who answered in chapter 12", "ropes sails nobody"]
+        {
+            let hits = |snapshot: &dyn Snapshot| {
+                let found = search(snapshot, &Query::new(text, Scope::Everything).limit(40)).unwrap();
+                found.hits.iter().map(|hit| (hit.node.seq, hit.score.to_bits())).collect::<Vec<_>>()
+            };
+            assert_eq!(hits(&*ours), hits(&*theirs), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_copy_refuses_a_database_that_holds_something_else() {
+    let Some(cluster) = cluster() else { return };
+    let scene = Scene::of_file(5);
+    grow(&scene.owner());
+    let location = transferred(&scene, cluster);
+    let again = scene.options().transfer(&scene.path, &location, &mut |_| {}).unwrap_err();
+    assert!(again.to_string().contains("not empty"), "{again}");
+    let url = cluster.new_database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    cluster.sql(&name, "CREATE TABLE other (id int)").unwrap();
+    let refused = scene.options().connect(&Location::Postgres(url)).err().unwrap();
+    assert!(refused.to_string().contains("is not a loomtree database"), "{refused}");
+}
+
+/// Tables of what belongs to no tree: each server of a distributed database has a copy.
+const REFERENCE_TABLES: [&str; 17] = [
+    "settings",
+    "agents",
+    "trees",
+    "sessions",
+    "documents",
+    "document_versions",
+    "sources",
+    "summaries",
+    "registers",
+    "records",
+    "received_turns",
+    "system_prompts",
+    "cursors",
+    "todos",
+    "estimates",
+    "search_state",
+    "embedded_ranges",
+];
+
+#[test]
+fn the_schema_can_be_distributed_by_tree() {
+    let mut keys = 0;
+    for name in ["0001_core", "0002_search"] {
+        let path = format!("{}/migrations/postgres/{name}.sql", env!("CARGO_MANIFEST_DIR"));
+        let sql = std::fs::read_to_string(path).unwrap();
+        let code: String = sql.lines().map(|line| line.split("--").next().unwrap_or("").to_owned() + "\n").collect();
+        let upper = code.to_uppercase();
+        for forbidden in [
+            "SERIAL",
+            "SEQUENCE",
+            "TRIGGER",
+            "DEFERRABLE",
+            "EXCLUDE USING",
+            "INHERITS",
+            "LOCK TABLE",
+            "LISTEN",
+            "NOTIFY",
+            "AS ENUM",
+            "GENERATED",
+            "CTID",
+            "USING GIN",
+            "FREEZE",
+        ] {
+            assert!(!upper.contains(forbidden), "{name} contains {forbidden}");
+        }
+        for statement in code.split(';').map(str::trim).filter(|statement| statement.starts_with("CREATE TABLE")) {
+            let table = statement.split_whitespace().nth(2).unwrap();
+            if REFERENCE_TABLES.contains(&table) {
+                continue;
+            }
+            for line in statement.lines().map(str::trim) {
+                for key in ["PRIMARY KEY", "UNIQUE", "FOREIGN KEY"].iter().filter(|key| line.contains(**key)) {
+                    let listed = line.strip_prefix(key).map(str::trim);
+                    let is_tree =
+                        listed.is_some_and(|columns| columns.starts_with("(tree")) || line.starts_with("tree ");
+                    assert!(is_tree, "a key of {table} does not begin with the tree: {line}");
+                    keys += 1;
+                }
+            }
+        }
+        for statement in code.split(';').map(str::trim).filter(|statement| statement.starts_with("CREATE UNIQUE INDEX"))
+        {
+            let table = statement.split_whitespace().nth(5).unwrap();
+            assert!(REFERENCE_TABLES.contains(&table) || statement.contains("(tree"), "{statement}");
+        }
+    }
+    assert!(keys > 15, "{keys}");
+}
+
+/// Sequential scans of the large tables of a database so far.
+fn scans(cluster: &Cluster, database: &str) -> String {
+    let sql = "SELECT relname, seq_scan FROM pg_stat_user_tables
+               WHERE relname IN ('nodes', 'node_state', 'journal', 'words', 'passages', 'provenance') ORDER BY 1";
+    cluster.sql(database, sql).unwrap()
+}
+
+#[test]
+fn no_read_of_the_hot_paths_scans_a_table() {
+    let Some(cluster) = cluster() else { return };
+    let scene = Scene::of_file(6);
+    let owner = scene.owner();
+    grow(&owner);
+    let Location::Postgres(url) = transferred(&scene, cluster) else { unreachable!() };
+    let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    // A small table is scanned because that is cheaper; here only if no index serves.
+    cluster.sql("postgres", &format!("ALTER DATABASE {database} SET enable_seqscan = off")).unwrap();
+    let store = scene.options().connect(&Location::Postgres(url)).unwrap();
+    let before = scans(cluster, &database);
+    {
+        let snapshot = store.snapshot().unwrap();
+        for tree in snapshot.trees(TreeFilter::default()).unwrap() {
+            let nodes = snapshot.nodes_after(tree.id, 0, 100).unwrap();
+            for node in nodes.iter().step_by(9) {
+                snapshot.path_back(node.id, &[], 0).unwrap();
+                snapshot.leaf(node.id).unwrap();
+                snapshot.children(node.id, &ChildFilter::default()).unwrap();
+                snapshot.continuations(node.id, SiblingCursor::First, 5).unwrap();
+                snapshot.versions(node.id).unwrap();
+                snapshot.resolve(tree.id, &node.local[..5]).unwrap();
+                snapshot.provenance(node.id).unwrap();
+                snapshot.links(node.id).unwrap();
+            }
+            let seqs: Vec<u64> = nodes.iter().map(|node| node.seq).collect();
+            assert_eq!(snapshot.nodes_at(&seqs).unwrap().len(), seqs.len());
+            snapshot.neighbors(&seqs).unwrap();
+            snapshot.journal(JournalFilter::default().tree(tree.id).limit(5)).unwrap();
+            search(&*snapshot, &Query::new("harbour lantern", Scope::Tree(tree.id))).unwrap();
+        }
+        snapshot.journal(JournalFilter::default().after(1).limit(5).oldest_first(true)).unwrap();
+        let owner = owner.agent();
+        snapshot.undo_target(None, owner, loomtree::store::Direction::Undo).unwrap();
+        search(&*snapshot, &Query::new("the map of the coast", Scope::Everything)).unwrap();
+    }
+    // A connection reports its statistics when it ends.
+    drop(store);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert_eq!(scans(cluster, &database), before);
+}
+
+/// A scene with a new database of the server.
+fn on_server(cluster: &Cluster, seed: u64) -> Scene {
+    Scene::of_file(seed).with(Location::Postgres(cluster.new_database()))
+}
+
+/// All nodes of a database without their numbers, in order.
+fn nodes(actor: &Actor) -> Vec<Node> {
+    let snapshot = actor.loom().snapshot().unwrap();
+    let mut found = Vec::new();
+    for tree in snapshot.trees(TreeFilter::default()).unwrap() {
+        found.extend(snapshot.nodes_after(tree.id, 0, 0).unwrap());
+    }
+    found.iter_mut().for_each(|node| node.seq = 0);
+    found
+}
+
+#[test]
+fn the_same_changes_give_the_same_trees() {
+    let Some(cluster) = cluster() else { return };
+    let (file, server) = (Scene::of_file(7), on_server(cluster, 7));
+    let (ours, theirs) = (file.owner(), server.owner());
+    grow(&ours);
+    grow(&theirs);
+    assert_eq!(nodes(&ours), nodes(&theirs));
+    let trees = |actor: &Actor| actor.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap();
+    assert_eq!(trees(&ours), trees(&theirs));
+    let entries = |actor: &Actor| {
+        let journal = actor.loom().snapshot().unwrap().journal(JournalFilter::default()).unwrap();
+        journal.into_iter().map(|entry| (entry.op, entry.change, entry.node, entry.at)).collect::<Vec<_>>()
+    };
+    assert_eq!(entries(&ours), entries(&theirs));
+    let undone = |actor: &Actor| {
+        let tree = trees(actor)[0].id;
+        actor.undo(Some(tree)).unwrap();
+        nodes(actor)
+    };
+    for _ in 0..4 {
+        assert_eq!(undone(&ours), undone(&theirs));
+    }
+    for actor in [&ours, &theirs] {
+        assert_eq!(actor.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    }
+}
+
+/// Appends a message below a node; returns its id.
+fn append(actor: &Actor, below: NodeId, number: usize) -> Option<NodeId> {
+    let draft = NodeDraft::text(format!("message {number}"));
+    Some(actor.append(Parent::Node(below), draft).ok()?.nodes[0].id)
+}
+
+/// Appends messages below a node; returns their ids.
+fn append_all(actor: &Actor, below: NodeId, count: usize) -> Vec<NodeId> {
+    (0..count).map(|number| append(actor, below, number).unwrap()).collect()
+}
+
+#[test]
+fn every_message_of_two_servers_is_visible_in_both() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 8);
+    let first = scene.owner();
+    let (tree, root) = first.create_tree(TreeDraft::new("One tree for two servers")).unwrap();
+    let start = first.loom().snapshot().unwrap().last_seq().unwrap();
+    let servers: Vec<Actor> = (0..2).map(|number| scene.again(100 + number).owner()).collect();
+    let written: Vec<NodeId> = std::thread::scope(|scope| {
+        let writers = servers.iter().flat_map(|server| [server, server]);
+        let writers: Vec<_> = writers.map(|server| scope.spawn(move || append_all(server, root.id, 40))).collect();
+        // A reader follows the journal meanwhile: in order, and without gaps.
+        let (mut after, mut seen) = (start, Vec::new());
+        while seen.len() < 160 {
+            let filter = JournalFilter::default().after(after).limit(7).oldest_first(true);
+            for entry in first.loom().snapshot().unwrap().journal(filter).unwrap() {
+                assert!(entry.seq > after);
+                after = entry.seq;
+                seen.extend(entry.node);
+            }
+        }
+        let written: Vec<NodeId> = writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect();
+        let (mut seen, mut sorted) = (seen, written.clone());
+        seen.sort_unstable();
+        sorted.sort_unstable();
+        assert_eq!(seen, sorted);
+        written
+    });
+    assert_eq!(written.len(), 160);
+    for server in servers.iter().chain([&first]) {
+        let snapshot = server.loom().snapshot().unwrap();
+        assert!(written.iter().all(|id| snapshot.node(*id).unwrap().is_some()));
+        assert_eq!(snapshot.tree(tree.id).unwrap().unwrap().counts.nodes, 161);
+        assert_eq!(server.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn no_acknowledged_message_is_lost_when_the_server_is_killed() {
+    let Some(programs) = postgres::programs() else { return skip::missing("initdb") };
+    let mut cluster = Cluster::start(&programs, true).unwrap();
+    let scene = on_server(&cluster, 9);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("A crash")).unwrap();
+    let mut written = Vec::new();
+    for _ in 0..3 {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let numbers = (0..).take_while(|_| !is_over.load(Ordering::Relaxed));
+                // An append may fail while there is no server; only one that was acknowledged counts.
+                numbers.filter_map(|number| append(&owner, root.id, number)).collect::<Vec<_>>()
+            });
+            std::thread::sleep(std::time::Duration::from_millis(600));
+            cluster.crash();
+            is_over.store(true, Ordering::Relaxed);
+            written.extend(writer.join().unwrap());
+        });
+        let again = scene.again(written.len() as u64).owner();
+        let snapshot = again.loom().snapshot().unwrap();
+        assert!(written.iter().all(|id| snapshot.node(*id).unwrap().is_some()));
+        assert_eq!(again.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    }
+    assert!(written.len() > 3, "{}", written.len());
+}
