@@ -286,7 +286,7 @@ impl NodeReader for PostgresSnapshot<'_> {
 
     fn source(&self, source: &str) -> Result<Option<NodeId>> {
         let sql = "SELECT n.id FROM sources o JOIN nodes n ON n.tree = o.tree AND n.seq = o.node WHERE o.source = $1";
-        Ok(self.query_opt(sql, &[&source])?.map(|row| id(&row, 0, NodeId::from_bytes)).transpose()?)
+        self.query_opt(sql, &[&source])?.map(|row| id(&row, 0, NodeId::from_bytes)).transpose()
     }
 
     fn sources_of(&self, node: NodeId) -> Result<Vec<String>> {
