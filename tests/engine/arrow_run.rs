@@ -967,8 +967,8 @@ fn looking_leaves_no_entry_in_the_journal_and_what_is_kept_at_hand_can_be_taken_
         &["→ annotate \"a note\"", &format!("→ pin {marie}"), "→ stash \"x\" \"y\"", "→ drop stash:\"x\""],
     );
     assert_eq!(entries(), before + 4);
-    let note = play.loom.snapshot().unwrap().journal(JournalFilter::default().before(before as u64 + 2).limit(1));
-    let note = note.unwrap()[0].local.clone().unwrap();
+    let newest = play.loom.snapshot().unwrap().journal(JournalFilter::default().limit(4)).unwrap();
+    let note = newest[3].local.clone().unwrap();
     let done = lines(&mut runner, &["→ undo 4", "→ redo 4", "→ undo 2"]);
     assert_eq!(
         done.lines().filter(|line| line.starts_with("  ")).collect::<Vec<_>>(),

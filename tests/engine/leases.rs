@@ -75,9 +75,9 @@ fn is_leased<T: std::fmt::Debug>(result: Result<T, OpsError>) -> String {
 }
 
 /// The newest entry of the journal.
-fn newest(loom: &Loom) -> Option<u64> {
+fn newest(loom: &Loom) -> u64 {
     let entries = loom.snapshot().unwrap().journal(JournalFilter::default().limit(1)).unwrap();
-    entries.first().map(|entry| entry.seq)
+    entries.first().map_or(0, |entry| entry.seq)
 }
 
 #[test]
