@@ -59,7 +59,7 @@ pub use memory::{block as memory_block, pinned};
 #[doc(hidden)] // for the program
 pub use recall::session_summary;
 pub use reply::{CommandReply, Outcome};
-pub use request::ExecRequest;
+pub use request::{ExecRequest, read};
 #[doc(hidden)] // for the program
 pub use todo::{named as todo_name, progress as todo_progress};
 #[doc(hidden)] // for the program
@@ -193,12 +193,10 @@ impl<'h> Executor<'h> {
         // After a failed move, a command would run at a place that its agent does not mean.
         let mut lost: Option<&ExecRequest> = None;
         for (at, request) in requests.iter().take(MAX_BATCH_LINES).enumerate() {
-            let is_elsewhere = lost.is_some_and(|switch| {
-                let is_sure = !switch.leaves_tree() && request.names_nodes_by_id();
-                !is_sure && !request.moves() && !request.ignores_position()
-            });
             let reply = match request {
-                ExecRequest::Command(command) if is_elsewhere => not_where_meant(command),
+                ExecRequest::Command(command) if lost.is_some_and(|switch| request.depends_on(switch)) => {
+                    CommandReply::after_failed_switch(command)
+                }
                 request => self.run_request(request),
             };
             if request.moves() {
@@ -426,21 +424,4 @@ impl<'h> Executor<'h> {
         let position = self.loom.node(position)?;
         Ok(Position { session, tree, position, now: self.loom.now() })
     }
-}
-
-/// The reply to a command that did not run because the move before it failed.
-fn not_where_meant(command: &Command) -> CommandReply {
-    let failure = ToolError::new(ErrorCode::Conflict, "not run, because the switch before it failed");
-    CommandReply {
-        tool: Some(command.tool()),
-        result: Err(failure.hint("write it again after a switch that succeeds")),
-    }
-}
-
-/// Parses a line, with or without its arrow, to a command.
-///
-/// # Errors
-/// If the line cannot be parsed. The error holds the partial reading and suggestions.
-pub fn read(line: &str) -> Result<Command, ToolError> {
-    Ok(parse(line)?.command)
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::Answer;
-use crate::tools::{Tool, ToolError};
+use crate::tools::{Command, ErrorCode, Tool, ToolError};
 
 /// The result of a command or tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,13 @@ pub struct CommandReply {
 }
 
 impl CommandReply {
+    /// The reply to a command that did not run because the switch before it failed.
+    pub(super) fn after_failed_switch(command: &Command) -> Self {
+        let failure = ToolError::new(ErrorCode::Conflict, "not run, because the switch before it failed");
+        let result = Err(failure.hint("write it again after a switch that succeeds"));
+        Self { tool: Some(command.tool()), result }
+    }
+
     /// Returns whether the command succeeded.
     #[must_use]
     pub const fn is_ok(&self) -> bool {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::{
-    arrow::{Command, NodeRef, host_tool_args},
+    arrow::{Command, NodeRef, host_tool_args, parse},
     tools::{Tool, ToolError},
 };
 
@@ -48,15 +48,22 @@ impl ExecRequest {
         }
     }
 
+    /// Returns whether a failure of `switch` before it makes the request run at a place that its agent does not mean.
+    #[must_use]
+    pub(super) fn depends_on(&self, switch: &Self) -> bool {
+        let is_sure = !switch.leaves_tree() && self.names_nodes_by_id();
+        !is_sure && !self.moves() && !self.ignores_position()
+    }
+
     /// Returns whether the request switches to another tree.
     #[must_use]
-    pub(super) const fn leaves_tree(&self) -> bool {
+    const fn leaves_tree(&self) -> bool {
         matches!(self, Self::Command(Command::Switch { tree: Some(_), .. }))
     }
 
     /// Returns whether the request names its nodes by their ids, which mean the same at every position of a tree.
     #[must_use]
-    pub(super) fn names_nodes_by_id(&self) -> bool {
+    fn names_nodes_by_id(&self) -> bool {
         let Self::Command(command) = self else { return false };
         let is_id = |node: &NodeRef| matches!(node, NodeRef::Id(_));
         match command {
@@ -90,7 +97,7 @@ impl ExecRequest {
 
     /// Returns whether the request has the same result wherever in the tree its agent is.
     #[must_use]
-    pub(super) fn ignores_position(&self) -> bool {
+    fn ignores_position(&self) -> bool {
         match self {
             Self::Command(command) => matches!(
                 command.tool(),
@@ -99,6 +106,14 @@ impl ExecRequest {
             Self::HostTool { .. } | Self::Refused(_) => true,
         }
     }
+}
+
+/// Parses a line, with or without its arrow, to a command.
+///
+/// # Errors
+/// If the line cannot be parsed. The error holds the partial reading and suggestions.
+pub fn read(line: &str) -> Result<Command, ToolError> {
+    Ok(parse(line)?.command)
 }
 
 impl From<Result<Command, ToolError>> for ExecRequest {

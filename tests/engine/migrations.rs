@@ -122,7 +122,7 @@ fn only_a_collaborator_that_was_never_changed_may_delegate_after_a_migration() {
         // The migration sums the row anew.
         conn.execute_batch(&format!(
             "DROP TRIGGER agents_updated; UPDATE agents SET permissions = {} WHERE name = 'collaborator'; {trigger};
-             DELETE FROM migrations WHERE version > 21; PRAGMA user_version = 21",
+             DROP TABLE retags; DELETE FROM migrations WHERE version > 21; PRAGMA user_version = 21",
             held.bits()
         ))
         .unwrap();
@@ -186,7 +186,7 @@ fn an_edit_keeps_its_role_even_if_it_predates_roles() {
         "DROP VIEW conversation_turns; DROP TRIGGER nodes_update; ALTER TABLE nodes DROP COLUMN role".to_owned(),
         "DROP TABLE received_turns; CREATE VIEW conversation_turns AS SELECT seq AS id FROM nodes".to_owned(),
         trigger.replace(" AND NEW.role IS OLD.role", ""),
-        "DROP TRIGGER nodes_delete; DROP TABLE staged_nodes".to_owned(),
+        "DROP TRIGGER nodes_delete; DROP TABLE staged_nodes; DROP TABLE retags".to_owned(),
         "DROP TABLE vector_codes; DROP TABLE embedded_ranges; DROP INDEX sessions_expiry".to_owned(),
         "CREATE TRIGGER nodes_delete BEFORE DELETE ON nodes BEGIN SELECT RAISE(ABORT, ''); END".to_owned(),
         "ALTER TABLE tree_state DROP COLUMN messages; DROP TABLE cursors".to_owned(),

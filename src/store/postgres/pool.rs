@@ -24,7 +24,7 @@ impl PgConnectionPool {
         Self { config, idle: Mutex::default() }
     }
 
-    /// How to connect.
+    /// Settings of new connections: hosts, user, database.
     pub(super) fn config(&self) -> &Config {
         &self.config
     }

@@ -1,8 +1,8 @@
 //! The writer: a named thread that commits all queued changes in one transaction, after which their callers get receipts.
 //!
 //! A change that fails is answered, and the others are applied again without it. A deadlock, a serialization failure or a
-//! lost connection is repeated: nothing was answered. After a connection was lost at COMMIT, the server tells by the
-//! transaction's number whether it was committed.
+//! lost connection is repeated: nothing was answered. After a connection was lost at COMMIT, the transaction's
+//! number shows whether it was committed.
 
 use std::{
     sync::{Arc, mpsc},

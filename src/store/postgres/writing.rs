@@ -23,7 +23,7 @@ pub(super) struct Place {
     pub(super) edited_from: Option<i64>,
 }
 
-/// What an append needs of its parent's state.
+/// The part of a parent's state that an append reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PgNodeState {
     pub(super) continuations: i64,
@@ -53,7 +53,7 @@ pub(super) struct PgNewRow {
     pub(super) session: Option<(Uuid, i64)>,
 }
 
-/// What nodes and entries add to a tree.
+/// Changes of a tree's counts by nodes and entries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PgAdded {
     pub(super) nodes: i64,
