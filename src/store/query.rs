@@ -254,7 +254,7 @@ pub struct Inspection {
 pub struct CopyReport {
     /// Rows that were copied by this call.
     pub rows: u64,
-    /// What differs between both databases afterwards, at most ten. Empty if the copy is whole.
+    /// Differences between both databases afterwards, at most ten. Empty if the copy is whole.
     pub differences: Vec<String>,
 }
 

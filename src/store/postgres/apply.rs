@@ -18,7 +18,7 @@ use crate::{
     types::Op,
 };
 
-/// What a write transaction knows and has not written yet.
+/// State of a write transaction: rows that it read, and rows that are not written yet.
 #[derive(Default)]
 pub(super) struct WriteState {
     /// Number before the first of this transaction; 0 until it is read.

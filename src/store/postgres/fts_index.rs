@@ -41,7 +41,7 @@ pub(super) fn text(row: &Row, first: usize) -> Result<String> {
     Ok(searched_text::of(get(row, first)?, calls, tool.zip(metadata)).into_owned())
 }
 
-/// What a server appended since it last indexed.
+/// Nodes and bytes that this server appended since it last indexed.
 #[derive(Debug, Default)]
 pub(super) struct PgUnindexed {
     pub(super) nodes: usize,

@@ -24,7 +24,7 @@ impl PgConnectionPool {
         Self { config, idle: Mutex::default() }
     }
 
-    /// How to connect.
+    /// Returns the address, the user and the options of new connections.
     pub(super) fn config(&self) -> &Config {
         &self.config
     }

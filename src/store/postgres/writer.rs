@@ -1,7 +1,7 @@
 //! The writer: a named thread that commits all queued changes in one transaction, after which their callers get receipts.
 //!
 //! A change that fails is answered, and the others are applied again without it. A deadlock, a serialization failure or a
-//! lost connection is repeated: nothing was answered. After a connection was lost at COMMIT, the server tells by the
+//! lost connection is repeated: nothing was answered. After a connection was lost at COMMIT, the writer asks the server by the
 //! transaction's number whether it was committed.
 
 use std::{

@@ -23,7 +23,7 @@ pub(super) struct Place {
     pub(super) edited_from: Option<i64>,
 }
 
-/// What an append needs of its parent's state.
+/// The columns of its parent's state that an append needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PgNodeState {
     pub(super) continuations: i64,
@@ -53,7 +53,7 @@ pub(super) struct PgNewRow {
     pub(super) session: Option<(Uuid, i64)>,
 }
 
-/// What nodes and entries add to a tree.
+/// Sums of the nodes and entries that a change adds to a tree.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PgAdded {
     pub(super) nodes: i64,
