@@ -71,7 +71,7 @@ use answer::AnswerResult;
 use edits::ContinueLength;
 
 use crate::{
-    arrow::{Command, RecallFilter, SearchDepth, Topic, parse},
+    arrow::{Command, RecallFilter, SearchDepth, Topic},
     id::{SessionId, TodoId},
     ops::{Actor, Loom, OpsError},
     tools::{DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, Tool, ToolError, WebSearch},

@@ -119,7 +119,10 @@ impl OpenOptions {
                 super::postgres::copy_file(from, &super::postgres::open(url, self)?, self, progress)
             }
             #[cfg(not(feature = "postgres"))]
-            Location::Postgres(_) => self.connect(to).map(|_| CopyReport::default()),
+            Location::Postgres(_) => {
+                let _ = (from, progress);
+                self.connect(to).map(|_| CopyReport::default())
+            }
             Location::File(_) => {
                 let why =
                     "the target is a file; `loom backup` copies a file, `loom export` and `loom import` any database";

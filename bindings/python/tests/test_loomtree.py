@@ -258,7 +258,8 @@ def test_many_threads_share_a_file(loom: Loom) -> None:
 
 def test_ctrl_c_ends_a_generation_and_saves_its_text(tmp_path: Path) -> None:
     script = f"""
-import time, loomtree
+import signal, time, loomtree
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores the signal
 loom = loomtree.open({str(tmp_path / "trees.db")!r})
 root = loom.new_tree("Where could it begin?").root_id
 def slow(messages):
