@@ -1,9 +1,9 @@
-//! The storage layer: the traits of a store, the types that they exchange, and the SQLite backend.
+//! The storage layer: the traits of a store, the types that they exchange, and the backends.
 //!
 //! A [`Store`] accepts every write through [`Store::submit`] and opens [`Snapshot`]s. A snapshot answers named queries
-//! about one moment. Both traits are small and object-safe, so that a second backend can be added; the layers above do
-//! not know which backend they use. [`SqliteStore`] is the only backend now: one file, one writer thread and a small
-//! pool of read connections.
+//! about one moment. Both traits are object-safe; the layers above do not know which backend they use. [`SqliteStore`] is
+//! the default: one file, one writer thread and a small pool of read connections. The feature `postgres` adds a backend
+//! for a database of a server, which [`OpenOptions::connect`] opens by its URL.
 //!
 //! The store enforces rules about a row and its neighbors: immutability, one root, no cycles, counts. Rules about the
 //! meaning of an operation are in [`crate::ops`].
