@@ -287,7 +287,7 @@ fn trees_deeper_than_a_parser_goes_are_read() {
     verify(&owner);
 }
 
-/// What an extension of pi told the model is a note with its words; a command that the user kept from the model is hidden.
+/// A message of a pi extension to the model becomes a note with its words; a command that the user hid from the model stays hidden.
 #[test]
 fn notes_and_hidden_commands_of_pi_keep_their_meaning() {
     let all = [
