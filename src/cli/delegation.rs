@@ -122,7 +122,7 @@ async fn build(builder: OrchestratorBuilder) -> std::result::Result<Orchestrator
         None => None,
     };
     let worker = AgentModel { agent: worker, model: Arc::clone(&worker_model) };
-    let models = Arc::new(ConfigModels::new(&config));
+    let models = Arc::new(ConfigModels::new(&config, default_model.as_deref()));
     let defaults = OrchestratorConfig::new(planner, worker, judge, models, approval);
     Ok(OrchestratorConfig {
         fallback_model: stronger,

@@ -65,14 +65,14 @@ impl TurnArgs {
         self.tools
     }
 
-    /// Returns the services for the agent's commands.
+    /// Returns the services for the agent's commands. `model` is the model that the user named.
     pub(crate) fn tool_access(
         &self,
         cx: &CommandContext<'_>,
         agent: &Agent,
         model: Option<&str>,
     ) -> Result<ToolAccess> {
-        let defaults = models::tool_access(&cx.config);
+        let defaults = models::tool_access(&cx.config, model);
         let mut commands = ToolAccess { rounds: self.rounds, native: self.native, ..defaults };
         if agent.profile.permissions.has(Permission::Delegate) {
             commands.orchestrator = self.orchestrator(cx, agent, model)?;

@@ -122,7 +122,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
         fixed.input = None;
     }
     if view.aware && view.keeps() {
-        fixed.ambient.extend(ambient::changed_nodes_line(rendered.newest_first()));
+        fixed.ambient.extend(ambient::path_line(rendered.newest_first()));
     }
     let hint = fixed.hint(snapshot, view.agent, &tree, &rendered);
     fixed.ambient.extend(hint);
@@ -223,7 +223,7 @@ impl FixedSections {
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
         let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient), &self.asked]);
         if view.aware && view.keeps() {
-            changing += ambient::MAX_CHANGES_TOKENS;
+            changing += ambient::MAX_PATH_LINE_TOKENS;
         }
         changing += self.references.as_ref().map_or(0, |_| ambient::MAX_HINT_TOKENS);
         let answers =

@@ -4,7 +4,7 @@
 //! done. Results of host tools stay, and older ones are reduced to the command that shows them again. Own thoughts stay.
 
 use crate::{
-    arrow::{Event, scan},
+    arrow::{Event, ends_turn, scan},
     store::{ChildFilter, Result, Snapshot},
     tools::Tool,
     types::{AuthorType, EdgeKind, Node, first_words, one_line},
@@ -119,9 +119,9 @@ fn written_lines(raw: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for event in scan(raw) {
         match event {
-            Event::Call(call) => lines.push(call.text.to_owned()),
+            Event::Call(call) if !ends_turn(call.text) => lines.push(call.text.to_owned()),
             Event::BatchEnd => break,
-            Event::Prose(_) | Event::Thought(_) => {}
+            Event::Call(_) | Event::Prose(_) | Event::Thought(_) => {}
         }
     }
     lines

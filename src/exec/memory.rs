@@ -16,6 +16,10 @@ use crate::{
     types::{Memory, Node, PinTarget, StashContent, StashKind, first_words, one_line, section},
 };
 
+/// The line of a block without content.
+const NOTHING_KEPT: &str = "(empty)";
+/// Answer to an agent whose prompt has the block.
+const IN_PROMPT: &str = "✓ your pins, last actions and stashes are in this prompt, as they are now: `=== Operational Memory ===`";
 /// Minimum and maximum tokens of a summary. Within them it has a tenth of its source.
 const SUMMARY_TOKENS: (u32, u32) = (40, 300);
 
@@ -42,7 +46,7 @@ pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, ToolEr
         lines.push(format!("Stashed (not in context): {}", labels.join(", ")));
     }
     if lines.len() == 1 {
-        lines.push("(empty)".to_owned());
+        lines.push(NOTHING_KEPT.to_owned());
     }
     lines.push("===".to_owned());
     Ok(lines.join("\n"))
@@ -241,7 +245,11 @@ impl Executor<'_> {
         self.flush_trace();
         let (agent, tree) = (self.agent.id(), here.tree.id);
         Ok(match view {
-            None => block(&self.loom, agent, tree)?.into(),
+            // Within a turn, the block is in every prompt.
+            None => match block(&self.loom, agent, tree)? {
+                text if self.recalled.is_some() && !text.contains(NOTHING_KEPT) => IN_PROMPT.to_owned().into(),
+                text => text.into(),
+            },
             Some(MemoryView::Trace) => match trace::phrases(&*self.loom.snapshot()?, agent, tree)?.as_slice() {
                 [] => "Recent actions: none in this tree".to_owned().into(),
                 phrases => format!("Recent actions:\n  {}", phrases.join("\n  ")).into(),

@@ -15,6 +15,7 @@ mod author_names;
 pub(crate) mod authorship;
 pub(crate) mod call;
 mod change;
+mod changes;
 #[cfg(feature = "serve")]
 pub(crate) mod completion;
 mod delegations;
@@ -49,11 +50,11 @@ pub use answer::{Answer, TreeChange};
 pub use author_names::AuthorNames;
 #[doc(hidden)] // for the program
 pub use change::{NodeResolver, commit};
+#[doc(hidden)] // for prompts
+pub use changes::is_change;
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
 pub(crate) use host_tool::read_line;
 pub use limits::ExecRights;
-#[doc(hidden)] // for prompts
-pub use list::is_change;
 #[doc(hidden)] // for the program
 pub use memory::{block as memory_block, pinned};
 #[doc(hidden)] // for the program

@@ -111,7 +111,7 @@ fn main_verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) ->
             _ => ("went on with a session", Own),
         },
         Op::Import if change == Kind::CreateTree => ("imported the tree", Tree),
-        Op::Import => ("imported", Own),
+        Op::Import => (further_verb(op, change).unwrap_or("imported"), Own),
         Op::Undo => ("took back", Own),
         Op::Redo => ("did again", Own),
         Op::Turn if change == Kind::ReceiveTurn => ("received", Own),
