@@ -1,7 +1,10 @@
 //! Mutual exclusion between the line editor and approval prompts. Background work may prompt at any time, and two
 //! readers would split the keys between them. A prompt waits until the user submits the line, and a notice says so.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+};
 
 use tokio::sync::MutexGuard;
 
@@ -19,6 +22,8 @@ pub(crate) struct TerminalLock {
     printer: Mutex<Option<LinePrinter>>,
     /// Notices of background work that are not printed yet.
     notices: Mutex<Vec<String>>,
+    /// True while a question is open. Held while standard output is written.
+    asking: Mutex<bool>,
 }
 
 impl TerminalLock {
@@ -54,6 +59,25 @@ impl TerminalLock {
             print(QUESTION_NOTICE);
         }
         self.lock.lock().await
+    }
+
+    /// Runs `ask` as an open question: standard output waits until it has ended.
+    #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // no prompts without it
+    pub(crate) fn question<T>(&self, ask: impl FnOnce() -> T) -> T {
+        *self.asking() = true;
+        let answer = ask();
+        *self.asking() = false;
+        answer
+    }
+
+    /// Writes to standard output; does nothing while a question is open.
+    pub(crate) fn unless_asking(&self, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let asking = self.asking();
+        if *asking { Ok(()) } else { write() }
+    }
+
+    fn asking(&self) -> std::sync::MutexGuard<'_, bool> {
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn printer(&self) -> std::sync::MutexGuard<'_, Option<LinePrinter>> {

@@ -82,7 +82,7 @@ impl TurnArgs {
         }
         Ok(ToolAccess {
             tools: self.host_tools(cx, agent.name(), Arc::clone(&cx.approval))?,
-            max_inline_tokens: MAX_INLINE_ANSWER_TOKENS,
+            max_inline_tokens: delegation::MAX_INLINE_ANSWER_TOKENS,
             ..commands
         })
     }
@@ -158,9 +158,6 @@ impl TurnArgs {
 
 #[cfg(not(feature = "workspace"))]
 const NO_WORKSPACE_FEATURE: &str = "--tools: this program was built without the cargo feature workspace";
-
-/// Tokens of an answer that are shown at once. This is the maximum that the workspace tools return.
-pub(crate) const MAX_INLINE_ANSWER_TOKENS: u32 = 4_000;
 
 /// The workspace tools for the user's own arrow lines.
 #[derive(Default)]

@@ -197,7 +197,7 @@ impl FixedSections {
         }
         let (memory, pins) = memory::block(
             snapshot,
-            (request.agent.id(), tree.id),
+            (request.agent.id(), tree.id, request.first_node.is_some()),
             view.tokenizer,
             request.options.prompt_tokens() / PINS_BUDGET_DIVISOR,
         )?;
@@ -259,6 +259,7 @@ impl FixedSections {
         let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory];
         let own = own.into_iter().map(|text| (None, text.as_str()));
         let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
+        let nodes = nodes.chain(rendered.acts().map(|text| (None, text)));
         let (message, oldest) = (&message, rendered.newest_first().last());
         let hint = references.hint(snapshot, HintWindow { agent, message, oldest, shown: &mut own.chain(nodes) });
         hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()?.and_then(|hint| ambient::hint(&hint))

@@ -1,7 +1,7 @@
 //! The command `list changes`: the newest changes of a tree. The messages of its conversations are one line an author,
 //! since a chat has more of them than of all else.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Answer, AnswerResult, Executor, Position,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     arrow::NodeRef,
-    id::{AgentId, LocalId, NodeId},
+    id::{AgentId, LocalId, NodeId, SessionId},
     ops::{describe_entry, tree_history},
     store::Snapshot,
     tools::ToolError,
@@ -46,13 +46,12 @@ impl Executor<'_> {
         let entries = tree_history(&*snapshot, here.tree.id, 0, MAX_JOURNAL_ENTRIES)?;
         let names = self.author_names()?;
         let who = |agent: AgentId| if agent == self.agent.id() { "you" } else { names.name(agent) };
-        let answered: HashSet<u64> =
-            entries.iter().filter(|entry| entry.change == "receive_turn").map(|entry| entry.group).collect();
+        let mut owners: HashMap<SessionId, Option<AgentId>> = HashMap::new();
         let (mut lines, mut messages): (Vec<String>, Vec<AuthorMessages>) = Default::default();
         let mut bookmarks: HashSet<Option<NodeId>> = HashSet::new();
         for entry in entries.iter().filter(|entry| only.as_ref().is_none_or(|node| entry.node == Some(node.id))) {
             let line = |words: &str| format!("  {} · {} {words}", entry.at.age(here.now), who(entry.agent));
-            if let Some(message) = message(&*snapshot, entry, &answered)? {
+            if let Some(message) = message(&*snapshot, entry, &mut owners)? {
                 match messages.iter_mut().find(|known| known.author == entry.agent) {
                     Some(known) => (known.number, known.oldest) = (known.number + 1, message),
                     None => {
@@ -90,16 +89,28 @@ impl Executor<'_> {
     }
 }
 
-/// Returns the message that an entry appended to a conversation; `None` for other entries. `answered`: the operations
-/// whose message an agent answers.
+/// Returns the message that an entry appended to a conversation: one that its agent sent to another's session, or a reply of
+/// an agent's turn. `None` for other entries. `owners`: the agents of the sessions read so far.
 fn message(
     snapshot: &dyn Snapshot,
     entry: &JournalEntry,
-    answered: &HashSet<u64>,
+    owners: &mut HashMap<SessionId, Option<AgentId>>,
 ) -> Result<Option<LocalId>, ToolError> {
     let is_message = match entry.op {
         _ if entry.change != "append" => false,
-        Op::Append => answered.contains(&entry.group),
+        Op::Append => match entry.session {
+            Some(session) => {
+                let owner = match owners.get(&session) {
+                    Some(known) => *known,
+                    None => {
+                        let owner = snapshot.session(session)?.map(|session| session.agent);
+                        *owners.entry(session).or_insert(owner)
+                    }
+                };
+                owner.is_some_and(|owner| owner != entry.agent)
+            }
+            None => false,
+        },
         Op::Turn => {
             let node = entry.node.map(|node| snapshot.node(node)).transpose()?.flatten();
             node.is_some_and(|node| node.kind == EdgeKind::Continuation && !node.content.trim().is_empty())

@@ -16,6 +16,8 @@ use crate::{
     types::{Memory, Node, PinTarget, StashContent, StashKind, first_words, one_line, section},
 };
 
+/// Results of one label that are stored at once.
+const MAX_SAME_LABELS: usize = 16;
 /// The line of a block without content.
 const NOTHING_KEPT: &str = "(empty)";
 /// Answer to an agent whose prompt has the block.
@@ -180,21 +182,39 @@ impl Executor<'_> {
     /// Returns the escaped text of a stash or of a stored result.
     fn stored_text(&self, here: &Position, label: &str) -> Result<Option<String>, ToolError> {
         let snapshot = self.loom.snapshot()?;
-        let of = |result| snapshot.stashed(self.agent.id(), here.tree.id, label, result);
-        let words = match of(false)? {
+        let words = match snapshot.stashed(self.agent.id(), here.tree.id, label, false)? {
             Some(StashContent::Words(text) | StashContent::Summary(text) | StashContent::Result(text)) => {
                 escape(&text).into_owned()
             }
             Some(StashContent::Node(node)) => content(&self.loom.node(node)?).into_owned(),
             // A result was escaped when it was formatted.
-            None => {
-                return Ok(match of(true)? {
-                    Some(StashContent::Result(text)) => Some(text),
-                    _ => None,
-                });
-            }
+            None => return self.stored_result(here, label),
         };
         Ok(Some(format!("stash {}:\n{words}", quoted(label))))
+    }
+
+    /// Returns the stored result of a label.
+    fn stored_result(&self, here: &Position, label: &str) -> Result<Option<String>, ToolError> {
+        let stored = self.loom.snapshot()?.stashed(self.agent.id(), here.tree.id, &self.result_key(label), true)?;
+        Ok(match stored {
+            Some(StashContent::Result(text)) => Some(text),
+            _ => None,
+        })
+    }
+
+    /// Returns the label under which a result is stored: the workers of a delegation are one agent in one tree.
+    pub(super) fn result_key(&self, label: &str) -> String {
+        format!("{label} @{}", self.session)
+    }
+
+    /// Returns the label for a result: with a number if another result has it.
+    pub(super) fn free_label(&self, here: &Position, label: &str, text: &str) -> String {
+        let numbered = (2..=MAX_SAME_LABELS).map(|number| format!("{label} ({number})"));
+        let is_free = |label: &String| {
+            let stored = self.stored_result(here, label).ok().flatten();
+            stored.is_none_or(|stored| stored == text)
+        };
+        std::iter::once(label.to_owned()).chain(numbered).find(is_free).unwrap_or_else(|| label.to_owned())
     }
 
     pub(super) fn drop_item(&self, here: &Position, pin: Option<&NodeRef>, stash: Option<&str>) -> AnswerResult {

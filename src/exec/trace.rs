@@ -1,9 +1,11 @@
 //! The trace: an agent's last actions in a tree, from the journal and, for reads, from the actions that the executor
 //! stores.
 
+use std::collections::HashMap;
+
 use super::escape::{count, quoted};
 use crate::{
-    id::{AgentId, TreeId},
+    id::{AgentId, SessionId, TreeId},
     ops::{OpTarget, describe_entry},
     store::{JournalFilter, Result, Snapshot},
     tools::Tool,
@@ -40,7 +42,8 @@ struct TracePhrase {
 }
 
 /// Returns an agent's last actions in a tree as phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `responded to a7x2kq as
-/// e6p4tt, f7q8dd`, `continued from b3k9ze (2 results) as g8r9ee, h2s3ff`. At most ten.
+/// e6p4tt, f7q8dd`, `continued from b3k9ze (2 results) as g8r9ee, h2s3ff`. At most ten. What workers of its delegations did
+/// is not among them.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -48,9 +51,23 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
     let entries =
         snapshot.journal(JournalFilter { tree: Some(tree), limit: MAX_JOURNAL_ENTRIES, ..JournalFilter::default() })?;
     let mut steps: Vec<(u64, TraceStep)> = Vec::new();
+    let mut workers: HashMap<SessionId, bool> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
         if steps.len() == MAX_STEPS {
             break;
+        }
+        // Workers of a delegation are the same agent.
+        if let Some(session) = entry.session {
+            let is_worker = match workers.get(&session) {
+                Some(known) => *known,
+                None => {
+                    let found = snapshot.session(session)?;
+                    *workers.entry(session).or_insert(found.is_some_and(|session| session.delegated_by.is_some()))
+                }
+            };
+            if is_worker {
+                continue;
+            }
         }
         if let Some(step) = step(snapshot, entry)? {
             steps.push((entry.seq, step));
@@ -59,12 +76,9 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
     steps.reverse();
     // An action after entry 7 comes after it; both lists are in order, and the sort keeps that.
     for action in snapshot.memory(agent, tree)?.actions {
-        let (verb, about) = match past_tense(&action.tool) {
-            Some(verb) => (verb, action.about),
-            // One of the host's: its name says more than what it was given.
-            None => ("used", Some(action.tool)),
-        };
-        steps.push((action.after, TraceStep { verb, about, made: None, generated: false }));
+        // Older files have host tools among the actions.
+        let Some(verb) = past_tense(&action.tool) else { continue };
+        steps.push((action.after, TraceStep { verb, about: action.about, made: None, generated: false }));
     }
     steps.sort_by_key(|(seq, _)| *seq);
     steps.drain(..steps.len().saturating_sub(MAX_STEPS));
@@ -91,26 +105,30 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
 
 impl TracePhrase {
     fn words(&self) -> String {
-        let targets: Vec<String> = self.targets.iter().map(|(target, made)| self.target(target, made)).collect();
+        let mut left = MAX_NODES_PER_PHRASE;
+        let shown = self.targets.iter().rev().take_while(|(_, made)| {
+            let fits = left > 0;
+            left = left.saturating_sub(1 + made.len());
+            fits
+        });
+        let mut targets: Vec<String> = shown.map(|(target, made)| self.target(target, made)).collect();
+        targets.reverse();
+        let more = if targets.len() < self.targets.len() { ", …" } else { "" };
         // A comma separates the nodes that were made from one target.
         let made = self.targets.iter().any(|(_, made)| !made.is_empty());
-        match last_ids(&targets, if made { " and " } else { ", " }) {
+        match targets.join(if made { " and " } else { ", " }) {
             targets if targets.is_empty() => self.verb.to_owned(),
-            targets => format!("{} {targets}", self.verb),
+            targets => format!("{} {targets}{more}", self.verb),
         }
     }
 
     fn target(&self, target: &str, made: &[String]) -> String {
         let results = if self.generated { format!(" ({})", count(made.len() as u64, "result")) } else { String::new() };
-        let made = if made.is_empty() { String::new() } else { format!(" as {}", last_ids(made, ", ")) };
+        let from = made.len().saturating_sub(MAX_NODES_PER_PHRASE);
+        let more = if from > 0 { ", …" } else { "" };
+        let made = if made.is_empty() { String::new() } else { format!(" as {}{more}", made[from..].join(", ")) };
         format!("{target}{results}{made}")
     }
-}
-
-/// Joins the last ids of a list; `…` marks omitted ones.
-fn last_ids(ids: &[String], separator: &str) -> String {
-    let from = ids.len().saturating_sub(MAX_NODES_PER_PHRASE);
-    format!("{}{}", ids[from..].join(separator), if from > 0 { ", …" } else { "" })
 }
 
 fn past_tense(tool: &str) -> Option<&'static str> {

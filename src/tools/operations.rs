@@ -20,7 +20,7 @@ use crate::types::{Permission, TodoDraft};
 
 operations! {
     View "view" also ["show", "display", "look", "inspect", "open"] (Navigation, LoomAware, ReadOnly) "Shows a node or a branch." {
-        brief "view ID [full]; view branch:ID [from:ID] — the path from the root to ID";
+        brief "view ID [full]; view branch:ID [from:ID] — root to ID";
         forms ["view ID", "view ID full", "view ID with-annotations", "view branch:ID as:prose", "view branch:ID from:ID"];
         at_most_one ["node", "branch"];
         "as" needs ["branch"];
@@ -34,7 +34,7 @@ operations! {
         rendering as "as": Option<BranchFormat>, "How a branch is shown: running text, or node by node.";
     }
     List "list" also ["ls", "enumerate"] (Navigation, LoomAware, ReadOnly) "Lists what belongs to a node or a tree." {
-        brief "list ID continuations|annotations|links|versions|siblings; list ID bookmarks — at and below ID; list agents|pruned|changes; list documents; list trees";
+        brief "list ID continuations|annotations|links|versions|siblings; list bookmarks|agents|pruned|changes; list documents; list trees";
         forms [
             "list ID continuations",
             "list ID annotations",
@@ -119,7 +119,7 @@ operations! {
         note: Option<String>, "Why.";
     }
     Edit "edit" also ["rewrite", "reword", "revise"] (Content, LoomWrite, Destructive) "Adds another wording of a node." {
-        brief "edit ID \"text\" — a sibling with another wording, what follows stays with the old one";
+        brief "edit ID \"text\" — a sibling with other words";
         forms ["edit ID \"text\""];
         reply "✓ created branch [f7q8dd] from [a7x2kq], beside it\n  [a7x2kq] keeps 3 continuations and the bookmark · → move ID to f7q8dd takes a continuation along\n  you stay at [a7x2kq]\n\n✓ created version [f7q8dd] of [a7x2kq]        (in a buffer tree)";
         example "→ edit a7x2kq \"Marie hesitates, and then she goes.\"";
@@ -164,7 +164,7 @@ operations! {
         #[serde(default = "NodeRef::here")] node: NodeRef, "The node that was pruned.";
     }
     Undo "undo" also ["revert"] (Content, LoomWrite, Write) "Takes the last changes back." {
-        brief "undo [2] — your last changing commands";
+        brief "undo [2]";
         forms ["undo", "undo 2"];
         reply "✓ took back 1 operation\n  pruned [a7x2kq]";
         example "→ undo";
@@ -267,7 +267,7 @@ operations! {
         section: Option<String>, "Only what stands under this heading of it.";
     }
     Stash "stash" also ["save"] (Memory, LoomAware, Write) "Sets something aside under a label." {
-        brief "stash \"label\" \"text\"; stash \"label\" content-of:ID — kept for you outside the tree";
+        brief "stash \"label\" \"text\"; stash \"label\" content-of:ID";
         forms ["stash \"label\" \"text\"", "stash \"label\" content-of:ID", "stash \"label\" summary-of:ID-ID"];
         exactly_one ["content", "content_of", "summary_of"];
         reply "✓ stashed \"marie insight\" (47 tokens)";

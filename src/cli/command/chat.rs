@@ -164,6 +164,9 @@ pub(crate) fn run_session(
         }
     }
     models::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)?;
+    if lines.is_interactive() {
+        writeln!(cx.out, "{}", paint(DIM, "the session stays: `loom chat` or `loom resume` continues it"))?;
+    }
     print_notices(cx)
 }
 

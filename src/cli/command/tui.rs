@@ -75,7 +75,7 @@ fn tools(cx: &CommandContext<'_>, approvals: &ApprovalQueue, defaults: &ToolAcce
     let orchestrator = delegation::default_orchestrator(cx, Arc::new(approvals.clone()), Some(Arc::new(folder)));
     Ok(Some(ToolAccess {
         tools,
-        max_inline_tokens: turn_args::MAX_INLINE_ANSWER_TOKENS,
+        max_inline_tokens: delegation::MAX_INLINE_ANSWER_TOKENS,
         orchestrator,
         ..defaults.clone()
     }))
