@@ -80,8 +80,11 @@ fn a_batch_stops_the_stream_and_later_text_is_only_raw() {
         .then(TurnInput::StreamFailed(ProviderError::Cancelled))
         .did(&["save \"Let me look.\" of \"Let me look.\\n→ view a7x2\\n→ list b3k9 links\\n\\nSo it says\""]);
     let turn = turn.then(TurnInput::Saved).did(&["run → view a7x2 | → list b3k9 links"]);
-    let turn =
-        turn.then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered }).did(&["ask 2"]).text("It says so.").ends();
+    let turn = turn
+        .then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered })
+        .did(&["ask 2"])
+        .text("It says so.")
+        .ends();
     turn.did(&["show \"It says so.\"", "save \"It says so.\""]).then(TurnInput::Saved).did(&["end Done"]);
 }
 
@@ -90,7 +93,9 @@ fn a_batch_at_the_end_of_a_reply_runs_after_the_reply() {
     let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2").did(&["ask 1"]).ends();
     let turn = turn.did(&["save \"\" of \"→ view a7x2\""]).then(TurnInput::Saved).did(&["run → view a7x2"]);
     // A model may have nothing to add after command results.
-    turn.then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered }).ends().did(&["ask 2", "end Done"]);
+    turn.then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered })
+        .ends()
+        .did(&["ask 2", "end Done"]);
 }
 
 #[test]
@@ -146,7 +151,8 @@ fn done_below_final_words_and_changes_ends_the_turn() {
         assert_eq!(after_batch(text, false, outcome), "ask 2", "{text}");
     }
     // Its place in the batch and its spelling do not matter.
-    for end in ["→ Done.\n→ bookmark a7x2", "- `→ done`\n\n→ bookmark a7x2", "-> done\n→ bookmark a7x2\nMore."] {
+    for end in ["→ Done.\n→ bookmark a7x2", "- `→ done`\n\n→ bookmark a7x2", "-> done\n→ bookmark a7x2\nMore."]
+    {
         assert_eq!(after_batch(&format!("Marked.\n{end}"), false, Changed), "end Done", "{end}");
     }
 }

@@ -88,7 +88,8 @@ fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnsw
     let page = height.saturating_sub(6).max(4);
     let rows = rows(request, columns.saturating_sub(1).max(20));
     let mut shown = page.min(rows.len());
-    let by = request.agent.as_deref().map(|agent| paint(DIM, format!(" · {}", literal_line(agent)))).unwrap_or_default();
+    let by =
+        request.agent.as_deref().map(|agent| paint(DIM, format!(" · {}", literal_line(agent)))).unwrap_or_default();
     let mut text = format!("\n{}{by}\n{}\n", paint(MARK, literal_line(&request.tool)), rows[..shown].join("\n"));
     loop {
         let hidden = rows.len() - shown;
@@ -230,6 +231,16 @@ mod tests {
         assert!(shown.contains("  │ one\\u{200b}\\u{d}\n  │ \\u{1b}[2Jtwo"), "{shown}");
         let long = rows(&request("w", &format!("{};touch PWN", " ".repeat(17 * 56))), 60);
         assert!(long.len() > 17 && long.last().is_some_and(|row| row.starts_with("  ┊") && row.ends_with("touch PWN")));
+    }
+
+    #[test]
+    fn long_lines_break_after_a_space_that_fits() {
+        let rows: Vec<String> = split_columns("Collect what was said about the lighthouse", 20).collect();
+        assert_eq!(rows, ["Collect what was ", "said about the ", "lighthouse"]);
+        // A long word is divided, and nothing is lost.
+        let line = "a bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb c";
+        let rows: Vec<String> = split_columns(line, 10).collect();
+        assert!(rows.iter().all(|row| row.len() <= 10) && rows.concat() == line, "{rows:?}");
     }
 
     #[test]

@@ -198,8 +198,7 @@ const NO_MODEL_HINT: &str = "write it yourself: → respond ID \"text\"; or have
 
 pub(crate) fn tool_error(error: &CliError) -> ToolError {
     match error {
-        CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is set up")
-            .hint(NO_MODEL_HINT),
+        CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is set up").hint(NO_MODEL_HINT),
         CliError::Provider(error) => provider_error(error),
         other => ToolError::new(ErrorCode::NotConfigured, other.message()),
     }

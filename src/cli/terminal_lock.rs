@@ -84,3 +84,28 @@ impl TerminalLock {
         self.printer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::TerminalLock;
+
+    #[test]
+    fn output_waits_while_a_question_is_open() {
+        let lock = TerminalLock::default();
+        let mut written = Vec::new();
+        let answer = lock.question(|| {
+            lock.unless_asking(|| {
+                written.push("during");
+                Ok(())
+            })
+            .unwrap();
+            "yes"
+        });
+        lock.unless_asking(|| {
+            written.push("after");
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!((answer, written), ("yes", vec!["after"]));
+    }
+}

@@ -21,7 +21,8 @@ const MAX_SAME_LABELS: usize = 16;
 /// The line of a block without content.
 const NOTHING_KEPT: &str = "(empty)";
 /// Answer to an agent whose prompt has the block.
-const IN_PROMPT: &str = "✓ your pins, last actions and stashes are in this prompt, as they are now: `=== Operational Memory ===`";
+const IN_PROMPT: &str =
+    "✓ your pins, last actions and stashes are in this prompt, as they are now: `=== Operational Memory ===`";
 /// Minimum and maximum tokens of a summary. Within them it has a tenth of its source.
 const SUMMARY_TOKENS: (u32, u32) = (40, 300);
 

@@ -224,6 +224,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_imported_link_is_no_imported_node() {
+        let verb = |change| main_verb(Op::Import, change, false, None).0;
+        assert_eq!(verb(ChangeKind::Link), "linked");
+        assert_eq!([verb(ChangeKind::CreateTree), verb(ChangeKind::Append)], ["imported the tree", "imported"]);
+    }
+
+    #[test]
     fn every_operation_and_change_has_a_verb() {
         for op in Op::ALL {
             for change in ChangeKind::ALL {

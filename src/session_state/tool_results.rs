@@ -140,8 +140,7 @@ fn find_exit_code(rules: &ExtractionRules, text: &str) -> Option<i64> {
 }
 
 /// Marks of lines that name what failed, in lower case: a test, a place, a type error.
-const NAMING_MARKS: &[&str] =
-    &["... failed", "panicked at", "error[e", "--- fail: ", ": error ts", "● "];
+const NAMING_MARKS: &[&str] = &["... failed", "panicked at", "error[e", "--- fail: ", ": error ts", "● "];
 /// Beginnings of lines that only say that something failed, in lower case.
 const TRAILERS: &[&str] = &[
     "error: test failed",

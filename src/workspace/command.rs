@@ -33,7 +33,7 @@ fn parameters() -> Value {
         "type": "object",
         "properties": {
             "command": { "type": "string", "description": "The command, for sh." },
-            "seconds": { "type": "integer", "description": "How long it may take, at most 600." },
+            "seconds": { "type": "integer", "description": "How long it may take, 120 if not given and at most 600." },
         },
         "required": ["command"],
     })

@@ -1814,9 +1814,12 @@ fn view_shows_links_with_their_words() {
             &format!("→ view branch:{tired} from:{marie}"),
         ],
     );
-    let link = format!("  link ← [{trauma}] \"Building on the trauma angle, she avoids the sea.\" · note: \"only one can stay\"\n← ");
+    let link = format!(
+        "  link ← [{trauma}] \"Building on the trauma angle, she avoids the sea.\" · note: \"only one can stay\"\n← "
+    );
     assert!(said.contains(&link), "{said}");
-    let branch = said.split_once(&format!("\n[{tired}] model collaborator · 1m ago\n1 annotation · 1 link\n")).unwrap().1;
+    let branch =
+        said.split_once(&format!("\n[{tired}] model collaborator · 1m ago\n1 annotation · 1 link\n")).unwrap().1;
     assert!(branch.starts_with("  ✎ [") && branch.contains("\"weak\"\n"), "{branch}");
     assert!(branch.contains(&format!("  link ← [{trauma}] · note: \"only one can stay\"\n---\n")), "{branch}");
 }

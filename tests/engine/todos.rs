@@ -366,7 +366,8 @@ async fn done_below_final_words_and_changes_ends_the_turn() {
         let (nodes, ..) = turn(&play, play.nine, &model).await;
         (nodes.last().unwrap().clone(), model)
     };
-    let (last, model) = run(format!("It is marked.\n→ bookmark {nine} \"joke\"\n→ annotate {tired} \"weak\"\n→ done\n")).await;
+    let (last, model) =
+        run(format!("It is marked.\n→ bookmark {nine} \"joke\"\n→ annotate {tired} \"weak\"\n→ done\n")).await;
     assert_eq!((last.content.as_str(), model.requests().len()), ("It is marked.", 1));
     assert_eq!(play.loom.node(play.nine).unwrap().state.bookmark.as_deref(), Some("joke"));
     // The next prompt states the commands alone.

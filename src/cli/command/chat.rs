@@ -211,7 +211,8 @@ enum ChatEvent<'a> {
 
 impl Chat {
     fn run_command(&mut self, text: &str, typed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
-        let mut host = models::session_host(cx, cx.agent.id(), self.reference.as_deref(), &self.runtime, self.ctrl_c.arm());
+        let mut host =
+            models::session_host(cx, cx.agent.id(), self.reference.as_deref(), &self.runtime, self.ctrl_c.arm());
         self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
         host.tool_access.tools = Arc::clone(&self.own_tools.tools);
         host.tool_access.orchestrator.clone_from(&self.orchestrator);

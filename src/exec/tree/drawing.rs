@@ -64,7 +64,19 @@ impl<'a> TreeDrawing<'a> {
         (path, standing): (&'a [Node], &'a HashMap<NodeId, Vec<String>>),
         limits: DrawingLimits,
     ) -> Self {
-        Self { snapshot, names, here, path, standing, limits, text: String::new(), lines: 0, nodes: 0, reads: 0, is_cut: false }
+        Self {
+            snapshot,
+            names,
+            here,
+            path,
+            standing,
+            limits,
+            text: String::new(),
+            lines: 0,
+            nodes: 0,
+            reads: 0,
+            is_cut: false,
+        }
     }
 
     /// True if nodes were omitted because of the number of lines.

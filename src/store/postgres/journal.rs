@@ -54,7 +54,8 @@ impl JournalReader for PostgresSnapshot<'_> {
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
         let signed = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
         let mut before = if filter.before == 0 { i64::MAX } else { signed(filter.before) };
-        let tree = if filter.of_no_tree { Some(NO_TREE) } else { filter.tree.map(|id| self.tree_key(id)).transpose()? };
+        let tree =
+            if filter.of_no_tree { Some(NO_TREE) } else { filter.tree.map(|id| self.tree_key(id)).transpose()? };
         if filter.oldest_first && tree.is_none() {
             before = before.min(horizon(self)?);
         }

@@ -240,7 +240,8 @@ pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilte
     if filter.oldest_first {
         // Entry numbers have no gaps, so the oldest page of all trees ends at a known number.
         let end = filter.after.saturating_add(u64::from(filter.limit)).saturating_add(1);
-        let page = tree.is_none() && !filter.of_no_tree && filter.limit > 0 && (filter.before == 0 || end < filter.before);
+        let page =
+            tree.is_none() && !filter.of_no_tree && filter.limit > 0 && (filter.before == 0 || end < filter.before);
         let (before, limit) = if page { (end, filter.limit) } else { (filter.before, 0) };
         let mut all = entries(conn, tree, JournalFilter { before, limit, oldest_first: false, ..filter })?;
         all.reverse();
