@@ -51,14 +51,14 @@ pub(crate) enum TurnInput {
     CommandsDone {
         /// True if the turn has open todos.
         open: bool,
-        /// What the results leave for the model to read.
+        /// Use of the results to the model.
         outcome: BatchOutcome,
     },
     /// The user or caller cancelled the turn.
     Cancelled,
 }
 
-/// What the results of a batch leave for the model to read.
+/// Use of a batch's results to the model: whether it has to read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BatchOutcome {
     /// A command failed, or its answer says more than that it succeeded.
@@ -69,7 +69,7 @@ pub(crate) enum BatchOutcome {
     Recorded,
 }
 
-/// How a reply closes: whether its text can be the last one of the turn.
+/// End of a reply, which decides whether its text can be the last one of the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Closing {
     /// The reply has no text.

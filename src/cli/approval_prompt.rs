@@ -58,8 +58,9 @@ impl Approval for TerminalApproval {
             }
             tokio::time::sleep(OUTPUT_TIME).await;
             let (request, pending) = (request.clone(), Arc::new(()));
-            let (pending_ref, lock) = (Arc::downgrade(&pending), Arc::clone(&self.terminal_lock));
-            let answer = tokio::task::spawn_blocking(move || lock.question(|| ask(&request, &pending_ref))).await;
+            let pending_ref = Arc::downgrade(&pending);
+            let _open = self.terminal_lock.open_question();
+            let answer = tokio::task::spawn_blocking(move || ask(&request, &pending_ref)).await;
             match answer {
                 Ok(Ok(ApprovalAnswer::Always)) => {
                     self.always.lock().unwrap_or_else(PoisonError::into_inner).insert(key);

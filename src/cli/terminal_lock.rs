@@ -61,13 +61,11 @@ impl TerminalLock {
         self.lock.lock().await
     }
 
-    /// Runs `ask` as an open question: standard output waits until it has ended.
+    /// Opens a question: standard output waits until the guard is dropped.
     #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // no prompts without it
-    pub(crate) fn question<T>(&self, ask: impl FnOnce() -> T) -> T {
+    pub(crate) fn open_question(&self) -> OpenQuestion<'_> {
         *self.asking() = true;
-        let answer = ask();
-        *self.asking() = false;
-        answer
+        OpenQuestion(self)
     }
 
     /// Writes to standard output; does nothing while a question is open.
@@ -85,6 +83,15 @@ impl TerminalLock {
     }
 }
 
+/// An open question, which may be withdrawn at any time.
+pub(crate) struct OpenQuestion<'l>(&'l TerminalLock);
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        *self.0.asking() = false;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::TerminalLock;
@@ -93,19 +100,17 @@ mod tests {
     fn output_waits_while_a_question_is_open() {
         let lock = TerminalLock::default();
         let mut written = Vec::new();
-        let answer = lock.question(|| {
-            lock.unless_asking(|| {
-                written.push("during");
+        let question = lock.open_question();
+        let mut write = |text| {
+            let written = lock.unless_asking(|| {
+                written.push(text);
                 Ok(())
-            })
-            .unwrap();
-            "yes"
-        });
-        lock.unless_asking(|| {
-            written.push("after");
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!((answer, written), ("yes", vec!["after"]));
+            });
+            written.unwrap();
+        };
+        write("during");
+        drop(question);
+        write("after");
+        assert_eq!(written, ["after"]);
     }
 }

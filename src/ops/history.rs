@@ -1,7 +1,7 @@
 //! The history of a tree: the entries of its journal, and those of documents that its sessions wrote.
 //!
-//! A document belongs to no tree, so its entries are in a chain of their own. The session of an entry tells the tree in
-//! which an agent wrote it.
+//! A document belongs to no tree, so its entries are in a chain of their own. The session of an entry belongs to
+//! the tree in which an agent wrote it.
 
 use std::collections::HashMap;
 

@@ -335,7 +335,7 @@ impl CommandBatch {
     }
 }
 
-/// Returns what the results of a batch, with the index of their request, leave for the model to read.
+/// Returns whether the model has to read the results of a batch. Each has the index of its request.
 fn batch_outcome(results: &[(usize, CommandResult)], parsed: &[ExecRequest]) -> BatchOutcome {
     let all = |is: fn(&ExecRequest) -> bool| {
         results.iter().all(|(at, result)| !result.failed && parsed.get(*at).is_some_and(is))
