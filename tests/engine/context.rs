@@ -785,9 +785,9 @@ fn what_a_shown_result_holds_needs_no_hint() {
     };
     let text = asked();
     assert!(text.contains("\nHint: ") && text.contains("gasket of the second pump"), "{text}");
-    result(&actor, reply, "read_file", "→ read_file path:\"pump.txt\"", "✓ read_file\n  The gasket: 42 mm.");
+    result(&actor, reply, "read_file", "→ read_file path:\"pump.txt\"", "✓ read_file\n  The gasket is 42 mm wide.");
     let text = asked();
-    assert!(text.contains("The gasket: 42 mm.") && !text.contains("\nHint: "), "{text}");
+    assert!(text.contains("The gasket is 42 mm wide.") && !text.contains("\nHint: "), "{text}");
 }
 
 #[test]
