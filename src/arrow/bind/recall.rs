@@ -38,11 +38,17 @@ impl Binder<'_, '_> {
     }
 
     /// True if a word stands alone outside the quotes of a recall that has a text in quotes or a tool, or as a flag.
-    fn switched(&self, name: &str) -> bool {
+    fn switched(&mut self, name: &str) -> bool {
         let line = self.arguments.line.replace("\\\\", "").replace("\\\"", "");
         let outside = || line.split('"').step_by(2).flat_map(str::split_whitespace);
         let bounded = line.contains('"') || outside().any(|word| word.starts_with("tool:"));
-        self.flagged(&[name]) || bounded && outside().any(|word| word.eq_ignore_ascii_case(name))
+        let is_said = bounded && outside().any(|word| word.eq_ignore_ascii_case(name));
+        if is_said {
+            let text = self.arguments.line;
+            let is_switch = |arg: &Arg| arg.kind == ArgKind::Name && arg.text.of(text).eq_ignore_ascii_case(name);
+            self.arguments.take(|arg| arg.key.is_none() && is_switch(arg));
+        }
+        is_said || self.flagged(&[name])
     }
 
     /// The author in words: `by Ada`, `from the human`.
