@@ -98,7 +98,8 @@ impl Executor<'_> {
             Box::new(self.recalled.iter().flat_map(HashMap::values).map(String::as_str))
         };
         let said = format!("{absent}{head}\n{}", shown(&*snapshot, here, &found, &before)?);
-        let nodes = found.hits.into_iter().chain(found.near).map(|hit| hit.node).collect();
+        let found = if found.hits.is_empty() { found.near } else { found.hits };
+        let nodes = found.into_iter().map(|hit| hit.node).collect();
         Ok(Answer::found(said, subject, nodes))
     }
 

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use super::{
-    Hit, HitFilter, Query, Result,
+    HitFilter, Query, Result,
     query_parser::{ParsedQuery, may_contain, normalize},
     rank,
 };
@@ -69,7 +69,8 @@ impl Matching {
         Self { held, rare, identifiers }
     }
 
-    fn word_bits(&self, node: &Node) -> u64 {
+    /// Set of the query's words that a node contains, a bit for each.
+    pub(super) fn word_bits(&self, node: &Node) -> u64 {
         let bits = self.held.get(&node.seq).copied().unwrap_or(0);
         let possible = |identifier: &&Identifier| identifier.possible.binary_search(&node.seq).is_ok();
         let identifiers = self.identifiers.iter().filter(possible).filter(|identifier| identifier.is_in(node));
@@ -144,15 +145,15 @@ fn identifiers(said: &Postings, words: &[String], held: &HashMap<u64, u64, Rando
     found
 }
 
-/// Returns the words of a query, as written, that no node within the filter contains. `found` are nodes within it.
+/// Returns the words of a query, as written, that no node within the filter contains. `present` are words of nodes within
+/// it.
 pub(super) fn absent_words(
     snapshot: &dyn Snapshot,
     query: &Query,
     question: &ParsedQuery,
     (said, matching): (&Postings, &Matching),
-    (filter, found): (&WordFilter, &[Hit]),
+    (filter, present): (&WordFilter, u64),
 ) -> Result<Vec<String>> {
-    let present = found.iter().fold(0, |bits, hit| bits | matching.word_bits(&hit.node));
     let fits = HitFilter::new(snapshot, filter);
     let mut absent = Vec::new();
     for (at, (word, hits)) in question.words.iter().zip(&said.words).enumerate() {

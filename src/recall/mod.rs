@@ -250,11 +250,12 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         let has_words = if literal { phrase.contains(&hit.node.seq) } else { matching.has_rare_words(&hit.node) };
         hit.exact || question.phrases.is_empty() && has_words
     };
+    let present = hits.iter().fold(0, |bits, hit| bits | matching.word_bits(&hit.node));
+    let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(matches);
     let absent = match literal && !hits.is_empty() {
         true => Vec::new(),
-        false => matching::absent_words(snapshot, query, &question, (&said, &matching), (&filter, &hits))?,
+        false => matching::absent_words(snapshot, query, &question, (&said, &matching), (&filter, present))?,
     };
-    let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(matches);
     if query.by_time {
         hits.sort_by_key(|hit| Reverse(hit.node.seq));
         near.sort_by_key(|hit| Reverse(hit.node.seq));
