@@ -146,7 +146,11 @@ impl Answer {
 impl Answer {
     /// Returns the subject for the trace. That of a search names the first nodes, so that the agent finds them again.
     pub(super) fn traced_subject(&self) -> Option<String> {
-        let Self::Found { subject, nodes, .. } = self else { return self.subject().map(str::to_owned) };
+        let is_range = |subject: &str| subject.starts_with("turns:") || subject.starts_with("around:");
+        let (subject, nodes) = match self {
+            Self::Found { subject, nodes, .. } if !is_range(subject) => (subject, nodes),
+            other => return other.subject().map(str::to_owned),
+        };
         let ids: Vec<&str> = nodes.iter().take(MAX_TRACED_NODES).map(|node| node.local.as_str()).collect();
         let ids = if ids.is_empty() { "nothing".to_owned() } else { ids.join(" ") };
         Some(format!("{subject} ({ids})"))

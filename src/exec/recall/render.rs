@@ -102,11 +102,19 @@ impl RecallEntry {
         self.tokens = most + 12;
     }
 
+    /// Removes the line with the exit code from a failed result, because the header has it.
+    pub(super) fn drop_exit_code(&mut self) {
+        if self.failed {
+            self.text = without_exit_code(&self.text).to_owned();
+            self.tokens = estimated_tokens(&self.text);
+        }
+    }
+
     /// Reduces the text to a few words on the line of the header.
     fn reduce_to_line(&mut self) {
         let text = one_line(&self.text);
         let words = match self.failed {
-            true => end_of(&text, LINE_CHARS).to_owned(),
+            true => end_of(&text, LINE_CHARS).trim().to_owned(),
             false => first_words(&text, LINE_CHARS),
         };
         if self.tokens > estimated_tokens(&words) + 2 {
@@ -119,6 +127,13 @@ impl RecallEntry {
         let lines = self.text.lines().chain(self.results.iter().map(String::as_str));
         lines.fold(self.head.clone(), |shown, line| format!("{shown}\n  {line}"))
     }
+}
+
+/// Returns a text without its last line if that has an exit code.
+fn without_exit_code(text: &str) -> &str {
+    let text = text.trim_end();
+    let before = text.rfind('\n').map_or("", |at| &text[..at]);
+    if recall::exit_code(text).is_some() { before.trim_end() } else { text }
 }
 
 /// Returns the end of a text, at most `most` bytes, from the start of a word if possible.
@@ -175,9 +190,10 @@ pub(in crate::exec) fn result_lines(snapshot: &dyn Snapshot, node: &Node) -> Res
         };
         let words = match failed.is_empty() {
             true => first_words(&one_line(&text), LINE_CHARS),
-            false => end_of(&one_line(&text), LINE_CHARS).to_owned(),
+            false => end_of(&one_line(without_exit_code(&text)), LINE_CHARS).trim().to_owned(),
         };
-        format!("result {}{tool}{failed}{lines}: {words}", escape::id(result))
+        let words = if words.is_empty() { words } else { format!(": {words}") };
+        format!("result {}{tool}{failed}{lines}{words}", escape::id(result))
     };
     let mut lines: Vec<String> = results.iter().take(MAX_RESULT_LINES).map(line).collect();
     if results.len() > MAX_RESULT_LINES {

@@ -1,6 +1,9 @@
 //! Recall of the results of a tool.
 
-use super::{DEFAULT_HITS, MAX_HITS, named, render};
+use super::{
+    DEFAULT_HITS, MAX_HITS, named,
+    render::{self, RecallEntry},
+};
 use crate::{
     arrow::RecallFilter,
     exec::{
@@ -48,7 +51,10 @@ impl Executor<'_> {
             all if all == found.total => "the newest first".to_owned(),
             shown => format!("the newest {shown}"),
         };
-        let entries = render::entries(&*snapshot, here, &found.newest)?;
+        let mut entries = render::entries(&*snapshot, here, &found.newest)?;
+        if entries.len() > 1 {
+            entries.iter_mut().for_each(RecallEntry::drop_exit_code);
+        }
         let said = format!("{head}, {order}:\n{}", render::fit_entries(entries, self.max_reply_tokens, None));
         Ok(Answer::found(said, subject, found.newest))
     }
