@@ -220,12 +220,7 @@ impl Executor<'_> {
     }
 
     /// Formats the reply for no results, with hints that avoid repeated searches.
-    fn no_results(
-        &self,
-        text: &str,
-        found: &SearchResults,
-        within: &RecallRange,
-    ) -> Result<String, ToolError> {
+    fn no_results(&self, text: &str, found: &SearchResults, within: &RecallRange) -> Result<String, ToolError> {
         let looked = match found.words.as_slice() {
             [] => "as it stands, since it has no word that tells".to_owned(),
             words => {

@@ -1,10 +1,7 @@
 //! Results of tools: lists and counts by the name of the tool, by failure and by words.
 
 use super::{Filter, Result, Scope, is_failure, result_mentions};
-use crate::{
-    store::Snapshot,
-    types::Node,
-};
+use crate::{store::Snapshot, types::Node};
 
 /// Maximum number of results that a count or a search by words reads, the newest first, and the number read at once.
 const MAX_READ_RESULTS: u64 = 10_000;

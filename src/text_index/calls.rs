@@ -21,13 +21,12 @@ const UNINDEXED_COMMANDS: [(&str, &[&str]); 12] = [
 ];
 
 const RECALL_ARGUMENTS: &[&str] = &[
-    "label", "search", "turns", "tool", "summary", "limit", "by", "scope", "path", "below", "from", "to", "kind", "exact",
-    "failed", "count", "around", "sort", "words",
+    "label", "search", "turns", "tool", "summary", "limit", "by", "scope", "path", "below", "from", "to", "kind",
+    "exact", "failed", "count", "around", "sort", "words",
 ];
 
 /// Commands whose results show stored content. Such a result would match the query that produced it.
-const LOOKUP_COMMANDS: [&str; 8] =
-    ["recall", "conversation_recall", "view", "list", "tree", "memory", "help", "diff"];
+const LOOKUP_COMMANDS: [&str; 8] = ["recall", "conversation_recall", "view", "list", "tree", "memory", "help", "diff"];
 
 /// Returns the text of calls in any provider's JSON, one argument per line. An arrow line is returned as written. A line
 /// that could not be parsed has no name and adds no text.
@@ -43,7 +42,8 @@ pub(crate) fn call_text(calls: &str) -> String {
         let parsed = given.as_str().map(serde_json::from_str::<Value>);
         match (name, line) {
             (None, Some(_)) => {}
-            (Some(name), _) if is_unindexed(name, line, parsed.as_ref().and_then(|p| p.as_ref().ok()).unwrap_or(given)) => {}
+            (Some(name), _)
+                if is_unindexed(name, line, parsed.as_ref().and_then(|p| p.as_ref().ok()).unwrap_or(given)) => {}
             (Some(_), Some(line)) => push_line(&mut text, line),
             (name, None) => {
                 push_line(&mut text, name.unwrap_or_default());

@@ -841,7 +841,10 @@ fn recall_counts_filters_failures_and_shows_context() {
     let counted = lines(&mut runner, &["→ recall search \"gasket\" count"]);
     assert_eq!(counted, "2 matches in this tree for \"gasket\": tool 2 · tool bash 2");
     let failed = lines(&mut runner, &["→ recall search \"gasket\" failed"]);
-    assert!(failed.starts_with("1 match") && failed.contains("leaks") && failed.contains("· failed, exit code 1:"), "{failed}");
+    assert!(
+        failed.starts_with("1 match") && failed.contains("leaks") && failed.contains("· failed, exit code 1:"),
+        "{failed}"
+    );
     let failed = lines(&mut runner, &["→ recall tool:bash failed"]);
     assert!(failed.starts_with("1 result") && failed.contains("leaks"), "{failed}");
     let leaks = lines(&mut runner, &["→ recall tool:\"bash\" \"leaks\""]);

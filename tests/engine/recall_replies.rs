@@ -143,7 +143,11 @@ fn results_of_a_tool_are_counted_and_listed_within_a_page() {
     let long: String = (0..400).map(|line| format!("> step {line} of the build\n")).collect();
     let mut at = play.nine;
     for number in 0..230 {
-        let text = if number < 7 { format!("{long}error TS2554 in file{number}\nCommand exited with code 2") } else { "fine".to_owned() };
+        let text = if number < 7 {
+            format!("{long}error TS2554 in file{number}\nCommand exited with code 2")
+        } else {
+            "fine".to_owned()
+        };
         at = bash(&play.owner, at, &format!("npm run build{number}"), &text)[0];
     }
     let mut runner = reader(&play, at);
@@ -213,7 +217,9 @@ fn the_nodes_around_one_have_their_results_and_fit_a_page() {
     let mut runner = reader(&play, play.nine);
     let line = format!("result [{}] bash: 77", play.id(result));
     let said = lines(&mut runner, &[&format!("→ recall around:{}", play.id(counted))]);
-    for words in [line.as_str(), "bash failed, exit code 2, 302 lines: ", "There are 77.", "Replace them.", "line 0 of a long"] {
+    for words in
+        [line.as_str(), "bash failed, exit code 2, 302 lines: ", "There are 77.", "Replace them.", "line 0 of a long"]
+    {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(estimated_tokens(&said) <= 1_000 && !said.contains("tokens more"), "{said}");

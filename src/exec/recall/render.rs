@@ -172,7 +172,8 @@ fn dated_header(here: &Position, node: &Node, call: Option<String>, other: Optio
 /// Formats the failure of a call: `failed, exit code 1`; `None` for other nodes.
 fn failure(node: &Node) -> Option<String> {
     let code = || recall::exit_code(&node.content).filter(|code| *code != 0);
-    let failed = |code: Option<i64>| code.map_or_else(|| "failed".to_owned(), |code| format!("failed, exit code {code}"));
+    let failed =
+        |code: Option<i64>| code.map_or_else(|| "failed".to_owned(), |code| format!("failed, exit code {code}"));
     recall::is_failure(node).then(|| failed(code()))
 }
 
@@ -245,7 +246,9 @@ pub(super) fn shown<'b>(
         used += estimated_tokens(&block);
         if used > MAX_REPLY_TOKENS {
             let left = found.hits.iter().skip(at).map(|hit| RecallEntry::of(snapshot, here, &hit.node));
-            blocks.extend(is_match.then(|| left.collect::<Result<Vec<_>, _>>()).transpose()?.map(|left| omitted_line(&left)));
+            blocks.extend(
+                is_match.then(|| left.collect::<Result<Vec<_>, _>>()).transpose()?.map(|left| omitted_line(&left)),
+            );
             return Ok(blocks.join("\n"));
         }
         blocks.push(block);
@@ -272,12 +275,7 @@ fn named(here: &Position, node: &Node) -> String {
 }
 
 /// Formats a hit that an earlier answer of the turn shows.
-fn repeated(
-    snapshot: &dyn Snapshot,
-    here: &Position,
-    hit: &Hit,
-    told: &mut HashSet<u64>,
-) -> Result<String, ToolError> {
+fn repeated(snapshot: &dyn Snapshot, here: &Position, hit: &Hit, told: &mut HashSet<u64>) -> Result<String, ToolError> {
     told.insert(hit.node.seq);
     let mut entry = RecallEntry::of(snapshot, here, &hit.node)?;
     entry.reduce_to_line();

@@ -234,7 +234,8 @@ mod tests {
 
     #[test]
     fn words_are_vague_in_every_form() {
-        for word in ["thing", "things", "used", "using", "putting", "asked", "said", "exactly", "since", "decided", "tried"]
+        for word in
+            ["thing", "things", "used", "using", "putting", "asked", "said", "exactly", "since", "decided", "tried"]
         {
             assert!(is_vague(word), "{word}");
         }
