@@ -54,16 +54,17 @@ pub(super) fn index_if_due(conn: &PostgresConnection, unindexed: &mut PgUnindexe
         return Ok(());
     }
     *unindexed = PgUnindexed::default();
-    index_missing(conn).map(|_| ())
+    index_missing(conn, " SKIP LOCKED").map(|_| ())
 }
 
-/// Indexes all final nodes; returns their number. Stops if another server is at it.
-pub(super) fn index_missing(conn: &PostgresConnection) -> Result<u64> {
+/// Indexes all final nodes; returns their number. If another server is at it, `locked` decides: ` SKIP LOCKED` stops, and
+/// nothing waits for it.
+pub(super) fn index_missing(conn: &PostgresConnection, locked: &str) -> Result<u64> {
     let mut words = WordTokenizer::default();
     let mut indexed = 0;
     loop {
         conn.batch("BEGIN")?;
-        let done = index_batch(conn, &mut words);
+        let done = index_batch(conn, &mut words, locked);
         conn.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         match done? {
             0 => return Ok(indexed),
@@ -105,8 +106,8 @@ struct IndexedNode {
 }
 
 /// Indexes the next batch inside a transaction; returns its number of nodes.
-fn index_batch(conn: &PostgresConnection, words: &mut WordTokenizer) -> Result<u64> {
-    let Some(row) = conn.query_opt(&format!("{STATE} FOR UPDATE SKIP LOCKED"), &[])? else { return Ok(0) };
+fn index_batch(conn: &PostgresConnection, words: &mut WordTokenizer, locked: &str) -> Result<u64> {
+    let Some(row) = conn.query_opt(&format!("{STATE} FOR UPDATE{locked}"), &[])? else { return Ok(0) };
     let mut state = read_state(&row)?;
     if !state.is_current {
         clear(conn)?;
@@ -265,7 +266,7 @@ fn clear(conn: &PostgresConnection) -> Result<()> {
 /// Rebuilds the index; returns the number of indexed nodes. Meanwhile searches read nodes themselves.
 pub(super) fn rebuild(conn: &PostgresConnection) -> Result<u64> {
     clear(conn)?;
-    index_missing(conn)
+    index_missing(conn, "")
 }
 
 /// Removes the words of nodes that are about to be purged, inside the transaction of the purge. One passage without words

@@ -31,12 +31,21 @@ pub(super) const ENTRY: &str =
     j.op, j.change, n.id, n.local_id, j.target, NULL::bigint, j.undo
     FROM journal j LEFT JOIN nodes n ON n.tree = j.tree AND n.seq = j.node";
 
-/// SQL for the number below which no further entry appears.
-const HORIZON: &str = "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 20)";
+/// The oldest transaction of this database that still runs in the snapshot, else the next one. The server lists those of
+/// other databases too; a running transaction holds a lock on its own number, which names its process. On a standby the list
+/// is empty, and the oldest transaction of the whole server counts.
+const OLDEST_RUNNING: &str = "SELECT CASE WHEN pg_snapshot_xmin(s) = pg_snapshot_xmax(s) THEN pg_snapshot_xmin(s)::text::bigint ELSE (
+        SELECT coalesce(min(x::text::bigint) FILTER (WHERE NOT EXISTS (
+                SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+                WHERE l.transactionid = x::xid AND l.mode = 'ExclusiveLock'
+                    AND a.datid <> (SELECT oid FROM pg_database WHERE datname = current_database()))),
+            (CASE count(x) WHEN 0 THEN pg_snapshot_xmin(s) ELSE pg_snapshot_xmax(s) END)::text::bigint)
+        FROM pg_snapshot_xip(s) x) END
+    FROM pg_current_snapshot() s";
 
-/// The number below which no further entry appears in this snapshot's database.
+/// The number below which no further entry or node appears in this snapshot's database.
 pub(super) fn horizon(conn: &PostgresConnection) -> Result<i64> {
-    get(&conn.query_one(&format!("SELECT {HORIZON}"), &[])?, 0)
+    Ok(int(&conn.query_one(OLDEST_RUNNING, &[])?, 0)? << COUNTER_BITS)
 }
 
 impl JournalReader for PostgresSnapshot<'_> {
