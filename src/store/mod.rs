@@ -11,9 +11,11 @@
 mod agents;
 mod envelope;
 mod error;
+mod local_id_hints;
 mod location;
 mod mutation;
 mod mutation_targets;
+mod new_node;
 mod open_options;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -23,7 +25,10 @@ mod recall;
 mod receipt;
 mod searched_text;
 mod sqlite;
+mod transaction_rules;
+mod undo_rules;
 mod vector_code;
+mod word_postings;
 
 use std::{fmt, future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
 

@@ -14,8 +14,7 @@ use super::{
 use crate::{
     id::{IdSource, NodeId},
     session_state::CompiledRules,
-    store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError},
-    types::Op,
+    store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError, mutation_targets::MutationFamily},
 };
 
 /// State of a write transaction: rows that it has read, and rows that it has not written yet.
@@ -198,54 +197,17 @@ impl PgChangeApplier<'_> {
     }
 
     fn apply_one(&mut self, mutation: &Mutation) -> Result<Applied> {
-        match mutation {
-            Mutation::Append(node) => Ok((ChangeKind::Append, Some(self.append(node)?))),
-            Mutation::Prune { .. }
-            | Mutation::Restore { .. }
-            | Mutation::SetExcluded { .. }
-            | Mutation::SetBookmark { .. }
-            | Mutation::CopyBranch { .. }
-            | Mutation::AppendDelegationEvent { .. } => self.apply_node(mutation),
-            Mutation::CreateTree(_) | Mutation::UpdateTree { .. } | Mutation::SetArchived { .. } => {
-                self.apply_tree(mutation)
-            }
-            Mutation::CreateAgent(_) | Mutation::UpdateAgent(_) | Mutation::SetAgentRemoved { .. } => {
-                self.apply_agent(mutation)
-            }
-            Mutation::CreateSession(_)
-            | Mutation::UpdateSession { .. }
-            | Mutation::Record { .. }
-            | Mutation::ReceiveTurn { .. }
-            | Mutation::SetRecordRemoved { .. } => self.apply_session(mutation),
-            Mutation::Link(_)
-            | Mutation::SetLinkRemoved { .. }
-            | Mutation::CreateDocument { .. }
-            | Mutation::WriteDocument { .. }
-            | Mutation::RevertDocument { .. }
-            | Mutation::SetDocumentRemoved { .. } => self.apply_document(mutation),
-            Mutation::Pin { .. }
-            | Mutation::Unpin { .. }
-            | Mutation::Stash { .. }
-            | Mutation::Unstash { .. }
-            | Mutation::RecordActions { .. } => self.apply_memory(mutation),
-            Mutation::Lease { .. }
-            | Mutation::Release { .. }
-            | Mutation::ShowCursor { .. }
-            | Mutation::SaveSummary { .. }
-            | Mutation::SaveEmbeddings { .. }
-            | Mutation::RecordTokenUsage { .. }
-            | Mutation::RecordSystemPrompt { .. } => self.apply_turn(mutation),
-            Mutation::AddTodo(_)
-            | Mutation::FinishTodo { .. }
-            | Mutation::UpdateTodo { .. }
-            | Mutation::CarryOverTodo { .. } => self.apply_plan(mutation),
-            Mutation::Purge(target) => Ok((ChangeKind::Purge, Some(super::purge::purge(self, *target)?))),
-            Mutation::Undo { .. } => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),
+        match mutation.family() {
+            MutationFamily::Node => self.apply_node(mutation),
+            MutationFamily::Tree => self.apply_tree(mutation),
+            MutationFamily::Agent => self.apply_agent(mutation),
+            MutationFamily::Session => self.apply_session(mutation),
+            MutationFamily::Document => self.apply_document(mutation),
+            MutationFamily::Memory => self.apply_memory(mutation),
+            MutationFamily::Turn => self.apply_turn(mutation),
+            MutationFamily::Plan => self.apply_plan(mutation),
+            MutationFamily::Purge(target) => Ok((ChangeKind::Purge, Some(super::purge::purge(self, target)?))),
+            MutationFamily::Undo => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),
         }
-    }
-
-    /// True if the change is an undo or redo, whose entries name the group that they revert.
-    pub(super) fn is_undo(&self) -> bool {
-        matches!(self.change.op, Op::Undo | Op::Redo)
     }
 }

@@ -13,8 +13,11 @@ use super::{
 use crate::{
     id::{LocalId, NodeId},
     session_state::TurnRecord,
-    store::{AppendedNode, ChangeKind, Mutation, Result, StoreError, sqlite::session_figures},
-    types::{AuthorType, ContentHash, EdgeKind, HashInput, Json, NewNode, Parent},
+    store::{
+        AppendedNode, ChangeKind, Mutation, Result, StoreError,
+        new_node::{TurnFigures, TurnOrder, hash_of},
+    },
+    types::{AuthorType, ContentHash, EdgeKind, NewNode, Parent},
 };
 
 const PLACE: &str = "SELECT id, tree, seq, parent, depth, kind, hash, version_of, edited_from FROM nodes";
@@ -32,17 +35,6 @@ fn place(row: &Row) -> Result<Place> {
         version_of: opt_int(row, 7)?,
         edited_from: opt_int(row, 8)?,
     })
-}
-
-/// The position of an added turn relative to the session's other turns.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum PgTurnOrder {
-    /// After all other turns, and visible.
-    Next,
-    /// In a hidden branch.
-    Hidden,
-    /// Before existing turns.
-    OutOfOrder,
 }
 
 impl PgChangeApplier<'_> {
@@ -119,7 +111,7 @@ impl PgChangeApplier<'_> {
         let version = node.version_of.map(|id| self.node_of(id, tree)).transpose()?;
         let mut node = node.clone();
         self.inherit_role(&mut node, edited.as_ref())?;
-        let hash = hash_of(&node, parent.map(|p| p.hash))?;
+        let hash = hash_of(&node, parent.map(|p| p.hash), || None)?;
         let person = node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
         let (session, in_order) = self.turn_of(&node, person)?;
         let local = self.local_id(&node, tree)?;
@@ -144,11 +136,7 @@ impl PgChangeApplier<'_> {
         let heard = node.clone();
         self.state.writes.add_node(PgNewRow { node, place, local: local.as_str().to_owned(), session }, &added);
         if let Some((session, turn)) = session {
-            let order = match (in_order, added.nodes) {
-                (false, _) => PgTurnOrder::OutOfOrder,
-                (true, 0) => PgTurnOrder::Hidden,
-                (true, _) => PgTurnOrder::Next,
-            };
+            let order = TurnOrder::new(in_order, added.nodes > 0);
             self.follow(&heard, &place, (session, turn), order, person)?;
         }
         Ok(PgAppliedMutation::new(tree, Some(seq), None))
@@ -160,23 +148,15 @@ impl PgChangeApplier<'_> {
         node: &NewNode,
         place: &Place,
         (session, turn): (Uuid, i64),
-        order: PgTurnOrder,
+        order: TurnOrder,
         person: bool,
     ) -> Result<()> {
-        let spoken = person && order != PgTurnOrder::OutOfOrder;
+        let spoken = person && order != TurnOrder::OutOfOrder;
         if person && !spoken {
             self.state.stale.insert(session);
         }
         self.advance(session, place, [node.advance, spoken])?;
-        let heard = TurnRecord {
-            turn: turn.unsigned_abs(),
-            author_type: node.role(),
-            kind: node.kind,
-            content: &node.content,
-            tool: node.tool.name.as_deref(),
-            call: node.tool.call_id.as_deref(),
-            metadata: node.metadata.as_ref().map(Json::as_str),
-        };
+        let heard = TurnRecord::of(node, turn.unsigned_abs());
         self.ingest(&heard, place, session, order)
     }
 
@@ -196,7 +176,7 @@ impl PgChangeApplier<'_> {
 
     /// The session and the turn of a new node, and whether the turn follows all others.
     fn turn_of(&mut self, node: &NewNode, person: bool) -> Result<(Option<(Uuid, i64)>, bool)> {
-        let figures = session_figures::of(node, person);
+        let figures = TurnFigures::of(node, person);
         match (node.turn, self.session) {
             (Some((id, turn)), _) => {
                 let session = Uuid::from(id);
@@ -315,6 +295,7 @@ impl PgChangeApplier<'_> {
     pub(super) fn apply_node(&mut self, mutation: &Mutation) -> Result<Applied> {
         let at = self.change.at.as_millis();
         Ok(match mutation {
+            Mutation::Append(node) => (ChangeKind::Append, Some(self.append(node)?)),
             Mutation::Prune { node } => (ChangeKind::Prune, Some(visibility::prune(self, *node)?)),
             Mutation::Restore { node } => (ChangeKind::Restore, Some(visibility::restore(self, *node)?)),
             Mutation::SetExcluded { node, excluded } => {
@@ -375,21 +356,5 @@ impl PgChangeApplier<'_> {
             }
             _ => return Err(unsupported()),
         })
-    }
-}
-
-/// Computes a node's hash. Fails if the node declares a different one.
-fn hash_of(node: &NewNode, parent: Option<ContentHash>) -> Result<ContentHash> {
-    match (node.purged_at, node.hash) {
-        (Some(_), Some(kept)) if node.content.is_empty() => Ok(kept),
-        (Some(_), _) => Err(StoreError::Refused("a tombstone has a hash and no content".to_owned())),
-        (None, said) => {
-            let input = HashInput::of_new(node, parent);
-            let hash = said.map_or_else(|| ContentHash::of(&input), |said| said.recomputed(&input));
-            if said.is_some_and(|said| said != hash) {
-                return Err(StoreError::Refused(format!("node {} does not match its hash", node.id)));
-            }
-            Ok(hash)
-        }
     }
 }

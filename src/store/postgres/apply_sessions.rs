@@ -2,7 +2,6 @@
 
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
-    apply_nodes::PgTurnOrder,
     decode::{coded, from_json, get, int, item, number, opt_int},
     session_state::{calls_above, json, parsed, save_state},
     uuid::Uuid,
@@ -11,7 +10,10 @@ use super::{
 use crate::{
     id::TreeId,
     session_state::{RecordKind, SessionRecord, SessionState, TurnRecord},
-    store::{ChangeKind, Mutation, Result, StoreError, sqlite::TurnFigures},
+    store::{
+        ChangeKind, Mutation, Result, StoreError,
+        new_node::{TurnFigures, TurnOrder},
+    },
     types::{AgentKind, AuthorType, EdgeKind, NewAgent, NewSession, Permissions, SessionPatch, Timestamp, WorkItem},
 };
 
@@ -287,7 +289,7 @@ impl PgChangeApplier<'_> {
         }
         let figures = TurnFigures { tokens: opt_int(&row, 2)?.unwrap_or(0).unsigned_abs(), person: true };
         let (turn, mut order) = match turn {
-            None => (self.next_turn(session, figures)?, PgTurnOrder::Next),
+            None => (self.next_turn(session, figures)?, TurnOrder::Next),
             Some(turn) => {
                 let sql = "SELECT 1 FROM nodes WHERE session = $1 AND turn = $2
                            UNION ALL SELECT 1 FROM received_turns WHERE session = $1 AND turn = $2";
@@ -295,17 +297,17 @@ impl PgChangeApplier<'_> {
                     return Err(StoreError::Conflict(format!("turn {turn} of the session exists already")));
                 }
                 let before = self.count_turn(session, turn, figures)?;
-                (turn, if turn > before { PgTurnOrder::Next } else { PgTurnOrder::OutOfOrder })
+                (turn, if turn > before { TurnOrder::Next } else { TurnOrder::OutOfOrder })
             }
         };
         let sql = "INSERT INTO received_turns (session, turn, tree, node) VALUES ($1, $2, $3, $4)";
         self.conn.execute(sql, &[&session, &signed(turn), &node.tree, &node.seq])?;
         match order {
-            PgTurnOrder::Next => self.advance(session, node, [false, true])?,
+            TurnOrder::Next => self.advance(session, node, [false, true])?,
             _ => drop(self.state.stale.insert(session)),
         }
         if get(&row, 4)? {
-            order = PgTurnOrder::Hidden;
+            order = TurnOrder::Hidden;
         }
         let content = get(&row, 3)?;
         let kind = node.kind;
@@ -345,19 +347,19 @@ impl PgChangeApplier<'_> {
         heard: &TurnRecord<'_>,
         node: &Place,
         session: Uuid,
-        order: PgTurnOrder,
+        order: TurnOrder,
     ) -> Result<()> {
         if !heard.is_relevant(self.rules) {
             return Ok(());
         }
         match order {
-            PgTurnOrder::Next => {}
-            PgTurnOrder::OutOfOrder => {
+            TurnOrder::Next => {}
+            TurnOrder::OutOfOrder => {
                 self.state.stale.insert(session);
                 return Ok(());
             }
             // The state must exist, so that showing the branch computes it again.
-            PgTurnOrder::Hidden => {
+            TurnOrder::Hidden => {
                 let sql = "INSERT INTO registers (session, rules, state) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING";
                 self.conn.execute(sql, &[&session, &self.rules.fingerprint()])?;
                 return Ok(());

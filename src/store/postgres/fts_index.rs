@@ -15,20 +15,15 @@ use super::{
     uuid::Uuid,
 };
 use crate::{
-    store::{Result, StoreError, searched_text},
-    text_index::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer},
+    store::{
+        Result, StoreError, searched_text,
+        word_postings::{MAX_UNINDEXED_BYTES, MAX_UNINDEXED_NODES, PASSAGES_PER_NODE, burst},
+    },
+    text_index::{Passage, TOKENIZER_VERSION, WordTokenizer},
 };
 
-/// Maximum number of unindexed nodes that one server leaves.
-const MAX_UNINDEXED_NODES: usize = 256;
-/// Approximate maximum of unindexed content in bytes.
-const MAX_UNINDEXED_BYTES: usize = 256 * 1024;
 /// Nodes of a batch.
 const BATCH_NODES: i64 = 1_024;
-/// Gap between two messages, in milliseconds, that starts a new burst.
-pub(super) const BURST_GAP_MS: i64 = 2 * 3_600_000;
-/// Passage numbers reserved for each node.
-pub(super) const PASSAGES_PER_NODE: i64 = MAX_PASSAGES as i64;
 
 /// Columns of a node's text for [`text`], from `nodes n`.
 pub(super) const SEARCHED: &str = "n.content, n.tool_calls, n.tool_name,
@@ -141,14 +136,6 @@ pub(super) fn times_and_bursts(conn: &PostgresConnection, nodes: &[i64]) -> Resu
         return Ok(HashMap::new());
     }
     conn.query(sql, &[&nodes])?.iter().map(|row| Ok((int(row, 0)?, (int(row, 1)?, int(row, 2)?)))).collect()
-}
-
-/// The burst of a node created at `now`. `before` is the time and burst of its parent.
-pub(super) fn burst(seq: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
-    match before {
-        Some((at, burst)) if now.saturating_sub(at) < BURST_GAP_MS => burst,
-        _ => seq,
-    }
 }
 
 fn insert_passages(conn: &PostgresConnection, nodes: &[IndexedNode], state: &mut PgIndexState) -> Result<()> {
