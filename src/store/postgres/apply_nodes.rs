@@ -15,14 +15,16 @@ use crate::{
     session_state::TurnRecord,
     store::{
         AppendedNode, ChangeKind, Mutation, Result, StoreError,
-        new_node::{TurnFigures, TurnOrder, hash_of},
+        new_node::{TurnFigures, TurnOrder, hash_of, wanted_local_id},
     },
     types::{AuthorType, ContentHash, EdgeKind, NewNode, Parent},
 };
 
-const PLACE: &str = "SELECT id, tree, seq, parent, depth, kind, hash, version_of, edited_from FROM nodes";
+/// Columns of [`place`], from `nodes n`.
+pub(super) const PLACE: &str =
+    "SELECT n.id, n.tree, n.seq, n.parent, n.depth, n.kind, n.hash, n.version_of, n.edited_from";
 
-fn place(row: &Row) -> Result<Place> {
+pub(super) fn place(row: &Row) -> Result<Place> {
     let hash = ContentHash::from_bytes(get(row, 6)?);
     Ok(Place {
         id: id(row, 0, NodeId::from_bytes)?,
@@ -43,9 +45,9 @@ impl PgChangeApplier<'_> {
         let found = match self.state.nodes.get(&id) {
             Some(place) => *place,
             None => {
-                let row = self.conn.query_opt(&format!("{PLACE} WHERE id = $1"), &[&Uuid::from(id)])?;
+                let row = self.conn.query_opt(&format!("{PLACE} FROM nodes n WHERE n.id = $1"), &[&Uuid::from(id)])?;
                 let found = row.as_ref().map(place).transpose()?.ok_or_else(|| StoreError::not_found("node", id))?;
-                self.state.nodes.insert(id, found);
+                self.state.add_place(found);
                 found
             }
         };
@@ -61,10 +63,10 @@ impl PgChangeApplier<'_> {
 
     /// Reads a node of a tree by its number.
     pub(super) fn place_at(&self, tree: Uuid, seq: i64) -> Result<Place> {
-        if let Some(new) = self.state.writes.nodes.iter().rev().find(|row| row.place.seq == seq) {
-            return Ok(new.place);
+        if let Some(known) = self.state.place_at(tree, seq) {
+            return Ok(known);
         }
-        place(&self.conn.query_one(&format!("{PLACE} WHERE tree = $1 AND seq = $2"), &[&tree, &seq])?)
+        place(&self.conn.query_one(&format!("{PLACE} FROM nodes n WHERE n.tree = $1 AND n.seq = $2"), &[&tree, &seq])?)
     }
 
     /// The original of a place, which is the parent of all versions' continuations.
@@ -100,10 +102,7 @@ impl PgChangeApplier<'_> {
     /// Appends a node: assigns place, hash, local id and turn, and updates all counts.
     pub(super) fn append(&mut self, node: &NewNode) -> Result<PgAppliedMutation> {
         let (tree, parent) = self.parent_of(node)?;
-        let author = Uuid::from(node.author);
-        if author != self.agent {
-            self.exists("agents", "agent", author, node.author)?;
-        }
+        let author = self.agent(node.author)?;
         if let (EdgeKind::Continuation, Some(parent)) = (node.kind, parent) {
             self.check_append_lease(&parent, author)?;
         }
@@ -128,7 +127,7 @@ impl PgChangeApplier<'_> {
             edited_from: edited.map(|e| e.seq),
         };
         let added = self.count_new(&place, parent.as_ref())?;
-        self.state.nodes.insert(node.id, place);
+        self.state.add_place(place);
         self.state.appended += 1;
         self.state.bytes += node.content.len();
         let turn = session.map(|s| s.1.unsigned_abs());
@@ -180,7 +179,6 @@ impl PgChangeApplier<'_> {
         match (node.turn, self.session) {
             (Some((id, turn)), _) => {
                 let session = Uuid::from(id);
-                self.exists("sessions", "session", session, id)?;
                 let before = self.count_turn(session, turn, figures)?;
                 Ok((Some((session, signed(turn))), turn > before))
             }
@@ -203,14 +201,17 @@ impl PgChangeApplier<'_> {
             }
             Parent::Node(id) => self.node(id).map(|p| (p.tree, Some(p)))?,
             Parent::Position(id) => {
-                self.flush()?;
-                let session = Uuid::from(id);
-                self.exists("sessions", "session", session, id)?;
-                let row = self.conn.query_one("SELECT tree, position FROM sessions WHERE id = $1", &[&session])?;
-                let tree: Uuid = get(&row, 0)?;
+                // The tree is locked before the session, as in a group.
+                let tree = match self.state.sessions.get(&Uuid::from(id)) {
+                    Some(known) => known.tree,
+                    None => Some(self.session_tree(Uuid::from(id))?),
+                };
+                self.state.lock(self.conn, &tree.into_iter().collect::<Vec<_>>())?;
+                let session = self.session_row(Uuid::from(id))?;
+                let (Some(tree), Some(position)) = (session.tree, session.position) else {
+                    return Err(StoreError::Conflict("the session has no position yet".to_owned()));
+                };
                 self.state.lock(self.conn, &[tree])?;
-                let position = opt_int(&row, 1)?
-                    .ok_or_else(|| StoreError::Conflict("the session has no position yet".to_owned()))?;
                 (tree, Some(visibility::nearest_visible(self, tree, position)?))
             }
         };
@@ -227,13 +228,14 @@ impl PgChangeApplier<'_> {
     /// The shortest local id that is free in the tree.
     fn local_id(&mut self, node: &NewNode, tree: Uuid) -> Result<LocalId> {
         let derived = LocalId::derive(node.id, 6);
-        let mut local = node.local.clone().unwrap_or_else(|| derived.clone());
+        let mut local = wanted_local_id(node);
         loop {
-            let queued =
-                self.state.writes.nodes.iter().any(|row| row.place.tree == tree && row.local == local.as_str());
+            let key = (tree, local.as_str().to_owned());
             let sql = "SELECT id FROM nodes WHERE tree = $1 AND local_id = $2";
-            let taken = queued || self.conn.query_opt(sql, &[&tree, &local.as_str()])?.is_some();
+            let taken = self.state.taken_ids.contains(&key)
+                || !self.state.compared_ids.remove(&node.id) && self.conn.query_opt(sql, &[&tree, &key.1])?.is_some();
             if !taken {
+                self.state.taken_ids.insert(key);
                 return Ok(local);
             }
             // A given id is replaced by the derived one; if it is the derived one already, it becomes longer.
@@ -260,21 +262,17 @@ impl PgChangeApplier<'_> {
         match node.kind {
             EdgeKind::Continuation => {
                 children = state.continuations + 1;
-                let key = (parent.tree, parent.seq);
-                self.state.states.insert(key, PgNodeState { continuations: children, ..state });
-                self.state.writes.continuations.insert(key, children);
+                let state = PgNodeState { continuations: children, ..state };
+                self.state.states.insert((parent.tree, parent.seq), state);
+                self.state.writes.count_child(parent.tree, parent.seq, node.kind);
             }
             EdgeKind::Version => {
-                self.flush()?;
                 if let Some(original) = node.version_of {
-                    visibility::count_child(self, node.tree, original, EdgeKind::Version, 1)?;
+                    self.state.writes.count_child(node.tree, original, node.kind);
                 }
                 hidden = visibility::tag_of(self, node.tree, Some(parent.seq), node.version_of.or(node.edited_from))?;
             }
-            kind => {
-                self.flush()?;
-                visibility::count_child(self, parent.tree, parent.seq, kind, 1)?;
-            }
+            kind => self.state.writes.count_child(parent.tree, parent.seq, kind),
         }
         if let Some(by) = hidden {
             let sql = "INSERT INTO node_state (tree, node, hidden_by) VALUES ($1, $2, $3)";

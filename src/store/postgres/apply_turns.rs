@@ -126,6 +126,9 @@ impl PgChangeApplier<'_> {
 
     /// Fails if another agent holds the lease of the position at which `author` appends.
     pub(super) fn check_append_lease(&mut self, node: &Place, author: Uuid) -> Result<()> {
+        if self.state.leases.get(&node.tree).is_some_and(|leased| !leased.contains(&node.seq)) {
+            return Ok(());
+        }
         match self.refusal(node.tree, &[node.seq], |agent, by| agent != author && !self.held(agent, by))? {
             Some(refusal) => Err(refusal),
             None => Ok(()),

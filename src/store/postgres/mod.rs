@@ -17,6 +17,7 @@ mod copy_tables;
 mod decode;
 mod fts_index;
 mod fts_query;
+mod group_reads;
 mod journal;
 mod migrate;
 mod node_reader;

@@ -74,6 +74,9 @@ pub(super) fn tag_of(
 
 /// The tag of a node.
 pub(super) fn hidden_by(apply: &PgChangeApplier<'_>, tree: Uuid, node: i64) -> Result<Option<i64>> {
+    if let Some(known) = apply.state.states.get(&(tree, node)) {
+        return Ok(known.hidden_by);
+    }
     let sql = "SELECT hidden_by FROM node_state WHERE tree = $1 AND node = $2";
     Ok(apply.conn.query_opt(sql, &[&tree, &node])?.map(|row| opt_int(&row, 0)).transpose()?.flatten())
 }

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     store::{
         AppendedNode, Result, StoreError,
-        new_node::{TurnFigures, TurnOrder, hash_of},
+        new_node::{TurnFigures, TurnOrder, hash_of, wanted_local_id},
     },
     types::{AuthorType, EdgeKind, NewNode, Parent},
 };
@@ -113,7 +113,7 @@ impl<'a> ChangeApplier<'a> {
             };
             waiting.add(&node, entry, place, self.work);
         }
-        let local = nodes::wanted_local_id(&node);
+        let local = wanted_local_id(&node);
         let turn = session.map(|s| s.1);
         self.receipt.nodes.push(AppendedNode { id: node.id, local: local.clone(), seq: row.unsigned_abs(), turn });
         self.batch.follows.push(PendingReferences {

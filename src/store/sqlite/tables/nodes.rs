@@ -116,11 +116,6 @@ pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?)
 }
 
-/// The preferred local id of a node.
-pub(in crate::store::sqlite) fn wanted_local_id(node: &NewNode) -> LocalId {
-    node.local.clone().unwrap_or_else(|| LocalId::derive(node.id, 6))
-}
-
 /// Inserts nodes, each with the shortest local id that is free in its tree.
 pub(in crate::store::sqlite) fn insert(conn: &Connection, rows: &mut [NewRow<'_>]) -> Result<()> {
     let [first, ..] = rows else { return Ok(()) };
