@@ -13,19 +13,20 @@
 )]
 
 mod common;
+#[allow(dead_code)] // tests need the rest of it
 #[path = "../tests/support/postgres.rs"]
 mod server;
 
 use std::{
     sync::Arc,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use loomtree::{
     id::RandomIds,
     ops::{Actor, Loom, NodeDraft, TreeDraft},
     store::{Location, OpenOptions},
-    types::{Clock, Parent, Timestamp},
+    types::Parent,
 };
 
 /// Duration of each measurement.
@@ -33,50 +34,39 @@ const SPAN: Duration = Duration::from_secs(4);
 /// Rows of a grouped insert, and callers of the store.
 const GROUP: usize = 64;
 
-#[derive(Debug)]
-struct WallClock;
-
-impl Clock for WallClock {
-    fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap())
-    }
-}
-
 fn owner(url: &str) -> Actor {
-    let (clock, ids) = (Arc::new(WallClock), Arc::new(RandomIds::seeded(1)));
+    let (clock, ids) = (Arc::new(common::WallClock), Arc::new(RandomIds::seeded(1)));
     let store = OpenOptions::new(clock.clone(), ids.clone()).connect(&Location::Postgres(url.to_owned())).unwrap();
     let loom = Loom::new(store, clock, ids);
     let agent = loom.agent("owner").unwrap();
     loom.actor(&agent)
 }
 
-/// Appends a second of callers, each in its own tree, under its last node or at its session's position.
+/// Appends a second by callers, each in its own tree, under its last node or at its session's position.
 fn appends(owner: &Actor, callers: usize, in_session: bool) -> f64 {
     let text = common::message();
+    let places: Vec<(Actor, Parent)> = (0..callers)
+        .map(|_| {
+            let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
+            let session = owner.start_session("/bench", tree.id, Some(root.id)).unwrap();
+            match in_session {
+                true => (owner.clone().in_session(session), Parent::Position(session)),
+                false => (owner.clone(), Parent::Node(root.id)),
+            }
+        })
+        .collect();
     let start = Instant::now();
+    let append = |(actor, mut at): (Actor, Parent)| {
+        let mut count = 0;
+        while start.elapsed() < SPAN {
+            let receipt = actor.append(at, NodeDraft::text(text.as_str())).unwrap();
+            at = if in_session { at } else { Parent::Node(receipt.nodes[0].id) };
+            count += 1;
+        }
+        count
+    };
     let counts: Vec<usize> = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..callers)
-            .map(|_| {
-                let (owner, text) = (owner.clone(), &text);
-                scope.spawn(move || {
-                    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
-                    let session = owner.start_session("/bench", tree.id, Some(root.id)).unwrap();
-                    let (actor, mut at) = if in_session {
-                        (owner.in_session(session), Parent::Position(session))
-                    } else {
-                        (owner, Parent::Node(root.id))
-                    };
-                    let mut count = 0;
-                    while start.elapsed() < SPAN {
-                        let receipt = actor.append(at, NodeDraft::text(text.as_str())).unwrap();
-                        at = if in_session { at } else { Parent::Node(receipt.nodes[0].id) };
-                        count += 1;
-                    }
-                    count
-                })
-            })
-            .collect();
+        let writers: Vec<_> = places.into_iter().map(|place| scope.spawn(|| append(place))).collect();
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     counts.iter().sum::<usize>() as f64 / start.elapsed().as_secs_f64()
@@ -103,11 +93,9 @@ async fn bare(client: &tokio_postgres::Client, rows: usize) -> f64 {
             seqs.iter().map(|seq| format!("{:032x}", u128::try_from(*seq).unwrap() * 0x9e37_79b9_7f4a_7c15)).collect();
         let locals: Vec<String> = ids.iter().map(|id| id[16..].to_owned()).collect();
         let depths: Vec<i64> = seqs.iter().map(|seq| seq - 1).collect();
-        let done = tokio::join!(
-            client.execute(&begin, &[]),
-            client.execute(&insert, &[&tree, &text, &seqs, &ids, &locals, &depths]),
-            client.execute(&commit, &[]),
-        );
+        let params: [&(dyn tokio_postgres::types::ToSql + Sync); 6] = [&tree, &text, &seqs, &ids, &locals, &depths];
+        let done =
+            tokio::join!(client.execute(&begin, &[]), client.execute(&insert, &params), client.execute(&commit, &[]),);
         assert_eq!(done.1.unwrap(), rows as u64);
         next += i64::try_from(rows).unwrap();
     }

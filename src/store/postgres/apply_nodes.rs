@@ -232,8 +232,10 @@ impl PgChangeApplier<'_> {
         loop {
             let key = (tree, local.as_str().to_owned());
             let sql = "SELECT id FROM nodes WHERE tree = $1 AND local_id = $2";
+            // The group's reads compare only the wanted one.
+            let is_compared = self.state.compared_ids.remove(&node.id);
             let taken = self.state.taken_ids.contains(&key)
-                || !self.state.compared_ids.remove(&node.id) && self.conn.query_opt(sql, &[&tree, &key.1])?.is_some();
+                || !is_compared && self.conn.query_opt(sql, &[&tree, &key.1])?.is_some();
             if !taken {
                 self.state.taken_ids.insert(key);
                 return Ok(local);

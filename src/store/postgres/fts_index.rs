@@ -242,10 +242,10 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<Posting>> {
     values.as_chunks::<2>().0.iter().map(posting).collect()
 }
 
-/// Empties the index.
+/// Empties the index, after the batch that another server writes: a deletion before the lock would not see its rows.
 fn clear(conn: &PostgresConnection) -> Result<()> {
     conn.batch(
-        "DELETE FROM words; DELETE FROM passages;
+        "SELECT 1 FROM search_state WHERE name = 'words' FOR UPDATE; DELETE FROM words; DELETE FROM passages;
          UPDATE search_state SET indexed = 0, nodes = 0, passages = 0, words = 0 WHERE name = 'words'",
     )
 }

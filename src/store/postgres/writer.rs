@@ -74,7 +74,8 @@ impl PgWriterHandle {
             // If the thread has ended, the caller finds the channel closed.
             drop(queue.send(PgWriteJob { change, reply }));
         }
-        Pending { receipt, shared }
+        // A commit of a server takes longer than a thread needs to wake.
+        Pending { receipt, shared, polls: 0 }
     }
 }
 
