@@ -8,6 +8,8 @@ use std::{fmt::Write, fs, ops::Range, path::Path};
 use loomtree::arrow::{Event, Scanner, scan};
 use proptest::prelude::*;
 
+use crate::support::rounds;
+
 /// An event that outlives its chunk; prose is joined.
 #[derive(Debug, Clone, PartialEq)]
 enum Seen {
@@ -231,7 +233,7 @@ fn part() -> impl Strategy<Value = Part> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: rounds::of("PROPTEST_CASES", 150, 600), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn events_are_the_same_however_the_text_is_cut(bytes in fragments(), sizes in prop::collection::vec(1..12_usize, 1..8)) {
@@ -271,7 +273,7 @@ proptest! {
 /// Work is in proportion to the text: if it were not, these would not end.
 #[test]
 fn long_texts() {
-    let megabyte = 1 << 20;
+    let megabyte = rounds::of("LOOM_TEXT_BYTES", 1 << 18, 1 << 20) as usize;
     let texts = [
         "a".repeat(megabyte),
         " ".repeat(megabyte),

@@ -684,7 +684,7 @@ fn a_stable_window_moves_rarely_and_only_forward() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: crate::support::rounds::of("PROPTEST_CASES", 8, 24), failure_persistence: None, ..Default::default() })]
     #[test]
     fn no_prompt_is_over_its_budget(
         sizes in proptest::collection::vec(0usize..900, 1..40),

@@ -66,7 +66,7 @@ fn open(log: &Log, torn: &[u8]) -> u64 {
 
 /// Number of damaged logs of a test.
 fn cases() -> usize {
-    rounds::of("LOOM_TORN", 40, 200) as usize
+    rounds::of("LOOM_TORN", 24, 200) as usize
 }
 
 #[test]

@@ -413,12 +413,17 @@ async fn approval_of_a_plan_does_not_cover_commands_writes_and_checks() {
     assert!(yard.asked()[2].contains("--allow allows it"), "{}", yard.asked()[2]);
 }
 
-/// Returns the output without variable parts; `tree` replaces local ids at the beginning of lines.
+/// Returns the output without variable parts; `tree` replaces local ids at the beginning of lines. Lines of the
+/// tree lose their age and end after 60 characters, since an age of other length moves their end.
 fn masked(printed: &str, tree: &str, model: &str) -> String {
     let lines = tree.lines().skip(1).map(|line| line.trim_start_matches([' ', '│', '├', '└', '─', '*']));
     let ids = lines.filter_map(|line| line.split_whitespace().next());
-    let below = tree.split_once('\n').map_or("", |(_, below)| below);
-    let all = format!("{printed}\n{below}").replace(model, "the model").replace(" just now", "").replace(" 1m ago", "");
+    let below = tree.lines().skip(1).map(|line| {
+        let words = line.replace(" just now", "").replace(" ago", "\0");
+        let unaged: Vec<&str> = words.split(' ').filter(|word| !word.ends_with('\0')).collect();
+        unaged.join(" ").chars().take(60).chain(['\n']).collect::<String>()
+    });
+    let all = format!("{printed}\n{}", below.collect::<String>()).replace(model, "the model");
     let masked = ids.fold(all, |text, id| text.replace(id, &".".repeat(id.len())));
     let without_time = |line: &str| match line.rsplit_once("· ") {
         Some((rest, time)) if time.strip_suffix(" s").is_some_and(|n| n.parse::<u64>().is_ok()) => {

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use loomtree::{
@@ -46,6 +46,17 @@ pub(crate) struct Scene {
     _folder: Option<TempDir>,
 }
 
+/// Returns the bytes of a new database file.
+fn new_file() -> &'static [u8] {
+    static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+    BYTES.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let scene = Scene::at(&folder.path().join("loom.db"), 0);
+        drop(scene.store());
+        std::fs::read(&scene.path).expect("the file is read")
+    })
+}
+
 impl Scene {
     /// Creates a scene with a new database of the selected backend. The same seed gives the same ids.
     pub(crate) fn new(seed: u64) -> Self {
@@ -58,10 +69,12 @@ impl Scene {
         scene
     }
 
-    /// Creates a scene with a new file, for tests of what only a file has.
+    /// Creates a scene with a new file, for tests of what only a file has. The file is a copy of one that was migrated once
+    /// for all tests of the process.
     pub(crate) fn of_file(seed: u64) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let scene = Self::at(&folder.path().join("loom.db"), seed);
+        std::fs::write(&scene.path, new_file()).expect("the file is written");
         Self { _folder: Some(folder), ..scene }
     }
 
