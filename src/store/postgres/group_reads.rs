@@ -205,6 +205,30 @@ fn taken_local_ids(wanted: &[(NodeId, String, TreeName)]) -> PgStatement<'_> {
     )
 }
 
+/// Reads which wanted local ids of a change are taken, unless its group did.
+pub(super) fn compare_local_ids(
+    conn: &PostgresConnection,
+    state: &mut WriteState,
+    change: &Change,
+    rules: &CompiledRules,
+) -> Result<()> {
+    let mut keys = GroupKeys::of(std::iter::once(change), rules);
+    keys.locals.retain(|row| !state.compared_ids.contains(&row.0));
+    if keys.locals.is_empty() {
+        return Ok(());
+    }
+    // The parent may be a node that is not written yet.
+    for (_, _, tree) in &mut keys.locals {
+        if let TreeName::Node(id) = *tree
+            && let Some(known) = state.nodes.get(&NodeId::from_bytes(id.0))
+        {
+            *tree = TreeName::Tree(known.tree);
+        }
+    }
+    let rows = conn.pipeline(&[taken_local_ids(&keys.locals)])?;
+    store(state, &keys, GroupRead::LocalIds, rows.first().map_or(&[], Vec::as_slice))
+}
+
 /// Keeps the rows of a statement for the changes of the group.
 fn store(state: &mut WriteState, keys: &GroupKeys, kind: GroupRead, rows: &[Row]) -> Result<()> {
     if matches!(kind, GroupRead::LocalIds) {

@@ -135,6 +135,7 @@ impl WriteConnection {
     /// Applies a change in the open transaction; `group` is the first journal entry of what it belongs to.
     pub(super) fn apply(&mut self, change: &Change, group: Option<i64>) -> Result<Receipt> {
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
+        group_reads::compare_local_ids(conn, &mut self.state, change, &self.rules)?;
         let applier = PgChangeApplier {
             conn,
             state: &mut self.state,
