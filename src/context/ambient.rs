@@ -7,7 +7,7 @@ use crate::{
         escape::{self, count},
         is_change, todo_name, todo_progress,
     },
-    id::{AgentId, NodeId},
+    id::{AgentId, NodeId, SessionId},
     ops::describe_entry,
     recall::Hint,
     store::{JournalFilter, Result, SessionFilter, Snapshot},
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-use super::{ContextRequest, Rendering, node::date};
+use super::{ContextRequest, Rendering};
 
 /// Maximum nodes in the trace of the position.
 const MAX_TRACE_NODES: u32 = 3;
@@ -176,15 +176,21 @@ pub(super) fn lines(
     lines.extend(documents_line(snapshot, request.agent)?);
     lines.extend(todo_line(snapshot, request)?);
     if request.options.rendering == Rendering::Stable {
-        lines.push(format!("Now: {} UTC", date(request.now)));
+        lines.push(format!("Now: {} UTC", request.now.date_time()));
     }
     Ok(lines)
 }
 
-/// Formats the recall hint, with the first words of the best node and as many further nodes as fit.
-pub(super) fn hint(hint: &Hint) -> Option<String> {
+/// Formats the recall hint, with the first words of the best node and as many further nodes as fit. Turns are named only for
+/// nodes that the reading session made or received, because `turns:` finds no others.
+pub(super) fn hint(snapshot: &dyn Snapshot, hint: &Hint, reader: Option<SessionId>) -> Option<String> {
+    let turn = |node: &Node| {
+        let reader = reader?;
+        let received = || Some(snapshot.received_turns(reader, Some(node.id)).ok()?.pop()?.0);
+        if node.session == Some(reader) { node.turn } else { received() }
+    };
     let named = |node: &Node| {
-        let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
+        let turn = turn(node).map(|turn| format!("turn {turn} ")).unwrap_or_default();
         format!("{turn}{}", escape::id(node))
     };
     let (best, others) = hint.nodes.split_first()?;

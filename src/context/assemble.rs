@@ -2,7 +2,7 @@
 
 use crate::{
     exec::AuthorNames,
-    id::{AgentId, NodeId},
+    id::NodeId,
     recall::{HintWindow, References},
     store::Snapshot,
     tools::{self, HostTool, Tool},
@@ -124,7 +124,7 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     if view.aware && view.keeps() {
         fixed.ambient.extend(ambient::path_line(rendered.newest_first()));
     }
-    let hint = fixed.hint(snapshot, view.agent, &tree, &rendered);
+    let hint = fixed.hint(snapshot, request, &tree, &rendered);
     fixed.ambient.extend(hint);
     let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.pins));
     let system = [&fixed.agent_prompt, &fixed.tree_prompt, &fixed.instructions].map(String::as_str);
@@ -248,7 +248,7 @@ impl FixedSections {
     fn hint(
         &mut self,
         snapshot: &dyn Snapshot,
-        agent: AgentId,
+        request: &ContextRequest<'_>,
         tree: &Tree,
         rendered: &RenderedNodes<'_>,
     ) -> Option<String> {
@@ -261,8 +261,10 @@ impl FixedSections {
         let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
         let nodes = nodes.chain(rendered.acts().map(|text| (None, text)));
         let (message, oldest) = (&message, rendered.newest_first().last());
+        let agent = request.agent.id();
         let hint = references.hint(snapshot, HintWindow { agent, message, oldest, shown: &mut own.chain(nodes) });
-        hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()?.and_then(|hint| ambient::hint(&hint))
+        let hint = hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()??;
+        ambient::hint(snapshot, &hint, request.scope.map(|scope| scope.session))
     }
 
     /// Returns the pieces of the prompt in order.

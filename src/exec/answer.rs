@@ -17,6 +17,9 @@ use crate::{
 /// Characters of all new continuations in an answer.
 const MAX_CONTINUATION_CHARS: usize = 1_200;
 
+/// Nodes of a search that the trace names.
+const MAX_TRACED_NODES: usize = 3;
+
 /// The answer of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -137,6 +140,20 @@ impl Answer {
             Self::Reverted { .. } => None,
             Self::Continued { from: node, .. } | Self::Moved { node, .. } => Some(node.local.as_str()),
         }
+    }
+}
+
+impl Answer {
+    /// Returns the subject for the trace. That of a search names the first nodes, so that the agent finds them again.
+    pub(super) fn traced_subject(&self) -> Option<String> {
+        let is_range = |subject: &str| subject.starts_with("turns:") || subject.starts_with("around:");
+        let (subject, nodes) = match self {
+            Self::Found { subject, nodes, .. } if !is_range(subject) => (subject, nodes),
+            other => return other.subject().map(str::to_owned),
+        };
+        let ids: Vec<&str> = nodes.iter().take(MAX_TRACED_NODES).map(|node| node.local.as_str()).collect();
+        let ids = if ids.is_empty() { "nothing".to_owned() } else { ids.join(" ") };
+        Some(format!("{subject} ({ids})"))
     }
 }
 

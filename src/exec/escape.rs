@@ -117,10 +117,10 @@ pub(super) fn plural(noun: &str) -> String {
     format!("{noun}{}", if noun.ends_with("ch") { "es" } else { "s" })
 }
 
-/// Formats a node's header line: `[a7x2kq] human owner · 3m ago`.
+/// Formats a node's header line: `[a7x2kq] human owner · 3m ago`. An age of a day and more is a date and a time.
 #[must_use]
 pub fn header(node: &Node, author: &str, now: Timestamp) -> String {
-    format!("[{}] {author} · {}", node.local, node.created_at.age(now))
+    format!("[{}] {author} · {}", node.local, node.created_at.age_or_date(now))
 }
 
 /// Formats a node's counts and marks in a fixed order, without zeroes; empty if there are none.

@@ -116,6 +116,7 @@ pub struct Executor<'h> {
 }
 
 /// The agent's session, tree and position when a command starts.
+#[derive(Clone)]
 struct Position {
     session: Session,
     tree: Tree,
@@ -285,7 +286,7 @@ impl<'h> Executor<'h> {
         if noted && here.session.delegated_by.is_none() {
             let newest = self.loom.snapshot()?.journal(crate::store::JournalFilter::default().limit(1))?;
             let after = newest.first().map_or(0, |entry| entry.seq);
-            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: subject.map(str::to_owned), after });
+            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: answer.traced_subject(), after });
         }
         let mut text = self.append_position(tool, here, (answer.to_string(), &answer))?;
         if !matches!(answer, Answer::Page { .. }) {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{
     Answer, AnswerResult, AuthorNames, Executor, Position,
     escape::{self, content, facts, gist, header, id, mention},
+    recall::result_lines,
 };
 use crate::{
     arrow::{BranchFormat, NodeRef},
@@ -51,6 +52,9 @@ impl Executor<'_> {
             }
         }
         push_calls(&mut text, &node);
+        for line in result_lines(&*self.loom.snapshot()?, &node)? {
+            let _ = write!(text, "\n{line}");
+        }
         let facts = facts(&node);
         if !facts.is_empty() {
             let _ = write!(text, "\n{facts}");

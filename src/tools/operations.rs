@@ -286,17 +286,18 @@ operations! {
             "recall search \"words\" count",
             "recall turns:5-10",
             "recall tool:NAME failed",
+            "recall tool:NAME failed count",
             "recall tool:NAME \"words\"",
             "recall around:ID",
             "recall summary",
             "recall \"label\"",
         ];
         exactly_one ["label", "search", "turns", "tool", "summary", "around"];
-        reply "1 match in this tree by:human for \"lighthouse\", the best first:\n[Turn 12] human [a7x2kq] · 3d ago · depth 40:\n  Never let the lighthouse go dark.\n    after: model [b3k9ze] \"I will keep to that.\"";
+        reply "1 match in this tree by:human for \"lighthouse\", the best first:\n[Turn 12] human [a7x2kq] · 2025-11-21 01:29 · depth 40:\n  Never let the lighthouse go dark.\n    after: model [b3k9ze] \"I will keep to that.\"";
         example "→ recall search \"lighthouse\" by:human";
         label: Option<String>, "What is stashed under this label, or the rest of a result that was cut.";
         search: Option<String>, "Turns with these words.";
-        turns: Option<Range>, "These turns of your session, else of the newest one in the tree that has them.";
+        turns: Option<Range>, "These turns of your session; while it has none, of the newest one in the tree that has them.";
         tool: Option<String>, "Results of this tool.";
         #[serde(default)] summary: bool, "Everything so far, in short.";
         limit: Option<u32>, "At most so many.";
