@@ -260,6 +260,22 @@ fn no_read_of_the_hot_paths_scans_a_table() {
         snapshot.undo_target(None, owner, loomtree::store::Direction::Undo).unwrap();
         search(&*snapshot, &Query::new("the map of the coast", Scope::Everything)).unwrap();
     }
+    // Writes: groups of appends, of which the later ones are planned for any parameters.
+    let theirs = scene.share(std::sync::Arc::clone(&store));
+    let actor = theirs.actor(&theirs.agent("owner").unwrap());
+    for tree in theirs.snapshot().unwrap().trees(TreeFilter::default()).unwrap() {
+        let root = theirs.snapshot().unwrap().nodes_after(tree.id, 0, 1).unwrap()[0].id;
+        let session = actor.start_session("/work", tree.id, Some(root)).unwrap();
+        let here = actor.clone().in_session(session);
+        let appended =
+            (0..8).map(|_| here.append(Parent::Position(session), "a rope and a lantern").unwrap().nodes[0].id);
+        let nodes: Vec<NodeId> = appended.collect();
+        append_all(&actor, nodes[3], 3);
+        actor.edit(nodes[1], "another rope").unwrap();
+        actor.prune(nodes[5]).unwrap();
+        actor.undo(Some(tree.id)).unwrap();
+    }
+    drop((actor, theirs));
     // A connection reports its statistics when it ends.
     drop(store);
     std::thread::sleep(std::time::Duration::from_millis(500));
@@ -385,4 +401,95 @@ fn no_acknowledged_message_is_lost_when_the_server_is_killed() {
         assert_eq!(again.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
     }
     assert!(written.len() > 3, "{}", written.len());
+}
+
+/// Rights of the program in production: it can add, and cannot change what was said.
+const APP_RIGHTS: &str = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app;
+    REVOKE UPDATE, DELETE ON nodes, journal, document_versions, received_turns FROM app";
+
+#[test]
+fn roles_limit_what_a_program_may_do() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 10);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("Rights")).unwrap();
+    let Location::Postgres(url) = &scene.location else { unreachable!() };
+    let database = url.split(['/', '?']).nth(3).unwrap();
+    cluster.sql(database, "CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader").unwrap();
+    cluster.sql(database, &format!("CREATE ROLE app LOGIN; {APP_RIGHTS}")).unwrap();
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/operators.md")).unwrap();
+    for right in APP_RIGHTS.split(';') {
+        assert!(guide.contains(&right.trim().replace("app", "loom_app")), "the guide names other rights than: {right}");
+    }
+    let connected = |role: &str, seed| {
+        let location = Location::Postgres(url.replace("loom@", &format!("{role}@")));
+        scene.again(seed).with(location).owner()
+    };
+
+    let reader = connected("reader", 11);
+    let snapshot = reader.loom().snapshot().unwrap();
+    assert_eq!(snapshot.tree(tree.id).unwrap().unwrap().counts.nodes, 1);
+    assert_eq!(search(&*snapshot, &Query::new("rights", Scope::Everything)).unwrap().hits.len(), 1);
+    drop(snapshot);
+    let refused = reader.append(root.id, "not allowed").unwrap_err();
+    assert!(refused.to_string().contains("the server refuses the change"), "{refused}");
+
+    let app = connected("app", 12);
+    let node = app.append(root.id, "allowed").unwrap().nodes[0].id;
+    app.bookmark(node, "here").unwrap();
+    app.edit(node, "allowed too").unwrap();
+    app.prune(node).unwrap();
+    app.undo(Some(tree.id)).unwrap();
+    let refused = app.purge(loomtree::store::PurgeTarget::Node(node)).unwrap_err();
+    assert!(refused.to_string().contains("the server refuses the change"), "{refused}");
+    for sql in ["UPDATE nodes SET content = ''", "DELETE FROM journal", "DELETE FROM nodes"] {
+        let refused = cluster.sql(database, &format!("SET ROLE app; {sql}")).unwrap_err();
+        assert!(refused.to_string().contains("permission denied"), "{refused}");
+    }
+    assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[cfg(all(feature = "cli", feature = "serve"))]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_killed_while_it_generates_leaves_its_text_and_a_lease_that_runs_out() {
+    use loomtree::{store::StoreError, types::Timestamp};
+    use support::{cli::Home, http::HttpServer, sse};
+
+    let Some(cluster) = cluster() else { return };
+    let url = cluster.new_database();
+    let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let begun = vec![sse::chunked_head(), sse::chunk(&sse::text("Once upon a")), sse::wait(600_000)];
+    let model = sse::Server::with_model("m", [begun]).await;
+    let home = Home::with_database(url.clone());
+    let mut server = HttpServer::start(&home, &[]);
+    let created = server.ok("/api/v1/trees", serde_json::json!({ "content": "Tell a story." })).await;
+    let root = created["root"]["id"].as_str().unwrap().to_owned();
+    let body = serde_json::json!({ "models": [format!("{}#m", model.url())], "stream": true });
+    let path = format!("/api/v1/nodes/{root}/continuations");
+    let mut stream = server.request(reqwest::Method::POST, &path).json(&body).send().await.unwrap();
+    let mut text = String::new();
+    while !text.contains("Once upon a") {
+        text.push_str(std::str::from_utf8(&stream.chunk().await.unwrap().unwrap()).unwrap());
+    }
+    server.kill();
+
+    let expiry = cluster.sql(&database, "SELECT expires_at FROM leases").unwrap();
+    let expiry: i64 = expiry.trim().parse().unwrap_or_else(|_| panic!("one lease: {expiry:?}"));
+    let scene = Scene::of_file(13).with(Location::Postgres(url));
+    let at = |millis: i64| scene.clock.set(Timestamp::from_millis(millis));
+    let (owner, root) = (scene.owner(), root.parse::<NodeId>().unwrap());
+    at(expiry - 1);
+    let refused = owner.append(root, "too early").unwrap_err();
+    let is_leased = matches!(refused, loomtree::ops::OpsError::Store(StoreError::Leased { seconds: 1, .. }));
+    assert!(is_leased, "{refused:?}");
+    at(expiry);
+    owner.append(root, "the lease has run out").unwrap();
+
+    // The next start on the machine saves what the killed server had received.
+    let again = HttpServer::start(&home, &[]);
+    let (_, found) = again.get(&format!("/api/v1/trees/{}/nodes", created["tree"]["id"].as_str().unwrap())).await;
+    let saved: Vec<_> = found["data"].as_array().unwrap().iter().filter(|node| node["interrupted"] == true).collect();
+    assert_eq!(saved.len(), 1, "{found}");
+    assert_eq!(saved[0]["content"], "Once upon a");
+    assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }

@@ -15,7 +15,7 @@ use loomtree::{
 };
 
 /// The machine's clock.
-struct WallClock;
+pub struct WallClock;
 
 impl Clock for WallClock {
     fn now(&self) -> Timestamp {

@@ -214,7 +214,10 @@ impl fmt::Display for TreeChange {
                 write!(f, "✓ note {added} {verb} {subject}")
             }
             Tool::Edit if kind == EdgeKind::Version => write!(f, "✓ created version {added} of {subject}"),
-            Tool::Edit => write!(f, "✓ created branch {added} from {subject}"),
+            Tool::Edit => {
+                write!(f, "✓ created branch {added} from {subject}, beside it")?;
+                self.write_kept(f, &subject)
+            }
             Tool::Merge => {
                 write!(f, "✓ created {added} from {}", self.nodes.iter().map(id).collect::<Vec<_>>().join(" + "))
             }
@@ -247,6 +250,24 @@ impl TreeChange {
     pub(super) fn new(actor: &Actor, tool: Tool, op: Op, nodes: Vec<Node>, receipt: Receipt) -> Result<Self, OpsError> {
         let added = receipt.nodes.first().map(|added| actor.loom().node(added.id)).transpose()?;
         Ok(Self { tool, op, nodes, added, name: None, receipt })
+    }
+
+    /// Writes what an edited node keeps, and how a continuation follows the new wording.
+    fn write_kept(&self, f: &mut fmt::Formatter<'_>, subject: &str) -> fmt::Result {
+        let (Some(old), Some(new)) = (self.nodes.first(), &self.added) else { return Ok(()) };
+        let (continuations, bookmarked) = (old.state.continuations, old.state.bookmark.is_some());
+        let kept = [
+            (continuations > 0).then(|| count(continuations, "continuation")),
+            bookmarked.then(|| "the bookmark".to_owned()),
+        ];
+        let kept = kept.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+        if !kept.is_empty() {
+            write!(f, "\n  {subject} keeps {kept}")?;
+        }
+        if continuations > 0 {
+            write!(f, " · → move ID to {} takes a continuation along", mention(new))?;
+        }
+        Ok(())
     }
 
     /// Formats the number of affected descendants: ` and 12 descendants`, or nothing.

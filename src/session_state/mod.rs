@@ -19,7 +19,7 @@ pub use directives::Directive;
 pub use rules::{CompiledRules, ExtractionRules, FileWriteTool};
 pub use yaml::{MAX_YAML_TOKENS, SessionInfo};
 
-use crate::types::{AuthorType, EdgeKind, coded, first_words, one_line};
+use crate::types::{AuthorType, EdgeKind, Json, NewNode, coded, first_words, one_line};
 
 /// Maximum number of entries of each kind. The oldest are dropped; their turns remain in the archive.
 const MAX_FILES: usize = 20;
@@ -131,7 +131,20 @@ pub struct TurnRecord<'a> {
     pub metadata: Option<&'a str>,
 }
 
-impl TurnRecord<'_> {
+impl<'a> TurnRecord<'a> {
+    /// The record of a new node.
+    pub(crate) fn of(node: &'a NewNode, turn: u64) -> Self {
+        Self {
+            turn,
+            author_type: node.role(),
+            kind: node.kind,
+            content: &node.content,
+            tool: node.tool.name.as_deref(),
+            call: node.tool.call_id.as_deref(),
+            metadata: node.metadata.as_ref().map(Json::as_str),
+        }
+    }
+
     /// True if the turn may change a state. This check is fast and false for most turns.
     #[must_use]
     pub fn is_relevant(&self, rules: &CompiledRules) -> bool {

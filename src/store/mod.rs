@@ -11,9 +11,11 @@
 mod agents;
 mod envelope;
 mod error;
+mod local_id_hints;
 mod location;
 mod mutation;
 mod mutation_targets;
+mod new_node;
 mod open_options;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -23,7 +25,10 @@ mod recall;
 mod receipt;
 mod searched_text;
 mod sqlite;
+mod transaction_rules;
+mod undo_rules;
 mod vector_code;
+mod word_postings;
 
 use std::{fmt, future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
 
@@ -136,6 +141,8 @@ pub struct Pending {
     receipt: oneshot::Receiver<Result<Receipt>>,
     /// Shared with the writer thread, so that the waiting thread frees it: the writer is the bottleneck.
     shared: Option<Arc<dyn QueuedChange>>,
+    /// Polls of [`Pending::wait`] before it parks the thread.
+    polls: u32,
 }
 
 /// A change that a queue and its caller share.
@@ -149,7 +156,7 @@ impl Pending {
         let (reply, receipt) = oneshot::channel();
         // The receiver exists, so the reply is stored.
         drop(reply.send(result));
-        Self { receipt, shared: None }
+        Self { receipt, shared: None, polls: 1 }
     }
 
     /// Returns the queued change, for a caller that repeats it in parts. `None` if it was refused at once.
@@ -162,8 +169,8 @@ impl Pending {
     /// # Errors
     /// If the change is refused or cannot be written. Nothing was changed then.
     pub fn wait(mut self) -> Result<Receipt> {
-        // On fast storage the receipt arrives sooner than a parked thread would wake.
-        for _ in 0..MAX_RECEIPT_POLLS {
+        // On fast storage the receipt of a file arrives sooner than a parked thread would wake.
+        for _ in 0..self.polls {
             if let Ok(receipt) = self.receipt.try_recv() {
                 return receipt;
             }
@@ -183,7 +190,7 @@ impl Pending {
     }
 }
 
-/// Polls of [`Pending::wait`] before it parks the thread: a few times the duration of an append in memory. Parking
+/// Polls of a change in a file before its caller parks: a few times the duration of an append in memory. Parking
 /// costs the caller and the writer about as much as the append.
 const MAX_RECEIPT_POLLS: u32 = 4_096;
 

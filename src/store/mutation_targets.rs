@@ -31,7 +31,64 @@ pub enum PurgeTarget {
     Tree(TreeId),
 }
 
+/// The part of the model that a mutation changes.
+pub(super) enum MutationFamily {
+    Node,
+    Tree,
+    Agent,
+    Session,
+    Document,
+    Memory,
+    Turn,
+    Plan,
+    Purge(PurgeTarget),
+    Undo,
+}
+
 impl Mutation {
+    /// Returns the part of the model that it changes.
+    pub(super) fn family(&self) -> MutationFamily {
+        match self {
+            Self::Append(_)
+            | Self::Prune { .. }
+            | Self::Restore { .. }
+            | Self::SetExcluded { .. }
+            | Self::SetBookmark { .. }
+            | Self::CopyBranch { .. }
+            | Self::AppendDelegationEvent { .. } => MutationFamily::Node,
+            Self::CreateTree(_) | Self::UpdateTree { .. } | Self::SetArchived { .. } => MutationFamily::Tree,
+            Self::CreateAgent(_) | Self::UpdateAgent(_) | Self::SetAgentRemoved { .. } => MutationFamily::Agent,
+            Self::CreateSession(_)
+            | Self::UpdateSession { .. }
+            | Self::Record { .. }
+            | Self::ReceiveTurn { .. }
+            | Self::SetRecordRemoved { .. } => MutationFamily::Session,
+            Self::Link(_)
+            | Self::SetLinkRemoved { .. }
+            | Self::CreateDocument { .. }
+            | Self::WriteDocument { .. }
+            | Self::RevertDocument { .. }
+            | Self::SetDocumentRemoved { .. } => MutationFamily::Document,
+            Self::Pin { .. }
+            | Self::Unpin { .. }
+            | Self::Stash { .. }
+            | Self::Unstash { .. }
+            | Self::RecordActions { .. } => MutationFamily::Memory,
+            Self::Lease { .. }
+            | Self::Release { .. }
+            | Self::ShowCursor { .. }
+            | Self::SaveSummary { .. }
+            | Self::SaveEmbeddings { .. }
+            | Self::RecordTokenUsage { .. }
+            | Self::RecordSystemPrompt { .. } => MutationFamily::Turn,
+            Self::AddTodo(_) | Self::FinishTodo { .. } | Self::UpdateTodo { .. } | Self::CarryOverTodo { .. } => {
+                MutationFamily::Plan
+            }
+            Self::Purge(target) => MutationFamily::Purge(*target),
+            Self::Undo { .. } => MutationFamily::Undo,
+        }
+    }
+
     /// Returns the subject of an entry with this inverse, if it is no node, and whether the entry replaced an earlier value.
     pub(super) fn describe_inverse(&self) -> (Option<Subject>, bool) {
         match self {

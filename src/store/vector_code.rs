@@ -1,4 +1,33 @@
-//! Embeddings as they are stored: bytes with a scale, and their sign bits.
+//! Embeddings as they are stored: bytes with a scale, and their sign bits; rules of their queries on every backend.
+
+use super::EmbeddingBatch;
+
+/// Maximum number of nodes, the nearest by sign bits, whose filter is checked.
+pub(super) const MAX_CHECKED_NODES: usize = 20_000;
+/// Number of passing nodes, relative to the wanted ones, whose vectors are compared.
+pub(super) const COMPARED_PER_RESULT: usize = 3;
+
+/// The batch of the next texts, newer or older than the `seen` range. `None` if there are none.
+pub(super) fn batch(seen: Option<(i64, i64)>, mut texts: Vec<(u64, String)>) -> Option<EmbeddingBatch> {
+    let nodes = texts.iter().map(|(node, _)| *node);
+    let (low, high) = nodes.clone().min().zip(nodes.max())?;
+    // Numbers between two nodes belong to no node.
+    let range = if seen.is_some_and(|(_, last)| high > last.unsigned_abs()) {
+        (seen.map_or(low, |(_, last)| last.unsigned_abs() + 1), high)
+    } else {
+        (low, seen.map_or(high, |(first, _)| first.unsigned_abs() - 1))
+    };
+    texts.retain(|(_, text)| !text.is_empty());
+    Some(EmbeddingBatch { range, texts })
+}
+
+/// Sorts nodes by their similarity, descending and then the newest first; drops those without a vector.
+pub(super) fn by_similarity<N: Copy + Ord>(nodes: Vec<N>, similarities: Vec<Option<f64>>) -> Vec<N> {
+    let mut found: Vec<(N, f64)> =
+        nodes.into_iter().zip(similarities).filter_map(|(node, near)| Some((node, near?))).collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    found.into_iter().map(|(node, _)| node).collect()
+}
 
 /// Packs a vector: a scale and a byte for each number.
 #[allow(clippy::cast_possible_truncation)] // a number from -127 to 127

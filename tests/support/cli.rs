@@ -12,6 +12,8 @@ use std::{
 /// A folder with a database, a configuration and a workspace.
 pub(crate) struct Home {
     folder: tempfile::TempDir,
+    /// The URL of the database, if it is no file of the home.
+    url: Option<String>,
 }
 
 /// The result of a run.
@@ -28,7 +30,12 @@ pub(crate) struct Ran {
 impl Home {
     /// Creates an empty home.
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), url: None }
+    }
+
+    /// Creates an empty home for a database of a server.
+    pub(crate) fn with_database(url: String) -> Self {
+        Self { url: Some(url), ..Self::new() }
     }
 
     /// Returns the path of a file in the home.
@@ -45,7 +52,8 @@ impl Home {
         for server in ["OLLAMA_HOST", "LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL"] {
             command.env(server, "http://127.0.0.1:9/v1");
         }
-        command.arg("--db").arg(self.file("loom.db")).args(args).stdin(Stdio::null());
+        let db = self.url.as_ref().map_or_else(|| self.file("loom.db"), PathBuf::from);
+        command.arg("--db").arg(db).args(args).stdin(Stdio::null());
         command
     }
 

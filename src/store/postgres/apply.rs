@@ -2,21 +2,23 @@
 //! a journal entry with its inverse. Appended nodes, entries and counts are kept in memory and written together, before a
 //! mutation that reads them and at the end of the transaction.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     connection::PostgresConnection,
     decode::{get, int},
     journal::COUNTER_BITS,
     uuid::{NO_TREE, Uuid},
-    writing::{PgNodeState, Place, Writes},
+    writing::{PgNodeState, PgSessionRow, Place, Writes},
 };
 use crate::{
-    id::{IdSource, NodeId},
+    id::{AgentId, IdSource, NodeId},
     session_state::CompiledRules,
-    store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError},
-    types::Op,
+    store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError, mutation_targets::MutationFamily},
 };
+
+/// Query of the number before the first of a transaction.
+pub(super) const BASE: &str = "SELECT pg_current_xact_id()::text::bigint << 20";
 
 /// State of a write transaction: rows that it has read, and rows that it has not written yet.
 #[derive(Default)]
@@ -26,8 +28,22 @@ pub(super) struct WriteState {
     counter: i64,
     /// Trees that are locked.
     pub(super) locked: BTreeSet<Uuid>,
+    /// The newest number in them.
+    last: i64,
     pub(super) nodes: HashMap<NodeId, Place>,
+    places: HashMap<(Uuid, i64), NodeId>,
     pub(super) states: HashMap<(Uuid, i64), PgNodeState>,
+    /// Agents that exist.
+    pub(super) agents: BTreeSet<Uuid>,
+    /// Sessions whose rows are locked, with the changes that are not written yet.
+    pub(super) sessions: HashMap<Uuid, PgSessionRow>,
+    /// The states of sessions, with the rules that made them; `None`: not stored.
+    pub(super) session_states: HashMap<Uuid, Option<(i64, String)>>,
+    /// Nodes with leases, by tree.
+    pub(super) leases: HashMap<Uuid, BTreeSet<i64>>,
+    /// New nodes whose wanted local id was looked up, and the local ids that are taken.
+    pub(super) compared_ids: HashSet<NodeId>,
+    pub(super) taken_ids: HashSet<(Uuid, String)>,
     pub(super) writes: Writes,
     /// Sessions whose state is computed again at the end.
     pub(super) stale: BTreeSet<Uuid>,
@@ -41,10 +57,14 @@ impl WriteState {
         (self.base > 0).then_some(self.base >> COUNTER_BITS)
     }
 
+    pub(super) fn set_base(&mut self, base: i64) {
+        self.base = base;
+    }
+
     /// The next number of a node, an entry or a row.
     pub(super) fn next(&mut self, conn: &PostgresConnection) -> Result<i64> {
         if self.base == 0 {
-            self.base = int(&conn.query_one("SELECT pg_current_xact_id()::text::bigint << 20", &[])?, 0)?;
+            self.base = int(&conn.query_one(BASE, &[])?, 0)?;
         }
         self.counter += 1;
         if self.counter >> COUNTER_BITS > 0 {
@@ -53,27 +73,51 @@ impl WriteState {
         Ok(self.base + self.counter)
     }
 
-    /// Locks trees in the order of their ids. If a later transaction wrote one of them already, this one must begin again.
+    /// Locks trees in the order of their ids.
     pub(super) fn lock(&mut self, conn: &PostgresConnection, trees: &[Uuid]) -> Result<()> {
-        let mut new: Vec<Uuid> = trees.iter().filter(|tree| !self.locked.contains(tree)).copied().collect();
+        let new: Vec<Uuid> = trees.iter().filter(|tree| !self.locked.contains(tree)).copied().collect();
         if new.is_empty() {
             return Ok(());
         }
-        new.sort_unstable();
         let sql = "SELECT tree, greatest(last_node, last_journal) FROM tree_state WHERE tree = ANY($1)
                    ORDER BY tree FOR UPDATE";
-        let rows = conn.query(sql, &[&new])?;
-        let last = rows.iter().map(|row| int(row, 1)).collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0);
+        for row in conn.query(sql, &[&new])? {
+            self.add_lock(get(&row, 0)?, int(&row, 1)?);
+        }
         if self.base == 0 {
             self.next(conn)?;
         }
-        if self.base <= last {
-            return Err(StoreError::Busy { waited: std::time::Duration::ZERO });
-        }
-        for row in &rows {
-            self.locked.insert(get(row, 0)?);
-        }
-        Ok(())
+        self.check_order()
+    }
+
+    /// Notes that a tree is locked; `last` is its newest number.
+    pub(super) fn add_lock(&mut self, tree: Uuid, last: i64) {
+        self.locked.insert(tree);
+        self.last = self.last.max(last);
+    }
+
+    /// Fails if a later transaction wrote a locked tree already: this one must begin again.
+    pub(super) fn check_order(&self) -> Result<()> {
+        let is_later = self.base > 0 && self.base <= self.last;
+        if is_later { Err(StoreError::Busy { waited: std::time::Duration::ZERO }) } else { Ok(()) }
+    }
+
+    pub(super) fn add_place(&mut self, place: Place) {
+        self.nodes.insert(place.id, place);
+        self.places.insert((place.tree, place.seq), place.id);
+    }
+
+    pub(super) fn place_at(&self, tree: Uuid, seq: i64) -> Option<Place> {
+        self.nodes.get(self.places.get(&(tree, seq))?).copied()
+    }
+
+    /// Writes what is in memory, and forgets what other statements may change.
+    pub(super) fn flush(&mut self, conn: &PostgresConnection) -> Result<()> {
+        self.states.clear();
+        self.sessions.clear();
+        self.session_states.clear();
+        self.leases.clear();
+        std::mem::take(&mut self.writes).write(conn, false)
     }
 }
 
@@ -124,8 +168,10 @@ pub(super) struct PgChangeApplier<'a> {
 impl PgChangeApplier<'_> {
     pub(super) fn run(mut self) -> Result<Receipt> {
         let change = self.change;
-        self.exists("agents", "agent", self.agent, change.agent)?;
-        if let (Some(session), Some(id)) = (self.session, change.session) {
+        self.agent(change.agent)?;
+        if let (Some(session), Some(id)) = (self.session, change.session)
+            && !self.state.sessions.contains_key(&session)
+        {
             self.exists("sessions", "session", session, id)?;
         }
         for mutation in &change.mutations {
@@ -148,6 +194,16 @@ impl PgChangeApplier<'_> {
         found.map(|_| ()).ok_or_else(|| StoreError::not_found(what, id))
     }
 
+    /// Fails if an agent is missing.
+    pub(super) fn agent(&mut self, id: AgentId) -> Result<Uuid> {
+        let key = Uuid::from(id);
+        if !self.state.agents.contains(&key) {
+            self.exists("agents", "agent", key, id)?;
+            self.state.agents.insert(key);
+        }
+        Ok(key)
+    }
+
     /// The next number of a node, an entry or a row.
     pub(super) fn next(&mut self) -> Result<i64> {
         self.state.next(self.conn)
@@ -155,9 +211,7 @@ impl PgChangeApplier<'_> {
 
     /// Writes what earlier appends left in memory.
     pub(super) fn flush(&mut self) -> Result<()> {
-        let writes = std::mem::take(&mut self.state.writes);
-        self.state.states.clear();
-        writes.write(self.conn)
+        self.state.flush(self.conn)
     }
 
     /// Applies a mutation and appends its journal entry, unless it changed nothing.
@@ -198,54 +252,17 @@ impl PgChangeApplier<'_> {
     }
 
     fn apply_one(&mut self, mutation: &Mutation) -> Result<Applied> {
-        match mutation {
-            Mutation::Append(node) => Ok((ChangeKind::Append, Some(self.append(node)?))),
-            Mutation::Prune { .. }
-            | Mutation::Restore { .. }
-            | Mutation::SetExcluded { .. }
-            | Mutation::SetBookmark { .. }
-            | Mutation::CopyBranch { .. }
-            | Mutation::AppendDelegationEvent { .. } => self.apply_node(mutation),
-            Mutation::CreateTree(_) | Mutation::UpdateTree { .. } | Mutation::SetArchived { .. } => {
-                self.apply_tree(mutation)
-            }
-            Mutation::CreateAgent(_) | Mutation::UpdateAgent(_) | Mutation::SetAgentRemoved { .. } => {
-                self.apply_agent(mutation)
-            }
-            Mutation::CreateSession(_)
-            | Mutation::UpdateSession { .. }
-            | Mutation::Record { .. }
-            | Mutation::ReceiveTurn { .. }
-            | Mutation::SetRecordRemoved { .. } => self.apply_session(mutation),
-            Mutation::Link(_)
-            | Mutation::SetLinkRemoved { .. }
-            | Mutation::CreateDocument { .. }
-            | Mutation::WriteDocument { .. }
-            | Mutation::RevertDocument { .. }
-            | Mutation::SetDocumentRemoved { .. } => self.apply_document(mutation),
-            Mutation::Pin { .. }
-            | Mutation::Unpin { .. }
-            | Mutation::Stash { .. }
-            | Mutation::Unstash { .. }
-            | Mutation::RecordActions { .. } => self.apply_memory(mutation),
-            Mutation::Lease { .. }
-            | Mutation::Release { .. }
-            | Mutation::ShowCursor { .. }
-            | Mutation::SaveSummary { .. }
-            | Mutation::SaveEmbeddings { .. }
-            | Mutation::RecordTokenUsage { .. }
-            | Mutation::RecordSystemPrompt { .. } => self.apply_turn(mutation),
-            Mutation::AddTodo(_)
-            | Mutation::FinishTodo { .. }
-            | Mutation::UpdateTodo { .. }
-            | Mutation::CarryOverTodo { .. } => self.apply_plan(mutation),
-            Mutation::Purge(target) => Ok((ChangeKind::Purge, Some(super::purge::purge(self, *target)?))),
-            Mutation::Undo { .. } => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),
+        match mutation.family() {
+            MutationFamily::Node => self.apply_node(mutation),
+            MutationFamily::Tree => self.apply_tree(mutation),
+            MutationFamily::Agent => self.apply_agent(mutation),
+            MutationFamily::Session => self.apply_session(mutation),
+            MutationFamily::Document => self.apply_document(mutation),
+            MutationFamily::Memory => self.apply_memory(mutation),
+            MutationFamily::Turn => self.apply_turn(mutation),
+            MutationFamily::Plan => self.apply_plan(mutation),
+            MutationFamily::Purge(target) => Ok((ChangeKind::Purge, Some(super::purge::purge(self, target)?))),
+            MutationFamily::Undo => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),
         }
-    }
-
-    /// True if the change is an undo or redo, whose entries name the group that they revert.
-    pub(super) fn is_undo(&self) -> bool {
-        matches!(self.change.op, Op::Undo | Op::Redo)
     }
 }

@@ -13,13 +13,18 @@ use super::{
 use crate::{
     id::{LocalId, NodeId},
     session_state::TurnRecord,
-    store::{AppendedNode, ChangeKind, Mutation, Result, StoreError, sqlite::session_figures},
-    types::{AuthorType, ContentHash, EdgeKind, HashInput, Json, NewNode, Parent},
+    store::{
+        AppendedNode, ChangeKind, Mutation, Result, StoreError,
+        new_node::{TurnFigures, TurnOrder, hash_of, wanted_local_id},
+    },
+    types::{AuthorType, ContentHash, EdgeKind, NewNode, Parent},
 };
 
-const PLACE: &str = "SELECT id, tree, seq, parent, depth, kind, hash, version_of, edited_from FROM nodes";
+/// Columns of [`place`], from `nodes n`.
+pub(super) const PLACE: &str =
+    "SELECT n.id, n.tree, n.seq, n.parent, n.depth, n.kind, n.hash, n.version_of, n.edited_from";
 
-fn place(row: &Row) -> Result<Place> {
+pub(super) fn place(row: &Row) -> Result<Place> {
     let hash = ContentHash::from_bytes(get(row, 6)?);
     Ok(Place {
         id: id(row, 0, NodeId::from_bytes)?,
@@ -34,26 +39,15 @@ fn place(row: &Row) -> Result<Place> {
     })
 }
 
-/// The position of an added turn relative to the session's other turns.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum PgTurnOrder {
-    /// After all other turns, and visible.
-    Next,
-    /// In a hidden branch.
-    Hidden,
-    /// Before existing turns.
-    OutOfOrder,
-}
-
 impl PgChangeApplier<'_> {
     /// Looks up a node and locks its tree; fails if it does not exist.
     pub(super) fn node(&mut self, id: NodeId) -> Result<Place> {
         let found = match self.state.nodes.get(&id) {
             Some(place) => *place,
             None => {
-                let row = self.conn.query_opt(&format!("{PLACE} WHERE id = $1"), &[&Uuid::from(id)])?;
+                let row = self.conn.query_opt(&format!("{PLACE} FROM nodes n WHERE n.id = $1"), &[&Uuid::from(id)])?;
                 let found = row.as_ref().map(place).transpose()?.ok_or_else(|| StoreError::not_found("node", id))?;
-                self.state.nodes.insert(id, found);
+                self.state.add_place(found);
                 found
             }
         };
@@ -69,10 +63,10 @@ impl PgChangeApplier<'_> {
 
     /// Reads a node of a tree by its number.
     pub(super) fn place_at(&self, tree: Uuid, seq: i64) -> Result<Place> {
-        if let Some(new) = self.state.writes.nodes.iter().rev().find(|row| row.place.seq == seq) {
-            return Ok(new.place);
+        if let Some(known) = self.state.place_at(tree, seq) {
+            return Ok(known);
         }
-        place(&self.conn.query_one(&format!("{PLACE} WHERE tree = $1 AND seq = $2"), &[&tree, &seq])?)
+        place(&self.conn.query_one(&format!("{PLACE} FROM nodes n WHERE n.tree = $1 AND n.seq = $2"), &[&tree, &seq])?)
     }
 
     /// The original of a place, which is the parent of all versions' continuations.
@@ -108,10 +102,7 @@ impl PgChangeApplier<'_> {
     /// Appends a node: assigns place, hash, local id and turn, and updates all counts.
     pub(super) fn append(&mut self, node: &NewNode) -> Result<PgAppliedMutation> {
         let (tree, parent) = self.parent_of(node)?;
-        let author = Uuid::from(node.author);
-        if author != self.agent {
-            self.exists("agents", "agent", author, node.author)?;
-        }
+        let author = self.agent(node.author)?;
         if let (EdgeKind::Continuation, Some(parent)) = (node.kind, parent) {
             self.check_append_lease(&parent, author)?;
         }
@@ -119,7 +110,7 @@ impl PgChangeApplier<'_> {
         let version = node.version_of.map(|id| self.node_of(id, tree)).transpose()?;
         let mut node = node.clone();
         self.inherit_role(&mut node, edited.as_ref())?;
-        let hash = hash_of(&node, parent.map(|p| p.hash))?;
+        let hash = hash_of(&node, parent.map(|p| p.hash), || None)?;
         let person = node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
         let (session, in_order) = self.turn_of(&node, person)?;
         let local = self.local_id(&node, tree)?;
@@ -136,7 +127,7 @@ impl PgChangeApplier<'_> {
             edited_from: edited.map(|e| e.seq),
         };
         let added = self.count_new(&place, parent.as_ref())?;
-        self.state.nodes.insert(node.id, place);
+        self.state.add_place(place);
         self.state.appended += 1;
         self.state.bytes += node.content.len();
         let turn = session.map(|s| s.1.unsigned_abs());
@@ -144,11 +135,7 @@ impl PgChangeApplier<'_> {
         let heard = node.clone();
         self.state.writes.add_node(PgNewRow { node, place, local: local.as_str().to_owned(), session }, &added);
         if let Some((session, turn)) = session {
-            let order = match (in_order, added.nodes) {
-                (false, _) => PgTurnOrder::OutOfOrder,
-                (true, 0) => PgTurnOrder::Hidden,
-                (true, _) => PgTurnOrder::Next,
-            };
+            let order = TurnOrder::new(in_order, added.nodes > 0);
             self.follow(&heard, &place, (session, turn), order, person)?;
         }
         Ok(PgAppliedMutation::new(tree, Some(seq), None))
@@ -160,23 +147,15 @@ impl PgChangeApplier<'_> {
         node: &NewNode,
         place: &Place,
         (session, turn): (Uuid, i64),
-        order: PgTurnOrder,
+        order: TurnOrder,
         person: bool,
     ) -> Result<()> {
-        let spoken = person && order != PgTurnOrder::OutOfOrder;
+        let spoken = person && order != TurnOrder::OutOfOrder;
         if person && !spoken {
             self.state.stale.insert(session);
         }
         self.advance(session, place, [node.advance, spoken])?;
-        let heard = TurnRecord {
-            turn: turn.unsigned_abs(),
-            author_type: node.role(),
-            kind: node.kind,
-            content: &node.content,
-            tool: node.tool.name.as_deref(),
-            call: node.tool.call_id.as_deref(),
-            metadata: node.metadata.as_ref().map(Json::as_str),
-        };
+        let heard = TurnRecord::of(node, turn.unsigned_abs());
         self.ingest(&heard, place, session, order)
     }
 
@@ -196,11 +175,10 @@ impl PgChangeApplier<'_> {
 
     /// The session and the turn of a new node, and whether the turn follows all others.
     fn turn_of(&mut self, node: &NewNode, person: bool) -> Result<(Option<(Uuid, i64)>, bool)> {
-        let figures = session_figures::of(node, person);
+        let figures = TurnFigures::of(node, person);
         match (node.turn, self.session) {
             (Some((id, turn)), _) => {
                 let session = Uuid::from(id);
-                self.exists("sessions", "session", session, id)?;
                 let before = self.count_turn(session, turn, figures)?;
                 Ok((Some((session, signed(turn))), turn > before))
             }
@@ -223,14 +201,17 @@ impl PgChangeApplier<'_> {
             }
             Parent::Node(id) => self.node(id).map(|p| (p.tree, Some(p)))?,
             Parent::Position(id) => {
-                self.flush()?;
-                let session = Uuid::from(id);
-                self.exists("sessions", "session", session, id)?;
-                let row = self.conn.query_one("SELECT tree, position FROM sessions WHERE id = $1", &[&session])?;
-                let tree: Uuid = get(&row, 0)?;
+                // The tree is locked before the session, as in a group.
+                let tree = match self.state.sessions.get(&Uuid::from(id)) {
+                    Some(known) => known.tree,
+                    None => Some(self.session_tree(Uuid::from(id))?),
+                };
+                self.state.lock(self.conn, &tree.into_iter().collect::<Vec<_>>())?;
+                let session = self.session_row(Uuid::from(id))?;
+                let (Some(tree), Some(position)) = (session.tree, session.position) else {
+                    return Err(StoreError::Conflict("the session has no position yet".to_owned()));
+                };
                 self.state.lock(self.conn, &[tree])?;
-                let position = opt_int(&row, 1)?
-                    .ok_or_else(|| StoreError::Conflict("the session has no position yet".to_owned()))?;
                 (tree, Some(visibility::nearest_visible(self, tree, position)?))
             }
         };
@@ -247,13 +228,16 @@ impl PgChangeApplier<'_> {
     /// The shortest local id that is free in the tree.
     fn local_id(&mut self, node: &NewNode, tree: Uuid) -> Result<LocalId> {
         let derived = LocalId::derive(node.id, 6);
-        let mut local = node.local.clone().unwrap_or_else(|| derived.clone());
+        let mut local = wanted_local_id(node);
         loop {
-            let queued =
-                self.state.writes.nodes.iter().any(|row| row.place.tree == tree && row.local == local.as_str());
+            let key = (tree, local.as_str().to_owned());
             let sql = "SELECT id FROM nodes WHERE tree = $1 AND local_id = $2";
-            let taken = queued || self.conn.query_opt(sql, &[&tree, &local.as_str()])?.is_some();
+            // The group's reads compare only the wanted one.
+            let is_compared = self.state.compared_ids.remove(&node.id);
+            let taken = self.state.taken_ids.contains(&key)
+                || !is_compared && self.conn.query_opt(sql, &[&tree, &key.1])?.is_some();
             if !taken {
+                self.state.taken_ids.insert(key);
                 return Ok(local);
             }
             // A given id is replaced by the derived one; if it is the derived one already, it becomes longer.
@@ -280,21 +264,17 @@ impl PgChangeApplier<'_> {
         match node.kind {
             EdgeKind::Continuation => {
                 children = state.continuations + 1;
-                let key = (parent.tree, parent.seq);
-                self.state.states.insert(key, PgNodeState { continuations: children, ..state });
-                self.state.writes.continuations.insert(key, children);
+                let state = PgNodeState { continuations: children, ..state };
+                self.state.states.insert((parent.tree, parent.seq), state);
+                self.state.writes.count_child(parent.tree, parent.seq, node.kind);
             }
             EdgeKind::Version => {
-                self.flush()?;
                 if let Some(original) = node.version_of {
-                    visibility::count_child(self, node.tree, original, EdgeKind::Version, 1)?;
+                    self.state.writes.count_child(node.tree, original, node.kind);
                 }
                 hidden = visibility::tag_of(self, node.tree, Some(parent.seq), node.version_of.or(node.edited_from))?;
             }
-            kind => {
-                self.flush()?;
-                visibility::count_child(self, parent.tree, parent.seq, kind, 1)?;
-            }
+            kind => self.state.writes.count_child(parent.tree, parent.seq, kind),
         }
         if let Some(by) = hidden {
             let sql = "INSERT INTO node_state (tree, node, hidden_by) VALUES ($1, $2, $3)";
@@ -315,6 +295,7 @@ impl PgChangeApplier<'_> {
     pub(super) fn apply_node(&mut self, mutation: &Mutation) -> Result<Applied> {
         let at = self.change.at.as_millis();
         Ok(match mutation {
+            Mutation::Append(node) => (ChangeKind::Append, Some(self.append(node)?)),
             Mutation::Prune { node } => (ChangeKind::Prune, Some(visibility::prune(self, *node)?)),
             Mutation::Restore { node } => (ChangeKind::Restore, Some(visibility::restore(self, *node)?)),
             Mutation::SetExcluded { node, excluded } => {
@@ -375,21 +356,5 @@ impl PgChangeApplier<'_> {
             }
             _ => return Err(unsupported()),
         })
-    }
-}
-
-/// Computes a node's hash. Fails if the node declares a different one.
-fn hash_of(node: &NewNode, parent: Option<ContentHash>) -> Result<ContentHash> {
-    match (node.purged_at, node.hash) {
-        (Some(_), Some(kept)) if node.content.is_empty() => Ok(kept),
-        (Some(_), _) => Err(StoreError::Refused("a tombstone has a hash and no content".to_owned())),
-        (None, said) => {
-            let input = HashInput::of_new(node, parent);
-            let hash = said.map_or_else(|| ContentHash::of(&input), |said| said.recomputed(&input));
-            if said.is_some_and(|said| said != hash) {
-                return Err(StoreError::Refused(format!("node {} does not match its hash", node.id)));
-            }
-            Ok(hash)
-        }
     }
 }

@@ -1,17 +1,22 @@
 //! Application of mutations of agents and sessions, and of turns to the states of sessions.
 
+use std::collections::hash_map::Entry;
+
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
-    apply_nodes::PgTurnOrder,
     decode::{coded, from_json, get, int, item, number, opt_int},
-    session_state::{calls_above, json, parsed, save_state},
+    group_reads::{SESSION, session_row},
+    session_state::{calls_above, json, parsed},
     uuid::Uuid,
-    writing::Place,
+    writing::{PgSessionRow, Place},
 };
 use crate::{
-    id::TreeId,
+    id::{SessionId, TreeId},
     session_state::{RecordKind, SessionRecord, SessionState, TurnRecord},
-    store::{ChangeKind, Mutation, Result, StoreError, sqlite::TurnFigures},
+    store::{
+        ChangeKind, Mutation, Result, StoreError,
+        new_node::{TurnFigures, TurnOrder},
+    },
     types::{AgentKind, AuthorType, EdgeKind, NewAgent, NewSession, Permissions, SessionPatch, Timestamp, WorkItem},
 };
 
@@ -235,36 +240,52 @@ impl PgChangeApplier<'_> {
         get(&self.conn.query_one("SELECT tree FROM sessions WHERE id = $1", &[&session])?, 0)
     }
 
+    /// The row of a session, which is locked.
+    pub(super) fn session_row(&mut self, session: Uuid) -> Result<&mut PgSessionRow> {
+        match self.state.sessions.entry(session) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(unknown) => {
+                let row = self.conn.query_opt(&format!("{SESSION} WHERE id = $1 FOR UPDATE"), &[&session])?;
+                let row = row.ok_or_else(|| StoreError::not_found("session", SessionId::from_bytes(session.0)))?;
+                Ok(unknown.insert(session_row(&row)?))
+            }
+        }
+    }
+
     /// Adds a turn; returns its number.
     pub(super) fn next_turn(&mut self, session: Uuid, figures: TurnFigures) -> Result<u64> {
-        let row = self.conn.query_one(
-            "UPDATE sessions SET turn_count = turn_count + 1, total_tokens = total_tokens + $2,
-                 person_turns = person_turns + $4, last_active_at = greatest(last_active_at, $3)
-             WHERE id = $1 RETURNING turn_count",
-            &[&session, &signed(figures.tokens), &self.change.at.as_millis(), &i64::from(figures.person)],
-        )?;
-        number(&row, 0)
+        let row = self.session_row(session)?;
+        row.turn_count += 1;
+        let turn = row.turn_count;
+        let change = self.state.writes.sessions.entry(session).or_default();
+        change.turn_count = turn;
+        change.tokens += signed(figures.tokens);
+        change.person_turns += i64::from(figures.person);
+        change.at = self.change.at.as_millis();
+        Ok(turn.unsigned_abs())
     }
 
     /// Registers a turn that has its number; returns the newest number before.
     pub(super) fn count_turn(&mut self, session: Uuid, turn: u64, figures: TurnFigures) -> Result<u64> {
-        let row = self.conn.query_one("SELECT turn_count FROM sessions WHERE id = $1 FOR UPDATE", &[&session])?;
-        self.conn.execute(
-            "UPDATE sessions SET turn_count = greatest(turn_count, $2), total_tokens = total_tokens + $3,
-                 person_turns = person_turns + CASE WHEN $4 AND $2 > since THEN 1 ELSE 0 END WHERE id = $1",
-            &[&session, &signed(turn), &signed(figures.tokens), &figures.person],
-        )?;
-        number(&row, 0)
+        let row = self.session_row(session)?;
+        let (before, after_reset) = (row.turn_count, signed(turn) > row.since);
+        row.turn_count = before.max(signed(turn));
+        let change = self.state.writes.sessions.entry(session).or_default();
+        change.turn_count = change.turn_count.max(signed(turn));
+        change.tokens += signed(figures.tokens);
+        change.person_turns += i64::from(figures.person && after_reset);
+        Ok(before.unsigned_abs())
     }
 
     /// Moves a session to a node of its own tree, and sets it as the newest human message; each if requested.
     pub(super) fn advance(&mut self, session: Uuid, node: &Place, [position, focus]: [bool; 2]) -> Result<()> {
         if position || focus {
-            self.conn.execute(
-                "UPDATE sessions SET position = CASE WHEN $5 AND tree = $3 THEN $2 ELSE position END,
-                     focus = CASE WHEN $6 THEN $4 ELSE focus END WHERE id = $1",
-                &[&session, &node.seq, &node.tree, &Uuid::from(node.id), &position, &focus],
-            )?;
+            let row = self.session_row(session)?;
+            let moves = position && row.tree == Some(node.tree);
+            row.position = if moves { Some(node.seq) } else { row.position };
+            let change = self.state.writes.sessions.entry(session).or_default();
+            change.position = if moves { Some(node.seq) } else { change.position };
+            change.focus = if focus { Some(Uuid::from(node.id)) } else { change.focus };
         }
         Ok(())
     }
@@ -287,7 +308,7 @@ impl PgChangeApplier<'_> {
         }
         let figures = TurnFigures { tokens: opt_int(&row, 2)?.unwrap_or(0).unsigned_abs(), person: true };
         let (turn, mut order) = match turn {
-            None => (self.next_turn(session, figures)?, PgTurnOrder::Next),
+            None => (self.next_turn(session, figures)?, TurnOrder::Next),
             Some(turn) => {
                 let sql = "SELECT 1 FROM nodes WHERE session = $1 AND turn = $2
                            UNION ALL SELECT 1 FROM received_turns WHERE session = $1 AND turn = $2";
@@ -295,17 +316,17 @@ impl PgChangeApplier<'_> {
                     return Err(StoreError::Conflict(format!("turn {turn} of the session exists already")));
                 }
                 let before = self.count_turn(session, turn, figures)?;
-                (turn, if turn > before { PgTurnOrder::Next } else { PgTurnOrder::OutOfOrder })
+                (turn, if turn > before { TurnOrder::Next } else { TurnOrder::OutOfOrder })
             }
         };
         let sql = "INSERT INTO received_turns (session, turn, tree, node) VALUES ($1, $2, $3, $4)";
         self.conn.execute(sql, &[&session, &signed(turn), &node.tree, &node.seq])?;
         match order {
-            PgTurnOrder::Next => self.advance(session, node, [false, true])?,
+            TurnOrder::Next => self.advance(session, node, [false, true])?,
             _ => drop(self.state.stale.insert(session)),
         }
         if get(&row, 4)? {
-            order = PgTurnOrder::Hidden;
+            order = TurnOrder::Hidden;
         }
         let content = get(&row, 3)?;
         let kind = node.kind;
@@ -330,7 +351,7 @@ impl PgChangeApplier<'_> {
             Some(_) => drop(self.state.stale.insert(session)),
             None => {
                 let turn = number(&row, 0)?;
-                self.update_state(session, |state| {
+                self.update_state(session, |state, _| {
                     state.record(&SessionRecord { kind, content: content.to_owned(), turn });
                     true
                 })?;
@@ -345,46 +366,65 @@ impl PgChangeApplier<'_> {
         heard: &TurnRecord<'_>,
         node: &Place,
         session: Uuid,
-        order: PgTurnOrder,
+        order: TurnOrder,
     ) -> Result<()> {
         if !heard.is_relevant(self.rules) {
             return Ok(());
         }
         match order {
-            PgTurnOrder::Next => {}
-            PgTurnOrder::OutOfOrder => {
+            TurnOrder::Next => {}
+            TurnOrder::OutOfOrder => {
                 self.state.stale.insert(session);
                 return Ok(());
             }
             // The state must exist, so that showing the branch computes it again.
-            PgTurnOrder::Hidden => {
-                let sql = "INSERT INTO registers (session, rules, state) VALUES ($1, $2, '{}') ON CONFLICT DO NOTHING";
-                self.conn.execute(sql, &[&session, &self.rules.fingerprint()])?;
+            TurnOrder::Hidden => {
+                if self.stored_state(session)?.is_none() {
+                    self.store_state(session, self.rules.fingerprint(), "{}".to_owned());
+                }
                 return Ok(());
             }
         }
-        // The calls above the node may be in memory only.
-        self.flush()?;
-        let (conn, rules, tree) = (self.conn, self.rules, TreeId::from_bytes(node.tree.0));
-        self.update_state(session, |state| {
-            state.ingest(rules, heard, || calls_above(conn, tree, node.seq, heard.call).ok().flatten())
+        let tree = TreeId::from_bytes(node.tree.0);
+        self.update_state(session, |state, apply| {
+            let (conn, waiting) = (apply.conn, &apply.state.writes.nodes);
+            state.ingest(apply.rules, heard, || calls_above(conn, waiting, tree, node.seq, heard.call).ok().flatten())
         })
     }
 
-    fn update_state(&mut self, session: Uuid, change: impl FnOnce(&mut SessionState) -> bool) -> Result<()> {
+    /// The stored state of a session, with the rules that made it.
+    fn stored_state(&mut self, session: Uuid) -> Result<&Option<(i64, String)>> {
+        match self.state.session_states.entry(session) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(unknown) => {
+                let sql = "SELECT rules, state FROM registers WHERE session = $1";
+                let row = self.conn.query_opt(sql, &[&session])?;
+                Ok(unknown.insert(row.map(|row| Ok::<_, StoreError>((int(&row, 0)?, get(&row, 1)?))).transpose()?))
+            }
+        }
+    }
+
+    fn store_state(&mut self, session: Uuid, rules: i64, state: String) {
+        self.state.session_states.insert(session, Some((rules, state.clone())));
+        self.state.writes.states.insert(session, (rules, state));
+    }
+
+    fn update_state(&mut self, session: Uuid, change: impl FnOnce(&mut SessionState, &Self) -> bool) -> Result<()> {
         let own = self.rules.fingerprint();
-        let kept = self.conn.query_opt("SELECT rules, state FROM registers WHERE session = $1", &[&session])?;
-        let (fingerprint, mut state) = match kept {
+        let (fingerprint, mut state) = match self.stored_state(session)? {
             None => (own, SessionState::default()),
-            Some(row) => match parsed(get(&row, 1)?) {
-                Ok(state) => (if int(&row, 0)? == own { own } else { 0 }, state),
+            Some((rules, state)) => match parsed(state) {
+                Ok(state) => (if *rules == own { own } else { 0 }, state),
                 Err(_) => {
                     self.state.stale.insert(session);
                     return Ok(());
                 }
             },
         };
-        if change(&mut state) { save_state(self.conn, session, fingerprint, &json(&state)?) } else { Ok(()) }
+        if change(&mut state, self) {
+            self.store_state(session, fingerprint, json(&state)?);
+        }
+        Ok(())
     }
 
     /// Marks the sessions with turns in a hidden or shown branch, whose state is computed again.

@@ -1,5 +1,7 @@
 //! Application of leases, cursors, summaries, embeddings, token usage, system prompts, and plans.
 
+use std::collections::hash_map::Entry;
+
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{get, int},
@@ -126,6 +128,16 @@ impl PgChangeApplier<'_> {
 
     /// Fails if another agent holds the lease of the position at which `author` appends.
     pub(super) fn check_append_lease(&mut self, node: &Place, author: Uuid) -> Result<()> {
+        let leased = match self.state.leases.entry(node.tree) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let rows = self.conn.query("SELECT node FROM leases WHERE tree = $1", &[&node.tree])?;
+                unknown.insert(rows.iter().map(|row| int(row, 0)).collect::<Result<_>>()?)
+            }
+        };
+        if !leased.contains(&node.seq) {
+            return Ok(());
+        }
         match self.refusal(node.tree, &[node.seq], |agent, by| agent != author && !self.held(agent, by))? {
             Some(refusal) => Err(refusal),
             None => Ok(()),

@@ -13,6 +13,7 @@ use std::{
     thread,
 };
 
+use futures_util::future::join_all;
 use tokio::{runtime, sync::oneshot};
 use tokio_postgres::{Client, Config, NoTls, Row, Statement, types::ToSql};
 
@@ -20,6 +21,20 @@ use crate::store::{Result, StoreError, Unpark};
 
 /// Parameters of a statement.
 pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
+
+/// A statement with its parameters.
+pub(super) struct PgStatement<'a> {
+    pub(super) sql: &'a str,
+    pub(super) params: Vec<Box<dyn ToSql + Sync + 'a>>,
+}
+
+/// Makes a [`PgStatement`].
+macro_rules! statement {
+    ($sql:expr $(, $param:expr)* $(,)?) => {
+        $crate::store::postgres::connection::PgStatement { sql: $sql, params: vec![$(Box::new($param)),*] }
+    };
+}
+pub(super) use statement;
 
 /// Blocks this thread until a future is ready.
 pub(super) fn block_on<F: Future>(future: F) -> F::Output {
@@ -112,6 +127,23 @@ impl PostgresConnection {
     /// Runs a statement and returns the number of changed rows.
     pub(super) fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64> {
         block_on(async { Ok(self.client.execute(&self.prepared(sql).await?, params).await?) })
+    }
+
+    /// Sends statements one after the other without waiting for answers between them, and returns the rows of each. After
+    /// one that fails, those that follow in the transaction fail too.
+    pub(super) fn pipeline(&self, statements: &[PgStatement<'_>]) -> Result<Vec<Vec<Row>>> {
+        block_on(async {
+            let mut prepared = Vec::with_capacity(statements.len());
+            for statement in statements {
+                prepared.push(self.prepared(statement.sql).await?);
+            }
+            // Each query sends when it is polled first, and these are polled in order.
+            let answers = join_all(prepared.iter().zip(statements).map(|(prepared, statement)| async move {
+                let params: Vec<&(dyn ToSql + Sync)> = statement.params.iter().map(|param| &**param as _).collect();
+                self.client.query(prepared, &params).await
+            }));
+            Ok(answers.await.into_iter().collect::<std::result::Result<_, _>>()?)
+        })
     }
 
     /// Runs statements without parameters or results.

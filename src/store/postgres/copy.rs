@@ -9,8 +9,7 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    store::{Mutation, Result, StoreError, sqlite::origin},
-    types::{EdgeKind, NewNode, Parent},
+    store::{Mutation, Result, StoreError, new_node::copy_of},
 };
 
 /// Copies `from` and its visible descendants (annotations, sources and versions included) under `to`, in insertion order,
@@ -43,22 +42,13 @@ pub(super) fn copy_branch(
         let is_root = seq == source.seq;
         let copy = if is_root { id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
         let parent = parent.and_then(|parent| by_seq.get(&parent)).copied().filter(|_| !is_root).unwrap_or(to);
-        let metadata = origin(node.metadata.as_ref(), node.id)?;
-        let mut new =
-            NewNode::new(copy, Parent::Node(parent), (node.author, node.author_type), node.created_at, node.content);
-        new.kind = if is_root { EdgeKind::Continuation } else { node.kind };
-        new.role = node.role;
-        new.raw = node.raw;
-        new.tool = node.tool;
-        new.tokens = node.tokens;
-        new.interrupted = node.interrupted;
-        new.edited_from = node.edited_from.and_then(|id| copies.get(&id)).copied();
-        new.version_of = node.version_of.and_then(|id| copies.get(&id)).copied();
-        new.metadata = Some(metadata);
+        let copied = |id: Option<NodeId>| id.and_then(|id| copies.get(&id)).copied();
+        let (original, halves) = (node.id, [copied(node.version_of), copied(node.edited_from)]);
+        let new = copy_of(node, (copy, parent), is_root, halves)?;
         let made = apply.append(&new)?;
         apply.receipt.affected += 1;
         root = root.or(made.node);
-        copies.insert(node.id, copy);
+        copies.insert(original, copy);
         by_seq.insert(seq, copy);
     }
     let root = root.ok_or_else(|| StoreError::not_found("node", from))?;

@@ -46,7 +46,7 @@ pub(in crate::store) fn copy(
         report.rows += copy_table(table, &file, &conn, report.rows, progress)?;
     }
     conn.batch("ANALYZE")?;
-    fts_index::index_missing(&conn)?;
+    fts_index::index_missing(&conn, "")?;
     let (ours, theirs) = (source.snapshot()?, to.snapshot()?);
     report.differences = compare(&*ours, &*theirs)?;
     if report.differences.is_empty() {

@@ -15,20 +15,15 @@ use super::{
     uuid::Uuid,
 };
 use crate::{
-    store::{Result, StoreError, searched_text},
-    text_index::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer},
+    store::{
+        Result, StoreError, searched_text,
+        word_postings::{MAX_UNINDEXED_BYTES, MAX_UNINDEXED_NODES, PASSAGES_PER_NODE, burst},
+    },
+    text_index::{Passage, TOKENIZER_VERSION, WordTokenizer},
 };
 
-/// Maximum number of unindexed nodes that one server leaves.
-const MAX_UNINDEXED_NODES: usize = 256;
-/// Approximate maximum of unindexed content in bytes.
-const MAX_UNINDEXED_BYTES: usize = 256 * 1024;
 /// Nodes of a batch.
 const BATCH_NODES: i64 = 1_024;
-/// Gap between two messages, in milliseconds, that starts a new burst.
-pub(super) const BURST_GAP_MS: i64 = 2 * 3_600_000;
-/// Passage numbers reserved for each node.
-pub(super) const PASSAGES_PER_NODE: i64 = MAX_PASSAGES as i64;
 
 /// Columns of a node's text for [`text`], from `nodes n`.
 pub(super) const SEARCHED: &str = "n.content, n.tool_calls, n.tool_name,
@@ -54,16 +49,17 @@ pub(super) fn index_if_due(conn: &PostgresConnection, unindexed: &mut PgUnindexe
         return Ok(());
     }
     *unindexed = PgUnindexed::default();
-    index_missing(conn).map(|_| ())
+    index_missing(conn, " SKIP LOCKED").map(|_| ())
 }
 
-/// Indexes all final nodes; returns their number. Stops if another server is at it.
-pub(super) fn index_missing(conn: &PostgresConnection) -> Result<u64> {
+/// Indexes all final nodes; returns their number. If another server is at it, `locked` decides: ` SKIP LOCKED` stops, and
+/// nothing waits for it.
+pub(super) fn index_missing(conn: &PostgresConnection, locked: &str) -> Result<u64> {
     let mut words = WordTokenizer::default();
     let mut indexed = 0;
     loop {
         conn.batch("BEGIN")?;
-        let done = index_batch(conn, &mut words);
+        let done = index_batch(conn, &mut words, locked);
         conn.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         match done? {
             0 => return Ok(indexed),
@@ -105,8 +101,8 @@ struct IndexedNode {
 }
 
 /// Indexes the next batch inside a transaction; returns its number of nodes.
-fn index_batch(conn: &PostgresConnection, words: &mut WordTokenizer) -> Result<u64> {
-    let Some(row) = conn.query_opt(&format!("{STATE} FOR UPDATE SKIP LOCKED"), &[])? else { return Ok(0) };
+fn index_batch(conn: &PostgresConnection, words: &mut WordTokenizer, locked: &str) -> Result<u64> {
+    let Some(row) = conn.query_opt(&format!("{STATE} FOR UPDATE{locked}"), &[])? else { return Ok(0) };
     let mut state = read_state(&row)?;
     if !state.is_current {
         clear(conn)?;
@@ -140,14 +136,6 @@ pub(super) fn times_and_bursts(conn: &PostgresConnection, nodes: &[i64]) -> Resu
         return Ok(HashMap::new());
     }
     conn.query(sql, &[&nodes])?.iter().map(|row| Ok((int(row, 0)?, (int(row, 1)?, int(row, 2)?)))).collect()
-}
-
-/// The burst of a node created at `now`. `before` is the time and burst of its parent.
-pub(super) fn burst(seq: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
-    match before {
-        Some((at, burst)) if now.saturating_sub(at) < BURST_GAP_MS => burst,
-        _ => seq,
-    }
 }
 
 fn insert_passages(conn: &PostgresConnection, nodes: &[IndexedNode], state: &mut PgIndexState) -> Result<()> {
@@ -254,10 +242,10 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<Posting>> {
     values.as_chunks::<2>().0.iter().map(posting).collect()
 }
 
-/// Empties the index.
+/// Empties the index, after the batch that another server writes: a deletion before the lock would not see its rows.
 fn clear(conn: &PostgresConnection) -> Result<()> {
     conn.batch(
-        "DELETE FROM words; DELETE FROM passages;
+        "SELECT 1 FROM search_state WHERE name = 'words' FOR UPDATE; DELETE FROM words; DELETE FROM passages;
          UPDATE search_state SET indexed = 0, nodes = 0, passages = 0, words = 0 WHERE name = 'words'",
     )
 }
@@ -265,7 +253,7 @@ fn clear(conn: &PostgresConnection) -> Result<()> {
 /// Rebuilds the index; returns the number of indexed nodes. Meanwhile searches read nodes themselves.
 pub(super) fn rebuild(conn: &PostgresConnection) -> Result<u64> {
     clear(conn)?;
-    index_missing(conn)
+    index_missing(conn, "")
 }
 
 /// Removes the words of nodes that are about to be purged, inside the transaction of the purge. One passage without words

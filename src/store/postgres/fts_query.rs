@@ -6,25 +6,21 @@ use std::collections::{HashMap, HashSet};
 use super::{
     connection::PostgresConnection,
     decode::{get, int, opt_int},
-    fts_index::{self, PASSAGES_PER_NODE, PgIndexState, Posting},
+    fts_index::{self, PgIndexState, Posting},
     unindexed,
     uuid::Uuid,
 };
 use crate::{
     id::{SessionId, TreeId},
-    store::{PassageHit, Postings, Result, StoreError, TermPostings, WordFilter},
+    store::{
+        Postings, Result, StoreError, WordFilter,
+        word_postings::{
+            FoundPassages, MAX_COMBINED_ROWS, MAX_COUNTED_PASSAGES, MAX_ENUMERATED_NODES, MAX_RARE_TERMS,
+            PASSAGES_PER_NODE, ROWS_PER_STEP,
+        },
+    },
 };
 
-/// Rows read for a term before the next term's turn.
-const ROWS_PER_STEP: usize = 256;
-/// Maximum number of nodes of a session or tree whose rows are enumerated first.
-const MAX_ENUMERATED_NODES: i64 = 5_000;
-/// Maximum number of passages read for combinations of frequent terms, regardless of age.
-const MAX_COMBINED_ROWS: usize = 300;
-/// Maximum number of passages in which a term's repetitions are counted.
-const MAX_COUNTED_PASSAGES: u64 = 1_000;
-/// Maximum number of rare terms with which frequent terms are combined.
-const MAX_RARE_TERMS: usize = 8;
 /// Rows of `words` that are read at once.
 const PAGE_ROWS: i64 = 64;
 /// Pages of a frequent term that are read to combine it with others.
@@ -40,18 +36,12 @@ pub(super) fn postings(
     most: usize,
 ) -> Result<Postings> {
     let state = fts_index::state(conn)?;
-    let mut found = Postings {
-        words: vec![TermPostings::default(); words.len()],
-        passages: Vec::new(),
-        all: state.passages.unsigned_abs(),
-        length: state.words.unsigned_abs(),
-    };
+    let mut found = Postings::of_index(words.len(), state.passages, state.words);
     let range = range(conn, filter)?;
     let mut reading = PgPostingReader {
         conn,
         state,
-        among: [filter.among.as_ref(), range.as_ref().map(|range| &range.nodes)],
-        known: HashMap::new(),
+        passages: FoundPassages::new([filter.among.as_ref(), range.as_ref().map(|range| &range.nodes)], 0),
         counts: vec![HashMap::new(); words.len()],
     };
     // Ratio between the rows in the index and the rows that were read.
@@ -80,7 +70,7 @@ pub(super) struct PgPassageRange {
 pub(super) fn range(conn: &PostgresConnection, filter: &WordFilter) -> Result<Option<PgPassageRange>> {
     let few = |sql: &str, key: &Uuid, missing: &dyn Fn() -> StoreError| -> Result<bool> {
         let row = conn.query_opt(sql, &[key])?.ok_or_else(missing)?;
-        Ok(int(&row, 0)? <= MAX_ENUMERATED_NODES)
+        Ok(int(&row, 0)?.unsigned_abs() <= MAX_ENUMERATED_NODES)
     };
     let mut chosen = None;
     if let Some(id) = filter.tree {
@@ -176,10 +166,7 @@ impl<'c, 'w> TermReader<'c, 'w> {
 struct PgPostingReader<'c> {
     conn: &'c PostgresConnection,
     state: PgIndexState,
-    /// Sets of allowed nodes, if the filter enumerates them.
-    among: [Option<&'c HashSet<u64>>; 2],
-    /// Index of each row's passage in the result.
-    known: HashMap<i64, usize>,
+    passages: FoundPassages<'c>,
     /// Repeated occurrences of each term, by index of the passage.
     counts: Vec<HashMap<usize, u32>>,
 }
@@ -187,19 +174,11 @@ struct PgPostingReader<'c> {
 impl<'c> PgPostingReader<'c> {
     /// Adds a term's occurrence in a row.
     fn add_hit(&mut self, posting: Posting, word: usize, found: &mut Postings) {
-        let node = (posting.row / PASSAGES_PER_NODE).unsigned_abs();
-        if self.among.iter().flatten().any(|among| !among.contains(&node)) {
-            return;
-        }
-        let place = *self.known.entry(posting.row).or_insert_with(|| {
-            let part = u32::try_from(posting.row % PASSAGES_PER_NODE).unwrap_or(0);
-            found.passages.push(PassageHit { node, part, place: None });
-            found.passages.len() - 1
-        });
-        if posting.count > 1 {
+        if let Some(place) = self.passages.add_hit(posting.row, word, found)
+            && posting.count > 1
+        {
             self.counts[word].insert(place, posting.count);
         }
-        found.words[word].hits.push((place, 1));
     }
 
     /// Reads all rows of a narrow range.
@@ -291,11 +270,7 @@ impl<'c> PgPostingReader<'c> {
             _ => 0,
         };
         let horizons: Vec<i64> = (0..words.len()).map(horizon).collect();
-        let mut frequent: Vec<usize> = (0..words.len()).filter(|word| !found.words[*word].complete).collect();
-        frequent.sort_by_key(|word| found.words[*word].about);
-        let mut rare: Vec<usize> =
-            (0..words.len()).filter(|at| found.words[*at].complete && !found.words[*at].hits.is_empty()).collect();
-        rare.sort_by_key(|word| found.words[*word].about);
+        let (frequent, mut rare) = found.frequent_and_rare();
         if frequent.is_empty() {
             return Ok(());
         }

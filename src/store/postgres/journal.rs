@@ -4,9 +4,7 @@
 //! follows the journal of all trees reads only below the oldest transaction that still runs. Entries of one tree are final
 //! at once, since a writer locks the tree.
 
-use std::collections::HashSet;
-
-use tokio_postgres::Row;
+use std::ops::ControlFlow;
 
 use super::{
     connection::PostgresConnection,
@@ -16,7 +14,10 @@ use super::{
 };
 use crate::{
     id::{AgentId, TreeId},
-    store::{ChangeKind, Direction, JournalFilter, JournalReader, Result, StoreError, UndoTarget},
+    store::{
+        ChangeKind, Direction, JournalFilter, JournalReader, Result, StoreError, UndoTarget,
+        undo_rules::{UndoWalk, WalkedEntry, described_by},
+    },
     types::{JournalEntry, Op},
 };
 
@@ -31,12 +32,22 @@ pub(super) const ENTRY: &str =
     j.op, j.change, n.id, n.local_id, j.target, NULL::bigint, j.undo
     FROM journal j LEFT JOIN nodes n ON n.tree = j.tree AND n.seq = j.node";
 
-/// SQL for the number below which no further entry appears.
-const HORIZON: &str = "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 20)";
+/// The oldest transaction of this database that still runs in the snapshot, else the next one. The server lists those of
+/// other databases too; a running transaction holds a lock on its own number, which names its process. On a standby the list
+/// is empty, and the oldest transaction of the whole server counts.
+const OLDEST_RUNNING: &str =
+    "SELECT CASE WHEN pg_snapshot_xmin(s) = pg_snapshot_xmax(s) THEN pg_snapshot_xmin(s)::text::bigint ELSE (
+        SELECT coalesce(min(x::text::bigint) FILTER (WHERE NOT EXISTS (
+                SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+                WHERE l.transactionid = x::xid AND l.mode = 'ExclusiveLock'
+                    AND a.datid <> (SELECT oid FROM pg_database WHERE datname = current_database()))),
+            (CASE count(x) WHEN 0 THEN pg_snapshot_xmin(s) ELSE pg_snapshot_xmax(s) END)::text::bigint)
+        FROM pg_snapshot_xip(s) x) END
+    FROM pg_current_snapshot() s";
 
-/// The number below which no further entry appears in this snapshot's database.
+/// The number below which no further entry or node appears in this snapshot's database.
 pub(super) fn horizon(conn: &PostgresConnection) -> Result<i64> {
-    get(&conn.query_one(&format!("SELECT {HORIZON}"), &[])?, 0)
+    Ok(int(&conn.query_one(OLDEST_RUNNING, &[])?, 0)? << COUNTER_BITS)
 }
 
 impl JournalReader for PostgresSnapshot<'_> {
@@ -54,16 +65,18 @@ impl JournalReader for PostgresSnapshot<'_> {
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
         let signed = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
         let mut before = if filter.before == 0 { i64::MAX } else { signed(filter.before) };
-        if filter.oldest_first && filter.tree.is_none() {
+        let tree =
+            if filter.of_no_tree { Some(NO_TREE) } else { filter.tree.map(|id| self.tree_key(id)).transpose()? };
+        if filter.oldest_first && tree.is_none() {
             before = before.min(horizon(self)?);
         }
         let order = if filter.oldest_first { "ASC" } else { "DESC" };
         let (after, limit) = (signed(filter.after), super::node_reader::limit(filter.limit));
-        let rows = match filter.tree {
+        let rows = match tree {
             Some(tree) => {
                 let sql =
                     format!("{ENTRY} WHERE j.tree = $1 AND j.seq > $2 AND j.seq < $3 ORDER BY j.seq {order} LIMIT $4");
-                self.query(&sql, &[&self.tree_key(tree)?, &after, &before, &limit])?
+                self.query(&sql, &[&tree, &after, &before, &limit])?
             }
             None => {
                 let sql = format!("{ENTRY} WHERE j.seq > $1 AND j.seq < $2 ORDER BY j.seq {order} LIMIT $3");
@@ -80,27 +93,8 @@ impl JournalReader for PostgresSnapshot<'_> {
     }
 }
 
-/// An entry's columns for the walk.
-struct PgUndoStep {
-    seq: i64,
-    group: i64,
-    agent: AgentId,
-    op: Op,
-    target: Option<i64>,
-}
-
-fn step(row: &Row) -> Result<PgUndoStep> {
-    Ok(PgUndoStep {
-        seq: int(row, 0)?,
-        group: int(row, 1)?,
-        agent: id(row, 2, AgentId::from_bytes)?,
-        op: coded(row, 3, Op::from_code)?,
-        target: opt_int(row, 4)?,
-    })
-}
-
-/// Finds the next group to undo or redo for an agent in a tree, by one walk over the entries of the tree and those of no
-/// tree, newest first. An undo deactivates its target, and a redo the undo that it targets.
+/// Finds the next group to undo or redo for an agent in a tree, by a walk over the entries of the tree and those of no
+/// tree, a page at a time.
 fn next(
     conn: &PostgresConnection,
     tree: Option<Uuid>,
@@ -108,48 +102,21 @@ fn next(
     direction: Direction,
 ) -> Result<Option<UndoTarget>> {
     let trees: Vec<Uuid> = tree.into_iter().chain([NO_TREE]).collect();
-    let mut off: HashSet<i64> = HashSet::new();
-    let mut seen: HashSet<i64> = HashSet::new();
+    let mut walk = UndoWalk::new(agent, direction);
     let mut before = i64::MAX;
     loop {
         let sql = "SELECT j.seq, j.grp, j.agent, j.op, j.target FROM unnest($1::uuid[]) t (tree) CROSS JOIN LATERAL (
                        SELECT seq, grp, agent, op, target FROM journal
                        WHERE tree = t.tree AND seq < $2 ORDER BY seq DESC LIMIT $3) j ORDER BY j.seq DESC LIMIT $3";
-        let steps = conn.query(sql, &[&trees, &before, &PAGE_ENTRIES])?;
-        let Some(last) = steps.last() else { return Ok(None) };
+        let page = conn.query(sql, &[&trees, &before, &PAGE_ENTRIES])?;
+        let Some(last) = page.last() else { return Ok(None) };
         before = int(last, 0)?;
-        for row in &steps {
-            let entry = step(row)?;
-            // A transaction may contain operations of both kinds; those that cannot be undone do not decide.
-            let counts = entry.op.can_be_undone() || matches!(entry.op, Op::Undo | Op::Redo);
-            if !counts || !seen.insert(entry.group) {
-                continue;
+        for row in &page {
+            let (group, agent) = (int(row, 1)?, id(row, 2, AgentId::from_bytes)?);
+            let entry = WalkedEntry { group, agent, op: coded(row, 3, Op::from_code)?, target: opt_int(row, 4)? };
+            if let ControlFlow::Break(found) = walk.step(&entry, || description(conn, group))? {
+                return found.map(|(group, operation)| target_of(conn, group, operation)).transpose();
             }
-            // A human may undo operations of other agents, so undo and redo entries of every agent count.
-            let others = entry.agent != agent;
-            if others && !matches!(entry.op, Op::Undo | Op::Redo) {
-                continue;
-            }
-            let active = !off.contains(&entry.group);
-            match (entry.op, entry.target) {
-                (Op::Undo, Some(target)) if active => {
-                    if direction == Direction::Redo && !others {
-                        return target_of(conn, entry.group, target).map(Some);
-                    }
-                    off.insert(target);
-                }
-                (Op::Redo, Some(target)) if active => {
-                    off.insert(target);
-                }
-                // A purged operation has no inverse left.
-                (op, _) if op.can_be_undone() && active => match has_inverse(conn, entry.group)? {
-                    Some(_) if direction == Direction::Redo => return Ok(None),
-                    Some(first) => return target_of(conn, entry.group, first).map(Some),
-                    None => {}
-                },
-                _ => {}
-            }
-            debug_assert!(entry.seq >= entry.group);
         }
     }
 }
@@ -159,24 +126,13 @@ pub(super) fn group_range(group: i64) -> (i64, i64) {
     (group, ((group >> COUNTER_BITS) + 1) << COUNTER_BITS)
 }
 
-/// The entry that describes a group, if the group has an inverse: the first one that can be undone, or for an import
-/// the one that created the tree.
-fn has_inverse(conn: &PostgresConnection, group: i64) -> Result<Option<i64>> {
+/// The entry that describes a group, if the group has an inverse.
+fn description(conn: &PostgresConnection, group: i64) -> Result<Option<i64>> {
     let (first, end) = group_range(group);
     let sql = "SELECT seq, op, change, undo IS NOT NULL OR change = $4 FROM journal
                WHERE seq >= $1 AND seq < $2 AND grp = $3 ORDER BY seq";
-    let mut named = None;
-    for row in conn.query(sql, &[&first, &end, &group, &ChangeKind::Append.code()])? {
-        let (seq, op) = (int(&row, 0)?, coded(&row, 1, Op::from_code)?);
-        let ignored = op == Op::Import && int(&row, 2)? != ChangeKind::CreateTree.code();
-        if op.can_be_undone() && !ignored {
-            let named = *named.get_or_insert(seq);
-            if get(&row, 3)? {
-                return Ok(Some(named));
-            }
-        }
-    }
-    Ok(None)
+    let entries = conn.query(sql, &[&first, &end, &group, &ChangeKind::Append.code()])?;
+    described_by(entries.iter().map(|r| Ok((int(r, 0)?, coded(r, 1, Op::from_code)?, int(r, 2)?, get(r, 3)?))))
 }
 
 /// Returns the group with the first entry of the operation that it reverts or repeats.

@@ -17,6 +17,7 @@ mod copy_tables;
 mod decode;
 mod fts_index;
 mod fts_query;
+mod group_reads;
 mod journal;
 mod migrate;
 mod node_reader;
@@ -49,12 +50,13 @@ pub(super) use self::copy_file::copy as copy_file;
 use self::{
     pool::PgConnectionPool,
     snapshot::PostgresSnapshot,
-    transaction::{Borrower, PostgresTransaction},
+    transaction::PostgresTransaction,
     writer::{PgWriterHandle, WriteConnection},
 };
 use super::{
     Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
     VerifyReport, Watch,
+    transaction_rules::{Borrower, check_not_borrowed_here},
 };
 
 /// Opens the database of a URL, and migrates it if needed.
@@ -93,10 +95,7 @@ impl std::fmt::Debug for PostgresStore {
 impl PostgresStore {
     /// The writer. Fails for a store that only reads, and on a thread with an open transaction.
     fn writer(&self) -> Result<&PgWriterHandle> {
-        if transaction::is_borrowed_here(&self.borrower) {
-            let reason = "this thread has an open transaction; use the actor that the transaction passes";
-            return Err(StoreError::Refused(reason.to_owned()));
-        }
+        check_not_borrowed_here(&self.borrower)?;
         self.writer.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.name.clone().into() })
     }
 }

@@ -11,17 +11,15 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, TreeId},
     store::{
         ChildFilter, GenerationFilter, GenerationRow, LocalIdLookup, NodeReader, PurgeTarget, Result, SiblingCursor,
-        StoreError, TreeFilter, envelope::unpack,
+        StoreError, TreeFilter,
+        envelope::unpack,
+        local_id_hints::{LocalIdHints, MAX_COMPARED_IDS},
     },
     types::{AuthorType, Document, DocumentVersion, EdgeKind, Json, Link, Node, Summary, SummarySubject, Tree},
 };
 
 /// Maximum number of candidates for an ambiguous id.
 const MAX_CANDIDATES: i64 = 10;
-/// Maximum number of similar ids in an error.
-const MAX_HINTS: usize = 3;
-/// Maximum number of local ids compared, newest first.
-const MAX_COMPARED_IDS: i64 = 200_000;
 /// Rows of a batch of envelopes.
 const BATCH_ROWS: i64 = 2_000;
 
@@ -52,21 +50,11 @@ impl PostgresSnapshot<'_> {
     /// The local ids of a tree with the smallest edit distance to a text, nearest first.
     fn nearest_ids(&self, tree: Uuid, wanted: &str) -> Result<Vec<LocalId>> {
         let sql = "SELECT local_id FROM nodes WHERE tree = $1 ORDER BY seq DESC LIMIT $2";
-        let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(MAX_HINTS + 1);
+        let mut hints = LocalIdHints::of(wanted);
         for row in self.query(sql, &[&tree, &MAX_COMPARED_IDS])? {
-            let local: &str = get(&row, 0)?;
-            let distance = strsim::osa_distance(local, wanted);
-            // A text with more than half of its characters wrong is no typo.
-            if distance > wanted.len().div_ceil(2) || best.len() == MAX_HINTS && distance >= best[MAX_HINTS - 1].0 {
-                continue;
-            }
-            if let Ok(local) = LocalId::try_from(local) {
-                let at = best.partition_point(|(d, _)| *d <= distance);
-                best.insert(at, (distance, local));
-                best.truncate(MAX_HINTS);
-            }
+            hints.compare(get(&row, 0)?);
         }
-        Ok(best.into_iter().map(|(_, local)| local).collect())
+        Ok(hints.nearest())
     }
 
     /// Children below a node of a tree, of one kind or all.

@@ -5,6 +5,7 @@ use super::{
     decode::{coded, get, id, int, number, opt_int},
     session_reader::record,
     uuid::Uuid,
+    writing::PgNewRow,
 };
 use crate::{
     id::TreeId,
@@ -82,15 +83,17 @@ pub(super) fn compute(conn: &PostgresConnection, session: Uuid, rules: &Compiled
             metadata: get(&row, 7)?,
         };
         let (tree, node) = (id(&row, 8, TreeId::from_bytes)?, int(&row, 0)?);
-        state.ingest(rules, &turn, || calls_above(conn, tree, node, turn.call).ok().flatten());
+        state.ingest(rules, &turn, || calls_above(conn, &[], tree, node, turn.call).ok().flatten());
     }
     records.for_each(|record| state.record(record));
     Ok(state)
 }
 
-/// Returns the calls of the nearest ancestor of a tool result that made any, or that made the call with this id.
+/// Returns the calls of the nearest ancestor of a tool result that made any, or that made the call with this id. `waiting`
+/// are nodes that are not written yet.
 pub(super) fn calls_above(
     conn: &PostgresConnection,
+    waiting: &[PgNewRow],
     tree: TreeId,
     node: i64,
     call: Option<&str>,
@@ -98,14 +101,20 @@ pub(super) fn calls_above(
     let mut next = Some(node);
     for _ in 0..MAX_CALL_DISTANCE {
         let Some(at) = next else { break };
-        let sql = "SELECT parent, tool_calls FROM nodes WHERE tree = $1 AND seq = $2";
-        let Some(row) = conn.query_opt(sql, &[&Uuid(tree.to_bytes()), &at])? else { break };
-        if let Some(calls) = get::<Option<String>>(&row, 1)?
+        let (parent, calls) = match waiting.iter().rev().find(|row| row.place.seq == at) {
+            Some(row) => (row.place.parent, row.node.tool.calls.as_ref().map(|calls| calls.as_str().to_owned())),
+            None => {
+                let sql = "SELECT parent, tool_calls FROM nodes WHERE tree = $1 AND seq = $2";
+                let Some(row) = conn.query_opt(sql, &[&Uuid(tree.to_bytes()), &at])? else { break };
+                (opt_int(&row, 0)?, get(&row, 1)?)
+            }
+        };
+        if let Some(calls) = calls
             && call.is_none_or(|id| calls.contains(id))
         {
             return Ok(Some(calls));
         }
-        next = opt_int(&row, 0)?;
+        next = parent;
     }
     Ok(None)
 }

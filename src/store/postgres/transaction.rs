@@ -4,7 +4,6 @@
 use std::{
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    thread::{self, ThreadId},
     time::Duration,
 };
 
@@ -17,19 +16,10 @@ use crate::{
     id::AgentId,
     session_state::CompiledRules,
     store::{
-        Change, Mutation, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction,
-        VerifyReport, Watch,
+        Change, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport, Watch,
+        transaction_rules::{Borrower, outside, refuse_unsupported, refused, set_borrowed},
     },
-    types::Op,
 };
-
-/// The thread that has an open transaction, if any. A change that this thread sends past it would wait for its locks.
-pub(super) type Borrower = Arc<Mutex<Option<ThreadId>>>;
-
-/// True if this thread has an open transaction.
-pub(super) fn is_borrowed_here(borrower: &Borrower) -> bool {
-    *borrower.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id())
-}
 
 enum PgProgress {
     Open,
@@ -58,7 +48,7 @@ pub(super) struct PostgresTransaction {
 impl PostgresTransaction {
     pub(super) fn begin(mut writer: WriteConnection, borrower: &Borrower) -> Result<Self> {
         begin_alone(&mut writer)?;
-        *borrower.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
+        set_borrowed(borrower, true);
         let state = PgTransactionState { writer, progress: PgProgress::Open, group: None, agent: None };
         Ok(Self { state: Mutex::new(state), borrower: Arc::clone(borrower) })
     }
@@ -125,26 +115,6 @@ fn begin_alone(writer: &mut WriteConnection) -> Result<()> {
 /// Attempts of a transaction's first change.
 const FIRST_ATTEMPTS: u32 = 10;
 
-fn refused(reason: &str) -> StoreError {
-    StoreError::Refused(reason.to_owned())
-}
-
-/// Refuses what one undo could not revert with the rest.
-fn refuse_unsupported(change: &Change, agent: Option<AgentId>) -> Result<()> {
-    let is_purge = change.mutations.iter().any(|mutation| matches!(mutation, Mutation::Purge(_)));
-    if is_purge || matches!(change.op, Op::Undo | Op::Redo) {
-        return Err(refused(&format!("a transaction cannot contain an operation of the kind `{}`", change.op)));
-    }
-    if agent.is_some_and(|agent| agent != change.agent) {
-        return Err(refused("all operations of a transaction belong to one agent"));
-    }
-    Ok(())
-}
-
-fn outside() -> StoreError {
-    refused("this call reads the whole database; make it outside of the transaction")
-}
-
 impl Store for PostgresTransaction {
     fn submit(&self, change: Change) -> Pending {
         Pending::ready(self.state().apply(&change))
@@ -200,7 +170,7 @@ impl Transaction for PostgresTransaction {
             state.writer.roll_back();
         }
         state.progress = PgProgress::Ended;
-        *self.borrower.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        set_borrowed(&self.borrower, false);
         result
     }
 }

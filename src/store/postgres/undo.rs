@@ -1,4 +1,4 @@
-//! Undo and redo, based on the journal's entries alone: each holds its inverse mutation.
+//! Undo and redo, by the rules of [`undo_rules`](crate::store::undo_rules).
 
 use super::{
     apply::{PgChangeApplier, signed},
@@ -9,53 +9,30 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    store::{ChangeKind, Mutation, Result, StoreError},
+    store::{
+        Mutation, Result,
+        undo_rules::{RevertedEntry, revert},
+    },
     types::Op,
 };
 
 /// Applies the inverse of each entry of a group, the last first.
 pub(super) fn undo(apply: &mut PgChangeApplier<'_>, group: u64) -> Result<()> {
-    if !apply.is_undo() {
-        return Err(StoreError::Refused("only an undo or redo can revert changes".to_owned()));
-    }
     apply.flush()?;
     let target = signed(group);
     let (first, end) = group_range(target);
     let sql =
-        "SELECT op, change, node, undo, tree FROM journal WHERE seq >= $1 AND seq < $2 AND grp = $3 ORDER BY seq DESC";
-    let entries = apply.conn.query(sql, &[&first, &end, &target])?;
-    let Some(first) = entries.last() else {
-        return Err(StoreError::not_found("operation", group));
+        "SELECT op, change, tree, node, undo FROM journal WHERE seq >= $1 AND seq < $2 AND grp = $3 ORDER BY seq DESC";
+    let read = |row: &tokio_postgres::Row| {
+        let tree: Uuid = get(row, 2)?;
+        let node = opt_int(row, 3)?.map(|node| (tree, node));
+        Ok(RevertedEntry { op: coded(row, 0, Op::from_code)?, change: int(row, 1)?, node, undo: get(row, 4)? })
     };
-    let named = coded(first, 0, Op::from_code)?;
-    let (mut applied, mut refused) = (false, true);
-    for row in &entries {
-        let (op, change) = (coded(row, 0, Op::from_code)?, int(row, 1)?);
-        if !op.can_be_undone() && op != Op::Undo {
-            continue;
-        }
-        refused = false;
-        // Undoing an import only archives its trees.
-        if op == Op::Import && change != ChangeKind::CreateTree.code() {
-            continue;
-        }
-        let mutation = match (get::<Option<&str>>(row, 3)?, opt_int(row, 2)?) {
-            (Some(text), _) => Some(
-                serde_json::from_str(text)
-                    .map_err(|e| StoreError::Undecodable(format!("undo of entry {group}: {e}")))?,
-            ),
-            (None, Some(node)) if change == ChangeKind::Append.code() => inverse_of_append(apply, get(row, 4)?, node)?,
-            (None, _) => None,
-        };
-        if let Some(mutation) = mutation {
-            apply.apply_and_journal(&mutation, Some(target))?;
-            applied = true;
-        }
-    }
-    if refused {
-        return Err(StoreError::Refused(format!("a {named} cannot be undone")));
-    }
-    if applied { Ok(()) } else { Err(StoreError::Conflict("nothing of this operation is left to revert".to_owned())) }
+    let entries = apply.conn.query(sql, &[&first, &end, &target])?.iter().map(read).collect::<Result<Vec<_>>>()?;
+    revert((apply.change, group), &entries, |entry| {
+        let inverse = entry.inverse(group, |(tree, node)| inverse_of_append(apply, tree, node))?;
+        inverse.map(|mutation| apply.apply_and_journal(&mutation, Some(target))).transpose().map(|done| done.is_some())
+    })
 }
 
 /// Returns the inverse of an append: pruning the node. `None` for a root, whose tree is archived, and for a node pruned

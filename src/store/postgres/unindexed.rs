@@ -9,7 +9,7 @@ use super::{
     search_filter::PgConditions,
 };
 use crate::{
-    store::{PassageHit, PassageInfo, Postings, Result, WordFilter},
+    store::{Postings, Result, WordFilter, word_postings::burst},
     text_index::WordTokenizer,
 };
 
@@ -49,31 +49,11 @@ pub(super) fn add(
     let wanted: HashMap<&str, usize> = words.iter().enumerate().map(|(at, word)| (word.as_str(), at)).collect();
     let mut tokenizer = WordTokenizer::default();
     for node in nodes {
-        let burst = fts_index::burst(node.seq, node.at, node.parent.and_then(|parent| known.get(&parent).copied()));
+        let burst = burst(node.seq, node.at, node.parent.and_then(|parent| known.get(&parent).copied()));
         known.insert(node.seq, (node.at, burst));
         let Some(text) = node.text else { continue };
         let passages = tokenizer.passages(&text);
-        found.all += passages.len() as u64;
-        for (part, passage) in (0..).zip(&passages) {
-            found.length += u64::from(passage.count);
-            let mut counts: Vec<(usize, u32)> = Vec::new();
-            for word in passage.words.split_ascii_whitespace().filter_map(|word| wanted.get(word)) {
-                match counts.iter_mut().find(|(at, _)| at == word) {
-                    Some((_, count)) => *count += 1,
-                    None => counts.push((*word, 1)),
-                }
-            }
-            if counts.is_empty() {
-                continue;
-            }
-            let at = found.passages.len();
-            let place = PassageInfo { burst: burst.unsigned_abs(), length: passage.count };
-            found.passages.push(PassageHit { node: node.seq.unsigned_abs(), part, place: Some(place) });
-            for (word, count) in counts {
-                found.words[word].hits.push((at, count));
-                found.words[word].about += 1;
-            }
-        }
+        found.add_unindexed(node.seq.unsigned_abs(), &passages, &wanted, || Ok(burst))?;
     }
     Ok(())
 }

@@ -16,13 +16,8 @@ use super::{
 };
 use crate::store::{
     EmbeddingBatch, Result, WordFilter,
-    vector_code::{code, pack, similarity},
+    vector_code::{COMPARED_PER_RESULT, MAX_CHECKED_NODES, batch, by_similarity, code, pack, similarity},
 };
-
-/// Maximum number of nodes, the nearest by sign bits, whose filter is checked.
-const MAX_CHECKED_NODES: i64 = 20_000;
-/// Number of passing nodes, relative to the wanted ones, whose vectors are compared.
-const COMPARED_PER_RESULT: usize = 3;
 
 /// Sign bits, as a value of the type `bit varying`.
 #[derive(Debug)]
@@ -109,16 +104,7 @@ pub(super) fn unembedded(conn: &PostgresConnection, model: &str, limit: u32) -> 
     if texts.is_empty() {
         texts = read("<", "DESC", first)?;
     }
-    let nodes = texts.iter().map(|(node, _)| *node);
-    let Some((low, high)) = nodes.clone().min().zip(nodes.max()) else { return Ok(None) };
-    // Numbers between two nodes belong to no node.
-    let range = if range.is_some_and(|(_, last)| high > last.unsigned_abs()) {
-        (last.unsigned_abs() + 1, high)
-    } else {
-        (low, range.map_or(high, |(first, _)| first.unsigned_abs() - 1))
-    };
-    texts.retain(|(_, text)| !text.is_empty());
-    Ok(Some(EmbeddingBatch { range, texts }))
+    Ok(batch(range, texts))
 }
 
 /// Returns the similarity of each node's vector and a query; `None` for a node without a vector of that length.
@@ -152,13 +138,10 @@ pub(super) fn nearest(
             sort_by_similarity(conn, model, query, nodes)?
         }
         None => {
-            let code = SignBits(code(query));
+            let (code, most) = (SignBits(code(query)), i64::try_from(MAX_CHECKED_NODES).unwrap_or(i64::MAX));
             let sql = "SELECT node FROM vectors WHERE model = $1 AND bit_length(code) = bit_length($2::varbit)
                        ORDER BY bit_count(code # $2::varbit), node DESC LIMIT $3";
-            conn.query(sql, &[&model, &code, &MAX_CHECKED_NODES])?
-                .iter()
-                .map(|row| int(row, 0))
-                .collect::<Result<_>>()?
+            conn.query(sql, &[&model, &code, &most])?.iter().map(|row| int(row, 0)).collect::<Result<_>>()?
         }
     };
     let conditions = PgConditions::of(filter, 2);
@@ -181,8 +164,5 @@ pub(super) fn nearest(
 /// Sorts nodes by the similarity of their vectors, descending; drops those without one.
 fn sort_by_similarity(conn: &PostgresConnection, model: &str, query: &[f32], nodes: Vec<i64>) -> Result<Vec<i64>> {
     let near = similarities(conn, model, query, &nodes)?;
-    let mut found: Vec<(i64, f64)> =
-        nodes.into_iter().zip(near).filter_map(|(node, near)| Some((node, near?))).collect();
-    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    Ok(found.into_iter().map(|(node, _)| node).collect())
+    Ok(by_similarity(nodes, near))
 }

@@ -74,6 +74,9 @@ pub(super) fn tag_of(
 
 /// The tag of a node.
 pub(super) fn hidden_by(apply: &PgChangeApplier<'_>, tree: Uuid, node: i64) -> Result<Option<i64>> {
+    if let Some(known) = apply.state.states.get(&(tree, node)) {
+        return Ok(known.hidden_by);
+    }
     let sql = "SELECT hidden_by FROM node_state WHERE tree = $1 AND node = $2";
     Ok(apply.conn.query_opt(sql, &[&tree, &node])?.map(|row| opt_int(&row, 0)).transpose()?.flatten())
 }
@@ -163,9 +166,10 @@ fn count_tree(apply: &PgChangeApplier<'_>, root: &Place, branch: &[i64], shown: 
     apply.conn.execute(
         "UPDATE tree_state t SET nodes = t.nodes + $3 * c.nodes, messages = t.messages + $3 * c.messages,
              leaves = t.leaves + $3 * (c.leaves - $4), branch_points = t.branch_points + $3 * (c.branch_points + $5),
-             max_depth = coalesce((SELECT max(n.depth) FROM nodes n LEFT JOIN node_state s ON s.tree = $1 AND s.node = n.seq
-                 WHERE n.tree = $1 AND s.hidden_by IS NULL), 0)
-         FROM (SELECT count(*) AS nodes, count(*) FILTER (WHERE n.kind = 0) AS messages,
+             max_depth = CASE WHEN $3 > 0 THEN greatest(t.max_depth, c.depth) WHEN c.depth < t.max_depth THEN t.max_depth
+                 ELSE coalesce((SELECT n.depth FROM nodes n LEFT JOIN node_state s ON s.tree = $1 AND s.node = n.seq
+                     WHERE n.tree = $1 AND s.hidden_by IS NULL ORDER BY n.depth DESC LIMIT 1), 0) END
+         FROM (SELECT max(n.depth) AS depth, count(*) AS nodes, count(*) FILTER (WHERE n.kind = 0) AS messages,
                    count(*) FILTER (WHERE n.kind = 0 AND coalesce(s.continuations, 0) = 0) AS leaves,
                    count(*) FILTER (WHERE s.continuations >= 2) AS branch_points
                FROM nodes n LEFT JOIN node_state s ON s.tree = $1 AND s.node = n.seq

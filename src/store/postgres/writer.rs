@@ -18,7 +18,7 @@ use super::{
     connection::PostgresConnection,
     decode::get,
     fts_index::{self, PgUnindexed},
-    session_state,
+    group_reads, session_state,
     uuid::Uuid,
 };
 use crate::{
@@ -74,7 +74,8 @@ impl PgWriterHandle {
             // If the thread has ended, the caller finds the channel closed.
             drop(queue.send(PgWriteJob { change, reply }));
         }
-        Pending { receipt, shared }
+        // A commit of a server takes longer than a thread needs to wake.
+        Pending { receipt, shared, polls: 0 }
     }
 }
 
@@ -123,9 +124,18 @@ impl WriteConnection {
         self.conn()?.batch("BEGIN")
     }
 
+    /// Begins a transaction and reads what a group needs.
+    fn begin_group(&mut self, group: &[PgWriteJob]) -> Result<()> {
+        self.conn()?;
+        self.state = WriteState::default();
+        let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
+        group_reads::begin(conn, &mut self.state, group.iter().map(|job| &job.change.0), &self.rules)
+    }
+
     /// Applies a change in the open transaction; `group` is the first journal entry of what it belongs to.
     pub(super) fn apply(&mut self, change: &Change, group: Option<i64>) -> Result<Receipt> {
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
+        group_reads::compare_local_ids(conn, &mut self.state, change, &self.rules)?;
         let applier = PgChangeApplier {
             conn,
             state: &mut self.state,
@@ -143,8 +153,7 @@ impl WriteConnection {
     /// Writes what is in memory, so that queries see it.
     pub(super) fn flush(&mut self) -> Result<&PostgresConnection> {
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
-        std::mem::take(&mut self.state.writes).write(conn)?;
-        self.state.states.clear();
+        self.state.flush(conn)?;
         for session in std::mem::take(&mut self.state.stale) {
             session_state::rebuild_state(conn, session, &self.rules)?;
         }
@@ -153,7 +162,11 @@ impl WriteConnection {
 
     /// Commits. If the connection is lost meanwhile, asks the server what became of the transaction.
     pub(super) fn commit(&mut self) -> Result<()> {
-        let Err(error) = self.flush()?.batch("COMMIT") else { return Ok(()) };
+        if !self.state.stale.is_empty() {
+            self.flush()?;
+        }
+        let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
+        let Err(error) = std::mem::take(&mut self.state.writes).write(conn, true) else { return Ok(()) };
         let (Some(number), true) = (self.state.transaction(), is_lost(&error)) else { return Err(error) };
         let start = Instant::now();
         loop {
@@ -255,7 +268,7 @@ impl WriteConnection {
 
     /// Applies and commits all changes; an error names the change that failed, if one did.
     fn try_group(&mut self, group: &[PgWriteJob]) -> std::result::Result<Vec<Receipt>, (Option<usize>, StoreError)> {
-        self.begin().map_err(|error| (None, error))?;
+        self.begin_group(group).map_err(|error| (None, error))?;
         let mut receipts = Vec::with_capacity(group.len());
         for (at, job) in group.iter().enumerate() {
             let receipt = self.apply(&job.change.0, None).map_err(|error| (Some(at), error))?;

@@ -1,8 +1,11 @@
 //! Rows of a transaction that are not written yet, and the statements that write many at once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::{connection::PostgresConnection, uuid::Uuid};
+use super::{
+    connection::{PgStatement, PostgresConnection, statement},
+    uuid::Uuid,
+};
 use crate::{
     id::NodeId,
     store::{Result, StoreError, envelope},
@@ -23,11 +26,32 @@ pub(super) struct Place {
     pub(super) edited_from: Option<i64>,
 }
 
-/// The part of a parent's state that an append reads.
+/// The part of a node's state that an append reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PgNodeState {
     pub(super) continuations: i64,
     pub(super) hidden_by: Option<i64>,
+}
+
+/// The figures and the position of a session, whose row is locked.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PgSessionRow {
+    pub(super) tree: Option<Uuid>,
+    pub(super) position: Option<i64>,
+    pub(super) turn_count: i64,
+    pub(super) since: i64,
+}
+
+/// Changes of a session that are not written yet.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PgSessionChange {
+    pub(super) turn_count: i64,
+    pub(super) tokens: i64,
+    pub(super) person_turns: i64,
+    /// The time of the newest turn; 0: none without a number of its own.
+    pub(super) at: i64,
+    pub(super) position: Option<i64>,
+    pub(super) focus: Option<Uuid>,
 }
 
 /// A journal entry.
@@ -71,7 +95,11 @@ pub(super) struct PgAdded {
 pub(super) struct Writes {
     pub(super) nodes: Vec<PgNewRow>,
     entries: Vec<NewEntry>,
-    pub(super) continuations: HashMap<(Uuid, i64), i64>,
+    /// Continuations, annotations and versions that were added to nodes.
+    pub(super) children: HashMap<(Uuid, i64), [i64; 3]>,
+    pub(super) sessions: BTreeMap<Uuid, PgSessionChange>,
+    /// States of sessions: the rules that made them, and their JSON.
+    pub(super) states: BTreeMap<Uuid, (i64, String)>,
     trees: HashMap<Uuid, PgAdded>,
 }
 
@@ -85,6 +113,17 @@ impl Writes {
         self.entries.push(entry);
     }
 
+    /// Counts a new child of a node; kinds without a count are left out.
+    pub(super) fn count_child(&mut self, tree: Uuid, node: i64, kind: EdgeKind) {
+        let at = match kind {
+            EdgeKind::Continuation => 0,
+            EdgeKind::Annotation => 1,
+            EdgeKind::Version => 2,
+            EdgeKind::Context | EdgeKind::Instruction | EdgeKind::Tool | EdgeKind::Thought => return,
+        };
+        self.children.entry((tree, node)).or_default()[at] += 1;
+    }
+
     pub(super) fn add_node(&mut self, row: PgNewRow, added: &PgAdded) {
         let tree = self.trees.entry(row.place.tree).or_default();
         tree.nodes += added.nodes;
@@ -96,83 +135,127 @@ impl Writes {
         self.nodes.push(row);
     }
 
-    /// Writes everything, nodes first.
-    pub(super) fn write(self, conn: &PostgresConnection) -> Result<()> {
-        write_nodes(conn, &self.nodes)?;
-        if !self.continuations.is_empty() {
-            let (trees, nodes): (Vec<_>, Vec<_>) = self.continuations.keys().copied().unzip();
-            let counts: Vec<i64> = self.continuations.values().copied().collect();
-            conn.execute(
-                "INSERT INTO node_state (tree, node, continuations) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[])
-                 ON CONFLICT (tree, node) DO UPDATE SET continuations = excluded.continuations",
-                &[&trees, &nodes, &counts],
-            )?;
+    /// Writes everything in one round trip, and commits if asked.
+    pub(super) fn write(self, conn: &PostgresConnection, commit: bool) -> Result<()> {
+        let mut statements = Vec::new();
+        if !self.nodes.is_empty() {
+            statements.push(insert_nodes(&self.nodes));
+            statements.extend(insert_envelopes(&self.nodes)?);
+            statements.extend(insert_sources(&self.nodes));
         }
-        write_entries(conn, &self.entries)?;
+        if !self.children.is_empty() {
+            statements.push(self.count_children());
+        }
+        if !self.sessions.is_empty() {
+            statements.push(self.update_sessions());
+        }
+        if !self.states.is_empty() {
+            statements.push(statement!(
+                "INSERT INTO registers (session, rules, state) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[])
+                 ON CONFLICT (session) DO UPDATE SET rules = excluded.rules, state = excluded.state",
+                self.states.keys().copied().collect::<Vec<_>>(),
+                self.states.values().map(|state| state.0).collect::<Vec<_>>(),
+                self.states.values().map(|state| state.1.as_str()).collect::<Vec<_>>(),
+            ));
+        }
+        if !self.entries.is_empty() {
+            statements.push(insert_entries(&self.entries));
+        }
         if !self.trees.is_empty() {
-            let keys: Vec<Uuid> = self.trees.keys().copied().collect();
-            let of = |column: fn(&PgAdded) -> i64| self.trees.values().map(column).collect::<Vec<_>>();
-            conn.execute(
-                "UPDATE tree_state t SET nodes = t.nodes + a.nodes, messages = t.messages + a.messages,
-                     leaves = t.leaves + a.leaves, branch_points = t.branch_points + a.branch_points,
-                     max_depth = greatest(t.max_depth, a.depth), updated_at = greatest(t.updated_at, a.at),
-                     last_node = greatest(t.last_node, a.last_node), last_journal = greatest(t.last_journal, a.last_journal)
-                 FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-                     $8::bigint[], $9::bigint[])
-                     a (tree, nodes, messages, leaves, branch_points, depth, at, last_node, last_journal)
-                 WHERE t.tree = a.tree",
-                &[
-                    &keys,
-                    &of(|a| a.nodes),
-                    &of(|a| a.messages),
-                    &of(|a| a.leaves),
-                    &of(|a| a.branch_points),
-                    &of(|a| a.depth),
-                    &of(|a| a.at),
-                    &of(|a| a.last_node),
-                    &of(|a| a.last_journal),
-                ],
-            )?;
+            statements.push(self.count_trees());
         }
-        Ok(())
+        if commit {
+            statements.push(statement!("COMMIT"));
+        }
+        conn.pipeline(&statements).map(drop)
+    }
+
+    fn count_children(&self) -> PgStatement<'_> {
+        let (trees, nodes): (Vec<_>, Vec<_>) = self.children.keys().copied().unzip();
+        let of = |kind: usize| self.children.values().map(|counts| counts[kind]).collect::<Vec<_>>();
+        statement!(
+            "INSERT INTO node_state AS s (tree, node, continuations, annotations, versions)
+             SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+             ON CONFLICT (tree, node) DO UPDATE SET continuations = s.continuations + excluded.continuations,
+                 annotations = s.annotations + excluded.annotations, versions = s.versions + excluded.versions",
+            trees,
+            nodes,
+            of(0),
+            of(1),
+            of(2),
+        )
+    }
+
+    fn update_sessions(&self) -> PgStatement<'_> {
+        let of = |column: fn(&PgSessionChange) -> i64| self.sessions.values().map(column).collect::<Vec<_>>();
+        statement!(
+            "UPDATE sessions s SET turn_count = greatest(s.turn_count, c.turn_count),
+                 total_tokens = s.total_tokens + c.tokens, person_turns = s.person_turns + c.person_turns,
+                 last_active_at = greatest(s.last_active_at, c.at), position = coalesce(c.position, s.position),
+                 focus = coalesce(c.focus, s.focus)
+             FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::uuid[])
+                 c (id, turn_count, tokens, person_turns, at, position, focus)
+             WHERE s.id = c.id",
+            self.sessions.keys().copied().collect::<Vec<_>>(),
+            of(|c| c.turn_count),
+            of(|c| c.tokens),
+            of(|c| c.person_turns),
+            of(|c| c.at),
+            self.sessions.values().map(|c| c.position).collect::<Vec<_>>(),
+            self.sessions.values().map(|c| c.focus).collect::<Vec<_>>(),
+        )
+    }
+
+    fn count_trees(&self) -> PgStatement<'_> {
+        let of = |column: fn(&PgAdded) -> i64| self.trees.values().map(column).collect::<Vec<_>>();
+        statement!(
+            "UPDATE tree_state t SET nodes = t.nodes + a.nodes, messages = t.messages + a.messages,
+                 leaves = t.leaves + a.leaves, branch_points = t.branch_points + a.branch_points,
+                 max_depth = greatest(t.max_depth, a.depth), updated_at = greatest(t.updated_at, a.at),
+                 last_node = greatest(t.last_node, a.last_node), last_journal = greatest(t.last_journal, a.last_journal)
+             FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+                 $8::bigint[], $9::bigint[])
+                 a (tree, nodes, messages, leaves, branch_points, depth, at, last_node, last_journal)
+             WHERE t.tree = a.tree",
+            self.trees.keys().copied().collect::<Vec<_>>(),
+            of(|a| a.nodes),
+            of(|a| a.messages),
+            of(|a| a.leaves),
+            of(|a| a.branch_points),
+            of(|a| a.depth),
+            of(|a| a.at),
+            of(|a| a.last_node),
+            of(|a| a.last_journal),
+        )
     }
 }
 
-fn write_entries(conn: &PostgresConnection, rows: &[NewEntry]) -> Result<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
+fn insert_entries(rows: &[NewEntry]) -> PgStatement<'_> {
     let int = |column: fn(&NewEntry) -> i64| rows.iter().map(column).collect::<Vec<_>>();
     let opt = |column: fn(&NewEntry) -> Option<i64>| rows.iter().map(column).collect::<Vec<_>>();
-    conn.execute(
+    statement!(
         "INSERT INTO journal (tree, seq, grp, at, agent, session, op, change, node, undo, target)
          SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::uuid[], $7::bigint[],
              $8::bigint[], $9::bigint[], $10::text[], $11::bigint[])",
-        &[
-            &rows.iter().map(|r| r.tree).collect::<Vec<_>>(),
-            &int(|r| r.seq),
-            &int(|r| r.group),
-            &int(|r| r.at),
-            &rows.iter().map(|r| r.agent).collect::<Vec<_>>(),
-            &rows.iter().map(|r| r.session).collect::<Vec<_>>(),
-            &int(|r| r.op),
-            &int(|r| r.change),
-            &opt(|r| r.node),
-            &rows.iter().map(|r| r.undo.as_deref()).collect::<Vec<_>>(),
-            &opt(|r| r.target),
-        ],
-    )?;
-    Ok(())
+        rows.iter().map(|r| r.tree).collect::<Vec<_>>(),
+        int(|r| r.seq),
+        int(|r| r.group),
+        int(|r| r.at),
+        rows.iter().map(|r| r.agent).collect::<Vec<_>>(),
+        rows.iter().map(|r| r.session).collect::<Vec<_>>(),
+        int(|r| r.op),
+        int(|r| r.change),
+        opt(|r| r.node),
+        rows.iter().map(|r| r.undo.as_deref()).collect::<Vec<_>>(),
+        opt(|r| r.target),
+    )
 }
 
-fn write_nodes(conn: &PostgresConnection, rows: &[PgNewRow]) -> Result<()> {
-    if rows.is_empty() {
-        return Ok(());
-    }
+fn insert_nodes(rows: &[PgNewRow]) -> PgStatement<'_> {
     let int = |column: fn(&PgNewRow) -> i64| rows.iter().map(column).collect::<Vec<_>>();
     let opt = |column: fn(&PgNewRow) -> Option<i64>| rows.iter().map(column).collect::<Vec<_>>();
     let text = |column: fn(&PgNewRow) -> Option<&str>| rows.iter().map(column).collect::<Vec<_>>();
-    conn.execute(
+    statement!(
         "INSERT INTO nodes (tree, seq, id, local_id, parent, depth, kind, author, author_type, role, created_at, hash, session,
              turn, edited_from, version_of, tokens, interrupted, purged_at, tool_call_id, tool_name, tool_calls, metadata,
              content, raw)
@@ -180,44 +263,56 @@ fn write_nodes(conn: &PostgresConnection, rows: &[PgNewRow]) -> Result<()> {
              $8::uuid[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bytea[], $13::uuid[], $14::bigint[], $15::bigint[],
              $16::bigint[], $17::bigint[], $18::boolean[], $19::bigint[], $20::text[], $21::text[], $22::text[], $23::text[],
              $24::text[], $25::text[])",
-        &[
-            &rows.iter().map(|r| r.place.tree).collect::<Vec<_>>(),
-            &int(|r| r.place.seq),
-            &rows.iter().map(|r| Uuid::from(r.node.id)).collect::<Vec<_>>(),
-            &rows.iter().map(|r| r.local.as_str()).collect::<Vec<_>>(),
-            &opt(|r| r.place.parent),
-            &int(|r| r.place.depth),
-            &int(|r| r.node.kind.code()),
-            &rows.iter().map(|r| Uuid::from(r.node.author)).collect::<Vec<_>>(),
-            &int(|r| r.node.author_type.code()),
-            &opt(|r| r.node.role.map(|role| role.code())),
-            &int(|r| r.node.created_at.as_millis()),
-            &rows.iter().map(|r| r.place.hash.to_bytes().to_vec()).collect::<Vec<_>>(),
-            &rows.iter().map(|r| r.session.map(|s| s.0)).collect::<Vec<_>>(),
-            &opt(|r| r.session.map(|s| s.1)),
-            &opt(|r| r.place.edited_from),
-            &opt(|r| r.place.version_of),
-            &opt(|r| r.node.tokens.map(i64::from)),
-            &rows.iter().map(|r| r.node.interrupted).collect::<Vec<_>>(),
-            &opt(|r| r.node.purged_at.map(Timestamp::as_millis)),
-            &text(|r| r.node.tool.call_id.as_deref()),
-            &text(|r| r.node.tool.name.as_deref()),
-            &text(|r| r.node.tool.calls.as_ref().map(Json::as_str)),
-            &text(|r| r.node.metadata.as_ref().map(Json::as_str)),
-            &text(|r| Some(r.node.content.as_str())),
-            &text(|r| r.node.raw.as_deref()),
-        ],
-    )?;
-    for row in rows {
-        if let Some(envelope) = &row.node.provenance {
-            let packed = envelope::pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?;
-            let sql = "INSERT INTO provenance (tree, node, envelope) VALUES ($1, $2, $3)";
-            conn.execute(sql, &[&row.place.tree, &row.place.seq, &packed])?;
-        }
-        if let Some(source) = &row.node.source {
-            let sql = "INSERT INTO sources (source, tree, node) VALUES ($1, $2, $3)";
-            conn.execute(sql, &[source, &row.place.tree, &row.place.seq])?;
-        }
+        rows.iter().map(|r| r.place.tree).collect::<Vec<_>>(),
+        int(|r| r.place.seq),
+        rows.iter().map(|r| Uuid::from(r.node.id)).collect::<Vec<_>>(),
+        rows.iter().map(|r| r.local.as_str()).collect::<Vec<_>>(),
+        opt(|r| r.place.parent),
+        int(|r| r.place.depth),
+        int(|r| r.node.kind.code()),
+        rows.iter().map(|r| Uuid::from(r.node.author)).collect::<Vec<_>>(),
+        int(|r| r.node.author_type.code()),
+        opt(|r| r.node.role.map(|role| role.code())),
+        int(|r| r.node.created_at.as_millis()),
+        rows.iter().map(|r| r.place.hash.to_bytes().to_vec()).collect::<Vec<_>>(),
+        rows.iter().map(|r| r.session.map(|s| s.0)).collect::<Vec<_>>(),
+        opt(|r| r.session.map(|s| s.1)),
+        opt(|r| r.place.edited_from),
+        opt(|r| r.place.version_of),
+        opt(|r| r.node.tokens.map(i64::from)),
+        rows.iter().map(|r| r.node.interrupted).collect::<Vec<_>>(),
+        opt(|r| r.node.purged_at.map(Timestamp::as_millis)),
+        text(|r| r.node.tool.call_id.as_deref()),
+        text(|r| r.node.tool.name.as_deref()),
+        text(|r| r.node.tool.calls.as_ref().map(Json::as_str)),
+        text(|r| r.node.metadata.as_ref().map(Json::as_str)),
+        text(|r| Some(r.node.content.as_str())),
+        text(|r| r.node.raw.as_deref()),
+    )
+}
+
+/// The insertion of the nodes' envelopes, if they have any.
+fn insert_envelopes(rows: &[PgNewRow]) -> Result<Option<PgStatement<'_>>> {
+    let (mut trees, mut nodes, mut packed) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, envelope) in rows.iter().filter_map(|row| Some((row, row.node.provenance.as_ref()?))) {
+        trees.push(row.place.tree);
+        nodes.push(row.place.seq);
+        packed.push(envelope::pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?);
     }
-    Ok(())
+    let sql =
+        "INSERT INTO provenance (tree, node, envelope) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bytea[])";
+    Ok((!nodes.is_empty()).then(|| statement!(sql, trees, nodes, packed)))
+}
+
+/// The insertion of the names of the nodes' sources, if they have any.
+fn insert_sources(rows: &[PgNewRow]) -> Option<PgStatement<'_>> {
+    let named: Vec<_> = rows.iter().filter_map(|row| Some((row.node.source.as_deref()?, row.place))).collect();
+    (!named.is_empty()).then(|| {
+        statement!(
+            "INSERT INTO sources (source, tree, node) SELECT * FROM unnest($1::text[], $2::uuid[], $3::bigint[])",
+            named.iter().map(|row| row.0).collect::<Vec<_>>(),
+            named.iter().map(|row| row.1.tree).collect::<Vec<_>>(),
+            named.iter().map(|row| row.1.seq).collect::<Vec<_>>(),
+        )
+    })
 }

@@ -20,8 +20,7 @@ use super::{
 use crate::{
     id::{IdSource, NodeId},
     session_state::CompiledRules,
-    store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError},
-    types::Op,
+    store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError, mutation_targets::MutationFamily},
 };
 
 /// The journal data of an applied mutation.
@@ -168,56 +167,17 @@ impl<'a> ChangeApplier<'a> {
     }
 
     fn apply_one(&mut self, mutation: &Mutation) -> Result<Applied> {
-        match mutation {
-            Mutation::Append(_)
-            | Mutation::Prune { .. }
-            | Mutation::Restore { .. }
-            | Mutation::SetExcluded { .. }
-            | Mutation::SetBookmark { .. }
-            | Mutation::CopyBranch { .. } => self.apply_node(mutation),
-            Mutation::CreateTree(_) | Mutation::UpdateTree { .. } | Mutation::SetArchived { .. } => {
-                self.apply_tree(mutation)
-            }
-            Mutation::CreateAgent(_) | Mutation::UpdateAgent(_) | Mutation::SetAgentRemoved { .. } => {
-                self.apply_agent(mutation)
-            }
-            Mutation::CreateSession(_)
-            | Mutation::UpdateSession { .. }
-            | Mutation::Record { .. }
-            | Mutation::ReceiveTurn { .. }
-            | Mutation::SetRecordRemoved { .. } => self.apply_session(mutation),
-            Mutation::Link(_)
-            | Mutation::SetLinkRemoved { .. }
-            | Mutation::CreateDocument { .. }
-            | Mutation::WriteDocument { .. }
-            | Mutation::RevertDocument { .. }
-            | Mutation::SetDocumentRemoved { .. } => self.apply_document(mutation),
-            Mutation::Pin { .. }
-            | Mutation::Unpin { .. }
-            | Mutation::Stash { .. }
-            | Mutation::Unstash { .. }
-            | Mutation::RecordActions { .. } => self.apply_memory(mutation),
-            Mutation::Lease { .. }
-            | Mutation::Release { .. }
-            | Mutation::ShowCursor { .. }
-            | Mutation::SaveSummary { .. }
-            | Mutation::SaveEmbeddings { .. }
-            | Mutation::RecordTokenUsage { .. }
-            | Mutation::RecordSystemPrompt { .. } => self.apply_turn(mutation),
-            Mutation::AddTodo(_)
-            | Mutation::FinishTodo { .. }
-            | Mutation::UpdateTodo { .. }
-            | Mutation::CarryOverTodo { .. } => self.apply_plan(mutation),
-            Mutation::AppendDelegationEvent { node, number, event } => {
-                let head = self.node(*node)?;
-                delegations::insert(self.conn, (head.row, *number), event, self.change.at)?;
-                Ok((
-                    ChangeKind::AppendDelegationEvent,
-                    Some(AppliedMutation::new(Some(head.tree), Some(head.row), None)),
-                ))
-            }
-            Mutation::Purge(target) => Ok((ChangeKind::Purge, Some(purge::purge(self, *target)?))),
-            Mutation::Undo { .. } => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),
+        match mutation.family() {
+            MutationFamily::Node => self.apply_node(mutation),
+            MutationFamily::Tree => self.apply_tree(mutation),
+            MutationFamily::Agent => self.apply_agent(mutation),
+            MutationFamily::Session => self.apply_session(mutation),
+            MutationFamily::Document => self.apply_document(mutation),
+            MutationFamily::Memory => self.apply_memory(mutation),
+            MutationFamily::Turn => self.apply_turn(mutation),
+            MutationFamily::Plan => self.apply_plan(mutation),
+            MutationFamily::Purge(target) => Ok((ChangeKind::Purge, Some(purge::purge(self, target)?))),
+            MutationFamily::Undo => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),
         }
     }
 
@@ -250,6 +210,12 @@ impl<'a> ChangeApplier<'a> {
             Mutation::CopyBranch { from, to, id } => {
                 let copied = copy::copy_branch(self, *from, *to, *id)?;
                 (ChangeKind::CopyBranch, Some(copied))
+            }
+            Mutation::AppendDelegationEvent { node, number, event } => {
+                let head = self.node(*node)?;
+                delegations::insert(self.conn, (head.row, *number), event, at)?;
+                let applied = AppliedMutation::new(Some(head.tree), Some(head.row), None);
+                (ChangeKind::AppendDelegationEvent, Some(applied))
             }
             _ => return Err(unsupported()),
         })
@@ -295,10 +261,5 @@ impl<'a> ChangeApplier<'a> {
             StagedPart::Retag(retag) => Some(retag).filter(|retag| retag.is_of(id, is_restore)),
             StagedPart::Copy(_) => None,
         })
-    }
-
-    /// True if the change is an undo or redo, whose entries name the group that they revert.
-    pub(super) fn is_undo(&self) -> bool {
-        matches!(self.change.op, Op::Undo | Op::Redo)
     }
 }

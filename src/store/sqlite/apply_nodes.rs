@@ -9,20 +9,21 @@ use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index::IndexEntry,
     insert::WIDE_ROWS,
-    session_figures,
-    session_state::TurnOrder,
     tables::{
         journal,
         nodes::{self, Anchor},
         provenance,
-        sessions::{self, SessionTurns, TurnFigures},
+        sessions::{self, SessionTurns},
         sources,
     },
     visibility,
 };
 use crate::{
-    store::{AppendedNode, Result, StoreError},
-    types::{AuthorType, ContentHash, EdgeKind, HashInput, NewNode, Parent},
+    store::{
+        AppendedNode, Result, StoreError,
+        new_node::{TurnFigures, TurnOrder, hash_of, wanted_local_id},
+    },
+    types::{AuthorType, EdgeKind, NewNode, Parent},
 };
 
 /// Nodes of a change that are placed and counted, but not inserted yet.
@@ -73,15 +74,16 @@ impl<'a> ChangeApplier<'a> {
         let node = self.with_role(node, edited_from)?;
         let version_of = node.version_of.map(|n| self.node_of(n, tree)).transpose()?.map(|a| a.row);
         let depth = parent.map_or(0, |p| p.depth + 1);
-        let hash = self.hash_of(&node, parent, place)?;
+        let above = parent.map(|p| p.hash);
+        let hash = hash_of(&node, above, || place.and_then(|place| self.work.hash(place, above)))?;
         let person = node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
         let (session, in_order) = match (node.turn, self.session) {
             (Some((session, turn)), _) => {
                 let row = self.session_row(session)?;
-                (Some((row, turn)), self.count_turn(row, turn, session_figures::of(&node, person))?)
+                (Some((row, turn)), self.count_turn(row, turn, TurnFigures::of(&node, person))?)
             }
             (None, Some(row)) => {
-                let figures = session_figures::of(&node, person);
+                let figures = TurnFigures::of(&node, person);
                 (Some((row, sessions::next_turn(self.conn, row, figures, self.change.at)?)), true)
             }
             (None, None) => (None, true),
@@ -111,17 +113,13 @@ impl<'a> ChangeApplier<'a> {
             };
             waiting.add(&node, entry, place, self.work);
         }
-        let local = nodes::wanted_local_id(&node);
+        let local = wanted_local_id(&node);
         let turn = session.map(|s| s.1);
         self.receipt.nodes.push(AppendedNode { id: node.id, local: local.clone(), seq: row.unsigned_abs(), turn });
         self.batch.follows.push(PendingReferences {
             place,
             advance: [session.is_some() && node.advance, spoken && in_order],
-            hearing: match (in_order, added.nodes) {
-                (false, _) => TurnOrder::OutOfOrder,
-                (true, 0) => TurnOrder::Hidden,
-                (true, _) => TurnOrder::Next,
-            },
+            hearing: TurnOrder::new(in_order, added.nodes > 0),
         });
         self.batch.nodes.push(nodes::NewRow {
             node,
@@ -234,26 +232,6 @@ impl<'a> ChangeApplier<'a> {
                 Err(StoreError::Refused("a root is a continuation".to_owned()))
             }
             _ => Ok((tree, parent)),
-        }
-    }
-
-    /// Computes a node's hash. Fails if the node declares a different one.
-    fn hash_of(&self, node: &NewNode, parent: Option<Anchor>, place: Option<usize>) -> Result<ContentHash> {
-        match (node.purged_at, node.hash) {
-            (Some(_), Some(kept)) if node.content.is_empty() => Ok(kept),
-            (Some(_), _) => Err(StoreError::Refused("a tombstone has a hash and no content".to_owned())),
-            (None, said) => {
-                let parent = parent.map(|p| p.hash);
-                let read = place.and_then(|place| self.work.hash(place, parent));
-                let hash = read.unwrap_or_else(|| {
-                    let input = HashInput::of_new(node, parent);
-                    said.map_or_else(|| ContentHash::of(&input), |said| said.recomputed(&input))
-                });
-                if said.is_some_and(|said| said != hash) {
-                    return Err(StoreError::Refused(format!("node {} does not match its hash", node.id)));
-                }
-                Ok(hash)
-            }
         }
     }
 

@@ -2,18 +2,18 @@
 
 use super::{
     apply::{Applied, AppliedMutation, ChangeApplier, unsupported},
-    session_state::TurnOrder,
     tables::{
         agents,
         nodes::{self, Anchor},
-        received_turns, registers,
-        sessions::{self, TurnFigures},
-        trees,
+        received_turns, registers, sessions, trees,
     },
 };
 use crate::{
     session_state::TurnRecord,
-    store::{ChangeKind, Mutation, Result, StoreError},
+    store::{
+        ChangeKind, Mutation, Result, StoreError,
+        new_node::{TurnFigures, TurnOrder},
+    },
     types::{AuthorType, EdgeKind},
 };
 

@@ -21,8 +21,7 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    store::{Mutation, Result, StoreError},
-    types::{EdgeKind, Json, NewNode, Parent},
+    store::{Mutation, Result, StoreError, new_node::copy_of},
 };
 
 /// Copies `from` and its visible descendants (annotations, sources and versions included) under `to`. The metadata of
@@ -104,22 +103,12 @@ impl BranchCopy {
         self.find_children(apply.conn, row, node.depth)?;
         let is_root = row == self.source.row;
         let id = if is_root { self.id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
-        let copy_of = |row: Option<i64>| row.and_then(|row| self.copies.get(&row)).copied();
-        let parent = copy_of(parent_row).filter(|_| !is_root).unwrap_or(self.to);
-        let mut new =
-            NewNode::new(id, Parent::Node(parent), (node.author, node.author_type), node.created_at, node.content);
-        new.kind = if is_root { EdgeKind::Continuation } else { node.kind };
-        new.role = node.role;
-        new.raw = node.raw;
-        new.tool = node.tool;
-        new.tokens = node.tokens;
-        new.interrupted = node.interrupted;
-        new.edited_from = copy_of(edited_row);
-        new.version_of = copy_of(version_row);
-        new.metadata = Some(origin(node.metadata.as_ref(), node.id)?);
-        let (copied, added) = apply.append_unjournaled(new)?;
+        let copied = |row: Option<i64>| row.and_then(|row| self.copies.get(&row)).copied();
+        let parent = copied(parent_row).filter(|_| !is_root).unwrap_or(self.to);
+        let new = copy_of(node, (id, parent), is_root, [copied(version_row), copied(edited_row)])?;
+        let (row_of_copy, added) = apply.append_unjournaled(new)?;
         self.added.add(&added);
-        self.root = self.root.or(Some(copied));
+        self.root = self.root.or(Some(row_of_copy));
         self.copies.insert(row, id);
         Ok(bytes)
     }
@@ -160,16 +149,4 @@ impl BranchCopy {
         let root = self.root.ok_or_else(|| StoreError::not_found("node", self.id))?;
         Ok(AppliedMutation::new(Some(self.target.tree), Some(root), Some(Mutation::Prune { node: self.id })))
     }
-}
-
-/// Adds `copied_from` to the metadata.
-pub(in crate::store) fn origin(metadata: Option<&Json>, from: NodeId) -> Result<Json> {
-    let undecodable = |e: serde_json::Error| StoreError::Undecodable(format!("metadata of node {from}: {e}"));
-    let mut map = match metadata.map(Json::value).transpose().map_err(undecodable)? {
-        Some(serde_json::Value::Object(map)) => map,
-        Some(other) => serde_json::Map::from_iter([("metadata".to_owned(), other)]),
-        None => serde_json::Map::new(),
-    };
-    map.insert("copied_from".to_owned(), from.to_string().into());
-    Ok(serde_json::Value::Object(map).into())
 }

@@ -19,19 +19,13 @@ use super::{
     searched_text::{self, searched_columns},
 };
 use crate::{
-    store::{Result, StoreError},
-    text_index::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer},
+    store::{
+        Result, StoreError,
+        word_postings::{BURST_GAP_MS, MAX_UNINDEXED_BYTES, MAX_UNINDEXED_NODES, PASSAGES_PER_NODE, burst},
+    },
+    text_index::{Passage, TOKENIZER_VERSION, WordTokenizer},
     types::NewNode,
 };
-
-/// Maximum number of unindexed nodes.
-const MAX_UNINDEXED_NODES: usize = 256;
-/// Approximate maximum of unindexed content in bytes, all of which a search reads.
-const MAX_UNINDEXED_BYTES: usize = 256 * 1024;
-/// Gap between two messages, in milliseconds, that starts a new burst.
-pub(super) const BURST_GAP_MS: i64 = 2 * 3_600_000;
-/// Passage ids reserved for each node.
-pub(super) const PASSAGES_PER_NODE: i64 = MAX_PASSAGES as i64;
 
 /// Nodes whose passages are inserted together; also the capacity that stays allocated.
 const BATCH_NODES: usize = 8_192;
@@ -266,14 +260,6 @@ pub(super) fn time_and_burst(conn: &Connection, node: i64) -> Result<Option<(i64
         .prepare_cached("SELECT at, sitting FROM recall_passages WHERE id = ?1")?
         .query_row([node * PASSAGES_PER_NODE], |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?)
-}
-
-/// The burst of the node at `row`, created at `now`. `before` is the time and burst of its parent.
-pub(super) fn burst(row: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
-    match before {
-        Some((at, burst)) if now.saturating_sub(at) < BURST_GAP_MS => burst,
-        _ => row,
-    }
 }
 
 /// Empties the index.

@@ -6,30 +6,24 @@ use foldhash::fast::RandomState;
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 
 use super::{
-    fts_index::{self, INDEXED_TEXT, IndexedText, PASSAGES_PER_NODE},
+    fts_index::{self, INDEXED_TEXT, IndexedText},
     prepared_change::TokenizerPool,
     search_filter::{Conditions, PassageInfos, number, numbered},
     tables::{received_turns, sessions, trees},
 };
 use crate::{
-    store::{PassageHit, PassageInfo, Postings, Result, TermPostings, WordFilter},
+    store::{
+        Postings, Result, WordFilter,
+        word_postings::{
+            BURST_GAP_MS, FoundPassages, MAX_COMBINED_ROWS, MAX_COUNTED_PASSAGES, MAX_ENUMERATED_NODES, MAX_RARE_TERMS,
+            PASSAGES_PER_NODE, ROWS_PER_STEP,
+        },
+    },
     text_index::WordTokenizer,
 };
 
-/// Rows read for a term before the next term's turn.
-const ROWS_PER_STEP: usize = 256;
-
 /// Initial capacity for rows.
 const ROW_CAPACITY: usize = 8_192;
-
-/// Maximum number of nodes of a session or tree whose rows are enumerated first.
-const MAX_ENUMERATED_NODES: u64 = 5_000;
-/// Maximum number of passages read for combinations of frequent terms, regardless of age.
-const MAX_COMBINED_ROWS: usize = 300;
-/// Maximum number of passages in which a term's repetitions are counted.
-const MAX_COUNTED_PASSAGES: u64 = 1_000;
-/// Maximum number of rare terms with which frequent terms are combined.
-const MAX_RARE_TERMS: usize = 8;
 
 /// The postings of terms, from about `most` rows of the index. Terms take turns, each read from the newest passage
 /// backwards, so rare terms are read completely. Older passages of frequent terms are found by combination with rare
@@ -42,20 +36,11 @@ pub(super) fn postings(
     most: usize,
 ) -> Result<Postings> {
     let state = fts_index::state(conn)?;
-    let mut found = Postings {
-        words: vec![TermPostings::default(); words.len()],
-        passages: Vec::new(),
-        all: number(state.passages),
-        length: number(state.words),
-    };
+    let mut found = Postings::of_index(words.len(), state.passages, state.words);
     let range = range(conn, filter)?;
     let among = [filter.among.as_ref(), range.nodes.as_ref()];
-    let mut reading = PostingReader {
-        conn,
-        among,
-        range: range.rows,
-        known: HashMap::with_capacity_and_hasher(most.min(ROW_CAPACITY), RandomState::default()),
-    };
+    let mut reading =
+        PostingReader { conn, range: range.rows, passages: FoundPassages::new(among, most.min(ROW_CAPACITY)) };
     // Ratio between the rows in the index and the rows that were read.
     let mut ratio = 1;
     if let Some(own) = &range.nodes {
@@ -128,29 +113,12 @@ const ASCENDING_ROWS: &str =
 /// The state of reading postings.
 struct PostingReader<'c> {
     conn: &'c Connection,
-    /// Sets of allowed nodes, if the filter enumerates them.
-    among: [Option<&'c HashSet<u64>>; 2],
     /// First and last row to read.
     range: (i64, i64),
-    /// Index of each row's passage in the result.
-    known: HashMap<i64, usize, RandomState>,
+    passages: FoundPassages<'c>,
 }
 
 impl PostingReader<'_> {
-    /// Adds a term's occurrence in a row.
-    fn add_hit(&mut self, row: i64, word: usize, found: &mut Postings) {
-        let node = number(row / PASSAGES_PER_NODE);
-        if self.among.iter().flatten().any(|among| !among.contains(&node)) {
-            return;
-        }
-        let place = *self.known.entry(row).or_insert_with(|| {
-            let part = u32::try_from(row % PASSAGES_PER_NODE).unwrap_or(0);
-            found.passages.push(PassageHit { node, part, place: None });
-            found.passages.len() - 1
-        });
-        found.words[word].hits.push((place, 1));
-    }
-
     /// Reads all rows of a narrow range.
     fn read_all(&mut self, words: &[String], found: &mut Postings) -> Result<()> {
         let (first, last) = self.range;
@@ -158,7 +126,7 @@ impl PostingReader<'_> {
         for (at, word) in words.iter().enumerate() {
             let mut rows = statement.query(params![term(word), first, last])?;
             while let Some(row) = rows.next()? {
-                self.add_hit(row.get(0)?, at, found);
+                self.passages.add_hit(row.get(0)?, at, found);
             }
             let said = &mut found.words[at];
             (said.complete, said.about) = (true, said.hits.len() as u64);
@@ -187,7 +155,7 @@ impl PostingReader<'_> {
                     };
                     read += 1;
                     horizons[word] = row.get(0)?;
-                    self.add_hit(horizons[word], word, found);
+                    self.passages.add_hit(horizons[word], word, found);
                 }
             }
         }
@@ -213,8 +181,8 @@ impl PostingReader<'_> {
             let mut rows = statement.query([word])?;
             let mut counts: HashMap<usize, u32, RandomState> = HashMap::default();
             while let Some(row) = rows.next()? {
-                if let Some(place) = self.known.get(&row.get(0)?) {
-                    counts.insert(*place, row.get(1)?);
+                if let Some(place) = self.passages.place(row.get(0)?) {
+                    counts.insert(place, row.get(1)?);
                 }
             }
             for (place, count) in said.hits.iter_mut().filter(|_| !counts.is_empty()) {
@@ -226,11 +194,7 @@ impl PostingReader<'_> {
 
     /// Finds combinations of frequent terms in rows older than those read.
     fn read_combinations(&mut self, words: &[String], horizons: &[i64], found: &mut Postings) -> Result<()> {
-        let mut frequent: Vec<usize> = (0..words.len()).filter(|word| !found.words[*word].complete).collect();
-        frequent.sort_by_key(|word| found.words[*word].about);
-        let mut rare: Vec<usize> =
-            (0..words.len()).filter(|at| found.words[*at].complete && !found.words[*at].hits.is_empty()).collect();
-        rare.sort_by_key(|word| found.words[*word].about);
+        let (mut frequent, rare) = found.frequent_and_rare();
         if frequent.is_empty() {
             return Ok(());
         }
@@ -242,7 +206,7 @@ impl PostingReader<'_> {
                 for row in &rows {
                     for word in &frequent {
                         if *row < horizons[*word] {
-                            self.add_hit(*row, *word, found);
+                            self.passages.add_hit(*row, *word, found);
                         }
                     }
                 }
@@ -256,7 +220,7 @@ impl PostingReader<'_> {
         let any = rare.iter().take(MAX_RARE_TERMS).map(|word| term(&words[*word])).collect::<Vec<_>>().join(" OR ");
         for word in frequent {
             for row in self.rows(&format!("{} AND ({any})", term(&words[word])), horizons[word])? {
-                self.add_hit(row, word, found);
+                self.passages.add_hit(row, word, found);
             }
         }
         Ok(())
@@ -300,27 +264,7 @@ fn add_unindexed(
             continue;
         }
         let passages = reader.passages(&said.text);
-        found.all += passages.len() as u64;
-        for (part, passage) in (0..).zip(&passages) {
-            found.length += u64::from(passage.count);
-            let mut counts: Vec<(usize, u32)> = Vec::new();
-            for word in passage.words.split_ascii_whitespace().filter_map(|word| wanted.get(word)) {
-                match counts.iter_mut().find(|(at, _)| at == word) {
-                    Some((_, count)) => *count += 1,
-                    None => counts.push((*word, 1)),
-                }
-            }
-            if counts.is_empty() {
-                continue;
-            }
-            let at = found.passages.len();
-            let place = PassageInfo { burst: number(burst(conn, &said, indexed)?), length: passage.count };
-            found.passages.push(PassageHit { node: number(said.row), part, place: Some(place) });
-            for (word, count) in counts {
-                found.words[word].hits.push((at, count));
-                found.words[word].about += 1;
-            }
-        }
+        found.add_unindexed(number(said.row), &passages, &wanted, || burst(conn, &said, indexed))?;
     }
     Ok(())
 }
@@ -340,7 +284,7 @@ fn burst(conn: &Connection, said: &IndexedText, indexed: i64) -> Result<i64> {
                 (then, above, parent)
             }
         };
-        if at.saturating_sub(then) >= fts_index::BURST_GAP_MS {
+        if at.saturating_sub(then) >= BURST_GAP_MS {
             break;
         }
         (first, at, next) = (burst, then, above);

@@ -35,7 +35,7 @@ mod row_sums;
 mod scrub;
 mod search_filter;
 mod searched_text;
-pub(super) mod session_figures;
+mod session_figures;
 mod session_state;
 mod sibling_page;
 mod sidecar;
@@ -60,16 +60,11 @@ use tokio::sync::oneshot;
 pub use self::foreign::{ForeignDatabase, ForeignQuery, RowFilter};
 pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
 #[cfg(feature = "postgres")]
-pub(super) use self::{
-    copy::origin,
-    tables::{
-        estimates::{HALVING_TOKENS, MAX_RATIO},
-        sessions::TurnFigures,
-    },
-};
+pub(super) use self::tables::estimates::{HALVING_TOKENS, MAX_RATIO};
 use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 use super::{
-    Change, Inspection, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, Transaction, VerifyReport, Watch,
+    Change, Inspection, MAX_RECEIPT_POLLS, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, Transaction,
+    VerifyReport, Watch,
 };
 
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
@@ -92,7 +87,7 @@ impl Store for SqliteStore {
     fn submit(&self, change: Change) -> Pending {
         let (reply, receipt) = oneshot::channel();
         let work = self.writer.submit(change, reply);
-        Pending { receipt, shared: work.map(|work| work as _) }
+        Pending { receipt, shared: work.map(|work| work as _), polls: MAX_RECEIPT_POLLS }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {

@@ -6,14 +6,13 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::V
 
 use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
-    fts_index::PASSAGES_PER_NODE,
     fts_query,
     searched_text::{self, searched_columns},
     tables::{agents, received_turns, sessions, staged_nodes::UNSTAGED, trees},
 };
 use crate::{
     id::SessionId,
-    store::{Neighbors, PassageInfo, Result, WordFilter},
+    store::{Neighbors, PassageInfo, Result, WordFilter, word_postings::PASSAGES_PER_NODE},
     types::{Node, WorkItem},
 };
 

@@ -15,23 +15,12 @@ use super::{
 };
 use crate::{
     session_state::{CompiledRules, RecordKind, SessionRecord, SessionState, TurnRecord},
-    store::{Mutation, Result, StoreError},
-    types::{AuthorType, EdgeKind, Json, NewNode},
+    store::{Mutation, Result, StoreError, new_node::TurnOrder},
+    types::{AuthorType, EdgeKind, NewNode},
 };
 
 /// Maximum number of ancestors searched for the call that a tool result answers.
 const MAX_CALL_DISTANCE: u32 = 16;
-
-/// The position of an added turn relative to the session's other turns.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum TurnOrder {
-    /// After all other turns, and visible.
-    Next,
-    /// In a hidden branch.
-    Hidden,
-    /// Before existing turns.
-    OutOfOrder,
-}
 
 impl ChangeApplier<'_> {
     /// Applies a turn that was just added to its session's state.
@@ -42,15 +31,7 @@ impl ChangeApplier<'_> {
         (session, turn): (i64, u64),
         order: TurnOrder,
     ) -> Result<()> {
-        let heard = TurnRecord {
-            turn,
-            author_type: node.role(),
-            kind: node.kind,
-            content: &node.content,
-            tool: node.tool.name.as_deref(),
-            call: node.tool.call_id.as_deref(),
-            metadata: node.metadata.as_ref().map(Json::as_str),
-        };
+        let heard = TurnRecord::of(node, turn);
         self.ingest_record(&heard, row, session, order)
     }
 

@@ -7,7 +7,6 @@
 use std::{
     ops::{Deref, DerefMut},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
-    thread::{self, ThreadId},
 };
 
 use rusqlite::Connection;
@@ -24,19 +23,10 @@ use crate::{
     id::AgentId,
     session_state::CompiledRules,
     store::{
-        Change, Mutation, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction,
-        VerifyReport, Watch,
+        Change, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport, Watch,
+        transaction_rules::{Borrower, outside, refuse_unsupported, refused, set_borrowed},
     },
-    types::Op,
 };
-
-/// The thread that borrowed the writer, if any. A change that this thread sends past its transaction would wait forever.
-pub(super) type Borrower = Arc<Mutex<Option<ThreadId>>>;
-
-/// True if this thread borrowed the writer.
-pub(super) fn is_borrowed_here(borrower: &Borrower) -> bool {
-    *borrower.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id())
-}
 
 /// The writer in the hands of a caller. Dropping it rolls back what is not committed and returns the writer.
 pub(super) struct LentWriter {
@@ -56,7 +46,7 @@ impl LentWriter {
 
     /// Marks this thread as the borrower until the writer is returned.
     pub(super) fn borrowed_by_this_thread(mut self, borrower: &Borrower) -> Self {
-        *borrower.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
+        set_borrowed(borrower, true);
         self.borrower = Some(Arc::clone(borrower));
         self
     }
@@ -121,7 +111,7 @@ impl DerefMut for LentWriter {
 impl Drop for LentWriter {
     fn drop(&mut self) {
         if let Some(borrower) = &self.borrower {
-            *borrower.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            set_borrowed(borrower, false);
         }
         if let Some(mut writer) = self.writer.take() {
             writer.roll_back();
@@ -174,22 +164,6 @@ impl TransactionState {
     }
 }
 
-fn refused(reason: &str) -> StoreError {
-    StoreError::Refused(reason.to_owned())
-}
-
-/// Refuses what one undo could not revert with the rest.
-fn refuse_unsupported(change: &Change, agent: Option<AgentId>) -> Result<()> {
-    let is_purge = change.mutations.iter().any(|mutation| matches!(mutation, Mutation::Purge(_)));
-    if is_purge || matches!(change.op, Op::Undo | Op::Redo) {
-        return Err(refused(&format!("a transaction cannot contain an operation of the kind `{}`", change.op)));
-    }
-    if agent.is_some_and(|agent| agent != change.agent) {
-        return Err(refused("all operations of a transaction belong to one agent"));
-    }
-    Ok(())
-}
-
 impl Store for SqliteTransaction {
     fn submit(&self, change: Change) -> Pending {
         Pending::ready(self.apply(change))
@@ -226,10 +200,6 @@ impl Store for SqliteTransaction {
     fn backup(&self, _: &std::path::Path, _: &mut dyn FnMut(u64, u64)) -> Result<()> {
         Err(outside())
     }
-}
-
-fn outside() -> StoreError {
-    refused("this call reads the whole file; make it outside of the transaction")
 }
 
 impl Transaction for SqliteTransaction {

@@ -1,20 +1,19 @@
-//! The journal's entries, and undo and redo based on them alone.
-//!
-//! Every entry holds its inverse mutation. Undoing a group applies the inverses, the last first, which is journaled in
-//! the same way; undoing an undo is a redo. The next group is found by one walk over the entries, newest first: an undo
-//! deactivates its target, and a redo deactivates the undo that it targets.
+//! Undo and redo, by the rules of [`undo_rules`](crate::store::undo_rules), and the journal's entries.
 
-use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     apply::ChangeApplier,
-    decode::{NameCache, entry_of},
+    decode::{NameCache, coded, entry_of},
     tables::{journal, nodes},
 };
 use crate::{
-    store::{ChangeKind, Direction, JournalFilter, Mutation, Result, StoreError, UndoTarget},
+    store::{
+        ChangeKind, Direction, JournalFilter, Mutation, Result, StoreError, UndoTarget,
+        undo_rules::{RevertedEntry, UndoWalk, WalkedEntry, described_by, revert},
+    },
     types::{JournalEntry, Op},
 };
 
@@ -23,60 +22,25 @@ const MAX_STAGED_INVERSES: i64 = 8;
 
 /// Applies the inverse of each entry of a group.
 pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
-    if !apply.is_undo() {
-        return Err(StoreError::Refused("only an undo or redo can revert changes".to_owned()));
-    }
     let target = i64::try_from(group).map_err(|_| StoreError::not_found("operation", group))?;
     let entries = group_entries(apply.conn, target, -1)?;
-    let Some(first) = entries.last() else {
-        return Err(StoreError::not_found("operation", group));
-    };
-    let op = op_of(first.0)?;
-    let mut applied = false;
-    let mut refused = true;
-    for entry in entries {
-        let op = op_of(entry.0)?;
-        if !op.can_be_undone() && op != Op::Undo {
-            continue;
-        }
-        refused = false;
-        if let Some(mutation) = inverse(apply.conn, group, entry)? {
-            apply.apply_and_journal(&mutation, Some(target))?;
-            applied = true;
-        }
-    }
-    if refused {
-        return Err(StoreError::Refused(format!("a {op} cannot be undone")));
-    }
-    if applied { Ok(()) } else { Err(StoreError::Conflict("nothing of this operation is left to revert".to_owned())) }
+    revert((apply.change, group), &entries, |entry| {
+        let inverse = entry.inverse(group, |node| inverse_of_append(apply.conn, node))?;
+        inverse.map(|mutation| apply.apply_and_journal(&mutation, Some(target))).transpose().map(|done| done.is_some())
+    })
 }
 
-/// The operation of an entry, its kind of change, its node, and its inverse as JSON.
-type UndoEntry = (i64, i64, Option<i64>, Option<String>);
-
 /// The last entries of a group, newest first; all if `most` is negative.
-fn group_entries(conn: &Connection, group: i64, most: i64) -> Result<Vec<UndoEntry>> {
+fn group_entries(conn: &Connection, group: i64, most: i64) -> Result<Vec<RevertedEntry<i64>>> {
     let mut statement = conn.prepare_cached(
         "SELECT op, change, node, undo FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq DESC LIMIT ?3",
     )?;
     // The entries of a group are consecutive.
     let last = group_end(conn, group)?;
-    let entries = statement.query_map([group, last, most], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?;
+    let entries = statement.query_map([group, last, most], |r| {
+        Ok(RevertedEntry { op: coded(r, 0, Op::from_code)?, change: r.get(1)?, node: r.get(2)?, undo: r.get(3)? })
+    })?;
     Ok(entries.collect::<rusqlite::Result<_>>()?)
-}
-
-/// The inverse of an entry; `None` if there is nothing to apply.
-fn inverse(conn: &Connection, group: u64, (op, change, node, undo): UndoEntry) -> Result<Option<Mutation>> {
-    if is_ignored(op_of(op)?, change) {
-        return Ok(None);
-    }
-    match (undo, node) {
-        (Some(text), _) => serde_json::from_str(&text)
-            .map(Some)
-            .map_err(|e| StoreError::Undecodable(format!("undo of entry {group}: {e}"))),
-        (None, Some(node)) if change == ChangeKind::Append.code() => inverse_of_append(conn, node),
-        (None, _) => Ok(None),
-    }
 }
 
 /// The inverses that an undo of a group applies first.
@@ -84,18 +48,9 @@ pub(super) fn first_inverses(conn: &Connection, group: u64) -> Result<Vec<Mutati
     let entries = group_entries(conn, i64::try_from(group).unwrap_or(i64::MAX), MAX_STAGED_INVERSES)?;
     let mut found = Vec::new();
     for entry in entries {
-        found.extend(inverse(conn, group, entry)?);
+        found.extend(entry.inverse(group, |node| inverse_of_append(conn, node))?);
     }
     Ok(found)
-}
-
-fn op_of(code: i64) -> Result<Op> {
-    Op::from_code(code).ok_or_else(|| StoreError::Undecodable(format!("operation {code}")))
-}
-
-/// True if undoing the operation ignores this change: undoing an import only archives its trees.
-fn is_ignored(op: Op, change: i64) -> bool {
-    op == Op::Import && change != ChangeKind::CreateTree.code()
 }
 
 /// Returns the inverse of an append: pruning the node. `None` for a root, whose tree is archived, and for a node pruned
@@ -117,28 +72,13 @@ fn group_end(conn: &Connection, group: i64) -> Result<i64> {
     )?)
 }
 
-/// A journal entry's columns for the walk.
-struct UndoStep {
-    seq: i64,
-    group: i64,
-    agent: i64,
-    op: Op,
-    target: Option<i64>,
-    previous: Option<i64>,
-}
-
-fn step(conn: &Connection, seq: i64) -> Result<UndoStep> {
+/// Reads an entry for the walk, and the number of the previous one in its chain.
+fn step(conn: &Connection, seq: i64) -> Result<(WalkedEntry<i64>, Option<i64>)> {
     let read = conn
         .prepare_cached("SELECT coalesce(grp, seq), agent, op, target, previous FROM journal WHERE seq = ?1")?
         .query_row([seq], |r| {
-            Ok(UndoStep {
-                seq,
-                group: r.get(0)?,
-                agent: r.get(1)?,
-                op: super::decode::coded(r, 2, Op::from_code)?,
-                target: r.get(3)?,
-                previous: r.get(4)?,
-            })
+            let (group, agent, op) = (r.get(0)?, r.get(1)?, coded(r, 2, Op::from_code)?);
+            Ok((WalkedEntry { group, agent, op, target: r.get(3)? }, r.get(4)?))
         })?;
     Ok(read)
 }
@@ -153,15 +93,12 @@ pub(super) fn next(
 ) -> Result<Option<UndoTarget>> {
     let mut ours = tree.map(|t| journal::tree_head(conn, t)).transpose()?.flatten();
     let mut shared = journal::head(conn)?;
-    let mut off: HashSet<i64> = HashSet::new();
-    let mut seen: HashSet<i64> = HashSet::new();
+    let mut walk = UndoWalk::new(agent, direction);
     while let Some(seq) = ours.max(shared) {
-        let entry = step(conn, seq)?;
-        let own = ours == Some(entry.seq);
-        // A transaction may contain operations of both kinds; those that cannot be undone do not decide.
-        let counts = entry.op.can_be_undone() || matches!(entry.op, Op::Undo | Op::Redo);
-        let before = if entry.group == seq || !counts {
-            entry.previous
+        let (entry, previous) = step(conn, seq)?;
+        let own = ours == Some(seq);
+        let before = if entry.group == seq || !entry.counts() {
+            previous
         } else {
             before_group(conn, entry.group, tree.filter(|_| own))?
         };
@@ -171,32 +108,8 @@ pub(super) fn next(
             return Err(StoreError::Undecodable(what));
         }
         *(if own { &mut ours } else { &mut shared }) = before;
-        if !counts || !seen.insert(entry.group) {
-            continue;
-        }
-        // A human may undo operations of other agents, so undo and redo entries of every agent count.
-        let others = entry.agent != agent;
-        if others && !matches!(entry.op, Op::Undo | Op::Redo) {
-            continue;
-        }
-        let active = !off.contains(&entry.group);
-        match (entry.op, entry.target) {
-            (Op::Undo, Some(target)) if active => {
-                if direction == Direction::Redo && !others {
-                    return target_of(conn, entry.group, target).map(Some);
-                }
-                off.insert(target);
-            }
-            (Op::Redo, Some(target)) if active => {
-                off.insert(target);
-            }
-            // A purged operation has no inverse left.
-            (op, _) if op.can_be_undone() && active => match has_inverse(conn, entry.group)? {
-                Some(_) if direction == Direction::Redo => return Ok(None),
-                Some(first) => return target_of(conn, entry.group, first).map(Some),
-                None => {}
-            },
-            _ => {}
+        if let ControlFlow::Break(found) = walk.step(&entry, || description(conn, entry.group))? {
+            return found.map(|(group, operation)| target_of(conn, group, operation)).transpose();
         }
     }
     Ok(None)
@@ -209,24 +122,15 @@ fn before_group(conn: &Connection, group: i64, tree: Option<i64>) -> Result<Opti
     Ok(statement.query_row(params![group, tree], |r| r.get(0))?)
 }
 
-/// The entry that describes a group, if the group has an inverse: the first one that can be undone, or for an import
-/// the one that created the tree.
-fn has_inverse(conn: &Connection, group: i64) -> Result<Option<i64>> {
+/// The entry that describes a group, if the group has an inverse.
+fn description(conn: &Connection, group: i64) -> Result<Option<i64>> {
     let mut statement = conn.prepare_cached(
         "SELECT seq, op, change, undo IS NOT NULL OR change = ?3 FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq",
     )?;
-    let mut rows = statement.query(params![group, group_end(conn, group)?, ChangeKind::Append.code()])?;
-    let mut first = None;
-    while let Some(row) = rows.next()? {
-        let (seq, op) = (row.get(0)?, op_of(row.get(1)?)?);
-        if op.can_be_undone() && !is_ignored(op, row.get(2)?) {
-            let first = *first.get_or_insert(seq);
-            if row.get(3)? {
-                return Ok(Some(first));
-            }
-        }
-    }
-    Ok(None)
+    let entries = statement.query_map(params![group, group_end(conn, group)?, ChangeKind::Append.code()], |r| {
+        Ok((r.get(0)?, coded(r, 1, Op::from_code)?, r.get(2)?, r.get(3)?))
+    })?;
+    described_by(entries.map(|entry| Ok(entry?)))
 }
 
 /// Returns the group with the first entry of the operation that it reverts or repeats.
@@ -235,19 +139,22 @@ fn target_of(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget
     Ok(UndoTarget { group: group.unsigned_abs(), entry })
 }
 
-/// Lists journal entries, newest first, of a tree or of the whole file.
+/// Lists journal entries, newest first, of a tree, of no tree, or of the whole file.
 pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
     if filter.oldest_first {
         // Entry numbers have no gaps, so the oldest page of all trees ends at a known number.
         let end = filter.after.saturating_add(u64::from(filter.limit)).saturating_add(1);
-        let page = tree.is_none() && filter.limit > 0 && (filter.before == 0 || end < filter.before);
+        let page =
+            tree.is_none() && !filter.of_no_tree && filter.limit > 0 && (filter.before == 0 || end < filter.before);
         let (before, limit) = if page { (end, filter.limit) } else { (filter.before, 0) };
         let mut all = entries(conn, tree, JournalFilter { before, limit, oldest_first: false, ..filter })?;
         all.reverse();
         all.truncate(if filter.limit == 0 { usize::MAX } else { filter.limit as usize });
         return Ok(all);
     }
+    let is_chain = tree.is_some() || filter.of_no_tree;
     let mut next = match tree {
+        _ if filter.of_no_tree => journal::head(conn)?,
         Some(tree) => journal::tree_head(conn, tree)?,
         // Entry numbers have no gaps, so a page is read by number.
         None => {
@@ -256,7 +163,7 @@ pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilte
             Some(i64::try_from(from).unwrap_or(i64::MAX))
         }
     };
-    if let (Some(_), Some(head), 0, 0, 1..) = (tree, next, filter.before, filter.after, filter.limit) {
+    if let (true, Some(head), 0, 0, 1..) = (is_chain, next, filter.before, filter.after, filter.limit) {
         return read_chain(conn, head, filter.limit);
     }
     let before = if filter.before == 0 { i64::MAX } else { i64::try_from(filter.before).unwrap_or(i64::MAX) };
@@ -269,7 +176,7 @@ pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilte
         let Some((entry, previous)) = read_entry(conn, seq)? else {
             break;
         };
-        next = if tree.is_some() { previous } else { Some(seq - 1) };
+        next = if is_chain { previous } else { Some(seq - 1) };
         if seq < before {
             entries.push(entry);
         }

@@ -13,18 +13,16 @@ use super::{
 };
 use crate::store::{
     EmbeddingBatch, Result, WordFilter,
-    vector_code::{code, pack, similarity, unpack, words},
+    vector_code::{
+        COMPARED_PER_RESULT, MAX_CHECKED_NODES, batch, by_similarity, code, pack, similarity, unpack, words,
+    },
 };
 
 /// Nodes in a row of sign bits.
 const NODES_PER_BLOCK: u64 = 1_024;
-/// Maximum number of nodes, the nearest by sign bits, whose filter is checked.
-const MAX_CHECKED_NODES: usize = 20_000;
-/// Number of passing nodes, relative to the wanted ones, whose vectors are compared.
-const COMPARED_PER_RESULT: usize = 3;
 
 /// Saves the vectors of a batch, except those of nodes that were purged since, and notes its range as complete.
-pub(super) fn save(conn: &Connection, model: &str, batch: (u64, u64), vectors: &[(u64, Vec<f32>)]) -> Result<()> {
+pub(super) fn save(conn: &Connection, model: &str, range: (u64, u64), vectors: &[(u64, Vec<f32>)]) -> Result<()> {
     let mut statement = conn.prepare_cached(
         "INSERT OR REPLACE INTO vectors (model, node, vector, row_sum)
          SELECT ?1, seq, ?3, row_sum(?1, seq, ?3) FROM nodes WHERE seq = ?2 AND purged_at IS NULL",
@@ -44,7 +42,7 @@ pub(super) fn save(conn: &Connection, model: &str, batch: (u64, u64), vectors: &
          ON CONFLICT (model) DO UPDATE SET first = min(first, ?2), last = max(last, ?3)
          WHERE ?2 <= last + 1 AND ?3 >= first - 1",
     )?
-    .execute(params![model, batch.0, batch.1])?;
+    .execute(params![model, range.0, range.1])?;
     Ok(())
 }
 
@@ -150,16 +148,7 @@ pub(super) fn unembedded(conn: &Connection, model: &str, limit: u32) -> Result<O
     if texts.is_empty() {
         texts = read("< ?1 ORDER BY n.seq DESC", first)?;
     }
-    let nodes = texts.iter().map(|(node, _)| *node);
-    let Some((low, high)) = nodes.clone().min().zip(nodes.max()) else { return Ok(None) };
-    // Numbers between two nodes of the table belong to no node.
-    let range = if range.is_some_and(|(_, last)| high > last.unsigned_abs()) {
-        (last.unsigned_abs() + 1, high)
-    } else {
-        (low, range.map_or(high, |(first, _)| first.unsigned_abs() - 1))
-    };
-    texts.retain(|(_, text)| !text.is_empty());
-    Ok(Some(EmbeddingBatch { range, texts }))
+    Ok(batch(range, texts))
 }
 
 /// Returns the similarity of each node's vector and a query; `None` for a node without a vector of that length.
@@ -216,10 +205,7 @@ pub(super) fn nearest(
 /// Sorts nodes by the similarity of their vectors, descending; drops those without one.
 fn sort_by_similarity(conn: &Connection, model: &str, query: &[f32], nodes: Vec<u64>) -> Result<Vec<u64>> {
     let near = similarities(conn, model, query, &nodes)?;
-    let mut found: Vec<(u64, f64)> =
-        nodes.into_iter().zip(near).filter_map(|(node, near)| Some((node, near?))).collect();
-    found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    Ok(found.into_iter().map(|(node, _)| node).collect())
+    Ok(by_similarity(nodes, near))
 }
 
 /// Returns nodes by the number of sign bits that differ from the query's, ascending.

@@ -26,12 +26,15 @@ use super::{
     scrub, session_state,
     staged_change::{SLICE_PAUSE, SlicePace, StagedChange, StagedPart},
     staged_retag::MarkReplacement,
-    transaction::{self, Borrower, LentWriter},
+    transaction::LentWriter,
 };
 use crate::{
     id::IdSource,
     session_state::CompiledRules,
-    store::{Change, Mutation, OpenOptions, Receipt, Result, StoreError},
+    store::{
+        Change, Mutation, OpenOptions, Receipt, Result, StoreError,
+        transaction_rules::{Borrower, check_not_borrowed_here},
+    },
 };
 
 /// Number of mutations after which a transaction accepts no further change: bounds the latency of the first one.
@@ -137,10 +140,7 @@ impl WriterHandle {
     }
 
     fn queue(&self) -> Result<&mpsc::Sender<WriteJob>> {
-        if transaction::is_borrowed_here(&self.borrower) {
-            let reason = "this thread has an open transaction; use the actor that the transaction passes";
-            return Err(StoreError::Refused(reason.to_owned()));
-        }
+        check_not_borrowed_here(&self.borrower)?;
         self.queue.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.path.clone() })
     }
 }

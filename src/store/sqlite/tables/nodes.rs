@@ -12,6 +12,7 @@ use crate::{
     id::{LocalId, NodeId},
     store::{
         Result, StoreError,
+        local_id_hints::{LocalIdHints, MAX_COMPARED_IDS},
         sqlite::{
             decode,
             insert::{MultiInsert, in_order},
@@ -113,11 +114,6 @@ pub(in crate::store::sqlite) struct NewRow<'a> {
 /// Row number of the newest node, 0 if there is none.
 pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?)
-}
-
-/// The preferred local id of a node.
-pub(in crate::store::sqlite) fn wanted_local_id(node: &NewNode) -> LocalId {
-    node.local.clone().unwrap_or_else(|| LocalId::derive(node.id, 6))
 }
 
 /// Inserts nodes, each with the shortest local id that is free in its tree.
@@ -385,28 +381,13 @@ pub(in crate::store::sqlite) fn set_excluded(conn: &Connection, node: i64, exclu
     Ok(was != excluded)
 }
 
-/// Maximum number of similar ids in an error.
-const MAX_HINTS: usize = 3;
-/// Maximum number of local ids compared, newest first, so that a typo in a huge tree does not cost a second.
-const MAX_COMPARED_IDS: u32 = 200_000;
-
 /// The local ids of a tree with the smallest edit distance to a text, nearest first.
 pub(in crate::store::sqlite) fn nearest(conn: &Connection, tree: i64, wanted: &str) -> Result<Vec<LocalId>> {
     let mut statement = conn.prepare_cached("SELECT local_id FROM nodes WHERE tree = ?1 ORDER BY seq DESC LIMIT ?2")?;
     let mut rows = statement.query(params![tree, MAX_COMPARED_IDS])?;
-    let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(MAX_HINTS + 1);
+    let mut hints = LocalIdHints::of(wanted);
     while let Some(row) = rows.next()? {
-        let local: String = row.get(0)?;
-        let distance = strsim::osa_distance(&local, wanted);
-        // A text with more than half of its characters wrong is no typo.
-        if distance > wanted.len().div_ceil(2) || best.len() == MAX_HINTS && distance >= best[MAX_HINTS - 1].0 {
-            continue;
-        }
-        if let Ok(local) = LocalId::try_from(local) {
-            let at = best.partition_point(|(d, _)| *d <= distance);
-            best.insert(at, (distance, local));
-            best.truncate(MAX_HINTS);
-        }
+        hints.compare(&row.get::<_, String>(0)?);
     }
-    Ok(best.into_iter().map(|(_, local)| local).collect())
+    Ok(hints.nearest())
 }

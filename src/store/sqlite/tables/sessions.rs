@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::retags::hidden_by;
 use crate::{
     id::SessionId,
-    store::{Result, SessionFilter, StoreError, sqlite::decode},
+    store::{Result, SessionFilter, StoreError, new_node::TurnFigures, sqlite::decode},
     types::{NewSession, Session, SessionCounts, SessionPatch, Timestamp, WorkItem},
 };
 
@@ -48,15 +48,6 @@ pub(in crate::store::sqlite) fn row(conn: &Connection, id: SessionId) -> Result<
         .query_row([id.to_bytes()], |r| r.get(0))
         .optional()?
         .ok_or_else(|| StoreError::not_found("session", id))
-}
-
-/// Tokens and messages that a turn adds to its session.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::store) struct TurnFigures {
-    /// Tokens as the provider reported them, or as the node counts them.
-    pub(in crate::store) tokens: u64,
-    /// True for a message of a person.
-    pub(in crate::store) person: bool,
 }
 
 /// Adds a turn; returns its number.
