@@ -116,7 +116,6 @@ pub struct Executor<'h> {
 }
 
 /// The agent's session, tree and position when a command starts.
-#[derive(Clone)]
 struct Position {
     session: Session,
     tree: Tree,

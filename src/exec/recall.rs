@@ -159,7 +159,8 @@ impl Executor<'_> {
         let cut = nodes.len() == limit as usize && nodes.last().and_then(|node| node.turn) < Some(turns.last.into());
         let more = nodes.last().and_then(|node| node.turn).filter(|_| cut);
         let more = more.filter(|last| *last < session.turns);
-        let numbered = Position { session: session.clone(), ..here.clone() };
+        let (tree, position) = (here.tree.clone(), here.position.clone());
+        let numbered = Position { session: session.clone(), tree, position, now: here.now };
         let mut text = fit_entries(entries(&*snapshot, &numbered, &nodes)?, MAX_REPLY_TOKENS, None);
         if session.id != here.session.id {
             text.insert_str(0, "of an earlier session of this tree; this one has 0 turns:\n");

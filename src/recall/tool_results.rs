@@ -31,7 +31,7 @@ pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope, only: &Filter) -> Resu
     Ok(snapshot.tool_names(&only.within(snapshot, scope)?, 50)?)
 }
 
-/// Which results of a tool are listed and counted.
+/// Selection of the results of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolQuery<'q> {
     /// Name of the tool.

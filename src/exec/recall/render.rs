@@ -53,7 +53,7 @@ pub(super) struct RecallEntry {
     /// The node's id in that command.
     mention: String,
     tool: bool,
-    /// True for a failed result, whose end tells more than its beginning.
+    /// True for a failed result. It is shortened to its end, where errors stand.
     failed: bool,
     tokens: u32,
 }
