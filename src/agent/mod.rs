@@ -7,7 +7,8 @@
 //! A round requests the model ([`TurnEffect::RequestModel`]) and parses the reply while it streams. A complete batch of
 //! arrow lines stops the stream ([`TurnEffect::StopStream`]). The reply is saved ([`TurnEffect::Save`]) and its
 //! commands run ([`TurnEffect::RunCommands`]). The next round starts with their results. A turn ends with a reply
-//! without commands, at the round limit, with a failure, or by cancellation.
+//! without commands, with a reply whose line `→ done` ends it ([`BatchOutcome`]), at the round limit, with a failure, or
+//! by cancellation.
 //!
 //!
 //!  state
@@ -54,4 +55,4 @@ mod turn;
 mod tests;
 
 pub(crate) use tool_request::ToolRequest;
-pub(crate) use turn::{RoundOutput, Turn, TurnConfig, TurnEffect, TurnEnd, TurnFailure, TurnInput};
+pub(crate) use turn::{BatchOutcome, RoundOutput, Turn, TurnConfig, TurnEffect, TurnEnd, TurnFailure, TurnInput};

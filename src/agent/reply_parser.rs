@@ -2,7 +2,7 @@
 
 use super::{ToolRequest, header_filter::HeaderFilter};
 use crate::{
-    arrow::{Event, Scanner},
+    arrow::{Event, Scanner, ends_turn},
     provider::{Finish, FinishReason},
 };
 
@@ -23,6 +23,8 @@ struct ParsedItem {
     text: String,
     header_filter: HeaderFilter,
     requests: Vec<ToolRequest>,
+    /// True after the line `→ done`, which is no request.
+    done: bool,
     /// Byte offset in the raw reply at which the last arrow line ends.
     last_call_end: usize,
     /// Set when the command batch is complete. Later text is discarded: the model wrote it before seeing the results.
@@ -36,6 +38,8 @@ pub(super) struct ParsedReply {
     /// Complete reply; `None` if it equals the text.
     pub(super) raw: Option<String>,
     pub(super) requests: Vec<ToolRequest>,
+    /// True if the reply has the line `→ done`: it is meant as the last one of the turn.
+    pub(super) done: bool,
 }
 
 impl ParsedItem {
@@ -46,13 +50,17 @@ impl ParsedItem {
         }
         match event {
             // Blank lines between commands are not part of the text.
-            Event::Prose(text) if !self.has_requests() || !text.trim().is_empty() => {
+            Event::Prose(text) if !self.in_batch() || !text.trim().is_empty() => {
                 let text = self.header_filter.push(text);
                 self.push_text(&text, shown);
             }
             Event::Prose(_) => {}
             Event::Call(call) => {
                 self.flush_header(shown);
+                if ends_turn(call.text) {
+                    self.done = true;
+                    return;
+                }
                 self.requests.push(ToolRequest::Line { text: call.text.to_owned(), closed: call.closed });
                 self.last_call_end = call.span.end;
             }
@@ -72,8 +80,9 @@ impl ParsedItem {
         shown.push_str(text);
     }
 
-    fn has_requests(&self) -> bool {
-        self.requests.iter().any(ToolRequest::expects_result)
+    /// True after the first arrow line that is no thought.
+    fn in_batch(&self) -> bool {
+        self.done || self.requests.iter().any(ToolRequest::expects_result)
     }
 }
 
@@ -99,13 +108,14 @@ impl ReplyParser {
         let Some(scanner) = self.scanner.take() else {
             let calls = finish.map(|finish| finish.calls.clone()).unwrap_or_default();
             let requests = calls.into_iter().map(ToolRequest::Call).collect();
-            return (ParsedReply { text: self.raw, raw: None, requests }, shown);
+            return (ParsedReply { text: self.raw, raw: None, requests, done: false }, shown);
         };
         let mut found = self.found;
         let complete = found.batch_complete;
         scanner.finish(&mut |event| found.on_event(&event, &mut shown));
         found.flush_header(&mut shown);
         let truncated = !complete && finish.is_some_and(|finish| finish.reason == FinishReason::Length);
+        found.done &= !truncated;
         if truncated && found.last_call_end == self.raw.len() && !self.raw.ends_with('\n') {
             // The reply hit its length limit, so the last line may be incomplete.
             if let Some(ToolRequest::Line { closed, .. }) = found.requests.last_mut() {
@@ -118,10 +128,12 @@ impl ReplyParser {
             _ => {}
         }
         let mut text = found.text;
-        if !found.requests.is_empty() {
+        if found.done || !found.requests.is_empty() {
             text.truncate(text.trim_end().len());
         }
-        let raw = (text != self.raw).then_some(self.raw);
-        (ParsedReply { text, raw, requests: found.requests }, shown)
+        // A lone `→ done` is an empty reply.
+        let is_empty = found.done && text.is_empty() && found.requests.is_empty();
+        let raw = (text != self.raw && !is_empty).then_some(self.raw);
+        (ParsedReply { text, raw, requests: found.requests, done: found.done }, shown)
     }
 }

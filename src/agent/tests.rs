@@ -80,8 +80,11 @@ fn a_batch_stops_the_stream_and_later_text_is_only_raw() {
         .then(TurnInput::StreamFailed(ProviderError::Cancelled))
         .did(&["save \"Let me look.\" of \"Let me look.\\n→ view a7x2\\n→ list b3k9 links\\n\\nSo it says\""]);
     let turn = turn.then(TurnInput::Saved).did(&["run → view a7x2 | → list b3k9 links"]);
-    let turn =
-        turn.then(TurnInput::CommandsDone { open: false, recorded: false }).did(&["ask 2"]).text("It says so.").ends();
+    let turn = turn
+        .then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered })
+        .did(&["ask 2"])
+        .text("It says so.")
+        .ends();
     turn.did(&["show \"It says so.\"", "save \"It says so.\""]).then(TurnInput::Saved).did(&["end Done"]);
 }
 
@@ -90,7 +93,9 @@ fn a_batch_at_the_end_of_a_reply_runs_after_the_reply() {
     let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2").did(&["ask 1"]).ends();
     let turn = turn.did(&["save \"\" of \"→ view a7x2\""]).then(TurnInput::Saved).did(&["run → view a7x2"]);
     // A model may have nothing to add after command results.
-    turn.then(TurnInput::CommandsDone { open: false, recorded: false }).ends().did(&["ask 2", "end Done"]);
+    turn.then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered })
+        .ends()
+        .did(&["ask 2", "end Done"]);
 }
 
 #[test]
@@ -103,23 +108,69 @@ fn a_thought_is_stored_and_expects_no_result() {
     let turn = Played::new(TurnConfig::with_commands()).text("→ think\nhm\n←\nYes.").ends();
     let turn = turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"→ think\\nhm\\n←\\nYes.\""]);
     turn.then(TurnInput::Saved)
-        .then(TurnInput::CommandsDone { open: false, recorded: false })
+        .then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered })
         .did(&["run think \"hm\"", "end Done"]);
+}
+
+/// The last effect of a turn after a reply and its batch.
+fn after_batch(text: &str, open: bool, outcome: BatchOutcome) -> String {
+    let turn = Played::new(TurnConfig::with_commands()).text(text).ends().then(TurnInput::Saved);
+    turn.then(TurnInput::CommandsDone { open, outcome }).effects.pop().unwrap()
 }
 
 #[test]
 fn a_reply_that_closes_the_plan_with_text_ends_the_turn() {
-    let closed = |text: &str, open, recorded| {
-        let turn = Played::new(TurnConfig::with_commands()).text(text).ends().then(TurnInput::Saved);
-        let mut turn = turn.then(TurnInput::CommandsDone { open, recorded });
-        turn.effects.pop().unwrap()
-    };
+    use BatchOutcome::{Changed, Recorded};
     let text = "All is marked.\n→ todo done 1 \"marked\"";
-    assert_eq!(closed(text, false, true), "end Done");
-    for (text, open, recorded) in [(text, true, true), (text, false, false), ("→ todo done 1 \"marked\"", false, true)]
+    assert_eq!(after_batch(text, false, Recorded), "end Done");
+    for (text, open, outcome) in
+        [(text, true, Recorded), (text, false, Changed), ("→ todo done 1 \"marked\"", false, Recorded)]
     {
-        assert_eq!(closed(text, open, recorded), "ask 2", "{text}");
+        assert_eq!(after_batch(text, open, outcome), "ask 2", "{text}");
     }
+}
+
+#[test]
+fn done_below_final_words_and_changes_ends_the_turn() {
+    use BatchOutcome::{Answered, Changed, Recorded};
+    let text = "It is marked.\n\n→ bookmark a7x2 \"joke\"\n→ done\n";
+    let turn = Played::new(TurnConfig::with_commands()).text(text).ends();
+    let turn = turn.did(&["ask 1", "show \"It is marked.\\n\\n\"", &format!("save \"It is marked.\" of {text:?}")]);
+    let turn = turn.then(TurnInput::Saved).did(&["run → bookmark a7x2 \"joke\""]);
+    turn.then(TurnInput::CommandsDone { open: false, outcome: Changed }).did(&["end Done"]);
+    // Open todos stay open, as after a reply without commands.
+    assert_eq!(after_batch(text, true, Recorded), "end Done");
+    for (text, outcome) in [
+        // A result has to be read.
+        (text, Answered),
+        ("It is marked.\n→ bookmark a7x2", Changed),
+        // A turn does not end without words.
+        ("→ bookmark a7x2\n→ done", Changed),
+        ("It is marked.\n→ bookmark a7x2\n→ done 2 \"marked\"", Changed),
+    ] {
+        assert_eq!(after_batch(text, false, outcome), "ask 2", "{text}");
+    }
+    // Its place in the batch and its spelling do not matter.
+    for end in ["→ Done.\n→ bookmark a7x2", "- `→ done`\n\n→ bookmark a7x2", "-> done\n→ bookmark a7x2\nMore."]
+    {
+        assert_eq!(after_batch(&format!("Marked.\n{end}"), false, Changed), "end Done", "{end}");
+    }
+}
+
+#[test]
+fn done_without_commands_is_no_text() {
+    let turn = Played::new(TurnConfig::with_commands()).text("Yes.\n→ done").ends();
+    let turn = turn.did(&["ask 1", "show \"Yes.\\n\"", "save \"Yes.\" of \"Yes.\\n→ done\""]);
+    turn.then(TurnInput::Saved).did(&["end Done"]);
+    let after = Played::new(TurnConfig::with_commands()).text("→ view a7x2").ends().then(TurnInput::Saved);
+    let after = after.then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered });
+    assert_eq!(after.text("→ done").ends().effects.pop().unwrap(), "end Done");
+    // A line that the length limit cut could go on.
+    let cut = Played::new(TurnConfig::with_commands()).text("Marked.\n→ bookmark a7x2\n→ done");
+    let cut = cut.then(TurnInput::StreamEnded(Finish::new(FinishReason::Length))).then(TurnInput::Saved);
+    let cut = cut.then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Changed });
+    assert!(cut.effects.contains(&"run → bookmark a7x2".to_owned()), "{:?}", cut.effects);
+    assert_eq!(cut.effects.last().unwrap(), "ask 2");
 }
 
 #[test]
@@ -175,7 +226,7 @@ fn cancelling_in_any_state_ends_the_turn_and_saves_the_reply() {
         .ends()
         .then(TurnInput::Saved)
         .then(TurnInput::Cancelled);
-    let turn = turn.then(TurnInput::CommandsDone { open: false, recorded: false });
+    let turn = turn.then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered });
     turn.did(&["ask 1", "save \"\" of \"→ view a7x2\\n\"", "run → view a7x2", "end Cancelled"]);
     // After a batch stopped the stream.
     let turn = Played::new(TurnConfig::with_commands()).text("→ view a7x2\nSo").then(TurnInput::Cancelled);
@@ -201,7 +252,7 @@ fn rounds_are_limited_and_the_last_commands_still_run() {
             .text("→ view a7x2\n")
             .ends()
             .then(TurnInput::Saved)
-            .then(TurnInput::CommandsDone { open: false, recorded: false });
+            .then(TurnInput::CommandsDone { open: false, outcome: BatchOutcome::Answered });
     }
     let runs = turn.effects.iter().filter(|effect| effect.starts_with("run")).count();
     assert_eq!((runs, turn.effects.last().map(String::as_str)), (3, Some("end RoundLimit")));
@@ -214,7 +265,7 @@ fn open_items_of_a_plan_extend_the_rounds_up_to_a_limit() {
         let (mut turn, mut round) = (Played::new(TurnConfig { rounds: 3, ..TurnConfig::with_commands() }), 0);
         while !turn.turn.is_over() {
             round += 1;
-            let answered = TurnInput::CommandsDone { open: round < open_for, recorded: false };
+            let answered = TurnInput::CommandsDone { open: round < open_for, outcome: BatchOutcome::Answered };
             turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(answered);
         }
         round

@@ -51,11 +51,45 @@ pub(crate) enum TurnInput {
     CommandsDone {
         /// True if the turn has open todos.
         open: bool,
-        /// True if all commands only kept the turn's records and succeeded, so that their results say nothing new.
-        recorded: bool,
+        /// Use of the results to the model.
+        outcome: BatchOutcome,
     },
     /// The user or caller cancelled the turn.
     Cancelled,
+}
+
+/// Use of a batch's results to the model: whether it has to read them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BatchOutcome {
+    /// A command failed, or its answer says more than that it succeeded.
+    Answered,
+    /// All commands succeeded, and their answers only confirm the changes.
+    Changed,
+    /// All commands succeeded, and they only kept the turn's records.
+    Recorded,
+}
+
+/// End of a reply, which decides whether its text can be the last one of the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closing {
+    /// The reply has no text.
+    Silent,
+    /// The reply has text.
+    Text,
+    /// The reply has text and the line `→ done`.
+    Done,
+}
+
+impl Closing {
+    /// Returns whether a reply with this closing is the last one after its commands. `open`: the turn has open todos.
+    const fn ends_turn(self, outcome: BatchOutcome, open: bool) -> bool {
+        match (self, outcome) {
+            (Self::Silent, _) | (_, BatchOutcome::Answered) => false,
+            (Self::Done, _) => true,
+            // The text is the report on the records, and the results add nothing to it.
+            (Self::Text, outcome) => matches!(outcome, BatchOutcome::Recorded) && !open,
+        }
+    }
 }
 
 /// Effect that the driver must perform, in order. It may answer any effect with [`TurnInput::EffectFailed`].
@@ -139,14 +173,13 @@ enum TurnState {
     /// The reply is being saved. Then the requests run, or the turn ends with `ending`.
     Saving {
         requests: Vec<ToolRequest>,
-        /// True if the reply has text.
-        speaks: bool,
+        closing: Closing,
         ending: TurnEnd,
     },
     /// Commands run; `needs_another_round`: the model expects their results.
     Running {
         needs_another_round: bool,
-        speaks: bool,
+        closing: Closing,
         ending: TurnEnd,
     },
     Ended,
@@ -179,9 +212,9 @@ impl Turn {
                 (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Failed(TurnFailure::EffectFailed))])
             }
             TurnState::Streaming { reply, stopped } => self.streaming(reply, stopped, input),
-            TurnState::Saving { requests, speaks, ending } => self.saving(requests, speaks, ending, input),
-            TurnState::Running { needs_another_round, speaks, ending } => {
-                self.running(needs_another_round, speaks, ending, input)
+            TurnState::Saving { requests, closing, ending } => self.saving(requests, closing, ending, input),
+            TurnState::Running { needs_another_round, closing, ending } => {
+                self.running(needs_another_round, closing, ending, input)
             }
         };
         self.state = state;
@@ -236,7 +269,7 @@ impl Turn {
         let interrupted = failure.is_some();
         let (parsed, emitted) = reply.end(if failure.is_some() { None } else { finish.as_ref() });
         let mut effects = emit(emitted);
-        let ParsedReply { text, raw, mut requests } = parsed;
+        let ParsedReply { text, raw, mut requests, done } = parsed;
         if interrupted {
             requests.retain(|request| !request.expects_result());
         }
@@ -251,20 +284,24 @@ impl Turn {
             effects.push(TurnEffect::End(ending));
             return (TurnState::Ended, effects);
         }
-        let speaks = !text.trim().is_empty();
+        let closing = match text.trim() {
+            "" => Closing::Silent,
+            _ if done => Closing::Done,
+            _ => Closing::Text,
+        };
         let output = RoundOutput { text, raw, requests: requests.clone(), finish, interrupted };
         if !self.config.commands {
             // The turn offers no tools, so the calls are stored but not executed.
             requests.clear();
         }
         effects.push(TurnEffect::Save(output));
-        (TurnState::Saving { requests, speaks, ending }, effects)
+        (TurnState::Saving { requests, closing, ending }, effects)
     }
 
     fn saving(
         &mut self,
         mut requests: Vec<ToolRequest>,
-        speaks: bool,
+        closing: Closing,
         ending: TurnEnd,
         input: TurnInput,
     ) -> (TurnState, Vec<TurnEffect>) {
@@ -279,17 +316,17 @@ impl Turn {
                 if requests.is_empty() {
                     return (TurnState::Ended, vec![TurnEffect::End(ending)]);
                 }
-                let state = TurnState::Running { needs_another_round, speaks, ending };
+                let state = TurnState::Running { needs_another_round, closing, ending };
                 (state, vec![TurnEffect::RunCommands(requests)])
             }
-            _ => (TurnState::Saving { requests, speaks, ending }, Vec::new()),
+            _ => (TurnState::Saving { requests, closing, ending }, Vec::new()),
         }
     }
 
     fn running(
         &mut self,
         needs_another_round: bool,
-        speaks: bool,
+        closing: Closing,
         ending: TurnEnd,
         input: TurnInput,
     ) -> (TurnState, Vec<TurnEffect>) {
@@ -298,8 +335,7 @@ impl Turn {
             TurnInput::CommandsDone { .. } if self.cancelled => {
                 (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Cancelled)])
             }
-            // The text before the commands is the final report, and the results add nothing to it.
-            TurnInput::CommandsDone { open: false, recorded: true } if speaks => {
+            TurnInput::CommandsDone { open, outcome } if closing.ends_turn(outcome, open) => {
                 (TurnState::Ended, vec![TurnEffect::End(ending)])
             }
             TurnInput::CommandsDone { open, .. } => {
@@ -314,7 +350,7 @@ impl Turn {
                 let reply = ReplyParser::new(self.config.commands);
                 (TurnState::Streaming { reply, stopped: false }, vec![TurnEffect::RequestModel { round: self.round }])
             }
-            _ => (TurnState::Running { needs_another_round, speaks, ending }, Vec::new()),
+            _ => (TurnState::Running { needs_another_round, closing, ending }, Vec::new()),
         }
     }
 }

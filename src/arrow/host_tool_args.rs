@@ -108,12 +108,12 @@ pub(crate) fn yes(text: &str) -> Option<bool> {
     }
 }
 
-/// A canonical line: what [`read`] reads back to the same arguments. Long texts come last, so that a truncated line
-/// still shows the short arguments.
+/// A canonical line: what [`read`] reads back to the same arguments. The path comes first and long texts last, so that a
+/// truncated line still shows the short arguments.
 pub(crate) fn write(f: &mut fmt::Formatter<'_>, name: &str, arguments: &Value) -> fmt::Result {
     f.write_str(name)?;
     let mut arguments: Vec<_> = arguments.as_object().into_iter().flatten().collect();
-    arguments.sort_by_key(|(_, value)| value.as_str().map_or(0, str::len) > LONG);
+    arguments.sort_by_key(|(key, value)| (value.as_str().map_or(0, str::len) > LONG, *key != "path"));
     for (key, value) in arguments {
         let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         for value in values {

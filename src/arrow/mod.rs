@@ -28,4 +28,4 @@ pub use lex::Span;
 pub use parse::{ParseError, ParseErrorCode, ParsedLine, parse};
 #[doc(hidden)] // for the program
 pub use scan::is_command;
-pub use scan::{Call, Event, Scanner, Thought, scan, scan_commands};
+pub use scan::{Call, Event, Scanner, Thought, ends_turn, scan, scan_commands};

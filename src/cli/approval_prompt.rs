@@ -5,6 +5,7 @@ use std::{
     collections::HashSet,
     io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
 };
 
 use loomtree::{
@@ -17,6 +18,9 @@ use super::{
     output::{BOLD, DIM, MARK, count, paint},
     terminal_lock::TerminalLock,
 };
+
+/// Time in which the results of earlier commands are printed before a question is shown.
+const OUTPUT_TIME: Duration = Duration::from_millis(50);
 
 /// An [`Approval`] that prompts at the terminal.
 pub(crate) struct TerminalApproval {
@@ -52,8 +56,10 @@ impl Approval for TerminalApproval {
             if !key.1.is_empty() && self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
                 return Decision::Yes;
             }
+            tokio::time::sleep(OUTPUT_TIME).await;
             let (request, pending) = (request.clone(), Arc::new(()));
             let pending_ref = Arc::downgrade(&pending);
+            let _open = self.terminal_lock.open_question();
             let answer = tokio::task::spawn_blocking(move || ask(&request, &pending_ref)).await;
             match answer {
                 Ok(Ok(ApprovalAnswer::Always)) => {
@@ -83,7 +89,9 @@ fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnsw
     let page = height.saturating_sub(6).max(4);
     let rows = rows(request, columns.saturating_sub(1).max(20));
     let mut shown = page.min(rows.len());
-    let mut text = format!("\n{}\n{}\n", paint(MARK, literal_line(&request.tool)), rows[..shown].join("\n"));
+    let by =
+        request.agent.as_deref().map(|agent| paint(DIM, format!(" · {}", literal_line(agent)))).unwrap_or_default();
+    let mut text = format!("\n{}{by}\n{}\n", paint(MARK, literal_line(&request.tool)), rows[..shown].join("\n"));
     loop {
         let hidden = rows.len() - shown;
         let choices = if hidden > 0 {
@@ -93,7 +101,7 @@ fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnsw
         } else if request.subject.is_empty() {
             "y(es), n(o)".to_owned()
         } else {
-            format!("y(es), n(o), a(lways {} in this conversation)", always_scope(request))
+            format!("y(es), n(o), a(lways {} in this conversation, workers and checks included)", always_scope(request))
         };
         text.push_str(&format!("Allow it? {choices}, or say why not: "));
         discard_typed_input();
@@ -123,7 +131,8 @@ fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnsw
 
 /// Describes the scope of `always`: this exact request, or the tool for this file.
 fn always_scope(request: &ApprovalRequest) -> String {
-    if request.subject == request.summary || request.subject == request.details {
+    // A time limit can follow the command.
+    if request.subject == request.summary || request.details.starts_with(&request.subject) {
         return format!("{} of exactly this", literal_line(&request.tool));
     }
     format!("{} for {}", literal_line(&request.tool), literal_line(&request.subject))
@@ -144,20 +153,22 @@ fn rows(request: &ApprovalRequest, columns: usize) -> Vec<String> {
     rows
 }
 
-/// Splits a line into segments of at most `columns` columns. An empty line gives one empty segment.
+/// Splits a line into segments of at most `columns` columns, after a space if one fits. An empty line gives one empty
+/// segment.
 fn split_columns(line: &str, columns: usize) -> impl Iterator<Item = String> {
-    let (mut segments, mut used) = (vec![String::new()], 0);
+    let (mut segments, mut segment, mut used) = (Vec::new(), String::new(), 0);
     for c in line.chars() {
         let wide = c.width().unwrap_or(1);
         if used + wide > columns {
-            segments.push(String::new());
-            used = 0;
+            let end = segment.trim_end_matches(|c| c != ' ').len();
+            let rest = segment.split_off(if end > segment.len() / 2 { end } else { segment.len() });
+            segments.push(std::mem::replace(&mut segment, rest));
+            used = segment.chars().map(|c| c.width().unwrap_or(1)).sum();
         }
         used += wide;
-        if let Some(segment) = segments.last_mut() {
-            segment.push(c);
-        }
+        segment.push(c);
     }
+    segments.push(segment);
     segments.into_iter()
 }
 
@@ -213,6 +224,7 @@ mod tests {
             subject: String::new(),
             summary: what.to_owned(),
             details: detail.to_owned(),
+            agent: None,
             node: None,
         };
         let shown = rows(&request("a\nb\u{202e}", "one\u{200b}\r\n\u{1b}[2Jtwo"), 60).join("\n");
@@ -220,6 +232,16 @@ mod tests {
         assert!(shown.contains("  │ one\\u{200b}\\u{d}\n  │ \\u{1b}[2Jtwo"), "{shown}");
         let long = rows(&request("w", &format!("{};touch PWN", " ".repeat(17 * 56))), 60);
         assert!(long.len() > 17 && long.last().is_some_and(|row| row.starts_with("  ┊") && row.ends_with("touch PWN")));
+    }
+
+    #[test]
+    fn long_lines_break_after_a_space_that_fits() {
+        let rows: Vec<String> = split_columns("Collect what was said about the lighthouse", 20).collect();
+        assert_eq!(rows, ["Collect what was ", "said about the ", "lighthouse"]);
+        // A long word is divided, and nothing is lost.
+        let line = "a bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb c";
+        let rows: Vec<String> = split_columns(line, 10).collect();
+        assert!(rows.iter().all(|row| row.len() <= 10) && rows.concat() == line, "{rows:?}");
     }
 
     #[test]

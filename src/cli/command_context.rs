@@ -126,7 +126,7 @@ impl<'a> CommandContext<'a> {
             let text = "partial reply saved; its process was killed while it streamed";
             writeln!(io::stderr(), "{}  {text}", node.local).map_err(|e| CliError::io("writing", e))?;
         }
-        let terminal_lock = Arc::default();
+        let terminal_lock = Arc::clone(&out.terminal_lock);
         let approval = delegation::terminal_approval(out.json, &terminal_lock);
         let tree = globals.tree.clone();
         Ok(Self {

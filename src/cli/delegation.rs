@@ -25,6 +25,9 @@ use super::{
     terminal_lock::TerminalLock,
 };
 
+/// Tokens of an answer that are shown at once. This is the maximum that the workspace tools return.
+pub(crate) const MAX_INLINE_ANSWER_TOKENS: u32 = 4_000;
+
 /// The settings of an orchestrator that is built when it is first needed.
 #[derive(Clone)]
 pub(crate) struct OrchestratorBuilder {
@@ -122,7 +125,11 @@ async fn build(builder: OrchestratorBuilder) -> std::result::Result<Orchestrator
         None => None,
     };
     let worker = AgentModel { agent: worker, model: Arc::clone(&worker_model) };
-    let models = Arc::new(ConfigModels::new(&config));
+    let models = Arc::new(ConfigModels::new(&config, default_model.as_deref()));
+    let max_inline_tokens = match &worker_tools {
+        Some(_) => MAX_INLINE_ANSWER_TOKENS,
+        None => loomtree::tools::DEFAULT_REPLY_TOKENS,
+    };
     let defaults = OrchestratorConfig::new(planner, worker, judge, models, approval);
     Ok(OrchestratorConfig {
         fallback_model: stronger,
@@ -130,6 +137,7 @@ async fn build(builder: OrchestratorBuilder) -> std::result::Result<Orchestrator
         parallel: roles.parallel.unwrap_or(OrchestratorConfig::DEFAULT_PARALLEL),
         attempts: roles.attempts.unwrap_or(OrchestratorConfig::DEFAULT_ATTEMPTS),
         rounds,
+        max_inline_tokens,
         native,
         context,
         partials_dir: Some(drafts),

@@ -67,8 +67,12 @@ pub(crate) struct ConfigModels {
 }
 
 impl ConfigModels {
-    pub(crate) fn new(config: &Config) -> Self {
-        Self { config: config.clone(), windows: Mutex::default() }
+    /// Creates the resolver. `default` is the model of agents for which neither their profile nor the configuration names
+    /// one, such as the model that the user talks with.
+    pub(crate) fn new(config: &Config, default: Option<&str>) -> Self {
+        let mut config = config.clone();
+        config.model = config.model.or_else(|| default.map(str::to_owned));
+        Self { config, windows: Mutex::default() }
     }
 }
 
@@ -188,18 +192,21 @@ pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Opt
     Ok(Some(QueryEmbedding::of(&embedder, question).map_err(failed)?))
 }
 
+/// Hint for an agent and for a user: both run commands.
+const NO_MODEL_HINT: &str = "write it yourself: → respond ID \"text\"; or have a key set in the environment, a server started on \
+                             this machine, or a model named in the configuration";
+
 pub(crate) fn tool_error(error: &CliError) -> ToolError {
     match error {
-        CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is set up")
-            .hint("set a key in the environment, start a server on this machine, or name a model in the configuration"),
+        CliError::NoModel => ToolError::new(ErrorCode::NotConfigured, "no model is set up").hint(NO_MODEL_HINT),
         CliError::Provider(error) => provider_error(error),
         other => ToolError::new(ErrorCode::NotConfigured, other.message()),
     }
 }
 
-/// Returns the services for agents' commands.
-pub(crate) fn tool_access(config: &Config) -> ToolAccess {
-    ToolAccess { search: searcher(config), ..ToolAccess::new(Arc::new(ConfigModels::new(config))) }
+/// Returns the services for agents' commands; `model` as in [`ConfigModels::new`].
+pub(crate) fn tool_access(config: &Config, model: Option<&str>) -> ToolAccess {
+    ToolAccess { search: searcher(config), ..ToolAccess::new(Arc::new(ConfigModels::new(config, model))) }
 }
 
 /// Returns the configured web search. An error in its configuration is reported when an agent searches, because no
@@ -221,14 +228,15 @@ impl Searcher for MisconfiguredSearch {
     }
 }
 
-/// Returns the host that runs an agent's arrow lines.
+/// Returns the host that runs an agent's arrow lines; `model` as in [`ConfigModels::new`].
 pub(crate) fn session_host(
     cx: &CommandContext<'_>,
     agent: AgentId,
+    model: Option<&str>,
     runtime: &Runtime,
     cancel: CancellationToken,
 ) -> SessionHost {
-    let mut commands = tool_access(&cx.config);
+    let mut commands = tool_access(&cx.config, model);
     commands.orchestrator = delegation::default_orchestrator(cx, Arc::clone(&cx.approval), None);
     SessionHost {
         runtime: runtime.handle().clone(),

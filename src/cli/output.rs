@@ -2,17 +2,22 @@
 //!
 //! Writing to a closed pipe is an error that [`super::main`] treats as the end of the program.
 
-use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
+use std::{
+    io::{self, BufWriter, IsTerminal as _, StdoutLock, Write},
+    sync::Arc,
+};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 pub(crate) use loomtree::exec::escape::count;
 use serde::Serialize;
 
-use super::{args::ColorChoice, sanitize::escape_json};
+use super::{args::ColorChoice, sanitize::escape_json, terminal_lock::TerminalLock};
 
 /// Line width without a terminal, in columns.
 const DEFAULT_COLUMNS: usize = 100;
+/// Bytes of output that wait while a question is open.
+const BUFFER_BYTES: usize = 64 * 1024;
 /// Minimum plausible width of a terminal, in columns. Smaller values mean that it does not know its width.
 const MIN_TERMINAL_COLUMNS: usize = 20;
 
@@ -28,6 +33,8 @@ pub(crate) const BOLD: Style = Style::new().bold();
 /// The locked, buffered standard output.
 pub(crate) struct CliOutput {
     stream: BufWriter<AutoStream<Box<dyn Write>>>,
+    /// Keeps output from the line of an open question.
+    pub(crate) terminal_lock: Arc<TerminalLock>,
     /// True if data is printed as JSON.
     pub(crate) json: bool,
     /// The line width, in columns.
@@ -61,7 +68,8 @@ impl CliOutput {
     }
 
     fn over(out: Box<dyn Write>, choice: anstream::ColorChoice, json: bool, (width, terminal): (usize, bool)) -> Self {
-        Self { stream: BufWriter::new(AutoStream::new(out, choice)), json, width, terminal, committed: false }
+        let stream = BufWriter::with_capacity(BUFFER_BYTES, AutoStream::new(out, choice));
+        Self { stream, terminal_lock: Arc::default(), json, width, terminal, committed: false }
     }
 
     /// Prints a value as one line of JSON.
@@ -88,7 +96,7 @@ impl Write for CliOutput {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
+        self.terminal_lock.unless_asking(|| self.stream.flush())
     }
 }
 

@@ -1,7 +1,10 @@
 //! Mutual exclusion between the line editor and approval prompts. Background work may prompt at any time, and two
 //! readers would split the keys between them. A prompt waits until the user submits the line, and a notice says so.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+};
 
 use tokio::sync::MutexGuard;
 
@@ -19,6 +22,8 @@ pub(crate) struct TerminalLock {
     printer: Mutex<Option<LinePrinter>>,
     /// Notices of background work that are not printed yet.
     notices: Mutex<Vec<String>>,
+    /// True while a question is open. Held while standard output is written.
+    asking: Mutex<bool>,
 }
 
 impl TerminalLock {
@@ -56,7 +61,56 @@ impl TerminalLock {
         self.lock.lock().await
     }
 
+    /// Opens a question: standard output waits until the guard is dropped.
+    #[cfg_attr(not(feature = "workspace"), allow(dead_code))] // no prompts without it
+    pub(crate) fn open_question(&self) -> OpenQuestion<'_> {
+        *self.asking() = true;
+        OpenQuestion(self)
+    }
+
+    /// Writes to standard output; does nothing while a question is open.
+    pub(crate) fn unless_asking(&self, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let asking = self.asking();
+        if *asking { Ok(()) } else { write() }
+    }
+
+    fn asking(&self) -> std::sync::MutexGuard<'_, bool> {
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn printer(&self) -> std::sync::MutexGuard<'_, Option<LinePrinter>> {
         self.printer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An open question, which may be withdrawn at any time.
+pub(crate) struct OpenQuestion<'l>(&'l TerminalLock);
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        *self.0.asking() = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TerminalLock;
+
+    #[test]
+    fn output_waits_while_a_question_is_open() {
+        let lock = TerminalLock::default();
+        let mut written = Vec::new();
+        let question = lock.open_question();
+        let mut write = |text| {
+            let written = lock.unless_asking(|| {
+                written.push(text);
+                Ok(())
+            });
+            written.unwrap();
+        };
+        write("during");
+        drop(question);
+        write("after");
+        assert_eq!(written, ["after"]);
     }
 }

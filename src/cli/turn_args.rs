@@ -65,14 +65,14 @@ impl TurnArgs {
         self.tools
     }
 
-    /// Returns the services for the agent's commands.
+    /// Returns the services for the agent's commands. `model` is the model that the user named.
     pub(crate) fn tool_access(
         &self,
         cx: &CommandContext<'_>,
         agent: &Agent,
         model: Option<&str>,
     ) -> Result<ToolAccess> {
-        let defaults = models::tool_access(&cx.config);
+        let defaults = models::tool_access(&cx.config, model);
         let mut commands = ToolAccess { rounds: self.rounds, native: self.native, ..defaults };
         if agent.profile.permissions.has(Permission::Delegate) {
             commands.orchestrator = self.orchestrator(cx, agent, model)?;
@@ -82,7 +82,7 @@ impl TurnArgs {
         }
         Ok(ToolAccess {
             tools: self.host_tools(cx, agent.name(), Arc::clone(&cx.approval))?,
-            max_inline_tokens: MAX_INLINE_ANSWER_TOKENS,
+            max_inline_tokens: delegation::MAX_INLINE_ANSWER_TOKENS,
             ..commands
         })
     }
@@ -158,9 +158,6 @@ impl TurnArgs {
 
 #[cfg(not(feature = "workspace"))]
 const NO_WORKSPACE_FEATURE: &str = "--tools: this program was built without the cargo feature workspace";
-
-/// Tokens of an answer that are shown at once. This is the maximum that the workspace tools return.
-pub(crate) const MAX_INLINE_ANSWER_TOKENS: u32 = 4_000;
 
 /// The workspace tools for the user's own arrow lines.
 #[derive(Default)]

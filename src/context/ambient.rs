@@ -7,7 +7,7 @@ use crate::{
         escape::{self, count},
         is_change, todo_name, todo_progress,
     },
-    id::{AgentId, NodeId},
+    id::{AgentId, NodeId, SessionId},
     ops::describe_entry,
     recall::Hint,
     store::{JournalFilter, Result, SessionFilter, Snapshot},
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-use super::{ContextRequest, Rendering, node::date};
+use super::{ContextRequest, Rendering};
 
 /// Maximum nodes in the trace of the position.
 const MAX_TRACE_NODES: u32 = 3;
@@ -39,8 +39,8 @@ const MAX_NEWS_ENTRIES: u32 = 200;
 const MAX_PATH_NODES: u32 = 64;
 /// Maximum documents that are named.
 const MAX_DOCUMENTS: usize = 8;
-/// Maximum tokens of the line on changed nodes.
-pub(super) const MAX_CHANGES_TOKENS: u32 = 64;
+/// Maximum tokens of the line on the nodes of the path.
+pub(super) const MAX_PATH_LINE_TOKENS: u32 = 64;
 /// Maximum tokens of the line with the recall hint.
 pub(super) const MAX_HINT_TOKENS: u32 = 112;
 /// Maximum characters of a reference; a longer one is named by its search terms.
@@ -153,7 +153,7 @@ fn documents_line(snapshot: &dyn Snapshot, agent: &Agent) -> Result<Option<Strin
     Ok((!named.is_empty()).then(|| format!("Documents: {}", named.join(", "))))
 }
 
-/// Returns the lines of the block except the line on changed nodes.
+/// Returns the lines of the block except the line on the nodes of the path.
 pub(super) fn lines(
     snapshot: &dyn Snapshot,
     request: &ContextRequest<'_>,
@@ -176,15 +176,21 @@ pub(super) fn lines(
     lines.extend(documents_line(snapshot, request.agent)?);
     lines.extend(todo_line(snapshot, request)?);
     if request.options.rendering == Rendering::Stable {
-        lines.push(format!("Now: {} UTC", date(request.now)));
+        lines.push(format!("Now: {} UTC", request.now.date_time()));
     }
     Ok(lines)
 }
 
-/// Formats the recall hint, with the first words of the best node and as many further nodes as fit.
-pub(super) fn hint(hint: &Hint) -> Option<String> {
+/// Formats the recall hint, with the first words of the best node and as many further nodes as fit. Turns are named only for
+/// nodes that the reading session made or received, because `turns:` finds no others.
+pub(super) fn hint(snapshot: &dyn Snapshot, hint: &Hint, reader: Option<SessionId>) -> Option<String> {
+    let turn = |node: &Node| {
+        let reader = reader?;
+        let received = || Some(snapshot.received_turns(reader, Some(node.id)).ok()?.pop()?.0);
+        if node.session == Some(reader) { node.turn } else { received() }
+    };
     let named = |node: &Node| {
-        let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
+        let turn = turn(node).map(|turn| format!("turn {turn} ")).unwrap_or_default();
         format!("{turn}{}", escape::id(node))
     };
     let (best, others) = hint.nodes.split_first()?;
@@ -242,23 +248,23 @@ fn trace(trail: &[Node]) -> String {
     above.into_iter().chain(trail.iter().map(escape::id)).collect::<Vec<_>>().join(" → ")
 }
 
-/// Returns a line on changed nodes whose headers do not show the change, newest first. Later continuations are not
-/// listed because they are visible.
-pub(super) fn changed_nodes_line<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
-    let (mut changes, mut tokens) = (Vec::new(), 0);
+/// Returns a line on what belongs to the nodes of the path now, because headers of a stable prompt do not show it. Changes
+/// since the agent's last turn are news. A single continuation is visible.
+pub(super) fn path_line<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
+    let (mut shown, mut tokens) = (Vec::new(), 0);
     for node in newest_first {
-        let facts = escape::facts(node);
+        let facts = escape::marks(node);
         let facts = facts.strip_prefix("1 continuation").map_or(&*facts, |rest| rest.trim_start_matches(" · "));
         if facts.is_empty() {
             continue;
         }
         let said = format!("{} {}", escape::id(node), facts.replace(" · ", ", "));
         tokens += estimated_tokens(&said) + 2;
-        if tokens + 4 > MAX_CHANGES_TOKENS {
+        if tokens + 6 > MAX_PATH_LINE_TOKENS {
             break;
         }
-        changes.push(said);
+        shown.push(said);
     }
-    changes.reverse();
-    (!changes.is_empty()).then(|| format!("Changed: {}", changes.join(" · ")))
+    shown.reverse();
+    (!shown.is_empty()).then(|| format!("On your path: {}", shown.join(" · ")))
 }

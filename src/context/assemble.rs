@@ -2,7 +2,7 @@
 
 use crate::{
     exec::AuthorNames,
-    id::{AgentId, NodeId},
+    id::NodeId,
     recall::{HintWindow, References},
     store::Snapshot,
     tools::{self, HostTool, Tool},
@@ -122,9 +122,9 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
         fixed.input = None;
     }
     if view.aware && view.keeps() {
-        fixed.ambient.extend(ambient::changed_nodes_line(rendered.newest_first()));
+        fixed.ambient.extend(ambient::path_line(rendered.newest_first()));
     }
-    let hint = fixed.hint(snapshot, view.agent, &tree, &rendered);
+    let hint = fixed.hint(snapshot, request, &tree, &rendered);
     fixed.ambient.extend(hint);
     let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.pins));
     let system = [&fixed.agent_prompt, &fixed.tree_prompt, &fixed.instructions].map(String::as_str);
@@ -197,7 +197,7 @@ impl FixedSections {
         }
         let (memory, pins) = memory::block(
             snapshot,
-            (request.agent.id(), tree.id),
+            (request.agent.id(), tree.id, request.first_node.is_some()),
             view.tokenizer,
             request.options.prompt_tokens() / PINS_BUDGET_DIVISOR,
         )?;
@@ -223,7 +223,7 @@ impl FixedSections {
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
         let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient), &self.asked]);
         if view.aware && view.keeps() {
-            changing += ambient::MAX_CHANGES_TOKENS;
+            changing += ambient::MAX_PATH_LINE_TOKENS;
         }
         changing += self.references.as_ref().map_or(0, |_| ambient::MAX_HINT_TOKENS);
         let answers =
@@ -248,7 +248,7 @@ impl FixedSections {
     fn hint(
         &mut self,
         snapshot: &dyn Snapshot,
-        agent: AgentId,
+        request: &ContextRequest<'_>,
         tree: &Tree,
         rendered: &RenderedNodes<'_>,
     ) -> Option<String> {
@@ -259,9 +259,12 @@ impl FixedSections {
         let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory];
         let own = own.into_iter().map(|text| (None, text.as_str()));
         let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
+        let nodes = nodes.chain(rendered.acts().map(|text| (None, text)));
         let (message, oldest) = (&message, rendered.newest_first().last());
+        let agent = request.agent.id();
         let hint = references.hint(snapshot, HintWindow { agent, message, oldest, shown: &mut own.chain(nodes) });
-        hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()?.and_then(|hint| ambient::hint(&hint))
+        let hint = hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()??;
+        ambient::hint(snapshot, &hint, request.scope.map(|scope| scope.session))
     }
 
     /// Returns the pieces of the prompt in order.

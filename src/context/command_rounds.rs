@@ -5,12 +5,13 @@
 
 use super::{ContextSection, message::PromptPiece, node::NodeRenderer};
 use crate::{
+    exec::escape::count,
     id::NodeId,
-    types::{MessagePart, Role, ToolCall, first_words, one_line},
+    types::{MessagePart, Role, ToolCall},
 };
 
-/// Maximum characters of a command that are shown above its result.
-const MAX_LINE_CHARS: usize = 160;
+/// Maximum characters of a text that a command above its result shows.
+const MAX_TEXT_CHARS: usize = 60;
 /// Token overhead of a call or result.
 const CALL_OVERHEAD_TOKENS: u32 = 8;
 /// Limits results to half of the budget.
@@ -78,7 +79,7 @@ fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Ve
                 native.push(MessagePart::Result { call: call.id.clone(), text, failed: result.failed });
                 calls.push(call.clone());
             }
-            None => lines.push(format!("{}\n{text}", first_words(&one_line(&result.line), MAX_LINE_CHARS))),
+            None => lines.push(format!("{}\n{text}", without_long_texts(&result.line))),
         }
     }
     let mut pieces = Vec::new();
@@ -95,4 +96,57 @@ fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Ve
         pieces.push(piece(Role::User, text, tokens));
     }
     pieces
+}
+
+/// Returns a command in which the size of each long text stands for it: a shortened text would differ from what was
+/// written. `→ edit_file path:"a.rs" old:(1 line) new:(12 lines)`
+pub(super) fn without_long_texts(line: &str) -> String {
+    let (mut short, mut rest) = (String::new(), line);
+    while let Some(open) = rest.find('"') {
+        let text = &rest[open + 1..];
+        let mut escaped = false;
+        let end = text.char_indices().find(|(_, c)| {
+            let closes = *c == '"' && !escaped;
+            escaped = *c == '\\' && !escaped;
+            closes
+        });
+        let Some((end, _)) = end else { break };
+        let (quoted, after) = (&text[..end], open + 1 + end + 1);
+        let breaks = quoted.matches('\n').count() + quoted.matches("\\n").count();
+        let chars = quoted.chars().count();
+        short.push_str(&rest[..open]);
+        match breaks {
+            0 if chars <= MAX_TEXT_CHARS => short.push_str(&rest[open..after]),
+            0 => short.push_str(&format!("({})", count(chars as u64, "character"))),
+            breaks => short.push_str(&format!("({})", count(breaks as u64 + 1, "line"))),
+        }
+        rest = &rest[after..];
+    }
+    short.push_str(rest);
+    // What follows is a block.
+    match short.split_once('\n') {
+        Some((first, _)) => format!("{first} …"),
+        None => short,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_long_texts;
+
+    #[test]
+    fn a_long_text_is_named_by_its_size() {
+        let long = "She waits. ".repeat(9);
+        for (line, short) in [
+            ("→ view a7x2kq full", "→ view a7x2kq full".to_owned()),
+            ("→ edit_file path:\"a  b.rs\" old:\"  x\"", "→ edit_file path:\"a  b.rs\" old:\"  x\"".to_owned()),
+            ("→ respond \"a \\\"b\\\" c\" as:context", "→ respond \"a \\\"b\\\" c\" as:context".to_owned()),
+            ("→ edit_file new:\"a\\nb\\nc\" old:\"a\nb\"", "→ edit_file new:(3 lines) old:(2 lines)".to_owned()),
+            ("→ write doc:\"x\" <<<\n# One\n>>>", "→ write doc:\"x\" <<< …".to_owned()),
+            ("→ annotate \"open", "→ annotate \"open".to_owned()),
+        ] {
+            assert_eq!(without_long_texts(line), short, "{line}");
+        }
+        assert_eq!(without_long_texts(&format!("→ respond a7 \"{long}\"")), "→ respond a7 (99 characters)");
+    }
 }

@@ -16,10 +16,11 @@ use super::{Inclusion, InclusionReason, PinReport, node::escape_headers, window:
 /// Minimum tokens of a truncated pin; a smaller one is omitted.
 const MIN_PIN_TOKENS: u32 = 24;
 
-/// Renders the block and reports each pin; the block is empty without content. Pins get at most `share` tokens.
+/// Renders the block and reports each pin; the block is empty without content. Pins get at most `share` tokens. A worker
+/// of a delegation sees no last actions, which are those of the agent that it works for.
 pub(super) fn block(
     snapshot: &dyn Snapshot,
-    (agent, tree): (AgentId, TreeId),
+    (agent, tree, is_worker): (AgentId, TreeId, bool),
     tokenizer: TokenizerFamily,
     share: u32,
 ) -> Result<(String, Vec<PinReport>), StoreError> {
@@ -43,7 +44,7 @@ pub(super) fn block(
         pins.push(PinReport { target: pin.target, name, tokens: tokenizer.tokens(&line), inclusion });
         lines.push(line);
     }
-    let done = recent_actions(snapshot, agent, tree)?;
+    let done = if is_worker { Vec::new() } else { recent_actions(snapshot, agent, tree)? };
     if !done.is_empty() {
         lines.push(format!("Recent actions:\n  {}", done.join(" · ")));
     }

@@ -77,7 +77,7 @@ impl NodeRenderer {
             }
             Rendering::Stable => {
                 let same_day = before.is_some_and(|before| day(before.created_at) == day(node.created_at));
-                let at = if same_day { clock(node.created_at) } else { date(node.created_at) };
+                let at = if same_day { clock(node.created_at) } else { node.created_at.date_time() };
                 format!("[{}] {} · {at}\n---\n", node.local, self.names.short(node))
             }
         }
@@ -131,11 +131,6 @@ fn looks_like_frame(bytes: &[u8]) -> bool {
         || memchr::memmem::find(bytes, b"hint:").is_some()
 }
 
-/// Formats a time as `2023-11-14 22:13` in UTC, because the assembler knows no time zone.
-pub(super) fn date(at: Timestamp) -> String {
-    civil(at).strftime("%Y-%m-%d %H:%M").to_string()
-}
-
 /// Formats a time of day as `22:13`.
 fn clock(at: Timestamp) -> String {
     let minutes = at.as_millis().div_euclid(60_000).rem_euclid(24 * 60);
@@ -144,10 +139,4 @@ fn clock(at: Timestamp) -> String {
 
 fn day(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(86_400_000)
-}
-
-/// Converts a time; a time outside the calendar's range becomes its last one.
-fn civil(at: Timestamp) -> jiff::civil::DateTime {
-    let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or(jiff::Timestamp::MAX);
-    jiff::tz::TimeZone::UTC.to_datetime(at)
 }

@@ -4,17 +4,22 @@
 //! done. Results of host tools stay, and older ones are reduced to the command that shows them again. Own thoughts stay.
 
 use crate::{
-    arrow::{Event, scan},
+    arrow::{Event, ends_turn, scan},
     store::{ChildFilter, Result, Snapshot},
     tools::Tool,
     types::{AuthorType, EdgeKind, Node, first_words, one_line},
 };
 
-use super::node::{NodeRenderer, escape_headers};
+use super::{
+    command_rounds::without_long_texts,
+    node::{NodeRenderer, escape_headers},
+};
 
 /// Maximum characters of a command, and of all commands of a reply.
 const MAX_COMMAND_CHARS: usize = 200;
 const MAX_COMMANDS_CHARS: usize = 600;
+/// Minimum characters of a command among many.
+const MIN_COMMAND_CHARS: usize = 24;
 /// Maximum characters of a thought.
 const MAX_THOUGHT_CHARS: usize = 800;
 
@@ -91,27 +96,27 @@ fn is_late_report(result: &Node) -> bool {
     result.tool.name.as_deref() == Some(Tool::Delegate.name()) && command(result).is_none()
 }
 
-/// Formats the line on the commands of a reply: `[did: view a7x2kq ✓ · write doc:"plot" ✗ NOT_FOUND]`.
+/// Formats the line on the commands of a reply: `[did: view a7x2kq ✓ · write doc:"plot" ✗ NOT_FOUND]`. Each command has a
+/// share of the line.
 fn did_line(node: &Node, results: &[Node]) -> String {
     let lines = node.raw.as_deref().map(written_lines).filter(|lines| lines.len() == results.len());
-    let (mut said, mut chars) = (Vec::new(), 0);
-    for (at, result) in results.iter().enumerate() {
+    let share = (MAX_COMMANDS_CHARS / results.len().max(1)).clamp(MIN_COMMAND_CHARS, MAX_COMMAND_CHARS);
+    let said = results.iter().enumerate().map(|(at, result)| {
         let line = lines.as_ref().and_then(|lines| lines.get(at).cloned());
         let line = line.or_else(|| command(result)).or_else(|| result.tool.name.clone()).unwrap_or_default();
-        let line = first_words(one_line(&line).trim_start_matches(['→', ' ']), MAX_COMMAND_CHARS);
-        let outcome = match result.content.strip_prefix("✗ ") {
-            Some(error) => format!("✗ {}", error.split([':', ' ', '\n']).next().unwrap_or_default()),
-            None => "✓".to_owned(),
-        };
-        let entry = format!("{line} {outcome}");
-        chars += entry.chars().count();
-        if chars > MAX_COMMANDS_CHARS && at > 0 {
-            said.push(format!("{} more", results.len() - at));
-            break;
+        // On one line, a text of several lines would differ from what was written.
+        let line = if line.contains('\n') { without_long_texts(&line) } else { line };
+        let line = first_words(one_line(&line).trim_start_matches(['→', ' ']), share);
+        match result.content.strip_prefix("✗ ") {
+            Some(error) => format!("{line} ✗ {}", error.split([':', ' ', '\n']).next().unwrap_or_default()),
+            // A report leaves the prompt with its turn.
+            None if result.tool.name.as_deref() == Some(Tool::Delegate.name()) => {
+                format!("{line} ✓ → view {} full", result.local)
+            }
+            None => format!("{line} ✓"),
         }
-        said.push(entry);
-    }
-    format!("[did: {}]", said.join(" · "))
+    });
+    format!("[did: {}]", said.collect::<Vec<_>>().join(" · "))
 }
 
 /// Returns the command lines of a reply as they were written.
@@ -119,9 +124,9 @@ fn written_lines(raw: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for event in scan(raw) {
         match event {
-            Event::Call(call) => lines.push(call.text.to_owned()),
+            Event::Call(call) if !ends_turn(call.text) => lines.push(call.text.to_owned()),
             Event::BatchEnd => break,
-            Event::Prose(_) | Event::Thought(_) => {}
+            Event::Call(_) | Event::Prose(_) | Event::Thought(_) => {}
         }
     }
     lines

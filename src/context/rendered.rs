@@ -29,6 +29,8 @@ struct RenderedText<'w> {
     cut: bool,
     /// True if the node continues the text of the node before it.
     continues: bool,
+    /// Commands and thoughts of an own reply.
+    acts: Option<&'w str>,
     /// Results of host tools after the node, with their tokens, which `tokens` includes.
     results: Option<(&'w str, u32)>,
 }
@@ -55,6 +57,11 @@ impl<'w> RenderedNodes<'w> {
     /// Returns the nodes, newest first.
     pub(super) fn newest_first(&self) -> impl Iterator<Item = &'w Node> {
         self.nodes.iter().rev().map(|rendered| rendered.node)
+    }
+
+    /// Returns what the agent did with its replies, and the results of host tools, as they are shown.
+    pub(super) fn acts(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().flat_map(|shown| shown.acts.into_iter().chain(shown.results.map(|(text, _)| text)))
     }
 
     /// Returns true if a node is rendered.
@@ -158,7 +165,8 @@ fn render_node<'w>(view: &NodeRenderer, candidate: &'w WindowCandidate, before: 
     });
     // For an aware agent each half has its own header.
     let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
-    RenderedText { node, text, tokens, cut: candidate.truncated, continues, results }
+    let acts = candidate.acts.as_ref().map(|acts| acts.text.as_str());
+    RenderedText { node, text, tokens, cut: candidate.truncated, continues, acts, results }
 }
 
 fn note(earlier: u32) -> String {

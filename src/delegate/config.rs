@@ -8,7 +8,7 @@ use crate::{
     context,
     provider::{Model, Prices},
     session::{Approval, BoxFuture, ModelResolver, ToolHandler},
-    tools::{HostTool, ToolError},
+    tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError},
     types::Agent,
 };
 
@@ -46,6 +46,8 @@ pub struct OrchestratorConfig {
     pub subtasks: usize,
     /// Maximum rounds of an attempt.
     pub rounds: u32,
+    /// Tokens of a worker's result before it is paged; see [`crate::session::ToolAccess::max_inline_tokens`].
+    pub max_inline_tokens: u32,
     /// True if workers also get tools through the provider's tool-call API.
     pub native: bool,
     /// Context options of the workers.
@@ -86,6 +88,7 @@ impl OrchestratorConfig {
             attempts: Self::DEFAULT_ATTEMPTS,
             subtasks: Self::DEFAULT_SUBTASKS,
             rounds: crate::agent::TurnConfig::DEFAULT_ROUNDS,
+            max_inline_tokens: DEFAULT_REPLY_TOKENS,
             native: false,
             context: context::ContextOptions::default(),
             partials_dir: None,

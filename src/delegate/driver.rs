@@ -345,6 +345,7 @@ impl DelegationDriver {
         let commands = ToolAccess {
             rounds: config.rounds,
             native: config.native,
+            max_inline_tokens: config.max_inline_tokens,
             tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error.to_string()))?),
             ..ToolAccess::new(Arc::clone(&config.models))
         };

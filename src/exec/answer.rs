@@ -17,6 +17,9 @@ use crate::{
 /// Characters of all new continuations in an answer.
 const MAX_CONTINUATION_CHARS: usize = 1_200;
 
+/// Nodes of a search that the trace names.
+const MAX_TRACED_NODES: usize = 3;
+
 /// The answer of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -140,6 +143,20 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Returns the subject for the trace. That of a search names the first nodes, so that the agent finds them again.
+    pub(super) fn traced_subject(&self) -> Option<String> {
+        let is_range = |subject: &str| subject.starts_with("turns:") || subject.starts_with("around:");
+        let (subject, nodes) = match self {
+            Self::Found { subject, nodes, .. } if !is_range(subject) => (subject, nodes),
+            other => return other.subject().map(str::to_owned),
+        };
+        let ids: Vec<&str> = nodes.iter().take(MAX_TRACED_NODES).map(|node| node.local.as_str()).collect();
+        let ids = if ids.is_empty() { "nothing".to_owned() } else { ids.join(" ") };
+        Some(format!("{subject} ({ids})"))
+    }
+}
+
 impl fmt::Display for Answer {
     /// Writes the reply's text for a model, without a trailing line feed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,7 +214,10 @@ impl fmt::Display for TreeChange {
                 write!(f, "✓ note {added} {verb} {subject}")
             }
             Tool::Edit if kind == EdgeKind::Version => write!(f, "✓ created version {added} of {subject}"),
-            Tool::Edit => write!(f, "✓ created branch {added} from {subject}"),
+            Tool::Edit => {
+                write!(f, "✓ created branch {added} from {subject}, beside it")?;
+                self.write_kept(f, &subject)
+            }
             Tool::Merge => {
                 write!(f, "✓ created {added} from {}", self.nodes.iter().map(id).collect::<Vec<_>>().join(" + "))
             }
@@ -230,6 +250,24 @@ impl TreeChange {
     pub(super) fn new(actor: &Actor, tool: Tool, op: Op, nodes: Vec<Node>, receipt: Receipt) -> Result<Self, OpsError> {
         let added = receipt.nodes.first().map(|added| actor.loom().node(added.id)).transpose()?;
         Ok(Self { tool, op, nodes, added, name: None, receipt })
+    }
+
+    /// Writes what an edited node keeps, and how a continuation follows the new wording.
+    fn write_kept(&self, f: &mut fmt::Formatter<'_>, subject: &str) -> fmt::Result {
+        let (Some(old), Some(new)) = (self.nodes.first(), &self.added) else { return Ok(()) };
+        let (continuations, bookmarked) = (old.state.continuations, old.state.bookmark.is_some());
+        let kept = [
+            (continuations > 0).then(|| count(continuations, "continuation")),
+            bookmarked.then(|| "the bookmark".to_owned()),
+        ];
+        let kept = kept.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+        if !kept.is_empty() {
+            write!(f, "\n  {subject} keeps {kept}")?;
+        }
+        if continuations > 0 {
+            write!(f, " · → move ID to {} takes a continuation along", mention(new))?;
+        }
+        Ok(())
     }
 
     /// Formats the number of affected descendants: ` and 12 descendants`, or nothing.

@@ -117,15 +117,21 @@ pub(super) fn plural(noun: &str) -> String {
     format!("{noun}{}", if noun.ends_with("ch") { "es" } else { "s" })
 }
 
-/// Formats a node's header line: `[a7x2kq] human owner · 3m ago`.
+/// Formats a node's header line: `[a7x2kq] human owner · 3m ago`. An age of a day and more is a date and a time.
 #[must_use]
 pub fn header(node: &Node, author: &str, now: Timestamp) -> String {
-    format!("[{}] {author} · {}", node.local, node.created_at.age(now))
+    format!("[{}] {author} · {}", node.local, node.created_at.age_or_date(now))
 }
 
 /// Formats a node's counts and marks in a fixed order, without zeroes; empty if there are none.
 #[must_use]
 pub fn facts(node: &Node) -> String {
+    let (marks, cut) = (marks(node), if node.interrupted { "interrupted" } else { "" });
+    [marks.as_str(), cut].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+}
+
+/// Formats what belongs to a node, as [`facts`] does: its counts and marks, which change.
+pub(crate) fn marks(node: &Node) -> String {
     let state = &node.state;
     let counted = |number: u32, noun| (number > 0).then(|| count(number, noun));
     let marked = |set: bool, word: &str| set.then(|| word.to_owned());
@@ -137,7 +143,6 @@ pub fn facts(node: &Node) -> String {
         counted(state.versions, "other version"),
         marked(state.excluded, "excluded"),
         marked(state.pruned_by.is_some(), "pruned"),
-        marked(node.interrupted, "interrupted"),
     ];
     said.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

@@ -1,5 +1,7 @@
 //! The command `list`: the records that belong to a node, one line each.
 
+use std::fmt::Write as _;
+
 use super::{
     Answer, AnswerResult, Executor, Position,
     documents::words,
@@ -8,16 +10,15 @@ use super::{
 use crate::{
     arrow::{Listing, NodeRef},
     id::{AgentId, NodeId, TreeId},
-    ops::describe_entry,
-    store::{JournalFilter, SessionFilter, Snapshot, TreeFilter},
+    store::{SessionFilter, Snapshot, TreeFilter},
     tools::{ErrorCode, ToolError},
-    types::{EdgeKind, JournalEntry, Link, LinkTarget, Node, Op, Tree, one_line, sections},
+    types::{EdgeKind, Link, LinkTarget, Node, Tree, one_line, sections},
 };
 
 /// Records of a list of trees, pruned branches or changes.
 const MAX_LISTED: usize = 20;
-/// Journal entries that are read for a list of changes.
-const MAX_JOURNAL_ENTRIES: u32 = 400;
+/// Links of a node that `view` shows.
+const MAX_SHOWN_LINKS: usize = 5;
 
 impl Executor<'_> {
     pub(super) fn list(&self, here: &Position, node: Option<&NodeRef>, what: Listing) -> AnswerResult {
@@ -84,13 +85,26 @@ impl Executor<'_> {
 
     fn links(&self, node: &Node) -> Result<Vec<String>, ToolError> {
         let links = self.loom.snapshot()?.links(node.id)?;
-        links.iter().map(|link| self.link_line(node, link)).collect()
+        links.iter().map(|link| Ok(format!("  {}", self.link_line(node, link, true)?))).collect()
     }
 
-    fn link_line(&self, node: &Node, link: &Link) -> Result<String, ToolError> {
+    /// Appends the newest links of a node, a line each; `words`: with an excerpt of their other end.
+    pub(super) fn push_links(&self, text: &mut String, node: &Node, words: bool) -> Result<(), ToolError> {
+        let links = self.loom.snapshot()?.links(node.id)?;
+        let omitted = links.len().saturating_sub(MAX_SHOWN_LINKS);
+        for link in &links[omitted..] {
+            let _ = write!(text, "\n  link {}", self.link_line(node, link, words)?);
+        }
+        if omitted > 0 {
+            let _ = write!(text, "\n  … {omitted} more (→ list {} links)", mention(node));
+        }
+        Ok(())
+    }
+
+    fn link_line(&self, node: &Node, link: &Link, words: bool) -> Result<String, ToolError> {
         let (way, other) = match &link.target {
-            LinkTarget::Node(target) if *target == node.id => ("←", self.linked_node(node, link.source)?),
-            LinkTarget::Node(target) => ("→", self.linked_node(node, *target)?),
+            LinkTarget::Node(target) if *target == node.id => ("←", self.linked_node(node, link.source, words)?),
+            LinkTarget::Node(target) => ("→", self.linked_node(node, *target, words)?),
             LinkTarget::Tree(tree) => ("→", self.title(*tree)?),
             LinkTarget::Document { id, section } => {
                 let name = self.document_name(*id)?;
@@ -99,14 +113,15 @@ impl Executor<'_> {
             }
         };
         let note = link.note.as_deref().map(|note| format!(" · note: {}", quoted(note))).unwrap_or_default();
-        Ok(format!("  {way} {other}{note}"))
+        Ok(format!("{way} {other}{note}"))
     }
 
     /// Formats the other end of a link. Content of another tree is shown only with the permission `cross_tree`.
-    fn linked_node(&self, node: &Node, other: NodeId) -> Result<String, ToolError> {
+    fn linked_node(&self, node: &Node, other: NodeId, words: bool) -> Result<String, ToolError> {
         let other = self.loom.node(other)?;
         if other.tree == node.tree {
-            return Ok(format!("{} {}", id(&other), self.stored_summary(&other)?));
+            let words = if words { format!(" {}", self.stored_summary(&other)?) } else { String::new() };
+            return Ok(format!("{}{words}", id(&other)));
         }
         Ok(format!("{} in {}", id(&other), self.title(other.tree)?))
     }
@@ -149,7 +164,7 @@ impl Executor<'_> {
             ));
         }
         let hint = " (→ write doc:\"NAME\" append \"text\" makes one)";
-        Ok(titled("document", lines.len(), &lines, hint).into())
+        Ok(Answer::about(titled("document", lines.len(), &lines, hint), "documents"))
     }
 
     fn list_trees(&self, here: &Position) -> AnswerResult {
@@ -161,7 +176,7 @@ impl Executor<'_> {
             format!("  {} · {nodes} · {}{mark}", quoted(&tree.title), tree.updated_at.age(here.now))
         };
         let lines: Vec<String> = trees.iter().map(line).collect();
-        Ok(titled("tree", trees.len(), &lines, "").into())
+        Ok(Answer::about(titled("tree", trees.len(), &lines, ""), "trees"))
     }
 
     fn list_agents(&self, here: &Position) -> AnswerResult {
@@ -175,7 +190,7 @@ impl Executor<'_> {
             let (name, kind) = (one_line(agent.name()), agent.profile.kind);
             lines.push(format!("  {name}{you} · {kind}{}{}", model.unwrap_or_default(), at.unwrap_or_default()));
         }
-        Ok(titled("agent", lines.len(), &lines, "").into())
+        Ok(Answer::about(titled("agent", lines.len(), &lines, ""), "agents"))
     }
 
     /// Lists the pruned branches of the tree, or those below a node.
@@ -193,37 +208,8 @@ impl Executor<'_> {
                 lines.push(format!("  {} {author} · {} · → restore {}", id(&pruned), gist(&pruned), mention(&pruned)));
             }
         }
-        Ok(titled("pruned branch", lines.len(), &lines, "").into())
+        Ok(Answer::about(titled("pruned branch", lines.len(), &lines, ""), "pruned"))
     }
-
-    /// Lists the newest changes of the tree, or those of a node.
-    fn list_changes(&self, here: &Position, node: Option<&NodeRef>) -> AnswerResult {
-        let only = node.map(|node| self.resolve_node(here, node)).transpose()?;
-        let snapshot = self.loom.snapshot()?;
-        let filter = JournalFilter { tree: Some(here.tree.id), limit: MAX_JOURNAL_ENTRIES, ..JournalFilter::default() };
-        let entries = snapshot.journal(filter)?;
-        let told = entries
-            .iter()
-            .filter(|entry| is_change(entry))
-            .filter(|entry| only.as_ref().is_none_or(|node| entry.node == Some(node.id)));
-        let names = self.author_names()?;
-        let mut lines = Vec::new();
-        for entry in told.take(MAX_LISTED) {
-            let words = describe_entry(&*snapshot, entry)?.words(&|local| format!("[{local}]"), &quoted);
-            lines.push(format!("  {} · {} {words}", entry.at.age(here.now), names.name(entry.agent)));
-        }
-        Ok(titled("change", lines.len(), &lines, "").into())
-    }
-}
-
-/// Returns whether a list of changes names the entry: an operation on the tree's content.
-#[must_use]
-pub fn is_change(entry: &JournalEntry) -> bool {
-    let silent = matches!(
-        entry.op,
-        Op::Session | Op::Turn | Op::Plan | Op::Memory | Op::Pin | Op::Unpin | Op::Stash | Op::Unstash | Op::Record
-    );
-    !silent && entry.op != Op::Delegate && entry.seq == entry.group
 }
 
 /// Returns the positions of the agents with an active session in the tree, the most recently active first.
@@ -240,7 +226,7 @@ pub(super) fn positions(snapshot: &dyn Snapshot, here: &Position) -> Result<Vec<
 }
 
 /// Formats a list that belongs to no node: `3 trees:`, with at most [`MAX_LISTED`] records.
-fn titled(noun: &str, number: usize, lines: &[String], hint: &str) -> String {
+pub(super) fn titled(noun: &str, number: usize, lines: &[String], hint: &str) -> String {
     let more = match number.saturating_sub(MAX_LISTED) {
         0 => String::new(),
         more => format!("\n  … {more} more"),

@@ -16,6 +16,13 @@ use crate::{
     types::{Memory, Node, PinTarget, StashContent, StashKind, first_words, one_line, section},
 };
 
+/// Results of one label that are stored at once.
+const MAX_SAME_LABELS: usize = 16;
+/// The line of a block without content.
+const NOTHING_KEPT: &str = "(empty)";
+/// Answer to an agent whose prompt has the block.
+const IN_PROMPT: &str =
+    "✓ your pins, last actions and stashes are in this prompt, as they are now: `=== Operational Memory ===`";
 /// Minimum and maximum tokens of a summary. Within them it has a tenth of its source.
 const SUMMARY_TOKENS: (u32, u32) = (40, 300);
 
@@ -42,7 +49,7 @@ pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, ToolEr
         lines.push(format!("Stashed (not in context): {}", labels.join(", ")));
     }
     if lines.len() == 1 {
-        lines.push("(empty)".to_owned());
+        lines.push(NOTHING_KEPT.to_owned());
     }
     lines.push("===".to_owned());
     Ok(lines.join("\n"))
@@ -176,21 +183,39 @@ impl Executor<'_> {
     /// Returns the escaped text of a stash or of a stored result.
     fn stored_text(&self, here: &Position, label: &str) -> Result<Option<String>, ToolError> {
         let snapshot = self.loom.snapshot()?;
-        let of = |result| snapshot.stashed(self.agent.id(), here.tree.id, label, result);
-        let words = match of(false)? {
+        let words = match snapshot.stashed(self.agent.id(), here.tree.id, label, false)? {
             Some(StashContent::Words(text) | StashContent::Summary(text) | StashContent::Result(text)) => {
                 escape(&text).into_owned()
             }
             Some(StashContent::Node(node)) => content(&self.loom.node(node)?).into_owned(),
             // A result was escaped when it was formatted.
-            None => {
-                return Ok(match of(true)? {
-                    Some(StashContent::Result(text)) => Some(text),
-                    _ => None,
-                });
-            }
+            None => return self.stored_result(here, label),
         };
         Ok(Some(format!("stash {}:\n{words}", quoted(label))))
+    }
+
+    /// Returns the stored result of a label.
+    fn stored_result(&self, here: &Position, label: &str) -> Result<Option<String>, ToolError> {
+        let stored = self.loom.snapshot()?.stashed(self.agent.id(), here.tree.id, &self.result_key(label), true)?;
+        Ok(match stored {
+            Some(StashContent::Result(text)) => Some(text),
+            _ => None,
+        })
+    }
+
+    /// Returns the label under which a result is stored: the workers of a delegation are one agent in one tree.
+    pub(super) fn result_key(&self, label: &str) -> String {
+        format!("{label} @{}", self.session)
+    }
+
+    /// Returns the label for a result: with a number if another result has it.
+    pub(super) fn free_label(&self, here: &Position, label: &str, text: &str) -> String {
+        let numbered = (2..=MAX_SAME_LABELS).map(|number| format!("{label} ({number})"));
+        let is_free = |label: &String| {
+            let stored = self.stored_result(here, label).ok().flatten();
+            stored.is_none_or(|stored| stored == text)
+        };
+        std::iter::once(label.to_owned()).chain(numbered).find(is_free).unwrap_or_else(|| label.to_owned())
     }
 
     pub(super) fn drop_item(&self, here: &Position, pin: Option<&NodeRef>, stash: Option<&str>) -> AnswerResult {
@@ -241,7 +266,11 @@ impl Executor<'_> {
         self.flush_trace();
         let (agent, tree) = (self.agent.id(), here.tree.id);
         Ok(match view {
-            None => block(&self.loom, agent, tree)?.into(),
+            // Within a turn, the block is in every prompt.
+            None => match block(&self.loom, agent, tree)? {
+                text if self.recalled.is_some() && !text.contains(NOTHING_KEPT) => IN_PROMPT.to_owned().into(),
+                text => text.into(),
+            },
             Some(MemoryView::Trace) => match trace::phrases(&*self.loom.snapshot()?, agent, tree)?.as_slice() {
                 [] => "Recent actions: none in this tree".to_owned().into(),
                 phrases => format!("Recent actions:\n  {}", phrases.join("\n  ")).into(),

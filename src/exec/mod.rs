@@ -15,6 +15,7 @@ mod author_names;
 pub(crate) mod authorship;
 pub(crate) mod call;
 mod change;
+mod changes;
 #[cfg(feature = "serve")]
 pub(crate) mod completion;
 mod delegations;
@@ -49,11 +50,11 @@ pub use answer::{Answer, TreeChange};
 pub use author_names::AuthorNames;
 #[doc(hidden)] // for the program
 pub use change::{NodeResolver, commit};
+#[doc(hidden)] // for prompts
+pub use changes::is_change;
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
 pub(crate) use host_tool::read_line;
 pub use limits::ExecRights;
-#[doc(hidden)] // for prompts
-pub use list::is_change;
 #[doc(hidden)] // for the program
 pub use memory::{block as memory_block, pinned};
 #[doc(hidden)] // for the program
@@ -115,6 +116,7 @@ pub struct Executor<'h> {
 }
 
 /// The agent's session, tree and position when a command starts.
+#[derive(Clone)]
 struct Position {
     session: Session,
     tree: Tree,
@@ -259,7 +261,7 @@ impl<'h> Executor<'h> {
     fn run_host_tool(&mut self, name: &str, arguments: &serde_json::Value) -> Result<Outcome, ToolError> {
         self.reload_agent()?;
         let (here, answer) = self.call_host_tool(name, arguments)?;
-        self.record_and_format(name, true, &here, answer)
+        self.record_and_format(name, false, &here, answer)
     }
 
     /// Reloads the agent: its permissions can change between commands.
@@ -280,10 +282,11 @@ impl<'h> Executor<'h> {
         answer: Answer,
     ) -> Result<Outcome, ToolError> {
         let subject = answer.subject();
-        if noted {
+        // Workers of a delegation are the same agent, which did not do what they do.
+        if noted && here.session.delegated_by.is_none() {
             let newest = self.loom.snapshot()?.journal(crate::store::JournalFilter::default().limit(1))?;
             let after = newest.first().map_or(0, |entry| entry.seq);
-            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: subject.map(str::to_owned), after });
+            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: answer.traced_subject(), after });
         }
         let mut text = self.append_position(tool, here, (answer.to_string(), &answer))?;
         if !matches!(answer, Answer::Page { .. }) {
@@ -387,11 +390,12 @@ impl<'h> Executor<'h> {
         if parts.len() == 1 {
             return text;
         }
+        let kept = paging::truncate_stored(&text);
         let label = format!("{tool} {}", about.unwrap_or("")).replace('"', "");
-        let label = label.trim_end();
-        let kept = StashContent::Result(paging::truncate_stored(&text).to_owned());
-        match self.actor().stash(here.tree.id, label, kept) {
-            Ok(_) => paging::render_page(&parts, 1, label),
+        let label = self.free_label(here, label.trim_end(), kept);
+        let content = StashContent::Result(kept.to_owned());
+        match self.actor().stash(here.tree.id, &self.result_key(&label), content) {
+            Ok(_) => paging::render_page(&parts, 1, &label),
             // The first page is still valid; only the rest cannot be paged.
             Err(error) => {
                 tracing::warn!(%error, "a long reply could not be stored");

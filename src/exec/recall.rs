@@ -4,10 +4,13 @@
 //! page by page. The text is quoted, not rephrased.
 
 mod render;
+mod tool;
 
-pub(super) use self::render::MAX_REPLY_TOKENS;
+pub(super) use self::render::{MAX_REPLY_TOKENS, result_lines};
 
-use self::render::{entries, fit_entries, header, indent, shown};
+use self::render::{entries, entries_with_results, fit_entries, header, indent, shown};
+use std::collections::HashMap;
+
 use super::{
     Answer, AnswerResult, Executor, Position,
     escape::{self, count, quoted},
@@ -18,15 +21,15 @@ use crate::{
     recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
     session_state::SessionInfo,
     store::{SessionFilter, Snapshot},
-    tools::{ErrorCode, NativeAlias, ToolError},
-    types::{AgentKind, AuthorType, Node, Session, first_words, one_line},
+    tools::{ErrorCode, ToolError},
+    types::{AgentKind, AuthorType, Session, first_words, one_line},
 };
 
 /// The default number of hits, and the maximum number of turns or results.
 const DEFAULT_HITS: u32 = 5;
 const MAX_HITS: u32 = 200;
-/// The maximum number of results of a tool, the newest first, that are searched for words.
-const MAX_SEARCHED_RESULTS: u32 = 2_000;
+/// The maximum number of near results of a search for a word that no message contains.
+const MAX_NEAR_OF_ABSENT: usize = 3;
 /// Nodes of a turn that are searched for the message it answers.
 const MAX_TURN_NODES: u32 = 500;
 
@@ -53,6 +56,7 @@ impl Executor<'_> {
     ) -> AnswerResult {
         let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS) as usize;
         let within = self.resolve_range(here, only)?;
+        let subject = format!("{}{}", first_words(text, 60), within.said);
         let asker = Some(match self.agent.profile.kind {
             AgentKind::Human => AuthorType::Human,
             AgentKind::Model => AuthorType::Model,
@@ -77,22 +81,26 @@ impl Executor<'_> {
             found.near.retain(|hit| recall::is_failure(&hit.node));
             found.hits.truncate(limit);
         }
-        found.near.truncate(limit.saturating_sub(found.hits.len()));
+        let near = if found.absent.is_empty() { limit } else { limit.min(MAX_NEAR_OF_ABSENT) };
+        found.near.truncate(near.saturating_sub(found.hits.len()));
         if found.is_empty() {
-            return Ok(Answer::about(self.no_results(here, text, &found, &within)?, first_words(text, 60)));
+            return Ok(Answer::found(self.no_results(text, &found, &within)?, subject, Vec::new()));
         }
         let order = if query.by_time { "the newest first" } else { "the best first" };
-        let hits = match found.hits.len() {
-            0 => "no match".to_owned(),
-            all if all == limit => at_least(all, "match"),
-            all => count(all as u64, "match"),
+        let (place, text) = (format!("{}{}", within.place, within.said), quoted(&first_words(text, 80)));
+        let head = match found.hits.len() {
+            0 => format!("Near in {place} for {text}, none with all of the words, {order}:"),
+            all if all == limit => format!("{} in {place} for {text}, {order}:", at_least(all, "match")),
+            all => format!("{} in {place} for {text}, {order}:", count(all as u64, "match")),
         };
-        let end = if found.hits.is_empty() { ".".to_owned() } else { format!(", {order}:") };
-        let place = within.place;
-        let head = format!("{hits} in {place}{} for {}{end}", within.said, quoted(&first_words(text, 80)));
-        let said = format!("{}{head}\n{}", absent_words(&found, &within.narrowed), shown(&*snapshot, here, &found)?);
-        let nodes = found.hits.into_iter().chain(found.near).map(|hit| hit.node).collect();
-        Ok(Answer::found(said, first_words(text, 60), nodes))
+        let absent = absent_words(&found, &within.narrowed);
+        let before = || -> Box<dyn Iterator<Item = &str>> {
+            Box::new(self.recalled.iter().flat_map(HashMap::values).map(String::as_str))
+        };
+        let said = format!("{absent}{head}\n{}", shown(&*snapshot, here, &found, &before)?);
+        let found = if found.hits.is_empty() { found.near } else { found.hits };
+        let nodes = found.into_iter().map(|hit| hit.node).collect();
+        Ok(Answer::found(said, subject, nodes))
     }
 
     /// Returns counts only.
@@ -113,9 +121,13 @@ impl Executor<'_> {
         let node = self.resolve_node(here, at)?;
         let snapshot = self.loom.snapshot()?;
         let each = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
-        let nodes = recall::around(&*snapshot, node.id, &here.session.versions, each)?;
+        let mut nodes = recall::around(&*snapshot, &node, &here.session.versions, each)?;
+        for node in &mut nodes {
+            recall::set_received_turn(&*snapshot, here.session.id, node)?;
+        }
+        let centre = nodes.iter().position(|near| near.id == node.id);
         let head = format!("around {}, in order:", escape::id(&node));
-        let text = fit_entries(entries(&*snapshot, here, &nodes)?);
+        let text = fit_entries(entries_with_results(&*snapshot, here, &nodes)?, self.max_reply_tokens, centre);
         Ok(Answer::found(format!("{head}\n{text}"), format!("around:{}", node.local), nodes))
     }
 
@@ -147,57 +159,15 @@ impl Executor<'_> {
         let cut = nodes.len() == limit as usize && nodes.last().and_then(|node| node.turn) < Some(turns.last.into());
         let more = nodes.last().and_then(|node| node.turn).filter(|_| cut);
         let more = more.filter(|last| *last < session.turns);
-        let mut text = fit_entries(entries(&*snapshot, here, &nodes)?);
+        let numbered = Position { session: session.clone(), ..here.clone() };
+        let mut text = fit_entries(entries(&*snapshot, &numbered, &nodes)?, MAX_REPLY_TOKENS, None);
         if session.id != here.session.id {
-            let own = here.session.turns;
-            text.insert_str(0, &format!("of an earlier session of this tree; this one has {}:\n", count(own, "turn")));
+            text.insert_str(0, "of an earlier session of this tree; this one has 0 turns:\n");
         }
         if let Some(last) = more {
             text.push_str(&format!("\n[more turns · → recall turns:{}-{}{}]", last + 1, turns.last, within.said));
         }
         Ok(Answer::found(text, name, nodes))
-    }
-
-    pub(super) fn recall_tool(
-        &self,
-        here: &Position,
-        tool: &str,
-        limit: Option<u32>,
-        only: &RecallFilter,
-    ) -> AnswerResult {
-        let within = self.resolve_range(here, only)?;
-        let snapshot = self.loom.snapshot()?;
-        let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
-        // Results are stored under the tool's name, also if an alias was called.
-        let tool = NativeAlias::named(tool).map_or(tool, |form| form.tool.name());
-        let most = match &only.words {
-            Some(_) => MAX_SEARCHED_RESULTS,
-            None if only.failed => MAX_HITS,
-            None => limit + 1,
-        };
-        let mut results = recall::tool_results(&*snapshot, &within.scope, tool, &within.only, most)?;
-        results.retain(|(node, _)| !only.failed || recall::is_failure(node));
-        if let Some(words) = &only.words {
-            results.retain(|(node, caller)| recall::result_mentions(node, caller.as_ref(), words, only.exact));
-        }
-        let are_more = results.len() > limit as usize;
-        results.truncate(limit as usize);
-        if !results.is_empty() {
-            let nodes: Vec<Node> = results.into_iter().map(|(node, _)| node).collect();
-            let results = match nodes.len() {
-                all if are_more => at_least(all, "result"),
-                all => count(all as u64, "result"),
-            };
-            let head = format!("{results} of {} in {}{}, the newest first:", one_line(tool), within.place, within.said);
-            let said = format!("{head}\n{}", fit_entries(entries(&*snapshot, here, &nodes)?));
-            return Ok(Answer::found(said, format!("tool:{tool}"), nodes));
-        }
-        let known = match recall::tool_names(&*snapshot, &within.scope, &within.seen())?.as_slice() {
-            [] => "there are none of any".to_owned(),
-            names => format!("there are results of {}", named(names)),
-        };
-        let said = format!("no results of {} in {}{}; {known}", quoted(tool), within.place, within.said);
-        Ok(Answer::about(said, format!("tool:{tool}")))
     }
 
     pub(super) fn recall_summary(&self, here: &Position) -> AnswerResult {
@@ -250,13 +220,7 @@ impl Executor<'_> {
     }
 
     /// Formats the reply for no results, with hints that avoid repeated searches.
-    fn no_results(
-        &self,
-        here: &Position,
-        text: &str,
-        found: &SearchResults,
-        within: &RecallRange,
-    ) -> Result<String, ToolError> {
+    fn no_results(&self, text: &str, found: &SearchResults, within: &RecallRange) -> Result<String, ToolError> {
         let looked = match found.words.as_slice() {
             [] => "as it stands, since it has no word that tells".to_owned(),
             words => {
@@ -266,10 +230,6 @@ impl Executor<'_> {
         let mut ways = vec!["other words for it, a name or an id that stood there".to_owned()];
         if !within.said.is_empty() {
             ways.insert(0, format!("the same without{}", within.said));
-        }
-        match here.session.turns {
-            0 => {}
-            turns => ways.push(format!("→ recall turns:{}-{turns}", turns.saturating_sub(9).max(1))),
         }
         let names = recall::tool_names(&*self.loom.snapshot()?, &within.scope, &within.seen())?;
         ways.extend(names.first().map(|name| format!("→ recall tool:{}", quoted(name))));
@@ -299,7 +259,7 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
             count(register.files_touched.len() as u64, "file"),
             count(register.key_decisions.len() as u64, "decision"),
             count(register.constraints.len() as u64, "constraint"),
-            session.started_at.age(loom.now())
+            session.started_at.age_or_date(loom.now())
         ),
         format!(
             "tree: {} · {} · {} · depth {}",
@@ -312,7 +272,7 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
     let turn = |offset: u64| loom.turns(session.id, offset, 1);
     let ends = [("first", turn(0)?), ("newest", turn(session.turns.saturating_sub(session.since + 1))?)];
     for (word, node) in ends.into_iter().flat_map(|(word, nodes)| nodes.into_iter().map(move |node| (word, node))) {
-        lines.push(format!("{word}: {} {}", header(&node, None), escape::gist(&node)));
+        lines.push(format!("{word}: {} {}", header(&node, session.id, None), escape::gist(&node)));
     }
     let tools = recall::tool_names(&*snapshot, &Scope::Session(session.id), &Filter::default())?;
     if !tools.is_empty() {
@@ -339,10 +299,11 @@ fn at_least(number: usize, noun: &str) -> String {
     format!("{number} or more {}", escape::plural(noun))
 }
 
-/// Returns the session whose turns a range names: this one, or the newest of the tree that has them, as an imported one.
+/// Returns the session whose turns a range names: this one, or while it has none the newest of the tree that has them, as an
+/// imported one.
 fn session_with_turns(snapshot: &dyn Snapshot, here: &Session, turns: Range) -> Result<Session, ToolError> {
     let has = |session: &Session| u64::from(turns.first) <= session.turns;
-    if has(here) {
+    if here.turns > 0 {
         return Ok(here.clone());
     }
     let filter = SessionFilter { tree: Some(here.tree), spoken: true, ..SessionFilter::default() };

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     arrow::{Command, NodeRef, host_tool_args, parse},
-    tools::{Tool, ToolError},
+    tools::{SideEffect, Tool, ToolError},
 };
 
 /// A parsed request of a line or a tool call.
@@ -40,11 +40,23 @@ impl ExecRequest {
     /// Returns whether the request only closes a todo or records a decision, so that its agent needs no more of the
     /// result than that it succeeded.
     #[must_use]
-    pub const fn keeps_records(&self) -> bool {
+    pub(crate) const fn keeps_records(&self) -> bool {
         match self {
             Self::Command(Command::Todo { done, cancel, .. }) => done.is_some() || cancel.is_some(),
             Self::Command(Command::Decide { .. }) => true,
             _ => false,
+        }
+    }
+
+    /// Returns whether the answer of a success only confirms the change, so that its agent need not read it. The answer of
+    /// `undo` names what was taken back, and that of `continue` what was written.
+    #[must_use]
+    pub(crate) fn only_confirms(&self) -> bool {
+        let Self::Command(command) = self else { return false };
+        match command.tool() {
+            Tool::Todo => self.keeps_records(),
+            Tool::Continue | Tool::Delegate | Tool::Undo | Tool::Redo => false,
+            _ => command.side_effect() > SideEffect::ReadOnly,
         }
     }
 

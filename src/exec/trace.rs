@@ -1,9 +1,11 @@
 //! The trace: an agent's last actions in a tree, from the journal and, for reads, from the actions that the executor
 //! stores.
 
+use std::collections::HashMap;
+
 use super::escape::{count, quoted};
 use crate::{
-    id::{AgentId, TreeId},
+    id::{AgentId, SessionId, TreeId},
     ops::{OpTarget, describe_entry},
     store::{JournalFilter, Result, Snapshot},
     tools::Tool,
@@ -24,15 +26,24 @@ pub(super) const fn is_recorded(tool: Tool) -> bool {
     matches!(tool, Tool::View | Tool::List | Tool::Tree | Tool::Diff | Tool::Read | Tool::Write | Tool::Recall)
 }
 
-/// One action with its target. `results` counts the results of actions that can have several.
+/// One action with its target and the node that it made. `generated`: a model wrote the node, and there can be several.
 struct TraceStep {
     verb: &'static str,
     about: Option<String>,
-    results: Option<u32>,
+    made: Option<String>,
+    generated: bool,
 }
 
-/// Returns an agent's last actions in a tree as phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `continued from
-/// b3k9ze (2 results)`. At most ten.
+/// Steps with the same verb: their targets, each with the nodes that were made from it.
+struct TracePhrase {
+    verb: &'static str,
+    generated: bool,
+    targets: Vec<(String, Vec<String>)>,
+}
+
+/// Returns an agent's last actions in a tree as phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `responded to a7x2kq as
+/// e6p4tt, f7q8dd`, `continued from b3k9ze (2 results) as g8r9ee, h2s3ff`. At most ten. What workers of its delegations did
+/// is not among them.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -40,9 +51,23 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
     let entries =
         snapshot.journal(JournalFilter { tree: Some(tree), limit: MAX_JOURNAL_ENTRIES, ..JournalFilter::default() })?;
     let mut steps: Vec<(u64, TraceStep)> = Vec::new();
+    let mut workers: HashMap<SessionId, bool> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
         if steps.len() == MAX_STEPS {
             break;
+        }
+        // Workers of a delegation are the same agent.
+        if let Some(session) = entry.session {
+            let is_worker = match workers.get(&session) {
+                Some(known) => *known,
+                None => {
+                    let found = snapshot.session(session)?;
+                    *workers.entry(session).or_insert(found.is_some_and(|session| session.delegated_by.is_some()))
+                }
+            };
+            if is_worker {
+                continue;
+            }
         }
         if let Some(step) = step(snapshot, entry)? {
             steps.push((entry.seq, step));
@@ -51,47 +76,59 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
     steps.reverse();
     // An action after entry 7 comes after it; both lists are in order, and the sort keeps that.
     for action in snapshot.memory(agent, tree)?.actions {
-        let (verb, about) = match past_tense(&action.tool) {
-            Some(verb) => (verb, action.about),
-            // One of the host's: its name says more than what it was given.
-            None => ("used", Some(action.tool)),
-        };
-        steps.push((action.after, TraceStep { verb, about, results: None }));
+        // Older files have host tools among the actions.
+        let Some(verb) = past_tense(&action.tool) else { continue };
+        steps.push((action.after, TraceStep { verb, about: action.about, made: None, generated: false }));
     }
     steps.sort_by_key(|(seq, _)| *seq);
     steps.drain(..steps.len().saturating_sub(MAX_STEPS));
-    let mut phrases: Vec<(TraceStep, Vec<String>)> = Vec::new();
+    let mut phrases: Vec<TracePhrase> = Vec::new();
     for (_, step) in steps {
-        match phrases.last_mut() {
-            Some((last, named)) if last.verb == step.verb && last.results.is_none() == step.results.is_none() => {
-                match (last.results.as_mut(), &step.about) {
-                    (Some(results), about) if *about == last.about => *results += 1,
-                    (Some(_), _) => phrases.push((step, Vec::new())),
-                    (None, Some(about)) if !named.contains(about) => named.push(about.clone()),
-                    (None, _) => {}
-                }
-            }
-            _ => {
-                let named = step.about.iter().cloned().collect();
-                phrases.push((step, named));
+        let TraceStep { verb, about, made, generated } = step;
+        let fits = |last: &TracePhrase| {
+            let known = about.as_ref().is_some_and(|about| last.targets.iter().any(|(target, _)| target == about));
+            last.verb == verb && last.generated == generated && (known || !generated)
+        };
+        if !phrases.last().is_some_and(fits) {
+            phrases.push(TracePhrase { verb, generated, targets: Vec::new() });
+        }
+        if let (Some(phrase), Some(about)) = (phrases.last_mut(), about) {
+            match phrase.targets.iter_mut().find(|(target, _)| *target == about) {
+                Some((_, nodes)) => nodes.extend(made),
+                None => phrase.targets.push((about, made.into_iter().collect())),
             }
         }
     }
     let from = phrases.len().saturating_sub(MAX_PHRASES);
-    Ok(phrases[from..].iter().map(|(step, named)| phrase(step, named)).collect())
+    Ok(phrases[from..].iter().map(TracePhrase::words).collect())
 }
 
-fn phrase(step: &TraceStep, named: &[String]) -> String {
-    if let Some(results) = step.results {
-        let about = step.about.as_deref().unwrap_or("");
-        return format!("{} {about} ({})", step.verb, count(results, "result"));
+impl TracePhrase {
+    fn words(&self) -> String {
+        let mut left = MAX_NODES_PER_PHRASE;
+        let shown = self.targets.iter().rev().take_while(|(_, made)| {
+            let fits = left > 0;
+            left = left.saturating_sub(1 + made.len());
+            fits
+        });
+        let mut targets: Vec<String> = shown.map(|(target, made)| self.target(target, made)).collect();
+        targets.reverse();
+        let more = if targets.len() < self.targets.len() { ", …" } else { "" };
+        // A comma separates the nodes that were made from one target.
+        let made = self.targets.iter().any(|(_, made)| !made.is_empty());
+        match targets.join(if made { " and " } else { ", " }) {
+            targets if targets.is_empty() => self.verb.to_owned(),
+            targets => format!("{} {targets}{more}", self.verb),
+        }
     }
-    if named.is_empty() {
-        return step.verb.to_owned();
+
+    fn target(&self, target: &str, made: &[String]) -> String {
+        let results = if self.generated { format!(" ({})", count(made.len() as u64, "result")) } else { String::new() };
+        let from = made.len().saturating_sub(MAX_NODES_PER_PHRASE);
+        let more = if from > 0 { ", …" } else { "" };
+        let made = if made.is_empty() { String::new() } else { format!(" as {}{more}", made[from..].join(", ")) };
+        format!("{target}{results}{made}")
     }
-    let more = if named.len() > MAX_NODES_PER_PHRASE { ", …" } else { "" };
-    let from = named.len().saturating_sub(MAX_NODES_PER_PHRASE);
-    format!("{} {}{more}", step.verb, named[from..].join(", "))
 }
 
 fn past_tense(tool: &str) -> Option<&'static str> {
@@ -124,6 +161,6 @@ fn step(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<TraceSte
         OpTarget::Node(node) => node.to_string(),
         OpTarget::Name(name) => quoted(&name),
     });
-    let results = (entry.op == Op::Generate).then_some(1);
-    Ok(Some(TraceStep { verb: told.verb, about: own.or(about), results }))
+    let made = told.made.map(|node| node.to_string()).filter(|_| own.is_none());
+    Ok(Some(TraceStep { verb: told.verb, about: own.or(about), made, generated: entry.op == Op::Generate }))
 }

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     arrow::NodeRef,
     id::NodeId,
+    tokens::estimated_tokens,
     tools::ToolError,
     types::{AgentKind, Tree, one_line},
 };
@@ -22,6 +23,9 @@ use crate::{
 /// The maximum number of lines of a drawing, and of one with a given depth.
 const MAX_LINES: usize = 60;
 const MAX_LINES_TO_DEPTH: usize = 200;
+/// Words of a node in a large tree, and in a small one whose drawing has room for them.
+const NODE_WORDS: usize = 6;
+const MAX_NODE_WORDS: usize = 20;
 /// Nodes of the path to the position that are read.
 const MAX_PATH_NODES: u32 = 512;
 /// The maximum number of bookmarks in a summary.
@@ -54,16 +58,29 @@ impl Executor<'_> {
         };
         let levels = depth.unwrap_or(u32::MAX);
         let lines = if depth.is_some() { MAX_LINES_TO_DEPTH } else { MAX_LINES };
-        let mut drawing = draw(DrawingLimits { lines, levels, on_path: false })?;
+        let limits = DrawingLimits { lines, levels, words: NODE_WORDS, on_path: false };
+        let mut drawing = draw(limits)?;
         let on_path = depth.is_none() && drawing.is_cut() && path.iter().any(|node| node.id == top.id);
         if on_path {
-            drawing = draw(DrawingLimits { lines, levels, on_path })?;
+            drawing = draw(DrawingLimits { on_path, ..limits })?;
+        }
+        let words = self.words_in_room(&text, &drawing);
+        if !on_path && words > NODE_WORDS {
+            drawing = draw(DrawingLimits { words, ..limits })?;
         }
         text.push_str(&drawing.text);
         if on_path {
             text.push_str("\n(the path to you and what is below; → tree from:ID draws another branch)");
         }
         Ok(Answer::about(text, top.local.as_str()))
+    }
+
+    /// Returns the words of a node with which a drawing fits in a reply.
+    fn words_in_room(&self, head: &str, drawing: &TreeDrawing<'_>) -> usize {
+        let used = estimated_tokens(head) + estimated_tokens(&drawing.text);
+        // A word has up to two tokens.
+        let room = self.max_reply_tokens.saturating_sub(used) as usize / 2;
+        (NODE_WORDS + room / drawing.nodes().max(1)).min(MAX_NODE_WORDS)
     }
 
     /// Returns who else is where: the agents' newest positions in the tree.

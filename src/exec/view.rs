@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{
     Answer, AnswerResult, AuthorNames, Executor, Position,
     escape::{self, content, facts, gist, header, id, mention},
+    recall::result_lines,
 };
 use crate::{
     arrow::{BranchFormat, NodeRef},
@@ -51,12 +52,18 @@ impl Executor<'_> {
             }
         }
         push_calls(&mut text, &node);
+        for line in result_lines(&*self.loom.snapshot()?, &node)? {
+            let _ = write!(text, "\n{line}");
+        }
         let facts = facts(&node);
         if !facts.is_empty() {
             let _ = write!(text, "\n{facts}");
         }
         if node.state.annotations > 0 {
             self.push_notes(&mut text, here, &names, &node, annotations)?;
+        }
+        if node.state.links > 0 {
+            self.push_links(&mut text, &node, true)?;
         }
         self.push_neighbors(&mut text, here, &node)?;
         Ok(Answer::about(text, node.local.as_str()))
@@ -137,15 +144,8 @@ impl Executor<'_> {
                 path.iter().map(|node| content(node).into_owned()).collect::<Vec<_>>().join("\n\n")
             }
             Some(BranchFormat::Nodes) | None => {
-                let nodes = path.iter().map(|node| {
-                    let facts = facts(node);
-                    let gap = if facts.is_empty() { "" } else { "\n" };
-                    let head = header(node, &names.full(node), here.now);
-                    let mut text = format!("{head}{gap}{facts}\n---\n{}", content(node));
-                    push_calls(&mut text, node);
-                    text
-                });
-                nodes.collect::<Vec<_>>().join("\n\n")
+                let nodes = path.iter().map(|node| self.branch_node(here, &names, node));
+                nodes.collect::<Result<Vec<_>, _>>()?.join("\n\n")
             }
         };
         let text = match before.filter(|_| first.is_none()) {
@@ -156,6 +156,24 @@ impl Executor<'_> {
             None => text,
         };
         Ok(Answer::about(text, last.local.as_str()))
+    }
+
+    /// Formats a node of a branch: header, counts, notes and links in short, content.
+    fn branch_node(&self, here: &Position, names: &AuthorNames, node: &Node) -> Result<String, ToolError> {
+        let mut text = header(node, &names.full(node), here.now);
+        let facts = facts(node);
+        if !facts.is_empty() {
+            let _ = write!(text, "\n{facts}");
+        }
+        if node.state.annotations > 0 {
+            self.push_notes(&mut text, here, names, node, false)?;
+        }
+        if node.state.links > 0 {
+            self.push_links(&mut text, node, false)?;
+        }
+        let _ = write!(text, "\n---\n{}", content(node));
+        push_calls(&mut text, node);
+        Ok(text)
     }
 
     /// Returns the children of a node that have one kind.

@@ -111,7 +111,7 @@ fn main_verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) ->
             _ => ("went on with a session", Own),
         },
         Op::Import if change == Kind::CreateTree => ("imported the tree", Tree),
-        Op::Import => ("imported", Own),
+        Op::Import => (further_verb(op, change).unwrap_or("imported"), Own),
         Op::Undo => ("took back", Own),
         Op::Redo => ("did again", Own),
         Op::Turn if change == Kind::ReceiveTurn => ("received", Own),
@@ -222,6 +222,13 @@ fn subject_name(snapshot: &dyn Snapshot, subject: Option<&Subject>) -> Result<Op
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_imported_link_is_no_imported_node() {
+        let verb = |change| main_verb(Op::Import, change, false, None).0;
+        assert_eq!(verb(ChangeKind::Link), "linked");
+        assert_eq!([verb(ChangeKind::CreateTree), verb(ChangeKind::Append)], ["imported the tree", "imported"]);
+    }
 
     #[test]
     fn every_operation_and_change_has_a_verb() {

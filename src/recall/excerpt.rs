@@ -109,8 +109,8 @@ pub(crate) fn is_failure(node: &Node) -> bool {
     marked || node.content.starts_with('✗') || exit_code(&node.content).is_some_and(|code| code != 0)
 }
 
-/// Parses the number after `exit code` and similar words on the last line.
-fn exit_code(text: &str) -> Option<i64> {
+/// Parses the number after `exit code` and similar words on the last line of a text.
+pub(crate) fn exit_code(text: &str) -> Option<i64> {
     let last = text.trim_end().lines().next_back()?.to_lowercase();
     let (_, after) = ["exit code", "exited with code", "exit status"].iter().find_map(|word| last.split_once(word))?;
     let number = after.trim_start_matches([':', ' ', '=']);

@@ -103,6 +103,24 @@ impl References {
         }
         let words = ArchivedWords::read(snapshot, message.tree, &self.found, &seen)?;
         self.found.retain(|reference| reference.missing.iter().any(|word| words.is_rare(word)));
+        let hint = self.find(snapshot, agent, message, &words, &seen)?;
+        if hint.is_some() || self.found.iter().all(|reference| reference.is_named) {
+            return Ok(hint);
+        }
+        // The other words of a sentence that refers back can mislead the search.
+        self.found.retain(|reference| reference.is_named);
+        self.find(snapshot, agent, message, &words, &seen)
+    }
+
+    /// Searches the rarest words of the references for what the message means.
+    fn find(
+        &self,
+        snapshot: &dyn Snapshot,
+        agent: AgentId,
+        message: &Node,
+        words: &ArchivedWords,
+        seen: &HashSet<u64>,
+    ) -> Result<Option<Hint>> {
         let rarity = |reference: &&Reference| reference.missing.iter().filter_map(|word| words.passages(word)).min();
         let Some(first) = self.found.iter().min_by_key(rarity) else { return Ok(None) };
         let search = words.query(&self.found);
@@ -112,7 +130,7 @@ impl References {
         hits.retain(|hit| {
             !seen.contains(&hit.node.seq) && (hit.node.parent != message.parent || message.parent.is_none())
         });
-        if hits.first().is_none_or(|hit| !self.is_meant(hit, &words)) {
+        if hits.first().is_none_or(|hit| !self.is_meant(hit, words)) {
             return Ok(None);
         }
         let best = hits.first().map_or(0.0, |hit| hit.score);
@@ -123,11 +141,8 @@ impl References {
             .filter(|(at, hit)| *at == 0 || hit.score >= best * MIN_SCORE_SHARE && words.nodes.contains(&hit.node.seq));
         let mut nodes: Vec<Node> = Vec::new();
         for (_, hit) in near {
-            let Some(node) = message_of(snapshot, agent, hit.node)? else { continue };
-            if !seen.contains(&node.seq)
-                && nodes.len() < MAX_HINT_NODES
-                && nodes.iter().all(|known| known.id != node.id)
-            {
+            let Some(node) = named_node(snapshot, agent, hit.node, seen)? else { continue };
+            if nodes.len() < MAX_HINT_NODES && nodes.iter().all(|known| known.id != node.id) {
                 nodes.push(node);
             }
         }
@@ -244,9 +259,9 @@ impl ArchivedWords {
     }
 }
 
-/// Returns the node that a hint names for a found node: the node itself, or the message that an own reply answers. `None`
-/// for hidden nodes and thoughts.
-fn message_of(snapshot: &dyn Snapshot, agent: AgentId, node: Node) -> Result<Option<Node>> {
+/// Returns the node that a hint names for a found node: the node itself, or the message that an own reply answers unless
+/// that message is `seen`. `None` for hidden nodes and thoughts.
+fn named_node(snapshot: &dyn Snapshot, agent: AgentId, node: Node, seen: &HashSet<u64>) -> Result<Option<Node>> {
     let is_own = |node: &Node| node.author == agent && node.author_type == AuthorType::Model;
     if node.kind == EdgeKind::Thought || node.state.pruned_by.is_some() {
         return Ok(None);
@@ -255,7 +270,8 @@ fn message_of(snapshot: &dyn Snapshot, agent: AgentId, node: Node) -> Result<Opt
         return Ok(Some(node));
     }
     let path = snapshot.path_back(node.id, &[], MAX_NODES_BACK)?;
-    Ok(path.into_iter().rev().find(|node| !is_own(node) && !node.content.trim().is_empty()))
+    let message = path.into_iter().rev().find(|node| !is_own(node) && !node.content.trim().is_empty());
+    Ok(message.map(|message| if seen.contains(&message.seq) { node } else { message }))
 }
 
 /// Returns the hint for a phrase without a noun: the newest messages before the window.

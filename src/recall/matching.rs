@@ -1,7 +1,7 @@
 //! Distinction of matches from near results, and counts of matches. It uses the postings that the search read, so it
 //! reads no text again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
@@ -12,74 +12,172 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    store::{ChildFilter, Postings, Snapshot, WordFilter},
+    store::{ChildFilter, Postings, Snapshot, TermPostings, WordFilter},
     text_index::WordTokenizer,
-    types::{AuthorType, Node},
+    types::{AuthorType, EdgeKind, Json, Node},
 };
 
 /// Minimum weight of a rare word, as a share of the rarest word's weight.
 const RARE_WEIGHT_SHARE: f64 = 0.5;
 /// Maximum number of a word's passages that are checked against the filter.
 const MAX_CHECKED_PASSAGES: usize = 200;
+/// Number of nodes read at once to find a word.
+const CHECKED_PAGE_NODES: usize = 20;
 /// Number of nodes read at once for a count.
 const COUNT_PAGE_NODES: usize = 500;
 
 /// Words of a query by node, and the rare words that a match must contain.
+///
+/// The index holds an identifier as one word and as its parts. `tui-renderer.ts` is a word of its own only where nothing
+/// else joins it: `src/tui-renderer.ts` holds its parts. A node whose passage has all parts of an identifier may contain
+/// it, which its text decides.
 pub(super) struct Matching {
     held: HashMap<u64, u64, RandomState>,
     rare: u64,
+    identifiers: Vec<Identifier>,
+}
+
+/// An identifier among the words of a query.
+struct Identifier {
+    /// Bit of the word.
+    bit: u64,
+    /// Letters and digits of the identifier.
+    letters: String,
+    /// Nodes that have a passage with all of its parts, and not the word itself.
+    possible: Vec<u64>,
 }
 
 impl Matching {
-    /// Indexes the postings of the first `words` terms by node. `nodes` is the approximate number of searched nodes.
-    pub(super) fn new(said: &Postings, words: usize, nodes: u64) -> Self {
-        let words = &said.words[..words.min(said.words.len())];
-        let weights: Vec<f64> = words.iter().map(|word| rank::weight(word.about, nodes)).collect();
-        let most = weights.iter().copied().fold(0.0, f64::max);
-        let (mut held, mut rare) = (HashMap::default(), 0);
-        for (at, (word, weight)) in words.iter().zip(weights).enumerate() {
-            if weight >= most * RARE_WEIGHT_SHARE {
-                rare |= 1 << at;
-            }
-            for (passage, _) in &word.hits {
+    /// Indexes the postings of the first `words` by node. `nodes` is the approximate number of searched nodes.
+    pub(super) fn new(said: &Postings, words: &[String], nodes: u64) -> Self {
+        let terms = &said.words[..words.len().min(said.words.len())];
+        let mut held: HashMap<u64, u64, RandomState> = HashMap::default();
+        for (at, term) in terms.iter().enumerate() {
+            for (passage, _) in &term.hits {
                 *held.entry(said.passages[*passage].node).or_insert(0) |= 1 << at;
             }
         }
-        Self { held, rare }
+        let identifiers = identifiers(said, words, &held);
+        let about = |(at, term): (usize, &TermPostings)| {
+            let possible = identifiers.iter().find(|identifier| identifier.bit == 1 << at);
+            term.about + possible.map_or(0, |identifier| identifier.possible.len() as u64)
+        };
+        let weights: Vec<f64> = terms.iter().enumerate().map(about).map(|about| rank::weight(about, nodes)).collect();
+        let most = weights.iter().copied().fold(0.0, f64::max);
+        let rare = weights.iter().enumerate().filter(|(_, weight)| **weight >= most * RARE_WEIGHT_SHARE);
+        let rare = rare.fold(0, |rare, (at, _)| rare | 1 << at);
+        Self { held, rare, identifiers }
     }
 
-    fn word_bits(&self, node: u64) -> u64 {
-        self.held.get(&node).copied().unwrap_or(0)
+    /// Set of the query's words that a node contains, a bit for each.
+    pub(super) fn word_bits(&self, node: &Node) -> u64 {
+        let bits = self.held.get(&node.seq).copied().unwrap_or(0);
+        let possible = |identifier: &&Identifier| identifier.possible.binary_search(&node.seq).is_ok();
+        let identifiers = self.identifiers.iter().filter(possible).filter(|identifier| identifier.is_in(node));
+        identifiers.fold(bits, |bits, identifier| bits | identifier.bit)
     }
 
     /// Number of the query's words that a node contains.
-    pub(super) fn own_words(&self, node: u64) -> u32 {
+    pub(super) fn own_words(&self, node: &Node) -> u32 {
         self.word_bits(node).count_ones()
     }
 
     /// True if a node contains all rare words.
-    pub(super) fn has_rare_words(&self, node: u64) -> bool {
+    pub(super) fn has_rare_words(&self, node: &Node) -> bool {
         self.word_bits(node) & self.rare == self.rare
+    }
+
+    /// Nodes that may contain all rare words, before their texts are read.
+    fn candidates(&self) -> Vec<u64> {
+        let mut found = Vec::new();
+        for (node, bits) in &self.held {
+            let possible = self.identifiers.iter().filter(|one| one.possible.binary_search(node).is_ok());
+            if possible.fold(*bits, |bits, one| bits | one.bit) & self.rare == self.rare {
+                found.push(*node);
+            }
+        }
+        found
     }
 }
 
-/// Returns the words of a query, as written, that no node within the filter contains.
+impl Identifier {
+    /// True if the content or the calls of a node contain the letters and digits of the identifier in a row.
+    fn is_in(&self, node: &Node) -> bool {
+        let calls = node.tool.calls.as_ref().map_or("", Json::as_str);
+        [&node.content, calls].iter().any(|text| letters(text).contains(&self.letters))
+    }
+}
+
+/// Returns the letters and digits of a text in lower case.
+fn letters(text: &str) -> String {
+    if text.is_ascii() {
+        let bytes = text.bytes().filter(u8::is_ascii_alphanumeric);
+        return bytes.map(|byte| char::from(byte.to_ascii_lowercase())).collect();
+    }
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the identifiers among the words of a query, each with the nodes that may contain it besides those that have
+/// its word.
+fn identifiers(said: &Postings, words: &[String], held: &HashMap<u64, u64, RandomState>) -> Vec<Identifier> {
+    let mut reader = WordTokenizer::default();
+    let place = |word: &String| words.iter().position(|known| known == word);
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| word.contains('_')) {
+        let parts = reader.query(&word.replace('_', " "));
+        let Some(parts) = parts.iter().map(place).collect::<Option<Vec<_>>>().filter(|parts| !parts.is_empty()) else {
+            continue;
+        };
+        // Passages with the first parts, reduced by each further part.
+        let passages = |word: &usize| said.words[*word].hits.iter().map(|(passage, _)| *passage);
+        let mut all: HashSet<usize, RandomState> = passages(&parts[0]).collect();
+        for part in &parts[1..] {
+            let with: HashSet<usize, RandomState> = passages(part).collect();
+            all.retain(|passage| with.contains(passage));
+        }
+        let has_word = |node: &u64| held.get(node).is_some_and(|bits| bits & 1 << at != 0);
+        let nodes = all.into_iter().map(|passage| said.passages[passage].node);
+        let mut possible: Vec<u64> = nodes.filter(|node| !has_word(node)).collect();
+        possible.sort_unstable();
+        possible.dedup();
+        found.push(Identifier { bit: 1 << at, letters: letters(word), possible });
+    }
+    found
+}
+
+/// Returns the words of a query, as written, that no node within the filter contains. `present` are words of nodes within
+/// it.
 pub(super) fn absent_words(
     snapshot: &dyn Snapshot,
     query: &Query,
     question: &ParsedQuery,
-    said: &Postings,
-    filter: &WordFilter,
+    (said, matching): (&Postings, &Matching),
+    (filter, present): (&WordFilter, u64),
 ) -> Result<Vec<String>> {
+    let fits = HitFilter::new(snapshot, filter);
     let mut absent = Vec::new();
-    for (word, hits) in question.words.iter().zip(&said.words) {
-        if !hits.complete || hits.hits.len() > MAX_CHECKED_PASSAGES {
+    for (at, (word, hits)) in question.words.iter().zip(&said.words).enumerate() {
+        let identifier = matching.identifiers.iter().find(|identifier| identifier.bit == 1 << at);
+        let possible = identifier.map_or(&[][..], |identifier| &identifier.possible);
+        if present & 1 << at != 0 || !hits.complete || hits.hits.len() + possible.len() > MAX_CHECKED_PASSAGES {
             continue;
         }
         let passages: Vec<_> = hits.hits.iter().map(|(at, _)| said.passages[*at]).collect();
         let ids: Vec<(u64, u32)> = passages.iter().map(|passage| (passage.node, passage.part)).collect();
-        let fits = snapshot.places(&ids, filter)?;
-        if !passages.iter().zip(fits).any(|(passage, place)| passage.place.or(place).is_some()) {
+        let places = passages.iter().zip(snapshot.places(&ids, filter)?);
+        let with_word = places.filter(|(passage, place)| passage.place.or(*place).is_some());
+        let mut nodes: Vec<u64> = with_word.map(|(passage, _)| passage.node).chain(possible.iter().copied()).collect();
+        nodes.dedup();
+        let mut is_present = false;
+        for page in nodes.chunks(CHECKED_PAGE_NODES) {
+            for node in snapshot.nodes_at(page)? {
+                is_present = is_present || matching.word_bits(&node) & 1 << at != 0 && fits.node(&node)?;
+            }
+            if is_present {
+                break;
+            }
+        }
+        if !is_present {
             absent.push(word.as_str());
         }
     }
@@ -137,21 +235,23 @@ pub fn count(snapshot: &dyn Snapshot, query: &Query, keep: &dyn Fn(&Node) -> boo
     let filter = query.only.within(snapshot, &query.scope)?;
     let words = if query.exact { &[][..] } else { &question.words };
     let said = snapshot.postings(words, &filter, usize::MAX)?;
+    let mut matching = None;
     let nodes: Vec<u64> = if said.passages.is_empty() {
         search_phrase(snapshot, &filter, &normalize(&query.text), u32::MAX, usize::MAX)?
             .iter()
             .map(|found| found.node)
             .collect()
     } else {
-        let matching = Matching::new(&said, words.len(), query.scope.estimated_size(snapshot)?.unwrap_or(said.all));
-        matching.held.keys().copied().filter(|node| matching.has_rare_words(*node)).collect()
+        matching = Some(Matching::new(&said, words, query.scope.estimated_size(snapshot)?.unwrap_or(said.all)));
+        matching.iter().flat_map(Matching::candidates).collect()
     };
     let fits = HitFilter::new(snapshot, &filter);
     let (mut authors, mut tools) = (HashMap::new(), HashMap::new());
     let mut total = 0;
     for page in nodes.chunks(COUNT_PAGE_NODES) {
         for node in snapshot.nodes_at(page)? {
-            if !keep(&node) || !fits.node(&node)? {
+            let matches = matching.as_ref().is_none_or(|matching| matching.has_rare_words(&node));
+            if !matches || !keep(&node) || !fits.node(&node)? {
                 continue;
             }
             total += 1;
@@ -170,17 +270,19 @@ fn sort_descending<K: Ord>(counts: HashMap<K, u64>) -> Vec<(K, u64)> {
     counts
 }
 
-/// Returns a node with its ancestors and its first continuations, in order, at most `each` on either side.
+/// Returns a node with its ancestors and the continuations after it, in order, at most `each` on either side. A node beside
+/// the path, such as a result, is followed by the continuations of its parent.
 ///
 /// # Errors
 /// If the store cannot be read, or the node does not exist.
-pub fn around(snapshot: &dyn Snapshot, node: NodeId, versions: &[NodeId], each: u32) -> Result<Vec<Node>> {
-    let mut found = snapshot.path_back(node, versions, each.saturating_add(1))?;
+pub fn around(snapshot: &dyn Snapshot, node: &Node, versions: &[NodeId], each: u32) -> Result<Vec<Node>> {
+    let mut found = snapshot.path_back(node.id, versions, each.saturating_add(1))?;
+    let is_beside = !matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version);
+    let mut last = node.parent.filter(|_| is_beside).unwrap_or(node.id);
+    let continuation = ChildFilter { kind: Some(EdgeKind::Continuation), limit: 1, ..ChildFilter::default() };
     for _ in 0..each {
-        let Some(last) = found.last() else { break };
-        let Some(next) = snapshot.children(last.id, &ChildFilter { limit: 1, ..ChildFilter::default() })?.pop() else {
-            break;
-        };
+        let Some(next) = snapshot.children(last, &continuation)?.pop() else { break };
+        last = next.id;
         found.push(next);
     }
     Ok(found)

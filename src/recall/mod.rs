@@ -16,6 +16,7 @@ mod rank;
 mod semantic;
 mod synonyms;
 mod time_spec;
+mod tool_results;
 
 use std::{
     cell::RefCell,
@@ -25,7 +26,7 @@ use std::{
 };
 
 pub(crate) use self::excerpt::cut_at;
-pub(crate) use self::excerpt::{call_excerpt, is_failure, result_mentions, tool_call_summary, unnamed_call};
+pub(crate) use self::excerpt::{call_excerpt, exit_code, is_failure, result_mentions, tool_call_summary, unnamed_call};
 pub use self::{
     excerpt::{calls, excerpt},
     filter::{Author, Branch, Filter, Scope},
@@ -34,6 +35,7 @@ pub use self::{
     matching::{Counts, around, count},
     semantic::{EmbedError, Embedder, QueryEmbedding, embed},
     time_spec::{ParseTimeError, TimeSpec},
+    tool_results::{ToolQuery, ToolResults, find_tool_results, tool_names, tool_results},
 };
 use self::{
     matching::{Matching, search_phrase},
@@ -44,7 +46,8 @@ use crate::{
     id::SessionId,
     ops::OpsError,
     store::{Snapshot, WordFilter},
-    types::{AuthorType, EdgeKind, Node, setters},
+    text_index::{call_text, is_lookup_result},
+    types::{AuthorType, EdgeKind, Json, Node, setters},
 };
 
 type Result<T> = std::result::Result<T, OpsError>;
@@ -55,8 +58,6 @@ const MAX_INDEX_ROWS: usize = 5_000;
 const MAX_READ_CANDIDATES: usize = 150;
 /// Maximum number of nodes read for a literal search.
 const MAX_LITERAL_NODES: u32 = 5_000;
-/// Tools that show earlier results. Their output would match the query that produced it, so it is excluded.
-const RECALL_TOOLS: [&str; 3] = ["recall", "conversation_recall", "view"];
 
 /// Query of a search: text, scope, filter and order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,7 +206,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         let ranked = rank::rank(snapshot, &said, &query)?;
         scores.extend(ranked.into_iter().filter(|candidate| !phrase.contains(&candidate.node)));
     }
-    let matching = Matching::new(&said, question.words.len(), nodes);
+    let matching = Matching::new(&said, &question.words, nodes);
     // A neighbour of a hit is also a candidate, and may be outside the filter.
     let fits = HitFilter::new(snapshot, &filter);
     let scores = &scores[..scores.len().min(MAX_READ_CANDIDATES)];
@@ -228,7 +229,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
             continue;
         }
         let (score, exact) = (score * question.boost(&node), question.is_exact(&node.content));
-        let own_words = matching.own_words(node.seq);
+        let own_words = matching.own_words(&node);
         hits.push(Hit {
             node,
             passage: candidate.part,
@@ -246,10 +247,15 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     }
     hits.sort_by(by_rank);
     let matches = |hit: &Hit| {
-        let has_words = if literal { phrase.contains(&hit.node.seq) } else { matching.has_rare_words(hit.node.seq) };
+        let has_words = if literal { phrase.contains(&hit.node.seq) } else { matching.has_rare_words(&hit.node) };
         hit.exact || question.phrases.is_empty() && has_words
     };
+    let present = hits.iter().fold(0, |bits, hit| bits | matching.word_bits(&hit.node));
     let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(matches);
+    let absent = match literal && !hits.is_empty() {
+        true => Vec::new(),
+        false => matching::absent_words(snapshot, query, &question, (&said, &matching), (&filter, present))?,
+    };
     if query.by_time {
         hits.sort_by_key(|hit| Reverse(hit.node.seq));
         near.sort_by_key(|hit| Reverse(hit.node.seq));
@@ -257,10 +263,6 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     hits.truncate(query.limit);
     near.truncate(query.limit);
     load_neighbors(snapshot, query.only.seen_by, hits.iter_mut().chain(&mut near))?;
-    let absent = match literal && !hits.is_empty() {
-        true => Vec::new(),
-        false => matching::absent_words(snapshot, query, &question, &said, &filter)?,
-    };
     Ok(SearchResults { hits, near, words: question.words, absent })
 }
 
@@ -297,12 +299,15 @@ fn search_exact(
     Ok(SearchResults { hits, words: question.words.clone(), ..SearchResults::default() })
 }
 
-/// Gives a node the turn as which the reading session received it.
-fn set_received_turn(snapshot: &dyn Snapshot, reader: Option<SessionId>, node: &mut Node) -> Result<()> {
-    if let Some(session) = reader.filter(|session| node.session != Some(*session))
-        && let Some((turn, _)) = snapshot.received_turns(session, Some(node.id))?.pop()
+/// Gives a node the turn as which a session received it.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(crate) fn set_received_turn(snapshot: &dyn Snapshot, reader: SessionId, node: &mut Node) -> Result<()> {
+    if node.session != Some(reader)
+        && let Some((turn, _)) = snapshot.received_turns(reader, Some(node.id))?.pop()
     {
-        (node.session, node.turn) = (Some(session), Some(turn));
+        (node.session, node.turn) = (Some(reader), Some(turn));
     }
     Ok(())
 }
@@ -322,7 +327,7 @@ fn load_neighbors<'h>(
         hit.before = one(beside.before)?;
         hit.after = one(beside.after.first().copied())?;
         for node in [Some(&mut hit.node), hit.before.as_mut(), hit.after.as_mut()].into_iter().flatten() {
-            set_received_turn(snapshot, reader, node)?;
+            reader.map_or(Ok(()), |reader| set_received_turn(snapshot, reader, node))?;
         }
     }
     Ok(())
@@ -344,38 +349,12 @@ pub fn turns(
     Ok(snapshot.turns(session, from.min(to)..=from.max(to), &filter, limit)?)
 }
 
-/// Returns at most `limit` results of a tool that pass the filter, the newest first, each with its calling node.
-///
-/// # Errors
-/// If the store cannot be read, or the scope or the filter names an object that does not exist.
-pub fn tool_results(
-    snapshot: &dyn Snapshot,
-    scope: &Scope,
-    tool: &str,
-    only: &Filter,
-    limit: u32,
-) -> Result<Vec<(Node, Option<Node>)>> {
-    let results = snapshot.tool_results(&only.within(snapshot, scope)?, tool, limit)?;
-    let called = |node: &Node| node.parent.map(|parent| snapshot.node(parent)).transpose();
-    results.into_iter().map(|node| Ok((called(&node)?.flatten(), node))).map(|pair| pair.map(|(c, n)| (n, c))).collect()
-}
-
-/// Returns the names of the tools with results in the scope, at most 50.
-///
-/// # Errors
-/// If the store cannot be read, or the scope or the filter names an object that does not exist.
-pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope, only: &Filter) -> Result<Vec<String>> {
-    Ok(snapshot.tool_names(&only.within(snapshot, scope)?, 50)?)
-}
-
-/// True for nodes that show search results, and for nodes with neither words nor calls.
+/// True for results of commands that show stored content, and for nodes with neither words nor searchable calls.
 fn is_search_output(node: &Node) -> bool {
-    if node.tool.name.as_deref().is_some_and(|name| RECALL_TOOLS.contains(&name)) {
-        return true;
-    }
-    let looks_up =
-        |call: &String| RECALL_TOOLS.iter().any(|name| call.strip_prefix(name).is_some_and(|c| c.starts_with('(')));
-    node.purged_at.is_none() && node.content.trim().is_empty() && calls(node).iter().all(looks_up)
+    let metadata = node.metadata.as_ref().map_or("", Json::as_str);
+    let calls = || node.tool.calls.as_ref().map(|calls| call_text(calls.as_str())).unwrap_or_default();
+    node.tool.name.as_deref().is_some_and(|tool| is_lookup_result(tool, metadata))
+        || node.purged_at.is_none() && node.content.trim().is_empty() && calls().is_empty()
 }
 
 /// A filter applied to nodes. A neighbour of a hit is in the same tree, so the tree is not checked.

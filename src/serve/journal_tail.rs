@@ -44,7 +44,8 @@ impl JournalTail {
             return Ok(none());
         }
         let limit = u32::try_from(MAX_ENTRIES + 1).unwrap_or(u32::MAX);
-        let filter = JournalFilter { before: seq + 1, after: before, oldest_first: true, limit, tree: None };
+        let filter =
+            JournalFilter { before: seq + 1, after: before, oldest_first: true, limit, ..JournalFilter::default() };
         let entries = snapshot.journal(filter)?;
         if entries.len() as u64 > MAX_ENTRIES {
             return Ok(none());

@@ -18,6 +18,8 @@ pub struct ApprovalRequest {
     pub summary: String,
     /// Complete action: the command, the diff or the plan. It contains model output and may be empty.
     pub details: String,
+    /// Name of the agent that asks, such as `collaborator, subtask 2 of [a7x2kq]`, or of the check; `None` for a plan.
+    pub agent: Option<String>,
     /// Node that the action belongs to: the head of the delegation for a plan.
     pub node: Option<NodeId>,
 }

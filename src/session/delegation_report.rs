@@ -75,7 +75,10 @@ pub struct SubtaskReport {
     /// Check command with the first line of its output, which has the exit status; `None` if it did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// First words of the worker's result.
+    /// Node with the worker's result; `None` without a result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<LocalId>,
+    /// First words of the worker's result; `…` marks an omission.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     /// Replies, tokens and cost of the worker.
@@ -210,6 +213,9 @@ impl fmt::Display for DelegationReport {
             }
             if let Some(outcome) = &line.outcome {
                 write!(f, "\n      \"{}\"", one_line(outcome))?;
+                if let Some(result) = line.result.as_ref().filter(|_| outcome.ends_with('…')) {
+                    write!(f, " → view {result} full")?;
+                }
             }
         }
         if !self.files.is_empty() {

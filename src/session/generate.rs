@@ -23,7 +23,7 @@ use super::{
     stream::{ModelRequestTask, ReportSender, forward_cancellation},
 };
 use crate::{
-    agent::{RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
+    agent::{BatchOutcome, RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
     context::CommandRound,
     exec::CommandReply,
     id::{NodeId, SessionId},
@@ -42,7 +42,7 @@ pub(super) enum TaskReport {
     /// A delegation that a command started has made progress.
     Delegation(DelegationUpdate),
     /// The batch has run and its results are saved. `session` is the session in which the batch ended.
-    BatchDone { round: CommandRound, session: SessionId, recorded: bool },
+    BatchDone { round: CommandRound, session: SessionId, outcome: BatchOutcome },
     /// The results of the batch could not be saved.
     BatchFailed(OpsError),
 }
@@ -218,11 +218,11 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             }
             TaskReport::Delegation(reported) => (self.on_progress)(Progress::Delegated { index, update: reported }),
             TaskReport::CommandRan { line, reply } => (self.on_progress)(Progress::Ran { index, line, reply }),
-            TaskReport::BatchDone { round, session, recorded } => {
+            TaskReport::BatchDone { round, session, outcome } => {
                 self.rounds.push(round);
                 self.actor = self.actor.clone().in_session(session);
                 let open = !self.open_todos().is_empty();
-                self.step(index, TurnInput::CommandsDone { open, recorded }).await;
+                self.step(index, TurnInput::CommandsDone { open, outcome }).await;
             }
             TaskReport::BatchFailed(error) => self.fail(index, error.into()).await,
         }

@@ -16,7 +16,7 @@ use super::{
     stream::ReportSender,
 };
 use crate::{
-    agent::ToolRequest,
+    agent::{BatchOutcome, ToolRequest},
     arrow::Command,
     context::{self, CommandResult, CommandRound},
     exec::{CommandReply, ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
@@ -295,11 +295,9 @@ impl CommandBatch {
         let session = runner.session();
         let report = match self.save_results(&results, &requests, &parsed) {
             Ok(()) => {
-                let recorded = results
-                    .iter()
-                    .all(|(at, result)| !result.failed && parsed.get(*at).is_some_and(ExecRequest::keeps_records));
+                let outcome = batch_outcome(&results, &parsed);
                 let results = results.into_iter().map(|(_, result)| result).collect();
-                TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session, recorded }
+                TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session, outcome }
             }
             Err(error) => TaskReport::BatchFailed(error),
         };
@@ -334,6 +332,18 @@ impl CommandBatch {
             actor.commit(Op::Turn, answers)?;
         }
         Ok(())
+    }
+}
+
+/// Returns whether the model has to read the results of a batch. Each has the index of its request.
+fn batch_outcome(results: &[(usize, CommandResult)], parsed: &[ExecRequest]) -> BatchOutcome {
+    let all = |is: fn(&ExecRequest) -> bool| {
+        results.iter().all(|(at, result)| !result.failed && parsed.get(*at).is_some_and(is))
+    };
+    match () {
+        () if all(ExecRequest::keeps_records) => BatchOutcome::Recorded,
+        () if all(ExecRequest::only_confirms) => BatchOutcome::Changed,
+        () => BatchOutcome::Answered,
     }
 }
 

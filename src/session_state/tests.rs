@@ -189,3 +189,40 @@ fn the_yaml_is_as_specified() {
     state.record(&SessionRecord { kind: RecordKind::Forget, content: "ORM".to_owned(), turn: 50 });
     assert!(state.constraints.is_empty());
 }
+
+#[test]
+fn the_error_of_a_failed_command_names_what_failed() {
+    for (output, line) in [
+        (
+            "running 2 tests\ntest eval::adds ... ok\ntest eval::divides ... FAILED\n\nfailures:\n\nthread 'eval::divides' panicked at \
+             src/eval.rs:9:5:\n\ntest result: FAILED. 1 passed; 1 failed\n\nerror: test failed, to rerun pass `--lib`",
+            "test eval::divides ... FAILED",
+        ),
+        (
+            "error[E0308]: mismatched types\n --> src/eval.rs:3:5\nerror: aborting due to 1 previous error\nerror: could not compile \
+             `calc` (lib)",
+            "error[E0308]: mismatched types",
+        ),
+        (
+            "test_eval.py::test_adds PASSED [ 50%]\ntest_eval.py::test_divides FAILED [100%]\n=== 1 failed, 1 passed in 0.02s ===",
+            "test_eval.py::test_divides FAILED [100%]",
+        ),
+        (
+            "src/a.ts(3,5): error TS2345: Wrong type.\nnpm ERR! code 2\nnpm ERR! a log of the error",
+            "src/a.ts(3,5): error TS2345: Wrong type.",
+        ),
+        (
+            "--- FAIL: TestDivides (0.00s)\n    eval_test.go:9: got 2\nFAIL\nFAIL\tcalc\t0.002s",
+            "--- FAIL: TestDivides (0.00s)",
+        ),
+        ("Traceback (most recent call last):\n  File \"a.py\"\nValueError: no such key", "ValueError: no such key"),
+        ("error: test failed, to rerun pass `--lib`", "error: test failed, to rerun pass `--lib`"),
+    ] {
+        let (rules, mut state) = (CompiledRules::default(), SessionState::default());
+        let command = r#"{"arguments":{"command":"make test"}}"#;
+        state.ingest(&rules, &tool(1, "run_command", command, &format!("{output}\nexit code: 1")), || None);
+        state.ingest(&rules, &tool(2, "run_command", command, "ok\nexit code: 0"), || None);
+        let resolved = &state.errors_resolved[0].text;
+        assert!(resolved.starts_with(&format!("{line} — ")), "{resolved}");
+    }
+}

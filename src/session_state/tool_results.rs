@@ -139,15 +139,49 @@ fn find_exit_code(rules: &ExtractionRules, text: &str) -> Option<i64> {
     })
 }
 
-/// Returns the line of an output that describes the error best: the last with an error word, else the last line.
+/// Marks of lines that name what failed, in lower case: a test, a place, a type error.
+const NAMING_MARKS: &[&str] = &["... failed", "panicked at", "error[e", "--- fail: ", ": error ts", "● "];
+/// Beginnings of lines that only say that something failed, in lower case.
+const TRAILERS: &[&str] = &[
+    "error: test failed",
+    "error: could not compile",
+    "error: aborting",
+    "error: process didn't",
+    "for more information about this error",
+    "test result:",
+    "failures:",
+    "npm err!",
+    "npm error",
+    "error command failed",
+    "make: ***",
+    "fail\t",
+    "failed (",
+    "=",
+];
+
+/// Returns the line of an output that describes the error best: the first that names what failed, else the last with an
+/// error word, else the last line.
 fn error_line(rules: &ExtractionRules, content: &str) -> String {
     let lines =
         || content.lines().map(str::trim).filter(|line| !line.is_empty() && find_exit_code(rules, line).is_none());
+    let is_trailer = |line: &str| {
+        let lower = line.to_lowercase();
+        TRAILERS.iter().any(|start| lower.starts_with(start))
+    };
+    let names = |line: &&str| {
+        let lower = line.to_lowercase();
+        let is_pytest = lower.contains(".py::") && lower.contains("failed");
+        !is_trailer(line) && (is_pytest || NAMING_MARKS.iter().any(|mark| lower.contains(mark)))
+    };
     let error = |line: &&str| {
         let lower = line.to_lowercase();
         ["error", "failed", "panicked", "exception", "not found", "denied"].iter().any(|word| lower.contains(word))
     };
-    let line = lines().rfind(error).or_else(|| lines().next_back());
+    let line = lines()
+        .find(names)
+        .or_else(|| lines().rfind(|line| error(line) && !is_trailer(line)))
+        .or_else(|| lines().rfind(error))
+        .or_else(|| lines().next_back());
     first_words(line.unwrap_or("it failed"), MAX_ERROR_CHARS)
 }
 

@@ -111,6 +111,8 @@ setters!(SessionFilter {
 pub struct JournalFilter {
     /// Entries of this tree; `None`: of all trees and of none.
     pub tree: Option<TreeId>,
+    /// Entries of no tree, such as those of documents and agents; `tree` is ignored.
+    pub of_no_tree: bool,
     /// Entries with a lower number; 0: no bound.
     pub before: u64,
     /// Entries with a higher number; 0: all.
@@ -124,6 +126,8 @@ pub struct JournalFilter {
 setters!(JournalFilter {
     /// Selects entries of a tree.
     tree(option TreeId);
+    /// Selects entries of no tree.
+    of_no_tree(bool);
     /// Selects entries with a lower number; 0: no bound.
     before(u64);
     /// Selects entries with a higher number; 0: all.

@@ -2,9 +2,31 @@
 
 use serde_json::Value;
 
-/// Tools whose calls add no text. They repeat the words of a question, their text becomes a node of its own, or it is
-/// private to its author.
-const UNINDEXED_TOOLS: [&str; 7] = ["recall", "conversation_recall", "view", "respond", "annotate", "edit", "think"];
+/// Arguments of the commands whose calls add no text, by the name of the command. They repeat the words of a question,
+/// show what is stored already, become a node of their own, or are private to their author. A tool of another program may
+/// have the same name, so a call without an arrow line is a command only if it has no other arguments.
+const UNINDEXED_COMMANDS: [(&str, &[&str]); 12] = [
+    ("annotate", &["node", "content"]),
+    ("conversation_recall", &["action", "query", "limit", "start_turn", "end_turn", "tool_name"]),
+    ("diff", &["nodes"]),
+    ("edit", &["node", "content"]),
+    ("help", &["tool"]),
+    ("list", &["node", "what"]),
+    ("memory", &["view"]),
+    ("recall", RECALL_ARGUMENTS),
+    ("respond", &["node", "content", "as"]),
+    ("think", &["content"]),
+    ("tree", &["from", "depth", "summary"]),
+    ("view", &["node", "branch", "from", "full", "annotations", "as"]),
+];
+
+const RECALL_ARGUMENTS: &[&str] = &[
+    "label", "search", "turns", "tool", "summary", "limit", "by", "scope", "path", "below", "from", "to", "kind",
+    "exact", "failed", "count", "around", "sort", "words",
+];
+
+/// Commands whose results show stored content. Such a result would match the query that produced it.
+const LOOKUP_COMMANDS: [&str; 8] = ["recall", "conversation_recall", "view", "list", "tree", "memory", "help", "diff"];
 
 /// Returns the text of calls in any provider's JSON, one argument per line. An arrow line is returned as written. A line
 /// that could not be parsed has no name and adds no text.
@@ -14,19 +36,21 @@ pub(crate) fn call_text(calls: &str) -> String {
     let Ok(calls) = serde_json::from_str::<Value>(calls) else { return text };
     for call in calls.as_array().into_iter().flatten() {
         let name = call["function"]["name"].as_str().or(call["name"].as_str());
-        match (name, call["line"].as_str()) {
-            (Some(name), _) if UNINDEXED_TOOLS.contains(&name) => {}
-            (Some(_), Some(line)) => push_line(&mut text, line),
+        let line = call["line"].as_str();
+        let given = [&call["function"]["arguments"], &call["arguments"], &call["input"]];
+        let given = given.into_iter().find(|given| !given.is_null()).unwrap_or(&Value::Null);
+        let parsed = given.as_str().map(serde_json::from_str::<Value>);
+        match (name, line) {
             (None, Some(_)) => {}
+            (Some(name), _)
+                if is_unindexed(name, line, parsed.as_ref().and_then(|p| p.as_ref().ok()).unwrap_or(given)) => {}
+            (Some(_), Some(line)) => push_line(&mut text, line),
             (name, None) => {
                 push_line(&mut text, name.unwrap_or_default());
-                let given = [&call["function"]["arguments"], &call["arguments"], &call["input"]];
-                match given.into_iter().find(|given| !given.is_null()) {
-                    Some(Value::String(written)) => match serde_json::from_str(written) {
-                        Ok(parsed) => push_values(&mut text, &parsed),
-                        Err(_) => push_line(&mut text, written),
-                    },
-                    given => push_values(&mut text, given.unwrap_or(&Value::Null)),
+                match (parsed, given) {
+                    (Some(Ok(parsed)), _) => push_values(&mut text, &parsed),
+                    (Some(Err(_)), Value::String(written)) => push_line(&mut text, written),
+                    _ => push_values(&mut text, given),
                 }
             }
         }
@@ -34,13 +58,29 @@ pub(crate) fn call_text(calls: &str) -> String {
     text
 }
 
+/// True for a call of a command that adds no text.
+fn is_unindexed(name: &str, line: Option<&str>, arguments: &Value) -> bool {
+    UNINDEXED_COMMANDS.iter().any(|(command, known)| {
+        let has_only = || arguments.as_object().is_none_or(|given| given.keys().all(|name| known.contains(&&**name)));
+        *command == name && (line.is_some() || has_only())
+    })
+}
+
+/// True for the result of a command that shows stored content. The metadata of a command's result names the command; a
+/// tool of another program has no such metadata.
+#[must_use]
+pub(crate) fn is_lookup_result(tool: &str, metadata: &str) -> bool {
+    LOOKUP_COMMANDS.contains(&tool) && command(metadata).is_some()
+}
+
 /// Returns the text of the command in a result's metadata, for a result whose call has no id. Programs before version 20
 /// of the schema stored arrow commands there only.
 #[must_use]
 pub(crate) fn command_text(tool: &str, metadata: &str) -> Option<String> {
-    if UNINDEXED_TOOLS.contains(&tool) {
-        return None;
-    }
+    if UNINDEXED_COMMANDS.iter().any(|(command, _)| *command == tool) { None } else { command(metadata) }
+}
+
+fn command(metadata: &str) -> Option<String> {
     let metadata: Value = serde_json::from_str(metadata).ok()?;
     metadata["command"].as_str().map(str::to_owned)
 }
@@ -76,6 +116,18 @@ mod tests {
         assert_eq!(call_text(anthropic), "edit_file\nfn b()\na.rs");
         assert_eq!(call_text(r#"[{"name":"odd","arguments":"{no JSON"}]"#), "odd\n{no JSON");
         assert_eq!(call_text("no JSON"), "");
+    }
+
+    #[test]
+    fn a_tool_of_another_program_with_the_name_of_a_command_adds_its_text() {
+        let edit = r#"[{"id":"c1","name":"edit","arguments":{"path":"a.ts","newText":"contextPercentStr"}},
+            {"id":"c2","function":{"name":"view","arguments":"{\"path\":\"b.ts\",\"view_range\":[1,2]}"}}]"#;
+        assert_eq!(call_text(edit), "edit\ncontextPercentStr\na.ts\nview\nb.ts\n1\n2");
+        let own = r#"[{"id":"c1","name":"edit","arguments":"{\"node\":\"a7x2\",\"content\":\"heron\"}"},
+            {"id":"c2","name":"list","arguments":"{}","line":"→ list bookmarks"}]"#;
+        assert_eq!(call_text(own), "");
+        assert!(is_lookup_result("view", r#"{"command":"→ view a7x2"}"#) && !is_lookup_result("view", "{}"));
+        assert!(!is_lookup_result("bash", r#"{"command":"→ bash \"ls\""}"#));
     }
 
     #[test]

@@ -17,8 +17,8 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::stopwords::{base_form, is_stopword};
 
-/// Version of these rules. The store rebuilds an index of another version.
-pub(crate) const TOKENIZER_VERSION: u32 = 1;
+/// Version of these rules and of those for the text of calls. The store rebuilds an index of another version.
+pub(crate) const TOKENIZER_VERSION: u32 = 2;
 /// Maximum number of passages of a text.
 pub(crate) const MAX_PASSAGES: usize = 256;
 

@@ -20,7 +20,7 @@ use crate::types::{Permission, TodoDraft};
 
 operations! {
     View "view" also ["show", "display", "look", "inspect", "open"] (Navigation, LoomAware, ReadOnly) "Shows a node or a branch." {
-        brief "view ID [full]; view branch:ID [from:ID]";
+        brief "view ID [full]; view branch:ID [from:ID] — root to ID";
         forms ["view ID", "view ID full", "view ID with-annotations", "view branch:ID as:prose", "view branch:ID from:ID"];
         at_most_one ["node", "branch"];
         "as" needs ["branch"];
@@ -34,7 +34,7 @@ operations! {
         rendering as "as": Option<BranchFormat>, "How a branch is shown: running text, or node by node.";
     }
     List "list" also ["ls", "enumerate"] (Navigation, LoomAware, ReadOnly) "Lists what belongs to a node or a tree." {
-        brief "list ID continuations|annotations|links|versions|siblings|bookmarks; list agents|pruned|changes; list documents; list trees";
+        brief "list ID continuations|annotations|links|versions|siblings; list bookmarks|agents|pruned|changes; list documents; list trees";
         forms [
             "list ID continuations",
             "list ID annotations",
@@ -119,12 +119,12 @@ operations! {
         note: Option<String>, "Why.";
     }
     Edit "edit" also ["rewrite", "reword", "revise"] (Content, LoomWrite, Destructive) "Adds another wording of a node." {
-        brief "edit ID \"text\" — another wording beside the old one";
+        brief "edit ID \"text\" — a sibling with other words";
         forms ["edit ID \"text\""];
-        reply "✓ created branch [f7q8dd] from [a7x2kq]        (in a buffer tree: ✓ created version [f7q8dd] of [a7x2kq])";
+        reply "✓ created branch [f7q8dd] from [a7x2kq], beside it\n  [a7x2kq] keeps 3 continuations and the bookmark · → move ID to f7q8dd takes a continuation along\n  you stay at [a7x2kq]\n\n✓ created version [f7q8dd] of [a7x2kq]        (in a buffer tree)";
         example "→ edit a7x2kq \"Marie hesitates, and then she goes.\"";
         node: Option<NodeRef>, "The node; where you are, if none is named.";
-        content: String, "The new wording; the old one stays.";
+        content: String, "The new wording. The old one stays, with its continuations and its bookmark.";
     }
     Merge "merge" also ["combine", "join", "fuse"] (Content, LoomWrite, Write) "Adds one node that continues several." {
         brief "merge ID ID \"text\"";
@@ -168,7 +168,7 @@ operations! {
         forms ["undo", "undo 2"];
         reply "✓ took back 1 operation\n  pruned [a7x2kq]";
         example "→ undo";
-        n: Option<u32> [ArgType::Number(MAX_UNDO_STEPS)], "How many of your own operations in this tree; 1 if not said.";
+        n: Option<u32> [ArgType::Number(MAX_UNDO_STEPS)], "How many of your own operations in this tree; 1 if not said. Each changing command is one; messages, moves and todos are none.";
     }
     Redo "redo" also ["reapply"] (Content, LoomWrite, Write) "Makes changes again that were taken back." {
         brief "redo [2]";
@@ -272,7 +272,7 @@ operations! {
         exactly_one ["content", "content_of", "summary_of"];
         reply "✓ stashed \"marie insight\" (47 tokens)";
         example "→ stash \"marie insight\" content-of:a7x2kq";
-        label: String, "The label; what has it already is replaced.";
+        label: String, "The label; what has it already is replaced. Your prompts name it; `recall` shows what it holds. Others do not see it; a person can, with `loom --as NAME do 'memory stashed'`.";
         content: Option<String>, "These words.";
         content_of: Option<NodeRef>, "This node's words.";
         summary_of: Option<NodeRange>, "The sentences that say most of this part of a path.";
@@ -286,17 +286,18 @@ operations! {
             "recall search \"words\" count",
             "recall turns:5-10",
             "recall tool:NAME failed",
+            "recall tool:NAME failed count",
             "recall tool:NAME \"words\"",
             "recall around:ID",
             "recall summary",
             "recall \"label\"",
         ];
         exactly_one ["label", "search", "turns", "tool", "summary", "around"];
-        reply "1 match in this tree by:human for \"lighthouse\", the best first:\n[Turn 12] human [a7x2kq] · 3d ago · depth 40:\n  Never let the lighthouse go dark.\n    after: model [b3k9ze] \"I will keep to that.\"";
+        reply "1 match in this tree by:human for \"lighthouse\", the best first:\n[Turn 12] human [a7x2kq] · 2025-11-21 01:29 · depth 40:\n  Never let the lighthouse go dark.\n    after: model [b3k9ze] \"I will keep to that.\"";
         example "→ recall search \"lighthouse\" by:human";
         label: Option<String>, "What is stashed under this label, or the rest of a result that was cut.";
         search: Option<String>, "Turns with these words.";
-        turns: Option<Range>, "These turns of your session, else of the newest one in the tree that has them.";
+        turns: Option<Range>, "These turns of your session; while it has none, of the newest one in the tree that has them.";
         tool: Option<String>, "Results of this tool.";
         #[serde(default)] summary: bool, "Everything so far, in short.";
         limit: Option<u32>, "At most so many.";
@@ -323,7 +324,7 @@ operations! {
     Memory "memory" also [] (Memory, LoomAware, ReadOnly) "Shows what the agent keeps." {
         brief "memory";
         forms ["memory", "memory trace", "memory stashed"];
-        reply "=== Operational Memory ===\nPinned:\n  [a7x2kq] \"Marie's reluctance stems from her childhood.\"\nRecent actions:\n  viewed a7x2kq, b3k9ze · annotated b3k9ze\nStashed (not in context): \"marie insight\"\n===";
+        reply "=== Operational Memory ===\nPinned:\n  [a7x2kq] \"Marie's reluctance stems from her childhood.\"\nRecent actions:\n  viewed a7x2kq, b3k9ze · annotated b3k9ze as n4m2cc\nStashed (not in context): \"marie insight\"\n===";
         example "→ memory";
         view: Option<MemoryView>, "Only your last actions, or only what is stashed; everything if not said.";
     }

@@ -199,7 +199,7 @@ argument_struct! {
         kind: Option<EdgeKind>, "Only nodes of this kind.";
         #[serde(default)] exact: bool, "Only where the words stand so.";
         #[serde(default)] failed: bool, "Only results of calls that failed.";
-        #[serde(default)] count: bool, "Figures alone, by author and tool.";
+        #[serde(default)] count: bool, "Figures alone: of a search by author and tool, of a tool the number of its results.";
         around: Option<NodeRef>, "What stands before and after this node.";
         sort: Option<RecallSort>, "The newest first.";
         words: Option<String>, "With tool: only calls and results that hold these words.";

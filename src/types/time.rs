@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
+
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z, negative before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -27,6 +30,20 @@ impl Timestamp {
     #[must_use]
     pub fn as_millis_clamped(self) -> u64 {
         u64::try_from(self.0).unwrap_or(0).min((1 << 48) - 1)
+    }
+
+    /// Formats the time as `2023-11-14 22:13` in UTC, because the library knows no time zone. A time outside the calendar
+    /// becomes its last one.
+    #[must_use]
+    pub fn date_time(self) -> String {
+        let at = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX);
+        jiff::tz::TimeZone::UTC.to_datetime(at).strftime("%Y-%m-%d %H:%M").to_string()
+    }
+
+    /// Formats the age at `now` if it is under a day, else the date and the time of day in UTC.
+    #[must_use]
+    pub fn age_or_date(self, now: Self) -> String {
+        if now.0.saturating_sub(self.0) < DAY_MS { self.age(now) } else { self.date_time() }
     }
 
     /// Duration from an earlier time to this one; zero if that time is later.
@@ -86,6 +103,15 @@ impl Clock for FixedClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_of_another_day_is_said_by_its_date() {
+        // 2025-11-21T01:29:42Z.
+        let at = Timestamp::from_millis(1_763_688_582_000);
+        let after = |millis| at.age_or_date(Timestamp::from_millis(at.0 + millis));
+        assert_eq!([after(0), after(DAY_MS - 1)], ["just now", "23h ago"]);
+        assert_eq!([after(DAY_MS), after(370 * DAY_MS)], ["2025-11-21 01:29"; 2]);
+    }
 
     #[test]
     fn ages_are_said_in_one_unit() {

@@ -33,7 +33,7 @@ fn parameters() -> Value {
         "type": "object",
         "properties": {
             "command": { "type": "string", "description": "The command, for sh." },
-            "seconds": { "type": "integer", "description": "How long it may take, at most 600." },
+            "seconds": { "type": "integer", "description": "How long it may take, 120 if not given and at most 600." },
         },
         "required": ["command"],
     })
@@ -74,10 +74,15 @@ impl AgentFiles {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "there is no command"));
         }
         if !self.state.settings.allowlist.allows_command(&command) {
-            let (summary, details) = match command.lines().count() {
+            let (summary, mut details) = match command.lines().count() {
                 1 => (command.clone(), String::new()),
                 count => (format!("a command of {}", lines(count)), command.clone()),
             };
+            // A limit that the agent chose belongs to what the user allows.
+            if let Some(timeout) = timeout.map(clamp_timeout).filter(|own| *own != self.state.settings.timeout) {
+                let gap = if details.is_empty() { "" } else { "\n" };
+                details.push_str(&format!("{gap}(at most {} s)", timeout.as_secs()));
+            }
             self.ask(&TOOL, &command, summary, details).await?;
         }
         self.run_approved(command, timeout).await
@@ -89,7 +94,7 @@ impl AgentFiles {
         command: String,
         timeout: Option<Duration>,
     ) -> Result<ProcessResult, ToolError> {
-        let timeout = timeout.unwrap_or(self.state.settings.timeout).clamp(Duration::from_secs(1), MAX_COMMAND_TIME);
+        let timeout = clamp_timeout(timeout.unwrap_or(self.state.settings.timeout));
         let waited = Arc::new(());
         let waiting = Arc::downgrade(&waited);
         let outcome = blocking(move || {
@@ -101,6 +106,11 @@ impl AgentFiles {
         drop(waited);
         Ok(format_result(outcome, timeout))
     }
+}
+
+/// Returns a time limit within the bounds.
+fn clamp_timeout(timeout: Duration) -> Duration {
+    timeout.clamp(Duration::from_secs(1), MAX_COMMAND_TIME)
 }
 
 fn format_result(outcome: CommandOutcome, timeout: Duration) -> ProcessResult {

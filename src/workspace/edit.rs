@@ -1,11 +1,11 @@
 //! `edit_file`: replaces one passage of a file. The passage must occur exactly once, so that the edit is unambiguous.
 
-use std::sync::Arc;
+use std::{io::Cursor, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, reread_hint, root, write::diff};
+use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, read::read_page, reread_hint, root, write::diff};
 use crate::{
     tools::{ErrorCode, ToolError},
     types::Permission,
@@ -14,6 +14,8 @@ use futures_util::future::BoxFuture;
 
 /// Maximum occurrences of a passage that an error lists.
 const MAX_LISTED_OCCURRENCES: usize = 8;
+/// Maximum lines of the edited passage that an answer shows.
+const MAX_SHOWN_LINES: usize = 14;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "edit_file",
@@ -64,20 +66,22 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
             let (after, line) = replace_once(&text, &params.old, &params.new).map_err(|why| {
                 ToolError::new(ErrorCode::Conflict, format!("{name}: {why}")).hint(reread_hint(&path))
             })?;
-            Ok(Edit { path, name, hash: before.hash, before: text, after, line, note })
+            let added = params.new.lines().count();
+            Ok(Edit { path, name, hash: before.hash, before: text, after, line, added, note })
         })
         .await?;
-        let Edit { path, name, hash, before, after, line, note } = edit;
+        let Edit { path, name, hash, before, after, line, added, note } = edit;
         if !files.state.settings.allowlist.allows_file(&path) {
             files.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
         }
         let counts = (before.lines().count(), after.lines().count());
+        let passage = passage(&after, line, added);
         blocking(move || files.write_if_unchanged(&path, Some(hash), after.as_bytes())).await?;
         let length = match counts {
             (before, after) if before == after => String::new(),
             (before, after) => format!(" · {} now, before {before}", super::lines(after)),
         };
-        Ok(format!("edited {name} at line {line}{length}{note}"))
+        Ok(format!("edited {name} at line {line}{length}{note}{passage}"))
     })
 }
 
@@ -89,7 +93,16 @@ struct Edit {
     before: String,
     after: String,
     line: usize,
+    /// Lines of the new passage.
+    added: usize,
     note: String,
+}
+
+/// Returns the edited passage with a line before and after it, as `read_file` shows them.
+fn passage(text: &str, line: usize, added: usize) -> String {
+    let (from, most) = (line.saturating_sub(1).max(1), (added + 2).min(MAX_SHOWN_LINES));
+    let page = read_page(Cursor::new(text.as_bytes()), from, most).ok().flatten();
+    page.map(|page| format!("\n{}", page.text.trim_end_matches('\n'))).unwrap_or_default()
 }
 
 /// Replaces the only occurrence of `old`. Returns the new text and the line of the edit, or the reason for a refusal.

@@ -215,7 +215,8 @@ impl AgentFiles {
     /// Asks the user for approval.
     async fn ask(&self, tool: &WorkspaceTool, subject: &str, what: String, detail: String) -> Result<(), ToolError> {
         let (tool, subject) = (tool.name.to_owned(), subject.to_owned());
-        let request = ApprovalRequest { tool, subject, summary: what, details: detail, node: None };
+        let agent = Some(self.agent.clone());
+        let request = ApprovalRequest { tool, subject, summary: what, details: detail, agent, node: None };
         self.state.settings.approval.ask(&request).await.into_result()
     }
 

@@ -39,7 +39,7 @@ fn parameters() -> Value {
         "properties": {
             "path": { "type": "string", "description": "The file, from the workspace's folder." },
             "from": { "type": "integer", "description": "The first line, counted from 1." },
-            "lines": { "type": "integer", "description": "At most so many lines." },
+            "lines": { "type": "integer", "description": "How many lines at most." },
         },
         "required": ["path"],
     })
@@ -105,8 +105,8 @@ fn read(files: &AgentFiles, params: &ReadParams) -> Answer {
 }
 
 /// Page of a file.
-struct FilePage {
-    text: String,
+pub(super) struct FilePage {
+    pub(super) text: String,
     /// Number of lines in the page.
     shown: usize,
     /// First line after the page, counted from 1.
@@ -117,7 +117,7 @@ struct FilePage {
 }
 
 /// Reads a page from line `from`; `None` if the file is binary.
-fn read_page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
+pub(super) fn read_page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
     let mut page = FilePage { text: String::new(), shown: 0, next: from, all: 0, lossy: false };
     let mut line = Vec::new();
     loop {

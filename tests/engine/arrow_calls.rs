@@ -151,7 +151,8 @@ fn a_programs_tools_are_run_and_answered() {
     let owner = play.loom.agent("owner").unwrap().id();
     let snapshot = play.loom.snapshot().unwrap();
     let actions = recent_actions(&*snapshot, owner, play.tree).unwrap();
-    assert_eq!(actions.last().map(String::as_str), Some("used weather"));
+    // Its name alone says nothing of what was done.
+    assert!(!actions.concat().contains("weather"), "{actions:?}");
 }
 
 #[test]

@@ -187,21 +187,21 @@ fn tree_draws_the_tree() {
     assert_snapshot!(lines(&mut runner, &["→ tree"]), @r#"
     Tree: "Marie Character Study" (6 nodes, 2 branches)
     [qk6rnr] human (you) "Who is Marie?"
-    └→ [46vf6z] model collaborator "Marie's reluctance stems from her childhood. …" * you are here
-       ├→ [yk943e] model collaborator "Building on the trauma angle, she …" → [jykvjd] human (you) "Go on." → [6v90ah] model collaborator "She was nine that summer. The …" (leaf)
+    └→ [46vf6z] model collaborator "Marie's reluctance stems from her childhood. Her father left in the summer." * you are here
+       ├→ [yk943e] model collaborator "Building on the trauma angle, she avoids the sea." → [jykvjd] human (you) "Go on." → [6v90ah] model collaborator "She was nine that summer. The lighthouse was dark." (leaf)
        └→ [fkc5zd] model collaborator "Another reading: she is only tired." (leaf)
     "#);
     assert_snapshot!(lines(&mut runner, &[&format!("→ tree from:{root} depth:2")]), @r#"
     Tree: "Marie Character Study" (6 nodes, 2 branches)
     [qk6rnr] human (you) "Who is Marie?"
-    └→ [46vf6z] model collaborator "Marie's reluctance stems from her childhood. …" * you are here
-       ├→ [yk943e] model collaborator "Building on the trauma angle, she …" → …
+    └→ [46vf6z] model collaborator "Marie's reluctance stems from her childhood. Her father left in the summer." * you are here
+       ├→ [yk943e] model collaborator "Building on the trauma angle, she avoids the sea." → …
        └→ [fkc5zd] model collaborator "Another reading: she is only tired." (leaf)
     "#);
     assert_snapshot!(lines(&mut runner, &[&format!("→ tree from:{trauma} depth:1"), "→ tree summary"]), @r#"
     Tree: "Marie Character Study" (6 nodes, 2 branches)
     above: [qk6rnr] → [46vf6z]
-    [yk943e] model collaborator "Building on the trauma angle, she …"
+    [yk943e] model collaborator "Building on the trauma angle, she avoids the sea."
     └→ [jykvjd] human (you) "Go on." → …
     Tree: "Marie Character Study" (dialogue mode)
     6 nodes · 2 branches · 1 branch point · depth: 4
@@ -515,9 +515,9 @@ fn continue_asks_the_host() {
     ✗ NOT_FOUND: continue: no agent "nobody"
       hint: there are: "owner", "collaborator", "subject"
     Recent actions:
-      responded to qk6rnr, 46vf6z, jykvjd
-      continued from 46vf6z (2 results)
-      continued from qk6rnr (2 results)
+      responded to 46vf6z as yk943e, fkc5zd and jykvjd as 6v90ah, …
+      continued from 46vf6z (2 results) as y2ys2p, 5p1a9g
+      continued from qk6rnr (2 results) as vmhp1p, smvcjy
     "#);
     let asked = host.asked.into_inner().unwrap();
     assert_eq!(asked, [(3, Some(200), "subject".to_owned()), (1, None, "subject".to_owned())]);
@@ -554,7 +554,7 @@ fn what_adds_to_the_tree() {
     ✓ created [smvcjy] as context of [yk943e]
     ✓ created [g5549f] as instruction of [yk943e]
     ✓ annotation [kp0ecd] added to [fkc5zd]
-    ✓ created branch [tqeytx] from [fkc5zd]
+    ✓ created branch [tqeytx] from [fkc5zd], beside it
       you stay at [46vf6z]
     ✓ created [9g77cq] from [yk943e] + [fkc5zd]
       you stay at [46vf6z]
@@ -676,7 +676,7 @@ fn undo_takes_back_and_redo_does_again() {
     Pinned:
       [46vf6z] "Marie's reluctance stems from her childhood. Her father left in the summer."
     Recent actions:
-      responded to qk6rnr, 46vf6z, jykvjd · annotated 46vf6z · bookmarked 46vf6z · pruned fkc5zd · took back fkc5zd, 46vf6z, y2ys2p · did again y2ys2p, 46vf6z, fkc5zd · pinned 46vf6z · decided · took back
+      responded to 46vf6z as yk943e, fkc5zd and jykvjd as 6v90ah, … · annotated 46vf6z as y2ys2p · bookmarked 46vf6z · pruned fkc5zd · took back fkc5zd, 46vf6z, y2ys2p · did again y2ys2p, 46vf6z, fkc5zd · pinned 46vf6z · decided · took back
     ===
     "#);
 }
@@ -832,7 +832,7 @@ fn pins_and_stashes_are_kept_and_let_go() {
     ]), @r#"
     === Operational Memory ===
     Recent actions:
-      responded to yk943e
+      responded to yk943e as jykvjd
     ===
     ✓ pinned [46vf6z]
     ✓ [46vf6z] is pinned already
@@ -888,7 +888,7 @@ fn pins_and_stashes_are_kept_and_let_go() {
       doc:"character notes" §motivation (5 words)
       doc:"character notes" (5 words)
     Recent actions:
-      responded to yk943e · pinned 46vf6z, "character notes" · stashed "an idea", "marie insight", "so far" · recalled "an idea", "marie insight", "so far" · viewed yk943e, 6v90ah · annotated 6v90ah
+      responded to yk943e as jykvjd · pinned 46vf6z, "character notes" · stashed "an idea", "marie insight", "so far" · recalled "an idea", "marie insight", "so far" · viewed yk943e, 6v90ah · annotated 6v90ah as 5p1a9g
     Stashed (not in context): "marie insight", "so far", "an idea"
     ===
     Stashed (→ recall "label" shows one):
@@ -896,12 +896,12 @@ fn pins_and_stashes_are_kept_and_let_go() {
       "so far" · a summary · 38 tokens · 3m ago
       "an idea" · words · 3 tokens · 3m ago
     Recent actions:
-      responded to yk943e
+      responded to yk943e as jykvjd
       pinned 46vf6z, "character notes"
       stashed "an idea", "marie insight", "so far"
       recalled "an idea", "marie insight", "so far"
       viewed yk943e, 6v90ah
-      annotated 6v90ah
+      annotated 6v90ah as 5p1a9g
     ✓ dropped stash "an idea"
     ✗ NOT_FOUND: drop: no stash "an idea"
       hint: there are: "marie insight", "so far"
@@ -912,7 +912,7 @@ fn pins_and_stashes_are_kept_and_let_go() {
     Pinned:
       doc:"character notes" (5 words)
     Recent actions:
-      responded to yk943e · pinned 46vf6z, "character notes" · stashed "an idea", "marie insight", "so far" · recalled "an idea", "marie insight", "so far" · viewed yk943e, 6v90ah · annotated 6v90ah · dropped stash "an idea" · dropped pin 46vf6z, "character notes"
+      responded to yk943e as jykvjd · pinned 46vf6z, "character notes" · stashed "an idea", "marie insight", "so far" · recalled "an idea", "marie insight", "so far" · viewed yk943e, 6v90ah · annotated 6v90ah as 5p1a9g · dropped stash "an idea" · dropped pin 46vf6z, "character notes"
     Stashed (not in context): "marie insight", "so far"
     ===
     "#);
@@ -1495,16 +1495,16 @@ fn lists_that_belong_to_no_node() {
     1 pruned branch:
       [fkc5zd] model collaborator · "Another reading: she is only tired." · → restore fkc5zd
     8 changes:
-      just now · owner pruned [fkc5zd]
-      just now · owner annotated [46vf6z] as [g5549f]
+      just now · you pruned [fkc5zd]
+      just now · you annotated [46vf6z] as [g5549f]
       1m ago · collaborator responded to [46vf6z] as [fkc5zd]
       2m ago · collaborator responded to [jykvjd] as [6v90ah]
-      3m ago · owner responded to [yk943e] as [jykvjd]
+      3m ago · you responded to [yk943e] as [jykvjd]
       4m ago · collaborator responded to [46vf6z] as [yk943e]
       5m ago · collaborator responded to [qk6rnr] as [46vf6z]
-      6m ago · owner began the tree "Marie Character Study"
+      6m ago · you began the tree "Marie Character Study"
     2 changes:
-      just now · owner pruned [fkc5zd]
+      just now · you pruned [fkc5zd]
       1m ago · collaborator responded to [46vf6z] as [fkc5zd]
     "#);
     play.agent("reader", [loomtree::types::Permission::LoomAware].into_iter().collect());
@@ -1579,8 +1579,8 @@ fn a_continuation_keeps_its_instruction() {
     ✓ took back 1 operation
       continued from [46vf6z] as [y2ys2p]
     Recent actions:
-      responded to qk6rnr, 46vf6z, jykvjd
-      continued from 46vf6z (1 result)
+      responded to 46vf6z as yk943e, fkc5zd and jykvjd as 6v90ah, …
+      continued from 46vf6z (1 result) as y2ys2p
       took back y2ys2p
     "#);
     let asked = host.asked.into_inner().unwrap();
@@ -1718,4 +1718,168 @@ fn an_edit_of_an_own_note_replaces_it() {
     assert!(said.contains("\"The fate.\"") && !said.contains("\"The father.\""), "{said}");
     let said = lines(&mut runner, &[&format!("→ edit {} \"Well.\"", others.nodes[0].local), "→ list annotations"]);
     assert!(said.contains("\"Hm.\"") && said.contains("\"Well.\""), "{said}");
+}
+
+#[test]
+fn the_trace_names_what_was_made() {
+    let play = Play::new();
+    let [marie, tired] = [play.marie, play.tired].map(|id| play.id(id));
+    play.agent("able", loomtree::types::Permissions::all());
+    let mut runner = play.runner("able", play.session("able", play.marie));
+    let said = lines(
+        &mut runner,
+        &[
+            &format!("→ respond {marie} \"one\""),
+            &format!("→ respond {marie} \"two\""),
+            &format!("→ annotate {tired} \"weak\""),
+            &format!("→ edit {tired} \"She is tired.\""),
+            &format!("→ switch to {tired}"),
+            "→ list agents",
+            "→ memory trace",
+        ],
+    );
+    let ids: Vec<&str> = said
+        .lines()
+        .filter(|line| line.starts_with("✓ created") || line.starts_with("✓ annotation"))
+        .map(|line| line.split(['[', ']']).nth(1).unwrap())
+        .collect();
+    let [one, two, note, edit] = ids[..] else { panic!("{said}") };
+    let expected = format!(
+        "  responded to {marie} as {one}, {two}\n  annotated {tired} as {note}\n  edited {tired} as {edit}\n  \
+         switched to {tired}\n  listed agents"
+    );
+    assert!(said.ends_with(&expected), "{said}");
+}
+
+#[test]
+fn all_changes_are_listed_with_messages_in_one_line() {
+    let play = Play::new();
+    let marie = play.id(play.marie);
+    let session = play.session("collaborator", play.marie);
+    let collaborator = play.loom.actor(&play.loom.agent("collaborator").unwrap()).in_session(session);
+    // A conversation: messages of the owner, and replies of turns.
+    for turn in 0..30 {
+        let question = play.owner.send_to(session, NodeDraft::text(format!("question {turn}"))).unwrap().nodes[0].id;
+        let reply = collaborator.draft(Parent::Node(question), NodeDraft::text(format!("answer {turn}")));
+        collaborator.commit(Op::Turn, vec![Mutation::Append(Box::new(reply))]).unwrap();
+    }
+    let mut runner = play.runner("collaborator", session);
+    let done = lines(
+        &mut runner,
+        &[
+            &format!("→ bookmark {marie} \"dry joke, keep\""),
+            "→ decide \"she answers\"",
+            "→ stash \"slow clock\" \"it runs late\"",
+            "→ write doc:\"Ingrid\" append \"She keeps the light.\"",
+        ],
+    );
+    assert!(!done.contains('✗'), "{done}");
+    // A document that another tree's session wrote is none of this tree's changes.
+    let (elsewhere, root) = play.owner.create_tree(TreeDraft::new("Far away.").title("Elsewhere")).unwrap();
+    let other = play.owner.start_session("/else", elsewhere.id, Some(root.id)).unwrap();
+    lines(&mut play.runner("owner", other), &["→ write doc:\"Other\" append \"x\""]);
+    let said = lines(&mut runner, &["→ list changes"]);
+    for line in [
+        "you made the document \"Ingrid\"",
+        "you stashed \"slow clock\"",
+        "you decided",
+        &format!("you bookmarked [{marie}] \"dry joke, keep\""),
+        "owner wrote 30 messages: [",
+        "you wrote 30 messages: [",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(!said.contains("Other") && !said.contains("more"), "{said}");
+    let own = lines(&mut play.at(play.marie), &["→ list changes"]);
+    assert!(!own.contains("slow clock") && own.contains("collaborator decided"), "a stash is its agent's alone: {own}");
+    // What does not fit is counted.
+    for number in 0..25 {
+        lines(&mut runner, &[&format!("→ annotate {marie} \"note {number}\"")]);
+    }
+    let said = lines(&mut runner, &["→ list changes"]);
+    assert!(said.ends_with(" more") && said.lines().count() == 22, "{said}");
+}
+
+#[test]
+fn view_shows_links_with_their_words() {
+    let play = Play::new();
+    let [marie, trauma, tired] = [play.marie, play.trauma, play.tired].map(|id| play.id(id));
+    let mut runner = play.at(play.marie);
+    let said = lines(
+        &mut runner,
+        &[
+            &format!("→ link {trauma} to {tired} note:\"only one can stay\""),
+            &format!("→ annotate {tired} \"weak\""),
+            &format!("→ view {tired}"),
+            &format!("→ view branch:{tired} from:{marie}"),
+        ],
+    );
+    let link = format!(
+        "  link ← [{trauma}] \"Building on the trauma angle, she avoids the sea.\" · note: \"only one can stay\"\n← "
+    );
+    assert!(said.contains(&link), "{said}");
+    let branch =
+        said.split_once(&format!("\n[{tired}] model collaborator · 1m ago\n1 annotation · 1 link\n")).unwrap().1;
+    assert!(branch.starts_with("  ✎ [") && branch.contains("\"weak\"\n"), "{branch}");
+    assert!(branch.contains(&format!("  link ← [{trauma}] · note: \"only one can stay\"\n---\n")), "{branch}");
+}
+
+#[test]
+fn an_edit_says_what_stays_with_the_old_wording() {
+    let play = Play::new();
+    let marie = play.id(play.marie);
+    play.owner.bookmark(play.marie, "core").unwrap();
+    let said = lines(&mut play.at(play.tired), &[&format!("→ edit {marie} \"Marie hesitates.\"")]);
+    let new = said.split(['[', ']']).nth(1).unwrap();
+    assert_eq!(
+        said,
+        format!(
+            "✓ created branch [{new}] from [{marie}], beside it\n  [{marie}] keeps 2 continuations and the bookmark · → move ID \
+             to {new} takes a continuation along\n  you stay at [{}]",
+            play.id(play.tired)
+        )
+    );
+}
+
+#[test]
+fn a_small_tree_is_drawn_with_more_words_than_a_large_one() {
+    let play = Play::new();
+    let words = "one two three four five six seven eight nine ten eleven twelve";
+    let mut at = play.tired;
+    let mut grow = |number: usize| {
+        for _ in 0..number {
+            at = play.owner.append(Parent::Node(at), NodeDraft::text(words)).unwrap().nodes[0].id;
+            play.owner.append(Parent::Node(at), NodeDraft::text(words)).unwrap();
+        }
+    };
+    grow(4);
+    let drawn = lines(&mut play.at(play.marie), &["→ tree"]);
+    assert!(drawn.contains(&format!("\"{words}\"")), "{drawn}");
+    grow(20);
+    let drawn = lines(&mut play.at(play.marie), &["→ tree"]);
+    assert!(drawn.contains("\"one two three four five six …\"") && !drawn.contains("part 2"), "{drawn}");
+}
+
+#[test]
+fn results_of_other_sessions_and_of_the_same_label_keep_their_pages() {
+    let play = Play::new();
+    let long = |word: &str| format!("{word}\n\n").repeat(60);
+    let node = |word: &str| {
+        let node = play.owner.append(Parent::Node(play.nine), NodeDraft::text(long(word))).unwrap().nodes[0].id;
+        play.id(node)
+    };
+    let (one, two) = (node("first"), node("second"));
+    let [mine, other] = [play.marie, play.tired].map(|at| play.session("owner", at));
+    let mut runner = play.runner("owner", mine).inline(20);
+    let page = |said: &str| said.rsplit_once("→ recall \"").unwrap().1.trim_end_matches("\"]").to_owned();
+    let first = page(&lines(&mut runner, &[&format!("→ view {one} full")]));
+    // The other session's result has the same label and other words.
+    play.owner.annotate(play.loom.find_node(play.tree, &one).unwrap().id, "changed").unwrap();
+    lines(&mut play.runner("owner", other).inline(20), &[&format!("→ view {one} full")]);
+    let rest = lines(&mut runner, &[&format!("→ recall \"{first}\"")]);
+    assert!(rest.contains("first") && !rest.contains("annotation"), "{rest}");
+    let again = page(&lines(&mut runner, &[&format!("→ view {one} full")]));
+    assert_eq!(again, first.replace(" part", " (2) part"));
+    assert!(lines(&mut runner, &[&format!("→ recall \"{first}\"")]).contains("first"));
+    assert!(page(&lines(&mut runner, &[&format!("→ view {two} full")])).starts_with(&format!("view {two} part 2")));
 }

@@ -770,6 +770,46 @@ fn result(actor: &Actor, reply: NodeId, tool: &str, command: &str, answer: &str)
 }
 
 #[test]
+fn what_a_shown_result_holds_needs_no_hint() {
+    let play = Play::new();
+    let actor = play.loom.actor(&play.loom.agent("collaborator").unwrap());
+    let draft = NodeDraft::text("The gasket of the second pump is 42 mm wide.");
+    let early = play.owner.append(Parent::Node(play.nine), draft).unwrap().nodes[0].id;
+    let last = *line(&play, early, 300, "we talk of the weather in the north, and of nothing else.").last().unwrap();
+    let draft = NodeDraft::text("I look.").raw("I look.\n→ read_file pump.txt");
+    let reply = actor.append(Parent::Node(last), draft).unwrap().nodes[0].id;
+    let options = ContextOptions { window: 6_000, ..STABLE };
+    let asked = || {
+        let question = play.owner.append(Parent::Node(reply), "How wide was that gasket again?").unwrap().nodes[0].id;
+        shown(&assembled(&play.loom, "collaborator", question, options).unwrap())
+    };
+    let text = asked();
+    assert!(text.contains("\nHint: ") && text.contains("gasket of the second pump"), "{text}");
+    result(&actor, reply, "read_file", "→ read_file path:\"pump.txt\"", "✓ read_file\n  The gasket: 42 mm.");
+    let text = asked();
+    assert!(text.contains("The gasket: 42 mm.") && !text.contains("\nHint: "), "{text}");
+}
+
+#[test]
+fn many_commands_of_a_reply_are_all_named() {
+    let play = Play::new();
+    let actor = play.loom.actor(&play.loom.agent("collaborator").unwrap());
+    let commands: Vec<String> =
+        (0..8).map(|n| format!("→ annotate 6v90ah \"note {n}: {}\"", "words of it ".repeat(20))).collect();
+    let edit = "→ edit_file path:\"a.rs\" old:\"one\ntwo\" new:\"three\"";
+    let raw = format!("{}\n{edit}", commands.join("\n"));
+    let reply = actor.append(Parent::Node(play.nine), NodeDraft::text("").raw(raw)).unwrap().nodes[0].id;
+    commands.iter().for_each(|command| result(&actor, reply, "annotate", command, "✓ annotation"));
+    result(&actor, reply, "edit_file", edit, "✓ edit_file\nedited a.rs at line 1");
+    let question = play.owner.append(Parent::Node(reply), "And now?").unwrap().nodes[0].id;
+    let text = shown(&assembled(&play.loom, "collaborator", question, STABLE).unwrap());
+    let did = text.lines().find(|line| line.starts_with("[did: ")).unwrap();
+    assert_eq!((did.matches(" ✓").count(), did.matches("annotate 6v90ah").count()), (9, 8), "{did}");
+    assert!(did.contains("edit_file path:\"a.rs\" old:(2 lines) new:\"three\" ✓]"), "{did}");
+    assert!(did.chars().count() < 700, "{did}");
+}
+
+#[test]
 fn own_commands_are_shown_as_written_and_later_as_one_line() {
     let play = Play::new();
     let collaborator = play.loom.agent("collaborator").unwrap();

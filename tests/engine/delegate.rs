@@ -16,7 +16,7 @@ use loomtree::{
         self, AgentModel, CheckResult, DelegationEvent, DelegationReport, DelegationStatus, DelegationUpdate,
         LazyOrchestrator, LocalOrchestrator, Orchestrator, OrchestratorConfig, RunContext, SubtaskStatus, WorkerTools,
     },
-    exec::{Executor, NoHost},
+    exec::{Executor, NoHost, recent_actions},
     id::{NodeId, SessionId},
     ops::{Actor, TreeDraft},
     provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Scripted, ScriptedReply, ToolCall, Usage},
@@ -682,6 +682,32 @@ async fn a_subtask_gets_the_plans_tools_and_is_verified_by_its_check() {
     assert!(!asked[1].contains("✓ saw"));
     assert!(asked[2].contains("make test\n2 tests ran"));
     assert!(planner.asked()[0].contains("- hammer: The hammer."));
+}
+
+#[tokio::test]
+async fn a_worker_reads_long_results_whole_and_sees_only_its_own_work() {
+    let team = Team::new();
+    let text = plan(&[("a", &[]), ("b", &["a"])]);
+    let planner = Player::new("test:planner", move |_| text.clone());
+    let worker = Player::new("test:worker", |asked| {
+        let report = "It is long. ".repeat(90);
+        if asked.contains("=== Results ===") { report } else { "→ read doc:\"long\"\n".to_owned() }
+    });
+    team.owner.create_document("long", &format!("{}THE END", "Many words of it.\n".repeat(400))).unwrap();
+    let judge = words(PASSED);
+    let crew = OrchestratorConfig { max_inline_tokens: 4_000, ..team.crew(&planner, &worker, &judge) };
+    let report = team.carry_on(crew, team.begin("It")).await.unwrap();
+    assert_eq!(report.state, DelegationStatus::Completed);
+    let asked = worker.asked();
+    assert!(asked[1].contains("THE END") && !asked[1].contains("part 2"), "{}", asked[1]);
+    assert!(asked.iter().all(|asked| !asked.contains("Recent actions")), "{}", asked[2]);
+    // Nor does the delegating agent have its acts among its own.
+    let (loom, tree) = (team.owner.loom(), team.owner.loom().node(team.at).unwrap().tree);
+    let done = recent_actions(&*loom.snapshot().unwrap(), team.agent("collaborator").id(), tree).unwrap();
+    assert_eq!(done, Vec::<String>::new());
+    let (outcome, result) = (report.subtasks[0].outcome.clone().unwrap(), report.subtasks[0].result.clone().unwrap());
+    assert!(outcome.chars().count() > 500 && outcome.ends_with('…'), "{outcome}");
+    assert!(report.to_string().contains(&format!("…\" → view {result} full")), "{report}");
 }
 
 /// A check that always passes.

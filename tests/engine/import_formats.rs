@@ -146,6 +146,21 @@ fn a_grown_file_appends() {
 }
 
 #[test]
+fn a_command_of_the_program_titles_no_tree() {
+    let text = fs::read_to_string(fixture("pi/session.jsonl")).unwrap();
+    for (first, title) in [("/model gpt-5", "Look at the pump."), ("/tmp/a.png is broken", "/tmp/a.png is broken")] {
+        let scene = Scene::new(1);
+        let owner = scene.owner();
+        let next =
+            r#"{"type":"message","id":"z1","parentId":"a1","message":{"role":"user","content":"Look at the pump."}}"#;
+        let text = text.replace("\"hi there\"", &format!("{first:?}"));
+        let lines: Vec<&str> = text.lines().take(2).chain([next]).collect();
+        let tree = import_bytes(&owner, ImportOptions::default(), lines.join("\n").as_bytes()).trees[0];
+        assert_eq!(owner.loom().tree(tree).unwrap().title, title);
+    }
+}
+
+#[test]
 fn a_changed_message_is_a_version() {
     let scene = Scene::new(1);
     let owner = scene.owner();

@@ -5,6 +5,7 @@
 use crate::support::sample_tree as play;
 
 use loomtree::{
+    arrow::ends_turn,
     context::{AssembledPrompt, ContextOptions, ContextRequest, ContextSection, assemble},
     exec::{ContinueRequest, DelegateRequest, ExecRequest, Executor, Host},
     id::{NodeId, SessionId},
@@ -105,7 +106,8 @@ fn tokens(play: &Play, asking: &Asking<'_>) -> u32 {
 /// Returns the commands in backticks.
 fn quoted_lines(text: &str) -> Vec<String> {
     let parts = text.split('`').skip(1).step_by(2);
-    parts.filter(|part| part.starts_with("→ ")).map(str::to_owned).collect()
+    // `→ done` ends a turn and is no command.
+    parts.filter(|part| part.starts_with("→ ") && !ends_turn(part)).map(str::to_owned).collect()
 }
 
 /// Returns the lines of the list of commands, each alternative and each combination of options as a line of its own.

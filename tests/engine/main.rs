@@ -27,6 +27,7 @@ mod properties;
 mod provider;
 mod recall;
 mod recall_hint;
+mod recall_replies;
 mod recall_semantic;
 mod received_turns;
 mod session_figures;

@@ -642,7 +642,7 @@ fn a_single_long_turn_is_read_page_by_page() {
     say(&owner, at, "a short one");
     let mut runner = play.runner("owner", session);
     let both = lines(&mut runner, &["→ recall turns:1-2"]);
-    assert!(both.contains("[4000 lines, shortened · → recall turns:1-1]") && both.contains("a short one"), "{both}");
+    assert!(both.contains("[4000 lines, shortened · → view ") && both.contains("a short one"), "{both}");
     let mut whole = String::new();
     let mut next = "→ recall turns:1-1".to_owned();
     loop {
@@ -693,7 +693,7 @@ fn long_results_are_shortened_and_shown_whole_on_demand() {
     let said = lines(&mut runner, &["→ recall turns:1-8"]);
     assert!(loomtree::tokens::estimated_tokens(&said) <= 8_000, "{}", loomtree::tokens::estimated_tokens(&said));
     assert!((0..4).all(|number| said.contains(&format!("question {number}"))), "{said}");
-    assert!(said.contains("[600 lines, shortened · → recall turns:2-2]"), "{said}");
+    assert!(said.contains("[600 lines, shortened · → view "), "{said}");
     // Beyond the limit of a reply, the rest is requested by page.
     let mut runner = runner.inline(500);
     let said = lines(&mut runner, &["→ recall turns:1-8"]);
@@ -763,11 +763,9 @@ fn each_truncation_names_the_command_that_shows_the_rest() {
         let answer = lines(&mut runner, &[&line]);
         assert!(!answer.starts_with('✗') && !answer.starts_with("no "), "{line}: {answer:.200}");
         assert!(tokens(&answer) <= 8_000, "{line}: {}", tokens(&answer));
-        if let Some((first, last)) = line.strip_prefix("→ recall turns:").and_then(|range| range.split_once('-'))
-            && first == last
-        {
-            seen.insert(first.parse::<usize>().unwrap());
-            assert!(!answer.contains("shortened"), "{line}: a turn alone is whole: {answer:.300}");
+        if line.starts_with("→ view ") {
+            seen.insert(line.clone());
+            assert!(!answer.contains("shortened"), "{line}: a node alone is whole: {answer:.300}");
         }
         notes += named(&answer).len();
         open.extend(named(&answer));
@@ -843,7 +841,10 @@ fn recall_counts_filters_failures_and_shows_context() {
     let counted = lines(&mut runner, &["→ recall search \"gasket\" count"]);
     assert_eq!(counted, "2 matches in this tree for \"gasket\": tool 2 · tool bash 2");
     let failed = lines(&mut runner, &["→ recall search \"gasket\" failed"]);
-    assert!(failed.starts_with("1 match") && failed.contains("leaks") && failed.contains("· failed:"), "{failed}");
+    assert!(
+        failed.starts_with("1 match") && failed.contains("leaks") && failed.contains("· failed, exit code 1:"),
+        "{failed}"
+    );
     let failed = lines(&mut runner, &["→ recall tool:bash failed"]);
     assert!(failed.starts_with("1 result") && failed.contains("leaks"), "{failed}");
     let leaks = lines(&mut runner, &["→ recall tool:\"bash\" \"leaks\""]);

@@ -225,3 +225,26 @@ fn a_hint_needs_a_noun_and_words_that_the_node_holds() {
     let hint = talk.hint("Is the barge still away?", 10).unwrap();
     assert_eq!((hint.search.as_str(), talk.numbers(&hint)[0]), ("barge", 1));
 }
+
+#[test]
+fn a_sentence_that_refers_back_is_found_by_its_named_references() {
+    let mut messages = vec!["Ghostty shows the greys, the editor's terminal does not.", "It is the contrast ratio."];
+    messages.extend(["Fine weather over there today.", "It is, and different from before."].repeat(20));
+    messages.extend(["I complained about all of it.", "You did complain."]);
+    messages.extend(["Fine weather.", "It is."].repeat(6));
+    let talk = Talk::new(&messages);
+    let say = "Earlier I complained that all looked different while Ghostty was right. What was it?";
+    let hint = talk.hint(say, 4).unwrap();
+    assert!(hint.search.contains("Ghostty") && talk.numbers(&hint).contains(&1), "{hint:?}");
+    assert_eq!(talk.hint("An idea for later: perhaps the ratio is the culprit.", 4), None, "a new idea");
+}
+
+#[test]
+fn an_own_node_whose_message_is_shown_is_named_itself() {
+    let talk = Talk::new(&["Write two endings.", "Done.", "Thanks.", "Good."]);
+    let owner = talk.scene.owner();
+    let model = owner.loom().actor(&owner.loom().agent("collaborator").unwrap());
+    let draft = model.append(Parent::Node(talk.nodes[2].id), NodeDraft::text("Her hand does not press.")).unwrap();
+    let hint = talk.hint("Is the press still there?", 2).unwrap();
+    assert_eq!(hint.nodes.iter().map(|node| node.id).collect::<Vec<_>>(), [draft.nodes[0].id]);
+}

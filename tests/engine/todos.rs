@@ -336,7 +336,7 @@ async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
         plan.iter().all(|todo| todo.turn == reply && todo.status == TodoStatus::Completed && todo.started_at.is_some())
     );
     // The prompt explains planning only where plans are possible.
-    let told = |messages: &Prompt| format!("{messages:?}").contains("For work of several replies");
+    let told = |messages: &Prompt| format!("{messages:?}").contains("Work of several replies");
     assert!(told(&model.requests()[0].prompt));
     let words = GenerateRequest::new(play.nine, play.loom.agent("collaborator").unwrap(), model.clone(), 1);
     generate(&play.owner, words, |_| {}).await.unwrap();
@@ -355,6 +355,54 @@ async fn closing_the_last_item_below_the_final_words_ends_the_turn() {
     let model = script(&["Done.\n→ todo done 7 \"marked\"\n", "There is no such item."].map(str::to_owned));
     let (nodes, ..) = turn(&play, play.nine, &model).await;
     assert_eq!((nodes.last().unwrap().content.as_str(), model.requests().len()), ("There is no such item.", 2));
+}
+
+#[tokio::test]
+async fn done_below_final_words_and_changes_ends_the_turn() {
+    let play = Play::new();
+    let (nine, tired) = (play.id(play.nine), play.id(play.tired));
+    let run = async |reply: String| {
+        let model = script(&[reply, "Later words.".to_owned()]);
+        let (nodes, ..) = turn(&play, play.nine, &model).await;
+        (nodes.last().unwrap().clone(), model)
+    };
+    let (last, model) =
+        run(format!("It is marked.\n→ bookmark {nine} \"joke\"\n→ annotate {tired} \"weak\"\n→ done\n")).await;
+    assert_eq!((last.content.as_str(), model.requests().len()), ("It is marked.", 1));
+    assert_eq!(play.loom.node(play.nine).unwrap().state.bookmark.as_deref(), Some("joke"));
+    // The next prompt states the commands alone.
+    let question = play.owner.append(Parent::Node(last.id), NodeDraft::text("And now?")).unwrap().nodes[0].id;
+    let model = script(&["Nothing.".to_owned()]);
+    turn(&play, question, &model).await;
+    let Prompt::Chat(messages) = &model.requests()[0].prompt else { panic!("a dialogue is a chat") };
+    let text: String = messages.iter().map(|message| message.text()).collect();
+    let did = format!("It is marked.\n\n[did: bookmark {nine} \"joke\" ✓ · annotate {tired} \"weak\" ✓]");
+    assert!(text.contains(&did), "{text}");
+    // A result that has to be read, a failure, and a reply without words.
+    for reply in [
+        format!("Marked.\n→ view {nine}\n→ bookmark {nine} \"joke\"\n→ done\n"),
+        "Taken back.\n→ undo\n→ done\n".to_owned(),
+        "Marked.\n→ bookmark zzzz9 \"joke\"\n→ done\n".to_owned(),
+        format!("→ bookmark {nine} \"other\"\n→ done\n"),
+    ] {
+        let (last, model) = run(reply.clone()).await;
+        assert_eq!((last.content.as_str(), model.requests().len()), ("Later words.", 2), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn the_memory_of_a_turn_stands_in_its_prompt_alone() {
+    let play = Play::new();
+    let model = script(&["→ tree\n→ memory\n".to_owned(), "So.".to_owned()]);
+    let (_, heard, _) = turn(&play, play.nine, &model).await;
+    let answer = heard.iter().rev().find_map(|progress| match progress {
+        Progress::Ran { line, reply, .. } if line == "→ memory" => Some(reply.to_string()),
+        _ => None,
+    });
+    assert!(answer.unwrap().starts_with("✓ your pins, last actions and stashes are in this prompt"));
+    let Prompt::Chat(messages) = &model.requests()[1].prompt else { panic!("a dialogue is a chat") };
+    let text: String = messages.iter().map(|message| message.text()).collect();
+    assert_eq!(text.matches("\n=== Operational Memory ===\n").count(), 1, "{text}");
 }
 
 #[tokio::test]

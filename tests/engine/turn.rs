@@ -458,7 +458,7 @@ async fn a_hint_makes_a_model_recall_an_early_turn() {
     let first = asked(&model, 0);
     assert!(first.iter().all(|(_, text)| !text.contains("42 mm")), "it is out of the window");
     let hint = &first.last().unwrap().1;
-    let meant = format!("not shown here: [{}] \"The gasket of the second pump, which", play.id(early));
+    let meant = format!("not shown here: turn 3 [{}] \"The gasket of the second pump, which", play.id(early));
     assert!(hint.contains("Hint: \"") && hint.contains(&meant) && hint.contains("→ recall search"), "{hint}");
     assert!(
         lines.iter().any(|line| line.starts_with("→ recall search \"gasket\"") && line.contains("42 mm wide")),

@@ -224,7 +224,11 @@ async fn an_edit_reports_its_change_or_its_error() {
     let said = hand
         .ok("edit_file", json!({ "path": "src/a.rs", "old": "fn b() {\n    1", "new": "fn b() {\n    2\n    + 1" }))
         .await;
+    // The passage stands in the answer as it is now, with a line before and after it.
+    let (said, passage) = said.split_once('\n').unwrap();
     assert_eq!(said, "edited src/a.rs at line 5 · 8 lines now, before 7");
+    let read = hand.ok("read_file", json!({ "path": "src/a.rs", "from": 4, "lines": 5 })).await;
+    assert!(passage.contains("    + 1") && read.contains(passage), "{passage}\n{read}");
     assert!(folder.text("src/a.rs").ends_with("fn b() {\n    2\n    + 1\n}\n"));
     let missing = hand.fails("edit_file", json!({ "path": "src/b.rs", "old": "x", "new": "y" })).await;
     assert_eq!((missing.code, missing.hint.as_deref()), (ErrorCode::NotFound, Some("there is src/a.rs")));
@@ -365,7 +369,7 @@ async fn concurrent_agents_do_not_overwrite_unread_changes() {
         (ErrorCode::Conflict, "a.txt was changed by subtask 1 since you read it")
     );
     let noted = two.ok("edit_file", json!({ "path": "a.txt", "old": "one", "new": "both" })).await;
-    assert_eq!(noted, "edited a.txt at line 1 · subtask 1 had changed it since you read it");
+    assert!(noted.starts_with("edited a.txt at line 1 · subtask 1 had changed it since you read it\n"), "{noted}");
     let read = one.ok("read_file", json!({ "path": "a.txt" })).await;
     assert!(read.contains("last changed by subtask 2"), "{read}");
     folder.write("a.txt", "by a person\n");

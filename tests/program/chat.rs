@@ -39,7 +39,9 @@ async fn chat_in_a_terminal_with_an_agent_that_runs_commands() {
     terminal.keys("Note it, please.\r");
     terminal.wait("Let me note that.", 1);
     terminal.wait("✓ annotation", 1);
-    terminal.wait("2 rounds", 1);
+    // The id of the reply is named as one.
+    terminal.wait(" · 2 rounds", 1);
+    terminal.sees("node ");
     let shown = terminal.text();
     assert!(!shown.contains("So it is."), "what was said without the answers is not shown: {shown}");
     assert!(!shown.contains("\u{1b}[31m"), "content is no control code: {shown:?}");
@@ -53,6 +55,7 @@ async fn chat_in_a_terminal_with_an_agent_that_runs_commands() {
     // The program runs until its input ends.
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
+    terminal.sees("`loom resume` continues it");
 
     let path = home.json(&["view"]);
     let said: Vec<_> = path.iter().map(|node| node["content"].as_str().unwrap()).collect();
@@ -120,6 +123,43 @@ async fn continue_by_a_loom_aware_agent_is_a_turn() {
     let path = home.json(&["view"]);
     assert_eq!(path.last().unwrap()["content"], "Done.");
     assert!(home.ok(&["tree"]).contains("★ here"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn continue_in_a_chat_uses_the_model_that_the_user_named() {
+    let home = Home::new();
+    home.start("Who is Marie?");
+    let replies = [good("→ continue words:9\n"), good("She goes on."), good("It went on."), good("A girl.")];
+    let server = Server::with_model("m", replies).await;
+    let model = format!("{}#m", server.url());
+    let said = home.ok(&["chat", "Go on.", "-m", &model]);
+    assert!(said.contains("✓ 1 continuation") && said.ends_with("It went on.\n"), "{said}");
+    // The user's own line too.
+    let said = home.pipe(&["chat", "-m", &model], "→ continue words:9\n");
+    assert!(said.out.contains("✓ 1 continuation"), "{said:?}");
+    // Without any model, an agent learns what it can do instead.
+    let said = home.run(&["do", "continue"]).out;
+    assert!(said.contains("NOT_CONFIGURED") && said.contains("→ respond ID \"text\""), "{said}");
+}
+
+#[cfg(feature = "workspace")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_names_its_agent_and_comes_after_earlier_results() {
+    let home = Home::new();
+    home.start("A small project.");
+    let reply = "I look and write.\n→ tree\n→ run_command command:\"true\" seconds:300\n";
+    let server = Server::with_model("m", [good(reply), good("Refused.")]).await;
+    let mut terminal = Terminal::start(&home, &["chat", "--tools", "-m", &format!("{}#m", server.url())]);
+    terminal.wait(">  ", 1);
+    terminal.keys("Do it.\r");
+    terminal.wait("Allow it?", 1);
+    let shown = terminal.text();
+    let (tree, heading) = (shown.find("* you are here").unwrap(), shown.find(" · collaborator").unwrap());
+    assert!(tree < heading && shown.contains("(at most 300 s)"), "{shown}");
+    terminal.keys("n\r");
+    terminal.wait("Refused.", 1);
+    terminal.keys("\u{4}");
+    assert_eq!(terminal.ends(), 0);
 }
 
 /// Returns the last tool answers of a request.

@@ -13,6 +13,7 @@ fn documents() {
     assert!(home.ok(&["docs"]).contains("no documents"));
     home.ok(&["docs", "new", "plan", "# One\n\na\n\n# Two\n\nb\n"]);
     assert!(home.fails(1, &["docs", "new", "plan"]).contains("plan"));
+    assert_eq!(home.ok(&["docs", "list"]), home.ok(&["docs"]));
     home.ok(&["docs", "write", "plan", "--append", "the end"]);
     home.ok(&["docs", "write", "plan", "--start", "the start"]);
     home.ok(&["docs", "write", "plan", "--replace", "One", "changed"]);
@@ -141,4 +142,37 @@ fn completions_and_manual() {
     home.ok(&["man", "--out", "man"]);
     assert!(home.file("man").join("loom-tree.1").exists());
     assert!(home.file("man/loom.1").exists());
+}
+
+#[test]
+fn a_missing_configuration_that_was_named_says_what_to_do() {
+    let home = Home::new();
+    home.start("Who is Marie?");
+    let absent = home.file("absent.yaml");
+    let said = home.fails(2, &["--config", absent.to_str().unwrap(), "tree"]);
+    assert!(said.contains("absent.yaml") && said.contains("`loom config init`"), "{said}");
+    home.ok(&["--config", absent.to_str().unwrap(), "config", "init"]);
+    home.ok(&["--config", absent.to_str().unwrap(), "tree"]);
+}
+
+#[test]
+fn the_log_of_a_tree_names_documents_that_its_sessions_wrote() {
+    let home = Home::new();
+    home.start("Who is Marie?");
+    home.ok(&["do", "write doc:\"Ingrid\" append \"She keeps the light.\""]);
+    home.ok(&["say", "Go on."]);
+    let log = home.ok(&["log"]);
+    assert!(log.contains("made the document \"Ingrid\""), "{log}");
+    // Page by page, nothing is missing or repeated.
+    let all = home.json(&["log", "-n", "0"]);
+    let (mut seen, mut before) = (Vec::new(), 0);
+    loop {
+        let page = home.json(&["log", "-n", "2", "--before", &before.to_string()]);
+        seen.extend(page.iter().map(|entry| entry["seq"].clone()));
+        match page.last() {
+            Some(last) if page.len() == 2 => before = last["seq"].as_u64().unwrap(),
+            _ => break,
+        }
+    }
+    assert_eq!(seen, all.iter().map(|entry| entry["seq"].clone()).collect::<Vec<_>>());
 }

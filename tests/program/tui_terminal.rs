@@ -441,7 +441,7 @@ fn a_host_that_panics_when_it_is_answered() {
     let asks = consent.clone();
     std::thread::spawn(move || {
         let [tool, subject, what, detail] = ["host", "", "may it fall over?", ""].map(str::to_owned);
-        let asking = ApprovalRequest { tool, subject, summary: what, details: detail, node: None };
+        let asking = ApprovalRequest { tool, subject, summary: what, details: detail, agent: None, node: None };
         let waker = Arc::new(Panics).into();
         loop {
             // Questions need the screen.

@@ -10,10 +10,18 @@ use crate::{
     types::{AuthorType, EdgeKind, NewNode, Node, Parent, ToolCallFields, TreePatch, first_words},
 };
 
+/// True for a line that starts with a slash and a name: `/model gpt-5`, but not `/tmp/a.png`.
+fn is_slash_command(text: &str) -> bool {
+    let name = text.strip_prefix('/').and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':');
+    !name.is_empty() && name.chars().all(is_name) && !text.contains('\n')
+}
+
 impl SourceMessage {
-    /// True for words of a user, which can title a conversation.
+    /// True for words of a user, which can title a conversation. A command of a program, as `/model`, is none.
     pub(super) fn is_prompt(&self) -> bool {
-        self.role == SourceRole::User && !self.is_hidden && !self.text.trim().is_empty()
+        let text = self.text.trim();
+        self.role == SourceRole::User && !self.is_hidden && !text.is_empty() && !is_slash_command(text)
     }
 
     /// True if the message has this id.

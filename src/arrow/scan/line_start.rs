@@ -16,6 +16,9 @@ pub(super) const DECIDED: usize = 4 * LONGEST;
 /// The arrows that open a line; ASCII `->` is one where a verb follows.
 const ARROWS: [&str; 5] = ["→", "➔", "➜", "⟶", "⇒"];
 
+/// The word after the arrow on a line that ends a turn.
+const DONE: &str = "done";
+
 /// The arrows back, alone on a line, that end a scratchpad.
 const BACK: [&str; 4] = ["←", "⟵", "⇐", "<-"];
 
@@ -176,7 +179,7 @@ fn arrow(text: &str, last: bool) -> Lookahead {
         None if !last => Lookahead::Wait,
         Some('-' | '_' | '\'' | '’') => Lookahead::No,
         Some(c) if c.is_alphanumeric() => Lookahead::No,
-        _ if is_verb(verb) => Lookahead::Yes(2),
+        _ if is_verb(verb) || verb.eq_ignore_ascii_case(DONE) => Lookahead::Yes(2),
         _ => Lookahead::No,
     }
 }
@@ -194,6 +197,19 @@ fn alone_ahead(text: &str, last: bool) -> Lookahead {
         None if last => Lookahead::Yes(text.len()),
         None => Lookahead::Wait,
     }
+}
+
+/// True if an arrow line is `→ done`, which ends a turn and is no command: its reply is the last one if its commands
+/// succeed and their answers only confirm it.
+///
+/// ```
+/// assert!(loomtree::arrow::ends_turn("→ done"));
+/// assert!(!loomtree::arrow::ends_turn("→ done 2 \"reworded\""));
+/// ```
+#[must_use]
+pub fn ends_turn(line: &str) -> bool {
+    let LineStart::Arrow { words, .. } = lead(line, true, false) else { return false };
+    line[words..].trim_matches(|c| blank(c) || matches!(c, '\n' | '`' | '.')).eq_ignore_ascii_case(DONE)
 }
 
 /// True if a whole line is an arrow back.

@@ -11,6 +11,8 @@
 //! markers and one or two backticks is an arrow, or `->` with a verb after it. It is complete at its line end; an open
 //! quote or block content carries it on (`words`). Backticks must surround the line: "`→ undo` takes it back" is prose.
 //!
+//! **The end of a turn** is the line `→ done` ([`ends_turn`]). It is a call here; the reader of a reply takes it out.
+//!
 //! **Never calls** are lines in fenced code (`fence`), lines that start with `>` or anything else, block content,
 //! quoted text, and what is in a scratchpad (`thought`). In doubt nothing is run: a quote, a block or a scratchpad
 //! that the output ends in has taken everything to the end, and its event says that it was not closed.
@@ -33,6 +35,7 @@ mod utf8;
 mod tests;
 
 pub use event::{Call, Event, Thought};
+pub use line_start::ends_turn;
 pub use scan_all::{is_command, scan, scan_commands};
 
 use event::Kind;

@@ -133,6 +133,7 @@ pub(crate) fn run_session(
     let mut chat = Chat {
         with,
         model,
+        reference,
         commands,
         background,
         own_tools,
@@ -163,6 +164,9 @@ pub(crate) fn run_session(
         }
     }
     models::wait_for_background(&chat.background, &chat.runtime, &chat.ctrl_c)?;
+    if lines.is_interactive() {
+        writeln!(cx.out, "{}", paint(DIM, "the session stays: `loom chat` or `loom resume` continues it"))?;
+    }
     print_notices(cx)
 }
 
@@ -182,6 +186,8 @@ fn observe_background(background: &Background, cx: &CommandContext<'_>) {
 struct Chat {
     with: Agent,
     model: Arc<dyn Model>,
+    /// The model as the user, the session, the agent or the configuration names it; `None` if it was discovered.
+    reference: Option<String>,
     commands: Option<ToolAccess>,
     /// Workspace tools for the user's own arrow lines.
     own_tools: OwnTools,
@@ -205,7 +211,8 @@ enum ChatEvent<'a> {
 
 impl Chat {
     fn run_command(&mut self, text: &str, typed: bool, cx: &mut CommandContext<'_>) -> Result<()> {
-        let mut host = models::session_host(cx, cx.agent.id(), &self.runtime, self.ctrl_c.arm());
+        let mut host =
+            models::session_host(cx, cx.agent.id(), self.reference.as_deref(), &self.runtime, self.ctrl_c.arm());
         self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
         host.tool_access.tools = Arc::clone(&self.own_tools.tools);
         host.tool_access.orchestrator.clone_from(&self.orchestrator);
@@ -287,9 +294,12 @@ impl Chat {
             (Ok(nodes), failure) => {
                 if let Some(last) = nodes.last().filter(|_| !cx.out.json && cx.out.terminal) {
                     let commands = nodes.len() - 1;
-                    let rounds =
-                        if commands > 0 { format!("  {}", count(nodes.len() as u64, "round")) } else { String::new() };
-                    writeln!(cx.out, "{}{}", paint(ID, &last.local), paint(DIM, rounds))?;
+                    let rounds = if commands > 0 {
+                        format!(" · {}", count(nodes.len() as u64, "round"))
+                    } else {
+                        String::new()
+                    };
+                    writeln!(cx.out, "{} {}{}", paint(DIM, "node"), paint(ID, &last.local), paint(DIM, rounds))?;
                 }
                 failure.map_or(Ok(()), Err)
             }

@@ -62,7 +62,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (_, session, _) = cx.ensure_session()?;
     let runtime = env::runtime()?;
     let ctrl_c = CtrlC::listen(&runtime);
-    let host = models::session_host(cx, cx.agent.id(), &runtime, ctrl_c.arm());
+    let host = models::session_host(cx, cx.agent.id(), None, &runtime, ctrl_c.arm());
     let mut executor = Executor::new(cx.loom.clone(), cx.agent.clone(), session, &host);
     let (mut failed, mut all) = (0u64, 0u64);
     for batch in batches {

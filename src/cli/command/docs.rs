@@ -26,13 +26,18 @@ pub(crate) struct Args {
 impl Args {
     /// True if the command changes a document.
     pub(crate) const fn changes(&self) -> bool {
-        !matches!(self.command, None | Some(DocsCommand::Read { .. } | DocsCommand::Versions { .. }))
+        !matches!(
+            self.command,
+            None | Some(DocsCommand::List | DocsCommand::Read { .. } | DocsCommand::Versions { .. })
+        )
     }
 }
 
 /// Actions on documents. Without a subcommand the documents are listed.
 #[derive(Debug, Subcommand)]
 enum DocsCommand {
+    /// List the documents, as without a subcommand
+    List,
     /// Create a document
     New {
         /// The document's name
@@ -101,7 +106,7 @@ struct WriteArgs {
 /// Lists, prints or changes documents.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
-        None => list(cx),
+        None | Some(DocsCommand::List) => list(cx),
         Some(DocsCommand::New { name, text }) => new(&name, text, cx),
         Some(DocsCommand::Read { name, section, lines, version }) => {
             read(&name, section.as_deref(), lines.as_deref(), version, cx)

@@ -2,7 +2,12 @@
 
 use std::io::Write as _;
 
-use loomtree::{exec::escape::quoted, ops::describe_entry, store::JournalFilter, types::JournalEntry};
+use loomtree::{
+    exec::escape::quoted,
+    ops::{describe_entry, tree_history},
+    store::JournalFilter,
+    types::JournalEntry,
+};
 use serde::Serialize;
 
 use crate::cli::{
@@ -45,10 +50,14 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let now = cx.now();
     while left > 0 {
         let limit = left.min(JOURNAL_PAGE_ENTRIES);
-        let entries = cx.loom.snapshot()?.journal(JournalFilter { tree, before, limit, ..JournalFilter::default() })?;
+        let snapshot = cx.loom.snapshot()?;
+        let entries = match tree {
+            Some(tree) => tree_history(&*snapshot, tree, before, limit)?,
+            None => snapshot.journal(JournalFilter { before, limit, ..JournalFilter::default() })?,
+        };
         for entry in &entries {
             let name = cx.name(entry.agent).to_owned();
-            let description = describe_entry(&*cx.loom.snapshot()?, entry)?;
+            let description = describe_entry(&*snapshot, entry)?;
             if cx.out.json {
                 let description = description.words(&|id| id.to_string(), &quoted);
                 cx.out.json(&LogEntryJson { entry, agent: &name, description })?;

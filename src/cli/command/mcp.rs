@@ -98,7 +98,7 @@ fn open(globals: &Globals) -> Result<McpBackend, CliError> {
 }
 
 fn backend(cx: &CommandContext<'_>) -> McpBackend {
-    let mut tool_access = models::tool_access(&cx.config);
+    let mut tool_access = models::tool_access(&cx.config, None);
     // The user consented to the call that delegates, and its workers have no tools of the machine.
     tool_access.orchestrator = delegation::default_orchestrator(cx, Arc::new(Decision::Yes), None);
     McpBackend {

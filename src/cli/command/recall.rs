@@ -8,7 +8,7 @@ use std::{
 
 use loomtree::{
     exec::{CommandReply, Outcome, session_summary},
-    recall::{self, Author, Branch, Filter, Hit, Query, Scope, SearchResults, TimeSpec},
+    recall::{self, Author, Branch, Filter, Hit, Query, Scope, SearchResults, TimeSpec, ToolQuery},
     store::SessionFilter,
     tools::Tool,
     types::{AgentKind, AuthorType, EdgeKind, Node, Session},
@@ -146,7 +146,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         let current = cx.position()?;
         let node = cx.node(&current, id)?;
         let each = args.limit.unwrap_or(DEFAULT_NEIGHBORS);
-        let nodes = recall::around(&*cx.loom.snapshot()?, node.id, current.versions(), each)?;
+        let nodes = recall::around(&*cx.loom.snapshot()?, &node, current.versions(), each)?;
         return print_nodes(&nodes, "", cx);
     }
     if args.summary {
@@ -156,11 +156,8 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let Some(tool) = &args.tool {
         let filter = filter(args, cx)?;
         let limit = args.limit.unwrap_or(DEFAULT_HITS);
-        let limit_read = if args.failed { MAX_HITS } else { limit };
-        let mut found = recall::tool_results(&*cx.loom.snapshot()?, &scope, tool, &filter, limit_read)?;
-        found.retain(|(node, _)| fits(args, node));
-        found.truncate(limit as usize);
-        let nodes: Vec<Node> = found.into_iter().map(|(node, _)| node).collect();
+        let query = ToolQuery { tool, words: None, exact: false, failed: args.failed, limit: limit as usize };
+        let nodes = recall::find_tool_results(&*cx.loom.snapshot()?, &scope, &filter, &query)?.newest;
         let names = recall::tool_names(&*cx.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
         let known =
             if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };

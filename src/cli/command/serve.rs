@@ -151,7 +151,7 @@ pub(super) fn serve(
     started: impl FnOnce(SocketAddr, &mut CommandContext<'_>) -> Result<()>,
 ) -> Result<()> {
     let approvals = Arc::new(PendingApprovals::default());
-    let mut tool_access = models::tool_access(&cx.config);
+    let mut tool_access = models::tool_access(&cx.config, None);
     let worker_tools = args.tools.then(|| worker_tools(cx, approvals.clone(), &[], &[])).transpose()?;
     tool_access.orchestrator = delegation::default_orchestrator(cx, approvals.clone(), worker_tools);
     let shutdown = CancellationToken::new();

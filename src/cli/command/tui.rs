@@ -33,7 +33,8 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let mut cx = CommandContext::open(globals, out, true)?;
     let (current, tour) = starting_position(&mut cx)?;
     let approvals = ApprovalQueue::default();
-    let mut commands: ToolAccess = models::tool_access(&cx.config);
+    let model = cx.config.model.clone().or_else(|| env::env(MODEL_VARIABLE));
+    let mut commands: ToolAccess = models::tool_access(&cx.config, model.as_deref());
     commands.orchestrator = delegation::default_orchestrator(&cx, Arc::new(approvals.clone()), None);
     let tools = tools(&cx, &approvals, &commands)?;
     let setup = ScreenSetup {
@@ -45,7 +46,7 @@ pub(super) fn run(globals: &Globals, out: &mut CliOutput) -> Result<()> {
         session: current.session.as_ref().map(|session| session.id),
         versions: current.versions().to_vec(),
         commands,
-        model: cx.config.model.clone().or_else(|| env::env(MODEL_VARIABLE)),
+        model,
         tools,
         consent: approvals,
         models: cx.config.models.keys().cloned().collect(),
@@ -74,7 +75,7 @@ fn tools(cx: &CommandContext<'_>, approvals: &ApprovalQueue, defaults: &ToolAcce
     let orchestrator = delegation::default_orchestrator(cx, Arc::new(approvals.clone()), Some(Arc::new(folder)));
     Ok(Some(ToolAccess {
         tools,
-        max_inline_tokens: turn_args::MAX_INLINE_ANSWER_TOKENS,
+        max_inline_tokens: delegation::MAX_INLINE_ANSWER_TOKENS,
         orchestrator,
         ..defaults.clone()
     }))

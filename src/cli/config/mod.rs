@@ -108,6 +108,13 @@ pub(crate) fn load(globals: &Globals) -> Result<Config> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound && globals.config.is_none() => {
             return Ok(Config::default());
         }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            return Err(CliError::Config(format!(
+                "there is no file {}, which --config or LOOM_CONFIG names: correct the name, leave it out, or create the file \
+                 with `loom config init`",
+                path.display()
+            )));
+        }
         Err(e) => return Err(CliError::Config(format!("{} cannot be read: {e}", path.display()))),
     };
     parse(&path, &text)

@@ -3,16 +3,17 @@
 use std::io::{self, Write};
 
 use loomtree::session::Progress;
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{
     delegation,
     output::{CliOutput, DIM, MARK, count, paint},
     sanitize::{cut, sanitize},
-    wrap::WordWrap,
+    wrap::{WordWrap, wrap},
 };
 
-/// Lines of a reply that are printed; the agent gets all.
-const MAX_ANSWER_LINES: usize = 6;
+/// Lines of a command, and of its reply, that are printed; the agent gets all.
+const MAX_LINES: usize = 6;
 
 /// The printer of a turn.
 #[derive(Debug, Default)]
@@ -41,16 +42,8 @@ impl StreamPrinter {
             }
             Progress::Ran { line, reply, .. } => {
                 self.end_line(out)?;
-                writeln!(out, "  {}", paint(DIM, cut(line, out.width.saturating_sub(2))))?;
-                let style = if reply.is_ok() { DIM } else { MARK };
-                let answer = reply.to_string();
-                for shown in answer.lines().take(MAX_ANSWER_LINES) {
-                    writeln!(out, "    {}", paint(style, cut(shown, out.width.saturating_sub(4))))?;
-                }
-                let more = answer.lines().count().saturating_sub(MAX_ANSWER_LINES);
-                if more > 0 {
-                    writeln!(out, "    {}", paint(DIM, format!("… {} more", count(more as u64, "line"))))?;
-                }
+                print_lines(out, line, "  ", DIM)?;
+                print_lines(out, &reply.to_string(), "    ", if reply.is_ok() { DIM } else { MARK })?;
                 self.begun = true;
             }
             Progress::OutOfRounds { .. } => {
@@ -84,5 +77,20 @@ impl StreamPrinter {
         self.words = WordWrap::default();
         write!(out, "{last}")?;
         if std::mem::take(&mut self.open) { writeln!(out) } else { Ok(()) }
+    }
+}
+
+/// Prints the first lines of a text, wrapped, and the number of the others.
+fn print_lines(out: &mut CliOutput, text: &str, indent: &str, style: anstyle::Style) -> io::Result<()> {
+    let width = out.width.saturating_sub(indent.len());
+    let wrapped = wrap(&sanitize(text), width);
+    for line in wrapped.lines().take(MAX_LINES) {
+        // A word is not divided, and can be longer than a line.
+        let line = if line.width() > width { cut(line, width) } else { line.trim_end().to_owned() };
+        writeln!(out, "{indent}{}", paint(style, line))?;
+    }
+    match wrapped.lines().count().saturating_sub(MAX_LINES) {
+        0 => Ok(()),
+        more => writeln!(out, "{indent}{}", paint(DIM, format!("… {} more", count(more as u64, "line")))),
     }
 }

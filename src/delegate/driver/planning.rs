@@ -79,6 +79,7 @@ impl DelegationDriver {
             subject: String::new(),
             summary: format!("{} subtasks: {}", delegation.plan().subtasks().len(), self.goal.goal),
             details: detail,
+            agent: None,
             node: Some(self.head.id),
         };
         let verdict = tokio::select! {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Maximum characters of a worker's result.
-const MAX_OUTCOME_CHARS: usize = 200;
+const MAX_OUTCOME_CHARS: usize = 600;
 
 /// Returns the seconds between two times.
 fn seconds(from: Timestamp, to: Timestamp) -> u64 {
@@ -93,6 +93,7 @@ impl DelegationDriver {
             checked: checked.is_some(),
             // The first line of the verdict is the command, the second one its exit status.
             check: checked.map(|verdict| verdict.content.lines().take(2).collect::<Vec<_>>().join(": ")),
+            result: result.as_ref().map(|result| result.local.clone()),
             outcome: result.map(|result| first_words(&one_line(&result.content), MAX_OUTCOME_CHARS)),
             usage,
             seconds: took,

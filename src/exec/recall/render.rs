@@ -2,15 +2,16 @@
 //!
 //! Tool results are shortened first, then the oldest nodes. Every cut names the command that shows the rest.
 
-use std::collections::HashSet;
+use std::{cmp::Reverse, collections::HashSet};
 
 use crate::{
     exec::{
         Position,
         escape::{self, content, count, quoted},
     },
+    id::SessionId,
     recall::{self, Hit, SearchResults, cut_at, excerpt},
-    store::Snapshot,
+    store::{ChildFilter, Snapshot},
     tokens::estimated_tokens,
     tools::ToolError,
     types::{AuthorType, EdgeKind, Node, Tree, first_words, one_line},
@@ -20,6 +21,10 @@ use crate::{
 pub(in crate::exec) const MAX_REPLY_TOKENS: u32 = 8_000;
 /// Tokens that an entry is shortened to; tool results first.
 const SHORTENED_TOKENS: u32 = 60;
+/// Characters of an entry, or of a result, on one line.
+const LINE_CHARS: usize = 100;
+/// Maximum number of results of a node that are shown with it.
+const MAX_RESULT_LINES: usize = 8;
 /// Characters of a hit's neighbor.
 const MAX_NEIGHBOR_CHARS: usize = 160;
 /// Bytes of the excerpt of a long entry, and the tokens from which an entry is long.
@@ -38,6 +43,8 @@ const NAMED_NEAR_CHARS: usize = 50;
 pub(super) struct RecallEntry {
     head: String,
     text: String,
+    /// One line for each result of the node's calls; empty if they are not shown.
+    results: Vec<String>,
     /// The place in the journal, for order.
     seq: u64,
     turn: Option<u64>,
@@ -46,6 +53,8 @@ pub(super) struct RecallEntry {
     /// The node's id in that command.
     mention: String,
     tool: bool,
+    /// True for a failed result, whose end tells more than its beginning.
+    failed: bool,
     tokens: u32,
 }
 
@@ -60,45 +69,88 @@ impl RecallEntry {
         }
         let tokens = estimated_tokens(&text);
         let tool = node.author_type == AuthorType::Tool || node.kind == EdgeKind::Tool;
-        let turn = node.turn.filter(|_| node.session == Some(here.session.id));
-        let rest = match turn {
-            Some(turn) => format!("→ recall turns:{turn}-{turn}"),
-            None if node.tree == here.tree.id => format!("→ view {} full", escape::mention(node)),
-            None => format!("→ switch to {} in tree:\"{}\"", escape::mention(node), node.tree),
+        let rest = match other {
+            None => format!("→ view {} full", escape::mention(node)),
+            Some(_) => format!("→ switch to {} in tree:\"{}\"", escape::mention(node), node.tree),
         };
         Ok(Self {
             head: dated_header(here, node, call, other.as_ref()),
             text,
+            results: Vec::new(),
             seq: node.seq,
-            turn,
+            turn: node.turn.filter(|_| node.session == Some(here.session.id)),
             rest,
             mention: escape::mention(node),
             tool,
+            failed: recall::is_failure(node),
             tokens,
         })
     }
 
-    /// Shortens the text to about this many tokens.
+    /// Shortens the text to about this many tokens: to its beginning, or that of a failed result to its end.
     fn shorten(&mut self, most: u32) {
         if self.tokens <= most {
             return;
         }
         let lines = self.text.lines().count();
         let kept = (self.text.len() * most as usize / self.tokens.max(1) as usize).max(20);
-        let kept = cut_at(&self.text, kept).trim_end().to_owned();
-        self.text = format!("{kept} …\n[{}, shortened · {}]", count(lines as u64, "line"), self.rest);
+        let kept = match self.failed {
+            true => format!("… {}", end_of(&self.text, kept).trim()),
+            false => format!("{} …", cut_at(&self.text, kept).trim_end()),
+        };
+        self.text = format!("{kept}\n[{}, shortened · {}]", count(lines as u64, "line"), self.rest);
         self.tokens = most + 12;
     }
 
+    /// Removes the line with the exit code from a failed result, because the header has it.
+    pub(super) fn drop_exit_code(&mut self) {
+        if self.failed {
+            self.text = without_exit_code(&self.text).to_owned();
+            self.tokens = estimated_tokens(&self.text);
+        }
+    }
+
+    /// Reduces the text to a few words on the line of the header.
+    fn reduce_to_line(&mut self) {
+        let text = one_line(&self.text);
+        let words = match self.failed {
+            true => end_of(&text, LINE_CHARS).trim().to_owned(),
+            false => first_words(&text, LINE_CHARS),
+        };
+        if self.tokens > estimated_tokens(&words) + 2 {
+            self.head = format!("{} {}", self.head, quoted(&words));
+            (self.text, self.tokens) = (String::new(), 0);
+        }
+    }
+
     fn shown(&self) -> String {
-        format!("{}\n{}", self.head, indent(&self.text))
+        let lines = self.text.lines().chain(self.results.iter().map(String::as_str));
+        lines.fold(self.head.clone(), |shown, line| format!("{shown}\n  {line}"))
     }
 }
 
+/// Returns a text without its last line if that has an exit code.
+fn without_exit_code(text: &str) -> &str {
+    let text = text.trim_end();
+    let before = text.rfind('\n').map_or("", |at| &text[..at]);
+    if recall::exit_code(text).is_some() { before.trim_end() } else { text }
+}
+
+/// Returns the end of a text, at most `most` bytes, from the start of a word if possible.
+fn end_of(text: &str, most: usize) -> &str {
+    let mut start = text.len().saturating_sub(most);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let word = text[start..].find(char::is_whitespace).filter(|at| start > 0 && at * 2 < most);
+    &text[start + word.unwrap_or(0)..]
+}
+
 /// Formats a header: `[Turn 12] human [a7x2kq]:`, `[Turn 13] tool read_file(path="src/auth.py") [b3k9ze]:`; `call` is
-/// the tool's call.
-pub(super) fn header(node: &Node, call: Option<String>) -> String {
-    let turn = node.turn.map(|turn| format!("[Turn {turn}] ")).unwrap_or_default();
+/// the tool's call. The turn is named only for nodes of `session`, where `turns:` finds them.
+pub(super) fn header(node: &Node, session: SessionId, call: Option<String>) -> String {
+    let turn = node.turn.filter(|_| node.session == Some(session));
+    let turn = turn.map(|turn| format!("[Turn {turn}] ")).unwrap_or_default();
     let tool = match (&node.tool.name, call) {
         (Some(name), None) => format!(" {}", one_line(name)),
         (Some(name), Some(call)) => format!(" {}({call})", one_line(name)),
@@ -108,13 +160,47 @@ pub(super) fn header(node: &Node, call: Option<String>) -> String {
     format!("{turn}{}{tool} {}{pruned}:", node.author_type, escape::id(node))
 }
 
-/// Formats a [`header`] with age, depth, failure, and the tree if it is an `other` one.
+/// Formats a [`header`] with time, depth, failure, and the tree if it is an `other` one.
 fn dated_header(here: &Position, node: &Node, call: Option<String>, other: Option<&Tree>) -> String {
-    let plain = header(node, call);
-    let failed = if recall::is_failure(node) { " · failed" } else { "" };
+    let plain = header(node, here.session.id, call);
+    let failed = failure(node).map(|failure| format!(" · {failure}")).unwrap_or_default();
     let plain = plain.strip_suffix(':').unwrap_or(&plain);
     let tree = other.map(|tree| format!(" · in tree:{}", quoted(&tree.title))).unwrap_or_default();
-    format!("{plain} · {} · depth {}{failed}{tree}:", node.created_at.age(here.now), node.depth)
+    format!("{plain} · {} · depth {}{failed}{tree}:", node.created_at.age_or_date(here.now), node.depth)
+}
+
+/// Formats the failure of a call: `failed, exit code 1`; `None` for other nodes.
+fn failure(node: &Node) -> Option<String> {
+    let code = || recall::exit_code(&node.content).filter(|code| *code != 0);
+    let failed =
+        |code: Option<i64>| code.map_or_else(|| "failed".to_owned(), |code| format!("failed, exit code {code}"));
+    recall::is_failure(node).then(|| failed(code()))
+}
+
+/// Formats the results of a node's calls, one line each: `result [1gpw2c] bash: 77`.
+pub(in crate::exec) fn result_lines(snapshot: &dyn Snapshot, node: &Node) -> Result<Vec<String>, ToolError> {
+    let filter = ChildFilter { kind: Some(EdgeKind::Tool), pruned: false, limit: 0 };
+    let results = snapshot.children(node.id, &filter)?;
+    let line = |result: &Node| {
+        let tool = result.tool.name.as_deref().map(|name| format!(" {}", one_line(name))).unwrap_or_default();
+        let failed = failure(result).map(|failure| format!(" {failure}")).unwrap_or_default();
+        let text = content(result);
+        let lines = match text.lines().count() {
+            0 | 1 => String::new(),
+            lines => format!(", {}", count(lines as u64, "line")),
+        };
+        let words = match failed.is_empty() {
+            true => first_words(&one_line(&text), LINE_CHARS),
+            false => end_of(&one_line(without_exit_code(&text)), LINE_CHARS).trim().to_owned(),
+        };
+        let words = if words.is_empty() { words } else { format!(": {words}") };
+        format!("result {}{tool}{failed}{lines}{words}", escape::id(result))
+    };
+    let mut lines: Vec<String> = results.iter().take(MAX_RESULT_LINES).map(line).collect();
+    if results.len() > MAX_RESULT_LINES {
+        lines.push(format!("… {} more", count((results.len() - MAX_RESULT_LINES) as u64, "result")));
+    }
+    Ok(lines)
 }
 
 /// Formats nodes for a list; tool results include their call.
@@ -122,50 +208,78 @@ pub(super) fn entries(snapshot: &dyn Snapshot, here: &Position, nodes: &[Node]) 
     nodes.iter().map(|node| RecallEntry::of(snapshot, here, node)).collect()
 }
 
-/// Formats hits with their neighbors, then nodes that match by meaning only.
-pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResults) -> Result<String, ToolError> {
+/// Formats nodes for a list, each with the results of its calls.
+pub(super) fn entries_with_results(
+    snapshot: &dyn Snapshot,
+    here: &Position,
+    nodes: &[Node],
+) -> Result<Vec<RecallEntry>, ToolError> {
+    let mut entries = entries(snapshot, here, nodes)?;
+    for (entry, node) in entries.iter_mut().zip(nodes) {
+        entry.results = result_lines(snapshot, node)?;
+    }
+    Ok(entries)
+}
+
+/// Formats hits with their neighbors, then nodes that match by meaning only. `before` are earlier answers of the turn: a
+/// node that one of them shows is only named.
+pub(super) fn shown<'b>(
+    snapshot: &dyn Snapshot,
+    here: &Position,
+    found: &SearchResults,
+    before: &dyn Fn() -> Box<dyn Iterator<Item = &'b str> + 'b>,
+) -> Result<String, ToolError> {
     let hits: HashSet<u64> = found.hits.iter().map(|hit| hit.node.seq).collect();
     let mut told = hits.clone();
     let mut blocks = Vec::new();
     let mut used = note(found.hits.len() + found.near.len());
-    for (at, hit) in found.hits.iter().enumerate() {
-        let block = with_context(snapshot, here, hit, &found.words, &mut told)?;
+    let is_match = !hits.is_empty();
+    for (at, hit) in found.hits.iter().chain(found.near.iter().filter(|_| !is_match)).enumerate() {
+        if !is_match && told.contains(&hit.node.seq) {
+            continue;
+        }
+        let head = format!("{} · ", escape::id(&hit.node));
+        let block = match before().any(|answer| answer.contains(&head)) {
+            true => repeated(snapshot, here, hit, &mut told)?,
+            false => with_context(snapshot, here, hit, &found.words, &mut told)?,
+        };
         used += estimated_tokens(&block);
         if used > MAX_REPLY_TOKENS {
-            let left = found.hits[at..].iter().map(|hit| RecallEntry::of(snapshot, here, &hit.node));
-            blocks.push(omitted_line(&left.collect::<Result<Vec<_>, _>>()?));
+            let left = found.hits.iter().skip(at).map(|hit| RecallEntry::of(snapshot, here, &hit.node));
+            blocks.extend(
+                is_match.then(|| left.collect::<Result<Vec<_>, _>>()).transpose()?.map(|left| omitted_line(&left)),
+            );
             return Ok(blocks.join("\n"));
         }
         blocks.push(block);
     }
-    // Next to matches, nodes without any of the words are context.
-    let near = found.near.iter().filter(|hit| hits.is_empty() || hit.own_words > 0 || hit.similar);
-    let near: Vec<&Hit> = near.filter(|hit| !told.contains(&hit.node.seq)).collect();
-    if !hits.is_empty() {
+    if is_match {
+        // Next to matches, nodes without any of the words are context.
+        let near = found.near.iter().filter(|hit| hit.own_words > 0 || hit.similar);
+        let near: Vec<&Hit> = near.filter(|hit| !told.contains(&hit.node.seq)).collect();
         if !near.is_empty() {
             let named = near.iter().take(MAX_NAMED_NEAR).map(|hit| named(here, &hit.node));
             blocks.push(format!("near, without all of the words: {}", named.collect::<Vec<_>>().join(" · ")));
         }
-        return Ok(blocks.join("\n"));
-    }
-    if !near.is_empty() {
-        blocks.push("Only near, without all of the words:".to_owned());
-    }
-    for hit in near {
-        let block = with_context(snapshot, here, hit, &found.words, &mut told)?;
-        used += estimated_tokens(&block);
-        if used > MAX_REPLY_TOKENS {
-            break;
-        }
-        blocks.push(block);
     }
     Ok(blocks.join("\n"))
 }
 
-/// Names a node with its first words.
+/// Names a node with its first words, or with its first call.
 fn named(here: &Position, node: &Node) -> String {
     let tree = if node.tree == here.tree.id { "" } else { " in another tree" };
-    format!("{}{tree} {}", escape::id(node), quoted(&first_words(&one_line(&content(node)), NAMED_NEAR_CHARS)))
+    let text = one_line(&content(node));
+    let call = || recall::calls(node).into_iter().next().map(|call| format!("calls {call}")).unwrap_or_default();
+    let text = if text.is_empty() { call() } else { text };
+    format!("{}{tree} {}", escape::id(node), quoted(&first_words(&text, NAMED_NEAR_CHARS)))
+}
+
+/// Formats a hit that an earlier answer of the turn shows.
+fn repeated(snapshot: &dyn Snapshot, here: &Position, hit: &Hit, told: &mut HashSet<u64>) -> Result<String, ToolError> {
+    told.insert(hit.node.seq);
+    let mut entry = RecallEntry::of(snapshot, here, &hit.node)?;
+    entry.reduce_to_line();
+    Ok(format!("{} (shown above)", entry.shown()))
 }
 
 /// Formats a hit with one line for each neighbor.
@@ -191,7 +305,7 @@ fn with_context(
             continue;
         };
         if told.insert(node.seq) {
-            let head = header(node, None);
+            let head = header(node, here.session.id, None);
             let head = head.strip_suffix(':').unwrap_or(&head);
             lines.push(format!(
                 "    {place}: {head} {}",
@@ -202,18 +316,34 @@ fn with_context(
     Ok(lines.join("\n"))
 }
 
-/// Fits entries into the limit: tool results are shortened first, then the oldest. Entries that do not fit are named.
-pub(super) fn fit_entries(mut entries: Vec<RecallEntry>) -> String {
+/// Shortens entries until they fit a page, and omits those that do not fit a reply. Omitted entries are named.
+///
+/// Tool results are shortened first, then the oldest entries; with a `centre`, the entries that are farthest from it.
+pub(super) fn fit_entries(mut entries: Vec<RecallEntry>, page: u32, centre: Option<usize>) -> String {
     let cost = |entry: &RecallEntry| estimated_tokens(&entry.shown()) + 1;
     let mut all = entries.iter().map(cost).fold(note(entries.len()), u32::saturating_add);
     let alone = entries.len() == 1;
-    for tools in [true, false] {
-        for entry in entries.iter_mut().filter(|entry| entry.tool == tools) {
-            if !alone && all > MAX_REPLY_TOKENS {
-                let before = cost(entry);
-                entry.shorten(SHORTENED_TOKENS);
-                all = all.saturating_sub(before).saturating_add(cost(entry));
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    match centre {
+        Some(centre) => order.sort_by_key(|at| Reverse(at.abs_diff(centre))),
+        None => order.sort_by_key(|at| !entries[*at].tool),
+    }
+    // A reply of several pages keeps the beginnings of its entries.
+    let steps: &[bool] = if page < MAX_REPLY_TOKENS { &[false, true] } else { &[false] };
+    for is_line in steps {
+        for at in &order {
+            if alone || all <= page {
+                break;
             }
+            let entry = &mut entries[*at];
+            let before = cost(entry);
+            match is_line {
+                false if centre == Some(*at) => entry.shorten(LONG_ENTRY_TOKENS),
+                false => entry.shorten(SHORTENED_TOKENS),
+                true if centre == Some(*at) => {}
+                true => entry.reduce_to_line(),
+            }
+            all = all.saturating_sub(before).saturating_add(cost(entry));
         }
     }
     let mut left: Vec<RecallEntry> = Vec::new();

@@ -21,15 +21,16 @@ const MAX_RUN_NODES: usize = 3;
 const MAX_READS: usize = 600;
 /// Branch points of the path that are drawn with their siblings: the last ones.
 const MAX_PATH_POINTS: usize = 10;
-/// Words and characters of a node.
-const MAX_NODE_WORDS: usize = 6;
-const MAX_NODE_CHARS: usize = 48;
+/// Characters of a node for each of its words.
+const MAX_CHARS_PER_WORD: usize = 8;
 
 /// Extent of a drawing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DrawingLimits {
     pub(super) lines: usize,
     pub(super) levels: u32,
+    /// Words of a node.
+    pub(super) words: usize,
     /// True if branches beside the path to the position are not followed.
     pub(super) on_path: bool,
 }
@@ -44,6 +45,7 @@ pub(super) struct TreeDrawing<'a> {
     limits: DrawingLimits,
     pub(super) text: String,
     lines: usize,
+    nodes: usize,
     reads: usize,
     is_cut: bool,
 }
@@ -62,12 +64,29 @@ impl<'a> TreeDrawing<'a> {
         (path, standing): (&'a [Node], &'a HashMap<NodeId, Vec<String>>),
         limits: DrawingLimits,
     ) -> Self {
-        Self { snapshot, names, here, path, standing, limits, text: String::new(), lines: 0, reads: 0, is_cut: false }
+        Self {
+            snapshot,
+            names,
+            here,
+            path,
+            standing,
+            limits,
+            text: String::new(),
+            lines: 0,
+            nodes: 0,
+            reads: 0,
+            is_cut: false,
+        }
     }
 
     /// True if nodes were omitted because of the number of lines.
     pub(super) const fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// The number of nodes with words.
+    pub(super) const fn nodes(&self) -> usize {
+        self.nodes
     }
 
     /// Draws a node and what is below it.
@@ -191,12 +210,13 @@ impl<'a> TreeDrawing<'a> {
 
     /// Writes a node: id, author unless it is that of the node before, first words, marks, and who is there.
     fn push_node(&mut self, node: &Node, before: Option<&Node>) {
+        self.nodes += 1;
         self.text.push_str(&id(node));
         let author = self.names.short(node);
         if before.is_none_or(|before| self.names.short(before) != author) {
             let _ = write!(self.text, " {author}");
         }
-        let _ = write!(self.text, " {}", words(node));
+        let _ = write!(self.text, " {}", first_words_of(node, self.limits.words));
         if let Some(label) = &node.state.bookmark {
             let _ = write!(self.text, " ★ {}", one_line(label));
         }
@@ -224,7 +244,7 @@ impl<'a> TreeDrawing<'a> {
 }
 
 /// Returns the first words of a node in quotes.
-fn words(node: &Node) -> String {
+fn first_words_of(node: &Node, words: usize) -> String {
     if node.purged_at.is_some() {
         return "(purged)".to_owned();
     }
@@ -232,8 +252,8 @@ fn words(node: &Node) -> String {
     if line.is_empty() {
         return "(no words)".to_owned();
     }
-    let cut = line.match_indices(' ').nth(MAX_NODE_WORDS - 1).map_or(line.len(), |(at, _)| at);
-    let shown = first_words(&line[..cut], MAX_NODE_CHARS);
+    let cut = line.match_indices(' ').nth(words.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+    let shown = first_words(&line[..cut], words * MAX_CHARS_PER_WORD);
     let more = if shown.len() < line.len() { " …" } else { "" };
     format!("\"{}{more}\"", shown.trim_end_matches('…'))
 }

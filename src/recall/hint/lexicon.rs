@@ -47,6 +47,9 @@ pub(super) const PHRASES_WITHOUT_NOUN: &[&str] = &[
     "earlier|previously we|i|you",
 ];
 
+/// Phrases that mark a new thought, in the same form. A definite noun beside them refers to nothing in particular.
+pub(super) const SUPPOSITIONS: &[&str] = &["perhaps", "maybe", "imagine", "suppose", "what if"];
+
 /// Nouns in `ly`; other long words in `ly` are adverbs, which refer to nothing.
 pub(super) const LY_NOUNS: &[&str] =
     &["ally", "anomaly", "assembly", "butterfly", "family", "italy", "jelly", "lily", "monopoly", "reply", "supply"];

@@ -65,16 +65,18 @@ impl JournalReader for PostgresSnapshot<'_> {
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
         let signed = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
         let mut before = if filter.before == 0 { i64::MAX } else { signed(filter.before) };
-        if filter.oldest_first && filter.tree.is_none() {
+        let tree =
+            if filter.of_no_tree { Some(NO_TREE) } else { filter.tree.map(|id| self.tree_key(id)).transpose()? };
+        if filter.oldest_first && tree.is_none() {
             before = before.min(horizon(self)?);
         }
         let order = if filter.oldest_first { "ASC" } else { "DESC" };
         let (after, limit) = (signed(filter.after), super::node_reader::limit(filter.limit));
-        let rows = match filter.tree {
+        let rows = match tree {
             Some(tree) => {
                 let sql =
                     format!("{ENTRY} WHERE j.tree = $1 AND j.seq > $2 AND j.seq < $3 ORDER BY j.seq {order} LIMIT $4");
-                self.query(&sql, &[&self.tree_key(tree)?, &after, &before, &limit])?
+                self.query(&sql, &[&tree, &after, &before, &limit])?
             }
             None => {
                 let sql = format!("{ENTRY} WHERE j.seq > $1 AND j.seq < $2 ORDER BY j.seq {order} LIMIT $3");

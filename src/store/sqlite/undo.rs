@@ -139,19 +139,22 @@ fn target_of(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget
     Ok(UndoTarget { group: group.unsigned_abs(), entry })
 }
 
-/// Lists journal entries, newest first, of a tree or of the whole file.
+/// Lists journal entries, newest first, of a tree, of no tree, or of the whole file.
 pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
     if filter.oldest_first {
         // Entry numbers have no gaps, so the oldest page of all trees ends at a known number.
         let end = filter.after.saturating_add(u64::from(filter.limit)).saturating_add(1);
-        let page = tree.is_none() && filter.limit > 0 && (filter.before == 0 || end < filter.before);
+        let page =
+            tree.is_none() && !filter.of_no_tree && filter.limit > 0 && (filter.before == 0 || end < filter.before);
         let (before, limit) = if page { (end, filter.limit) } else { (filter.before, 0) };
         let mut all = entries(conn, tree, JournalFilter { before, limit, oldest_first: false, ..filter })?;
         all.reverse();
         all.truncate(if filter.limit == 0 { usize::MAX } else { filter.limit as usize });
         return Ok(all);
     }
+    let is_chain = tree.is_some() || filter.of_no_tree;
     let mut next = match tree {
+        _ if filter.of_no_tree => journal::head(conn)?,
         Some(tree) => journal::tree_head(conn, tree)?,
         // Entry numbers have no gaps, so a page is read by number.
         None => {
@@ -160,7 +163,7 @@ pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilte
             Some(i64::try_from(from).unwrap_or(i64::MAX))
         }
     };
-    if let (Some(_), Some(head), 0, 0, 1..) = (tree, next, filter.before, filter.after, filter.limit) {
+    if let (true, Some(head), 0, 0, 1..) = (is_chain, next, filter.before, filter.after, filter.limit) {
         return read_chain(conn, head, filter.limit);
     }
     let before = if filter.before == 0 { i64::MAX } else { i64::try_from(filter.before).unwrap_or(i64::MAX) };
@@ -173,7 +176,7 @@ pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilte
         let Some((entry, previous)) = read_entry(conn, seq)? else {
             break;
         };
-        next = if tree.is_some() { previous } else { Some(seq - 1) };
+        next = if is_chain { previous } else { Some(seq - 1) };
         if seq < before {
             entries.push(entry);
         }

@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use super::{LookupRequest, MAX_LISTED};
 use crate::{
     id::{AgentId, DocumentId},
-    ops::{OpsError, Result, describe_entry},
+    ops::{OpsError, Result, describe_entry, tree_history},
     session::opening,
-    store::{Direction, JournalFilter, SessionFilter, Snapshot, TreeFilter},
+    store::{Direction, SessionFilter, Snapshot, TreeFilter},
     tui::{
         generate::{COLLABORATOR, SUBJECT},
         highlight, markdown,
@@ -83,11 +83,11 @@ impl LookupRequest<'_> {
     /// Changes of the tree, the newest first. Choosing one offers to undo the last change of its agent.
     pub(super) fn log(&self) -> Result<LookupResult> {
         let snapshot = self.loom.snapshot()?;
-        let filter = JournalFilter { tree: Some(self.context.tree), limit: MAX_LOGGED, ..JournalFilter::default() };
         let (agents, now) = (snapshot.agents()?, self.loom.now());
         let mut offers: HashMap<AgentId, ItemAction> = HashMap::new();
         let mut items = Vec::new();
-        for entry in snapshot.journal(filter)?.into_iter().filter(|entry| entry.seq == entry.group) {
+        let entries = tree_history(&*snapshot, self.context.tree, 0, MAX_LOGGED)?;
+        for entry in entries.into_iter().filter(|entry| entry.seq == entry.group) {
             let agent = agents.iter().find(|agent| agent.id() == entry.agent);
             let (name, kind) = agent.map_or(("?", ColorRole::Dim), |agent| (agent.name(), role(agent)));
             let action = match offers.entry(entry.agent) {

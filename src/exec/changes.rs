@@ -1,0 +1,131 @@
+//! The command `list changes`: the newest changes of a tree. The messages of its conversations are one line an author,
+//! since a chat has more of them than of all else.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    Answer, AnswerResult, Executor, Position,
+    escape::{count, quoted},
+    list::titled,
+};
+use crate::{
+    arrow::NodeRef,
+    id::{AgentId, LocalId, NodeId, SessionId},
+    ops::{describe_entry, tree_history},
+    store::Snapshot,
+    tools::ToolError,
+    types::{EdgeKind, JournalEntry, Op},
+};
+
+/// Journal entries that are read.
+const MAX_JOURNAL_ENTRIES: u32 = 400;
+
+/// Messages of an author: the place of its line, and the newest and the oldest message.
+struct AuthorMessages {
+    author: AgentId,
+    line: usize,
+    number: u64,
+    newest: LocalId,
+    oldest: LocalId,
+}
+
+impl AuthorMessages {
+    fn words(&self) -> String {
+        match self.number {
+            1 => format!("wrote 1 message: [{}]", self.newest),
+            number => format!("wrote {}: [{}] to [{}]", count(number, "message"), self.oldest, self.newest),
+        }
+    }
+}
+
+impl Executor<'_> {
+    /// Lists the newest changes of the tree, or those of a node.
+    pub(super) fn list_changes(&self, here: &Position, node: Option<&NodeRef>) -> AnswerResult {
+        let only = node.map(|node| self.resolve_node(here, node)).transpose()?;
+        let snapshot = self.loom.snapshot()?;
+        let entries = tree_history(&*snapshot, here.tree.id, 0, MAX_JOURNAL_ENTRIES)?;
+        let names = self.author_names()?;
+        let who = |agent: AgentId| if agent == self.agent.id() { "you" } else { names.name(agent) };
+        let mut owners: HashMap<SessionId, Option<AgentId>> = HashMap::new();
+        let (mut lines, mut messages): (Vec<String>, Vec<AuthorMessages>) = Default::default();
+        let mut bookmarks: HashSet<Option<NodeId>> = HashSet::new();
+        for entry in entries.iter().filter(|entry| only.as_ref().is_none_or(|node| entry.node == Some(node.id))) {
+            let line = |words: &str| format!("  {} · {} {words}", entry.at.age(here.now), who(entry.agent));
+            if let Some(message) = message(&*snapshot, entry, &mut owners)? {
+                match messages.iter_mut().find(|known| known.author == entry.agent) {
+                    Some(known) => (known.number, known.oldest) = (known.number + 1, message),
+                    None => {
+                        let (author, at) = (entry.agent, lines.len());
+                        let (newest, oldest) = (message.clone(), message);
+                        messages.push(AuthorMessages { author, line: at, number: 1, newest, oldest });
+                        lines.push(line(""));
+                    }
+                }
+            } else if is_change(entry) || self.is_own_record(entry) {
+                let words = describe_entry(&*snapshot, entry)?.words(&|local| format!("[{local}]"), &quoted);
+                // The node has the label of its newest bookmark.
+                let is_newest = entry.change == "set_bookmark" && bookmarks.insert(entry.node);
+                let node = entry.node.filter(|_| is_newest && entry.op == Op::Bookmark);
+                let node = node.map(|node| snapshot.node(node)).transpose()?.flatten();
+                let label = node.and_then(|node| node.state.bookmark).filter(|label| !label.is_empty());
+                let label = label.map(|label| format!(" {}", quoted(&label))).unwrap_or_default();
+                lines.push(line(&format!("{words}{label}")));
+            }
+        }
+        for author in messages {
+            lines[author.line].push_str(&author.words());
+        }
+        let mut text = titled("change", lines.len(), &lines, "");
+        if entries.len() as u64 >= u64::from(MAX_JOURNAL_ENTRIES) {
+            text.push_str("\n  (older ones are not listed)");
+        }
+        Ok(Answer::about(text, only.map_or_else(|| "changes".to_owned(), |node| node.local.to_string())))
+    }
+
+    /// True for a decision, and for a stash of this agent: they change no node.
+    fn is_own_record(&self, entry: &JournalEntry) -> bool {
+        let is_stash = matches!(entry.op, Op::Stash | Op::Unstash) && entry.agent == self.agent.id();
+        entry.seq == entry.group && (entry.op == Op::Record || is_stash)
+    }
+}
+
+/// Returns the message that an entry appended to a conversation: one that its agent sent to another's session, or a reply of
+/// an agent's turn. `None` for other entries. `owners`: the agents of the sessions read so far.
+fn message(
+    snapshot: &dyn Snapshot,
+    entry: &JournalEntry,
+    owners: &mut HashMap<SessionId, Option<AgentId>>,
+) -> Result<Option<LocalId>, ToolError> {
+    let is_message = match entry.op {
+        _ if entry.change != "append" => false,
+        Op::Append => match entry.session {
+            Some(session) => {
+                let owner = match owners.get(&session) {
+                    Some(known) => *known,
+                    None => {
+                        let owner = snapshot.session(session)?.map(|session| session.agent);
+                        *owners.entry(session).or_insert(owner)
+                    }
+                };
+                owner.is_some_and(|owner| owner != entry.agent)
+            }
+            None => false,
+        },
+        Op::Turn => {
+            let node = entry.node.map(|node| snapshot.node(node)).transpose()?.flatten();
+            node.is_some_and(|node| node.kind == EdgeKind::Continuation && !node.content.trim().is_empty())
+        }
+        _ => false,
+    };
+    Ok(entry.local.clone().filter(|_| is_message))
+}
+
+/// Returns whether a list of changes names the entry: an operation on the tree's content.
+#[must_use]
+pub fn is_change(entry: &JournalEntry) -> bool {
+    let silent = matches!(
+        entry.op,
+        Op::Session | Op::Turn | Op::Plan | Op::Memory | Op::Pin | Op::Unpin | Op::Stash | Op::Unstash | Op::Record
+    );
+    !silent && entry.op != Op::Delegate && entry.seq == entry.group
+}

@@ -1,0 +1,61 @@
+//! Recall of the results of a tool.
+
+use super::{
+    DEFAULT_HITS, MAX_HITS, named,
+    render::{self, RecallEntry},
+};
+use crate::{
+    arrow::RecallFilter,
+    exec::{
+        Answer, AnswerResult, Executor, Position,
+        escape::{count, quoted},
+    },
+    recall::{self, ToolQuery},
+    tools::NativeAlias,
+    types::one_line,
+};
+
+impl Executor<'_> {
+    /// Lists the results of a tool, the newest first, or counts them.
+    pub(in crate::exec) fn recall_tool(
+        &self,
+        here: &Position,
+        tool: &str,
+        limit: Option<u32>,
+        only: &RecallFilter,
+    ) -> AnswerResult {
+        let within = self.resolve_range(here, only)?;
+        let snapshot = self.loom.snapshot()?;
+        let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS) as usize;
+        // Results are stored under the tool's name, also if an alias was called.
+        let tool = NativeAlias::named(tool).map_or(tool, |form| form.tool.name());
+        let query = ToolQuery { tool, words: only.words.as_deref(), exact: only.exact, failed: only.failed, limit };
+        let found = recall::find_tool_results(&*snapshot, &within.scope, &within.only, &query)?;
+        let subject = format!("tool:{tool}{}", within.said);
+        let among = found.read.map(|read| format!(" among the newest {read}")).unwrap_or_default();
+        let place = format!("{among} in {}{}", within.place, within.said);
+        let results = count(found.total, "result");
+        if found.total == 0 {
+            let known = match recall::tool_names(&*snapshot, &within.scope, &within.seen())?.as_slice() {
+                [] => "there are none of any".to_owned(),
+                names => format!("there are results of {}", named(names)),
+            };
+            let said = format!("no results of {}{place}; {known}", quoted(tool));
+            return Ok(Answer::found(said, subject, Vec::new()));
+        }
+        let head = format!("{results} of {}{place}", one_line(tool));
+        if only.count {
+            return Ok(Answer::about(head, subject));
+        }
+        let order = match found.newest.len() as u64 {
+            all if all == found.total => "the newest first".to_owned(),
+            shown => format!("the newest {shown}"),
+        };
+        let mut entries = render::entries(&*snapshot, here, &found.newest)?;
+        if entries.len() > 1 {
+            entries.iter_mut().for_each(RecallEntry::drop_exit_code);
+        }
+        let said = format!("{head}, {order}:\n{}", render::fit_entries(entries, self.max_reply_tokens, None));
+        Ok(Answer::found(said, subject, found.newest))
+    }
+}

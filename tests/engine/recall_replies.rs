@@ -1,0 +1,308 @@
+//! Replies of recall for a model: what they find, count, date, number and shorten.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use crate::support;
+use support::sample_tree::{Play, lines};
+
+use loomtree::{
+    archive::recall::{self, Query, Scope},
+    exec::Executor,
+    id::NodeId,
+    ops::{Actor, NodeDraft},
+    tokens::estimated_tokens,
+    types::{AuthorType, EdgeKind, Json, Parent, ToolCallFields},
+};
+use serde_json::json;
+
+fn say(actor: &Actor, at: NodeId, text: &str) -> NodeId {
+    actor.append(Parent::Node(at), NodeDraft::text(text)).unwrap().nodes[0].id
+}
+
+/// Appends a model's message with a call of a tool and its result; returns both.
+fn call(actor: &Actor, at: NodeId, tool: &str, arguments: &serde_json::Value, result: &str) -> [NodeId; 2] {
+    let calls = json!([{ "id": "c1", "name": tool, "arguments": arguments.to_string() }]).to_string();
+    let draft = NodeDraft::text("")
+        .tool(ToolCallFields { calls: Some(Json::parse(calls).unwrap()), ..ToolCallFields::default() })
+        .author_type(AuthorType::Model);
+    let caller = actor.append(Parent::Node(at), draft).unwrap().nodes[0].id;
+    let draft = NodeDraft::text(result)
+        .kind(EdgeKind::Tool)
+        .author_type(AuthorType::Tool)
+        .keep_position(true)
+        .tool(ToolCallFields { calls: None, call_id: Some("c1".into()), name: Some(tool.into()) });
+    [caller, actor.append(Parent::Node(caller), draft).unwrap().nodes[0].id]
+}
+
+fn bash(actor: &Actor, at: NodeId, command: &str, result: &str) -> [NodeId; 2] {
+    call(actor, at, "bash", &json!({ "command": command }), result)
+}
+
+/// Appends unrelated nodes, so that earlier nodes are indexed.
+fn filler(actor: &Actor, at: NodeId) -> NodeId {
+    (0..260).fold(at, |at, number| say(actor, at, &format!("filler number{number}")))
+}
+
+/// An executor for the collaborator in a session of its own.
+fn reader(play: &Play, at: NodeId) -> Executor<'static> {
+    play.runner("collaborator", play.session("collaborator", at))
+}
+
+#[test]
+fn an_identifier_is_found_inside_a_longer_one() {
+    let play = Play::new();
+    let setting = say(&play.owner, play.nine, "Set terminal.integrated.minimumContrastRatio to 1.");
+    let path = say(&play.owner, setting, "grep chalk packages/src/tui/tui-renderer.ts");
+    // Parts of the identifiers that do not stand together.
+    let apart = say(&play.owner, path, "The minimum contrast has a ratio; tui is no renderer, and ts is short.");
+    let named = say(&play.owner, apart, "now tui-renderer.ts itself, without chalk");
+    let mut at = named;
+    let mut both = vec![path, named];
+    both.sort_unstable();
+    for _ in 0..2 {
+        let found = |text: &str| {
+            let query = Query::new(text, Scope::Tree(play.tree));
+            let snapshot = play.loom.snapshot().unwrap();
+            let found = recall::search(&*snapshot, &query).unwrap();
+            let mut hits: Vec<NodeId> = found.hits.iter().map(|hit| hit.node.id).collect();
+            hits.sort_unstable();
+            let total = recall::count(&*snapshot, &query, &|_| true).unwrap().total;
+            assert_eq!(total, hits.len() as u64, "{text}");
+            (hits, found.absent)
+        };
+        assert_eq!(found("minimumContrastRatio"), (vec![setting], vec![]));
+        assert_eq!(found("tui-renderer.ts"), (both.clone(), vec![]));
+        assert_eq!(found("chalk tui-renderer.ts"), (both.clone(), vec![]));
+        assert_eq!(found("maximumContrastRatio"), (vec![], vec!["maximumContrastRatio".to_owned()]));
+        assert_eq!(found("tui-writer.ts"), (vec![], vec!["tui-writer.ts".to_owned()]));
+        at = filler(&play.owner, at);
+    }
+}
+
+#[test]
+fn a_word_that_only_the_engine_wrote_stands_in_no_earlier_message() {
+    let play = Play::new();
+    let metadata = Json::parse(r#"{"command":"→ recall search \"tmux\""}"#).unwrap();
+    let tool = ToolCallFields { calls: None, call_id: Some("c1".into()), name: Some("recall".into()) };
+    let draft = NodeDraft::text("nothing for \"tmux\" in this tree")
+        .kind(EdgeKind::Tool)
+        .author_type(AuthorType::Tool)
+        .tool(tool);
+    play.owner.append(Parent::Node(play.nine), draft.metadata(metadata)).unwrap();
+    let mut runner = reader(&play, play.nine);
+    let said = lines(&mut runner, &["→ recall search \"tmux lighthouse\""]);
+    assert!(said.starts_with("\"tmux\" stands in no earlier message.\nNear in this tree for"), "{said}");
+}
+
+#[test]
+fn a_tool_of_another_program_is_searched_though_a_command_has_its_name() {
+    let play = Play::new();
+    let edit = json!({ "path": "footer.ts", "newText": "const contextPercentStr = 1" });
+    let [edit, _] = call(&play.owner, play.nine, "edit", &edit, "Successfully replaced.");
+    let view = json!({ "path": "src/lamp.rs", "view_range": [1, 9] });
+    let [_, view] = call(&play.owner, edit, "view", &view, "the sextant is brass");
+    let own = json!({ "node": "a7x2kq", "content": "the walrus" });
+    call(&play.owner, view, "edit", &own, "✓ created branch [f7q8dd]");
+    let mut at = view;
+    for _ in 0..2 {
+        let found = |query: Query| {
+            let found = recall::search(&*play.loom.snapshot().unwrap(), &query).unwrap();
+            found.hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>()
+        };
+        let query = |text: &str| Query::new(text, Scope::Tree(play.tree));
+        assert_eq!(found(query("contextPercentStr")), [edit]);
+        assert_eq!(found(query("contextPercentStr =").exact(true)), [edit]);
+        assert_eq!(found(query("sextant")), [view]);
+        assert_eq!(found(query("walrus")), []);
+        at = filler(&play.owner, at);
+    }
+}
+
+#[test]
+fn results_of_the_engines_own_lists_are_no_hits() {
+    let play = Play::new();
+    for (at, name) in ["list", "tree", "memory", "view", "help"].into_iter().enumerate() {
+        let metadata = Json::parse(format!(r#"{{"command":"→ {name}"}}"#)).unwrap();
+        let tool = ToolCallFields { calls: None, call_id: Some(format!("c{at}")), name: Some(name.into()) };
+        let draft = NodeDraft::text("[b3k9ze] model \"the lighthouse was dark\"")
+            .kind(EdgeKind::Tool)
+            .author_type(AuthorType::Tool)
+            .tool(tool);
+        play.owner.append(Parent::Node(play.nine), draft.metadata(metadata)).unwrap();
+    }
+    let mut runner = reader(&play, play.nine);
+    assert_eq!(
+        lines(&mut runner, &["→ recall search \"lighthouse\" count"]),
+        "1 match in this tree for \"lighthouse\": model 1"
+    );
+}
+
+#[test]
+fn results_of_a_tool_are_counted_and_listed_within_a_page() {
+    let play = Play::new();
+    let long: String = (0..400).map(|line| format!("> step {line} of the build\n")).collect();
+    let mut at = play.nine;
+    for number in 0..230 {
+        let text = if number < 7 {
+            format!("{long}error TS2554 in file{number}\nCommand exited with code 2")
+        } else {
+            "fine".to_owned()
+        };
+        at = bash(&play.owner, at, &format!("npm run build{number}"), &text)[0];
+    }
+    let mut runner = reader(&play, at);
+    // The failed calls are older than the 200 newest.
+    for (line, answer) in [
+        ("→ recall tool:bash failed count", "7 results of bash in this tree failed"),
+        ("→ recall tool:bash count", "230 results of bash in this tree"),
+        ("→ recall tool:bash count failed", "7 results of bash in this tree failed"),
+        ("→ recall tool:\"bash\" \"build3\" count", "1 result of bash in this tree words:\"build3\""),
+    ] {
+        assert_eq!(lines(&mut runner, &[line]), answer, "{line}");
+    }
+    let said = lines(&mut runner, &["→ recall tool:bash failed"]);
+    assert!(said.starts_with("7 results of bash in this tree failed, the newest 5:"), "{said}");
+    assert_eq!(said.matches("· failed, exit code 2:").count(), 5, "{said}");
+    assert_eq!(said.matches("error TS2554").count(), 5, "{said}");
+    assert!(estimated_tokens(&said) <= 1_000 && !said.contains("tokens more"), "{said}");
+    let said = lines(&mut runner, &["→ recall tool:bash failed limit:7"]);
+    assert_eq!(said.matches("error TS2554").count(), 7, "{said}");
+    assert!(!said.contains("tokens more"), "{said}");
+}
+
+#[test]
+fn a_result_of_several_pages_has_the_filters_in_its_label() {
+    let play = Play::new();
+    let mut at = play.nine;
+    for number in 0..40 {
+        at = bash(&play.owner, at, &format!("make target{number} --with-a-long-option"), "no\nexit code: 1")[0];
+    }
+    let mut runner = reader(&play, at);
+    let said = lines(&mut runner, &["→ recall tool:bash failed limit:40"]);
+    assert!(said.contains("→ recall \"recall tool:bash failed part 2\""), "{said}");
+    let rest = lines(&mut runner, &["→ recall \"recall tool:bash failed part 2\""]);
+    assert!(rest.contains("target0 "), "{rest}");
+}
+
+#[test]
+fn a_node_of_another_day_has_its_date_and_time() {
+    let play = Play::new();
+    let mut runner = reader(&play, play.nine);
+    let id = play.id(play.nine);
+    let mut said = |line: &str| lines(&mut runner, &[line]);
+    assert!(said("→ recall search \"lighthouse\"").contains("· 2m ago · depth 4:"));
+    play.later(26 * 3_600);
+    let date = " · 2023-11-14 22:17";
+    for line in [
+        "→ recall search \"lighthouse\"".to_owned(),
+        format!("→ recall around:{id}"),
+        format!("→ view {id}"),
+        format!("→ view {id} full"),
+        format!("→ view branch:{id} as:nodes"),
+    ] {
+        let said = said(&line);
+        assert!(said.contains(date) && !said.contains("1d ago"), "{line}: {said}");
+    }
+}
+
+#[test]
+fn the_nodes_around_one_have_their_results_and_fit_a_page() {
+    let play = Play::new();
+    let long: String = (0..300).map(|line| format!("line {line} of a long message\n")).collect();
+    let before = say(&play.owner, play.nine, &long);
+    let [counted, result] = bash(&play.owner, before, "grep -c chalk tui-renderer.ts", "77\n");
+    let [failed, _] = bash(&play.owner, counted, "make", &format!("{long}no rule\nexit code: 2"));
+    let after = say(&play.owner, failed, &format!("There are 77. {long}"));
+    say(&play.owner, after, "Replace them.");
+    let mut runner = reader(&play, play.nine);
+    let line = format!("result [{}] bash: 77", play.id(result));
+    let said = lines(&mut runner, &[&format!("→ recall around:{}", play.id(counted))]);
+    for words in
+        [line.as_str(), "bash failed, exit code 2, 302 lines: ", "There are 77.", "Replace them.", "line 0 of a long"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(estimated_tokens(&said) <= 1_000 && !said.contains("tokens more"), "{said}");
+    // A result stands between its call and the next message.
+    let said = lines(&mut runner, &[&format!("→ recall around:{}", play.id(result))]);
+    assert!(said.contains("77") && said.contains("There are 77."), "{said}");
+    let said = lines(&mut runner, &[&format!("→ view {}", play.id(counted))]);
+    assert!(said.contains(&format!("\n{line}\n")), "{said}");
+}
+
+#[test]
+fn turns_are_numbered_only_where_the_range_finds_them() {
+    let play = Play::new();
+    let older = play.session("owner", play.nine);
+    let first = say(&play.owner.clone().in_session(older), play.nine, "Where is the sextant?");
+    let second = say(&play.owner.clone().in_session(older), first, "And the sextant of brass?");
+    let session = play.session("collaborator", second);
+    let model = play.loom.actor(&play.loom.agent("collaborator").unwrap()).in_session(session);
+    let mut runner = play.runner("collaborator", session);
+    // A session without turns reads those of the older one.
+    let said = lines(&mut runner, &["→ recall turns:1-1"]);
+    assert!(said.contains("of an earlier session") && said.contains("[Turn 1] human"), "{said}");
+    say(&model, second, "In the drawer.");
+    let said = lines(&mut runner, &["→ recall turns:2-2"]);
+    assert!(said.starts_with("no turns:2-2: this session has turns 1 to 1"), "{said}");
+    for line in ["→ recall search \"sextant\"".to_owned(), format!("→ recall around:{}", play.id(first))] {
+        let said = lines(&mut runner, &[&line]);
+        assert!(said.contains(&format!("human [{}]", play.id(second))), "{line}: {said}");
+        assert!(!said.contains("[Turn 2]"), "{line}: {said}");
+    }
+    assert!(lines(&mut runner, &["→ recall search \"drawer\""]).contains("[Turn 1] model"));
+    // A message that the session receives has one number in every reply.
+    if let Some(received) = model.receive_messages(session, second, &[]).unwrap() {
+        received.wait().unwrap();
+    }
+    let turn = play.loom.snapshot().unwrap().received_turns(session, Some(first)).unwrap()[0].0;
+    let numbered = format!("[Turn {turn}] human [{}]", play.id(first));
+    for line in [
+        format!("→ recall turns:{turn}-{turn}"),
+        "→ recall search \"sextant\" limit:9".to_owned(),
+        format!("→ recall around:{}", play.id(first)),
+    ] {
+        assert!(lines(&mut runner, &[&line]).contains(&numbered), "{line}");
+    }
+}
+
+#[test]
+fn near_results_of_an_absent_word_are_few_and_named_by_their_calls() {
+    let play = Play::new();
+    let mut at = play.nine;
+    for number in 0..6 {
+        at = bash(&play.owner, at, &format!("grep lighthouse file{number}.txt"), "")[0];
+    }
+    let mut runner = reader(&play, at);
+    let said = lines(&mut runner, &["→ recall search \"lighthouse tmux\""]);
+    assert!(said.starts_with("\"tmux\" stands in no earlier message.\nNear in this tree for"), "{said}");
+    assert!(said.matches(" · depth ").count() <= 3 && !said.contains("no match"), "{said}");
+    let said = lines(&mut runner, &["→ recall search \"lighthouse dark\""]);
+    let near = said.lines().find(|line| line.starts_with("near, ")).unwrap();
+    assert!(near.contains("\"calls bash(") && !near.contains("\"\""), "{said}");
+    let said = lines(&mut runner, &["→ recall search \"tmux\""]);
+    assert!(!said.contains("recall turns:"), "{said}");
+}
+
+#[test]
+fn a_node_that_an_earlier_line_of_the_turn_shows_is_not_repeated() {
+    let play = Play::new();
+    let long = "The winch creaks and the lamp is out. ".repeat(12);
+    let said = say(&play.owner, play.nine, &long);
+    let asked = say(&play.owner, said, "What creaks?");
+    let mut runner = reader(&play, asked).answered([]);
+    let answers = lines(&mut runner, &["→ recall search \"winch\"", "→ recall search \"lamp\""]);
+    let id = format!("[{}] · ", play.id(said));
+    assert_eq!(answers.matches(&id).count(), 2, "{answers}");
+    let (_, again) = answers.rsplit_once(&id).unwrap();
+    assert!(again.contains("(shown above)") && again.matches("lamp").count() < 4, "{answers}");
+}
+
+#[test]
+fn the_trace_names_what_a_recall_found() {
+    let play = Play::new();
+    let mut runner = reader(&play, play.nine);
+    lines(&mut runner, &["→ recall search \"lighthouse\"", "→ recall search \"zebra\""]);
+    let said = lines(&mut runner, &["→ memory trace"]);
+    assert!(said.contains(&format!("recalled lighthouse ({}), zebra (nothing)", play.id(play.nine))), "{said}");
+}
