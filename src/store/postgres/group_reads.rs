@@ -27,7 +27,7 @@ pub(super) fn session_row(row: &Row) -> Result<PgSessionRow> {
     Ok(PgSessionRow { tree: get(row, 1)?, position: opt_int(row, 2)?, turn_count: int(row, 3)?, since: int(row, 4)? })
 }
 
-/// What names the tree of an append.
+/// The name of an append's tree: its own, or that of a node or session in it.
 #[derive(Debug, Clone, Copy)]
 enum TreeName {
     Tree(Uuid),
@@ -121,7 +121,7 @@ impl GroupKeys {
     }
 }
 
-/// What a statement of the round trip reads.
+/// The rows that a statement of the round trip reads.
 #[derive(Clone, Copy)]
 enum GroupRead {
     Nothing,

@@ -4,6 +4,7 @@
 //! SQLite. Numbers of nodes and entries contain the number of the writing transaction, so no writer waits for a counter.
 
 mod apply;
+mod apply_agents;
 mod apply_documents;
 mod apply_memory;
 mod apply_nodes;
