@@ -259,7 +259,8 @@ fn a_lock_released_within_the_wait_is_never_reported() {
 
 #[test]
 fn a_file_that_stays_locked_while_it_is_created_is_reported() {
-    let scene = Scene::new(5);
+    let folder = tempfile::tempdir().unwrap();
+    let scene = Scene::at(&folder.path().join("loom.db"), 5);
     let holder = rusqlite::Connection::open(&scene.path).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let wait = Duration::from_millis(300);

@@ -282,7 +282,7 @@ fn a_stopped_batch_answers_every_line() {
     let play = Play::new();
     let program = Program { stops_after: 2, ..Program::new("sunny") };
     let mut runner = play.runner_with("owner", play.session("owner", play.marie), &program);
-    let before = play.loom.snapshot().unwrap().last_seq().unwrap();
+    let before = play.counts();
     let batch = ["→ memory", "→ weather Paris", "→ annotate \"too late\"", "→ weather Rome", "→ so it goes"];
     let wanted = batch.iter().map(|line| runner.read(line)).collect();
     let mut told = Vec::new();
@@ -292,7 +292,7 @@ fn a_stopped_batch_answers_every_line() {
     assert_eq!(told[3], "3 ✗ CANCELLED: weather: stopped before it was run");
     assert_eq!(told[4], "4 ✗ CANCELLED: stopped before it was run");
     assert_eq!((told.len(), program.calls().len()), (5, 1));
-    assert_eq!(play.loom.snapshot().unwrap().last_seq().unwrap(), before);
+    assert_eq!(play.counts(), before);
 }
 
 #[test]

@@ -1382,7 +1382,7 @@ fn what_is_cut_is_summed_up_once_when_somebody_looks() {
     let words = "She counts the boats that come back. ".repeat(80);
     let long = play.owner.append(Parent::Node(play.tired), NodeDraft::text(words.clone())).unwrap().nodes[0].id;
     let mut runner = play.runner_with("owner", play.session("owner", play.tired), &host);
-    let before = play.loom.snapshot().unwrap().last_seq().unwrap();
+    let before = play.counts();
     let view = format!("→ view {}", play.id(long));
     // A list shows what there is and asks for nothing, and so does the view of a short node.
     let list = ["→ list continuations"];
@@ -1403,7 +1403,7 @@ fn what_is_cut_is_summed_up_once_when_somebody_looks() {
         ("Marie's reluctance → undo has a cause.", "ollama:small")
     );
     // Nothing was said by it, and another agent in another program finds it.
-    assert_eq!(play.loom.snapshot().unwrap().last_seq().unwrap(), before);
+    assert_eq!(play.counts(), before);
     assert!(lines(&mut play.at(play.root), &[&view]).contains("has a cause"));
     play.owner.purge(PurgeTarget::Node(long)).unwrap();
     let purged = lines(&mut runner, &[&view, list[0]]);

@@ -6,7 +6,7 @@ use loomtree::{
     exec::{CommandReply, Executor, Host, NoHost, read},
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, Loom, NodeDraft, TreeDraft},
-    types::{Mode, NewAgent, Parent, Permissions, Timestamp},
+    types::{Mode, NewAgent, Parent, Permissions, Timestamp, TreeCounts},
 };
 
 use super::store::Scene;
@@ -32,6 +32,12 @@ pub(crate) struct Play {
 }
 
 impl Play {
+    /// The tree's counts, which each written node changes. On PostgreSQL the newest sequence number is no such measure: a
+    /// running transaction holds it back.
+    pub(crate) fn counts(&self) -> TreeCounts {
+        self.loom.tree(self.tree).unwrap().counts
+    }
+
     pub(crate) fn new() -> Self {
         Self::of(Mode::Dialogue)
     }
