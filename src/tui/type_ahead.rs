@@ -10,6 +10,7 @@ use super::{
     keys::KeyAction,
     message::{ScreenEffect, ScreenLookup},
     model::{FilePanel, ListKind, ScreenMode, ScreenModel},
+    screen_query::NavigationStep,
     update::step_of,
 };
 
@@ -102,17 +103,24 @@ impl ScreenModel {
         }
     }
 
+    /// Returns whether the displayed node, to which keys that change something apply, may still change.
+    fn tree_is_busy(&self) -> bool {
+        self.pending_writes > 0 || self.is_loading || !self.steps.is_empty()
+    }
+
     fn must_wait(&self, input: &QueuedInput) -> bool {
         if self.type_ahead.awaited_lookup.is_some() {
             return true;
         }
         match &self.mode {
             ScreenMode::Tree => match input {
-                QueuedInput::Key(key) if self.keys.action(key).and_then(step_of).is_some() => {
-                    self.type_ahead.focus_writes > 0 || self.steps.len() >= MAX_PENDING_STEPS
-                }
-                // Keys that change something apply to the displayed node.
-                _ => self.pending_writes > 0 || self.is_loading || !self.steps.is_empty(),
+                QueuedInput::Key(key) => match self.keys.action(key).and_then(step_of) {
+                    // A pending write may set or remove a bookmark.
+                    Some(NavigationStep::Bookmark) if self.pending_writes > 0 => true,
+                    Some(_) => self.type_ahead.focus_writes > 0 || self.steps.len() >= MAX_PENDING_STEPS,
+                    None => self.tree_is_busy(),
+                },
+                QueuedInput::Paste(_) | QueuedInput::Action(_) => self.tree_is_busy(),
             },
             ScreenMode::List(list) => match input {
                 QueuedInput::Key(key) if key.code == KeyCode::Esc => false,

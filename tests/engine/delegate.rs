@@ -779,7 +779,13 @@ async fn subtasks_that_change_one_file_run_one_after_the_other() {
                     count.1 = count.1.max(count.0);
                 };
                 change(i32::from(of_file));
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                // Where two may run at once, each waits for the other; else the second gets time to begin.
+                for _ in 0..1_000 {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    if !(shared && of_file) || count.lock().unwrap().1 == 2 {
+                        break;
+                    }
+                }
                 change(-i32::from(of_file));
                 "done".to_owned()
             })

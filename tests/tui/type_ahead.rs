@@ -193,3 +193,15 @@ fn pruning_the_hoisted_branch_leaves_it() {
     burst(&mut harness, &["Z", "p", "y", "home", "a", "\"here", "enter"]);
     assert_eq!(harness.play.loom.node(harness.play.root).unwrap().state.annotations, 1);
 }
+
+/// Minimised case of the property test.
+#[test]
+fn the_next_bookmark_may_be_one_that_is_being_set() {
+    let mut harness = alone();
+    let trauma = harness.press("a").press("esc").cursor();
+    for key in ["b", "h", "ctrl-s", "J", "B", "Y", "V", "v"] {
+        harness.app.send(ScreenMessage::Key(event(key)));
+    }
+    harness.settle();
+    assert_eq!(harness.cursor(), trauma);
+}
