@@ -105,7 +105,9 @@ fn news_line(
     let filter = JournalFilter { tree: Some(tree.id), limit: MAX_NEWS_ENTRIES, ..JournalFilter::default() };
     let entries = snapshot.journal(filter)?;
     let Some(end) = entries.iter().position(|entry| entry.agent == agent && entry.at < before) else { return Ok(None) };
-    let on_path = |entry: &JournalEntry| path.iter().any(|node| entry.node == Some(node.id));
+    let on_path = |entry: &JournalEntry| {
+        entry.node.is_some_and(|id| request.input == Some(id) || path.iter().any(|node| node.id == id))
+    };
     let news = entries[..end].iter().filter(|entry| entry.agent != agent && is_change(entry));
     let (mut told, mut tokens, mut omitted) = (Vec::new(), 0, 0);
     for entry in news.filter(|entry| entry.change != "append" || !on_path(entry)) {

@@ -127,5 +127,7 @@ pub fn is_change(entry: &JournalEntry) -> bool {
         entry.op,
         Op::Session | Op::Turn | Op::Plan | Op::Memory | Op::Pin | Op::Unpin | Op::Stash | Op::Unstash | Op::Record
     );
-    !silent && entry.op != Op::Delegate && entry.seq == entry.group
+    // Links and marks of an import come after its nodes.
+    let is_rest = entry.op == Op::Import && !matches!(entry.change.as_str(), "create_tree" | "append");
+    !silent && !is_rest && entry.op != Op::Delegate && entry.seq == entry.group
 }

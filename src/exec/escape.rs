@@ -135,10 +135,14 @@ pub(crate) fn marks(node: &Node) -> String {
     let state = &node.state;
     let counted = |number: u32, noun| (number > 0).then(|| count(number, noun));
     let marked = |set: bool, word: &str| set.then(|| word.to_owned());
+    let bookmarked = state.bookmark.as_ref().map(|label| match label.as_str() {
+        "" => "bookmarked".to_owned(),
+        label => format!("bookmarked {}", quoted(label)),
+    });
     let said = [
         counted(state.continuations, "continuation"),
         counted(state.annotations, "annotation"),
-        marked(state.bookmark.is_some(), "bookmarked"),
+        bookmarked,
         counted(state.links, "link"),
         counted(state.versions, "other version"),
         marked(state.excluded, "excluded"),

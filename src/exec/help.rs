@@ -36,7 +36,11 @@ impl Executor<'_> {
             spec.name == wanted || spec.synonyms.contains(&wanted.as_str())
         });
         match found {
-            Some(tool) => Ok(Answer::about(tools::explain(tool), tool.name())),
+            Some(tool) => {
+                // What a person has to type holds this agent's name.
+                let own = format!("loom --as {}", one_line(self.agent.name()));
+                Ok(Answer::about(tools::explain(tool).replace("loom --as NAME", &own), tool.name()))
+            }
             None => Err(unknown(name, extras)),
         }
     }

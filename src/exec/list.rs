@@ -31,9 +31,10 @@ impl Executor<'_> {
             _ => {}
         }
         // Without a node, all bookmarks of the tree are listed.
-        let node = match (what, node, here.tree.root) {
-            (Listing::Bookmarks, None, Some(root)) => self.loom.node(root)?,
-            _ => self.node(here, node)?,
+        let is_whole_tree = what == Listing::Bookmarks && node.is_none();
+        let node = match here.tree.root.filter(|_| is_whole_tree) {
+            Some(root) => self.loom.node(root)?,
+            None => self.node(here, node)?,
         };
         let (noun, lines) = match what {
             Listing::Continuations => {
@@ -46,6 +47,13 @@ impl Executor<'_> {
             Listing::Links => ("link", self.links(&node)?),
             other => return Err(ToolError::new(ErrorCode::InvalidSyntax, format!("{other} belong to no node"))),
         };
+        if is_whole_tree {
+            let text = match lines.len() {
+                0 => "no bookmarks".to_owned(),
+                number => format!("{}:\n{}", count(number as u64, noun), lines.join("\n")),
+            };
+            return Ok(Answer::about(text, "bookmarks"));
+        }
         let text = match lines.len() {
             0 => format!("{} → no {noun}s", id(&node)),
             number => format!("{} → {}:\n{}", id(&node), count(number as u64, noun), lines.join("\n")),

@@ -26,6 +26,8 @@ const MAX_LINES_TO_DEPTH: usize = 200;
 /// Words of a node in a large tree, and in a small one whose drawing has room for them.
 const NODE_WORDS: usize = 6;
 const MAX_NODE_WORDS: usize = 20;
+/// Words of a drawing of so few nodes that each can have more than [`MAX_NODE_WORDS`].
+const MAX_DRAWING_WORDS: usize = 800;
 /// Nodes of the path to the position that are read.
 const MAX_PATH_NODES: u32 = 512;
 /// The maximum number of bookmarks in a summary.
@@ -80,7 +82,8 @@ impl Executor<'_> {
         let used = estimated_tokens(head) + estimated_tokens(&drawing.text);
         // A word has up to two tokens.
         let room = self.max_reply_tokens.saturating_sub(used) as usize / 2;
-        (NODE_WORDS + room / drawing.nodes().max(1)).min(MAX_NODE_WORDS)
+        let nodes = drawing.nodes().max(1);
+        (NODE_WORDS + room / nodes).min(MAX_NODE_WORDS.max(MAX_DRAWING_WORDS / nodes))
     }
 
     /// Returns who else is where: the agents' newest positions in the tree.

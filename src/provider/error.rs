@@ -41,8 +41,8 @@ pub enum StreamError {
     /// The connection failed, with the innermost cause.
     #[error("the connection failed: {0}")]
     Connection(String),
-    /// The server sent no data for this time.
-    #[error("the server sent no data for {0:?}")]
+    /// The server sent no part of a reply for this time; keep-alives are none.
+    #[error("the server sent no part of a reply for {0:?}")]
     Stalled(Duration),
     /// The server closed the stream before a finish reason.
     #[error("the server closed the stream before the reply was complete")]

@@ -260,10 +260,10 @@ impl ArchivedWords {
 }
 
 /// Returns the node that a hint names for a found node: the node itself, or the message that an own reply answers unless
-/// that message is `seen`. `None` for hidden nodes and thoughts.
+/// that message is `seen`. `None` for hidden nodes, thoughts and instructions.
 fn named_node(snapshot: &dyn Snapshot, agent: AgentId, node: Node, seen: &HashSet<u64>) -> Result<Option<Node>> {
     let is_own = |node: &Node| node.author == agent && node.author_type == AuthorType::Model;
-    if node.kind == EdgeKind::Thought || node.state.pruned_by.is_some() {
+    if matches!(node.kind, EdgeKind::Thought | EdgeKind::Instruction) || node.state.pruned_by.is_some() {
         return Ok(None);
     }
     if !is_own(&node) {

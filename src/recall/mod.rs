@@ -394,7 +394,7 @@ impl<'a> HitFilter<'a> {
             && filter.tree.is_none_or(|tree| node.tree == tree)
             && filter.author.is_none_or(|author| node.author == author)
             && filter.role.is_none_or(|role| node.role() == role)
-            && filter.kind.is_none_or(|kind| node.kind == kind)
+            && filter.kind.map_or(node.kind != EdgeKind::Instruction, |kind| node.kind == kind)
             && filter.from.is_none_or(|from| node.created_at >= from)
             && filter.to.is_none_or(|to| node.created_at <= to)
             && filter.among.as_ref().is_none_or(|among| among.contains(&node.seq))

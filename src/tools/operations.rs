@@ -164,7 +164,7 @@ operations! {
         #[serde(default = "NodeRef::here")] node: NodeRef, "The node that was pruned.";
     }
     Undo "undo" also ["revert"] (Content, LoomWrite, Write) "Takes the last changes back." {
-        brief "undo [2]";
+        brief "undo [2] — your last changes";
         forms ["undo", "undo 2"];
         reply "✓ took back 1 operation\n  pruned [a7x2kq]";
         example "→ undo";
@@ -267,7 +267,7 @@ operations! {
         section: Option<String>, "Only what stands under this heading of it.";
     }
     Stash "stash" also ["save"] (Memory, LoomAware, Write) "Sets something aside under a label." {
-        brief "stash \"label\" \"text\"; stash \"label\" content-of:ID";
+        brief "stash \"label\" \"text\"; stash \"label\" content-of:ID — for you alone";
         forms ["stash \"label\" \"text\"", "stash \"label\" content-of:ID", "stash \"label\" summary-of:ID-ID"];
         exactly_one ["content", "content_of", "summary_of"];
         reply "✓ stashed \"marie insight\" (47 tokens)";

@@ -8,11 +8,12 @@ use std::{io::BufReader, path::Path};
 
 use loomtree::{
     archive::{self, Imported, jsonl, markdown},
+    exec::is_change,
     id::TreeId,
     ops::{Actor, DocumentEdit, NodeDraft, SplitAt, TreeDraft},
     recall::{self, Filter, Query, Scope},
     session_state::RecordKind,
-    store::{Mutation, PurgeTarget},
+    store::{JournalFilter, Mutation, PurgeTarget},
     types::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, Timestamp},
 };
 use support::store::Scene;
@@ -343,6 +344,10 @@ fn hashes_of_both_versions_survive_an_export() {
     assert_eq!(import(&other, &first).problems, Vec::<String>::new());
     assert_eq!(export(&other, &imported.trees), first);
     assert_eq!(other.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    // Nodes, and the links and marks that come after them, are told as one change.
+    let entries = owner.loom().snapshot().unwrap().journal(JournalFilter::default()).unwrap();
+    let told = entries.iter().filter(|entry| entry.op == Op::Import && is_change(entry)).count();
+    assert!(told == 1 && entries.iter().any(|entry| entry.change == "link"), "{told}");
     let forged = first.replace("\"hash\":\"2:", "\"hash\":\"");
     assert_eq!(import(&Scene::new(3).owner(), &forged).problems.len(), 1, "the version belongs to the hash");
 }

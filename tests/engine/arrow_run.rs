@@ -170,7 +170,7 @@ fn list_lists_what_belongs_to_a_node() {
       ← [46vf6z] "Marie's reluctance stems from her childhood. Her father left in the summer." · note: "the other way"
     ✓ bookmarked [fkc5zd] as "the quiet one"
     ✓ bookmarked [yk943e]
-    [qk6rnr] → 2 bookmarks:
+    2 bookmarks:
       [yk943e] "Building on the trauma angle, she avoids the sea."
       [fkc5zd] the quiet one · "Another reading: she is only tired."
     [fkc5zd] → 1 bookmark:
@@ -195,14 +195,14 @@ fn tree_draws_the_tree() {
     Tree: "Marie Character Study" (6 nodes, 2 branches)
     [qk6rnr] human (you) "Who is Marie?"
     └→ [46vf6z] model collaborator "Marie's reluctance stems from her childhood. Her father left in the summer." * you are here
-       ├→ [yk943e] model collaborator "Building on the trauma angle, she avoids the sea." → …
+       ├→ [yk943e] model collaborator "Building on the trauma angle, she avoids the sea." → … (2 below)
        └→ [fkc5zd] model collaborator "Another reading: she is only tired." (leaf)
     "#);
     assert_snapshot!(lines(&mut runner, &[&format!("→ tree from:{trauma} depth:1"), "→ tree summary"]), @r#"
     Tree: "Marie Character Study" (6 nodes, 2 branches)
     above: [qk6rnr] → [46vf6z]
     [yk943e] model collaborator "Building on the trauma angle, she avoids the sea."
-    └→ [jykvjd] human (you) "Go on." → …
+    └→ [jykvjd] human (you) "Go on." → … (1 below)
     Tree: "Marie Character Study" (dialogue mode)
     6 nodes · 2 branches · 1 branch point · depth: 4
     Root: [qk6rnr] human · "Who is Marie?"
@@ -1844,7 +1844,7 @@ fn an_edit_says_what_stays_with_the_old_wording() {
 #[test]
 fn a_small_tree_is_drawn_with_more_words_than_a_large_one() {
     let play = Play::new();
-    let words = "one two three four five six seven eight nine ten eleven twelve";
+    let words = "one two three four five six seven eight nine ten eleven twelve and so on";
     let mut at = play.tired;
     let mut grow = |number: usize| {
         for _ in 0..number {
@@ -1882,4 +1882,24 @@ fn results_of_other_sessions_and_of_the_same_label_keep_their_pages() {
     assert_eq!(again, first.replace(" part", " (2) part"));
     assert!(lines(&mut runner, &[&format!("→ recall \"{first}\"")]).contains("first"));
     assert!(page(&lines(&mut runner, &[&format!("→ view {two} full")])).starts_with(&format!("view {two} part 2")));
+}
+
+#[test]
+fn an_instruction_of_continue_is_no_match() {
+    let play = Play::new();
+    let instruction = NodeDraft::text("Let a kestrel hover over the lamp room.").kind(Some(EdgeKind::Instruction));
+    play.owner.append(Parent::Node(play.nine), instruction).unwrap();
+    let mut runner = play.at(play.marie);
+    assert!(lines(&mut runner, &["→ recall search \"kestrel\""]).contains("stands in no earlier message"));
+    let story = play.owner.append(Parent::Node(play.nine), NodeDraft::text("A kestrel hovers.")).unwrap().nodes[0].id;
+    let said = lines(&mut runner, &["→ recall search \"kestrel\""]);
+    assert!(said.contains(&play.id(story)) && !said.contains("lamp room"), "{said}");
+}
+
+#[test]
+fn help_names_the_agent_in_what_a_person_types() {
+    let play = Play::new();
+    let session = play.session("collaborator", play.marie);
+    let said = lines(&mut play.runner("collaborator", session), &["→ help stash"]);
+    assert!(said.contains("`loom --as collaborator do 'memory stashed'`"), "{said}");
 }

@@ -921,13 +921,19 @@ fn the_ambient_block_states_what_others_did_and_where_they_are() {
     assert!(news.ends_with(&format!("owner pruned [{tired}]")) && !news.contains("And now?"), "{news}");
     assert_eq!(line("owner reads "), format!("owner reads [{}] \"And now?\", depth:6", play.id(question)));
     assert_eq!(line("Documents: "), "Documents: \"character notes\" (2 sections)");
+    // The message that is answered is no news, also where it is not on the path.
+    let aside = owner.append(Parent::Node(play.marie), "Aside?").unwrap().nodes[0].id;
+    let request = ContextRequest { input: Some(aside), ..ask(&collaborator, question, LIVE, &play.loom) };
+    let text = shown(&assemble(&*play.loom.snapshot().unwrap(), &request).unwrap());
+    let news = text.lines().find(|line| line.starts_with("New: ")).unwrap();
+    assert!(!news.contains("Aside?") && news.contains("tone shifts here"), "{text}");
     // More than eight are counted.
     for note in 0..12 {
         play.owner.annotate(play.marie, &format!("note {note}")).unwrap();
     }
     let text = shown(&assembled(&play.loom, "collaborator", question, LIVE).unwrap());
     let news = text.lines().find(|line| line.starts_with("New: ")).unwrap();
-    assert!(news.starts_with("New: 6 more before (→ list changes) · ") && news.contains("note 11"), "{news}");
+    assert!(news.starts_with("New: 7 more before (→ list changes) · ") && news.contains("note 11"), "{news}");
     // One who has not spoken has no news.
     play.agent("critic", Permissions::all());
     assert!(!shown(&assembled(&play.loom, "critic", question, LIVE).unwrap()).contains("New: "));

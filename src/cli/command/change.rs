@@ -55,7 +55,7 @@ pub(crate) enum ChangeCommand {
     },
     /// Bookmark a node, or list bookmarks
     Bookmark {
-        /// The node [default: your position]
+        /// The node, `.` for your position; without one the bookmarks of the tree are listed
         id: Option<String>,
         /// The bookmark's label
         #[arg(default_value = "")]
@@ -154,7 +154,10 @@ impl ChangeCommand {
                 (Command::Link { node: id(node), to: link_end(target), note }, None)
             }
             Self::Unlink { id: node, target } => (Command::Unlink { node: id(node), from: link_end(target) }, None),
-            Self::Bookmark { list: true, .. } | Self::Prune { id: None, .. } | Self::Restore { id: None } => {
+            Self::Bookmark { list: true, .. }
+            | Self::Bookmark { id: None, remove: false, .. }
+            | Self::Prune { id: None, .. }
+            | Self::Restore { id: None } => {
                 return None;
             }
             Self::Bookmark { id: node, remove: true, .. } => (Command::Unbookmark { node: node.and_then(id) }, None),

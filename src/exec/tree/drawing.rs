@@ -21,6 +21,10 @@ const MAX_RUN_NODES: usize = 3;
 const MAX_READS: usize = 600;
 /// Branch points of the path that are drawn with their siblings: the last ones.
 const MAX_PATH_POINTS: usize = 10;
+/// Words at the end of a node that are not cut off.
+const MAX_LAST_WORDS: usize = 6;
+/// Nodes below the drawn levels that are counted.
+const MAX_COUNTED_NODES: usize = 50;
 /// Characters of a node for each of its words.
 const MAX_CHARS_PER_WORD: usize = 8;
 
@@ -104,7 +108,8 @@ impl<'a> TreeDrawing<'a> {
     fn branches(&mut self, above: &Node, below: Continuations, indent: &str, levels: u32) -> Result<(), ToolError> {
         let Continuations { visible, hidden } = below;
         if levels == 0 && !visible.is_empty() {
-            self.text.push_str(" → …");
+            let below = self.count_below(visible)?;
+            let _ = write!(self.text, " → … ({below} below)");
             return Ok(());
         }
         let more = (above.state.continuations as usize).saturating_sub(visible.len());
@@ -139,6 +144,21 @@ impl<'a> TreeDrawing<'a> {
             let _ = write!(self.text, "\n{indent}└→ {hidden} hidden (→ list pruned)");
         }
         Ok(())
+    }
+
+    /// Counts nodes and what is below them: `4`, or `more than 50`.
+    fn count_below(&mut self, mut nodes: Vec<Node>) -> Result<String, ToolError> {
+        let mut counted = 0;
+        while let Some(node) = nodes.pop() {
+            counted += 1;
+            if counted > MAX_COUNTED_NODES || self.reads >= MAX_READS {
+                return Ok(format!("more than {}", counted - 1));
+            }
+            if node.state.continuations > 0 {
+                nodes.extend(self.continuations(&node)?.visible);
+            }
+        }
+        Ok(counted.to_string())
     }
 
     /// Returns the place of a node on the path to the position.
@@ -252,8 +272,9 @@ fn first_words_of(node: &Node, words: usize) -> String {
     if line.is_empty() {
         return "(no words)".to_owned();
     }
-    let cut = line.match_indices(' ').nth(words.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
-    let shown = first_words(&line[..cut], words * MAX_CHARS_PER_WORD);
+    let mut ends = line.match_indices(' ').map(|(at, _)| at).skip(words.saturating_sub(1));
+    let cut = ends.next().filter(|_| ends.nth(MAX_LAST_WORDS - 1).is_some()).unwrap_or(line.len());
+    let shown = first_words(&line[..cut], (words + MAX_LAST_WORDS) * MAX_CHARS_PER_WORD);
     let more = if shown.len() < line.len() { " …" } else { "" };
     format!("\"{}{more}\"", shown.trim_end_matches('…'))
 }
