@@ -1903,3 +1903,20 @@ fn help_names_the_agent_in_what_a_person_types() {
     let said = lines(&mut play.runner("collaborator", session), &["→ help stash"]);
     assert!(said.contains("`loom --as collaborator do 'memory stashed'`"), "{said}");
 }
+
+#[test]
+fn a_stash_without_a_label_is_named_by_its_first_words() {
+    let play = Play::new();
+    let mut runner = play.at(play.marie);
+    let said = lines(
+        &mut runner,
+        &[
+            "→ stash \"Perhaps the clock in the lamp room runs eleven minutes slow.\"",
+            "→ recall \"Perhaps the clock in the lamp room runs\"",
+            "→ stash \"slow clock\"",
+        ],
+    );
+    assert!(said.contains("✓ stashed \"Perhaps the clock in the lamp room runs\" ("), "{said}");
+    assert!(said.contains("eleven minutes slow."), "{said}");
+    assert!(said.contains("✗ INVALID_SYNTAX"), "a short text may be the label of something forgotten: {said}");
+}

@@ -9,8 +9,13 @@ use crate::arrow::{
 };
 use crate::{
     tools::{MAX_SEARCH_RESULTS, TABLE},
-    types::TodoDraft,
+    types::{TodoDraft, first_words},
 };
+
+/// Words of a stash's only text up to which it is a label.
+const MAX_LABEL_WORDS: usize = 6;
+/// Characters of a label that is made of the first words of a text.
+const DERIVED_LABEL_CHARS: usize = 40;
 
 impl Binder<'_, '_> {
     /// A document's name, also as a mere string.
@@ -111,7 +116,13 @@ impl Binder<'_, '_> {
         let (label, content) = if has_content { (self.label(), content) } else { self.label_and_text() };
         // `stash a7x2 -m "x"`
         let (label, content) = if label.is_none() && content_of.is_some() { (content, None) } else { (label, content) };
-        let label = label.ok_or(BindError::Missing("a label"))?;
+        // A text of more words than a label has needs none.
+        let is_text = |text: &&String| text.split_whitespace().nth(MAX_LABEL_WORDS).is_some();
+        let derived = || {
+            let first = first_words(content.as_ref().filter(is_text)?, DERIVED_LABEL_CHARS);
+            Some(first.trim_end_matches('…').to_owned())
+        };
+        let label = label.or_else(derived).ok_or(BindError::Missing("a label"))?;
         let sources = [content.is_some(), content_of.is_some(), summary_of.is_some()];
         if sources.into_iter().filter(|is_given| *is_given).count() != 1 {
             return Err(BindError::Missing("what is set aside: a text, content-of:ID or summary-of:ID-ID"));
