@@ -33,7 +33,7 @@ pub(super) const ITEMS_FIELD: &str = "items";
 pub(super) const DELEGATION_FIELD: &str = "delegation";
 
 const LINES_HELP: &str = "\
-Runs arrow lines in the tree of conversations, one after the other. Read: `→ view`, `→ tree depth:3`, `→ list ID continuations`, `→ list bookmarks|pruned|changes`, \
+Runs arrow lines in the tree of conversations, one after the other. Read: `→ view`, `→ tree depth:3`, `→ list changes`, \
 `→ view branch:ID as:prose`, `→ diff ID ID`, `→ recall search \"words\" by:human scope:all from:2026-01-31`, \
 `→ read doc:\"NAME\"`. Move: `→ switch to ID`, `→ switch to tree:\"TITLE\"`. Write: `→ respond ID \"text\"` (a branch if ID \
 has a continuation), `→ edit ID \"text\"`, `→ annotate ID \"text\"`, `→ bookmark ID \"name\"`, `→ prune ID`, `→ link ID to ID`, \
