@@ -67,7 +67,8 @@ impl Executor<'_> {
             asker,
             only: within.only,
             exact: only.exact,
-            by_time: only.sort == Some(RecallSort::Time),
+            by_time: only.sort.is_some(),
+            oldest_first: only.sort == Some(RecallSort::Oldest),
             ..Query::new(text, within.scope.clone())
         };
         if only.count {
@@ -86,7 +87,11 @@ impl Executor<'_> {
         if found.is_empty() {
             return Ok(Answer::found(self.no_results(text, &found, &within)?, subject, Vec::new()));
         }
-        let order = if query.by_time { "the newest first" } else { "the best first" };
+        let order = match only.sort {
+            None => "the best first",
+            Some(RecallSort::Time) => "the newest first",
+            Some(RecallSort::Oldest) => "the oldest first",
+        };
         let (place, text) = (format!("{}{}", within.place, within.said), quoted(&first_words(text, 80)));
         let head = match found.hits.len() {
             0 => format!("Near in {place} for {text}, none with all of the words, {order}:"),

@@ -52,8 +52,8 @@ impl Executor<'_> {
             }
         }
         push_calls(&mut text, &node);
-        for line in result_lines(&*self.loom.snapshot()?, &node)? {
-            let _ = write!(text, "\n{line}");
+        for result in result_lines(&*self.loom.snapshot()?, &node, full)? {
+            let _ = write!(text, "\n{result}");
         }
         let facts = facts(&node);
         if !facts.is_empty() {

@@ -20,7 +20,7 @@ mod tool_results;
 
 use std::{
     cell::RefCell,
-    cmp::{Ordering, Reverse},
+    cmp::Ordering,
     collections::{HashMap, HashSet},
     ops::RangeInclusive,
 };
@@ -75,6 +75,8 @@ pub struct Query {
     pub exact: bool,
     /// True to sort by time, the newest first, instead of by score.
     pub by_time: bool,
+    /// True if a sort by time puts the oldest first.
+    pub oldest_first: bool,
     /// Maximum number of hits.
     pub limit: usize,
 }
@@ -88,6 +90,8 @@ setters!(Query {
     exact(bool);
     /// Sets whether the hits are sorted by time, the newest first.
     by_time(bool);
+    /// Sets whether a sort by time puts the oldest first.
+    oldest_first(bool);
     /// Sets the maximum number of hits.
     limit(usize);
 });
@@ -96,7 +100,16 @@ impl Query {
     /// Creates a query without filters, for at most 20 hits.
     #[must_use]
     pub fn new(text: impl Into<String>, scope: Scope) -> Self {
-        Self { text: text.into(), scope, only: Filter::default(), asker: None, exact: false, by_time: false, limit: 20 }
+        Self {
+            text: text.into(),
+            scope,
+            only: Filter::default(),
+            asker: None,
+            exact: false,
+            by_time: false,
+            oldest_first: false,
+            limit: 20,
+        }
     }
 }
 
@@ -257,8 +270,12 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         false => matching::absent_words(snapshot, query, &question, (&said, &matching), (&filter, present))?,
     };
     if query.by_time {
-        hits.sort_by_key(|hit| Reverse(hit.node.seq));
-        near.sort_by_key(|hit| Reverse(hit.node.seq));
+        for found in [&mut hits, &mut near] {
+            found.sort_by_key(|hit| hit.node.seq);
+            if !query.oldest_first {
+                found.reverse();
+            }
+        }
     }
     hits.truncate(query.limit);
     near.truncate(query.limit);

@@ -201,7 +201,7 @@ argument_struct! {
         #[serde(default)] failed: bool, "Only results of calls that failed.";
         #[serde(default)] count: bool, "Figures alone: of a search by author and tool, of a tool the number of its results.";
         around: Option<NodeRef>, "What stands before and after this node.";
-        sort: Option<RecallSort>, "The newest first.";
+        sort: Option<RecallSort>, "By time, the newest or the oldest first.";
         words: Option<String>, "With tool: only calls and results that hold these words.";
     }
 }
@@ -211,6 +211,8 @@ worded! {
     RecallSort {
         /// The newest first.
         Time = "time";
+        /// The oldest first.
+        Oldest = "oldest";
     }
 }
 

@@ -816,8 +816,11 @@ fn matches_contain_the_words_and_neighbours_are_context() {
     assert_eq!(texts, ["It rained all night.", "The rain stopped."]);
     assert!(found.near.iter().all(|hit| hit.own_words == 0));
     assert_eq!(recall::count(&*snapshot, &query, &|_| true).unwrap().total, 2);
-    let newest = recall::search(&*snapshot, &query.by_time(true).limit(1)).unwrap();
+    let by_time = query.by_time(true).limit(1);
+    let newest = recall::search(&*snapshot, &by_time).unwrap();
     assert_eq!(newest.hits[0].node.content, "The rain stopped.");
+    let oldest = recall::search(&*snapshot, &by_time.oldest_first(true)).unwrap();
+    assert_eq!(oldest.hits[0].node.content, "It rained all night.");
     // A word that no node contains is reported; nodes with the others are near results only.
     let found = recall::search(&*snapshot, &Query::new("rain and Zanzibar", Scope::Tree(play.tree))).unwrap();
     assert_eq!((found.hits.len(), found.absent), (0, vec!["Zanzibar".to_owned()]));

@@ -228,6 +228,24 @@ fn the_nodes_around_one_have_their_results_and_fit_a_page() {
     assert!(said.contains("77") && said.contains("There are 77."), "{said}");
     let said = lines(&mut runner, &[&format!("→ view {}", play.id(counted))]);
     assert!(said.contains(&format!("\n{line}\n")), "{said}");
+    // Without `full` a long result is a line.
+    let [built, result] = bash(&play.owner, after, "npm run build", "> tsgo\nmissing linkUrl\nexit code: 2");
+    let shown = |full: &str| lines(&mut reader(&play, play.nine), &[&format!("→ view {}{full}", play.id(built))]);
+    let whole = format!("result [{}] bash failed, exit code 2:\n> tsgo\nmissing linkUrl\n", play.id(result));
+    assert!(shown(" full").contains(&whole) && !shown("").contains(&whole), "{}", shown(" full"));
+}
+
+#[test]
+fn matches_are_sorted_from_the_oldest_if_asked_for() {
+    let play = Play::new();
+    let first = say(&play.owner, play.nine, "It rained all night.");
+    let second = say(&play.owner, first, "The rain stopped.");
+    let said = lines(&mut reader(&play, second), &["→ recall search \"rain\" sort:oldest"]);
+    let place = |node| said.find(&format!("[{}]", play.id(node))).unwrap();
+    assert!(said.contains("the oldest first") && place(first) < place(second), "{said}");
+    let said = lines(&mut reader(&play, second), &["→ recall search \"rain\" sort:time"]);
+    let place = |node| said.find(&format!("[{}]", play.id(node))).unwrap();
+    assert!(said.contains("the newest first") && place(second) < place(first), "{said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{BindError, Binder, Bound};
 use crate::arrow::{
-    Command, RecallFilter, RecallScope, RecallSort,
+    Command, RecallFilter, RecallScope,
     args::{Arg, ArgKind},
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
@@ -31,8 +31,11 @@ impl Binder<'_, '_> {
             "kind: continuation, annotation, tool …",
         )?;
         let around = self.node_option(OptionName::Around, "around: the id of the node in the middle")?;
-        let time = |text: &str| text.eq_ignore_ascii_case("time").then_some(RecallSort::Time);
-        let sort = self.option(OptionName::Sort, time, "sort: time, which is the newest first")?;
+        let sort = self.option(
+            OptionName::Sort,
+            |text| text.to_lowercase().parse().ok(),
+            "sort: time, which is the newest first, or oldest",
+        )?;
         let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
         Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort, words: None })
     }

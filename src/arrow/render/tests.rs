@@ -328,7 +328,7 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
             failed,
             count,
             around: None,
-            sort: sort.then_some(super::super::RecallSort::Time),
+            sort: sort.then_some(super::super::RecallSort::Oldest),
             words: None,
         })
 }

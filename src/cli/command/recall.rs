@@ -91,8 +91,8 @@ pub(crate) struct Args {
     /// Print only the number of matches, by author and tool
     #[arg(long, conflicts_with_all = ["turns", "tool", "summary"])]
     count: bool,
-    /// Sort the hits by time, the newest first [default: by score]
-    #[arg(long, value_name = "ORDER", value_parser = ["time"], conflicts_with_all = ["turns", "tool", "summary"])]
+    /// Sort the hits by time, the newest first, or the oldest first [default: by score]
+    #[arg(long, value_name = "ORDER", value_parser = ["time", "oldest"], conflicts_with_all = ["turns", "tool", "summary"])]
     sort: Option<String>,
     /// Maximum number of results, 1 to 200 [default: 20; all turns; 5 nodes on each side]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
@@ -201,6 +201,7 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
         limit: if args.failed { MAX_HITS as usize } else { limit },
         exact: args.exact,
         by_time: args.sort.is_some(),
+        oldest_first: args.sort.as_deref() == Some("oldest"),
         ..Query::new(args.words.join(" "), scope)
     };
     if args.count {

@@ -177,14 +177,21 @@ fn failure(node: &Node) -> Option<String> {
     recall::is_failure(node).then(|| failed(code()))
 }
 
-/// Formats the results of a node's calls, one line each: `result [1gpw2c] bash: 77`.
-pub(in crate::exec) fn result_lines(snapshot: &dyn Snapshot, node: &Node) -> Result<Vec<String>, ToolError> {
+/// Formats the results of a node's calls, one line each: `result [1gpw2c] bash: 77`, or with all their words if `full`.
+pub(in crate::exec) fn result_lines(
+    snapshot: &dyn Snapshot,
+    node: &Node,
+    full: bool,
+) -> Result<Vec<String>, ToolError> {
     let filter = ChildFilter { kind: Some(EdgeKind::Tool), pruned: false, limit: 0 };
     let results = snapshot.children(node.id, &filter)?;
     let line = |result: &Node| {
         let tool = result.tool.name.as_deref().map(|name| format!(" {}", one_line(name))).unwrap_or_default();
         let failed = failure(result).map(|failure| format!(" {failure}")).unwrap_or_default();
         let text = content(result);
+        if full && (text.lines().count() > 1 || text.chars().count() > LINE_CHARS) {
+            return format!("result {}{tool}{failed}:\n{text}", escape::id(result));
+        }
         let lines = match text.lines().count() {
             0 | 1 => String::new(),
             lines => format!(", {}", count(lines as u64, "line")),
@@ -216,7 +223,7 @@ pub(super) fn entries_with_results(
 ) -> Result<Vec<RecallEntry>, ToolError> {
     let mut entries = entries(snapshot, here, nodes)?;
     for (entry, node) in entries.iter_mut().zip(nodes) {
-        entry.results = result_lines(snapshot, node)?;
+        entry.results = result_lines(snapshot, node, false)?;
     }
     Ok(entries)
 }
