@@ -194,6 +194,14 @@ pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<SearchResults> {
     search_with(snapshot, query, None)
 }
 
+/// Sorts hits by time, the newest first unless `oldest_first`.
+fn sort_by_time(hits: &mut [Hit], oldest_first: bool) {
+    hits.sort_by_key(|hit| hit.node.seq);
+    if !oldest_first {
+        hits.reverse();
+    }
+}
+
 /// Searches by words and, with an embedding of the question, by meaning. Nodes without a word of the question can then
 /// be found.
 ///
@@ -271,10 +279,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     };
     if query.by_time {
         for found in [&mut hits, &mut near] {
-            found.sort_by_key(|hit| hit.node.seq);
-            if !query.oldest_first {
-                found.reverse();
-            }
+            sort_by_time(found, query.oldest_first);
         }
     }
     hits.truncate(query.limit);
