@@ -114,6 +114,26 @@ fn a_branch_that_is_pruned_inside_of_a_large_prune_keeps_its_own_pruning() {
 }
 
 #[test]
+fn a_node_that_is_pruned_between_its_finding_and_its_marking_is_counted_once() {
+    let scene = Scene::new(94);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
+    let top = owner.append(Parent::Node(root.id), NodeDraft::text("top")).unwrap().nodes[0].id;
+    // The walk finds both children of `top` first, and marks the older one last.
+    let inner = owner.append(Parent::Node(top), NodeDraft::text("inner")).unwrap().nodes[0].id;
+    branch(&owner, &owner.loom().node(top).unwrap(), NODES);
+    let pending = begin_prune(&scene, &owner, top);
+    owner.prune(inner).unwrap();
+    pending.wait().unwrap();
+    assert_eq!(visible(&owner, &tree), 1);
+    assert_clean(owner.loom().store().as_ref());
+    owner.restore(top).unwrap();
+    assert_eq!(visible(&owner, &tree), NODES + 2);
+    assert_eq!(owner.loom().node(inner).unwrap().state.pruned_by, Some(inner));
+    assert_clean(owner.loom().store().as_ref());
+}
+
+#[test]
 fn a_version_whose_place_is_pruned_stays_hidden_after_a_large_restore() {
     let scene = Scene::new(93);
     let owner = scene.owner();

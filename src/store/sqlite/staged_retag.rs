@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
     apply::ChangeApplier,
@@ -190,7 +190,8 @@ impl BranchWalk {
         Ok(found)
     }
 
-    /// Marks a node and finds its children, versions and first halves. Returns `false` if another change has marked it.
+    /// Marks a node and finds its children, versions and first halves. Returns `false` if another change has marked it, or
+    /// has altered its visibility since it was found.
     fn mark(&mut self, conn: &Connection, node: &FoundNode) -> Result<bool> {
         if self.contains(node.row) {
             return Ok(true);
@@ -202,9 +203,12 @@ impl BranchWalk {
             .prepare_cached(&format!(
                 "INSERT INTO node_state (node, continuations, hidden_by)
                      SELECT n.seq, {ONLY_CHILD}, ?2 FROM nodes n WHERE n.seq = ?1
-                 ON CONFLICT (node) DO UPDATE SET hidden_by = excluded.hidden_by RETURNING continuations"
+                 ON CONFLICT (node) DO UPDATE SET hidden_by = excluded.hidden_by
+                     WHERE node_state.hidden_by IS ?3 RETURNING continuations"
             ))?
-            .query_row([node.row, self.mark], |r| r.get(0))?;
+            .query_row(params![node.row, self.mark, node.hidden_by], |r| r.get(0))
+            .optional()?;
+        let Some(continuations) = continuations else { return Ok(false) };
         self.marked.insert(node.row, [false; 2]);
         self.counts.nodes += 1;
         self.counts.messages += u64::from(node.kind == EdgeKind::Continuation);
