@@ -47,18 +47,15 @@ impl Executor<'_> {
             Listing::Links => ("link", self.links(&node)?),
             other => return Err(ToolError::new(ErrorCode::InvalidSyntax, format!("{other} belong to no node"))),
         };
-        if is_whole_tree {
-            let text = match lines.len() {
-                0 => "no bookmarks".to_owned(),
-                number => format!("{}:\n{}", count(number as u64, noun), lines.join("\n")),
-            };
-            return Ok(Answer::about(text, "bookmarks"));
-        }
-        let text = match lines.len() {
-            0 => format!("{} → no {noun}s", id(&node)),
-            number => format!("{} → {}:\n{}", id(&node), count(number as u64, noun), lines.join("\n")),
+        let (of, about) = match is_whole_tree {
+            true => (String::new(), "bookmarks"),
+            false => (format!("{} → ", id(&node)), node.local.as_str()),
         };
-        Ok(Answer::about(text, node.local.as_str()))
+        let text = match lines.len() {
+            0 => format!("{of}no {noun}s"),
+            number => format!("{of}{}:\n{}", count(number as u64, noun), lines.join("\n")),
+        };
+        Ok(Answer::about(text, about))
     }
 
     /// Returns all versions of a node; empty if there is only one.
