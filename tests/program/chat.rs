@@ -51,7 +51,7 @@ async fn chat_in_a_terminal_with_an_agent_that_runs_commands() {
     terminal.keys("And then?\r");
     terminal.wait("Half a ", 1);
     terminal.keys("\u{3}");
-    terminal.wait("cancelled", 1);
+    terminal.wait_after("cancelled", ">  ");
     // The program runs until its input ends.
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
@@ -157,7 +157,7 @@ async fn a_question_names_its_agent_and_comes_after_earlier_results() {
     let (tree, heading) = (shown.find("* you are here").unwrap(), shown.find(" · collaborator").unwrap());
     assert!(tree < heading && shown.contains("(at most 300 s)"), "{shown}");
     terminal.keys("n\r");
-    terminal.wait("Refused.", 1);
+    terminal.wait_after("Refused.", ">  ");
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
 }

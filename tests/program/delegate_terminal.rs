@@ -214,7 +214,7 @@ async fn in_a_chat_the_model_sees_refusals_stops_and_reports() {
     terminal.keys("Once more.\r");
     terminal.wait("Allow it?", 3);
     terminal.keys("\u{3}");
-    terminal.wait("cancelled", 1);
+    terminal.wait_after("cancelled", ">  ");
     terminal.keys("\u{4}");
     assert_eq!((terminal.ends(), yard.asked().len()), (0, before + 2));
     let states = yard.home.ok(&["delegate", "--list"]);

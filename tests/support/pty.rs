@@ -98,7 +98,8 @@ impl Terminal {
         self.keys.flush().unwrap();
     }
 
-    /// Waits until the program ends; returns its exit code.
+    /// Waits until the program ends; returns its exit code. Ctrl-D must follow a shown prompt: the terminal does not
+    /// keep the end of input for a line editor that starts later.
     #[track_caller]
     pub(crate) fn ends(&mut self) -> u32 {
         let begun = Instant::now();
