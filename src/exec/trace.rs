@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::escape::{count, quoted};
 use crate::{
     id::{AgentId, SessionId, TreeId},
-    ops::{OpTarget, describe_entry},
-    store::{JournalFilter, Result, Snapshot},
+    ops::{OpTarget, describe_entry, tree_history},
+    store::{Result, Snapshot},
     tools::Tool,
     types::{JournalEntry, Op},
 };
@@ -48,8 +48,7 @@ struct TracePhrase {
 /// # Errors
 /// If the store cannot be read.
 pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<Vec<String>> {
-    let entries =
-        snapshot.journal(JournalFilter { tree: Some(tree), limit: MAX_JOURNAL_ENTRIES, ..JournalFilter::default() })?;
+    let entries = tree_history(snapshot, tree, 0, MAX_JOURNAL_ENTRIES)?;
     let mut steps: Vec<(u64, TraceStep)> = Vec::new();
     let mut workers: HashMap<SessionId, bool> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.agent == agent && entry.seq == entry.group) {

@@ -919,6 +919,14 @@ fn pins_and_stashes_are_kept_and_let_go() {
 }
 
 #[test]
+fn recent_actions_have_the_undo_of_a_document() {
+    let play = Play::new();
+    let session = play.session("owner", play.marie);
+    let said = lines(&mut play.runner("owner", session), &["→ write doc:\"notes\" \"A plan.\"", "→ undo", "→ memory"]);
+    assert!(said.contains(" · wrote doc:\"notes\" · took back \"notes\"\n"), "{said}");
+}
+
+#[test]
 fn memory_is_an_agents_own_and_of_one_tree_and_stays() {
     let play = Play::new();
     let marie = play.id(play.marie);
