@@ -11,7 +11,7 @@ use loomtree::{
 
 use super::{
     args::Globals,
-    output::{BOLD, DIM, ID, paint},
+    output::{BOLD, DIM, ID, MARK, paint},
     sanitize::{cut, escape_json, one_line},
 };
 
@@ -121,6 +121,12 @@ impl CliError {
     /// Returns the message without details and hint.
     pub(crate) fn message(&self) -> String {
         self.error_text().message
+    }
+
+    /// Returns the message and the hint as lines for a terminal.
+    pub(crate) fn lines(&self) -> String {
+        let text = self.error_text();
+        format!("{}\n{}", paint(MARK, one_line(&text.message)), hint_line(&text))
     }
 
     /// Returns the error in the form of a command's reply, with details and hint in its hint.
@@ -310,10 +316,13 @@ fn as_text(error_text: &ErrorText) -> String {
     for detail in &error_text.details {
         let _ = writeln!(text, "  {detail}");
     }
-    if let Some(hint) = &error_text.hint {
-        let _ = writeln!(text, "{} {}", paint(DIM, "hint:"), paint(BOLD, one_line(hint)));
-    }
-    text
+    text + &hint_line(error_text)
+}
+
+/// Returns the line of the hint, empty without one.
+fn hint_line(error_text: &ErrorText) -> String {
+    let Some(hint) = &error_text.hint else { return String::new() };
+    format!("{} {}\n", paint(DIM, "hint:"), paint(BOLD, one_line(hint)))
 }
 
 fn as_json(error_text: &ErrorText) -> String {

@@ -337,3 +337,18 @@ async fn what_say_appended_is_a_turn_of_the_agent_that_continues() {
     let found = home.json(&["recall", "ORM", "--session", session]);
     assert_eq!(found[0]["content"], "Never use an ORM, raw SQL only.", "{found:?}");
 }
+
+#[test]
+fn a_failed_request_says_what_to_do_and_the_chat_goes_on() {
+    let home = Home::new();
+    home.start("A question.");
+    // Nothing listens at port 1.
+    let mut terminal = Terminal::start(&home, &["chat", "-m", "http://127.0.0.1:1/v1#m"]);
+    terminal.wait(">  ", 1);
+    terminal.keys("Are you there?\r");
+    terminal.wait_after("loom doctor", ">  ");
+    let shown = terminal.text();
+    assert!(shown.contains("hint:") && shown.contains("start the server"), "{shown}");
+    terminal.keys("\u{4}");
+    assert_eq!(terminal.ends(), 0);
+}

@@ -35,8 +35,8 @@ use crate::cli::{
     delegation, env,
     error::{CliError, Result},
     models::{self, CtrlC},
-    output::{DIM, ID, MARK, count, paint},
-    sanitize::{one_line, sanitize},
+    output::{DIM, ID, count, paint},
+    sanitize::sanitize,
     show::StreamPrinter,
     turn_args::{OwnTools, TurnArgs},
 };
@@ -158,7 +158,7 @@ pub(crate) fn run_session(
             Ok(false) => break,
             // An interactive user continues after an error; a script stops.
             Err(error) if lines.is_interactive() && !error.is_closed_pipe() => {
-                writeln!(cx.out, "{}", paint(MARK, one_line(&error.message())))?;
+                write!(cx.out, "{}", error.lines())?;
             }
             done => _ = done?,
         }
