@@ -98,6 +98,7 @@ const NAMES: &[(&str, OptionName)] = &[
     ("id", OptionName::Node),
     ("include", OptionName::Include),
     ("including", OptionName::Include),
+    ("instruction", OptionName::Content),
     ("kind", OptionName::Kind),
     ("label", OptionName::Label),
     ("levels", OptionName::Depth),

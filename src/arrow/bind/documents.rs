@@ -281,6 +281,9 @@ impl Binder<'_, '_> {
                 None => self.arguments.modifiers.waits,
             };
         let resume = self.node_option(OptionName::Resume, "resume: the id of the delegation")?;
+        // `delegate resume z4k8`, `resume the delegation z4k8`
+        let resumes = self.arguments.modifiers.resumes || matches!(self.verb, Verb::Resume | Verb::Continue);
+        let resume = if resume.is_none() && resumes { self.node() } else { resume };
         let goal = self.text_for(&[OptionName::Goal]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Goal)));
         let list = self.arguments.modifiers.lists && self.arguments.items.is_empty();
         let goal = match goal {

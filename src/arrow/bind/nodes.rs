@@ -4,7 +4,7 @@ use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
     BranchFormat, Command, LinkEnd, Listing, NodeRef, Relative, ResponseKind,
     args::{Arg, ArgKind},
-    lexicon::{Noun, Prep, Verb},
+    lexicon::{self, FunctionWord, Noun, Prep, Verb},
     option_name::OptionName,
 };
 use crate::tools::{MAX_CONTINUATIONS, MAX_TREE_DEPTH};
@@ -206,7 +206,7 @@ impl Binder<'_, '_> {
         if let Some(name) = self.name_for(&[OptionName::Agent, OptionName::Label]) {
             return Some(name);
         }
-        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By));
+        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By)) && arg.noun != Some(Noun::Instruction);
         // `let the poet continue a7x2`
         let verb = self.at;
         let near = |arg: &Arg| arg.at < verb && arg.at + 3 > verb;
@@ -272,11 +272,32 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn bookmark(&mut self) -> Bound {
+        let end = self.arguments.items.iter().find(|arg| is_node(arg)).map(|arg| arg.text.end);
         let node = self.node();
-        // `bm a7x2 baseline`
+        // `bm a7x2 baseline, please`
         let second = self.at + 2;
-        let label = self.label().or_else(|| self.name_where(|arg| arg.at == second && arg.key.is_none()));
+        let label = self.unquoted_label(end).or_else(|| self.label());
+        let label = label.or_else(|| self.name_where(|arg| arg.at == second && arg.key.is_none()));
         Ok(Command::Bookmark { node, label })
+    }
+
+    /// Words without quotes or marks from `start` to the end of the line: `bm a7x2 baseline`, `… as the last quiet scene`.
+    fn unquoted_label(&mut self, start: Option<usize>) -> Option<String> {
+        let words = self.arguments.line.get(start?..)?.trim_matches([' ', '.', ']', '`']);
+        let is_plain = words.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '\'' | '’'));
+        let is_own = |arg: &Arg| arg.kind == ArgKind::Name && matches!(arg.key, None | Some(OptionName::Label));
+        let lead = ["as", "called", "named", "labelled", "labeled", "with", "label", "name", "the", "a", "an"];
+        let label: Vec<&str> = words.split_whitespace().skip_while(|word| lead.contains(word)).collect();
+        // `please`, `for later`, `the node`
+        let entries = || label.iter().map(|word| lexicon::look_up(word));
+        let adjective = Some(FunctionWord::Adjective);
+        let describes = entries().all(|entry| !entry.is_known() || entry.noun.is_some() || entry.func == adjective)
+            && entries().any(|entry| !entry.is_known());
+        if !is_plain || !describes || !self.arguments.items.iter().all(is_own) {
+            return None;
+        }
+        self.arguments.items.clear();
+        Some(label.join(" "))
     }
 
     /// A label: a text or a name, by preference one that is said to be it.

@@ -2,7 +2,7 @@
 
 use super::{BindError, Binder, Bound};
 use crate::arrow::{
-    Command, RecallFilter, RecallScope,
+    Command, RecallFilter, RecallScope, RecallSort,
     args::{Arg, ArgKind},
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
@@ -36,6 +36,7 @@ impl Binder<'_, '_> {
             |text| text.to_lowercase().parse().ok(),
             "sort: time, which is the newest first, or oldest",
         )?;
+        let sort = sort.or_else(|| self.order());
         let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
         Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort, words: None })
     }
@@ -45,7 +46,7 @@ impl Binder<'_, '_> {
     fn switched(&mut self, name: &str) -> bool {
         let line = self.arguments.line.replace("\\\\", "").replace("\\\"", "");
         let outside = || line.split('"').step_by(2).flat_map(str::split_whitespace);
-        let bounded = line.contains('"') || outside().any(|word| word.starts_with("tool:"));
+        let bounded = line.contains('"') || self.names(Noun::Tool) || outside().any(|word| word.starts_with("tool:"));
         // `--count 5` is a limit.
         let next = outside().skip(1).chain(std::iter::once(""));
         let is_said = bounded
@@ -60,6 +61,21 @@ impl Binder<'_, '_> {
             self.arguments.take(|arg| arg.key.is_none() && is_switch(arg));
         }
         is_said || self.flagged(&[name])
+    }
+
+    /// The order in words: `newest first`.
+    fn order(&mut self) -> Option<RecallSort> {
+        let orders = [
+            (RecallSort::Time, ["newest first", "latest first", "most recent first"].as_slice()),
+            (RecallSort::Oldest, ["oldest first", "earliest first"].as_slice()),
+        ];
+        let is_said = |phrases: &[&str]| phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase));
+        let (order, _) = orders.into_iter().find(|(_, phrases)| is_said(phrases))?;
+        let line = self.arguments.line;
+        let says =
+            |arg: &Arg| arg.key.is_none() && matches!(arg.text.of(line), "newest" | "latest" | "oldest" | "earliest");
+        self.arguments.take(|arg| arg.kind == ArgKind::Name && says(arg));
+        Some(order)
     }
 
     /// The author in words: `by Ada`, `from the human`.

@@ -133,6 +133,7 @@ pub(super) const RULES: &[Rule] = rules! {
         View;
     }
     List {
+        Delegate if n(Noun::Delegation);
         Memory if n(Noun::Stash);
         Memory if n(Noun::Memory);
         List => any LISTED, n(Noun::Annotation);
@@ -166,6 +167,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Continue {
         _ if p(Prep::As) => but Features::TEXT;
         Respond if n(Noun::Text), Features::TEXT, Features::ID;
+        Delegate if n(Noun::Delegation), Features::ID;
         Delegate if n(Noun::Agent), Features::NEW, Features::TEXT => but Features::ID;
         Continue;
     }
@@ -379,7 +381,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Lift { Move if Features::IDS; Unbookmark if n(Noun::Bookmark); Drop if n(Noun::Pin); Exclude if n(Noun::Context), p(Prep::Out); }
     Finish { Todo => any TODO; Todo if Features::NUMBER => but Features::ID; }
     Cancel { Todo => any TODO; Todo if Features::NUMBER => but Features::ID; }
-    Resume { Todo => any TODO; Continue if Features::ID; Todo; }
+    Resume { Delegate if n(Noun::Delegation), Features::ID; Todo => any TODO; Continue if Features::ID; Todo; }
     Use { Continue if n(Noun::Agent) => any Features::ID, n(Noun::Continuation), n(Noun::Alternative); }
     Tell { Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation); Delegate if n(Noun::Agent), Features::TEXT => but Features::ID; Help if n(Noun::Help); List => any LISTED; Memory if n(Noun::Memory); Respond if Features::ID, Features::TEXT; }
     Try { Continue if p(Prep::From), Features::ID, Features::NUMBER; Link if n(Noun::Link), Features::IDS; Diff if n(Noun::Difference), Features::IDS; Search if n(Noun::Web), Features::TEXT; Continue if p(Prep::On), Features::ID; Continue if p(Prep::Onward), Features::ID; Continue if n(Noun::Continuation), Features::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }

@@ -168,6 +168,14 @@ impl IntentParser<'_> {
             && self.terms[from..].iter().any(|term| term.kind == TokenKind::Name)
     }
 
+    /// `…, by the planner`: true if the clause at `at` names who did it or does it.
+    pub(super) fn names_author(&self, at: usize) -> bool {
+        let article = usize::from(self.func_at(at + 1) == Some(FunctionWord::Det));
+        self.terms.get(at).is_some_and(|term| term.entry.prep == Some(Prep::By))
+            && self.terms.get(at + 1 + article).is_some_and(|name| name.kind == TokenKind::Name)
+            && self.ends(at + 2 + article)
+    }
+
     /// True if the clause at `at` has words that the lexicon does not know.
     pub(super) fn is_strange(&self, at: usize) -> bool {
         let clause = self.terms[at..]

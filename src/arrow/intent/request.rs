@@ -109,7 +109,11 @@ impl IntentParser<'_> {
             Clause::Arguments(from) => {
                 // Behind a mark, words that name no argument and are not known tell something.
                 let marked = matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '!' | '—' | '–' | '-'));
-                let tells = marked && c.zone != ClauseRole::Tail && self.has_no_argument(from) && self.is_strange(from);
+                let tells = marked
+                    && c.zone != ClauseRole::Tail
+                    && !self.names_author(from)
+                    && self.has_no_argument(from)
+                    && self.is_strange(from);
                 let aside = term.is('(') && self.has_no_argument(at + 1) || self.names_again(at, from);
                 if tells {
                     c.zone = ClauseRole::Aside;

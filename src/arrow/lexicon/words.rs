@@ -46,6 +46,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
         Noun::Todo,
         "todo todos to-do to-dos task tasks item items todo-list checklist to-dos chores chore duties errands action-item",
     ),
+    (Noun::Delegation, "delegation delegations"),
     (Noun::Memory, "memory"),
     (Noun::Doc, "doc docs document documents file files paper manuscript notebook memo"),
     (Noun::Section, "section sections heading chapter"),

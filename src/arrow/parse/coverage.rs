@@ -42,12 +42,11 @@ pub(super) fn dropped_word(
             && term.entry.func.is_none()
             && term.entry.option.is_none()
             && term.entry.noun.is_some_and(|noun| {
-                let dropped = if looks {
-                    chooses_node(candidate.tool, noun) || is_other_branch(arguments.line, terms, *at, candidate.tool)
-                } else {
-                    !belongs(candidate.tool, noun)
-                };
-                dropped || is_manner(terms, *at, noun, candidate.tool)
+                let dropped =
+                    if looks { chooses_node(candidate.tool, noun) } else { !belongs(candidate.tool, noun) };
+                dropped
+                    || is_other_branch(arguments.line, terms, *at, candidate)
+                    || is_manner(terms, *at, noun, candidate.tool)
             })
     });
     let twice = terms.iter().enumerate().find(|(at, term)| {
@@ -69,10 +68,12 @@ fn chooses_node(tool: Tool, noun: Noun) -> bool {
     }
 }
 
-/// `the other branches`: of them, `view` shows none.
-fn is_other_branch(line: &str, terms: &[AnnotatedToken], at: usize, tool: Tool) -> bool {
+/// `the other branches`: no operation on nodes knows which that is.
+fn is_other_branch(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Candidate) -> bool {
     let other = at.checked_sub(1).is_some_and(|before| matches!(terms[before].text.of(line), "other" | "others"));
-    tool == Tool::View && other && matches!(terms[at].entry.noun, Some(Noun::Branch | Noun::Node))
+    let lists = matches!(candidate.tool, Tool::List | Tool::Tree | Tool::Diff | Tool::Recall);
+    let named = candidate.tool != Tool::View && candidate.features.has_explicit_target();
+    !lists && !named && other && matches!(terms[at].entry.noun, Some(Noun::Branch | Noun::Node))
 }
 
 /// `in the background`, `with the researcher`: how it is run, which only `delegate` and `continue` take.
@@ -100,7 +101,7 @@ fn belongs(tool: Tool, noun: Noun) -> bool {
                 | Noun::End
                 | Noun::Level
         ),
-        Tool::Continue => matches!(noun, Noun::Agent | Noun::Line | Noun::Maximum | Noun::Next),
+        Tool::Continue => matches!(noun, Noun::Agent | Noun::Instruction | Noun::Line | Noun::Maximum | Noun::Next),
         Tool::Pin => matches!(noun, Noun::Doc | Noun::Section),
         Tool::Prune => matches!(noun, Noun::Everything | Noun::End),
         Tool::Respond => noun == Noun::Line,
