@@ -107,10 +107,15 @@ fn did_line(node: &Node, results: &[Node]) -> String {
         // On one line, a text of several lines would differ from what was written.
         let line = if line.contains('\n') { without_long_texts(&line) } else { line };
         let line = first_words(one_line(&line).trim_start_matches(['→', ' ']), share);
+        let delegates = result.tool.name.as_deref() == Some(Tool::Delegate.name());
         match result.content.strip_prefix("✗ ") {
+            // The report of a task that was stopped or that failed; an error has a code.
+            Some(report) if delegates && report.starts_with(char::is_lowercase) => {
+                format!("{line} ✗ → view {} full", result.local)
+            }
             Some(error) => format!("{line} ✗ {}", error.split([':', ' ', '\n']).next().unwrap_or_default()),
             // A report leaves the prompt with its turn.
-            None if result.tool.name.as_deref() == Some(Tool::Delegate.name()) => {
+            None if delegates => {
                 format!("{line} ✓ → view {} full", result.local)
             }
             None => format!("{line} ✓"),

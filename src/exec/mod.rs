@@ -344,6 +344,11 @@ impl<'h> Executor<'h> {
             Command::Todo { .. } => self.todo(command),
             Command::Delegate { list: true, .. } => self.list_delegations(here),
             Command::Delegate { goal, context, resume, wait, .. } => {
+                if resume.is_some() && context.is_some() {
+                    let message = "a delegation is resumed with the context that it began with";
+                    return Err(ToolError::new(ErrorCode::InvalidSyntax, message)
+                        .hint("→ delegate \"goal\" context:\"…\" begins a new one"));
+                }
                 let (goal, context) = (goal.as_deref().unwrap_or(""), context.as_deref().unwrap_or(""));
                 let resume = resume.as_ref().map(|node| self.resolve_node(here, node)).transpose()?.map(|node| node.id);
                 let (at, wait) = (here.position.id, wait.unwrap_or(true));

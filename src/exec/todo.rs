@@ -69,10 +69,11 @@ impl Executor<'_> {
             text.push_str(&format!(" · {} in progress · {} pending", counts.in_progress, counts.pending));
         }
         for todo in shown {
-            text.push_str(&item(todo));
-            if matches!(wanted, TodoFields::All) {
-                text.push_str(&dates(todo));
-            }
+            text.push_str(&if matches!(wanted, TodoFields::All) {
+                whole_item(todo)
+            } else {
+                item(todo, MAX_OUTCOME_CHARS)
+            });
         }
         Ok(text.into())
     }
@@ -86,7 +87,7 @@ impl Executor<'_> {
         let plans: Vec<String> = all
             .chunk_by(|one, next| one.turn == next.turn)
             .map(|plan| {
-                let items: String = plan.iter().map(|todo| item(todo) + &dates(todo)).collect();
+                let items: String = plan.iter().map(whole_item).collect();
                 format!("Turn {}: {}{items}", plan[0].turn, progress(TodoCounts::of(plan)))
             })
             .collect();
@@ -174,7 +175,7 @@ impl Executor<'_> {
         let plan = self.loom.todos(self.scope)?;
         let mut text = format!("✓ took up {} of an earlier turn", count(taken.len() as u64, "item"));
         for todo in plan.iter().filter(|todo| taken.iter().any(|old| old.id == todo.id)) {
-            text.push_str(&item(todo));
+            text.push_str(&item(todo, MAX_OUTCOME_CHARS));
         }
         let left = self.loom.open_todos(self.scope)?.len();
         if left > 0 {
@@ -218,8 +219,13 @@ fn parse_status(status: Option<&str>) -> Result<TodoFields, ToolError> {
     })
 }
 
-/// Formats an item with its details.
-fn item(todo: &Todo) -> String {
+/// Formats an item with its details whole, its id and its times.
+fn whole_item(todo: &Todo) -> String {
+    item(todo, usize::MAX) + &dates(todo)
+}
+
+/// Formats an item with at most `most` characters of each detail.
+fn item(todo: &Todo, most: usize) -> String {
     let mark = match todo.status {
         TodoStatus::Pending => "[ ]",
         TodoStatus::InProgress => "[>]",
@@ -233,7 +239,7 @@ fn item(todo: &Todo) -> String {
     let outcome = todo.outcome.as_deref().unwrap_or("");
     for (what, said) in [("context", &*todo.context), ("done when", &todo.criteria), ("outcome", outcome)] {
         if !said.is_empty() {
-            text.push_str(&format!("\n      {what}: {}", quoted(&first_words(said, MAX_OUTCOME_CHARS))));
+            text.push_str(&format!("\n      {what}: {}", quoted(&first_words(said, most))));
         }
     }
     text

@@ -368,7 +368,14 @@ pub fn turns(
 ) -> Result<Vec<Node>> {
     let filter = only.within(snapshot, &Scope::Session(session))?;
     let (from, to) = turns.into_inner();
-    Ok(snapshot.turns(session, from.min(to)..=from.max(to), &filter, limit)?)
+    let mut nodes = snapshot.turns(session, from.min(to)..=from.max(to), &filter, limit)?;
+    nodes.retain(|node| is_readable(&filter, node));
+    Ok(nodes)
+}
+
+/// False for thoughts of agents other than the filter's reader.
+fn is_readable(filter: &WordFilter, node: &Node) -> bool {
+    filter.reader.is_none_or(|reader| node.kind != EdgeKind::Thought || node.author == reader)
 }
 
 /// True for results of commands that show stored content, and for nodes with neither words nor searchable calls.
@@ -410,7 +417,7 @@ impl<'a> HitFilter<'a> {
         let filter = self.filter;
         Ok(!is_search_output(node)
             && filter.before.is_none_or(|before| node.seq < before)
-            && filter.reader.is_none_or(|reader| node.kind != EdgeKind::Thought || node.author == reader)
+            && is_readable(filter, node)
             && node.purged_at.is_none()
             && filter.session.map_or(Ok(true), |session| self.is_in_session(node, session))?
             && filter.tree.is_none_or(|tree| node.tree == tree)

@@ -123,7 +123,7 @@ const ALIASES: &[NativeAlias] = &[
                 "tool_name": text("Tool name to filter by (for 'tool_calls' action)."),
                 "start_turn": number("Start of turn range (for 'range' action)."),
                 "end_turn": number("End of turn range, inclusive (for 'range' action)."),
-                "limit": number("Max results to return. Default 10."),
+                "limit": number("Max results to return. Default 5."),
             });
             object_schema(properties, &["action"])
         },

@@ -919,6 +919,15 @@ fn pins_and_stashes_are_kept_and_let_go() {
 }
 
 #[test]
+fn a_delegation_is_not_resumed_with_another_context() {
+    let play = Play::new();
+    let session = play.session("owner", play.marie);
+    let line = format!("→ delegate resume:{} context:\"green paint\"", play.id(play.marie));
+    let said = lines(&mut play.runner("owner", session), &[&line]);
+    assert!(said.contains("✗ INVALID_SYNTAX") && said.contains("begins a new one"), "{said}");
+}
+
+#[test]
 fn recent_actions_have_the_undo_of_a_document() {
     let play = Play::new();
     let session = play.session("owner", play.marie);
@@ -1460,6 +1469,11 @@ fn thoughts_of_others_are_not_found() {
     play.agent("critic", Permissions::all());
     let said = lines(&mut play.runner("critic", play.session("critic", play.marie)), &asked);
     assert_eq!(said.matches("✗ NOT_FOUND").count(), 3, "{said}");
+    assert!(!said.contains("SECRET"), "{said}");
+    // An agent without turns of its own gets those of the newest session, which are the writer's.
+    let turns = ["→ recall turns:1-9"];
+    assert!(lines(&mut writer, &turns).contains("SECRET PLAN"));
+    let said = lines(&mut play.runner("critic", play.session("critic", play.marie)), &turns);
     assert!(!said.contains("SECRET"), "{said}");
     assert!(lines(&mut writer, &asked).contains("SECRET PLAN"));
     assert!(lines(&mut play.at(play.marie), &asked[..1]).contains("SECRET PLAN"), "a person reads it");

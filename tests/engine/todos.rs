@@ -37,6 +37,19 @@ fn lines(runner: &mut Executor<'_>, lines: &[&str]) -> String {
 }
 
 #[test]
+fn a_list_of_all_items_has_their_details_whole() {
+    let play = Play::new();
+    let mut agent = runner(&play, scope(&play, 3));
+    let long = "the second draft ".repeat(40);
+    lines(&mut agent, &[&format!("→ todo add \"Reword the ending\" context:\"{}\"", long.trim())]);
+    assert!(!lines(&mut agent, &["→ todo"]).contains(long.trim()), "a list is short");
+    for status in ["all", "history"] {
+        let said = lines(&mut agent, &[&format!("→ todo status:{status}")]);
+        assert!(said.contains(&format!("context: \"{}\"", long.trim())), "{said}");
+    }
+}
+
+#[test]
 fn a_plan_is_created_listed_and_completed() {
     let play = Play::new();
     let scope = scope(&play, 3);

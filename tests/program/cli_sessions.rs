@@ -3,7 +3,7 @@
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
-use crate::support::{cli::Home, sse};
+use crate::support::{cli::Home, pty::Terminal, sse};
 
 use serde_json::Value;
 use sse::{Server, good, models};
@@ -99,6 +99,11 @@ async fn a_chat_offers_the_other_sessions() {
     assert!(ran.out.contains("continues here") && ran.out.contains("Three."), "{ran:?}");
     let path = home.json(&["view"]);
     assert_eq!(words(&path), ["A shop.", "The first.", "One.", "Go on.", "Three."]);
+    let mut terminal = Terminal::start(&home, &["chat", "-m", &model]);
+    terminal.wait("1 other session here", 1);
+    terminal.wait(">  ", 1);
+    terminal.keys("\u{4}");
+    assert_eq!(terminal.ends(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

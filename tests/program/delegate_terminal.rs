@@ -178,6 +178,7 @@ async fn one_process_at_a_time_and_an_immediate_resume_after_a_kill() {
     let asked = yard.asked();
     assert_eq!((asked.iter().filter(|asked| asked.contains("Subtask 1 of 2")).count(), asked.len()), (1, 6));
     yard.home.ok(&["verify"]);
+    assert!(yard.home.ok(&["recall", "--tool", "delegate_task"]).contains("task completed"), "by its alias");
     assert!(
         yard.home.ok(&["do", "recall tool:delegate"]).contains("task completed"),
         "what was cut off comes back too"
@@ -238,8 +239,7 @@ async fn a_users_delegate_line_asks_for_approval_and_shows_progress() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_background_delegation_asks_between_two_lines() {
-    let planner =
-        Server::start([listed(), [vec![Step::Wait(std::time::Duration::from_millis(1_500))], plan()].concat()]).await;
+    let planner = Server::start([listed(), [vec![Step::Hold], plan()].concat()]).await;
     let config = format!("delegate:\n  planner: {}#m\n  parallel: 1\n", planner.url());
     let yard = Yard::new(
         [
@@ -254,8 +254,9 @@ async fn a_background_delegation_asks_between_two_lines() {
     let mut terminal = yard.terminal(&["--config", path.to_str().unwrap(), "chat"]);
     terminal.wait(">  ", 1);
     terminal.keys("Paint it.\r");
-    terminal.wait("It is on its way.", 1);
+    terminal.wait_after("It is on its way.", ">  ");
     // The user is typing: the text is not an answer, and a note says so.
+    planner.release();
     terminal.wait("An agent asks a question", 1);
     assert!(!terminal.text().contains("Allow it?"));
     terminal.keys("\r");

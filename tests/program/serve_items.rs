@@ -150,7 +150,9 @@ async fn a_conversation_expires_by_configuration_and_the_clean_up_archives_it() 
     let second = server.ok("/api/v1/items/7/messages", body).await;
     assert_ne!(second["session_id"], first["session_id"]);
     let metrics = server.request(Method::GET, "/metrics").send().await.unwrap().text().await.unwrap();
-    assert!(metrics.contains("loom_sessions{state=\"expired\"} 1"), "{metrics}");
+    for line in ["loom_sessions{state=\"expired\"} 1", "loom_sessions{state=\"active\"} 1"] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
 }
 
 #[tokio::test]

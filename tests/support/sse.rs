@@ -22,6 +22,8 @@ pub(crate) enum Step {
     Send(Vec<u8>),
     /// Waits.
     Wait(Duration),
+    /// Waits for [`Server::release`].
+    Hold,
     /// Waits until the client closes, and counts that in [`Server::client_closed`].
     Stall,
     /// Closes with a reset instead of an orderly end.
@@ -58,6 +60,7 @@ struct Shared {
     /// The answer to each `GET`; `None`: the next script.
     models: Option<Vec<Step>>,
     requests: Mutex<Vec<Recorded>>,
+    gate: tokio::sync::Notify,
 }
 
 /// The server; it stops when the runtime does.
@@ -101,6 +104,11 @@ impl Server {
         self.shared.scripts.lock().unwrap().extend(scripts);
     }
 
+    /// Lets one answer go on that holds, now or later.
+    pub(crate) fn release(&self) {
+        self.shared.gate.notify_one();
+    }
+
     /// Returns the base URL.
     pub(crate) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
@@ -130,6 +138,7 @@ async fn serve(mut stream: TcpStream, connection: usize, shared: &Shared, closed
                 // The next step detects a closed client.
                 Step::Send(bytes) => _ = stream.write_all(&bytes).await,
                 Step::Wait(time) => tokio::time::sleep(time).await,
+                Step::Hold => shared.gate.notified().await,
                 Step::Stall => {
                     let mut byte = [0];
                     let _ = stream.read(&mut byte).await;

@@ -10,7 +10,7 @@ use loomtree::{
     exec::{CommandReply, Outcome, session_summary},
     recall::{self, Author, Branch, Filter, Hit, Query, Scope, SearchResults, TimeSpec, ToolQuery},
     store::SessionFilter,
-    tools::Tool,
+    tools::{NativeAlias, Tool},
     types::{AgentKind, AuthorType, EdgeKind, Node, Session},
 };
 use serde::Serialize;
@@ -154,6 +154,8 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
     let scope = scope(args, cx)?;
     if let Some(tool) = &args.tool {
+        // Results are stored under the tool's name, also if an alias was called.
+        let tool = NativeAlias::named(tool).map_or(tool.as_str(), |form| form.tool.name());
         let filter = filter(args, cx)?;
         let limit = args.limit.unwrap_or(DEFAULT_HITS);
         let query = ToolQuery { tool, words: None, exact: false, failed: args.failed, limit: limit as usize };

@@ -44,6 +44,11 @@ pub(super) const PHRASES_WITHOUT_NOUN: &[&str] = &[
     "at|in the beginning|start|outset",
     "remind me",
     "you remember|recall",
+    "remember when",
+    "go|come back to it|that|this",
+    "the previous|earlier|former one|ones",
+    "we already did|discussed|decided|agreed|settled|talked",
+    "you said so earlier|before|already",
     "earlier|previously we|i|you",
 ];
 

@@ -223,6 +223,10 @@ mod tests {
             ("Thanks. Do it like before, please.", "like before"),
             ("What did we decide?", "did we decide"),
             ("Do you remember?", "you remember"),
+            ("Remember when we did it?", "Remember when"),
+            ("Go back to it.", "Go back to it"),
+            ("Use the previous one.", "the previous one"),
+            ("We already did this.", "We already did"),
         ] {
             assert_eq!(phrase(text).as_deref(), Some(words), "{text}");
         }
