@@ -109,9 +109,13 @@ impl Binder<'_, '_> {
         let range = self.arguments.items.iter().any(|arg| matches!(arg.kind, ArgKind::IdRange { .. }));
         let ids = self.arguments.items.iter().filter(|arg| is_node(arg)).count();
         let summary = range || ids == 2;
+        // `content-of:"key decision"`: a bookmark
+        let is_labelled =
+            |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. }) && arg.key == Some(OptionName::ContentOf);
+        let labelled = self.arguments.take(is_labelled).map(|arg| self.node_ref(&arg));
         let content = self.text_for(&[OptionName::Content]);
         let summary_of = if summary { self.span() } else { None };
-        let content_of = if summary { None } else { self.node() };
+        let content_of = labelled.or_else(|| if summary { None } else { self.node() });
         let has_content = content.is_some() || content_of.is_some() || summary_of.is_some();
         let (label, content) = if has_content { (self.label(), content) } else { self.label_and_text() };
         // `stash a7x2 -m "x"`

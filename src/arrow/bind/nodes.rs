@@ -186,7 +186,13 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn continue_(&mut self) -> Bound {
-        let quoted = self.quoted_node().map(|arg| self.node_ref(&arg));
+        // `continue from "key decision"`: a bookmark. Behind a place a text is the instruction.
+        let line = self.arguments.line;
+        let is_source = |arg: &Arg| {
+            let before = line.get(..arg.text.start).unwrap_or_default().trim_end_matches(['"', '“', ' ', ':', '=']);
+            matches!(arg.kind, ArgKind::Text { .. }) && before.to_ascii_lowercase().ends_with(" from")
+        };
+        let quoted = self.quoted_node().or_else(|| self.arguments.take(is_source)).map(|arg| self.node_ref(&arg));
         let agent = self.agent();
         let tokens = self.number(|arg| {
             arg.key == Some(OptionName::Tokens) || arg.unit == Some(Noun::Token) || arg.noun == Some(Noun::Token)

@@ -52,7 +52,58 @@ pub(super) fn dropped_word(
     let twice = terms.iter().enumerate().find(|(at, term)| {
         looks && asked(*at) && !term.is_text() && matches!(term.text.of(arguments.line), "twice" | "thrice")
     });
-    name.map(|arg| arg.text).or_else(|| noun.or(twice).map(|(_, term)| term.text))
+    let described = terms
+        .iter()
+        .enumerate()
+        .find(|(at, _)| asked(*at) && *at != candidate.verb && is_described(arguments.line, terms, *at, candidate));
+    name.map(|arg| arg.text).or_else(|| noun.or(twice).or(described).map(|(_, term)| term.text))
+}
+
+/// `the human message`, `my last reply`: it describes a node, but the line names none, so the position would be taken.
+fn is_described(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Candidate) -> bool {
+    let on_node = matches!(
+        candidate.tool,
+        Tool::View
+            | Tool::List
+            | Tool::Tree
+            | Tool::Continue
+            | Tool::Respond
+            | Tool::Annotate
+            | Tool::Link
+            | Tool::Edit
+            | Tool::Bookmark
+            | Tool::Unbookmark
+            | Tool::Exclude
+            | Tool::Include
+            | Tool::Pin
+            | Tool::Split
+    );
+    let names_node = |term: &AnnotatedToken| {
+        term.is_id()
+            || matches!(
+                term.kind,
+                TokenKind::Place(_) | TokenKind::BookmarkLabel { .. } | TokenKind::AgentPosition { .. }
+            )
+    };
+    let is_node = matches!(terms[at].entry.noun, Some(Noun::Node | Noun::Reply | Noun::Branch));
+    if !on_node || !is_node || terms.iter().any(names_node) {
+        return false;
+    }
+    let modifies = |term: &&AnnotatedToken| {
+        let word = term.kind == TokenKind::Word
+            && (term.entry.func == Some(FunctionWord::Adjective) || term.entry.noun.is_some());
+        word || matches!(term.kind, TokenKind::Name | TokenKind::Number(_))
+    };
+    let count = terms[..at].iter().rev().take_while(modifies).count();
+    let here = ["current", "present", "actual", "whole", "entire", "full", "complete", "new", "own", "single", "same"];
+    let tells = terms[at - count..at].iter().any(|term| !here.contains(&term.text.of(line)));
+    let Some(article) = (at - count).checked_sub(1) else { return false };
+    let definite = matches!(terms[article].text.of(line), "the" | "my" | "his" | "her" | "their" | "your");
+    let joined = article.checked_sub(1).is_some_and(|before| {
+        matches!(terms[before].entry.prep, Some(Prep::Of | Prep::From | Prep::At | Prep::Under | Prep::On | Prep::To))
+    });
+    let lists = matches!(candidate.tool, Tool::List | Tool::Tree);
+    tells && definite && (joined || !lists)
 }
 
 /// True if the noun beside the arguments of a looking command could have chosen another node.
