@@ -1,10 +1,14 @@
-//! The command `delegate list`: the delegations of the tree.
+//! The command `delegate`: begins or resumes a delegation, or lists those of the tree.
 
 use super::{
-    AnswerResult, Executor, Position,
+    AnswerResult, DelegateRequest, Executor, Position,
     escape::{count, id, quoted},
 };
-use crate::types::{Json, first_words, one_line};
+use crate::{
+    arrow::Command,
+    tools::{ErrorCode, ToolError},
+    types::{Json, first_words, one_line},
+};
 
 /// Maximum number of listed delegations, the newest first.
 const MAX_LISTED: usize = 20;
@@ -12,7 +16,26 @@ const MAX_LISTED: usize = 20;
 const MAX_GOAL_CHARS: usize = 80;
 
 impl Executor<'_> {
-    pub(super) fn list_delegations(&self, here: &Position) -> AnswerResult {
+    pub(super) fn delegate(&mut self, here: &Position, command: &Command) -> AnswerResult {
+        let Command::Delegate { goal, context, resume, list, wait } = command else {
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, "this is not about a delegation"));
+        };
+        if *list {
+            return self.list_delegations(here);
+        }
+        if resume.is_some() && context.is_some() {
+            let message = "a delegation is resumed with the context that it began with";
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, message)
+                .hint("→ delegate \"goal\" context:\"…\" begins a new one"));
+        }
+        let (goal, context) = (goal.as_deref().unwrap_or(""), context.as_deref().unwrap_or(""));
+        let resume = resume.as_ref().map(|node| self.resolve_node(here, node)).transpose()?.map(|node| node.id);
+        let (at, wait) = (here.position.id, wait.unwrap_or(true));
+        let asked = DelegateRequest { at, goal, resume, context, wait };
+        Ok(self.host.delegate(&self.actor(), &asked)?.into())
+    }
+
+    fn list_delegations(&self, here: &Position) -> AnswerResult {
         let snapshot = self.loom.snapshot()?;
         let mut lines = Vec::new();
         for (head, last) in snapshot.delegations()? {

@@ -342,19 +342,7 @@ impl<'h> Executor<'h> {
             Command::Think { content } => self.think(here, content.as_deref()),
             Command::Help { tool } => self.help(tool.as_deref()),
             Command::Todo { .. } => self.todo(command),
-            Command::Delegate { list: true, .. } => self.list_delegations(here),
-            Command::Delegate { goal, context, resume, wait, .. } => {
-                if resume.is_some() && context.is_some() {
-                    let message = "a delegation is resumed with the context that it began with";
-                    return Err(ToolError::new(ErrorCode::InvalidSyntax, message)
-                        .hint("→ delegate \"goal\" context:\"…\" begins a new one"));
-                }
-                let (goal, context) = (goal.as_deref().unwrap_or(""), context.as_deref().unwrap_or(""));
-                let resume = resume.as_ref().map(|node| self.resolve_node(here, node)).transpose()?.map(|node| node.id);
-                let (at, wait) = (here.position.id, wait.unwrap_or(true));
-                let asked = DelegateRequest { at, goal, resume, context, wait };
-                Ok(self.host.delegate(&self.actor(), &asked)?.into())
-            }
+            Command::Delegate { .. } => self.delegate(here, command),
             Command::Search { query, depth, topic, max, include, exclude } => self.search(&WebSearch {
                 query,
                 deep: *depth == Some(SearchDepth::Deep),
