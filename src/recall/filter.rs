@@ -170,3 +170,8 @@ fn descendants(snapshot: &dyn Snapshot, node: Option<Node>) -> Result<HashSet<u6
     }
     Ok(found)
 }
+
+/// False for thoughts of agents other than the filter's reader.
+pub(super) fn is_readable(filter: &WordFilter, node: &Node) -> bool {
+    filter.reader.is_none_or(|reader| node.kind != EdgeKind::Thought || node.author == reader)
+}

@@ -38,6 +38,7 @@ pub use self::{
     tool_results::{ToolQuery, ToolResults, find_tool_results, tool_names, tool_results},
 };
 use self::{
+    filter::is_readable,
     matching::{Matching, search_phrase},
     query_parser::{ParsedQuery, is_question},
     rank::RankQuery,
@@ -371,11 +372,6 @@ pub fn turns(
     let mut nodes = snapshot.turns(session, from.min(to)..=from.max(to), &filter, limit)?;
     nodes.retain(|node| is_readable(&filter, node));
     Ok(nodes)
-}
-
-/// False for thoughts of agents other than the filter's reader.
-fn is_readable(filter: &WordFilter, node: &Node) -> bool {
-    filter.reader.is_none_or(|reader| node.kind != EdgeKind::Thought || node.author == reader)
 }
 
 /// True for results of commands that show stored content, and for nodes with neither words nor searchable calls.
