@@ -124,7 +124,7 @@ impl CliError {
     }
 
     /// Returns the message and the hint as lines for a terminal.
-    pub(crate) fn lines(&self) -> String {
+    pub(crate) fn message_and_hint(&self) -> String {
         let text = self.error_text();
         format!("{}\n{}", paint(MARK, one_line(&text.message)), hint_line(&text))
     }

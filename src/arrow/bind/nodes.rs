@@ -292,7 +292,7 @@ impl Binder<'_, '_> {
         let words = self.arguments.line.get(start?..)?.trim_matches([' ', '.', ']', '`']);
         let is_plain = words.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '\'' | '’'));
         let is_own = |arg: &Arg| arg.kind == ArgKind::Name && matches!(arg.key, None | Some(OptionName::Label));
-        let lead = ["as", "called", "named", "labelled", "labeled", "with", "label", "name", "the", "a", "an"];
+        let lead = ["as", "called", "named", "labelled", "labeled", "label", "name", "the", "a", "an"];
         let label: Vec<&str> = words.split_whitespace().skip_while(|word| lead.contains(word)).collect();
         // `please`, `for later`, `the node`
         let entries = || label.iter().map(|word| lexicon::look_up(word));

@@ -158,7 +158,7 @@ pub(crate) fn run_session(
             Ok(false) => break,
             // An interactive user continues after an error; a script stops.
             Err(error) if lines.is_interactive() && !error.is_closed_pipe() => {
-                write!(cx.out, "{}", error.lines())?;
+                write!(cx.out, "{}", error.message_and_hint())?;
             }
             done => _ = done?,
         }
