@@ -85,12 +85,23 @@ impl ArgumentWriter<'_, '_> {
         self.named(name, value.map(|text| Quoted(text)))
     }
 
+    /// Writes a name or a site: as it is if it is one word that no id looks like, else in quotes.
+    fn word(&mut self, name: &str, value: Option<&String>) -> Result<&mut Self, fmt::Error> {
+        let is_word = |text: &&String| {
+            let is_site = text.contains('.');
+            let fits = |c: char| c.is_alphabetic() || is_site && c.is_alphanumeric();
+            text.starts_with(char::is_alphabetic)
+                && text.split('.').all(|part| !part.is_empty() && part.chars().all(fits))
+        };
+        match value.filter(is_word) {
+            Some(word) => self.named(name, Some(word)),
+            None => self.text(name, value),
+        }
+    }
+
     fn filter(&mut self, only: &RecallFilter) -> Result<&mut Self, fmt::Error> {
-        let is_word = |by: &&String| by.starts_with(char::is_alphabetic) && by.chars().all(char::is_alphanumeric);
-        let (word, text) = (only.by.as_ref().filter(is_word), only.by.as_ref().filter(|by| !is_word(by)));
         self.text("words:", only.words.as_ref())?
-            .named("by:", word)?
-            .text("by:", text)?
+            .word("by:", only.by.as_ref())?
             .named("scope:", only.scope)?
             .named("path:", only.path.as_ref())?
             .named("below:", only.below.as_ref())?
@@ -234,8 +245,8 @@ impl Command {
             Self::Search { query, depth, topic, max, include, exclude } => {
                 let to = to.text("", Some(query))?.named("depth:", *depth)?.named("topic:", *topic)?;
                 let to = to.named("max:", *max)?;
-                let to = include.iter().try_fold(to, |to, site| to.named("include:", Some(site)))?;
-                exclude.iter().try_fold(to, |to, site| to.named("exclude:", Some(site)))?
+                let to = include.iter().try_fold(to, |to, site| to.word("include:", Some(site)))?;
+                exclude.iter().try_fold(to, |to, site| to.word("exclude:", Some(site)))?
             }
             Self::Think { content: Some(content) } => return write!(to.0, "\n{content}\n←"),
             Self::Help { tool } => to.plain(tool.as_ref())?,

@@ -180,7 +180,7 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
         words().prop_map(WritePlace::Section),
     ];
     let todo = |add, done, cancel, resume, outcome| Command::Todo { add, done, cancel, resume, outcome, status: None };
-    let site = "[a-z]{2,8}\\.(org|com|net)";
+    let site = || prop_oneof![4 => "[a-z]{2,8}\\.(org|com|net)".boxed(), 1 => words().boxed(), 1 => "[a-z][0-9a-z]{3}".boxed()];
     prop_oneof![
         (words(), any::<bool>(), option::of(range()), option::of(words()))
             .prop_map(|(doc, summary, lines, section)| Command::Read { doc, summary, lines, section }),
@@ -227,8 +227,8 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
             option::of(one_of(&[SearchDepth::Basic, SearchDepth::Deep])),
             option::of(one_of(&[Topic::General, Topic::News])),
             option::of(1..10_u32),
-            prop::collection::vec(site, 0..3),
-            prop::collection::vec(site, 0..3),
+            prop::collection::vec(site(), 0..3),
+            prop::collection::vec(site(), 0..3),
         )
             .prop_map(|(query, depth, topic, max, include, exclude)| Command::Search {
                 query,
