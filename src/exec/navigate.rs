@@ -10,7 +10,7 @@ use crate::{
     ops::OpsError,
     store::{LocalIdLookup, SessionFilter, TreeFilter},
     tools::{ErrorCode, ToolError},
-    types::{Agent, AgentKind, EdgeKind, Node, Permission, Session, Tree},
+    types::{Agent, AgentKind, Node, Permission, Session, Tree},
 };
 
 /// Minimum characters of an id that is looked for in other trees.
@@ -152,8 +152,7 @@ impl Executor<'_> {
 
     /// Returns whether the agent may read a node. A thought is readable by its author and by people.
     pub(super) fn may_read(&self, node: &Node) -> bool {
-        let is_own = node.author == self.agent.id();
-        node.kind != EdgeKind::Thought || is_own || self.agent.profile.kind == AgentKind::Human
+        node.is_readable_by(self.agent.id()) || self.agent.profile.kind == AgentKind::Human
     }
 
     /// Finds the node of an id in a tree. A full id can name a node of another tree.

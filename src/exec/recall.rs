@@ -211,7 +211,7 @@ impl Executor<'_> {
         let narrowed = RecallFilter { scope: None, count: false, exact: false, sort: None, ..only.clone() };
         let said = RecallFilter { scope: None, count: false, ..only.clone() }.to_string();
         let (seen_by, before) = (Some(here.session.id), self.answered_message(here)?);
-        let only_these = Filter { author, branch, from, to, kind: only.kind, seen_by, before };
+        let only_these = Filter { author, branch, from, to, kind: only.kind, seen_by, before, ..Filter::default() };
         Ok(RecallRange { scope, place, only: only_these, failed: only.failed, said, narrowed: narrowed.to_string() })
     }
 

@@ -10,7 +10,7 @@ use crate::{
     id::NodeId,
     store::TreeFilter,
     tools::{ErrorCode, ToolError, missing_permission},
-    types::{EdgeKind, Node, Permission, Permissions, Tree},
+    types::{Node, Permission, Permissions, Tree},
 };
 
 /// Trees of a page of the list.
@@ -149,9 +149,8 @@ pub(super) fn find_node(backend: &McpBackend, id: &str) -> Result<Node, ToolErro
     let snapshot = backend.loom.snapshot()?;
     let id = id.trim().parse::<NodeId>().map_err(|_| missing())?;
     let node = snapshot.node(id)?.ok_or_else(missing)?;
-    let foreign_thought = node.kind == EdgeKind::Thought && node.author != backend.agent.id();
     let tree = snapshot.tree(node.tree)?;
-    let visible = tree.is_some_and(|tree| tree.item.is_none()) && !foreign_thought;
+    let visible = tree.is_some_and(|tree| tree.item.is_none()) && node.is_readable_by(backend.agent.id());
     if visible { Ok(node) } else { Err(missing()) }
 }
 

@@ -97,6 +97,8 @@ pub struct Filter {
     /// Session that must be able to see the node: content of other work items and thoughts of
     /// other agents are excluded.
     pub seen_by: Option<SessionId>,
+    /// Agent that reads the results: thoughts of other agents are excluded. `seen_by` implies its agent.
+    pub reader: Option<AgentId>,
     /// Exclusive upper bound of the sequence number: excludes nodes after a message that is being answered.
     pub before: Option<u64>,
 }
@@ -114,6 +116,8 @@ setters!(Filter {
     kind(option EdgeKind);
     /// Selects nodes that a session can see.
     seen_by(option SessionId);
+    /// Selects nodes without the thoughts of agents other than this one.
+    reader(option AgentId);
     /// Selects nodes with a lower sequence number.
     before(some u64);
 });
@@ -138,7 +142,7 @@ impl Filter {
                 node => Some(descendants(snapshot, node)?),
             },
         };
-        let reader = seen_by.as_ref().map(|session| session.agent);
+        let reader = self.reader.or(seen_by.as_ref().map(|session| session.agent));
         let seen_by = seen_by.map(|session| session.item);
         let (author, role) = match self.author {
             None => (None, None),
@@ -173,5 +177,5 @@ fn descendants(snapshot: &dyn Snapshot, node: Option<Node>) -> Result<HashSet<u6
 
 /// False for thoughts of agents other than the filter's reader.
 pub(super) fn is_readable(filter: &WordFilter, node: &Node) -> bool {
-    filter.reader.is_none_or(|reader| node.kind != EdgeKind::Thought || node.author == reader)
+    filter.reader.is_none_or(|reader| node.is_readable_by(reader))
 }

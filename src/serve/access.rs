@@ -23,7 +23,10 @@ use super::{
     state::AppState,
     token::TokenScope,
 };
-use crate::types::{Tree, WorkItem};
+use crate::{
+    id::AgentId,
+    types::{Node, Tree, WorkItem},
+};
 
 /// Header with the token, for clients whose `Authorization` header holds another key.
 const TOKEN_HEADER: &str = "x-loom-token";
@@ -62,7 +65,7 @@ impl Caller {
             return Ok(());
         }
         let scope = format!("{scope:?}").to_lowercase();
-        Err(ApiError::new(StatusCode::FORBIDDEN, "scope", format!("this needs a token of scope {scope}")))
+        Err(ApiError::scope(format!("this needs a token of scope {scope}")))
     }
 
     /// Returns an error if the token is limited to a project: documents and agents belong to the whole file.
@@ -71,6 +74,18 @@ impl Caller {
             None => Ok(()),
             Some(_) => Err(ApiError::new(StatusCode::NOT_FOUND, "not_found", "not part of this token's project")),
         }
+    }
+}
+
+/// Agent that reads for a caller whose token is limited to a model's agent. It does not see the thoughts of other agents.
+/// Other callers see all thoughts: they can act as a person.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ThoughtReader(pub(super) Option<AgentId>);
+
+impl ThoughtReader {
+    /// True if the caller may read a node.
+    pub(super) fn may_read(self, node: &Node) -> bool {
+        self.0.is_none_or(|agent| node.is_readable_by(agent))
     }
 }
 

@@ -67,6 +67,11 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("no {what} {:?}", id.to_string()))
     }
 
+    /// Returns the error of a token whose rights do not suffice.
+    pub(super) fn scope(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "scope", message)
+    }
+
     pub(super) fn internal(error: impl std::fmt::Display) -> Self {
         tracing::error!(%error, "a request failed");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server failed; its log has the cause")

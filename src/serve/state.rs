@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    access::{Caller, RateLimiter},
+    access::{Caller, RateLimiter, ThoughtReader},
     approval::PendingApprovals,
     browser::BrowserLogins,
     delegation_runs::DelegationRuns,
@@ -29,7 +29,7 @@ use crate::{
     ops::{Actor, Loom, SessionDraft},
     provider::Prices,
     session::{ConversationSettings, ToolAccess},
-    types::{Agent, Node, Session, Tree, WorkItem},
+    types::{Agent, AgentKind, Node, Session, Tree, WorkItem},
 };
 
 /// Minimum number of short reads that run at the same time.
@@ -194,12 +194,22 @@ impl AppState {
         }
     }
 
-    /// Returns the node with this id, if the caller may see its tree.
+    /// Returns the agent whose thoughts the caller sees.
+    pub(super) fn thought_reader(&self, caller: &Caller) -> Result<ThoughtReader> {
+        if !caller.bound {
+            return Ok(ThoughtReader(None));
+        }
+        let profile = self.agent(caller, None)?.profile;
+        Ok(ThoughtReader(Some(profile.id).filter(|_| profile.kind != AgentKind::Human)))
+    }
+
+    /// Returns the node with this id, if the caller may see its tree and, for a thought, read it.
     pub(super) fn node(&self, caller: &Caller, id: NodeId) -> Result<Node> {
         let snapshot = self.loom().snapshot()?;
-        let node = snapshot.node(id)?.ok_or_else(|| ApiError::not_found("node", id))?;
-        let tree = snapshot.tree(node.tree)?.filter(|tree| caller.can_see(tree));
-        tree.map(|_| node).ok_or_else(|| ApiError::not_found("node", id))
+        let missing = || ApiError::not_found("node", id);
+        let node = snapshot.node(id)?.ok_or_else(missing)?;
+        let is_visible = snapshot.tree(node.tree)?.is_some_and(|tree| caller.can_see(&tree));
+        if is_visible && self.thought_reader(caller)?.may_read(&node) { Ok(node) } else { Err(missing()) }
     }
 
     /// Returns the session with this id, if the caller may see its tree.

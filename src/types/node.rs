@@ -155,6 +155,11 @@ impl Node {
         self.role.unwrap_or(self.author_type)
     }
 
+    /// False for a thought of another agent.
+    pub(crate) fn is_readable_by(&self, reader: AgentId) -> bool {
+        self.kind != EdgeKind::Thought || self.author == reader
+    }
+
     /// Role of the content, with the editor's kind if it differs: `model` or `model, edited by human`.
     #[must_use]
     pub fn speaker(&self) -> String {

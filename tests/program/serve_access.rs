@@ -293,6 +293,74 @@ async fn a_token_of_another_project_finds_nothing_by_any_route() {
     assert!(!answer(request).await.1.to_string().contains("of no project"));
 }
 
+/// A token that is limited to a model's agent reads the thoughts of that agent and of no other, by any route.
+#[tokio::test]
+async fn a_token_of_an_agent_reads_no_thought_of_another() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    home.ok(&["agents", "add", "critic"]);
+    home.ok(&["do", "--as", "collaborator", &format!("→ think\n{SECRET}\n←")]);
+    let token = |name: &str, more: &[&str]| {
+        home.ok(&[&["serve", "token", "new", name, "--scope", "write"], more].concat()).trim().to_owned()
+    };
+    let (own, other) = (token("own", &["--agent", "collaborator"]), token("other", &["--agent", "critic"]));
+    let whole = token("whole", &[]);
+    let server = HttpServer::start(&home, &[]);
+    let get = async |path: &str| answer(server.request(Method::GET, path).bearer_auth(&whole)).await.1["data"].clone();
+    let id = |value: &Value| value.as_str().unwrap().to_owned();
+    let tree = get("/api/v1/trees").await[0].clone();
+    let (tree, root) = (id(&tree["id"]), id(&tree["root_id"]));
+    let thought = id(&get(&format!("/api/v1/nodes/{root}/children?kind=thought")).await[0]["id"]);
+    let children = format!("/api/v1/nodes/{thought}/children");
+    let body = json!({ "content": "an answer to the thought" });
+    let below = answer(server.request(Method::POST, &children).bearer_auth(&whole).json(&body)).await.1;
+    let below = id(&below["id"]);
+    home.ok(&["do", "--as", "collaborator", &format!("bookmark {thought} \"mark\"")]);
+    let session = id(&get(&format!("/api/v1/sessions?tree={tree}")).await[0]["id"]);
+    let read = async |token: &str, path: &str| {
+        let sent = server.request(Method::GET, path).bearer_auth(token).send().await.unwrap();
+        (sent.status().as_u16(), sent.text().await.unwrap())
+    };
+    let mut shown = 0;
+    for route in routes(&server, &own).await.iter().filter(|route| route.method == Method::GET) {
+        if route.path.ends_with("/events") {
+            continue;
+        }
+        for node in [&thought, &below, &root] {
+            let path = fill(&route.path, |name| {
+                let known = match name {
+                    "tree" => &tree,
+                    "session" => &session,
+                    "node" => node,
+                    "id" if route.path.contains("/trees/") => node,
+                    _ => NO_ID,
+                };
+                known.to_owned()
+            });
+            let queries: &[&str] = match route.path.rsplit('/').next().unwrap() {
+                "export" => {
+                    &["", "?format=openai-chat&include=thoughts", "?format=html&include=thoughts", "?format=html"]
+                }
+                "context" => &["?agent=collaborator", "?agent=critic"],
+                _ => &[""],
+            };
+            for query in queries {
+                let path = format!("{path}{query}");
+                let (status, text) = read(&other, &path).await;
+                assert!(!text.contains(SECRET), "{path}: {text}");
+                assert!(status < 500, "{path}: {status}");
+                shown += u32::from(read(&own, &path).await.1.contains(SECRET));
+            }
+        }
+    }
+    assert!(shown >= 8, "its own agent reads the thought by {shown} requests only");
+    for (token, expected) in [(&own, true), (&other, false)] {
+        let body = json!({ "query": "secret", "tree": tree });
+        let request = server.request(Method::POST, "/api/v1/recall").bearer_auth(token).json(&body);
+        assert_eq!(answer(request).await.1.to_string().contains(SECRET), expected);
+    }
+}
+
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused() {
     let home = Home::new();

@@ -188,7 +188,7 @@ fn filter(args: &Args, cx: &CommandContext<'_>) -> Result<Filter> {
         return Err(CliError::usage("--from is after --to: the range is empty"));
     }
     let author = args.by.as_deref().map(|name| Author::named(&*cx.loom.snapshot()?, name)).transpose()?;
-    Ok(Filter { author, branch, from, to, kind: args.kind, seen_by: None, before: None })
+    Ok(Filter { author, branch, from, to, kind: args.kind, ..Filter::default() })
 }
 
 fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> {

@@ -54,6 +54,9 @@ async fn context(
         .run(move |state| {
             state.node(&caller, id)?;
             let agent = state.agent(&caller, Some(params.agent.as_deref().unwrap_or("subject")))?;
+            if state.thought_reader(&caller)?.0.is_some_and(|reader| reader != agent.id()) {
+                return Err(ApiError::scope("a token limited to an agent reads that agent's prompts only"));
+            }
             let mut options = state.settings.context;
             options.window = params.window.unwrap_or(options.window);
             let assembled = context_of(&state.actor(&caller)?, &agent, id, &[], options)

@@ -127,6 +127,11 @@ fn write(
     if let Some(node) = node.as_ref().filter(|node| node.tree != tree.id) {
         return Err(ApiError::not_found("node", node.id));
     }
+    let reader = state.thought_reader(caller)?;
+    let with_thoughts = matches!(kind, ExportKind::Lossless) || options.thoughts;
+    if with_thoughts && reader.0.is_some() {
+        return Err(ApiError::scope("this export has the thoughts of all agents; the token is limited to one agent"));
+    }
     match kind {
         ExportKind::Lossless if node.is_some() || options.leaves == LeafChoice::Bookmarked => {
             return Err(ApiError::invalid("jsonl is a whole tree; leave out node and bookmarked"));
@@ -135,7 +140,8 @@ fn write(
         ExportKind::Lossless => drop(jsonl::export(&*snapshot, &[tree.id], out)?),
         ExportKind::Markdown | ExportKind::Prose => {
             let node = node.ok_or_else(|| ApiError::invalid("markdown and prose are a path; name its last node"))?;
-            let path = snapshot.path_back(node.id, &[], 0)?;
+            let mut path = snapshot.path_back(node.id, &[], 0)?;
+            path.retain(|node| reader.may_read(node));
             let text = match kind {
                 ExportKind::Prose => markdown::prose(&path, tree.mode),
                 _ => markdown::path(&path, &snapshot.agents()?),

@@ -59,7 +59,9 @@ async fn children(
         .read(move |state| {
             state.node(&caller, id)?;
             let filter = ChildFilter { kind: params.kind, pruned: params.pruned, limit: 0 };
-            let nodes = state.loom().snapshot()?.children(id, &filter)?;
+            let reader = state.thought_reader(&caller)?;
+            let mut nodes = state.loom().snapshot()?.children(id, &filter)?;
+            nodes.retain(|node| reader.may_read(node));
             Ok(Json(page.cut(nodes, |node| node.id.to_string())))
         })
         .await
@@ -132,7 +134,10 @@ async fn path_to(
     state
         .read(move |state| {
             state.node(&caller, id)?;
-            Ok(Json(NodeList { data: state.loom().snapshot()?.path_back(id, &[], params.limit)? }))
+            let reader = state.thought_reader(&caller)?;
+            let mut data = state.loom().snapshot()?.path_back(id, &[], params.limit)?;
+            data.retain(|node| reader.may_read(node));
+            Ok(Json(NodeList { data }))
         })
         .await
 }

@@ -9,7 +9,7 @@ use crate::{
     exec::{AuthorNames, authorship::authorship},
     id::{NodeId, SessionId},
     recall::cut_at,
-    serve::error::Result,
+    serve::{access::ThoughtReader, error::Result},
     store::{ChildFilter, SiblingCursor, Snapshot},
     types::{AuthorType, EdgeKind, Node, Timestamp},
 };
@@ -153,6 +153,7 @@ pub(super) struct PathEntry {
 pub(super) struct PathEntryReader<'a> {
     pub(super) snapshot: &'a dyn Snapshot,
     pub(super) names: &'a AuthorNames,
+    pub(super) reader: ThoughtReader,
     /// True in a buffer tree, whose entries have `prose`.
     pub(super) with_prose: bool,
 }
@@ -250,7 +251,8 @@ impl PathEntryReader<'_> {
         let mut attached = Vec::new();
         for kind in [EdgeKind::Thought, EdgeKind::Tool, EdgeKind::Annotation] {
             let filter = ChildFilter { kind: Some(kind), pruned: false, limit: MAX_ATTACHED };
-            for child in self.snapshot.children(node.id, &filter)? {
+            let children = self.snapshot.children(node.id, &filter)?;
+            for child in children.into_iter().filter(|child| self.reader.may_read(child)) {
                 attached.push(AttachedNode {
                     id: child.id,
                     kind,

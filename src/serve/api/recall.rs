@@ -74,12 +74,6 @@ struct HitAnswer {
     after: Option<Node>,
 }
 
-impl From<Hit> for HitAnswer {
-    fn from(hit: Hit) -> Self {
-        Self { node: hit.node, score: hit.score, exact: hit.exact, before: hit.before, after: hit.after }
-    }
-}
-
 /// Results of a search.
 #[derive(Serialize, ToSchema)]
 struct RecallAnswer {
@@ -112,7 +106,9 @@ async fn search(
                 (None, None) => None,
                 _ => return Err(ApiError::invalid("path and below exclude each other")),
             };
-            let only = Filter { author, branch, from: body.from, to: body.to, kind: body.kind, ..Filter::default() };
+            let reader = state.thought_reader(&caller)?;
+            let (from, to, kind) = (body.from, body.to, body.kind);
+            let only = Filter { author, branch, from, to, kind, reader: reader.0, ..Filter::default() };
             let query = Query {
                 only,
                 exact: body.exact,
@@ -121,7 +117,12 @@ async fn search(
                 ..Query::new(body.query, scope)
             };
             let found = recall::search(&*snapshot, &query)?;
-            let answers = |hits: Vec<Hit>| hits.into_iter().map(HitAnswer::from).collect();
+            let readable = |node: Option<Node>| node.filter(|node| reader.may_read(node));
+            let answer = |hit: Hit| {
+                let (before, after) = (readable(hit.before), readable(hit.after));
+                HitAnswer { node: hit.node, score: hit.score, exact: hit.exact, before, after }
+            };
+            let answers = |hits: Vec<Hit>| hits.into_iter().map(answer).collect();
             Ok(Json(RecallAnswer { hits: answers(found.hits), near: answers(found.near), absent: found.absent }))
         })
         .await

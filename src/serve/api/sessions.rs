@@ -138,7 +138,10 @@ async fn turns(
             let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
             let nodes = state.loom().turns(id, offset, most)?;
             let next = offset + limit as u64;
-            Ok(Json(Page::of(nodes, limit, |_| next.to_string())))
+            let mut page = Page::of(nodes, limit, |_| next.to_string());
+            let reader = state.thought_reader(&caller)?;
+            page.data.retain(|node| reader.may_read(node));
+            Ok(Json(page))
         })
         .await
 }

@@ -166,7 +166,10 @@ async fn tree_nodes(
             let limit = page.limit();
             let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
             let nodes = state.loom().snapshot()?.nodes_after(id, after, most)?;
-            Ok(Json(Page::of(nodes, limit, |node| node.seq.to_string())))
+            let reader = state.thought_reader(&caller)?;
+            let mut page = Page::of(nodes, limit, |node| node.seq.to_string());
+            page.data.retain(|node| reader.may_read(node));
+            Ok(Json(page))
         })
         .await
 }
@@ -182,9 +185,20 @@ async fn find_node(
         .run(move |state| {
             let tree = state.tree(&caller, &tree)?.id;
             let node = state.loom().find_node(tree, &id)?;
-            if node.tree == tree { Ok(Json(node)) } else { Err(ApiError::not_found("node", id)) }
+            if node.tree == tree && state.thought_reader(&caller)?.may_read(&node) {
+                Ok(Json(node))
+            } else {
+                Err(ApiError::not_found("node", id))
+            }
         })
         .await
+}
+
+/// Returns a page of the nodes that the caller may read.
+fn marked(state: &AppState, caller: &Caller, page: &PageParams, mut nodes: Vec<Node>) -> Result<Page<Node>> {
+    let reader = state.thought_reader(caller)?;
+    nodes.retain(|node| reader.may_read(node));
+    Ok(page.cut(nodes, |node| node.id.to_string()))
 }
 
 /// Lists the bookmarked nodes of a tree.
@@ -198,7 +212,7 @@ async fn bookmarks(
     state
         .run(move |state| {
             let id = state.tree(&caller, &tree)?.id;
-            Ok(Json(page.cut(state.loom().snapshot()?.bookmarks(id)?, |node| node.id.to_string())))
+            Ok(Json(marked(state, &caller, &page, state.loom().snapshot()?.bookmarks(id)?)?))
         })
         .await
 }
@@ -214,7 +228,7 @@ async fn pruned(
     state
         .run(move |state| {
             let id = state.tree(&caller, &tree)?.id;
-            Ok(Json(page.cut(state.loom().snapshot()?.pruned(id)?, |node| node.id.to_string())))
+            Ok(Json(marked(state, &caller, &page, state.loom().snapshot()?.pruned(id)?)?))
         })
         .await
 }

@@ -17,7 +17,7 @@ use crate::{
     id::NodeId,
     recall::cut_at,
     serve::{
-        access::Caller,
+        access::{Caller, ThoughtReader},
         error::{ApiError, Result},
         extract::{Params, Route},
         state::AppState,
@@ -161,6 +161,7 @@ async fn window(
                 versions: ids(&params.versions)?,
                 folds: ids(&params.folded)?.into_iter().collect(),
                 hoist: params.hoist,
+                reader: state.thought_reader(&caller)?,
             };
             let mut at = walker.conversation_node(node)?;
             let steps: Vec<&str> = params.steps.split(',').filter(|step| !step.is_empty()).collect();
@@ -187,6 +188,7 @@ struct PageWalker<'a> {
     versions: Vec<NodeId>,
     folds: HashSet<NodeId>,
     hoist: Option<NodeId>,
+    reader: ThoughtReader,
 }
 
 impl PageWalker<'_> {
@@ -275,7 +277,8 @@ impl PageWalker<'_> {
         let path = self.path(at.id)?;
         let hoist = self.hoist.filter(|hoist| path.iter().any(|node| node.id == *hoist));
         let window = OutlineReader { hoist, ..self.outline() }.around(&path, above, below)?;
-        let entries = PathEntryReader { snapshot: self.snapshot, names, with_prose: tree.mode == Mode::Buffer };
+        let (snapshot, reader, with_prose) = (self.snapshot, self.reader, tree.mode == Mode::Buffer);
+        let entries = PathEntryReader { snapshot, names, reader, with_prose };
         let mut cursor = window.cursor_row;
         let mut lines = Vec::with_capacity(window.rows.len());
         let omitted = window.rows.iter().any(|row| row.kind == RowKind::Omitted);
@@ -288,7 +291,8 @@ impl PageWalker<'_> {
         }
         let shown = params.path.unwrap_or(12).min(MAX_ENTRIES);
         let start = path.len().saturating_sub(shown);
-        let end = path[start..].iter().map(|node| entries.entry(node)).collect::<Result<_>>()?;
+        let end = path[start..].iter().filter(|node| reader.may_read(node));
+        let end = end.map(|node| entries.entry(node)).collect::<Result<_>>()?;
         let more_path = path.get(start).is_some_and(|first| shown > 0 && first.parent.is_some());
         Ok(WindowAnswer {
             tree,
@@ -322,9 +326,12 @@ impl PageWalker<'_> {
     }
 }
 
-/// Returns a line of the outline; `None` for lines that were not read.
+/// Returns a line of the outline; `None` for lines that were not read, or that the caller may not read.
 fn line(row: &OutlineRow, on_path: bool, entries: &PathEntryReader<'_>) -> Option<PageLine> {
     let RowKind::Node { node, place, folded } = &row.kind else { return None };
+    if !entries.reader.may_read(node) {
+        return None;
+    }
     let near = row.levels.len().saturating_sub(MAX_GUIDES);
     Some(PageLine {
         id: node.id,
