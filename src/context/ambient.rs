@@ -76,10 +76,9 @@ fn places(
         let verb = if is_human { "reads" } else { "is at" };
         if let Some(node) = snapshot.node(at)? {
             // A worker of a delegation does not see the conversation above its task.
-            let words = match escape::gist_within(&node, MAX_PLACE_CHARS) {
-                words if request.first_node.is_none() && words.len() > 2 => format!(" {words}"),
-                _ => String::new(),
-            };
+            let words =
+                if request.first_node.is_none() { escape::gist_within(&node, MAX_PLACE_CHARS) } else { String::new() };
+            let words = if words.is_empty() { words } else { format!(" {words}") };
             let name = names.name(other);
             lines.push(format!("{name} {verb} {}{words}, depth:{}{doing}", escape::id(&node), node.depth));
         }

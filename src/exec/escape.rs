@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use crate::{
     arrow::{Event, scan},
+    recall,
     types::{Node, Timestamp, excerpt, is_invisible, one_line},
 };
 
@@ -82,7 +83,21 @@ pub fn gist(node: &Node) -> String {
 /// Returns an excerpt of a node in quotes, at most `most` characters long.
 #[must_use]
 pub(crate) fn gist_within(node: &Node, most: usize) -> String {
-    if node.purged_at.is_some() { "(purged)".to_owned() } else { format!("\"{}\"", excerpt(&node.content, most)) }
+    wordless(node, most).unwrap_or_else(|| format!("\"{}\"", excerpt(&node.content, most)))
+}
+
+/// Returns what is shown of a node without words: that it is purged, the commands of a reply, or that it has none. `None`
+/// for a node with words.
+pub(super) fn wordless(node: &Node, most: usize) -> Option<String> {
+    if node.purged_at.is_some() {
+        return Some("(purged)".to_owned());
+    }
+    if node.content.chars().any(|c| !c.is_whitespace() && !is_invisible(c)) {
+        return None;
+    }
+    let calls = recall::calls(node);
+    let shown = if calls.is_empty() { "no words".to_owned() } else { format!("ran {}", calls.join("; ")) };
+    Some(format!("({})", excerpt(&shown, most)))
 }
 
 /// Returns a node's escaped content without trailing line feeds.

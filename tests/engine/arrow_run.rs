@@ -15,7 +15,7 @@ use loomtree::{
     session_state::SessionInfo,
     store::{JournalFilter, Mutation, PurgeTarget},
     tools::{self, ErrorCode, SummaryRequest, SummaryResponse, Tool, ToolError},
-    types::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SummarySubject},
+    types::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permissions, SummarySubject},
 };
 use play::{Play, batch, lines};
 
@@ -176,6 +176,31 @@ fn list_lists_what_belongs_to_a_node() {
     [fkc5zd] → 1 bookmark:
       [fkc5zd] the quiet one · "Another reading: she is only tired."
     [fkc5zd] → no versions
+    "#);
+}
+
+/// A reply of commands alone is shown by its commands, and a reply without anything as such.
+#[test]
+fn a_reply_without_words_is_listed_by_its_commands() {
+    let play = Play::new();
+    let calls =
+        r#"[{"id":"c1","name":"view","arguments":{"node":"a7x2"},"line":"→ view a7x2"},{"id":"c2","name":"memory"}]"#;
+    let mut silent = play.owner.draft(Parent::Node(play.tired), NodeDraft::text("\n"));
+    silent.tool.calls = Some(Json::parse(calls).unwrap());
+    let empty = play.owner.draft(Parent::Node(play.tired), NodeDraft::text(""));
+    let mutations = [silent, empty].map(|node| Mutation::Append(Box::new(node)));
+    play.owner.commit(Op::Append, mutations.into()).unwrap();
+    let tired = play.id(play.tired);
+    let said = lines(&mut play.at(play.marie), &[&format!("→ list {tired} continuations"), &format!("→ tree {tired}")]);
+    assert_snapshot!(said, @r#"
+    [fkc5zd] → 2 continuations:
+      [z0my3f] human (you) · (ran view(node="a7x2"); memory())
+      [y2ys2p] human (you) · (no words)
+    Tree: "Marie Character Study" (8 nodes, 3 branches)
+    above: [qk6rnr] → [46vf6z]
+    [fkc5zd] model collaborator "Another reading: she is only tired."
+    ├→ [z0my3f] human (you) (ran view(node="a7x2"); memory()) (leaf)
+    └→ [y2ys2p] human (you) (no words) (leaf)
     "#);
 }
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt::Write as _};
 use crate::{
     exec::{
         AuthorNames,
-        escape::{id, mention},
+        escape::{self, id, mention},
     },
     id::NodeId,
     store::{ChildFilter, Snapshot},
@@ -265,13 +265,10 @@ impl<'a> TreeDrawing<'a> {
 
 /// Returns the first words of a node in quotes.
 fn first_words_of(node: &Node, words: usize) -> String {
-    if node.purged_at.is_some() {
-        return "(purged)".to_owned();
+    if let Some(shown) = escape::wordless(node, (words + MAX_LAST_WORDS) * MAX_CHARS_PER_WORD) {
+        return shown;
     }
     let line = one_line(&node.content);
-    if line.is_empty() {
-        return "(no words)".to_owned();
-    }
     let mut ends = line.match_indices(' ').map(|(at, _)| at).skip(words.saturating_sub(1));
     let cut = ends.next().filter(|_| ends.nth(MAX_LAST_WORDS - 1).is_some()).unwrap_or(line.len());
     let shown = first_words(&line[..cut], (words + MAX_LAST_WORDS) * MAX_CHARS_PER_WORD);
