@@ -933,6 +933,15 @@ async fn a_background_delegation_reports_later() {
         Executor::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &NoHost);
     let recall = again.read("→ recall tool:delegate");
     assert!(again.run_batch(vec![recall])[0].to_string().contains("task completed: \"Build it\""));
+    // The next prompt of the delegating agent has the end too.
+    let talker = Player::new("test:talker", |_| "Then we can go on.".to_owned());
+    let model: Arc<dyn Model> = talker.clone();
+    let end = team.owner.loom().leaf(&team.owner.loom().node(team.at).unwrap()).unwrap();
+    let next = team.owner.append(end.id, "And now?").unwrap().nodes[0].id;
+    let access = ToolAccess::new(Arc::new(Arc::clone(&model)));
+    let plan = GenerateRequest::turn(next, team.agent("collaborator"), model, access);
+    generate(&actor, plan, |_| {}).await.unwrap();
+    assert!(talker.asked()[0].contains("task completed"));
 }
 
 #[tokio::test]
