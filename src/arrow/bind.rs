@@ -175,7 +175,13 @@ impl Binder<'_, '_> {
         );
         // `quote: "…"` names no label.
         let views = self.tool == Tool::View && self.is_plain_view();
-        let takes_no_text = takes_no_text || views;
+        // `annotate "the opening" "too long"`
+        let is_text = |arg: &&Arg| {
+            matches!(arg.kind, ArgKind::Text { .. }) && matches!(arg.key, None | Some(OptionName::Content))
+        };
+        let spare = matches!(self.tool, Tool::Annotate | Tool::Edit | Tool::Respond)
+            && self.arguments.items.iter().filter(is_text).count() == 2;
+        let takes_no_text = takes_no_text || views || spare;
         let ids = |arg: &Arg| arg.prep == Some(Prep::From) && self.is_quoted_id(arg);
         let at = self.arguments.items.iter().position(|arg| {
             matches!(arg.kind, ArgKind::Text { .. }) && arg.key.is_none() && (takes_no_text || ids(arg))

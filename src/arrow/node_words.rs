@@ -248,8 +248,11 @@ fn names_place(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
 /// True if the place belongs to a node that the line names: `the parent of a7x2`, `a7x2's parent`, `its root`.
 fn belongs_to_other(line: &str, terms: &[AnnotatedToken], at: usize, length: usize) -> bool {
     let before = at.checked_sub(1).map(|before| &terms[before]);
+    // `my last message` is another one than the last message.
+    let is_last = length > 1 && matches!(terms[at].text.of(line), "last" | "latest" | "newest" | "final");
     let owned = before.is_some_and(|before| {
         matches!(before.text.of(line), "its" | "their" | "his" | "her")
+            || is_last && matches!(before.text.of(line), "my" | "your")
             || before.kind == TokenKind::Id && !before.bracketed && before.whole.end > before.text.end
     });
     let joined = terms.get(at + length).is_some_and(|next| matches!(next.entry.prep, Some(Prep::Of | Prep::In)));

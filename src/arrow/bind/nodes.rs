@@ -294,11 +294,14 @@ impl Binder<'_, '_> {
         let is_own = |arg: &Arg| arg.kind == ArgKind::Name && matches!(arg.key, None | Some(OptionName::Label));
         let lead = ["as", "called", "named", "labelled", "labeled", "label", "name", "the", "a", "an"];
         let label: Vec<&str> = words.split_whitespace().skip_while(|word| lead.contains(word)).collect();
-        // `please`, `for later`, `the node`
+        // `please`, `for later`, `the node`, `this current branch`
         let entries = || label.iter().map(|word| lexicon::look_up(word));
         let adjective = Some(FunctionWord::Adjective);
+        let here = ["current", "present", "whole", "same", "full"];
         let describes = entries().all(|entry| !entry.is_known() || entry.noun.is_some() || entry.func == adjective)
-            && entries().any(|entry| !entry.is_known());
+            && entries()
+                .zip(&label)
+                .any(|(entry, word)| !entry.is_known() || entry.func == adjective && !here.contains(word));
         if !is_plain || !describes || !self.arguments.items.iter().all(is_own) {
             return None;
         }

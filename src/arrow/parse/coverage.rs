@@ -42,15 +42,17 @@ pub(super) fn dropped_word(
             && term.entry.func.is_none()
             && term.entry.option.is_none()
             && term.entry.noun.is_some_and(|noun| {
+                let by_node = looks || matches!(candidate.tool, Tool::Undo | Tool::Redo);
                 let dropped =
-                    if looks { chooses_node(candidate.tool, noun) } else { !belongs(candidate.tool, noun) };
+                    if by_node { chooses_node(candidate.tool, noun) } else { !belongs(candidate.tool, noun) };
                 dropped
                     || is_other_branch(arguments.line, terms, *at, candidate)
                     || is_manner(terms, *at, noun, candidate.tool)
             })
     });
+    let repeats = matches!(candidate.tool, Tool::Undo | Tool::Redo | Tool::Continue | Tool::Switch);
     let twice = terms.iter().enumerate().find(|(at, term)| {
-        looks && asked(*at) && !term.is_text() && matches!(term.text.of(arguments.line), "twice" | "thrice")
+        !repeats && asked(*at) && !term.is_text() && matches!(term.text.of(arguments.line), "twice" | "thrice")
     });
     let described = terms
         .iter()
@@ -77,6 +79,9 @@ fn is_described(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Can
             | Tool::Include
             | Tool::Pin
             | Tool::Split
+            | Tool::Switch
+            | Tool::Copy
+            | Tool::Move
     );
     let names_node = |term: &AnnotatedToken| {
         term.is_id()
@@ -86,7 +91,14 @@ fn is_described(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Can
             )
     };
     let is_node = matches!(terms[at].entry.noun, Some(Noun::Node | Noun::Reply | Noun::Branch));
-    if !on_node || !is_node || terms.iter().any(names_node) {
+    // `link the human message to a7x2`: the id is not what is linked.
+    let targets = matches!(candidate.tool, Tool::Link | Tool::Switch | Tool::Copy | Tool::Move);
+    let is_target = |at: usize| {
+        let before = terms[..at].iter().rev().find(|term| term.entry.func != Some(FunctionWord::Det));
+        targets && before.is_some_and(|before| matches!(before.entry.prep, Some(Prep::To | Prep::Under | Prep::Into)))
+    };
+    let is_named = terms.iter().enumerate().any(|(other, term)| names_node(term) && (other < at || !is_target(other)));
+    if !on_node || !is_node || is_named {
         return false;
     }
     let modifies = |term: &&AnnotatedToken| {
@@ -96,14 +108,15 @@ fn is_described(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Can
     };
     let count = terms[..at].iter().rev().take_while(modifies).count();
     let here = ["current", "present", "actual", "whole", "entire", "full", "complete", "new", "own", "single", "same"];
-    let tells = terms[at - count..at].iter().any(|term| !here.contains(&term.text.of(line)));
     let Some(article) = (at - count).checked_sub(1) else { return false };
-    let definite = matches!(terms[article].text.of(line), "the" | "my" | "his" | "her" | "their" | "your");
+    let both = terms[article].text.of(line) == "both";
+    let tells = both || terms[at - count..at].iter().any(|term| !here.contains(&term.text.of(line)));
+    let definite = matches!(terms[article].text.of(line), "the" | "my" | "his" | "her" | "their" | "your" | "both");
     let joined = article.checked_sub(1).is_some_and(|before| {
         matches!(terms[before].entry.prep, Some(Prep::Of | Prep::From | Prep::At | Prep::Under | Prep::On | Prep::To))
     });
-    let lists = matches!(candidate.tool, Tool::List | Tool::Tree);
-    tells && definite && (joined || !lists)
+    let lists = matches!(candidate.tool, Tool::List | Tool::Tree) || candidate.tool == Tool::Switch && joined;
+    tells && definite && (!lists || joined && candidate.tool != Tool::Switch)
 }
 
 /// True if the noun beside the arguments of a looking command could have chosen another node.
@@ -112,6 +125,7 @@ fn chooses_node(tool: Tool, noun: Noun) -> bool {
     let relative = matches!(noun, Noun::Parent | Noun::Previous | Noun::Leaf);
     match tool {
         Tool::List => relative || noun == Noun::Root,
+        Tool::Undo | Tool::Redo => matches!(noun, Noun::Parent | Noun::Root | Noun::Leaf | Noun::Sibling),
         Tool::View | Tool::Tree | Tool::Diff | Tool::Read | Tool::Memory | Tool::Recall => {
             relative || noun == Noun::Sibling
         }
