@@ -91,7 +91,7 @@ pub(crate) fn default_orchestrator(
         approval: plan_approval(cx, &approval),
         worker_tools,
         rounds: loomtree::agent::TurnConfig::DEFAULT_ROUNDS,
-        native: false,
+        native: cx.config.native,
         context: cx.config.context(None),
         drafts: cx.partials_dir.clone(),
     }))

@@ -206,7 +206,8 @@ pub(crate) fn tool_error(error: &CliError) -> ToolError {
 
 /// Returns the services for agents' commands; `model` as in [`ConfigModels::new`].
 pub(crate) fn tool_access(config: &Config, model: Option<&str>) -> ToolAccess {
-    ToolAccess { search: searcher(config), ..ToolAccess::new(Arc::new(ConfigModels::new(config, model))) }
+    let defaults = ToolAccess::new(Arc::new(ConfigModels::new(config, model)));
+    ToolAccess { search: searcher(config), native: config.native, ..defaults }
 }
 
 /// Returns the configured web search. An error in its configuration is reported when an agent searches, because no

@@ -73,7 +73,8 @@ impl TurnArgs {
         model: Option<&str>,
     ) -> Result<ToolAccess> {
         let defaults = models::tool_access(&cx.config, model);
-        let mut commands = ToolAccess { rounds: self.rounds, native: self.native, ..defaults };
+        let native = self.native || defaults.native;
+        let mut commands = ToolAccess { rounds: self.rounds, native, ..defaults };
         if agent.profile.permissions.has(Permission::Delegate) {
             commands.orchestrator = self.orchestrator(cx, agent, model)?;
         }
@@ -113,6 +114,7 @@ impl TurnArgs {
         model: Option<String>,
         approval: Arc<dyn Approval>,
     ) -> Result<OrchestratorBuilder> {
+        let native = self.native || config.native;
         Ok(OrchestratorBuilder {
             config,
             worker,
@@ -124,7 +126,7 @@ impl TurnArgs {
             },
             approval,
             rounds: self.rounds,
-            native: self.native,
+            native,
             context: self.context(&cx.config),
             drafts: cx.partials_dir.clone(),
         })

@@ -352,3 +352,19 @@ fn a_failed_request_says_what_to_do_and_the_chat_goes_on() {
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
 }
+
+/// `native: true` in the configuration does what `--native` does.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_configuration_offers_native_tools() {
+    let home = Home::new();
+    home.ok(&["new", "Once."]);
+    let config = home.file("config.yaml");
+    std::fs::write(&config, "native: true\n").unwrap();
+    for (options, offered) in [(vec![], false), (vec!["--config", config.to_str().unwrap()], true)] {
+        let server = Server::start([models(&[("m", "somebody")]), good("Yes.")]).await;
+        let model = format!("{}#m", server.url());
+        home.ok(&[options.as_slice(), &["chat", "-m", &model, "Is it?"]].concat());
+        let request = server.requests().pop().unwrap();
+        assert_eq!(request.body["tools"].as_array().is_some_and(|tools| !tools.is_empty()), offered);
+    }
+}

@@ -48,6 +48,8 @@ pub(crate) struct Config {
     pub(crate) strategy: Option<Strategy>,
     /// The prompt rendering: byte-stable for provider caches, or live.
     pub(crate) rendering: Option<Rendering>,
+    /// True to offer the commands as the provider's native tools too.
+    pub(crate) native: bool,
     /// The web search service.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) search: SearchConfig,

@@ -59,6 +59,9 @@ pub(crate) const CONFIG_TEMPLATE: &str = "\
 # Prompt rendering: stable repeats the last prompt's prefix, for providers' caches; live shows the present state.
 # rendering: stable
 
+# Offer the commands to models as native tools of the provider too.
+# native: true
+
 # The web search service for agents with that permission: tavily, brave, or a searxng server of your own.
 # Default: a key in TAVILY_API_KEY or BRAVE_API_KEY, or an address in SEARXNG_URL.
 # search: { service: searxng, base_url: 'http://127.0.0.1:8888' }
