@@ -17,7 +17,7 @@ use loomtree::{
 use pyo3::{exceptions::PyTypeError, prelude::*, types::PyString};
 use tokio::sync::mpsc;
 
-use crate::{convert::to_python, errors::raise};
+use crate::{calls::RunningCall, convert::to_python, errors::raise};
 
 /// Interval of looks for a signal such as Ctrl+C.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
@@ -51,7 +51,9 @@ impl Model for PythonModel {
         let (function, raised) = (Arc::clone(&self.function), Arc::clone(&self.raised));
         Generation::spawn(move |mut sink| async move {
             let (pieces, mut text) = mpsc::channel(CHANNEL_PIECES);
+            let running = RunningCall::begin();
             let call = tokio::task::spawn_blocking(move || {
+                let _running = running;
                 Python::attach(|py| call(py, &function, &request.prompt, &pieces)).map_err(|error| {
                     let message = error.to_string();
                     raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -172,7 +174,7 @@ pub(crate) fn run(py: Python<'_>, actor: &Actor, asked: Continuation) -> PyResul
             }
         })
     });
-    // A function that ignores its cancelled generation ends later, on its own thread.
+    // A function that ignores its cancelled generation ends later, on its own thread. The interpreter waits for it.
     py.detach(|| runtime.shutdown_background());
     match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         Some(error) => Err(error),

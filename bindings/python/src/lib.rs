@@ -7,6 +7,7 @@
 // PyO3 takes the arguments of a method by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod calls;
 mod convert;
 mod errors;
 mod events;
@@ -30,4 +31,10 @@ mod _loomtree {
         pending::Pending,
         records::{Context, Draft, Event, Hit, Node, Recall, Reply, Session, Tree},
     };
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::calls::wait_at_exit(module.py())
+    }
 }

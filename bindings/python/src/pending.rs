@@ -15,7 +15,10 @@ use loomtree::{
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
-use crate::errors::{LoomError, raise};
+use crate::{
+    calls::RunningCall,
+    errors::{LoomError, raise},
+};
 
 /// A queued change. It is committed whether or not a program waits for it.
 #[pyclass(frozen, module = "loomtree")]
@@ -25,7 +28,7 @@ pub(crate) struct Pending {
 }
 
 /// A change for the thread that reports commits, and the function to call.
-type Watched = (store::Pending, Vec<NodeId>, Py<PyAny>);
+type Watched = (store::Pending, Vec<NodeId>, Py<PyAny>, RunningCall);
 
 impl Pending {
     pub(crate) fn new(change: store::Pending, nodes: Vec<NodeId>) -> Self {
@@ -68,7 +71,7 @@ impl Pending {
     /// Calls `done(ids, error)` from another thread when the change is on disk or was refused. One of both is `None`.
     fn notify(&self, done: Py<PyAny>) -> PyResult<()> {
         static COMMITS: OnceLock<Option<mpsc::Sender<Watched>>> = OnceLock::new();
-        let watched = (self.take()?, self.nodes.clone(), done);
+        let watched = (self.take()?, self.nodes.clone(), done, RunningCall::begin());
         let sent = COMMITS.get_or_init(start_notifier).as_ref().map(|commits| commits.send(watched));
         sent.and_then(Result::ok).ok_or_else(|| LoomError::new_err("the thread that reports commits does not run"))
     }
@@ -99,7 +102,7 @@ fn poll_until(change: &mut store::Pending, most: Duration) -> Option<Result<Rece
 fn start_notifier() -> Option<mpsc::Sender<Watched>> {
     let (commits, watched) = mpsc::channel::<Watched>();
     let run = move || {
-        for (change, nodes, done) in watched {
+        for (change, nodes, done, _running) in watched {
             let result = change.wait();
             // At the end of the interpreter nobody waits any more.
             let _ = Python::try_attach(|py| {
