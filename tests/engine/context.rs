@@ -181,6 +181,27 @@ fn instructions_of_an_aware_agent() {
     assert_eq!(made.report.path.len(), 1);
 }
 
+/// A model's reply that a person edited is still the model's for the model, and says who edited it. What another agent of
+/// the same role wrote does not change it.
+#[test]
+fn an_edited_reply_is_a_reply() {
+    let play = Play::new();
+    let edited = play.owner.edit(play.marie, "Marie was afraid of water.").unwrap().nodes[0].id;
+    let asked = play.owner.append(edited, "Of what water?").unwrap().nodes[0].id;
+    let own = play.owner.edit(asked, "Of which water?").unwrap().nodes[0].id;
+    for agent in ["subject", "collaborator"] {
+        let made = assembled(&play.loom, agent, own, STABLE).unwrap();
+        let Prompt::Chat(messages) = &made.prompt else { panic!("a chat") };
+        let role = |words: &str| messages.iter().find(|message| message.text().contains(words)).map(|found| found.role);
+        assert_eq!(role("afraid of water"), Some(Role::Assistant), "{agent}");
+        assert_eq!(role("Of which water?"), Some(Role::User), "{agent}");
+    }
+    let made = assembled(&play.loom, "collaborator", own, STABLE).unwrap();
+    let Prompt::Chat(messages) = &made.prompt else { panic!("a chat") };
+    let shown = messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n");
+    assert!(shown.contains("model, edited by human"), "{shown}");
+}
+
 #[test]
 fn a_buffer_is_one_document() {
     let play = Play::of(Mode::Buffer);

@@ -55,6 +55,13 @@ fn an_old_database_is_backed_up_migrated_and_whole() {
 
         let backups = files_next_to(&scene, ".bak");
         assert_eq!(backups.len(), 1, "{name}: one backup beside it");
+        #[cfg(unix)]
+        for file in fs::read_dir(scene.path.parent().unwrap()).unwrap().map(|file| file.unwrap()) {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
+            // The fixture itself was written with the mode of the test.
+            let is_backup = file.file_name().to_string_lossy().ends_with(".bak");
+            assert!(!is_backup || mode & 0o077 == 0, "{name}: {mode:o}");
+        }
         let copy = Scene::of_file(4);
         fs::write(&copy.path, &backups[0]).unwrap();
         let version = |path: &Path| -> i64 {

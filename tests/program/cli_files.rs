@@ -5,7 +5,11 @@
 
 use crate::support::cli as support;
 
-use std::{fs, process::Stdio};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    process::{Command, Stdio},
+};
 
 use support::{Home, Ran};
 
@@ -324,4 +328,45 @@ fn the_archive_of_a_data_export_is_imported() {
     assert!(home.fails(1, &["import", "notes"]).contains("no file that can be imported"));
     fs::write(&path, b"PK\x03\x04 and no archive").unwrap();
     home.fails(1, &["import", path.to_str().unwrap()]);
+}
+
+/// Only the owner may read a database and its copies. SQLite gives the log the mode of the database.
+#[cfg(unix)]
+#[test]
+fn a_database_is_private() {
+    let home = Home::new();
+    home.ok(&["new", "Once."]);
+    home.ok(&["backup", "copy.db"]);
+    for name in ["loom.db", "copy.db"] {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&home.file(name).metadata().unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600, "{name}: {mode:o}");
+    }
+}
+
+/// Other processes of the user cannot read the environment of the program, which has the keys. The kernel then gives the
+/// files of the process to root.
+#[cfg(all(target_os = "linux", feature = "workspace"))]
+#[test]
+fn the_environment_is_hidden_from_commands() {
+    use std::os::unix::{fs::MetadataExt as _, process::CommandExt as _};
+    let home = Home::new();
+    home.ok(&["new", "Once."]);
+    // For root, the group shows to whom the files belong.
+    let is_root = home.file("loom.db").metadata().unwrap().uid() == 0;
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    let owner_of = |mut command: Command| {
+        if is_root {
+            command.gid(65_534);
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut answer = [0];
+        writeln!(child.stdin.as_mut().unwrap(), "{hello}").unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
+        let found = std::fs::metadata(format!("/proc/{}/environ", child.id())).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        (found.uid(), found.gid())
+    };
+    assert_ne!(owner_of(Command::new("cat")), (0, 0), "the owner of another process shows nothing here");
+    assert_eq!(owner_of(home.command(&["mcp"])), (0, 0));
 }

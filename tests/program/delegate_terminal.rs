@@ -133,6 +133,33 @@ async fn a_refusal_starts_nothing_and_a_later_approval_reuses_the_plan() {
     assert_eq!(yard.asked().len(), 5);
 }
 
+/// A yes to a plan that is longer than the screen counts only after its last line was shown.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_plan_is_shown_to_its_end_before_a_yes_counts() {
+    let part =
+        |n: usize| json!({ "id": format!("s{n}"), "title": format!("Paint board {n}."), "criteria": "two coats" });
+    let plan = json!({ "subtasks": (1..=40).map(part).collect::<Vec<_>>() });
+    let yard = Yard::new(vec![good(&plan.to_string())]).await;
+    let mut terminal = yard.terminal(&["delegate", "Paint the fence"]);
+    terminal.wait("Allow it?", 1);
+    assert!(terminal.text().contains("Paint board 1.") && !terminal.text().contains("Paint board 40."));
+    let mut prompts = 1;
+    while !terminal.text().contains("Paint board 40.") {
+        terminal.wait("Allow it?", prompts);
+        terminal.keys("y\r");
+        prompts += 1;
+        terminal.wait("Allow it?", prompts);
+        assert_eq!(yard.asked().len(), 1, "a yes before the end starts nothing");
+        terminal.keys("s\r");
+        prompts += 1;
+        terminal.wait("Allow it?", prompts);
+        assert!(prompts < 40, "{}", terminal.text());
+    }
+    assert!(prompts > 3, "the plan fits on one page");
+    terminal.keys("n\r");
+    assert_eq!(terminal.ends(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn ctrl_c_stops_during_approval_and_work_and_results_stay() {
     let yard = Yard::new(vec![plan()]).await;

@@ -74,6 +74,22 @@ fn all_problems_are_reported_at_once() {
     assert!(Plan::new(unknown, &NONE).unwrap_err().to_string().ends_with("; and 8 more"));
 }
 
+/// What a person agrees to is shown line by line, so a title or a check cannot hold a second line, nor hide characters.
+#[test]
+fn a_title_and_a_check_are_one_visible_line() {
+    for hidden in ["cargo test # all\ntouch PWN", "true\r", "true \u{1b}[2Jx", "tr\u{200b}ue", "a\u{202e}b"] {
+        let title = Subtask { title: hidden.to_owned(), ..subtask("a", &[]) };
+        let check = Subtask { check: Some(hidden.to_owned()), ..subtask("a", &[]) };
+        // Blanks around a text are not shown and not run.
+        let trimmed = hidden.trim() == "true";
+        for (subtask, what) in [(title, "the title of"), (check, "the check of")] {
+            let made = Plan::new(vec![subtask], &NONE);
+            assert_eq!(made.is_ok(), trimmed, "{hidden:?}");
+            assert!(made.err().is_none_or(|error| error.to_string().starts_with(what)));
+        }
+    }
+}
+
 #[test]
 fn cycles_are_reported() {
     let error = |subtasks: Vec<Subtask>| Plan::new(subtasks, &NONE).unwrap_err().to_string();
