@@ -185,7 +185,7 @@ pub struct ShapeRow {
 }
 
 /// A node without its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MapNode {
     /// ULID of the node.
     pub id: NodeId,
@@ -193,6 +193,8 @@ pub struct MapNode {
     pub author: AgentId,
     /// Kind of the author.
     pub author_type: AuthorType,
+    /// Envelope of the provider, as JSON. `None` for a node that no model generated.
+    pub envelope: Option<String>,
 }
 
 /// The result of resolving a written id in a tree.

@@ -202,6 +202,20 @@ async fn an_edited_text_is_saved_whole_or_not_at_all() {
     );
 }
 
+/// Replies of different models have authors of their own on the map, although one agent wrote them.
+#[tokio::test]
+async fn a_map_tells_models_apart() {
+    let home = Home::new();
+    home.ok(&["import", SAMPLE]);
+    home.ok(&["continue", "9pakc5", "-n", "1", "-m", "scripted:words"]);
+    let server = HttpServer::start(&home, &[]);
+    let tree = server.get("/api/v1/trees").await.1["data"][0]["id"].as_str().unwrap().to_owned();
+    let map = server.get(&format!("/api/v1/trees/{tree}/map?width=2000&height=2000")).await.1;
+    let authors = map["authors"].as_array().unwrap().iter().filter(|author| author["name"] == "subject");
+    let models: Vec<Option<&str>> = authors.map(|author| author["model"].as_str()).collect();
+    assert!(models.len() == 2 && models.contains(&Some("scripted:words")), "{}", map["authors"]);
+}
+
 #[tokio::test]
 async fn a_map_shows_the_whole_tree_and_finds_nodes_by_position() {
     let home = Home::new();

@@ -21,7 +21,7 @@ use crate::{
         state::AppState,
         tree_shape::TreeShape,
     },
-    store::Snapshot,
+    store::{MapNode, Snapshot},
     types::{AuthorType, EdgeKind, Node, one_line},
 };
 
@@ -69,6 +69,9 @@ struct MapParams {
 struct MapAuthor {
     name: String,
     author_type: AuthorType,
+    /// Reference of the model that wrote the nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
 }
 
 /// Node that is drawn by itself.
@@ -153,15 +156,26 @@ struct MapReader<'a> {
 /// Authors in the order of their first use.
 #[derive(Default)]
 struct AuthorList {
-    found: HashMap<(AgentId, AuthorType), u32>,
+    found: HashMap<(AgentId, AuthorType, Option<String>), u32>,
     list: Vec<MapAuthor>,
 }
 
+/// Model of a provider's envelope.
+#[derive(Deserialize)]
+struct EnvelopeModel {
+    reference: Option<String>,
+    model: Option<String>,
+}
+
 impl AuthorList {
-    fn index(&mut self, names: &AuthorNames, author: AgentId, author_type: AuthorType) -> u32 {
+    fn index(&mut self, names: &AuthorNames, node: &MapNode) -> u32 {
         let next = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
-        *self.found.entry((author, author_type)).or_insert_with(|| {
-            self.list.push(MapAuthor { name: names.name(author).to_owned(), author_type });
+        let envelope = node.envelope.as_deref().filter(|_| node.author_type == AuthorType::Model);
+        let envelope = envelope.and_then(|text| serde_json::from_str::<EnvelopeModel>(text).ok());
+        let model = envelope.and_then(|envelope| envelope.reference.or(envelope.model));
+        *self.found.entry((node.author, node.author_type, model.clone())).or_insert_with(|| {
+            let name = names.name(node.author).to_owned();
+            self.list.push(MapAuthor { name, author_type: node.author_type, model });
             next
         })
     }
@@ -182,7 +196,7 @@ impl MapReader<'_> {
         let seqs: Vec<u64> = numbers.iter().map(|node| shape.seq(*node)).collect();
         let mut found = Vec::with_capacity(numbers.len());
         for node in self.snapshot.map_nodes(&seqs)? {
-            found.push(node.map(|node| (node.id, authors.index(self.names, node.author, node.author_type))));
+            found.push(node.map(|node| (node.id, authors.index(self.names, &node))));
         }
         let author = |at: usize| found.get(at).copied().flatten().map_or(0, |(_, author)| author);
         let runs = items.runs.iter().enumerate().map(|(at, run)| {

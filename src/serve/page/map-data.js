@@ -4,7 +4,7 @@
 import { get } from "./api.js";
 
 /**
- * @typedef {{name: string, author_type: string}} MapAuthor
+ * @typedef {{name: string, author_type: string, model?: string}} MapAuthor
  * @typedef {{id: string, column: number, y: number, author: number, nodes: number, branches: boolean, text?: string}} DrawnNode
  * @typedef {{columns: number, rows: number, nodes: number, stale: boolean, authors: MapAuthor[], runs: number[][],
  *   clusters: number[][], drawn: DrawnNode[], path: number[][], hits: number[][], bookmarks: number[][]}} MapAnswer

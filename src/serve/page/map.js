@@ -17,7 +17,10 @@ const GLIDE_MS = 200;
 const PAN_PIXELS = 90;
 const ZOOM_STEP = 1.6;
 
-/** Colours by kind of author, or by author. */
+/** Name of an author, with the model. @param {import("./map-data.js").MapAuthor} author */
+const authorLabel = ({ name, model }) => (model ? `${name} · ${model}` : name);
+
+/** Colours by kind of author, or by author and model. */
 const colouring = signal(localStorage.getItem("loom-map-colours") ?? "kind");
 
 /** The visible map. @type {TreeMap | null} */
@@ -199,10 +202,11 @@ export class TreeMap extends Component {
   /** Colours of the authors of an answer. @param {MapWindow} window */
   authorColours(window) {
     const colours = (this.colours ??= themeColours(this.canvas.current));
-    return window.answer.authors.map(({ name, author_type }) => {
-      if (colouring.peek() === "kind") return colours[author_type] ?? colours.system;
-      if (!this.series.has(name)) this.series.set(name, this.series.size % SERIES);
-      return colours.series[this.series.get(name) ?? 0];
+    return window.answer.authors.map((author) => {
+      if (colouring.peek() === "kind") return colours[author.author_type] ?? colours.system;
+      const label = authorLabel(author);
+      if (!this.series.has(label)) this.series.set(label, this.series.size % SERIES);
+      return colours.series[this.series.get(label) ?? 0];
     });
   }
 
@@ -295,8 +299,10 @@ export class TreeMap extends Component {
   legend() {
     if (!this.window) return [];
     const byKind = colouring.peek() === "kind";
-    const entries = this.window.answer.authors.map(({ name, author_type }) =>
-      byKind ? { label: author_type, style: `key-${author_type}` } : { label: name, style: `key-${(this.series.get(name) ?? 0) + 1}` });
+    const entries = this.window.answer.authors.map((author) => {
+      const label = byKind ? author.author_type : authorLabel(author);
+      return { label, style: `key-${byKind ? label : (this.series.get(label) ?? 0) + 1}` };
+    });
     return entries.filter(({ label }, at) => entries.findIndex((entry) => entry.label === label) === at).slice(0, SERIES);
   }
 

@@ -10,7 +10,7 @@ use tokio_postgres::{
 use super::{connection::PostgresConnection, uuid::Uuid};
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
-    store::{ChangeKind, Mutation, Result, StoreError},
+    store::{ChangeKind, Mutation, Result, StoreError, envelope::unpack},
     types::{
         AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, Timestamp, ToolCallFields, WorkItem,
     },
@@ -108,6 +108,13 @@ pub(super) fn from_json<T: serde::de::DeserializeOwned>(row: &Row, at: usize) ->
 /// The error of a value that does not decode.
 pub(super) fn undecodable(error: impl std::fmt::Display) -> StoreError {
     StoreError::Undecodable(error.to_string())
+}
+
+/// Decodes the envelope of a provider.
+pub(super) fn envelope_text(packed: &[u8]) -> Result<String> {
+    let mut text = String::new();
+    unpack(packed, &mut text).map_err(|error| undecodable(format!("an envelope: {error}")))?;
+    Ok(text)
 }
 
 /// Reads a work item from two columns; `None` if they are null.

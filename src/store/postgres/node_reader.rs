@@ -1,7 +1,7 @@
 //! The snapshot's queries of trees and nodes.
 
 use super::{
-    decode::{self, FROM, NODE, NodeKey, get, id, int, number, opt_int, time, undecodable},
+    decode::{self, FROM, NODE, NodeKey, envelope_text, get, id, int, number, opt_int, time, undecodable},
     path::{self, PgAnchor},
     snapshot::PostgresSnapshot,
     tables::{documents, links, trees},
@@ -223,9 +223,7 @@ impl NodeReader for PostgresSnapshot<'_> {
         let sql =
             "SELECT p.envelope FROM nodes n JOIN provenance p ON p.tree = n.tree AND p.node = n.seq WHERE n.id = $1";
         let Some(row) = self.query_opt(sql, &[&Uuid(node.to_bytes())])? else { return Ok(None) };
-        let mut text = String::new();
-        unpack(get(&row, 0)?, &mut text).map_err(|error| undecodable(format!("envelope of node {node}: {error}")))?;
-        Json::parse(text).map(Some).map_err(undecodable)
+        Json::parse(envelope_text(get(&row, 0)?)?).map(Some).map_err(undecodable)
     }
 
     fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(GenerationRow<'_>)) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    decode::{coded, id, int, number, opt_int, small},
+    decode::{coded, envelope_text, get, id, int, number, opt_int, small},
     snapshot::PostgresSnapshot,
 };
 use crate::{
@@ -27,14 +27,18 @@ impl ShapeReader for PostgresSnapshot<'_> {
     fn map_nodes(&self, nodes: &[u64]) -> Result<Vec<Option<MapNode>>> {
         let seqs: Vec<i64> = nodes.iter().map(|seq| i64::try_from(*seq).unwrap_or(i64::MAX)).collect();
         let mut found = HashMap::with_capacity(seqs.len());
-        for row in self.query("SELECT seq, id, author, author_type FROM nodes WHERE seq = ANY($1)", &[&seqs])? {
+        let sql = "SELECT n.seq, n.id, n.author, n.author_type, p.envelope
+                   FROM nodes n LEFT JOIN provenance p ON p.tree = n.tree AND p.node = n.seq WHERE n.seq = ANY($1)";
+        for row in self.query(sql, &[&seqs])? {
+            let packed: Option<&[u8]> = get(&row, 4)?;
             let node = MapNode {
                 id: id(&row, 1, NodeId::from_bytes)?,
                 author: id(&row, 2, AgentId::from_bytes)?,
                 author_type: coded(&row, 3, AuthorType::from_code)?,
+                envelope: packed.map(envelope_text).transpose()?,
             };
             found.insert(int(&row, 0)?, node);
         }
-        Ok(seqs.iter().map(|seq| found.get(seq).copied()).collect())
+        Ok(seqs.iter().map(|seq| found.get(seq).cloned()).collect())
     }
 }

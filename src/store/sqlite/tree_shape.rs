@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::{
     decode::NameCache,
     snapshot::SqliteSnapshot,
-    tables::{retags::HIDDEN_BY, trees},
+    tables::{provenance, retags::HIDDEN_BY, trees},
 };
 use crate::{
     id::{NodeId, TreeId},
@@ -48,7 +48,10 @@ impl ShapeReader for SqliteSnapshot<'_> {
 
     fn map_nodes(&self, nodes: &[u64]) -> Result<Vec<Option<MapNode>>> {
         let names = NameCache::new(&self.conn);
-        let mut statement = self.conn.prepare_cached("SELECT ulid, author, author_type FROM nodes WHERE seq = ?1")?;
+        let mut statement = self.conn.prepare_cached(
+            "SELECT n.ulid, n.author, n.author_type, p.envelope
+             FROM nodes n LEFT JOIN provenance p ON p.node = n.seq WHERE n.seq = ?1",
+        )?;
         let mut found = Vec::with_capacity(nodes.len());
         for seq in nodes {
             let mut rows = statement.query([seq])?;
@@ -56,10 +59,14 @@ impl ShapeReader for SqliteSnapshot<'_> {
                 found.push(None);
                 continue;
             };
+            let packed = row.get_ref(3)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
             found.push(Some(MapNode {
                 id: NodeId::from_bytes(row.get(0)?),
                 author: names.agent(row.get(1)?)?,
                 author_type: super::decode::coded(row, 2, AuthorType::from_code)?,
+                envelope: packed
+                    .map(|packed| provenance::text(i64::try_from(*seq).unwrap_or(i64::MAX), packed))
+                    .transpose()?,
             }));
         }
         Ok(found)

@@ -26,9 +26,14 @@ pub(in crate::store::sqlite) fn get(conn: &Connection, node: i64) -> Result<Opti
     let Some(packed) = packed else {
         return Ok(None);
     };
+    Json::parse(text(node, &packed)?).map(Some).map_err(|e| undecodable(node, e))
+}
+
+/// Decodes the envelope of a node.
+pub(in crate::store::sqlite) fn text(node: i64, packed: &[u8]) -> Result<String> {
     let mut text = String::new();
-    unpack(&packed, &mut text).map_err(|e| undecodable(node, e))?;
-    Json::parse(text).map(Some).map_err(|e| undecodable(node, e))
+    unpack(packed, &mut text).map_err(|e| undecodable(node, e))?;
+    Ok(text)
 }
 
 fn undecodable(node: i64, error: impl std::fmt::Display) -> StoreError {
