@@ -23,7 +23,9 @@ macro_rules! node {
     () => {
         "n.seq, n.ulid, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, n.created_at, n.hash, \
          n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, n.tool_call_id, \
-         n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, n.role"
+         n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, n.role, \
+         coalesce(n.edited_from, n.version_of, n.purged_at, n.tool_call_id, n.tool_name, n.tool_calls, n.metadata, n.raw, \
+         n.role) IS NOT NULL"
     };
 }
 macro_rules! state {
@@ -41,6 +43,9 @@ pub(super) const COLUMNS: &str = node!();
 
 /// Columns for [`NodeRow::read`], selected from [`FROM`].
 pub(super) const NODE: &str = concat!(node!(), ", ", state!());
+
+/// First column of the state in [`NODE`].
+const STATE: usize = 26;
 
 /// Source of the columns in [`NODE`].
 pub(super) const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.node = n.seq";
@@ -72,26 +77,41 @@ impl NodeRow {
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut node = Self::read_stateless(row)?;
         // Most nodes have no state.
-        if row.get_ref(25)? != ValueRef::Null {
-            StateRow::read(row, 25)?.put(&mut node);
+        if row.get_ref(STATE)? != ValueRef::Null {
+            StateRow::read(row, STATE)?.put(&mut node);
         }
         Ok(node)
     }
 
     /// Decodes the columns of [`COLUMNS`]: a node without its state. Decoding dominates the cost of a long path, so
-    /// each column is read once.
+    /// each column is read once, and the columns that few nodes have only if the last one says that one is set.
     pub(super) fn read_stateless(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut node = Self::read_common(row)?;
+        if row.get(25)? {
+            node.version_of = row.get(14)?;
+            node.edited_from = row.get(13)?;
+            let record = &mut node.node;
+            record.role = role(row)?;
+            record.raw = row.get(23)?;
+            record.tool = ToolCallFields { calls: json(row, 20)?, call_id: row.get(18)?, name: row.get(19)? };
+            record.purged_at = row.get::<_, Option<i64>>(17)?.map(Timestamp::from_millis);
+            record.metadata = json(row, 21)?;
+        }
+        Ok(node)
+    }
+
+    fn read_common(row: &Row<'_>) -> rusqlite::Result<Self> {
         let seq: i64 = row.get(0)?;
         let local = row.get_ref(3)?.as_str()?;
         let session: Option<i64> = row.get(11)?;
         Ok(Self {
             row: seq,
             parent: row.get(4)?,
-            version_of: row.get(14)?,
+            version_of: None,
             tree: row.get(2)?,
             author: row.get(7)?,
             session,
-            edited_from: row.get(13)?,
+            edited_from: None,
             hidden_by: None,
             bookmarked: false,
             continuations: None,
@@ -104,10 +124,10 @@ impl NodeRow {
                 kind: coded(row, 6, EdgeKind::from_code)?,
                 author: AgentId::from_bytes([0; 16]),
                 author_type: coded(row, 8, AuthorType::from_code)?,
-                role: role(row)?,
+                role: None,
                 content: row.get(22)?,
-                raw: row.get(23)?,
-                tool: ToolCallFields { calls: json(row, 20)?, call_id: row.get(18)?, name: row.get(19)? },
+                raw: None,
+                tool: ToolCallFields::default(),
                 tokens: row.get(15)?,
                 depth: row.get(5)?,
                 created_at: Timestamp::from_millis(row.get(9)?),
@@ -117,8 +137,8 @@ impl NodeRow {
                 turn: if session.is_some() { row.get(12)? } else { None },
                 hash: hash(row, 10)?,
                 interrupted: row.get(16)?,
-                purged_at: row.get::<_, Option<i64>>(17)?.map(Timestamp::from_millis),
-                metadata: json(row, 21)?,
+                purged_at: None,
+                metadata: None,
                 state: NodeState::default(),
             },
         })

@@ -146,8 +146,8 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
     }
     let mut node = NodeRow::read_stateless(row)?.node;
     let link = |at: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<[u8; 16]>>(at)?.map(NodeId::from_bytes));
-    node.author = AgentId::from_bytes(row.get(25)?);
-    (node.version_of, node.edited_from) = (link(32)?, link(33)?);
+    node.author = AgentId::from_bytes(row.get(26)?);
+    (node.version_of, node.edited_from) = (link(33)?, link(34)?);
     if node.purged_at.is_some() {
         if !node.content.is_empty()
             || node.raw.is_some()
@@ -157,22 +157,22 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
             return Ok(Some("is damaged: it is marked as purged but has content".to_owned()));
         }
     } else {
-        let parent = if row.get_ref(26)? == ValueRef::Null { None } else { Some(decode::hash(row, 26)?) };
+        let parent = if row.get_ref(27)? == ValueRef::Null { None } else { Some(decode::hash(row, 27)?) };
         if node.hash.recomputed(&HashInput::of(&node, parent)) != node.hash {
             return Ok(Some("is damaged: it does not match its hash".to_owned()));
         }
     }
-    let parent_depth: Option<i64> = row.get(27)?;
-    if i64::from(node.depth) != parent_depth.map_or(0, |d| d + 1) || !row.get::<_, bool>(31)? {
+    let parent_depth: Option<i64> = row.get(28)?;
+    if i64::from(node.depth) != parent_depth.map_or(0, |d| d + 1) || !row.get::<_, bool>(32)? {
         return Ok(Some("has a wrong depth, or a parent in another tree".to_owned()));
     }
     let (own, kind): (i64, _) = (row.get(0)?, node.kind);
     let (hidden, parent_hidden, other_hidden): (Option<i64>, Option<i64>, Option<i64>) =
-        (row.get(28)?, row.get(29)?, row.get(30)?);
+        (row.get(29)?, row.get(30)?, row.get(31)?);
     let place_hidden = other_hidden.filter(|_| kind == EdgeKind::Version);
     let consistent = match hidden {
         Some(by) => by == own || parent_hidden == Some(by) || place_hidden == Some(by),
-        None => parent_hidden.is_none() && place_hidden.is_none() || !row.get::<_, bool>(34)?,
+        None => parent_hidden.is_none() && place_hidden.is_none() || !row.get::<_, bool>(35)?,
     };
     Ok((!consistent).then(|| "has another visibility than its parent".to_owned()))
 }
