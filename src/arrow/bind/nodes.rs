@@ -189,7 +189,11 @@ impl Binder<'_, '_> {
         // `continue from "key decision"`: a bookmark. Behind a place a text is the instruction.
         let line = self.arguments.line;
         let is_source = |arg: &Arg| {
-            let before = line.get(..arg.text.start).unwrap_or_default().trim_end_matches(['"', '“', ' ', ':', '=']);
+            let before = line.get(..arg.text.start).unwrap_or_default();
+            let before = before
+                .strip_suffix(['"', '“', '\'', '‘', '«', '「'])
+                .unwrap_or(before)
+                .trim_end_matches([' ', ':', '=']);
             matches!(arg.kind, ArgKind::Text { .. }) && before.to_ascii_lowercase().ends_with(" from")
         };
         let quoted = self.quoted_node().or_else(|| self.arguments.take(is_source)).map(|arg| self.node_ref(&arg));

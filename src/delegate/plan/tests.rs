@@ -74,7 +74,7 @@ fn all_problems_are_reported_at_once() {
     assert!(Plan::new(unknown, &NONE).unwrap_err().to_string().ends_with("; and 8 more"));
 }
 
-/// What a person agrees to is shown line by line, so a title or a check cannot hold a second line, nor hide characters.
+/// A plan is shown line by line before a person agrees: a title or a check has no second line and hides no character.
 #[test]
 fn a_title_and_a_check_are_one_visible_line() {
     for hidden in ["cargo test # all\ntouch PWN", "true\r", "true \u{1b}[2Jx", "tr\u{200b}ue", "a\u{202e}b"] {
