@@ -85,18 +85,19 @@ impl ArgumentWriter<'_, '_> {
         self.named(name, value.map(|text| Quoted(text)))
     }
 
-    /// Writes a name or a site: as it is if it is one word that no id looks like, else in quotes.
+    /// Writes a name as it is if it is one word, else in quotes.
     fn word(&mut self, name: &str, value: Option<&String>) -> Result<&mut Self, fmt::Error> {
-        let is_word = |text: &&String| {
-            let is_site = text.contains('.');
-            let fits = |c: char| c.is_alphabetic() || is_site && c.is_alphanumeric();
-            text.starts_with(char::is_alphabetic)
-                && text.split('.').all(|part| !part.is_empty() && part.chars().all(fits))
-        };
-        match value.filter(is_word) {
+        match value.filter(|by| by.starts_with(char::is_alphabetic) && by.chars().all(char::is_alphanumeric)) {
             Some(word) => self.named(name, Some(word)),
             None => self.text(name, value),
         }
+    }
+
+    /// Writes a domain as it is, and any other text in quotes: a word without a dot could be read as an id.
+    fn site(&mut self, name: &str, site: &String) -> Result<&mut Self, fmt::Error> {
+        let is_label = |part: &str| !part.is_empty() && part.chars().all(char::is_alphanumeric);
+        let is_domain = site.contains('.') && site.starts_with(char::is_alphabetic) && site.split('.').all(is_label);
+        if is_domain { self.named(name, Some(site)) } else { self.text(name, Some(site)) }
     }
 
     fn filter(&mut self, only: &RecallFilter) -> Result<&mut Self, fmt::Error> {
@@ -245,8 +246,8 @@ impl Command {
             Self::Search { query, depth, topic, max, include, exclude } => {
                 let to = to.text("", Some(query))?.named("depth:", *depth)?.named("topic:", *topic)?;
                 let to = to.named("max:", *max)?;
-                let to = include.iter().try_fold(to, |to, site| to.word("include:", Some(site)))?;
-                exclude.iter().try_fold(to, |to, site| to.word("exclude:", Some(site)))?
+                let to = include.iter().try_fold(to, |to, site| to.site("include:", site))?;
+                exclude.iter().try_fold(to, |to, site| to.site("exclude:", site))?
             }
             Self::Think { content: Some(content) } => return write!(to.0, "\n{content}\n←"),
             Self::Help { tool } => to.plain(tool.as_ref())?,

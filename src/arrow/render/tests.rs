@@ -180,7 +180,7 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
         words().prop_map(WritePlace::Section),
     ];
     let todo = |add, done, cancel, resume, outcome| Command::Todo { add, done, cancel, resume, outcome, status: None };
-    let (domain, like_id) = ("[a-z]{2,8}\\.(org|com|net)", "[a-z][0-9a-z]{3}");
+    let (domain, like_id) = ("[a-z]{2,8}\\.(org|com|net)", "[a-hjkmnp-tv-z][0-9a-hjkmnp-tv-z]{3,7}");
     let site = || prop_oneof![4 => domain.boxed(), 1 => words().boxed(), 1 => like_id.boxed()];
     prop_oneof![
         (words(), any::<bool>(), option::of(range()), option::of(words()))
