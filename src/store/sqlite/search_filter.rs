@@ -313,7 +313,8 @@ fn first(
 /// Loads at most `limit` results of a tool, newest first.
 pub(super) fn tool_results(conn: &Connection, filter: &WordFilter, tool: &str, limit: u32) -> Result<Vec<Node>> {
     let mut conditions = Conditions::of(conn, filter, "n", "created_at")?;
-    if filter.tree.is_some() {
+    // Else the results of the tool in all sessions are read, the newest first.
+    if filter.tree.is_some() || filter.session.is_some() {
         let (first, last) = fts_query::range(conn, filter)?.rows;
         conditions.sql.push_str(" AND n.seq >= ? AND n.seq <= ?");
         conditions.values.extend([Value::from(first / PASSAGES_PER_NODE), Value::from(last / PASSAGES_PER_NODE)]);
