@@ -34,7 +34,8 @@ impl Binder<'_, '_> {
         let section = self.section();
         // `head -n 30`
         let head = self.verb_text == "head";
-        let lines = self.range(|_| true).map(|range| if head { Range { first: 1, ..range } } else { range });
+        let lines =
+            self.range(|_| true).map(|range| if head && range.last > 0 { Range { first: 1, ..range } } else { range });
         let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == Verb::Summarise;
         let doc = self.needed_doc()?;
         Ok(Command::Read { doc, summary, lines, section })
