@@ -106,6 +106,17 @@ impl<'a> BilledUsage<'a> {
     pub(super) fn read(envelope: &'a str) -> Self {
         serde_json::from_str(envelope).unwrap_or_default()
     }
+
+    /// Returns the model: its reference, else the name that the server reported.
+    pub(super) fn model_name(&self) -> Option<&str> {
+        self.reference.as_deref().or(self.model.as_deref())
+    }
+}
+
+/// Returns the model of stored metadata: its reference, else the name that the server reported.
+#[cfg(feature = "serve")]
+pub(crate) fn model_name(envelope: &str) -> Option<String> {
+    BilledUsage::read(envelope).model_name().map(str::to_owned)
 }
 
 #[cfg(test)]

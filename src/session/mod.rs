@@ -36,6 +36,8 @@ pub use futures_util::future::BoxFuture;
 pub use generate::generate;
 #[doc(hidden)] // for the program
 pub use generation_metadata::GenerationMetadata;
+#[cfg(feature = "serve")]
+pub(crate) use generation_metadata::model_name;
 pub use generation_stream::{GenerationStream, spawn};
 #[doc(hidden)] // for the program
 pub use host::provider_error;

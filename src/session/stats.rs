@@ -116,7 +116,7 @@ struct Ledger(HashMap<AgentId, Vec<(Option<String>, UsageTotals)>>);
 impl Ledger {
     fn take(&mut self, author: AgentId, envelope: Option<&str>, tokens: Option<u32>, continued: bool) {
         let billed = envelope.map(BilledUsage::read).unwrap_or_default();
-        let name = billed.reference.as_deref().or(billed.model.as_deref());
+        let name = billed.model_name();
         let of_author = self.0.entry(author).or_default();
         let at = of_author.iter().position(|(known, _)| known.as_deref() == name);
         let at = at.unwrap_or_else(|| {

@@ -361,6 +361,29 @@ async fn a_token_of_an_agent_reads_no_thought_of_another() {
     }
 }
 
+/// A thought on the path of a conversation is none of its items.
+#[tokio::test]
+async fn a_conversation_lists_no_thought() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let body = json!({ "items": [{ "role": "user", "content": "Who was it?" }] });
+    let conversation = server.ok("/v1/conversations", body).await["id"].as_str().unwrap().to_owned();
+    let session = server.get("/api/v1/sessions").await.1["data"][0].clone();
+    let (id, tree) = (session["id"].as_str().unwrap(), session["tree_id"].as_str().unwrap());
+    let nodes = server.get(&format!("/api/v1/trees/{tree}/nodes")).await.1["data"].clone();
+    let last = nodes.as_array().unwrap().last().unwrap()["id"].as_str().unwrap().to_owned();
+    let append = async |parent: &str, content: &str, kind: &str| {
+        let body = json!({ "content": content, "kind": kind });
+        let node = server.ok(&format!("/api/v1/nodes/{parent}/children"), body).await;
+        node["id"].as_str().unwrap().to_owned()
+    };
+    let thought = append(&last, SECRET, "thought").await;
+    let below = append(&thought, "the butler", "continuation").await;
+    server.ok(&format!("/api/v1/sessions/{id}/switch"), json!({ "node": below })).await;
+    let items = server.get(&format!("/v1/conversations/{conversation}/items")).await.1.to_string();
+    assert!(items.contains("the butler") && !items.contains(SECRET), "{items}");
+}
+
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused() {
     let home = Home::new();

@@ -115,8 +115,14 @@ fn is_described(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Can
     let joined = article.checked_sub(1).is_some_and(|before| {
         matches!(terms[before].entry.prep, Some(Prep::Of | Prep::From | Prep::At | Prep::Under | Prep::On | Prep::To))
     });
-    let lists = matches!(candidate.tool, Tool::List | Tool::Tree) || candidate.tool == Tool::Switch && joined;
-    tells && definite && (!lists || joined && candidate.tool != Tool::Switch)
+    let is_object = match candidate.tool {
+        // `list the human messages` lists them.
+        Tool::List | Tool::Tree => joined,
+        // `go from the human message to a7x2`
+        Tool::Switch => !joined,
+        _ => true,
+    };
+    tells && definite && is_object
 }
 
 /// True if the noun beside the arguments of a looking command could have chosen another node.

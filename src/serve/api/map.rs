@@ -21,6 +21,7 @@ use crate::{
         state::AppState,
         tree_shape::TreeShape,
     },
+    session,
     store::{MapNode, Snapshot},
     types::{AuthorType, EdgeKind, Node, one_line},
 };
@@ -160,19 +161,11 @@ struct AuthorList {
     list: Vec<MapAuthor>,
 }
 
-/// Model of a provider's envelope.
-#[derive(Deserialize)]
-struct EnvelopeModel {
-    reference: Option<String>,
-    model: Option<String>,
-}
-
 impl AuthorList {
     fn index(&mut self, names: &AuthorNames, node: &MapNode) -> u32 {
         let next = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
         let envelope = node.envelope.as_deref().filter(|_| node.author_type == AuthorType::Model);
-        let envelope = envelope.and_then(|text| serde_json::from_str::<EnvelopeModel>(text).ok());
-        let model = envelope.and_then(|envelope| envelope.reference.or(envelope.model));
+        let model = envelope.and_then(session::model_name);
         *self.found.entry((node.author, node.author_type, model.clone())).or_insert_with(|| {
             let name = names.name(node.author).to_owned();
             self.list.push(MapAuthor { name, author_type: node.author_type, model });

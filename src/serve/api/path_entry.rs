@@ -10,6 +10,7 @@ use crate::{
     id::{NodeId, SessionId},
     recall::cut_at,
     serve::{access::ThoughtReader, error::Result},
+    session,
     store::{ChildFilter, SiblingCursor, Snapshot},
     types::{AuthorType, EdgeKind, Node, Timestamp},
 };
@@ -208,9 +209,7 @@ impl PathEntryReader<'_> {
         if node.author_type != AuthorType::Model {
             return Ok(None);
         }
-        let provenance = self.snapshot.provenance(node.id)?.and_then(|json| json.value().ok());
-        let named = |name: &str| Some(provenance.as_ref()?.get(name)?.as_str()?.to_owned());
-        Ok(named("reference").or_else(|| named("model")))
+        Ok(self.snapshot.provenance(node.id)?.and_then(|envelope| session::model_name(envelope.as_str())))
     }
 
     fn branch(&self, place: &Node) -> Result<Ordinal> {

@@ -20,7 +20,7 @@ use crate::{
         state::AppState,
     },
     store::{Mutation, Snapshot},
-    types::{AuthorType, Json as NodeJson, Op, Parent, Session, SessionPatch},
+    types::{AuthorType, EdgeKind, Json as NodeJson, Op, Parent, Session, SessionPatch},
 };
 
 /// Key of the session metadata that marks a conversation.
@@ -81,7 +81,9 @@ pub(super) fn items_to(snapshot: &dyn Snapshot, to: NodeId, session: Option<&Ses
     let is_root_mark = |value: Value| value[MARK] == true;
     let nodes = snapshot.path_back(to, versions, 0)?.into_iter().filter(|node| {
         let metadata = node.metadata.as_ref().and_then(|metadata| metadata.value().ok());
-        !metadata.is_some_and(is_root_mark) && !deleted.contains(&node.id.to_string())
+        let is_listed = !metadata.is_some_and(is_root_mark) && !deleted.contains(&node.id.to_string());
+        // A thought on the path is no item of the protocol, and not for every reader.
+        is_listed && node.kind != EdgeKind::Thought
     });
     Ok(nodes.map(|node| item_of(&node)).collect())
 }
