@@ -18,7 +18,7 @@ use tokio::sync::{broadcast, watch};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{changes::require_permission, generations::KEEP_ALIVE};
+use super::{ServerSentEvent, changes::require_permission, generations::KEEP_ALIVE};
 use crate::{
     delegate::{self, DelegationEvent, DelegationSummary},
     id::NodeId,
@@ -240,7 +240,7 @@ struct DelegationEventParams {
 
 /// Streams a delegation: `event` for each stored event with its number as id, `progress` for what its workers do in this
 /// server, and `end` with the report or the error. `bye` comes when the server stops.
-#[utoipa::path(get, path = "/delegations/{node}/events", tag = "delegations", params(("node" = NodeId, Path), DelegationEventParams), responses((status = OK, description = "Server-sent events", content_type = "text/event-stream", body = String)))]
+#[utoipa::path(get, path = "/delegations/{node}/events", tag = "delegations", params(("node" = NodeId, Path), DelegationEventParams), responses((status = OK, description = "Server-sent events", content_type = "text/event-stream", body = ServerSentEvent)))]
 async fn delegation_events(
     State(state): State<AppState>,
     caller: Caller,

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::generations::KEEP_ALIVE;
+use super::{ServerSentEvent, generations::KEEP_ALIVE};
 use crate::{
     id::TreeId,
     serve::{
@@ -50,7 +50,7 @@ struct EventParams {
 
 /// Streams changes of all processes. Events are `change` with a journal entry, `resync` after a purge (read again what
 /// is shown), and `bye` when the server stops.
-#[utoipa::path(get, path = "/events", tag = "events", params(EventParams), responses((status = OK, description = "Server-sent events", content_type = "text/event-stream", body = String)))]
+#[utoipa::path(get, path = "/events", tag = "events", params(EventParams), responses((status = OK, description = "Server-sent events", content_type = "text/event-stream", body = ServerSentEvent)))]
 async fn events(
     State(state): State<AppState>,
     caller: Caller,

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::changes::require_permission;
+use super::{ServerSentEvent, changes::require_permission};
 use crate::{
     id::NodeId,
     ops::Actor,
@@ -80,7 +80,7 @@ struct GeneratedNodes {
 /// Has models continue a node. One continuation by an agent that sees the tree is a whole turn, in which the agent runs
 /// commands. With `stream`, events `text`, `saved`, `ran`, `round` and `failed` arrive as server-sent events, and `end`
 /// is the last. The header `x-loom-generation` has the id by which it is cancelled.
-#[utoipa::path(post, path = "/nodes/{node}/continuations", tag = "generations", params(("node" = NodeId, Path)), request_body = GenerateBody, responses((status = OK, description = "The nodes, or a stream of events", content((GeneratedNodes = "application/json"), (String = "text/event-stream")))))]
+#[utoipa::path(post, path = "/nodes/{node}/continuations", tag = "generations", params(("node" = NodeId, Path)), request_body = GenerateBody, responses((status = OK, description = "The nodes, or a stream of events", content((GeneratedNodes = "application/json"), (ServerSentEvent = "text/event-stream")))))]
 async fn generate(
     State(state): State<AppState>,
     caller: Caller,

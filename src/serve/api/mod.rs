@@ -29,7 +29,7 @@ use axum::{
     routing::get,
 };
 use utoipa::{
-    OpenApi, PartialSchema,
+    OpenApi, PartialSchema, ToSchema,
     openapi::{Content, RefOr, ResponseBuilder, path::PathItem, schema::Schema},
 };
 use utoipa_axum::router::OpenApiRouter;
@@ -140,4 +140,18 @@ async fn metrics(State(state): State<AppState>) -> impl IntoResponse {
 /// Schema of a JSON value of any type.
 pub(super) fn any_json() -> RefOr<Schema> {
     RefOr::T(Schema::default())
+}
+
+/// One event of a stream. OpenAPI 3.1 describes each event of a `text/event-stream`, not the whole body.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only the description of streams in the OpenAPI document")]
+pub(super) struct ServerSentEvent {
+    /// Kind of the event; `message` where a stream has one kind.
+    #[schema(nullable = false)]
+    event: Option<String>,
+    /// JSON of the event; `[DONE]` ends a stream of chat completions.
+    data: String,
+    /// Number by which a client resumes the stream after this event, where it can be resumed.
+    #[schema(nullable = false)]
+    id: Option<String>,
 }

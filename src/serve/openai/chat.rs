@@ -29,7 +29,7 @@ use crate::{
     },
     serve::{
         access::{Caller, StreamGuard},
-        api::{KEEP_ALIVE, any_json},
+        api::{KEEP_ALIVE, ServerSentEvent, any_json},
         error::{ApiError, Result},
         extract::Body,
         record::{RecordedCall, record},
@@ -131,7 +131,7 @@ fn message(message: &Value) -> Result<Message> {
 }
 
 /// Completes a conversation.
-#[utoipa::path(post, path = "/chat/completions", tag = "openai", request_body = CompletionBody, responses((status = OK, description = "The completion, or a stream of chunks", content((Value = "application/json"), (String = "text/event-stream")))))]
+#[utoipa::path(post, path = "/chat/completions", tag = "openai", request_body = CompletionBody, responses((status = OK, description = "The completion, or a stream of chunks", content((Value = "application/json"), (ServerSentEvent = "text/event-stream")))))]
 async fn complete(State(state): State<AppState>, caller: Caller, Body(body): Body<CompletionBody>) -> Result<Response> {
     let request = body.request()?;
     let count = body.n.unwrap_or(1);

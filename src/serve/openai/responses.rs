@@ -28,7 +28,7 @@ use crate::{
     provider::{Prompt, Request, Sampling, ToolCall, ToolDefinition},
     serve::{
         access::{Caller, StreamGuard},
-        api::{KEEP_ALIVE, any_json},
+        api::{KEEP_ALIVE, ServerSentEvent, any_json},
         error::{ApiError, Result},
         extract::{Body, Params, Route},
         state::AppState,
@@ -146,7 +146,7 @@ impl CreateResponse {
 }
 
 /// Creates a response.
-#[utoipa::path(post, path = "/responses", tag = "openai", request_body = CreateResponse, responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (String = "text/event-stream")))))]
+#[utoipa::path(post, path = "/responses", tag = "openai", request_body = CreateResponse, responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (ServerSentEvent = "text/event-stream")))))]
 async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<CreateResponse>) -> Result<Response> {
     let (model, author) = model::open(&state, &caller, body.model.as_deref()).await?;
     let slot = body.stream.unwrap_or(false).then(|| state.rates.open_stream(&caller)).transpose()?;
@@ -282,7 +282,7 @@ struct ResumeParams {
 }
 
 /// Returns a response, or streams its events from a number on.
-#[utoipa::path(get, path = "/responses/{id}", tag = "openai", params(("id" = String, Path), ResumeParams), responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (String = "text/event-stream")))))]
+#[utoipa::path(get, path = "/responses/{id}", tag = "openai", params(("id" = String, Path), ResumeParams), responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (ServerSentEvent = "text/event-stream")))))]
 async fn read(
     State(state): State<AppState>,
     caller: Caller,
