@@ -76,7 +76,7 @@ fn token_calibration_corrects_the_budget() {
 }
 
 #[test]
-fn the_list_of_trees_shows_summaries() {
+fn the_list_of_trees_and_a_node_show_summaries() {
     let home = Home::new();
     home.run(&["new", "--title", "Study", "Who is Marie?"]);
     assert!(home.json(&["trees"])[0]["summary"].is_null());
@@ -87,4 +87,9 @@ fn the_list_of_trees_shows_summaries() {
     assert_eq!(home.json(&["trees"])[0]["summary"], content);
     let list = home.ok(&["trees"]);
     assert!(list.contains("\n    A question about Marie.␛[2J\n"), "{list:?}");
+    let (of, content) = (SummarySubject::Node(tree.root.unwrap()), "The user asks for Marie.\u{1b}[2J");
+    assert!(!home.ok(&["view", "root"]).contains("summary"));
+    loom.actor(&loom.agent("owner").unwrap()).save_summary(of, (0, 1 << 40), "scripted:words", content).unwrap();
+    assert_eq!(home.json(&["view", "root"])[0]["summary"], content);
+    assert!(home.ok(&["view", "root"]).contains("     summary  The user asks for Marie.␛[2J\n"));
 }

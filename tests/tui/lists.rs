@@ -8,7 +8,7 @@ use loomtree::{
     session::{BoxFuture, ModelResolver, ToolAccess},
     tools::{ErrorCode, ToolError},
     tui::ScreenSetup,
-    types::{Agent, Parent},
+    types::{Agent, Parent, SummarySubject},
 };
 
 use crate::{harness::Harness, play::Play};
@@ -145,6 +145,10 @@ fn trees_are_created_titled_and_switched() {
     harness.press(":").type_text("title The second").press("enter").shows("The second");
     harness.press("t").type_text("marie").press("enter");
     harness.shows("Marie Character Study").shows("6 nodes");
+    let (of, made) = (SummarySubject::Tree(harness.play.tree), (6, 1 << 40));
+    harness.play.owner.save_summary(of, made, "scripted:words", "Marie waits for a\u{1b}[2J ferry.").unwrap();
+    harness.press("t").shows("─ trees ─").shows("The second").lacks("waits for");
+    harness.press("down").shows("Marie waits for a␛[2J ferry.").press("esc");
     harness.press(":").type_text("fly").press("enter").shows("there is no :fly").shows(":chat TEXT");
 }
 

@@ -29,7 +29,9 @@ pub(super) fn dropped_word(
         return None;
     }
     // `look at a7x2 with fresh eyes`
-    let joined = |prep: Option<Prep>| prep == Some(Prep::By) || !looks && prep == Some(Prep::With);
+    let joined = |prep: Option<Prep>| {
+        prep == Some(Prep::By) || !looks && matches!(prep, Some(Prep::With | Prep::For | Prep::At))
+    };
     let name = arguments.items.iter().find(|arg| arg.kind == ArgKind::Name && joined(arg.prep));
     let asked = |at: usize| matches!(intent.zones.get(at), Some(ClauseRole::Main));
     let noun = terms.iter().enumerate().find(|(at, term)| {
@@ -58,7 +60,63 @@ pub(super) fn dropped_word(
         .iter()
         .enumerate()
         .find(|(at, _)| asked(*at) && *at != candidate.verb && is_described(arguments.line, terms, *at, candidate));
-    name.map(|arg| arg.text).or_else(|| noun.or(twice).or(described).map(|(_, term)| term.text))
+    let adverb = terms.iter().enumerate().find(|(at, term)| {
+        !looks
+            && asked(*at)
+            && term.kind == TokenKind::Name
+            // `a friendly note`
+            && terms[at.saturating_sub(1)].entry.func != Some(FunctionWord::Det)
+            && is_telling_adverb(term.text.of(arguments.line))
+    });
+    name.map(|arg| arg.text).or_else(|| noun.or(twice).or(adverb).or(described).map(|(_, term)| term.text))
+}
+
+/// `permanently`, `anonymously`: it says how, which no operation knows. Others only colour the request.
+fn is_telling_adverb(word: &str) -> bool {
+    word.len() > 4
+        && word.ends_with("ly")
+        && !matches!(
+            word,
+            "kindly"
+                | "actually"
+                | "really"
+                | "roughly"
+                | "finally"
+                | "safely"
+                | "gently"
+                | "quickly"
+                | "briefly"
+                | "exactly"
+                | "simply"
+                | "suddenly"
+                | "badly"
+                | "lastly"
+                | "firstly"
+                | "namely"
+                | "obviously"
+                | "clearly"
+                | "certainly"
+                | "definitely"
+                | "directly"
+                | "immediately"
+                | "promptly"
+                | "shortly"
+                | "properly"
+                | "carefully"
+                | "quietly"
+                | "cleanly"
+                | "accordingly"
+                | "honestly"
+                | "hopefully"
+                | "possibly"
+                | "probably"
+                | "merely"
+                | "truly"
+                | "freshly"
+                | "newly"
+                | "recently"
+                | "previously"
+        )
 }
 
 /// `the human message`, `my last reply`: it describes a node, but the line names none, so the position would be taken.

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use loomtree::{
     ops::Loom,
     store::ChildFilter,
-    types::{EdgeKind, Link, LinkTarget, Node},
+    types::{EdgeKind, Link, LinkTarget, Node, SummarySubject},
 };
 use serde::Serialize;
 
@@ -104,6 +104,8 @@ struct ViewJson<'a> {
     provenance: Option<loomtree::types::Json>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     sources: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
 }
 
 fn show_node(node: &Node, cx: &mut CommandContext<'_>) -> Result<()> {
@@ -113,17 +115,21 @@ fn show_node(node: &Node, cx: &mut CommandContext<'_>) -> Result<()> {
     let wordings = if node.state.versions > 0 { snapshot.versions(node.id)? } else { Vec::new() };
     let links = snapshot.links(node.id)?;
     let (provenance, sources) = (snapshot.provenance(node.id)?, snapshot.sources_of(node.id)?);
+    let summary = snapshot.summary(SummarySubject::Node(node.id))?.map(|summary| summary.content);
+    let summary = summary.as_deref();
     drop(snapshot);
     let name = cx.name(node.author).to_owned();
     if cx.out.json {
         let node = NodeJson { node, author: &name, position: false };
-        let whole =
-            ViewJson { node, children: &children, wordings: &wordings, links: &links, provenance, sources: &sources };
-        cx.out.json(&whole)?;
+        let (wordings, links, sources) = (&wordings, &links, &sources);
+        cx.out.json(&ViewJson { node, children: &children, wordings, links, provenance, sources, summary })?;
         return Ok(());
     }
     write!(cx.out, "{}", turn(node, &name, cx.now(), false, cx.out.wrap()))?;
     writeln!(cx.out)?;
+    if let Some(summary) = summary {
+        writeln!(cx.out, "{}  {}", paint(DIM, format!("{:>12}", "summary")), one_line(summary))?;
+    }
     for (label, value) in properties(node, &sources, &loom)? {
         writeln!(cx.out, "{}  {value}", paint(DIM, format!("{label:>12}")))?;
     }

@@ -1,6 +1,6 @@
 //! The SQLite snapshot: a pooled connection inside one read transaction.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, sync::LazyLock};
 
 use rusqlite::params;
 
@@ -13,7 +13,7 @@ use super::{
     search_filter, session_state, sibling_page,
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
-        nodes::{Anchor, anchor, hidden_by, nearest},
+        nodes::{self, Anchor, hidden_by, nearest},
         provenance, received_turns, registers, sessions, sources,
         staged_nodes::UNSTAGED,
         summaries, system_prompts, todos, trees,
@@ -39,6 +39,18 @@ use crate::{
 
 /// Maximum number of candidates for an ambiguous id.
 const MAX_CANDIDATES: i64 = 10;
+
+static NODE_BY_ID: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {NODE} {FROM} WHERE n.ulid = ?1 AND {UNSTAGED}"));
+
+// The plus keeps the bound kind from partial indexes, which would plan the statement anew for each value.
+static CHILDREN: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3
+             AND (?4 IS NULL OR +n.kind = ?4) AND (?5 OR {HIDDEN_BY} IS NULL OR {HIDDEN_BY} IS ?6) AND {UNSTAGED}
+         ORDER BY n.seq LIMIT ?7"
+    )
+});
 
 pub(super) struct SqliteSnapshot<'p> {
     pub(super) conn: ReadConnection<'p>,
@@ -100,7 +112,7 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn node(&self, id: NodeId) -> Result<Option<Node>> {
-        Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.ulid = ?1 AND {UNSTAGED}"), [id.to_bytes()])?.pop())
+        Ok(self.nodes(&NODE_BY_ID, [id.to_bytes()])?.pop())
     }
 
     fn resolve(&self, tree: TreeId, text: &str) -> Result<LocalIdLookup> {
@@ -159,24 +171,14 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>> {
-        let Some(row) = row_of(&self.conn, of)? else {
-            return Ok(Vec::new());
-        };
-        let own = anchor(&self.conn, row)?;
+        let Some(own) = nodes::find(&self.conn, of, false)? else { return Ok(Vec::new()) };
         let shared = visibility::common(&self.conn, own)?;
         let kind = filter.kind.map(EdgeKind::code);
         let most = limit(filter.limit);
-        // The plus keeps the bound kind from partial indexes, which would plan the statement anew for each value.
-        let sql = format!(
-            "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3
-                 AND (?4 IS NULL OR +n.kind = ?4) AND (?5 OR {HIDDEN_BY} IS NULL OR {HIDDEN_BY} IS ?6)
-                 AND {UNSTAGED}
-             ORDER BY n.seq LIMIT ?7"
-        );
         // Inside a pruned branch, children with the same `hidden_by` count as visible.
-        let hidden = hidden_by(&self.conn, row)?;
+        let hidden = hidden_by(&self.conn, own.row)?;
         let below = |at: Anchor, kind: Option<i64>| {
-            self.nodes(&sql, params![at.tree, at.depth + 1, at.row, kind, filter.pruned, hidden, most])
+            self.nodes(&CHILDREN, params![at.tree, at.depth + 1, at.row, kind, filter.pruned, hidden, most])
         };
         if own.row == shared.row {
             return below(own, kind);
@@ -206,10 +208,8 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn versions(&self, of: NodeId) -> Result<Vec<Node>> {
-        let Some(row) = row_of(&self.conn, of)? else {
-            return Ok(Vec::new());
-        };
-        let first = visibility::common(&self.conn, anchor(&self.conn, row)?)?;
+        let Some(node) = nodes::find(&self.conn, of, false)? else { return Ok(Vec::new()) };
+        let first = visibility::common(&self.conn, node)?;
         self.nodes(
             &format!(
                 "SELECT {NODE} {FROM} WHERE n.seq = ?1 OR (n.version_of = ?1 AND {HIDDEN_BY} IS NULL) ORDER BY n.seq"

@@ -19,7 +19,7 @@ use crate::{
         view::thousands,
         write_thread::change_line,
     },
-    types::{Agent, AgentKind, Document, Timestamp, Tree, one_line},
+    types::{Agent, AgentKind, Document, SummarySubject, Timestamp, Tree, one_line},
 };
 
 /// Changes of the log, at most: each costs a read of its node.
@@ -30,12 +30,17 @@ const MAX_SESSIONS: u32 = 100;
 
 impl LookupRequest<'_> {
     pub(super) fn trees(&self) -> Result<LookupResult> {
-        let trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: MAX_LISTED })?;
+        let snapshot = self.loom.snapshot()?;
+        let trees = snapshot.trees(TreeFilter { archived: false, limit: MAX_LISTED })?;
         let now = self.loom.now();
-        Ok(LookupResult::Items(trees.into_iter().map(|tree| self.tree(&tree, now)).collect()))
+        let item = |tree: Tree| {
+            let summary = snapshot.summary(SummarySubject::Tree(tree.id))?;
+            Ok(self.tree(&tree, summary.map(|summary| summary.content), now))
+        };
+        Ok(LookupResult::Items(trees.into_iter().map(item).collect::<Result<_>>()?))
     }
 
-    fn tree(&self, tree: &Tree, now: Timestamp) -> ListItem {
+    fn tree(&self, tree: &Tree, summary: Option<String>, now: Timestamp) -> ListItem {
         let is_current = tree.id == self.context.tree;
         let facts = format!("{} nodes · {}", thousands(tree.counts.messages), tree.updated_at.age(now));
         let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 4);
@@ -44,7 +49,9 @@ impl LookupRequest<'_> {
             Span::raw(text::pad(&tree.title, max_columns)),
             self.dim(format!("  {facts}")),
         ]);
-        ListItem { line, detail: Vec::new(), words: tree.title.clone(), action: ItemAction::OpenTree(tree.id) }
+        let detail = |summary: String| self.dim(text::truncate(&one_line(&summary), self.context.columns)).into();
+        let detail = summary.map(detail).into_iter().collect();
+        ListItem { line, detail, words: tree.title.clone(), action: ItemAction::OpenTree(tree.id) }
     }
 
     /// Sessions with messages, the last active first; those of this folder come before others.

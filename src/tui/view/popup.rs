@@ -44,8 +44,12 @@ fn area(screen: Rect) -> Rect {
 const SEARCH_DETAIL_ROWS: u16 = 2;
 
 /// Returns the rows below the items of a list in an area; a small area has none.
-const fn detail_rows(list: &ListPanel, area: Rect) -> u16 {
-    if matches!(list.kind, ListKind::Search(_)) && area.height > 8 { SEARCH_DETAIL_ROWS } else { 0 }
+fn detail_rows(list: &ListPanel, area: Rect) -> u16 {
+    let rows = match list.kind {
+        ListKind::Search(_) => SEARCH_DETAIL_ROWS,
+        _ => u16::from(list.items.iter().any(|item| !item.detail.is_empty())),
+    };
+    if area.height > 8 { rows } else { 0 }
 }
 
 /// Returns the first visible item of a list.

@@ -1,5 +1,7 @@
 //! Statements of the tables `trees` and `tree_state`.
 
+use std::sync::LazyLock;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{journal::Added, retags::HIDDEN_BY, staged_nodes::UNSTAGED};
@@ -186,7 +188,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
 }
 
 pub(in crate::store::sqlite) fn get(conn: &Connection, id: TreeId) -> Result<Option<Tree>> {
-    Ok(conn.prepare_cached(&format!("{TREE} WHERE t.ulid = ?1"))?.query_row([id.to_bytes()], read).optional()?)
+    static BY_ID: LazyLock<String> = LazyLock::new(|| format!("{TREE} WHERE t.ulid = ?1"));
+    Ok(conn.prepare_cached(&BY_ID)?.query_row([id.to_bytes()], read).optional()?)
 }
 
 pub(in crate::store::sqlite) fn list(conn: &Connection, filter: TreeFilter) -> Result<Vec<Tree>> {
