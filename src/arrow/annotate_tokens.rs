@@ -7,7 +7,7 @@ use super::{
     node_words,
     option_name::OptionName,
 };
-use crate::tools::TABLE;
+use crate::{recall::TimeSpec, tools::TABLE};
 
 /// Type of a token after lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +97,16 @@ fn leads_to_name(line: &str, terms: &[AnnotatedToken]) -> bool {
     key.is_some_and(OptionName::is_named)
 }
 
+/// The option of a recall that the last term leads to, if `text` is a moment.
+fn moment_option(line: &str, terms: &[AnnotatedToken], text: &str) -> Option<OptionName> {
+    let key = match terms.last()?.text.of(line) {
+        "since" => OptionName::From,
+        "until" | "till" => OptionName::To,
+        _ => return None,
+    };
+    text.parse::<TimeSpec>().is_ok().then_some(key)
+}
+
 /// The terms of a line.
 pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
     let mut terms: Vec<AnnotatedToken> = Vec::with_capacity(lexed.tokens.len() + 2);
@@ -151,6 +161,12 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             }
             // `by:tool`, `scope: tree`: the value is a name, and says nothing of the line.
             LexKind::Word | LexKind::Bare if leads_to_name(line, &terms) => {}
+            // `since yesterday`, `until 2h`: a moment, and no clause.
+            LexKind::Word | LexKind::Bare if let Some(key) = moment_option(line, &terms, text) => {
+                if let Some(word) = terms.last_mut() {
+                    (word.kind, word.entry) = (TokenKind::OptionName(key), Entry::default());
+                }
+            }
             LexKind::Word | LexKind::Bare => word(text, &mut term),
         }
         // `label: "x"`, `node = a7x2`: the name of an option, unless it is the verb or what `as` says.
@@ -181,6 +197,13 @@ fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
         if entry.base().is_some() {
             (first.kind, first.entry) = (TokenKind::Word, entry);
         }
+    }
+    // `rewrite a7x2 as follows: "…"`
+    if let Some(at) = terms.windows(3).position(|three| {
+        let [first, second] = [&three[0], &three[1]].map(|term| term.text.of(line));
+        first == "as" && second == "follows" && three[2].is(':')
+    }) {
+        terms.drain(at..at + 2);
     }
     node_words::fold_references(line, terms);
     for at in 0..terms.len() {

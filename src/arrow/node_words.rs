@@ -43,7 +43,7 @@ fn is_beside(line: &str, term: &AnnotatedToken) -> bool {
 /// True if the noun `bookmark` at `at` names the node that has the label behind it.
 fn names_bookmark(terms: &[AnnotatedToken], at: usize) -> bool {
     let [.., before, article] = &terms[..at] else { return false };
-    let leads = matches!(before.entry.prep, Some(Prep::To | Prep::From | Prep::At | Prep::Of));
+    let leads = matches!(before.entry.prep, Some(Prep::To | Prep::From | Prep::At | Prep::Of | Prep::On));
     let looks = at == 2 && matches!(before.entry.base(), Some(Verb::See));
     article.entry.func == Some(FunctionWord::Det)
         && (leads || looks)
@@ -89,7 +89,10 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
             })?;
             let verb = terms.get(subject + 1).map_or("", |verb| verb.text.of(line));
             let shown = at == 2 && before.text.of(line) == "me";
-            let stands = (at == 1 || shown || leads) && matches!(verb, "is" | "stands" | "reads" | "works");
+            // `the node where the human is`
+            let of_node =
+                before.entry.noun == Some(Noun::Node) && at > 1 && terms[at - 2].entry.func == Some(FunctionWord::Det);
+            let stands = (at == 1 || shown || leads || of_node) && matches!(verb, "is" | "stands" | "reads" | "works");
             stands.then_some((TokenKind::AgentPosition { escapes: false }, agent.text, subject + 2))
         }
         _ => None,
@@ -212,8 +215,19 @@ fn place_at(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Candida
     // `bring back a7x2`
     let follows = terms.get(at + 1).is_some_and(AnnotatedToken::is_id) && !takes_two(candidate.tool);
     let is_node = terms[at].entry.noun == Some(Noun::Node);
-    if is_node && next.is_some_and(|next| next.text.of(line) == "above") {
-        return Some((Relative::Parent, 2));
+    // `the message above`, `the node before this one`
+    if is_node
+        && let Some(side) = next.map(|next| next.text.of(line)).filter(|side| matches!(*side, "above" | "before"))
+    {
+        let here = terms.get(at + 2).is_some_and(|here| matches!(here.text.of(line), "this" | "here" | "mine"));
+        let noun = terms
+            .get(at + 3)
+            .is_some_and(|noun| noun.entry.func == Some(FunctionWord::One) || noun.entry.noun == Some(Noun::Node));
+        match (side, here) {
+            (_, true) => return Some((Relative::Parent, 3 + usize::from(noun))),
+            ("above", false) => return Some((Relative::Parent, 2)),
+            _ => {}
+        }
     }
     let place = match terms[at].text.of(line).to_ascii_lowercase().as_str() {
         "parent" => Relative::Parent,

@@ -82,10 +82,12 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     }
     let (line, thought) = thought(line);
     let bare;
-    let line = match strip_backticks(line) {
+    let line = match strip_backticks(line).map(|marks| (1, marks)).or_else(|| strip_bold(line).map(|marks| (2, marks)))
+    {
         // Blanks in their place, so that every span stays one of the line.
-        Some([open, close]) => {
-            bare = format!("{} {} {}", &line[..open], &line[open + 1..close], &line[close + 1..]);
+        Some((width, [open, close])) => {
+            let blank = &"  "[..width];
+            bare = format!("{}{blank}{}{blank}{}", &line[..open], &line[open + width..close], &line[close + width..]);
             bare.as_str()
         }
         None => line,
@@ -313,9 +315,20 @@ fn strip_backticks(line: &str) -> Option<[usize; 2]> {
     let trimmed = line.trim();
     let trimmed = lex::marker(trimmed).map_or(trimmed, |(rest, _)| rest);
     let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
-    let inner = bare.strip_prefix('`')?.strip_suffix('`')?;
+    let (inner, rest) = bare.strip_prefix('`')?.split_once('`')?;
+    // A comment may follow: "`→ undo`  # that was wrong".
+    let rest = rest.trim_start();
     let open = bare.as_ptr() as usize - line.as_ptr() as usize;
-    (!inner.contains('`')).then_some([open, open + inner.len() + 1])
+    (rest.is_empty() || rest.starts_with('#') || rest.starts_with("//")).then_some([open, open + inner.len() + 1])
+}
+
+/// Offsets of the marks around a line that is bold as a whole: `→ **view a7x2**`.
+fn strip_bold(line: &str) -> Option<[usize; 2]> {
+    let trimmed = line.trim();
+    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
+    let inner = bare.strip_prefix("**")?.strip_suffix("**")?;
+    let open = bare.as_ptr() as usize - line.as_ptr() as usize;
+    (!inner.is_empty() && !inner.contains("**")).then_some([open, open + inner.len() + 2])
 }
 
 /// The arguments: those of the clause that asks; where it only points (`prune it`), also what stands before.

@@ -112,13 +112,15 @@ pub(super) fn without_long_texts(line: &str) -> String {
         });
         let Some((end, _)) = end else { break };
         let (quoted, after) = (&text[..end], open + 1 + end + 1);
-        let breaks = quoted.matches('\n').count() + quoted.matches("\\n").count();
+        let breaks = |text: &str| text.matches('\n').count() + text.matches("\\n").count();
+        // A break at the end ends the last line and begins none.
+        let inner = quoted.strip_suffix('\n').or_else(|| quoted.strip_suffix("\\n")).unwrap_or(quoted);
         let chars = quoted.chars().count();
         short.push_str(&rest[..open]);
-        match breaks {
+        match breaks(quoted) {
             0 if chars <= MAX_TEXT_CHARS => short.push_str(&rest[open..after]),
             0 => short.push_str(&format!("({})", count(chars as u64, "character"))),
-            breaks => short.push_str(&format!("({})", count(breaks as u64 + 1, "line"))),
+            _ => short.push_str(&format!("({})", count(breaks(inner) as u64 + 1, "line"))),
         }
         rest = &rest[after..];
     }
@@ -142,6 +144,7 @@ mod tests {
             ("→ edit_file path:\"a  b.rs\" old:\"  x\"", "→ edit_file path:\"a  b.rs\" old:\"  x\"".to_owned()),
             ("→ respond \"a \\\"b\\\" c\" as:context", "→ respond \"a \\\"b\\\" c\" as:context".to_owned()),
             ("→ edit_file new:\"a\\nb\\nc\" old:\"a\nb\"", "→ edit_file new:(3 lines) old:(2 lines)".to_owned()),
+            ("→ edit_file new:\"a\nb\n\" old:\"a\\nb\\n\"", "→ edit_file new:(2 lines) old:(2 lines)".to_owned()),
             ("→ write doc:\"x\" <<<\n# One\n>>>", "→ write doc:\"x\" <<< …".to_owned()),
             ("→ annotate \"open", "→ annotate \"open".to_owned()),
         ] {

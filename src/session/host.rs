@@ -11,7 +11,7 @@ use super::{
     background_delegations::save_report,
     delegation_report::report_metadata,
     generate::{TaskReport, generate},
-    request::{GenerateError, GenerateRequest, ModelResolver, Progress, ToolAccess},
+    request::{GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, ToolAccess},
     stored_calls::call_id,
     stream::ReportSender,
 };
@@ -295,7 +295,7 @@ impl CommandBatch {
         let session = runner.session();
         let report = match self.save_results(&results, &requests, &parsed) {
             Ok(()) => {
-                let outcome = batch_outcome(&results, &parsed);
+                let outcome = batch_outcome(&results, &parsed, &self.host.tool_access.tools);
                 let results = results.into_iter().map(|(_, result)| result).collect();
                 TaskReport::BatchDone { round: CommandRound { after: self.after, results }, session, outcome }
             }
@@ -336,13 +336,19 @@ impl CommandBatch {
 }
 
 /// Returns whether the model has to read the results of a batch. Each has the index of its request.
-fn batch_outcome(results: &[(usize, CommandResult)], parsed: &[ExecRequest]) -> BatchOutcome {
-    let all = |is: fn(&ExecRequest) -> bool| {
+fn batch_outcome(results: &[(usize, CommandResult)], parsed: &[ExecRequest], tools: &HostTools) -> BatchOutcome {
+    // A host tool that writes answers with what it wrote.
+    let writes = |request: &ExecRequest| {
+        let extra = |name| tools.tools().iter().find(|extra| Some(extra.name.as_str()) == name);
+        matches!(request, ExecRequest::HostTool { .. })
+            && extra(request.name()).is_some_and(|extra| extra.permission == Permission::DocWrite)
+    };
+    let all = |is: &dyn Fn(&ExecRequest) -> bool| {
         results.iter().all(|(at, result)| !result.failed && parsed.get(*at).is_some_and(is))
     };
     match () {
-        () if all(ExecRequest::keeps_records) => BatchOutcome::Recorded,
-        () if all(ExecRequest::only_confirms) => BatchOutcome::Changed,
+        () if all(&ExecRequest::keeps_records) => BatchOutcome::Recorded,
+        () if all(&|request| request.only_confirms() || writes(request)) => BatchOutcome::Changed,
         () => BatchOutcome::Answered,
     }
 }

@@ -50,6 +50,14 @@ impl Allowlist {
         self.commands.iter().any(|pattern| matches_pattern(pattern, command))
     }
 
+    /// Tells an agent which commands need no approval; `None` if all do.
+    pub(super) fn command_hint(&self) -> Option<String> {
+        let patterns: Vec<String> = self.commands.iter().map(|pattern| format!("`{pattern}`")).collect();
+        let patterns = patterns.join(", ");
+        (!patterns.is_empty())
+            .then(|| format!("allowed without a question: {patterns}; * matches words, no |, ;, && or redirection"))
+    }
+
     /// Returns true if a file, given by its path from the folder, can change without approval. Files in `.git` always
     /// need approval, because they configure programs that git runs.
     #[must_use]

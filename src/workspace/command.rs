@@ -83,7 +83,11 @@ impl AgentFiles {
                 let gap = if details.is_empty() { "" } else { "\n" };
                 details.push_str(&format!("{gap}(at most {} s)", timeout.as_secs()));
             }
-            self.ask(&TOOL, &command, summary, details).await?;
+            let hint = self.state.settings.allowlist.command_hint();
+            self.ask(&TOOL, &command, summary, details).await.map_err(|refused| match hint {
+                Some(hint) => refused.hint(hint),
+                None => refused,
+            })?;
         }
         self.run_approved(command, timeout).await
     }

@@ -197,3 +197,20 @@ fn commands_of_an_older_file_are_calls_in_every_view() {
     assert_eq!(hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>(), [result]);
     assert_eq!(loom.store().verify(&mut |_| {}).unwrap().problems, [""; 0]);
 }
+
+#[tokio::test]
+async fn done_below_a_written_file_ends_the_turn() {
+    for (path, requests) in [("notes.txt", 1), ("locked", 2)] {
+        let play = Play::new();
+        play.agent("scribe", [Permission::LoomAware, Permission::DocRead, Permission::DocWrite].into_iter().collect());
+        let agent = play.loom.agent("scribe").unwrap();
+        let actor = actor_at(&play.loom, &agent, "/work", play.nine).unwrap();
+        let reply = format!("It is written.\n→ write_file path:\"{path}\" content:\"a heron\"\n→ done\n");
+        let model = Arc::new(Scripted::new([reply.as_str(), "It is locked."].map(ScriptedReply::words)));
+        let commands = ToolAccess::new(Arc::new(NoModels)).tools(toolbox());
+        let request = GenerateRequest::turn(play.nine, agent, Arc::clone(&model) as _, commands);
+        generate(&actor, request, |_| {}).await.unwrap();
+        let asked = model.requests();
+        assert_eq!(asked.len(), requests, "{path}: {:?}", asked.last());
+    }
+}

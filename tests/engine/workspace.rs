@@ -477,6 +477,8 @@ async fn a_refused_command_does_not_run() {
     let hand = folder.hand("a");
     let refused = hand.fails("run_command", json!({ "command": "touch ab; touch c\ntouch d" })).await;
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused"));
+    let hint = "allowed without a question: `touch *`; * matches words, no |, ;, && or redirection";
+    assert_eq!(refused.hint.as_deref(), Some(hint));
     assert_eq!(folder.asked()[0].summary, "a command of 2 lines");
     hand.ok("run_command", json!({ "command": "touch ab" })).await;
     let mut there: Vec<_> = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();

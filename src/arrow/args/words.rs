@@ -97,9 +97,8 @@ impl Arguments<'_> {
         match text.to_ascii_lowercase().as_str() {
             // `a7x2, notes and all`
             "all" if at > 0 && terms[at - 1].entry.func == Some(FunctionWord::And) => {}
-            "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "completely" | "everything" => {
-                self.modifiers.whole = true
-            }
+            "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "entirely" | "completely"
+            | "everything" => self.modifiers.whole = true,
             "this" | "here" | "current" | "we're" | "i'm" => self.modifiers.here = true,
             // `recall it for me`
             "for" => {

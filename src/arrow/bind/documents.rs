@@ -38,6 +38,8 @@ impl Binder<'_, '_> {
             self.range(|_| true).map(|range| if head && range.last > 0 { Range { first: 1, ..range } } else { range });
         let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == Verb::Summarise;
         let doc = self.needed_doc()?;
+        // `what the document "x" has under "y"`
+        let section = section.or_else(|| self.text_where(|arg| matches!(arg.prep, Some(Prep::Under | Prep::In))));
         Ok(Command::Read { doc, summary, lines, section })
     }
 
@@ -142,7 +144,10 @@ impl Binder<'_, '_> {
                 || matches!(arg.prep, Some(Prep::As | Prep::Under))
                 || arg.arrow
         };
-        let label = self.arguments.take(|arg| said(arg) && !matches!(arg.kind, ArgKind::Id)).or_else(|| {
+        let label = self.arguments.take(|arg| said(arg) && !matches!(arg.kind, ArgKind::Id));
+        // `set "text" aside in the stash "label"`
+        let in_stash = |arg: &Arg| arg.prep == Some(Prep::In) && arg.noun == Some(Noun::Stash);
+        let label = label.or_else(|| self.arguments.take(in_stash)).or_else(|| {
             let several = self.arguments.items.len() > 1;
             self.arguments.take(|arg| several && matches!(arg.kind, ArgKind::Text { .. } | ArgKind::Name))
         });
@@ -196,6 +201,7 @@ impl Binder<'_, '_> {
             Some("decision") => Some(DecisionKind::Decision),
             Some("retract") => Some(DecisionKind::Retract),
             Some(_) => return Err(BindError::Missing("kind: decision, constraint or retract")),
+            None if self.verb == Verb::Undo => Some(DecisionKind::Retract),
             None => self.names(Noun::Constraint).then_some(DecisionKind::Constraint),
         };
         Ok(Command::Decide { content: self.content()?, kind })
@@ -230,7 +236,10 @@ impl Binder<'_, '_> {
             || self.verb == Verb::Remove
             || self.arguments.modifiers.cancels;
         let (context, criteria) = (self.text_for(&[OptionName::Context]), self.text_for(&[OptionName::Criteria]));
-        let agent_type = self.name_for(&[OptionName::Agent]);
+        let agent_type = self.name_for(&[OptionName::Agent]).or_else(|| {
+            // `for the researcher`
+            self.name_where(|arg| arg.kind == ArgKind::Name && arg.prep == Some(Prep::For))
+        });
         let resumes = matches!(self.verb, Verb::Resume | Verb::Carry)
             || self.arguments.modifiers.resumes
             || self.arguments.take(|arg| arg.key == Some(OptionName::Resume)).is_some();

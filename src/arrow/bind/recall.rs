@@ -7,6 +7,7 @@ use crate::arrow::{
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
 };
+use crate::types::EdgeKind;
 
 impl Binder<'_, '_> {
     /// Filters of a recall. Only named options count, since free words may belong to the query.
@@ -16,9 +17,12 @@ impl Binder<'_, '_> {
             |text| Some(text.to_owned()),
             "by: human, model, tool, system or an agent's name",
         )?;
-        let by = by.or_else(|| self.author());
+        // Roles in any case; an agent's name as it is.
+        let role =
+            |by: &String| ["human", "model", "tool", "system"].into_iter().find(|role| by.eq_ignore_ascii_case(role));
+        let by = by.map(|by| role(&by).map_or(by, str::to_owned)).or_else(|| self.author());
         let scope = self.option(OptionName::Scope, RecallScope::parse, "scope: session, tree, workspace or all")?;
-        let scope = scope.or_else(|| self.all_trees().then_some(RecallScope::All));
+        let scope = scope.or_else(|| self.scope());
         let path = self.node_option(OptionName::Path, "path: the id of the node that the path leads to")?;
         let below = self.node_option(OptionName::Below, "below: the id of the node that it is all below")?;
         let time = |text: &str| text.parse().ok();
@@ -30,6 +34,8 @@ impl Binder<'_, '_> {
             |text| text.to_lowercase().parse().ok(),
             "kind: continuation, annotation, tool …",
         )?;
+        // `the annotations that say "x"`
+        let kind = kind.or_else(|| self.names(Noun::Annotation).then_some(EdgeKind::Annotation));
         let around = self.node_option(OptionName::Around, "around: the id of the node in the middle")?;
         let sort = self.option(
             OptionName::Sort,
@@ -38,6 +44,9 @@ impl Binder<'_, '_> {
         )?;
         let sort = sort.or_else(|| self.order());
         let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
+        let exact =
+            exact || ["exactly", "verbatim", "these very words"].iter().any(|word| self.arguments.has_bare_word(word));
+        let count = count || self.verb_text == "count";
         Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort, words: None })
     }
 
@@ -82,15 +91,32 @@ impl Binder<'_, '_> {
     fn author(&mut self) -> Option<String> {
         let line = self.arguments.line;
         let role = |arg: &Arg| matches!(arg.text.of(line), "human" | "user" | "person" | "owner");
-        let by = |arg: &Arg| arg.prep == Some(Prep::By) || arg.prep == Some(Prep::From) && role(arg);
-        let arg = self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.key.is_none() && by(arg))?;
+        // `what the human said about "x"`
+        let says = |arg: &Arg| {
+            let next = line[arg.text.end..].split_whitespace().next();
+            role(arg) && matches!(next, Some("said" | "says" | "wrote" | "mentioned" | "asked" | "told"))
+        };
+        let by = |arg: &Arg| arg.prep == Some(Prep::By) || arg.prep == Some(Prep::From) && role(arg) || says(arg);
+        let Some(arg) = self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.key.is_none() && by(arg)) else {
+            // `every turn where the human mentioned "x"`
+            let phrases =
+                ["human said", "human mentioned", "human wrote", "human asked", "user said", "user mentioned"];
+            return phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase)).then(|| "human".to_owned());
+        };
         let name = self.arguments.value(&arg);
         Some(if matches!(name.as_str(), "user" | "person") { "human".to_owned() } else { name })
     }
 
-    /// `in all trees`, `in every tree`.
-    fn all_trees(&self) -> bool {
-        ["all trees", "every tree", "all the trees"].iter().any(|words| self.arguments.has_bare_word(words))
+    /// The scope in words: `in all trees`, `in this session`.
+    fn scope(&self) -> Option<RecallScope> {
+        let scopes = [
+            (RecallScope::All, ["all trees", "every tree", "all the trees"].as_slice()),
+            (RecallScope::Session, &["this session", "the session"]),
+            (RecallScope::Tree, &["this tree", "the whole tree"]),
+            (RecallScope::Workspace, &["this workspace", "the workspace"]),
+        ];
+        let is_said = |phrases: &[&str]| phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase));
+        scopes.into_iter().find(|(_, phrases)| is_said(phrases)).map(|(scope, _)| scope)
     }
 
     /// The value of an option, as it is read; `what` says which there are.
@@ -106,8 +132,21 @@ impl Binder<'_, '_> {
             let own =
                 self.arguments.modifiers.tool.filter(|_| self.names(Noun::Tool)).map(|tool| tool.name().to_owned());
             let named = self.names(Noun::Tool);
-            own.or_else(|| self.name_where(|arg| named && arg.kind == ArgKind::Name))
+            // `the failed pytest results`, `failed results of cargo`
+            let line = self.arguments.line;
+            let has_results = self.names(Noun::Result) && self.arguments.has_bare_word("failed");
+            let of_results = |arg: &Arg| {
+                let next = line[arg.text.end..].split_whitespace().next();
+                arg.prep == Some(Prep::Of) && arg.noun == Some(Noun::Result)
+                    || matches!(next, Some("results" | "calls" | "runs" | "outputs"))
+            };
+            own.or_else(|| {
+                self.name_where(|arg| {
+                    arg.kind == ArgKind::Name && arg.key.is_none() && (named || has_results && of_results(arg))
+                })
+            })
         });
+        only.failed |= tool.is_some() && self.arguments.has_bare_word("failed");
         let limit = self.number(|arg| {
             arg.key == Some(OptionName::Limit)
                 || matches!(arg.unit, Some(Noun::Result))

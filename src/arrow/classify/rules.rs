@@ -161,6 +161,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Continue if p(Prep::On), Features::ID => any p(Prep::From), p(Prep::After);
         Continue if p(Prep::On) => but Features::ID, p(Prep::To), p(Prep::Before), PLACE, n(Noun::Node);
         Search if n(Noun::Web);
+        Recall if n(Noun::Turn) => any p(Prep::Over), p(Prep::Through);
         Switch;
     }
     Compare { Diff; }
@@ -213,6 +214,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Undo {
         Unbookmark if n(Noun::Bookmark), Features::ID;
         Unlink if n(Noun::Link), Features::IDS;
+        Decide if Features::TEXT => any DECISION;
         _ => any Features::ID, n(Noun::Everything);
         Undo;
     }

@@ -75,7 +75,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Unpin, "unpin unstash un-pin"),
     (Verb::Stash, "bank stash save store squirrel tuck stow park shelve hoard deposit"),
     (Verb::Recall, "recall remember recollect"),
-    (Verb::Grep, "grep rg ack"),
+    (Verb::Grep, "grep rg ack count"),
     (Verb::Drop, "drop release dismiss forget"),
     (Verb::Decide, "establish adopt agree decide resolve settle ratify stipulate"),
     (Verb::Record, "record log register capture enshrine codify"),

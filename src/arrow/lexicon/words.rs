@@ -108,7 +108,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
         FunctionWord::Pad,
         "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
-         entirely completely carefully properly exactly permanently immediately directly currently still already \
+         entirely completely carefully properly exactly approximately circa immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
          more once myself ourselves yourself me us for-me",
     ),
@@ -125,7 +125,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
         "bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety exact failed last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
-         funny little second third",
+         earlier funny little second third",
     ),
     (FunctionWord::And, "and plus n'"),
     (FunctionWord::Or, "or nor either neither"),
@@ -171,7 +171,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::Of, "of 's"),
     (Prep::From, "from starts begins starting beginning-at"),
     (Prep::In, "in inside within"),
-    (Prep::On, "on upon"),
+    (Prep::On, "on upon beside"),
     (Prep::At, "at ending ends"),
     (Prep::Under, "under below beneath underneath"),
     (Prep::With, "with w alongside plus-with along bearing"),

@@ -68,7 +68,23 @@ pub(super) fn dropped_word(
             && terms[at.saturating_sub(1)].entry.func != Some(FunctionWord::Det)
             && is_telling_adverb(term.text.of(arguments.line))
     });
-    name.map(|arg| arg.text).or_else(|| noun.or(twice).or(adverb).or(described).map(|(_, term)| term.text))
+    // `add a todo "x" for the researcher`
+    let whom = terms.iter().enumerate().find(|(at, term)| {
+        let lead = terms[..*at].iter().rev().find(|term| term.entry.func != Some(FunctionWord::Det));
+        let is_for = lead.is_some_and(|lead| lead.entry.prep == Some(Prep::For));
+        candidate.tool == Tool::Todo && term.kind == TokenKind::Word && term.entry.noun == Some(Noun::Agent) && is_for
+    });
+    // `at temperature 0.2`: an option that the operation does not have.
+    let setting = terms.iter().enumerate().find(|(at, term)| {
+        let number = terms.get(at + 1).is_some_and(|next| {
+            next.gap && !next.is_id() && next.text.of(arguments.line).starts_with(|c: char| c.is_ascii_digit())
+        });
+        let joined =
+            at.checked_sub(1).is_some_and(|before| matches!(terms[before].entry.prep, Some(Prep::With | Prep::At)));
+        !looks && asked(*at) && term.kind == TokenKind::Name && joined && number
+    });
+    name.map(|arg| arg.text)
+        .or_else(|| noun.or(twice).or(whom).or(setting).or(adverb).or(described).map(|(_, term)| term.text))
 }
 
 /// `permanently`, `anonymously`: it says how, which no operation knows. Others only colour the request.
@@ -168,7 +184,10 @@ fn is_described(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Can
     let here = ["current", "present", "actual", "whole", "entire", "full", "complete", "new", "own", "single", "same"];
     let Some(article) = (at - count).checked_sub(1) else { return false };
     let both = terms[article].text.of(line) == "both";
-    let tells = both || terms[at - count..at].iter().any(|term| !here.contains(&term.text.of(line)));
+    // `the scene where Ida lies`, but `the node where we are`
+    let clause = terms.get(at + 1).is_some_and(|next| matches!(next.text.of(line), "where" | "in" | "with" | "about"))
+        && terms.get(at + 2).is_some_and(|next| next.kind == TokenKind::Name);
+    let tells = both || clause || terms[at - count..at].iter().any(|term| !here.contains(&term.text.of(line)));
     let definite = matches!(terms[article].text.of(line), "the" | "my" | "his" | "her" | "their" | "your" | "both");
     let joined = article.checked_sub(1).is_some_and(|before| {
         matches!(terms[before].entry.prep, Some(Prep::Of | Prep::From | Prep::At | Prep::Under | Prep::On | Prep::To))

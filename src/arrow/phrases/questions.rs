@@ -111,6 +111,15 @@ impl<'q> Question<'q> {
         if ids == 2 && (is_what || first == "how") && self.has_word(DIFFERENCE_WORDS) {
             return Some(Verb::Compare);
         }
+        // `how does a7x2 compare with the parent?`
+        let is_place = |term: &AnnotatedToken| matches!(term.entry.noun, Some(Noun::Parent | Noun::Root));
+        if ids == 1 && first == "how" && self.has_word(&["compare", "differ"]) && self.terms.iter().any(is_place) {
+            return Some(Verb::Compare);
+        }
+        // `what's been pruned so far?`
+        if is_what && ids == 0 && self.has_word(&["pruned"]) && self.is_plain() && is_short {
+            return Some(Verb::List);
+        }
         if matches!(first, "how" | "how's")
             && ids == 0
             && self.has_noun(Noun::Tree)
