@@ -134,7 +134,8 @@ fn pair(owner: &Actor, agent: &str, options: ContextOptions, first: NodeId, seco
         let snapshot = owner.loom().snapshot().unwrap();
         let made = black_box(assemble(&*snapshot, &ask).unwrap());
         let took = began.elapsed().as_secs_f64();
-        assert!(made.report.total > options.window * 6 / 10, "the window is not full: {}", made.report.total);
+        // A full window drops up to half of its turns at once, so that the prefix stays the same for many turns.
+        assert!(made.report.total > options.window * 4 / 10, "the window is not full: {}", made.report.total);
         took
     };
     let (mut one, mut two): (Vec<f64>, Vec<f64>) = (0..41).map(|_| (once(first), once(second))).unzip();
