@@ -16,8 +16,8 @@ pub(super) const VERDICT_FORMAT_REMINDER: &str =
 /// Maximum characters of a result in a prompt.
 const MAX_RESULT_CHARS: usize = 16_000;
 /// Maximum characters of all steps of a worker, and of one command result in them.
-const MAX_STEPS_CHARS: usize = 8_000;
-const MAX_STEP_RESULT_CHARS: usize = 400;
+const MAX_STEPS_CHARS: usize = 16_000;
+const MAX_STEP_RESULT_CHARS: usize = 1_200;
 
 /// Goal of a delegation with its context; stored as metadata of the head node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -165,7 +165,9 @@ pub(super) fn judge_question(
     text.push_str(&format!("\n\nCriteria: {criteria}"));
     let mut steps = String::new();
     for (line, answer) in done {
-        steps.push_str(&format!("\n{}\n{}\n", one_line(line), truncate_middle(answer, MAX_STEP_RESULT_CHARS)));
+        // Spaces of a written text stay, so that its indentation can be judged.
+        let line = line.lines().collect::<Vec<_>>().join("\\n");
+        steps.push_str(&format!("\n{line}\n{}\n", truncate_middle(answer, MAX_STEP_RESULT_CHARS)));
     }
     if !steps.is_empty() {
         text.push_str(&format!("\n\n--- What was done on the way{}", truncate_middle(&steps, MAX_STEPS_CHARS)));
