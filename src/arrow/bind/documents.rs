@@ -212,7 +212,8 @@ impl Binder<'_, '_> {
         let view = if self.names(Noun::Trace) {
             Some(MemoryView::Trace)
         } else {
-            self.names(Noun::Stash).then_some(MemoryView::Stashed)
+            // `memory, only what is stashed`
+            (self.names(Noun::Stash) || self.arguments.has_bare_word("stashed")).then_some(MemoryView::Stashed)
         };
         Command::Memory { view }
     }
@@ -310,6 +311,9 @@ impl Binder<'_, '_> {
         }
         let context = context.or_else(|| self.text_where(|arg| arg.prep == Some(Prep::With)));
         let list = list && goal.is_none() && resume.is_none();
+        if list && context.is_some() {
+            return Err(BindError::Missing("the goal, in quotes"));
+        }
         Ok(Command::Delegate { goal, context, resume, list, wait })
     }
 
