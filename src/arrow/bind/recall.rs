@@ -44,8 +44,7 @@ impl Binder<'_, '_> {
         )?;
         let sort = sort.or_else(|| self.order());
         let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
-        let exact =
-            exact || ["exactly", "verbatim", "these very words"].iter().any(|word| self.arguments.has_bare_word(word));
+        let exact = exact || self.is_literal();
         let count = count || self.verb_text == "count";
         Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort, words: None })
     }
@@ -107,13 +106,26 @@ impl Binder<'_, '_> {
         Some(if matches!(name.as_str(), "user" | "person") { "human".to_owned() } else { name })
     }
 
+    /// `for exactly "x"`, `"x" exactly`, but not `what exactly was said`.
+    fn is_literal(&self) -> bool {
+        let line = self.arguments.line;
+        let before_text = self.arguments.items.iter().any(|arg| {
+            let before = line[..arg.text.start].trim_end_matches(['"', '“', ' ']);
+            matches!(arg.kind, ArgKind::Text { .. }) && before.ends_with("exactly")
+        });
+        let at_end = line.trim_end_matches([' ', '.', '!']).ends_with(" exactly");
+        before_text
+            || at_end
+            || ["exactly these words", "verbatim"].iter().any(|words| self.arguments.has_bare_word(words))
+    }
+
     /// The scope in words: `in all trees`, `in this session`.
     fn scope(&self) -> Option<RecallScope> {
         let scopes = [
             (RecallScope::All, ["all trees", "every tree", "all the trees"].as_slice()),
-            (RecallScope::Session, &["this session", "the session"]),
-            (RecallScope::Tree, &["this tree", "the whole tree"]),
-            (RecallScope::Workspace, &["this workspace", "the workspace"]),
+            (RecallScope::Session, &["in this session", "in the session"]),
+            (RecallScope::Tree, &["in this tree", "in the whole tree"]),
+            (RecallScope::Workspace, &["in this workspace", "in the workspace", "grep the workspace"]),
         ];
         let is_said = |phrases: &[&str]| phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase));
         scopes.into_iter().find(|(_, phrases)| is_said(phrases)).map(|(scope, _)| scope)

@@ -108,7 +108,8 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
         FunctionWord::Pad,
         "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
-         entirely completely carefully properly exactly approximately circa immediately directly currently still already \
+         entirely completely carefully properly exactly approximately circa safely gently suddenly badly lastly firstly namely obviously clearly \
+         certainly definitely shortly quietly cleanly accordingly honestly hopefully merely truly freshly newly recently previously immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
          more once myself ourselves yourself me us for-me",
     ),

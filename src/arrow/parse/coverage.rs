@@ -87,52 +87,9 @@ pub(super) fn dropped_word(
         .or_else(|| noun.or(twice).or(whom).or(setting).or(adverb).or(described).map(|(_, term)| term.text))
 }
 
-/// `permanently`, `anonymously`: it says how, which no operation knows. Others only colour the request.
+/// `permanently`, `anonymously`: it says how, which no operation knows. The lexicon has those that only colour a request.
 fn is_telling_adverb(word: &str) -> bool {
-    word.len() > 4
-        && word.ends_with("ly")
-        && !matches!(
-            word,
-            "kindly"
-                | "actually"
-                | "really"
-                | "roughly"
-                | "finally"
-                | "safely"
-                | "gently"
-                | "quickly"
-                | "briefly"
-                | "exactly"
-                | "simply"
-                | "suddenly"
-                | "badly"
-                | "lastly"
-                | "firstly"
-                | "namely"
-                | "obviously"
-                | "clearly"
-                | "certainly"
-                | "definitely"
-                | "directly"
-                | "immediately"
-                | "promptly"
-                | "shortly"
-                | "properly"
-                | "carefully"
-                | "quietly"
-                | "cleanly"
-                | "accordingly"
-                | "honestly"
-                | "hopefully"
-                | "possibly"
-                | "probably"
-                | "merely"
-                | "truly"
-                | "freshly"
-                | "newly"
-                | "recently"
-                | "previously"
-        )
+    word.len() > 4 && word.ends_with("ly")
 }
 
 /// `the human message`, `my last reply`: it describes a node, but the line names none, so the position would be taken.
