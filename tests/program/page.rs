@@ -54,6 +54,11 @@ fn text_is_written_in_a_browser() {
 }
 
 #[test]
+fn windows_of_several_sizes_work_in_a_browser() {
+    run_in_a_browser("sizes.mjs");
+}
+
+#[test]
 fn fingers_tabs_and_scripts_work_in_a_browser() {
     run_in_a_browser("devices.mjs");
 }

@@ -70,12 +70,17 @@ export class Outline extends Component {
   shownLines = null;
   /** @type {string | null} */
   shownCursor = null;
+  isCursorShown = true;
   /** @type {(() => void)[]} */
   cleanups = [];
 
   componentDidMount() {
     const scroller = this.scroller.current;
-    const observer = new ResizeObserver(() => this.setState({ height: scroller.clientHeight, width: scroller.clientWidth }));
+    const observer = new ResizeObserver(() => {
+      // The cursor's line stays visible, unless the user had scrolled away from it.
+      if (this.isCursorShown) this.shownCursor = null;
+      this.setState({ height: scroller.clientHeight, width: scroller.clientWidth });
+    });
     observer.observe(scroller);
     this.cleanups.push(() => observer.disconnect());
     let isFirst = true;
@@ -104,7 +109,8 @@ export class Outline extends Component {
     const scroller = this.scroller.current;
     const { lines } = state.outline.peek();
     const cursor = state.cursor.peek();
-    if (this.shownLines === lines && this.shownCursor === cursor) return;
+    // A hidden pane is placed when it is shown.
+    if (!scroller.clientHeight || (this.shownLines === lines && this.shownCursor === cursor)) return;
     const hasMoved = this.shownCursor !== cursor;
     this.shownLines = lines;
     this.shownCursor = cursor;
@@ -129,6 +135,9 @@ export class Outline extends Component {
     const { lines } = state.outline.peek();
     const index = Math.min(lines.length - 1, Math.max(0, Math.ceil(top / LINE_HEIGHT)));
     this.anchor = lines[index] ? { id: lines[index].place, y: index * LINE_HEIGHT - top } : null;
+    const { clientHeight } = this.scroller.current;
+    const at = lines.findIndex((line) => line.id === state.cursor.peek()) * LINE_HEIGHT;
+    if (clientHeight) this.isCursorShown = at > top - LINE_HEIGHT && at < top + clientHeight;
   }
 
   onScroll = () => {

@@ -37,6 +37,14 @@ export class Reading extends Component {
       isFirst = false;
     }));
     this.place();
+    const scroller = this.scroller.current;
+    const observer = new ResizeObserver(() => {
+      // Lines wrap elsewhere: the cursor's entry stays visible, unless the user had scrolled away from it.
+      if (this.isCursorShown) this.last = undefined;
+      this.place();
+    });
+    observer.observe(scroller);
+    this.cleanups.push(() => observer.disconnect());
   }
 
   componentWillUnmount() {
@@ -56,6 +64,7 @@ export class Reading extends Component {
   /** Shows the cursor's entry after a step; keeps the text in place when earlier entries arrive. @param {any} [before] */
   place(before) {
     const scroller = this.scroller.current;
+    if (!scroller.clientHeight) return;
     const { entries } = state.path.peek();
     const [first, last] = [entries[0]?.id, entries.at(-1)?.id];
     if (last !== this.last) {
@@ -73,6 +82,7 @@ export class Reading extends Component {
       scroller.scrollTop = before.scrollTop + scroller.scrollHeight - before.scrollHeight;
     }
     [this.first, this.last] = [first, last];
+    this.remember();
   }
 
   /** Entries that the text with a caret shows: the same list as long as they are the same. @param {import("./api.js").Entry[]} entries */
@@ -86,7 +96,20 @@ export class Reading extends Component {
   /** @type {import("./api.js").Entry[]} */
   proseEntries = [];
 
+  isCursorShown = true;
+
+  remember() {
+    const scroller = this.scroller.current;
+    const shown = scroller.querySelector(".entry.is-cursor, .prose");
+    if (!scroller.clientHeight || !shown) return;
+    const top = shown.offsetTop - scroller.scrollTop;
+    this.isCursorShown = top < scroller.clientHeight && top + shown.offsetHeight > 0;
+  }
+
   onScroll = () => {
+    // The browser reports a scroll before it reports the size that caused it.
+    if (this.scroller.current.clientHeight === this.height) this.remember();
+    this.height = this.scroller.current.clientHeight;
     if (this.scroller.current.scrollTop < 200) extendPath();
   };
 

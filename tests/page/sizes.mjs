@@ -1,0 +1,94 @@
+// The page in windows of several sizes: what is current stays in view, dialogs fit, nothing is wider than the window.
+
+import { Bench, checks, until, equal, truth, at as waitAt } from "./harness.mjs";
+
+const bench = new Bench();
+const check = checks(bench, "sizes.mjs", () => page);
+let page;
+
+/** Waits until an element lies within the height of another one. */
+const within = (inner, outer, what) => until(what, () => page.evaluate(([inner, outer]) => {
+  const [a, b] = [document.querySelector(inner), document.querySelector(outer)].map((element) => element?.getBoundingClientRect());
+  return a && b && b.height > 0 && a.bottom > b.top && a.top < b.bottom && a.top >= b.top - a.height && a.bottom <= b.bottom + a.height;
+}, [inner, outer]), 5_000);
+const size = (width, height = 800) => page.setViewportSize({ width, height });
+const tab = (name) => page.locator(".tab", { hasText: name }).click();
+const wide = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+try {
+  ({ page } = await bench.openSample());
+  // A long branch beside the sample's, so that outline and path do not fit on a screen.
+  const words = "The keeper wrote the hour, the wind and the light into the book, and turned the page. ".repeat(4);
+  for (let step = 0; step < 60; step++) bench.run("say", `${step}. ${words}`);
+  for (let step = 0; step < 12; step++) bench.run("say", "--at", "hj17rx", `Another line ${step}.`);
+  const [tip] = bench.run("view").slice(-1);
+  await page.goto(`${bench.started.address}/#/${tip.id}`);
+  await waitAt(tip.local_id, page);
+
+  await check("the current line and entry stay in view when the window changes", async () => {
+    for (const width of [1280, 800, 3840, 1280]) {
+      await size(width);
+      await within(".entry.is-cursor", ".reading-scroll", `the entry at ${width} px`);
+      await within(".line.is-cursor", ".outline-scroll", `the line at ${width} px`);
+    }
+    await size(1280, 400);
+    await within(".line.is-cursor", ".outline-scroll", "the line in a low window");
+    await size(400);
+    await within(".entry.is-cursor", ".reading-scroll", "the entry at 400 px");
+    await tab("Tree");
+    await within(".line.is-cursor", ".outline-scroll", "the line at 400 px");
+    await tab("Map");
+    await until("the map", () => page.locator("canvas").first().isVisible());
+    await tab("Tree");
+    await within(".line.is-cursor", ".outline-scroll", "the line after the map");
+    await tab("Read");
+    await size(1280);
+  });
+
+  await check("a place that the reader scrolled to stays when the window changes", async () => {
+    await page.locator(".reading-scroll").evaluate((element) => (element.scrollTop = 600));
+    await page.waitForTimeout(100);
+    await size(1000);
+    await page.waitForTimeout(200);
+    truth(await page.locator(".reading-scroll").evaluate((element) => element.scrollTop < element.scrollHeight / 2), "the text is where it was scrolled to");
+    await size(1280);
+  });
+
+  await check("every group of keys is in the help", async () => {
+    for (const width of [1280, 400]) {
+      await size(width);
+      await page.locator("body").press("?");
+      await page.locator("dialog .help section").first().waitFor();
+      const outside = await page.evaluate(() => {
+        const help = document.querySelector(".help");
+        const box = help.getBoundingClientRect();
+        return [...help.querySelectorAll("section")].map((section) => section.getBoundingClientRect()).filter((section) => section.left < box.left - 1 || section.right > box.right + 1).length;
+      });
+      equal(outside, 0, `groups beside the dialog at ${width} px`);
+      await page.keyboard.press("Escape");
+    }
+    await size(1280);
+  });
+
+  await check("nothing is wider than the window, and axe finds nothing serious", async () => {
+    for (const [width, height] of [[3840, 2160], [1280, 800], [400, 800]]) {
+      await size(width, height);
+      equal(await wide(), 0, `sideways at ${width} px`);
+      equal(await bench.findings(page), [], `axe at ${width} px`);
+    }
+    // Counts of two digits on the cursor's line.
+    await size(1280);
+    const parent = bench.run("view", "hj17rx")[0];
+    await page.goto(`${bench.started.address}/#/${parent.id}`);
+    await waitAt("hj17rx", page);
+    truth(await page.locator(".line.is-cursor .count").count(), "a count on the cursor's line");
+    equal(await bench.findings(page), [], "axe with a count on the cursor's line");
+  });
+
+  await check("no violation, no foreign request, no error", async () => {
+    equal([bench.violations, bench.foreign, bench.errors], [[], [], []], "violations, foreign requests, errors");
+  });
+} finally {
+  await bench.close();
+}
+process.exitCode = check.failed ? 1 : 0;
