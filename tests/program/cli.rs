@@ -479,6 +479,24 @@ fn a_path_is_exported_as_prose() {
 }
 
 #[test]
+fn a_path_is_exported_without_what_is_excluded() {
+    let home = Home::new();
+    home.ok(&["new", "The first words."]);
+    let hidden = home.say("owner", None, "For my eyes.");
+    home.say("owner", None, "The last words.");
+    home.ok(&["exclude", &hidden]);
+    for format in ["markdown", "prose"] {
+        let ran = home.run(&["export", "--path", "--format", format]);
+        assert!(!ran.out.contains("eyes") && ran.out.contains("last words"), "{}", ran.out);
+        assert_eq!(ran.err, "left out: 1 excluded\n");
+        let whole = home.ok(&["export", "--path", "--format", format, "--include", "excluded"]);
+        assert!(whole.contains("For my eyes."), "{whole}");
+    }
+    home.fails(2, &["export", "--path", "--bookmarked"]);
+    home.fails(2, &["export", "--include", "excluded"]);
+}
+
+#[test]
 fn recall_marks_what_is_context() {
     let (home, _) = sample();
     home.say("owner", None, "The capstan broke.");

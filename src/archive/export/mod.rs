@@ -105,6 +105,33 @@ pub struct ExportReport {
 }
 
 impl ExportReport {
+    /// True if a node may be exported; else it is counted.
+    fn admits(&mut self, node: &Node, options: ExportOptions) -> bool {
+        let reason = if node.purged_at.is_some() {
+            "purged"
+        } else if node.state.pruned_by.is_some() && !options.pruned {
+            "pruned"
+        } else if node.state.excluded && !options.excluded {
+            // The root of an imported conversation holds nothing of it.
+            if node.depth == 0 && node.author_type == AuthorType::System {
+                return false;
+            }
+            "excluded"
+        } else if node.kind == EdgeKind::Thought && !options.thoughts {
+            "thoughts"
+        } else {
+            return true;
+        };
+        self.leave_out(reason, 1);
+        false
+    }
+
+    /// Removes the nodes of a path that `options` leave out, and counts them.
+    pub fn retain(&mut self, path: &mut Vec<Node>, options: ExportOptions) {
+        path.retain(|node| self.admits(node, options));
+        self.written += path.len() as u64;
+    }
+
     fn leave_out(&mut self, kind: &'static str, number: u64) {
         if number > 0 {
             *self.left_out.entry(kind).or_default() += number;
@@ -197,25 +224,7 @@ impl<'a> TreeExport<'a> {
 
     /// True if a node may be exported; else it is counted.
     fn admits(&mut self, node: &Node) -> bool {
-        let reason = if node.purged_at.is_some() {
-            Some("purged")
-        } else if node.state.pruned_by.is_some() && !self.options.pruned {
-            Some("pruned")
-        } else if node.state.excluded && !self.options.excluded {
-            // The root of an imported conversation holds nothing of it.
-            if node.depth == 0 && node.author_type == AuthorType::System {
-                return false;
-            }
-            Some("excluded")
-        } else if node.kind == EdgeKind::Thought && !self.options.thoughts {
-            Some("thoughts")
-        } else {
-            None
-        };
-        if let Some(reason) = reason {
-            self.report.leave_out(reason, 1);
-        }
-        reason.is_none()
+        self.report.admits(node, self.options)
     }
 
     /// Calls `each` with every node of the tree, in insertion order.

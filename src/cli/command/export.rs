@@ -8,7 +8,7 @@ use std::{
 
 use clap::builder::PossibleValuesParser;
 use loomtree::{
-    archive::{jsonl, markdown},
+    archive::{export::ExportReport, jsonl, markdown},
     id::TreeId,
     store::TreeFilter,
 };
@@ -60,9 +60,6 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         }
         return export_as::run(&target, &args.choice, cx);
     }
-    if !args.choice.is_empty() {
-        return Err(CliError::usage("--leaf, --bookmarked, --all-leaves and --include need another --format"));
-    }
     let markdown = match (args.format.as_deref(), &args.path) {
         (Some("jsonl"), Some(_)) => {
             return Err(CliError::usage("a path is exported as markdown or prose, a tree as jsonl"));
@@ -73,6 +70,9 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         (Some("markdown" | "prose"), _) | (None, Some(_)) => true,
         _ => false,
     };
+    if args.choice.names_leaves() || !markdown && args.choice.includes_more() {
+        return Err(CliError::usage("--leaf, --bookmarked, --all-leaves and --include need another --format"));
+    }
     if markdown { path(args, cx) } else { trees(args, cx) }
 }
 
@@ -83,11 +83,14 @@ fn formats() -> PossibleValuesParser {
 fn path(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = cx.position()?;
     let node = cx.node_or_here(&current, args.path.as_deref())?;
-    let nodes = cx.loom.snapshot()?.path_back(node.id, current.versions(), 0)?;
+    let mut nodes = cx.loom.snapshot()?.path_back(node.id, current.versions(), 0)?;
+    let mut report = ExportReport::default();
+    report.retain(&mut nodes, args.choice.options());
     let text = match args.format.as_deref() {
         Some("prose") => markdown::prose(&nodes, current.tree.mode),
         _ => markdown::path(&nodes, cx.agents()),
     };
+    export_as::print_left_out(&report)?;
     match &args.output {
         Some(file) => {
             to_file(file, args.force, |out| Ok(out.write_all(text.as_bytes())?))?;

@@ -34,9 +34,23 @@ pub(crate) struct ChoiceArgs {
 }
 
 impl ChoiceArgs {
-    /// True if no option was given.
-    pub(super) fn is_empty(&self) -> bool {
-        self.leaf.is_none() && !self.bookmarked && !self.all_leaves && self.include.is_empty()
+    /// True if the conversations were chosen.
+    pub(super) fn names_leaves(&self) -> bool {
+        self.leaf.is_some() || self.bookmarked || self.all_leaves
+    }
+
+    /// True if something is included that is left out otherwise.
+    pub(super) fn includes_more(&self) -> bool {
+        !self.include.is_empty()
+    }
+
+    /// What is included.
+    pub(super) fn options(&self) -> ExportOptions {
+        let includes = |kind: &str| self.include.iter().any(|included| included == kind);
+        ExportOptions::default()
+            .pruned(includes("pruned"))
+            .excluded(includes("excluded"))
+            .thoughts(includes("thoughts"))
     }
 }
 
@@ -72,12 +86,7 @@ pub(super) fn run(target: &ExportTarget<'_>, choice: &ChoiceArgs, cx: &mut Comma
         None if choice.all_leaves => LeafChoice::All,
         None => here(target, cx)?,
     };
-    let includes = |kind: &str| choice.include.iter().any(|included| included == kind);
-    let options = ExportOptions::default()
-        .leaves(leaves)
-        .pruned(includes("pruned"))
-        .excluded(includes("excluded"))
-        .thoughts(includes("thoughts"));
+    let options = choice.options().leaves(leaves);
     let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
     let Some((_, format)) = ExportFormat::NAMES.iter().find(|(name, _)| *name == target.format) else {
@@ -133,12 +142,18 @@ fn write_notes(target: &ExportTarget<'_>, notes: &[(String, String)]) -> Result<
     Ok(())
 }
 
-/// Reports what was written, and on standard error what was left out.
-fn finish(target: &ExportTarget<'_>, report: &ExportReport, cx: &mut CommandContext<'_>) -> Result<()> {
+/// Reports on standard error what was left out.
+pub(super) fn print_left_out(report: &ExportReport) -> Result<()> {
     let left_out: Vec<String> = report.left_out.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
     if !left_out.is_empty() {
         writeln!(io::stderr(), "left out: {}", left_out.join(", ")).map_err(|e| CliError::io("writing", e))?;
     }
+    Ok(())
+}
+
+/// Reports what was written and what was left out.
+fn finish(target: &ExportTarget<'_>, report: &ExportReport, cx: &mut CommandContext<'_>) -> Result<()> {
+    print_left_out(report)?;
     let Some(file) = target.output else { return Ok(()) };
     let json = serde_json::json!({ "file": file, "written": report.written, "left_out": report.left_out });
     cx.print_value(&json, || format!("{}  {}", one_line(&file.display().to_string()), count(report.written, "item")))

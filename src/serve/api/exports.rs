@@ -142,11 +142,14 @@ fn write(
             let node = node.ok_or_else(|| ApiError::invalid("markdown and prose are a path; name its last node"))?;
             let mut path = snapshot.path_back(node.id, &[], 0)?;
             path.retain(|node| reader.may_read(node));
+            let mut report = ExportReport::default();
+            report.retain(&mut path, options);
             let text = match kind {
                 ExportKind::Prose => markdown::prose(&path, tree.mode),
                 _ => markdown::path(&path, &snapshot.agents()?),
             };
             out.write_all(text.as_bytes()).map_err(ApiError::internal)?;
+            return Ok(report);
         }
         ExportKind::Training(format) => return Ok(export::write(&*snapshot, tree.id, format, options, out)?),
     }
@@ -190,7 +193,7 @@ async fn export_tree(
     Ok((headers, body).into_response())
 }
 
-/// Counts what an export would write and leave out. `jsonl`, `markdown` and `prose` leave nothing out.
+/// Counts what an export would write and leave out. `jsonl` leaves nothing out.
 #[utoipa::path(get, path = "/trees/{tree}/export/report", tag = "trees", params(("tree" = String, Path), ExportParams), responses((status = OK, body = ExportReport)))]
 async fn export_report(
     State(state): State<AppState>,
