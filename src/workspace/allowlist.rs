@@ -50,7 +50,7 @@ impl Allowlist {
         self.commands.iter().any(|pattern| matches_pattern(pattern, command))
     }
 
-    /// Tells an agent which commands need no approval; `None` if all do.
+    /// Describes to an agent which commands need no approval; `None` if all do.
     pub(super) fn command_hint(&self) -> Option<String> {
         let patterns: Vec<String> = self.commands.iter().map(|pattern| format!("`{pattern}`")).collect();
         let patterns = patterns.join(", ");

@@ -88,8 +88,8 @@ fn the_list_of_trees_and_a_node_show_summaries() {
     let list = home.ok(&["trees"]);
     assert!(list.contains("\n    A question about Marie.␛[2J\n"), "{list:?}");
     let (of, content) = (SummarySubject::Node(tree.root.unwrap()), "The user asks for Marie.\u{1b}[2J");
-    assert!(!home.ok(&["view", "root"]).contains("summary"));
+    assert!(!home.ok(&["view", "."]).contains("summary"));
     loom.actor(&loom.agent("owner").unwrap()).save_summary(of, (0, 1 << 40), "scripted:words", content).unwrap();
-    assert_eq!(home.json(&["view", "root"])[0]["summary"], content);
-    assert!(home.ok(&["view", "root"]).contains("     summary  The user asks for Marie.␛[2J\n"));
+    assert_eq!(home.json(&["view", "."])[0]["summary"], content);
+    assert!(home.ok(&["view", "."]).contains("     summary  The user asks for Marie.␛[2J\n"));
 }

@@ -44,7 +44,7 @@ impl ChoiceArgs {
         !self.include.is_empty()
     }
 
-    /// What is included.
+    /// Options that include these kinds.
     pub(super) fn options(&self) -> ExportOptions {
         let includes = |kind: &str| self.include.iter().any(|included| included == kind);
         ExportOptions::default()
