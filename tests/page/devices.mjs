@@ -1,11 +1,17 @@
-// The page under fingers, in two tabs, without motion, and with scripts that run from right to left.
+// The page under fingers, in two tabs, without motion, with scripts that run from right to left, and as an exported file.
 
-import { Bench, checks, until, equal, truth, here, at } from "./harness.mjs";
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { Bench, checks, until, equal, truth, loom, here, at } from "./harness.mjs";
 
 const bench = new Bench();
 const check = checks(bench, "devices.mjs", () => page);
 const view = (id) => bench.run("view", "--tree", sample, id)[0];
 const address = (node) => `${bench.started.address}/#/${node.id}`;
+/** A tree as an HTML file. */
+const exported = (tree) => spawnSync(loom, ["--db", bench.db, "export", tree, "--format", "html"], { env: bench.environment, encoding: "utf8" }).stdout;
 /** Opens a further tab with the login of the first. */
 const sameBrowser = async (options, node) => {
   const storageState = await page.context().storageState();
@@ -121,6 +127,40 @@ try {
     equal(await direction(page.locator(".prose-text")), "rtl", "prose");
     equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, "no scrolling sideways");
     equal(await bench.findings(page), [], "axe: right to left");
+  });
+
+  await check("an exported file shows the tree without a server, and hostile content is text", async () => {
+    const [{ root: hostile }] = bench.run("new", "<script>document.title = 'bad'</script></script><img src=x onerror=alert(1)>\n\n**bold**");
+    const file = path.join(bench.home, "tree.html");
+    bench.run("say", "--at", hostile.id, "</script><!-- <svg onload=alert(2)> first branch");
+    bench.run("say", "--at", hostile.id, "second branch");
+    writeFileSync(file, exported(hostile.tree_id));
+    const address = pathToFileURL(file).href;
+    const own = await bench.browser.newContext({ viewport: { width: 1280, height: 800 }, offline: true });
+    const tab = await own.newPage();
+    const failures = [];
+    tab.on("request", (request) => request.url() !== address && !request.url().startsWith("data:") && failures.push(request.url()));
+    tab.on("console", (message) => message.type() === "error" && failures.push(message.text()));
+    tab.on("pageerror", (error) => failures.push(String(error)));
+    tab.on("dialog", (dialog) => failures.push(dialog.message()));
+    await tab.goto(address);
+    await until("the text", () => tab.locator(".entry.is-cursor", { hasText: "<img src=x onerror=alert(1)>" }).count());
+    equal(await tab.locator(".entry.is-cursor strong").textContent(), "bold", "Markdown");
+    equal(await tab.locator(".line").count(), 3, "lines");
+    await tab.keyboard.press("ArrowRight");
+    await tab.keyboard.press("ArrowDown");
+    await until("the second branch", () => tab.locator(".entry.is-cursor", { hasText: "second branch" }).count());
+    await tab.keyboard.press("/");
+    await tab.keyboard.type("svg onload");
+    await until("the hit", () => tab.locator(".option", { hasText: "first branch" }).count());
+    await tab.keyboard.press("Enter");
+    await until("the first branch", () => tab.locator(".entry.is-cursor", { hasText: "first branch" }).count());
+    await tab.keyboard.press("w");
+    await until("the map", async () => (await tab.locator(".map-canvas").getAttribute("aria-label"))?.includes("3 messages in 2 branches"));
+    equal(await tab.locator(".composer").count(), 0, "input lines");
+    truth((await tab.title()) !== "bad", "no script of the content ran");
+    equal(failures, [], "requests, errors and dialogs");
+    await own.close();
   });
 
   await check("no violation, no foreign request, no error", async () => {

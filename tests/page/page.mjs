@@ -1,10 +1,6 @@
 // Every action of the page in a real browser, by key and by mouse. Effects are read from the database by another process.
 
-import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import path from "node:path";
-import { pathToFileURL } from "node:url";
-import { Bench, checks, until, equal, truth, root, loom, here as idAt, at as waitAt } from "./harness.mjs";
+import { Bench, checks, until, equal, truth, here as idAt, at as waitAt } from "./harness.mjs";
 
 const bench = new Bench();
 const check = checks(bench, "page.mjs", () => page);
@@ -13,8 +9,8 @@ const at = (id, tab = page) => waitAt(id, tab);
 /** Runs a command on the sample tree. */
 const inSample = (command, ...args) => bench.run(command, "--tree", sample, ...args);
 const view = (id) => inSample("view", id)[0];
-/** A tree as an HTML file. */
-const exported = (tree) => spawnSync(loom, ["--db", bench.db, "export", tree, "--format", "html"], { env: bench.environment, encoding: "utf8" }).stdout;
+/** Slow machines may take a multiple of the times. */
+const slack = Number(process.env.LOOM_SCALE_SLACK ?? 4);
 const lines = (tab = page) => tab.locator(".line").count();
 const focusTree = () => page.locator(".outline-scroll").focus();
 const keys = async (...names) => {
@@ -382,7 +378,9 @@ try {
     inSample("say", "--at", "2ef3kv", "From another process.");
     const written = performance.now();
     await until("its line", () => page.locator(".line", { hasText: "From another process." }).count());
-    console.log(`      shown ${Math.round(performance.now() - written)} ms after the command ended, which took ${Math.round(written - start)} ms`);
+    const shown = Math.round(performance.now() - written);
+    console.log(`      shown ${shown} ms after the command ended, which took ${Math.round(written - start)} ms`);
+    truth(shown < 200 * slack, `${shown} ms`);
   });
 
   await check("offline is shown, typed text is kept, and the connection comes back", async () => {
@@ -428,67 +426,6 @@ try {
     }
     equal(await page.evaluate(() => globalThis.broken ?? 0), 0, "scripts that ran");
     equal(await page.locator(".markdown img, .markdown script, .markdown svg, .markdown a[href^=javascript]").count(), 0, "elements");
-  });
-
-  await check("axe has no serious finding in light, dark and narrow", async () => {
-    await page.goto(`${bench.started.address}/#/${view("9pakc5").id}`);
-    await at("9pakc5");
-    for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 400], ["dark", 400]]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 800 });
-      equal(await bench.findings(page), [], `axe: ${colorScheme} ${width}`);
-    }
-  });
-
-  await check("400 px are enough", async () => {
-    await page.setViewportSize({ width: 400, height: 800 });
-    // A notice that is longer than the screen is wide takes several lines.
-    await focusTree();
-    await keys("x");
-    await page.locator(".notice").waitFor();
-    equal(await page.evaluate(() => [...document.querySelectorAll(".shell > *, .notice")].map((element) => Math.ceil(element.getBoundingClientRect().right)).filter((right) => right > 400)), [], "no element beyond the right edge");
-    equal(await page.evaluate(() => document.documentElement.scrollWidth <= 400), true, "no scrolling sideways");
-    await keys("x");
-    await page.locator(".tab", { hasText: "Tree" }).click();
-    await until("the tree", () => page.locator(".outline").isVisible());
-    await page.locator(".line", { hasText: "The log book. Give" }).click();
-    await page.locator(".tab", { hasText: "Read" }).click();
-    await until("the text", () => page.locator(".entry.is-cursor", { hasText: "The log book. Give" }).isVisible());
-    await page.setViewportSize({ width: 1280, height: 800 });
-  });
-
-  await check("an exported file shows the tree without a server, and hostile content is text", async () => {
-    const [{ root: hostile }] = bench.run("new", "<script>document.title = 'bad'</script></script><img src=x onerror=alert(1)>\n\n**bold**");
-    const file = path.join(bench.home, "tree.html");
-    bench.run("say", "--at", hostile.id, "</script><!-- <svg onload=alert(2)> first branch");
-    bench.run("say", "--at", hostile.id, "second branch");
-    writeFileSync(file, exported(hostile.tree_id));
-    const address = pathToFileURL(file).href;
-    const own = await bench.browser.newContext({ viewport: { width: 1280, height: 800 }, offline: true });
-    const tab = await own.newPage();
-    const failures = [];
-    tab.on("request", (request) => request.url() !== address && !request.url().startsWith("data:") && failures.push(request.url()));
-    tab.on("console", (message) => message.type() === "error" && failures.push(message.text()));
-    tab.on("pageerror", (error) => failures.push(String(error)));
-    tab.on("dialog", (dialog) => failures.push(dialog.message()));
-    await tab.goto(address);
-    await until("the text", () => tab.locator(".entry.is-cursor", { hasText: "<img src=x onerror=alert(1)>" }).count());
-    equal(await tab.locator(".entry.is-cursor strong").textContent(), "bold", "Markdown");
-    equal(await tab.locator(".line").count(), 3, "lines");
-    await tab.keyboard.press("ArrowRight");
-    await tab.keyboard.press("ArrowDown");
-    await until("the second branch", () => tab.locator(".entry.is-cursor", { hasText: "second branch" }).count());
-    await tab.keyboard.press("/");
-    await tab.keyboard.type("svg onload");
-    await until("the hit", () => tab.locator(".option", { hasText: "first branch" }).count());
-    await tab.keyboard.press("Enter");
-    await until("the first branch", () => tab.locator(".entry.is-cursor", { hasText: "first branch" }).count());
-    await tab.keyboard.press("w");
-    await until("the map", async () => (await tab.locator(".map-canvas").getAttribute("aria-label"))?.includes("3 messages in 2 branches"));
-    equal(await tab.locator(".composer").count(), 0, "input lines");
-    truth((await tab.title()) !== "bad", "no script of the content ran");
-    equal(failures, [], "requests, errors and dialogs");
-    await own.close();
   });
 
   await check("no violation, no foreign request, no error", async () => {

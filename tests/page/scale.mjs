@@ -137,8 +137,9 @@ try {
     figure(`frame while panning, ${name}, median`, quantile(frames, 0.5), 17.5, "ms");
     figure(`frame while panning, ${name}, 95 %`, quantile(frames, 0.95), 34, "ms");
   }
-  for (const error of [...bench.errors, ...bench.violations]) console.log(error);
+  for (const error of [...bench.errors, ...bench.violations, ...bench.foreign]) console.log(error);
   figure("errors", bench.errors.length + bench.violations.length, 0, "");
+  figure("requests to other servers", bench.foreign.length, 0, "");
 } finally {
   await bench.close();
 }

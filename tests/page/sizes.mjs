@@ -15,6 +15,12 @@ const size = (width, height = 800) => page.setViewportSize({ width, height });
 const tab = (name) => page.locator(".tab", { hasText: name }).click();
 const wide = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
+/** Opens a node by its address. */
+const open = async (id) => {
+  await page.goto(`${bench.started.address}/#/${bench.run("view", id)[0].id}`);
+  await waitAt(id, page);
+};
+
 try {
   ({ page } = await bench.openSample());
   // A long branch beside the sample's, so that outline and path do not fit on a screen.
@@ -22,8 +28,7 @@ try {
   for (let step = 0; step < 60; step++) bench.run("say", `${step}. ${words}`);
   for (let step = 0; step < 12; step++) bench.run("say", "--at", "hj17rx", `Another line ${step}.`);
   const [tip] = bench.run("view").slice(-1);
-  await page.goto(`${bench.started.address}/#/${tip.id}`);
-  await waitAt(tip.local_id, page);
+  await open(tip.local_id);
 
   await check("the current line and entry stay in view when the window changes", async () => {
     for (const width of [1280, 800, 3840, 1280]) {
@@ -43,6 +48,8 @@ try {
     await within(".line.is-cursor", ".outline-scroll", "the line after the map");
     await tab("Read");
     await size(1280);
+    await within(".entry.is-cursor", ".reading-scroll", "the entry at 1280 px again");
+    await within(".line.is-cursor", ".outline-scroll", "the line at 1280 px again");
   });
 
   await check("a place that the reader scrolled to stays when the window changes", async () => {
@@ -62,7 +69,8 @@ try {
       const outside = await page.evaluate(() => {
         const help = document.querySelector(".help");
         const box = help.getBoundingClientRect();
-        return [...help.querySelectorAll("section")].map((section) => section.getBoundingClientRect()).filter((section) => section.left < box.left - 1 || section.right > box.right + 1).length;
+        const sections = [...help.querySelectorAll("section")].map((section) => section.getBoundingClientRect());
+        return sections.filter((section) => section.left < box.left - 1 || section.right > box.right + 1).length;
       });
       equal(outside, 0, `groups beside the dialog at ${width} px`);
       await page.keyboard.press("Escape");
@@ -78,11 +86,35 @@ try {
     }
     // Counts of two digits on the cursor's line.
     await size(1280);
-    const parent = bench.run("view", "hj17rx")[0];
-    await page.goto(`${bench.started.address}/#/${parent.id}`);
-    await waitAt("hj17rx", page);
+    await open("hj17rx");
     truth(await page.locator(".line.is-cursor .count").count(), "a count on the cursor's line");
     equal(await bench.findings(page), [], "axe with a count on the cursor's line");
+  });
+
+  await check("axe has no serious finding in light, dark and narrow", async () => {
+    await open("9pakc5");
+    for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["light", 400], ["dark", 400]]) {
+      await page.emulateMedia({ colorScheme });
+      await size(width);
+      equal(await bench.findings(page), [], `axe: ${colorScheme} ${width}`);
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+  });
+
+  await check("400 px are enough", async () => {
+    await size(400);
+    // A notice that is longer than the screen is wide takes several lines.
+    await page.locator(".reading-scroll").press("x");
+    await page.locator(".notice").waitFor();
+    equal(await page.evaluate(() => [...document.querySelectorAll(".shell > *, .notice")].map((element) => Math.ceil(element.getBoundingClientRect().right)).filter((right) => right > 400)), [], "no element beyond the right edge");
+    equal(await wide(), 0, "no scrolling sideways");
+    await page.keyboard.press("x");
+    await tab("Tree");
+    await until("the tree", () => page.locator(".outline").isVisible());
+    await page.locator(".line", { hasText: "The log book. Give" }).click();
+    await tab("Read");
+    await until("the text", () => page.locator(".entry.is-cursor", { hasText: "The log book. Give" }).isVisible());
+    await size(1280);
   });
 
   await check("no violation, no foreign request, no error", async () => {

@@ -54,6 +54,11 @@ fn text_is_written_in_a_browser() {
 }
 
 #[test]
+fn actions_by_mouse_and_by_key_change_the_database() {
+    run_in_a_browser("actions.mjs");
+}
+
+#[test]
 fn windows_of_several_sizes_work_in_a_browser() {
     run_in_a_browser("sizes.mjs");
 }

@@ -1,6 +1,6 @@
 // Changes of the tree. Each is one request; the window is read again afterwards, and one undo reverts it.
 
-import { get, post } from "./api.js";
+import { get, post, call } from "./api.js";
 import * as state from "./state.js";
 import { go, refresh } from "./walk.js";
 
@@ -235,17 +235,27 @@ async function leaveUndone() {
 export const undo = () => revert("undo");
 export const redo = () => revert("redo");
 
-/** Saves the path to the cursor as a Markdown file. */
-export function download() {
+/** @param {string} title */
+export function rename(title) {
   return attempt(async () => {
-    const tree = state.tree.value;
-    const { data } = await get(`/nodes/${state.cursor.value}/path`);
-    const turns = data.map((/** @type {import("./api.js").Node} */ node) => `## ${node.author_type}\n\n${node.content}\n`);
-    const file = new Blob([`# ${tree?.title ?? "Path"}\n\n${turns.join("\n")}`], { type: "text/markdown" });
+    await call("PATCH", `/trees/${state.tree.value?.id}`, { title });
+    await refresh();
+    undoable("Renamed");
+  });
+}
+
+/** Saves the tree as a file, in Markdown only the path to the cursor. @param {"markdown" | "jsonl" | "html"} format */
+export function download(format) {
+  return attempt(async () => {
+    const tree = state.tree.value?.id;
+    if (!tree) return;
+    const form = `format=${format}${format === "markdown" ? `&node=${state.cursor.value}` : ""}`;
+    const { left_out } = await get(`/trees/${tree}/export/report?${form}`);
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(file);
-    link.download = `${(tree?.title ?? "path").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60)}.md`;
+    link.href = `/api/v1/trees/${tree}/export?${form}`;
+    link.download = "";
     link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    const kinds = Object.entries(left_out).map(([kind, number]) => `${number} ${kind}`);
+    state.notify(kinds.length ? `Exported; left out: ${kinds.join(", ")}` : "Exported");
   });
 }

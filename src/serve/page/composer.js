@@ -1,17 +1,21 @@
-// The input line: the next message, or arrow lines. Typed text is kept until it is saved, also over a reload.
+// The input line: the next message, or arrow lines. Typed text is kept for its tree until it is saved, also over a reload.
 
 import { html, classes, Button } from "./view.js";
-import { observer, signal } from "./signals.js";
+import { computed, effect, observer, signal } from "./signals.js";
 import * as state from "./state.js";
 import { afterSteps } from "./walk.js";
 import { say, runLines } from "./actions.js";
 import { completion, closeCompletion, offer, onCompletionKey, selectedId, Completions } from "./completion.js";
 import { generate, answer, generation, count, setCount, models } from "./streams.js";
 
-const DRAFT = "loom-draft";
+/** Name under which the text for this tree, or for a new one, is kept. */
+const draft = computed(() => `loom-draft-${state.tree.value?.id ?? "new"}`);
 
 /** Text of the input line. */
-const text = signal(localStorage.getItem(DRAFT) ?? "");
+const text = signal("");
+effect(() => {
+  text.value = localStorage.getItem(draft.value) ?? "";
+});
 const isSending = signal(false);
 
 /** True if the text is a command. @param {string} line */
@@ -20,7 +24,8 @@ const isCommand = (line) => /^\s*(→|->)/.test(line);
 /** @param {string} value */
 function setText(value) {
   text.value = value;
-  localStorage.setItem(DRAFT, value);
+  if (value) localStorage.setItem(draft.value, value);
+  else localStorage.removeItem(draft.value);
 }
 
 export function focusComposer() {
@@ -57,12 +62,15 @@ async function submit(andGenerate) {
   if (isSending.value) return;
   if (!content) return andGenerate ? generate() : undefined;
   isSending.value = true;
+  const kept = draft.value;
   const isSaved = await afterSteps(() => (isCommand(content) ? runLines(content) : say(content)));
   isSending.value = false;
   // The text stays if it was not saved.
   if (!isSaved) return;
+  // Another tree is shown now, such as the one that the text began.
+  if (kept !== draft.value) localStorage.removeItem(kept);
   // What was typed meanwhile stays too.
-  if (text.value.trim() === content) setText("");
+  else if (text.value.trim() === content) setText("");
   if (andGenerate && !isCommand(content)) generate();
 }
 

@@ -63,17 +63,21 @@ function Edit({ node, content, parent }) {
   const saves = [[isVersion ? "Save as version" : "Save as branch", (/** @type {string} */ text) => actions.saveEdit(node, text, null)]];
   if (isVersion && parent) saves.push(["Save as branch", (/** @type {string} */ text) => actions.saveEdit(node, text, parent)]);
   const hint = isVersion ? "The original stays. A version shares its continuations." : "The original and its continuations stay.";
-  return html`<${TextForm} value=${content} label="Text" rows=${Math.min(22, Math.max(8, content.split("\n").length + 2))} saves=${saves} hint=${hint} />`;
+  return html`<${TextForm} value=${content} label="Text" draft=${`edit-${node}`} rows=${Math.min(22, Math.max(8, content.split("\n").length + 2))} saves=${saves} hint=${hint} />`;
 }
 
 /** @param {{node: string}} props */
 function Note({ node }) {
-  return html`<${TextForm} value="" label="Note" rows=${4} saves=${[["Add the note", (/** @type {string} */ text) => actions.saveNote(node, text)]]} />`;
+  return html`<${TextForm} value="" label="Note" draft=${`note-${node}`} rows=${4} saves=${[["Add the note", (/** @type {string} */ text) => actions.saveNote(node, text)]]} />`;
 }
 
 /** @param {{node: string}} props */
 function Bookmark({ node }) {
   return html`<${TextForm} value="" label="Label" rows=${1} mayBeEmpty saves=${[["Bookmark", (/** @type {string} */ text) => actions.saveBookmark(node, text.trim())]]} />`;
+}
+
+function Rename() {
+  return html`<${TextForm} value=${state.tree.value?.title} label="Title" rows=${1} saves=${[["Rename", (/** @type {string} */ text) => actions.rename(text.trim())]]} />`;
 }
 
 function Help() {
@@ -138,6 +142,7 @@ export const DIALOGS = {
   edit: { title: "Edit", view: Edit, wide: true },
   note: { title: "Note", view: Note },
   bookmark: { title: "Bookmark", view: Bookmark },
+  rename: { title: "Rename the tree", view: Rename },
   merge: { title: "Merge", view: Merge, wide: true },
   split: { title: "Split", view: Split, wide: true },
   import: { title: "Import", view: ImportReport },

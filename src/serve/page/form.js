@@ -1,12 +1,17 @@
-// The form of dialogs that take a text: edit, note, bookmark, merge.
+// The form of dialogs that take a text: edit, note, bookmark, merge, title.
 
 import { html, createRef, Component, Button } from "./view.js";
 import * as state from "./state.js";
 
-/** A text to write. Ctrl-Enter saves. Properties: `value`, `label`, `rows`, `saves` (label and effect of each button). */
+/**
+ * A text to write. Ctrl-Enter saves. Properties: `value`, `label`, `rows`, `saves` (label and effect of each button), `draft`
+ * (name under which this tab keeps the text until it is saved).
+ */
 export class TextForm extends Component {
   area = createRef();
-  state = { isSaving: false };
+  draft = `loom-${this.props.draft}`;
+  kept = this.props.draft ? sessionStorage.getItem(this.draft) : null;
+  state = { isSaving: false, isKept: this.kept !== null };
 
   componentDidMount() {
     const area = this.area.current;
@@ -20,9 +25,20 @@ export class TextForm extends Component {
     this.setState({ isSaving: true });
     const isSaved = await save(text);
     // After a failure the text stays for another try.
-    if (isSaved) state.dialog.value = null;
-    else this.setState({ isSaving: false });
+    if (!isSaved) return this.setState({ isSaving: false });
+    sessionStorage.removeItem(this.draft);
+    state.dialog.value = null;
   }
+
+  onInput = () => {
+    if (this.props.draft) sessionStorage.setItem(this.draft, this.area.current.value);
+  };
+
+  discard = () => {
+    sessionStorage.removeItem(this.draft);
+    this.area.current.value = this.props.value;
+    this.setState({ isKept: false });
+  };
 
   /** @param {KeyboardEvent} event */
   onKeyDown = (event) => {
@@ -35,9 +51,10 @@ export class TextForm extends Component {
   render() {
     const { value, label, rows, saves, hint } = this.props;
     return html`<div class="form">
-      <textarea ref=${this.area} autofocus rows=${rows} defaultValue=${value} aria-label=${label} dir="auto" onKeyDown=${this.onKeyDown}></textarea>
+      <textarea ref=${this.area} autofocus rows=${rows} defaultValue=${this.kept ?? value} aria-label=${label} dir="auto" onInput=${this.onInput} onKeyDown=${this.onKeyDown}></textarea>
       <div class="form-row">${saves.map((/** @type {[string, any]} */ [name, save], /** @type {number} */ at) => html`<${Button} key=${name} text=${name} label=${name} keys=${at ? undefined : rows === 1 ? "Enter" : "Ctrl-Enter"}
         class=${at ? "" : "primary"} disabled=${this.state.isSaving} onClick=${() => this.save(save)} />`)}
+        ${this.state.isKept && html`<${Button} text="Discard the draft" label="Discard what was typed before" onClick=${this.discard} />`}
         <span class="dim">${hint}</span></div></div>`;
   }
 }

@@ -10,6 +10,7 @@ import { focusProse } from "./prose.js";
 import { focusApproval } from "./approvals.js";
 import { chooseFiles } from "./import.js";
 import { marked, marks, toggleMark } from "./mark.js";
+import { openMenuHere } from "./menu.js";
 import { zoomMap, panMap } from "./map.js";
 
 /** @typedef {{name: string, keys: string[], group: string, help: string, run: () => any, writes?: boolean}} Command */
@@ -55,6 +56,7 @@ export const COMMANDS = [
   { name: "exclude", keys: ["X"], group: "Change", help: "exclude it from what models read, or include it", run: () => actions.exclude(), writes: true },
   { name: "undo", keys: ["u", "ctrl-z"], group: "Change", help: "undo your last change", run: actions.undo, writes: true },
   { name: "redo", keys: ["U", "ctrl-Z", "ctrl-y"], group: "Change", help: "redo it", run: actions.redo, writes: true },
+  { name: "menu", keys: ["ContextMenu", "shift-F10"], group: "Change", help: "the menu of this node", run: openMenuHere },
   { name: "search", keys: ["/"], group: "Look", help: "search as you type", run: open("search") },
   { name: "bookmarks", keys: ["'"], group: "Look", help: "all bookmarks", run: open("bookmarks") },
   { name: "diff", keys: ["d"], group: "Look", help: "compare with the marked branch, or the one before", run: open("compare") },
@@ -71,7 +73,10 @@ export const COMMANDS = [
   { name: "map_right", keys: ["shift-ArrowRight"], group: "Map", help: "move the map to the right", run: () => panMap(1, 0) },
   { name: "map_up", keys: ["shift-ArrowUp"], group: "Map", help: "move the map up", run: () => panMap(0, -1) },
   { name: "map_down", keys: ["shift-ArrowDown"], group: "Map", help: "move the map down", run: () => panMap(0, 1) },
-  { name: "save_path", keys: [], group: "Look", help: "save the path to the cursor as a Markdown file", run: actions.download },
+  { name: "save_path", keys: ["W"], group: "Program", help: "export the path to the cursor as Markdown", run: () => actions.download("markdown") },
+  { name: "export_jsonl", keys: [], group: "Program", help: "export as JSONL: the whole tree, without losses", run: () => actions.download("jsonl") },
+  { name: "export_html", keys: [], group: "Program", help: "export as HTML: the tree as a page that needs no server", run: () => actions.download("html") },
+  { name: "rename", keys: [], group: "Program", help: "rename the tree", run: open("rename"), writes: true },
   { name: "import", keys: ["I"], group: "Program", help: "import conversations from files; or drop them on the page", run: chooseFiles, writes: true },
   { name: "theme", keys: [], group: "Program", help: "light, dark or as the system", run: nextTheme },
   { name: "palette", keys: ["ctrl-k", ":"], group: "Program", help: "every action by name", run: open("palette") },
@@ -84,7 +89,7 @@ const BY_KEY = new Map(COMMANDS.flatMap((command) => command.keys.map((key) => [
 /** Label of a key. @param {string} key @returns {string} */
 export function keyLabel(key) {
   if (key.startsWith("shift-")) return `⇧${keyLabel(key.slice(6))}`;
-  const names = /** @type {Record<string, string>} */ ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", " ": "Space", Escape: "Esc", Backspace: "⌫", Delete: "Del" });
+  const names = /** @type {Record<string, string>} */ ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", " ": "Space", Escape: "Esc", Backspace: "⌫", Delete: "Del", ContextMenu: "☰" });
   return names[key] ?? key;
 }
 
@@ -187,7 +192,7 @@ export function listen() {
       held.push(event);
       return;
     }
-    const isShifted = event.shiftKey && event.key.startsWith("Arrow");
+    const isShifted = event.shiftKey && /^(Arrow|F10)/.test(event.key);
     const key = event.ctrlKey || event.metaKey ? `ctrl-${event.key}` : isShifted ? `shift-${event.key}` : event.key;
     const isOpen = state.dialog.value !== null;
     if (key === "ctrl-k" && !isOpen) {
@@ -195,8 +200,8 @@ export function listen() {
       return open("palette")();
     }
     if (isOpen || isTyping(event.target)) return;
-    // Enter and space press the focused button.
-    const isPress = key === "Enter" || key === " ";
+    // Enter and space press the focused button, and the menu key opens the browser's menu of a link.
+    const isPress = ["Enter", " ", "ContextMenu", "shift-F10"].includes(key);
     if (isPress && event.target instanceof HTMLElement && event.target.closest("button, a, summary")) return;
     if (/^[1-9]$/.test(key)) {
       if (!choose(Number(key) - 1)) setCount(Number(key));

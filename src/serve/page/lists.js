@@ -33,6 +33,12 @@ function excerpt(text, query, length) {
   return `${from ? "…" : ""}${cut(line.slice(from), length)}`;
 }
 
+/** Goes to a chosen node. On a narrow screen, its text is shown instead of the tree or the map. @param {string} node */
+function visit(node) {
+  if (state.isNarrow()) state.showText();
+  return go(node);
+}
+
 /** Where a search looks: the tree, the path or everything. */
 const scope = signal("tree");
 const SCOPES = [["tree", "This tree"], ["path", "This path"], ["all", "Everything"]];
@@ -51,7 +57,7 @@ async function search(query, signal) {
     key: node.id,
     title: highlighted(excerpt(node.content, query, 220), query),
     side: node.local_id,
-    run: () => go(node.id),
+    run: () => visit(node.id),
   }));
 }
 
@@ -70,7 +76,7 @@ const options = (query, nodes, run) =>
 
 export function Bookmarks() {
   const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) =>
-    options(query, (await get(`/trees/${state.tree.value?.id}/bookmarks`, signal)).data, go);
+    options(query, (await get(`/trees/${state.tree.value?.id}/bookmarks`, signal)).data, visit);
   return html`<${Picker} label="Bookmarks" placeholder="Filter bookmarks" load=${load} empty="No bookmarks yet. b sets one." />`;
 }
 
@@ -121,7 +127,7 @@ export function Sessions() {
       title: `${names.get(session.agent_id) ?? "?"}${session.workspace ? ` in ${session.workspace}` : ""}`,
       detail: `${session.turns} turns · ${session.tokens} tokens${session.model ? ` · ${session.model}` : ""}`,
       side: new Date(session.last_active_at).toLocaleString(),
-      run: () => session.position_id && go(session.position_id),
+      run: () => session.position_id && visit(session.position_id),
     }));
     return shown.filter((/** @type {any} */ option) => `${option.title} ${option.detail}`.toLowerCase().includes(query.toLowerCase()));
   };

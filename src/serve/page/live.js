@@ -80,6 +80,8 @@ export function follow() {
   // A request can fail after the stream was resumed. Only a new connection shows again that the server answers, and it
   // reads the window that the failed request did not.
   effect(() => {
-    if (!state.online.value) untracked(reconnectSoon);
+    if (state.online.value) return;
+    state.announcement.value = "The server does not answer. Typed text is kept.";
+    untracked(reconnectSoon);
   });
 }

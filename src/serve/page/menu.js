@@ -27,6 +27,15 @@ export function openMenu(event, node) {
   menu.value = { x: isMouse ? event.clientX : box.right, y: isMouse ? event.clientY : box.bottom, node, focus: document.activeElement };
 }
 
+/** Opens the menu of the node at the cursor, at its line or its text. */
+export function openMenuHere() {
+  const node = state.current.value;
+  const shown = [...document.querySelectorAll(".line.is-cursor, .entry.is-cursor, .prose")].find((element) => element.checkVisibility());
+  if (!node || !shown) return;
+  const { left, bottom } = shown.getBoundingClientRect();
+  openMenuAt({ clientX: left + 40, clientY: bottom }, node);
+}
+
 /** @param {MenuNode} node @returns {[string, () => any, boolean?][]} Label, effect, and true for changes. */
 function items(node) {
   const other = marked.value && marked.value.id !== node.id ? marked.value : null;
@@ -42,12 +51,13 @@ function items(node) {
     [marks.value.some((each) => each.id === node.id) ? "Remove the mark" : "Mark for merge, copy, move, compare", () => toggleMark(node)],
   ]);
   if (other) {
+    own.push([`Compare with ${other.local_id}`, () => (state.dialog.value = { kind: "compare", node: node.id })]);
     own.push([`Merge with ${other.local_id}…`, () => actions.merge([...new Set([...marks.value.map((each) => each.id), node.id])]), true]);
     own.push([`Copy ${other.local_id} here`, () => actions.relocate("copy", other.id, node.id), true]);
     own.push([`Move ${other.local_id} here`, () => actions.relocate("move", other.id, node.id), true]);
   }
   own.push(["Copy a link", () => navigator.clipboard?.writeText(`${location.origin}/#/${node.id}`)]);
-  own.push(["Prune the branch", () => actions.prune(node.id), true]);
+  own.push(node.marks.pruned ? ["Restore the branch", () => actions.restore(node.id), true] : ["Prune the branch", () => actions.prune(node.id), true]);
   return own.filter(([, , writes]) => !writes || state.canWrite.value);
 }
 
@@ -76,7 +86,7 @@ class MenuList extends Component {
 
   render() {
     return html`<div class="menu-cover" onPointerDown=${close}></div>
-      <div class="menu" role="menu" ref=${this.list} onKeyDown=${this.onKeyDown} aria-label=${`Actions on ${this.props.node.local_id}`}>
+      <div class="menu" role="menu" ref=${this.list} onKeyDown=${this.onKeyDown} onContextMenu=${(/** @type {Event} */ event) => event.preventDefault()} aria-label=${`Actions on ${this.props.node.local_id}`}>
         ${items(this.props.node).map(([label, run]) => html`<button type="button" role="menuitem" key=${label}
           onClick=${() => { close(); run(); }}>${label}</button>`)}</div>`;
   }

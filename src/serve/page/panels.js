@@ -31,9 +31,8 @@ class Loaded extends Component {
 
 /** @typedef {import("./api.js").Node} Node */
 
-/** Reads the branch at the cursor and another one, after the last node that both have. */
-async function loadCompared() {
-  const here = state.cursor.value ?? "";
+/** Reads the branch of a node and another one, after the last node that both have. @param {string} here */
+async function loadCompared(here) {
   let other = marked.value?.id;
   if (!other || other === here) other = (await get(`/nodes/${here}/window?steps=previous&above=0&below=0&path=1`)).node;
   if (!other || other === here) throw new Error("There is no branch beside this one. Mark another node with x first.");
@@ -57,7 +56,8 @@ const leaveFor = (id) => () => {
 /** @param {Node} node */
 const excerpt = (node) => (node.content.length > 120 ? `…${node.content.slice(-118).trimStart()}` : node.content);
 
-export function Compare() {
+/** @param {{node?: string}} props */
+export function Compare({ node }) {
   const view = (/** @type {any} */ { before, after, common }) => {
     const pieces = coalesce(compare(text(before), text(after)));
     const changed = (/** @type {string} */ kind) => countWords(pieces.filter((piece) => piece.kind === kind).map((piece) => piece.text).join(" "));
@@ -74,7 +74,7 @@ export function Compare() {
         <q dir="auto">${excerpt(common)}</q></p>` : html`<p class="dim">The branches have no node in common.</p>`}
       <div class="compare-sides">${side("Other branch", before, "gone")}${side("This branch", after, "added")}</div></div>`;
   };
-  return html`<${Loaded} load=${loadCompared} view=${view} />`;
+  return html`<${Loaded} load=${() => loadCompared(node ?? state.cursor.value ?? "")} view=${view} />`;
 }
 
 const SECTIONS = /** @type {Record<string, string>} */ ({

@@ -25,7 +25,12 @@ export class Picker extends Component {
   componentWillUnmount() {
     clearTimeout(this.timer);
     this.request?.abort();
+    // The dialog is closed, and the focus is where it was before: what is chosen may move it.
+    this.chosen?.run();
   }
+
+  /** @type {Option | undefined} */
+  chosen;
 
   /** True while the options do not belong to the text yet. */
   isPending = true;
@@ -61,8 +66,8 @@ export class Picker extends Component {
   /** @param {Option | undefined} option */
   choose(option) {
     if (!option) return;
+    this.chosen = option;
     state.dialog.value = null;
-    option.run();
   }
 
   /** @param {KeyboardEvent} event */

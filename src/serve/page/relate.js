@@ -9,7 +9,7 @@ export function Merge({ nodes }) {
   const text = nodes.map((node) => node.content.trim()).join("\n\n");
   const save = (/** @type {string} */ content) => actions.saveMerge(nodes.map((node) => node.id), content);
   const hint = `The new node continues ${nodes[0].local_id} and is linked to ${nodes.map((node) => node.local_id).join(", ")}. All of them stay.`;
-  return html`<${TextForm} value=${text} label="Text of the merged node" rows=${12} saves=${[["Merge", save]]} hint=${hint} />`;
+  return html`<${TextForm} value=${text} label="Text of the merged node" draft=${`merge-${nodes.map((node) => node.id)}`} rows=${12} saves=${[["Merge", save]]} hint=${hint} />`;
 }
 
 /** The place at which a node is divided: the caret in its text. Properties: `node`, `content`. */

@@ -75,11 +75,11 @@ const Panes = observer(() => {
   return html`<main class=${classes("main", `layout-${layout}`)}>${layout === "map" ? html`<${TreeMap} />` : html`<${Outline} />`}<${Reading} /></main>`;
 });
 
-/** Bar of a narrow screen. */
+/** Bar of a narrow screen. There, `both` shows the text alone; it is the choice that a wider window keeps. */
 const Tabs = observer(() => {
   const shown = state.layout.value === "both" ? "text" : state.layout.value;
   return html`<nav class="tabs" aria-label="Panes">${PANES.map(([name, label, icon]) => html`<button type="button" key=${name} class="tab" aria-pressed=${shown === name}
-    onClick=${() => (state.layout.value = name)}><${Icon} name=${icon} />${label}</button>`)}
+    onClick=${() => (state.layout.value = name === "text" ? "both" : name)}><${Icon} name=${icon} />${label}</button>`)}
     <button type="button" class="tab" onClick=${open("palette")}><${Icon} name="list" />More</button>
     <button type="button" class="tab" onClick=${newTree}><${Icon} name="plus" />New</button></nav>`;
 });

@@ -52,6 +52,14 @@ export const hits = signal([]);
 /** Visible panes: both, text or tree; on a narrow screen one at a time. */
 export const layout = signal("both");
 
+/** Shows the text, if only another pane is visible. */
+export function showText() {
+  if (layout.value === "tree" || (isNarrow() && layout.value === "map")) layout.value = "both";
+}
+
+/** True if one pane is visible at a time. The width is that of the style sheets. */
+export const isNarrow = () => matchMedia("(max-width: 760px)").matches;
+
 /** Mode of the tree that the input line starts: a dialogue, or a buffer of prose. @type {import("./signals.js").Signal<"dialogue" | "buffer">} */
 export const newMode = signal("dialogue");
 
@@ -92,6 +100,8 @@ let noticeTimer;
 export function notify(text, more = {}) {
   clearTimeout(noticeTimer);
   notice.value = { text, ...more };
+  // A failure is an alert, which is spoken anyway.
+  if (!more.bad) announcement.value = text;
   noticeTimer = setTimeout(() => (notice.value = null), more.bad || more.action ? 10_000 : 5_000);
 }
 

@@ -7,7 +7,7 @@ import * as state from "./state.js";
 import { go, refresh } from "./walk.js";
 
 /**
- * @typedef {{text: string, node: string | null, error: string, lines: string[]}} Stream
+ * @typedef {{text: string, node: string | null, error: string, lines: string[], model: string}} Stream
  * @typedef {{from: string, id: string, streams: Stream[], isRunning: boolean}} Generation
  */
 
@@ -63,15 +63,20 @@ async function start(body) {
   const from = state.cursor.value;
   if (!from || !state.canWrite.value) return;
   if (generation.value?.isRunning) return state.notify("a generation is running; Esc stops it");
-  const streams = Array.from({ length: body.n * Math.max(1, body.models.length) }, () => ({ text: "", node: null, error: "", lines: [] }));
+  // The streams of a model follow each other. A single model is not named.
+  const names = body.models.length > 1 ? body.models : [""];
+  const streams = names.flatMap((model) => Array.from({ length: body.n }, () => ({ text: "", node: null, error: "", lines: [], model })));
   /** @type {Generation} */
   const running = { from, id: "", streams, isRunning: true };
   generation.value = running;
+  state.showText();
   reveal();
   try {
     const response = await send("POST", `/api/v1/nodes/${from}/continuations`, { ...body, stream: true });
     running.id = response.headers.get("x-loom-generation") ?? "";
     await readEvents(response, (event, data) => receive(running, event, data));
+    const failed = streams.find((stream) => stream.error)?.error;
+    if (failed) state.notify(failed, { bad: true });
   } catch (error) {
     for (const stream of streams) if (!stream.node) stream.error ||= String(/** @type {any} */ (error).message);
     state.fail(error);
@@ -107,8 +112,6 @@ function receive(running, event, data) {
 async function finish(running) {
   const saved = running.streams.filter((stream) => stream.node);
   if (generation.peek()?.from === running.from) generation.value = { ...running };
-  const failed = running.streams.find((stream) => stream.error)?.error;
-  if (failed) state.notify(failed, { bad: true });
   if (state.cursor.value !== running.from) {
     if (saved.length) state.notify("Generated", { action: { label: "Show", run: () => go(running.from) } });
     return refresh();
@@ -154,7 +157,7 @@ export const Streams = observer(() => {
     <div class="stream-grid">
       ${shown.streams.map((stream, index) => html`<button type="button" key=${index} disabled=${!stream.node}
         class=${classes("stream", stream.node && "is-done", stream.error && "is-failed")} onClick=${() => choose(index)}>
-        <span class="stream-number">${index + 1}</span>
+        <span class="stream-number">${index + 1}${stream.model && ` · ${stream.model}`}</span>
         ${stream.lines.map((line) => html`<code class="stream-command">${line}</code>`)}
         <span class="stream-text" dir="auto">${stream.text}${shown.isRunning && !stream.node && !stream.error && html`<span class="caret"></span>`}</span>
         ${stream.error && html`<span class="stream-error">${stream.error}</span>`}

@@ -27,7 +27,7 @@ pub(crate) fn list_area(list: &ListPanel, screen: Rect) -> Rect {
     let full_area = area(screen);
     let needed = match list.kind {
         ListKind::Search(_) => full_area.height,
-        _ => u16::try_from(list.items.len()).unwrap_or(u16::MAX).saturating_add(3),
+        _ => u16::try_from(list.items.len()).unwrap_or(u16::MAX).saturating_add(3 + detail_rows(list, full_area)),
     };
     Rect { height: needed.clamp(full_area.height.min(10), full_area.height), ..full_area }
 }
