@@ -28,6 +28,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"],
         }),
         permission: Permission::LoomAware,
+        only_confirms: false,
     };
     let look = |asked: serde_json::Value| -> session::BoxFuture<'static, _> {
         Box::pin(async move { Ok(format!("Rain in {}.", asked["city"].as_str().unwrap_or("the world"))) })

@@ -337,18 +337,16 @@ impl CommandBatch {
 
 /// Returns whether the model has to read the results of a batch. Each has the index of its request.
 fn batch_outcome(results: &[(usize, CommandResult)], parsed: &[ExecRequest], tools: &HostTools) -> BatchOutcome {
-    // A host tool that writes answers with what it wrote.
-    let writes = |request: &ExecRequest| {
-        let extra = |name| tools.tools().iter().find(|extra| Some(extra.name.as_str()) == name);
-        matches!(request, ExecRequest::HostTool { .. })
-            && extra(request.name()).is_some_and(|extra| extra.permission == Permission::DocWrite)
+    let confirms = |request: &ExecRequest| match request {
+        ExecRequest::HostTool { name, .. } => tools.tools().iter().any(|tool| tool.name == *name && tool.only_confirms),
+        request => request.only_confirms(),
     };
     let all = |is: &dyn Fn(&ExecRequest) -> bool| {
         results.iter().all(|(at, result)| !result.failed && parsed.get(*at).is_some_and(is))
     };
     match () {
         () if all(&ExecRequest::keeps_records) => BatchOutcome::Recorded,
-        () if all(&|request| request.only_confirms() || writes(request)) => BatchOutcome::Changed,
+        () if all(&confirms) => BatchOutcome::Changed,
         () => BatchOutcome::Answered,
     }
 }

@@ -267,6 +267,7 @@ impl HostTools {
     ///     description: "Returns the time.".to_owned(),
     ///     parameters,
     ///     permission: Permission::LoomAware,
+    ///     only_confirms: false,
     /// };
     /// let handler = |_| -> BoxFuture<'static, _> { Box::pin(async { Ok("noon".to_owned()) }) };
     /// let tools = HostTools::default().with(tool, Box::new(handler))?;

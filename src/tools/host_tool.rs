@@ -22,6 +22,9 @@ pub struct HostTool {
     pub parameters: Value,
     /// The permission that an agent needs.
     pub permission: Permission,
+    /// True if the answer of a success only confirms what was written, so that an agent need not read it: `→ done` in the same
+    /// reply then ends the turn.
+    pub only_confirms: bool,
 }
 
 impl HostTool {

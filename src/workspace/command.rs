@@ -24,6 +24,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     description: "Runs a shell command in the workspace's folder and shows how it ended and what it printed. It has no \
                   input, and nothing that it starts outlives it.",
     permission: Permission::DocWrite,
+    only_confirms: false,
     parameters,
     run,
 };

@@ -21,6 +21,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "edit_file",
     description: "Replaces a passage of a file of the workspace, which must be in it exactly once, down to its spaces.",
     permission: Permission::DocWrite,
+    only_confirms: true,
     parameters,
     run,
 };

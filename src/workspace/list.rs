@@ -21,6 +21,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "list_files",
     description: "Lists the files of the workspace, or of a folder in it, without those that .gitignore names.",
     permission: Permission::DocRead,
+    only_confirms: false,
     parameters,
     run,
 };

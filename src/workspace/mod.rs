@@ -59,6 +59,7 @@ struct WorkspaceTool {
     name: &'static str,
     description: &'static str,
     permission: Permission,
+    only_confirms: bool,
     parameters: fn() -> Value,
     run: fn(Arc<AgentFiles>, Value) -> BoxFuture<'static, Answer>,
 }
@@ -141,6 +142,7 @@ impl Workspace {
                 description: tool.description.to_owned(),
                 parameters: (tool.parameters)(),
                 permission: tool.permission,
+                only_confirms: tool.only_confirms,
             };
             (extra, handler)
         });

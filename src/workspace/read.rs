@@ -29,6 +29,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "read_file",
     description: "Reads a text file of the workspace, each line with its number and a bar, which are not part of it.",
     permission: Permission::DocRead,
+    only_confirms: false,
     parameters,
     run,
 };

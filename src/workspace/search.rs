@@ -32,6 +32,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "search_text",
     description: "Finds lines in the workspace's files by a regular expression; small letters fit capital ones too.",
     permission: Permission::DocRead,
+    only_confirms: false,
     parameters,
     run,
 };

@@ -21,6 +21,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     description: "Writes a whole file of the workspace. A file that is there has to be read before; to change a part of \
                   it, use edit_file.",
     permission: Permission::DocWrite,
+    only_confirms: true,
     parameters,
     run,
 };

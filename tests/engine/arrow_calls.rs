@@ -44,12 +44,14 @@ impl Program {
                 "required": ["city"],
             }),
             permission: Permission::WebSearch,
+            only_confirms: false,
         };
         let roll = HostTool {
             name: "roll_dice".to_owned(),
             description: "Rolls dice.".to_owned(),
             parameters: json!({ "type": "object", "properties": { "sides": { "type": "integer" } } }),
             permission: Permission::LoomWrite,
+            only_confirms: false,
         };
         let extras = vec![weather, roll];
         assert_eq!(HostTool::check(&extras), Ok(()));

@@ -626,6 +626,7 @@ impl WorkerTools for Shed {
             description: format!("The {name}."),
             parameters: json!({ "type": "object", "properties": {} }),
             permission: Permission::LoomWrite,
+            only_confirms: false,
         };
         let who = who.to_owned();
         let said: ToolHandler = Box::new(move |_| {

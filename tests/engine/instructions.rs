@@ -33,7 +33,13 @@ impl Services {
             "required": ["path"],
         });
         let description = "Lists files of a folder. It is fast.".to_owned();
-        let tool = HostTool { name: "list_files".into(), description, parameters, permission: Permission::DocRead };
+        let tool = HostTool {
+            name: "list_files".into(),
+            description,
+            parameters,
+            permission: Permission::DocRead,
+            only_confirms: false,
+        };
         assert_eq!(HostTool::check(std::slice::from_ref(&tool)), Ok(()));
         Self(vec![tool])
     }

@@ -29,13 +29,14 @@ impl ModelResolver for NoModels {
 }
 
 /// A tool that writes a file, unless it has the name `locked`.
-fn toolbox() -> Arc<HostTools> {
+fn toolbox(only_confirms: bool) -> Arc<HostTools> {
     let text = json!({ "type": "string" });
     let write = HostTool {
         name: "write_file".to_owned(),
         description: "Writes a file.".to_owned(),
         parameters: json!({ "type": "object", "properties": { "path": text, "content": text }, "required": ["path", "content"] }),
         permission: Permission::DocWrite,
+        only_confirms,
     };
     let handler = |arguments: Value| -> BoxFuture<'static, Result<String, ToolError>> {
         Box::pin(async move {
@@ -61,7 +62,7 @@ async fn turn(play: &Play) -> (Actor, NodeId) {
     let agent = play.loom.agent("scribe").unwrap();
     let actor = actor_at(&play.loom, &agent, "/work", asked).unwrap();
     let model = Arc::new(Scripted::new([REPLY, "Done."].map(ScriptedReply::words)));
-    let commands = ToolAccess::new(Arc::new(NoModels)).tools(toolbox());
+    let commands = ToolAccess::new(Arc::new(NoModels)).tools(toolbox(true));
     let nodes = generate(&actor, GenerateRequest::turn(asked, agent, model, commands), |_| {}).await.unwrap();
     (actor, nodes[0].id)
 }
@@ -200,17 +201,18 @@ fn commands_of_an_older_file_are_calls_in_every_view() {
 
 #[tokio::test]
 async fn done_below_a_written_file_ends_the_turn() {
-    for (path, requests) in [("notes.txt", 1), ("locked", 2)] {
+    // A failure has to be read, and so has the answer of a tool that says more.
+    for (path, only_confirms, requests) in [("notes.txt", true, 1), ("locked", true, 2), ("notes.txt", false, 2)] {
         let play = Play::new();
         play.agent("scribe", [Permission::LoomAware, Permission::DocRead, Permission::DocWrite].into_iter().collect());
         let agent = play.loom.agent("scribe").unwrap();
         let actor = actor_at(&play.loom, &agent, "/work", play.nine).unwrap();
         let reply = format!("It is written.\n→ write_file path:\"{path}\" content:\"a heron\"\n→ done\n");
-        let model = Arc::new(Scripted::new([reply.as_str(), "It is locked."].map(ScriptedReply::words)));
-        let commands = ToolAccess::new(Arc::new(NoModels)).tools(toolbox());
+        let model = Arc::new(Scripted::new([reply.as_str(), "I have read it."].map(ScriptedReply::words)));
+        let commands = ToolAccess::new(Arc::new(NoModels)).tools(toolbox(only_confirms));
         let request = GenerateRequest::turn(play.nine, agent, Arc::clone(&model) as _, commands);
         generate(&actor, request, |_| {}).await.unwrap();
         let asked = model.requests();
-        assert_eq!(asked.len(), requests, "{path}: {:?}", asked.last());
+        assert_eq!(asked.len(), requests, "{path}, {only_confirms}: {:?}", asked.last());
     }
 }

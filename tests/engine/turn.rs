@@ -341,6 +341,7 @@ fn weather() -> HostTool {
         description: "Tells the weather.".to_owned(),
         parameters: json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] }),
         permission: Permission::WebSearch,
+        only_confirms: false,
     }
 }
 

@@ -471,6 +471,15 @@ async fn a_command_reports_its_exit_status_and_output() {
     assert_eq!((ran.code, ran.text.as_str()), (Some(7), "exit 7 · no output"));
 }
 
+#[test]
+fn only_written_files_are_merely_confirmed() {
+    let tools = Folder::granted().workspace.tools("a");
+    let mut confirming: Vec<&str> =
+        tools.iter().filter(|(tool, _)| tool.only_confirms).map(|(tool, _)| &*tool.name).collect();
+    confirming.sort_unstable();
+    assert_eq!(confirming, ["edit_file", "write_file"]);
+}
+
 #[tokio::test]
 async fn a_refused_command_does_not_run() {
     let folder = Folder::of(Decision::No(None), &["touch *"], &[]);

@@ -18,6 +18,7 @@ fn tool(name: &str, properties: Value, required: Value) -> HostTool {
         description: "A tool.".to_owned(),
         parameters: json!({ "type": "object", "properties": properties, "required": required }),
         permission: Permission::LoomAware,
+        only_confirms: false,
     }
 }
 
