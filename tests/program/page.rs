@@ -6,6 +6,7 @@ use std::{
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
 };
 
 use reqwest::{Method, StatusCode};
@@ -25,8 +26,11 @@ fn tools() -> PathBuf {
     named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/page-tests"))
 }
 
-/// Runs a script of `tests/page` with the program, in Chromium.
+/// Runs a script of `tests/page` with the program, in Chromium. One at a time: several browsers on two cores exceed the
+/// scripts' waits.
 fn run_in_a_browser(script: &str) {
+    static BROWSER: Mutex<()> = Mutex::new(());
+    let _alone = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
     let chromium = std::env::var("LOOM_CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
     if !skip::has("node") || !Path::new(&chromium).exists() || !tools().join("node_modules/playwright-core").exists() {
         return skip::because("node, chromium or playwright-core is missing; .ci/run installs them");
