@@ -407,9 +407,7 @@ try {
     }
   });
 
-  await check("no violation, no foreign request, no error", async () => {
-    equal([bench.violations, bench.foreign, bench.errors], [[], [], []], "violations, requests, errors");
-  });
+  await check.harmless();
 } finally {
   await bench.close();
 }

@@ -163,9 +163,7 @@ try {
     await own.close();
   });
 
-  await check("no violation, no foreign request, no error", async () => {
-    equal([bench.violations, bench.foreign, bench.errors], [[], [], []], "violations, requests, errors");
-  });
+  await check.harmless();
 } finally {
   await bench.close();
 }

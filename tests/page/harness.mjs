@@ -180,6 +180,10 @@ export function checks(bench, file, page) {
     }
   };
   check.failed = 0;
+  /** The last check: whatever the others did, the page did nothing that it may not do. */
+  check.harmless = () => check("no violation, no foreign request, no error", async () => {
+    equal([bench.violations, bench.foreign, bench.errors], [[], [], []], "violations, requests, errors");
+  });
   return check;
 }
 

@@ -117,10 +117,8 @@ try {
     await size(1280);
   });
 
-  await check("no violation, no foreign request, no error", async () => {
-    equal([bench.violations, bench.foreign, bench.errors], [[], [], []], "violations, foreign requests, errors");
-  });
+  await check.harmless();
 } finally {
   await bench.close();
 }
-process.exitCode = check.failed ? 1 : 0;
+process.exit(check.failed ? 1 : 0);

@@ -369,9 +369,7 @@ try {
     await until("no approval", async () => !(await page.locator(".approval").count()));
   });
 
-  await check("no violation, no foreign request, no error", async () => {
-    equal([bench.violations, bench.foreign, bench.errors], [[], [], []], "violations, requests, errors");
-  });
+  await check.harmless();
 } finally {
   await bench.close();
 }
