@@ -2,14 +2,13 @@
 //! page was shown, and input typed before the prompt is discarded.
 
 use std::{
-    collections::HashSet,
     io::{self, IsTerminal as _, Write as _},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
 use loomtree::{
-    session::{Approval, ApprovalRequest, BoxFuture, Decision},
+    session::{Approval, ApprovalRequest, BoxFuture, Decision, PermanentApprovals},
     types::{literal, literal_line},
 };
 use unicode_width::UnicodeWidthChar as _;
@@ -26,8 +25,8 @@ const OUTPUT_TIME: Duration = Duration::from_millis(50);
 pub(crate) struct TerminalApproval {
     /// True if no prompt is possible: output is JSON, or standard input or standard error is not a terminal.
     non_interactive: bool,
-    /// Requests answered with `always`, as pairs of tool and subject.
-    always: Arc<Mutex<HashSet<(String, String)>>>,
+    /// Requests answered with `always`.
+    always: PermanentApprovals,
     /// Serializes prompts, and keeps them from interrupting the line editor.
     terminal_lock: Arc<TerminalLock>,
 }
@@ -35,7 +34,7 @@ pub(crate) struct TerminalApproval {
 impl TerminalApproval {
     pub(crate) fn new(json: bool, terminal_lock: Arc<TerminalLock>) -> Self {
         let non_interactive = json || !io::stdin().is_terminal() || !io::stderr().is_terminal();
-        Self { non_interactive, always: Arc::default(), terminal_lock }
+        Self { non_interactive, always: PermanentApprovals::default(), terminal_lock }
     }
 }
 
@@ -52,18 +51,17 @@ impl Approval for TerminalApproval {
                 return Decision::No(Some(why));
             }
             let _turn = self.terminal_lock.lock_question().await;
-            let key = (request.tool.clone(), request.subject.clone());
-            if !key.1.is_empty() && self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
+            if self.always.covers(request) {
                 return Decision::Yes;
             }
             tokio::time::sleep(OUTPUT_TIME).await;
-            let (request, pending) = (request.clone(), Arc::new(()));
+            let (asked, pending) = (request.clone(), Arc::new(()));
             let pending_ref = Arc::downgrade(&pending);
             let _open = self.terminal_lock.open_question();
-            let answer = tokio::task::spawn_blocking(move || ask(&request, &pending_ref)).await;
+            let answer = tokio::task::spawn_blocking(move || ask(&asked, &pending_ref)).await;
             match answer {
                 Ok(Ok(ApprovalAnswer::Always)) => {
-                    self.always.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+                    self.always.add(request);
                     Decision::Yes
                 }
                 Ok(Ok(ApprovalAnswer::Yes)) => Decision::Yes,
@@ -98,10 +96,10 @@ fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnsw
             let note = format!("… {} more; all must be shown before a yes counts", count(hidden as u64, "line"));
             text.push_str(&format!("    {}\n", paint(DIM, note)));
             "s(hows the next), n(o)".to_owned()
-        } else if request.subject.is_empty() {
-            "y(es), n(o)".to_owned()
+        } else if let Some(scope) = request.permanent_scope() {
+            format!("y(es), n(o), a(lways {scope} in this conversation, workers and checks included)")
         } else {
-            format!("y(es), n(o), a(lways {} in this conversation, workers and checks included)", always_scope(request))
+            "y(es), n(o)".to_owned()
         };
         text.push_str(&format!("Allow it? {choices}, or say why not: "));
         discard_typed_input();
@@ -127,15 +125,6 @@ fn ask(request: &ApprovalRequest, pending: &Weak<()>) -> io::Result<ApprovalAnsw
             },
         }
     }
-}
-
-/// Describes the scope of `always`: this exact request, or the tool for this file.
-fn always_scope(request: &ApprovalRequest) -> String {
-    // A time limit can follow the command.
-    if request.subject == request.summary || request.details.starts_with(&request.subject) {
-        return format!("{} of exactly this", literal_line(&request.tool));
-    }
-    format!("{} for {}", literal_line(&request.tool), literal_line(&request.subject))
 }
 
 /// Returns the request as rows of a terminal. `│` marks the first row of a line, `┊` a row that continues it.

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::{
     id::NodeId,
-    session::{Approval, ApprovalRequest, BoxFuture, Decision},
+    session::{Approval, ApprovalRequest, BoxFuture, Decision, PermanentApprovals},
 };
 
 /// Default time for a decision.
@@ -30,6 +30,9 @@ pub(super) struct WaitingApproval {
     summary: String,
     /// Complete action: the command, the diff or the plan.
     details: String,
+    /// What `always` approves besides this action: later calls of the tool for exactly this, or for this file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    always: Option<String>,
     /// Node that the action belongs to: the head of the delegation for a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) node: Option<NodeId>,
@@ -37,18 +40,21 @@ pub(super) struct WaitingApproval {
 
 struct Waiting {
     shown: WaitingApproval,
+    request: ApprovalRequest,
     answer: oneshot::Sender<Decision>,
 }
 
 /// Approvals that wait for a decision. Without a decision an action is refused after ten minutes.
 pub struct PendingApprovals {
     waiting: Mutex<(u64, Vec<Waiting>)>,
+    /// Requests answered with `always`, until the server ends.
+    always: PermanentApprovals,
     timeout: Duration,
 }
 
 impl Default for PendingApprovals {
     fn default() -> Self {
-        Self { waiting: Mutex::default(), timeout: APPROVAL_TIMEOUT }
+        Self { waiting: Mutex::default(), always: PermanentApprovals::default(), timeout: APPROVAL_TIMEOUT }
     }
 }
 
@@ -64,11 +70,16 @@ impl PendingApprovals {
         self.lock().1.iter().filter(|waiting| !waiting.answer.is_closed()).map(|w| w.shown.clone()).collect()
     }
 
-    /// Decides an approval. Returns whether it was waiting.
-    pub(super) fn decide(&self, id: u64, decision: Decision) -> bool {
+    /// Decides an approval; `always` also decides later requests with the same tool and subject. Returns whether it was
+    /// waiting.
+    pub(super) fn decide(&self, id: u64, decision: Decision, always: bool) -> bool {
         let mut waiting = self.lock();
         let Some(at) = waiting.1.iter().position(|waiting| waiting.shown.id == id) else { return false };
-        waiting.1.remove(at).answer.send(decision).is_ok()
+        let decided = waiting.1.remove(at);
+        if always && decision == Decision::Yes {
+            self.always.add(&decided.request);
+        }
+        decided.answer.send(decision).is_ok()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, (u64, Vec<Waiting>)> {
@@ -82,20 +93,24 @@ impl PendingApprovals {
         let request = request.clone();
         let shown = WaitingApproval {
             id: waiting.0,
-            tool: request.tool,
-            subject: request.subject,
-            summary: request.summary,
-            details: request.details,
+            tool: request.tool.clone(),
+            subject: request.subject.clone(),
+            summary: request.summary.clone(),
+            details: request.details.clone(),
+            always: request.permanent_scope(),
             node: request.node,
         };
         waiting.1.retain(|waiting| !waiting.answer.is_closed());
-        waiting.1.push(Waiting { shown, answer });
+        waiting.1.push(Waiting { shown, request, answer });
         decision
     }
 }
 
 impl Approval for PendingApprovals {
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Decision> {
+        if self.always.covers(request) {
+            return Box::pin(async { Decision::Yes });
+        }
         let decision = self.add(request);
         Box::pin(async move {
             match tokio::time::timeout(self.timeout, decision).await {

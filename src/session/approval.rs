@@ -1,10 +1,16 @@
 //! Approval of an agent's action by the user.
 
+use std::{
+    collections::HashSet,
+    sync::{Mutex, PoisonError},
+};
+
 use futures_util::future::BoxFuture;
 
 use crate::{
     id::NodeId,
     tools::{ErrorCode, ToolError},
+    types::literal_line,
 };
 
 /// Action that an agent asks to perform.
@@ -22,6 +28,45 @@ pub struct ApprovalRequest {
     pub agent: Option<String>,
     /// Node that the action belongs to: the head of the delegation for a plan.
     pub node: Option<NodeId>,
+}
+
+impl ApprovalRequest {
+    /// Describes the later requests that a permanent approval covers, in one line: those of the same tool for exactly this
+    /// action, or for the same file. `None` if every call needs approval.
+    #[must_use]
+    pub fn permanent_scope(&self) -> Option<String> {
+        if self.subject.is_empty() {
+            return None;
+        }
+        // A time limit can follow the command.
+        if self.subject == self.summary || self.details.starts_with(&self.subject) {
+            return Some(format!("{} of exactly this", literal_line(&self.tool)));
+        }
+        Some(format!("{} for {}", literal_line(&self.tool), literal_line(&self.subject)))
+    }
+}
+
+/// Permanent approvals of the user, in memory: each covers one tool and one subject.
+#[derive(Debug, Default)]
+pub struct PermanentApprovals(Mutex<HashSet<(String, String)>>);
+
+impl PermanentApprovals {
+    /// Approves later requests of the same tool and subject. A request without a subject has no effect.
+    pub fn add(&self, request: &ApprovalRequest) {
+        if !request.subject.is_empty() {
+            self.lock().insert((request.tool.clone(), request.subject.clone()));
+        }
+    }
+
+    /// Returns whether an earlier approval covers a request.
+    #[must_use]
+    pub fn covers(&self, request: &ApprovalRequest) -> bool {
+        self.lock().contains(&(request.tool.clone(), request.subject.clone()))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<(String, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Answer of the user.

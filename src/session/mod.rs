@@ -24,7 +24,7 @@ mod stream;
 pub mod system;
 mod work_item;
 
-pub use approval::{Approval, ApprovalRequest, Decision};
+pub use approval::{Approval, ApprovalRequest, Decision, PermanentApprovals};
 pub use background_delegations::Background;
 #[doc(hidden)] // for the program
 pub use background_delegations::{save_report, saved_report};

@@ -2,14 +2,14 @@
 //! shown while the user types, because typed text is no answer.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::message::{BackgroundEvent, BackgroundReport};
-use crate::session::{Approval, ApprovalRequest, BoxFuture, Decision};
+use crate::session::{Approval, ApprovalRequest, BoxFuture, Decision, PermanentApprovals};
 
 /// Approval queue of the screen whose [`super::ScreenSetup`] holds it. Without an open screen every request is refused.
 #[derive(Debug, Clone, Default)]
@@ -20,8 +20,7 @@ struct ApprovalState {
     reports: Option<mpsc::UnboundedSender<BackgroundReport>>,
     last_number: u64,
     pending: HashMap<u64, (ApprovalRequest, oneshot::Sender<Decision>)>,
-    /// Allowed without asking: tool and subject.
-    always: HashSet<(String, String)>,
+    always: PermanentApprovals,
 }
 
 impl ApprovalQueue {
@@ -39,7 +38,7 @@ impl ApprovalQueue {
         let mut state = self.state();
         let Some((request, answer)) = state.pending.remove(&number) else { return };
         if always {
-            state.always.insert((request.tool, request.subject));
+            state.always.add(&request);
         }
         // The agent may have been cancelled meanwhile.
         let _ = answer.send(decision);
@@ -66,9 +65,7 @@ impl Approval for ApprovalQueue {
         Box::pin(async move {
             let answer = {
                 let mut state = self.state();
-                if !request.subject.is_empty()
-                    && state.always.contains(&(request.tool.clone(), request.subject.clone()))
-                {
+                if state.always.covers(request) {
                     return Decision::Yes;
                 }
                 state.last_number += 1;

@@ -50,6 +50,9 @@ async fn list_approvals(State(state): State<AppState>, caller: Caller) -> Result
 struct DecisionBody {
     /// True approves exactly this action once.
     approve: bool,
+    /// True, with `approve`, also approves what the field `always` of the approval describes, until the server ends.
+    #[serde(default)]
+    always: bool,
     /// Reason of a refusal, for the agent.
     reason: Option<String>,
 }
@@ -69,7 +72,7 @@ async fn decide(
             let approvals = &state.settings.approvals;
             let waiting = approvals.list().into_iter().find(|waiting| waiting.id.to_string() == id);
             match waiting.filter(|waiting| is_visible(state, &caller, waiting)) {
-                Some(waiting) if approvals.decide(waiting.id, decision) => Ok(StatusCode::NO_CONTENT),
+                Some(waiting) if approvals.decide(waiting.id, decision, body.always) => Ok(StatusCode::NO_CONTENT),
                 _ => Err(ApiError::not_found("approval", id)),
             }
         })
