@@ -54,6 +54,7 @@ pub(crate) const FILES: &[PageFile] = page_files![
     "prose.js",
     "reading.js",
     "relate.js",
+    "sessions.js",
     "shell.js",
     "signals.js",
     "state.js",

@@ -250,7 +250,63 @@ try {
     bench.run("include", "--tree", sample, "hj17rx");
   });
 
+  await check("the log lists changes, and another agent's last change is undone", async () => {
+    await open("7qbc12");
+    const notes = view("7qbc12").state.annotations;
+    bench.run("annotate", "--as", "collaborator", "--tree", sample, "7qbc12", "a note by an agent");
+    await palette("log");
+    await page.locator(".option", { hasText: "collaborator annotated [7qbc12]" }).first().click();
+    await page.locator("dialog", { hasText: "The last change of collaborator: annotated [7qbc12]" }).waitFor();
+    equal(await bench.findings(page), [], "axe: undo");
+    await page.getByRole("button", { name: "Keep it" }).click();
+    await closed();
+    equal(view("7qbc12").state.annotations, notes + 1, "notes");
+    await palette("log");
+    await page.keyboard.type("collaborator");
+    await until("one agent's changes", async () => (await page.locator(".option", { hasText: "owner" }).count()) === 0);
+    await keys("Enter");
+    await page.locator("dialog", { hasText: "The last change of" }).waitFor();
+    await page.getByRole("button", { name: "Undo it" }).click();
+    await notice("Undone: annotate");
+    equal(view("7qbc12").state.annotations, notes, "notes after the undo");
+    // An older change leads to its node.
+    await palette("log");
+    await page.locator(".option", { hasText: "responded to" }).last().click();
+    await closed();
+  });
+
+  await check("a session begins, is named, begins again, and ends", async () => {
+    const listed = (name) => bench.run("sessions", "--all")[0].find((each) => each.name === name);
+    await palette("session new");
+    await page.keyboard.type("prices");
+    await keys("Enter");
+    await notice("A conversation begins");
+    await closed();
+    const begun = listed("prices");
+    const tree = bench.run("trees").find((each) => each.id === begun.tree_id);
+    equal([tree.title, begun.active], ["prices", true], "the tree and its session");
+    await palette("session name");
+    await page.locator("dialog textarea").fill("costs");
+    await keys("Enter");
+    await notice("The session is named");
+    await closed();
+    equal(listed("costs").id, begun.id, "the named session");
+    await keys("s");
+    await page.locator(".option", { hasText: "collaborator · costs" }).waitFor();
+    await keys("Escape");
+    await closed();
+    await palette("session reset");
+    await notice("begins again");
+    await until("another tree", () => listed("costs").tree_id !== begun.tree_id);
+    await palette("session end");
+    await notice("has ended");
+    equal((await api(`/sessions/${begun.id}`)).active, false, "active");
+    await palette("session end");
+    await notice("no session in this tree");
+  });
+
   await check("a tree is renamed", async () => {
+    await open("7qbc12");
     await palette("rename");
     await page.locator("dialog textarea").fill("The light, renamed");
     await keys("Enter");

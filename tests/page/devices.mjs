@@ -1,7 +1,7 @@
 // The page under fingers, in two tabs, without motion, with scripts that run from right to left, and as an exported file.
 
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { Bench, checks, until, equal, truth, loom, here, at } from "./harness.mjs";
@@ -157,6 +157,10 @@ try {
     await until("the first branch", () => tab.locator(".entry.is-cursor", { hasText: "first branch" }).count());
     await tab.keyboard.press("w");
     await until("the map", async () => (await tab.locator(".map-canvas").getAttribute("aria-label"))?.includes("3 messages in 2 branches"));
+    await tab.keyboard.press("h");
+    const [download] = await Promise.all([tab.waitForEvent("download"), tab.keyboard.press("W")]);
+    const saved = readFileSync(await download.path(), "utf8");
+    truth(/^### owner · \w+\n\n<script>/.test(saved) && saved.includes("**bold**") && !saved.includes("branch"), `the path in Markdown: ${saved}`);
     equal(await tab.locator(".composer").count(), 0, "input lines");
     truth((await tab.title()) !== "bad", "no script of the content ran");
     equal(failures, [], "requests, errors and dialogs");

@@ -108,20 +108,26 @@ export class Bench {
 
   /**
    * Starts a model with the protocol of OpenAI that answers requests with texts, in order, and makes it the default model.
-   * Returns the requests so far. Must be called before `serve`.
+   * Returns the requests so far. Must be called before `serve`. While `this.pause` is a promise, a reply stops halfway.
    */
   async model(...replies) {
     const requests = [];
     this.modelServer = createServer((request, response) => {
       let body = "";
       request.on("data", (chunk) => (body += chunk));
-      request.on("end", () => {
+      request.on("end", async () => {
         if (request.method !== "POST") return response.writeHead(404).end();
         requests.push(JSON.parse(body));
         const next = replies[Math.min(requests.length, replies.length) - 1];
         response.writeHead(200, { "content-type": "text/event-stream" });
-        for (const delta of [{ role: "assistant", content: "" }, { content: next }]) response.write(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta }] })}\n\n`);
-        response.end(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`);
+        const send = (delta, finish_reason) => response.write(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+        const half = this.pause ? next.lastIndexOf(" ", next.length * 0.6) + 1 : 0;
+        send({ role: "assistant", content: "" });
+        if (half) send({ content: next.slice(0, half) });
+        await this.pause;
+        send({ content: next.slice(half) });
+        send({}, "stop");
+        response.end("data: [DONE]\n\n");
       });
     });
     await new Promise((resolve) => this.modelServer.listen(0, "127.0.0.1", resolve));

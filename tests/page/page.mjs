@@ -267,7 +267,7 @@ try {
   });
 
   await check("context, sessions and documents are shown", async () => {
-    bench.run("docs", "new", "plan", "# Plan\n\nThe light.");
+    bench.run("docs", "new", "plan", "# Plan\n\nThe **light**. <img src=x onerror=globalThis.broken=1>");
     await keys("c");
     await until("token bars", async () => (await page.locator(".bar").count()) > 1);
     equal(await bench.findings(page), [], "axe: context");
@@ -275,7 +275,8 @@ try {
     await until("sessions", () => page.locator(".option").count());
     await keys("Escape", "D");
     await page.locator(".option", { hasText: "plan" }).click();
-    await until("the document", () => page.locator(".document", { hasText: "The light." }).count());
+    await until("the document", () => page.locator(".document", { hasText: "The light. <img" }).count());
+    equal([await page.locator(".document .heading").textContent(), await page.locator(".document strong").textContent(), await page.locator(".document img").count()], ["Plan", "light", 0], "Markdown of the document");
     await keys("Escape");
   });
 

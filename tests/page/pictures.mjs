@@ -1,17 +1,26 @@
-// Pictures of the page in docs/pictures, from the running program with the sample tree and a scripted model.
+// Pictures of the page in docs/pictures, from the running program with the sample tree, a model whose replies are here, and a
+// scripted one.
 //
 // node tests/page/pictures.mjs target/debug/loom [FOLDER]
 //
 // The fonts Inter and Noto Serif look best (Debian: fonts-inter, fonts-noto-core); pngquant makes the files a third as large.
 
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { Bench, at, until, root } from "./harness.mjs";
 
 const folder = process.argv[3] ?? path.join(root, "docs/pictures");
 const bench = new Bench();
+const replies = [
+  "Ingrid turned the page. The ink of the last entry had not dried, and under it, in the same hand as thirty years before, stood one word more than she remembered.",
+  "There was no one on the stairs. The wind had dropped, and in the stillness she heard the mechanism above her run down, tooth by tooth, until the light stood still.",
+  "She took the pen and answered it. Three long lines, and a short one; then she carried the book up to the lamp, opened it at the window, and waited for the sea to read.",
+];
 try {
+  await bench.model(...replies);
+  const base = `http://127.0.0.1:${bench.modelServer.address().port}/v1`;
+  appendFileSync(bench.environment.LOOM_CONFIG, `models:\n${["small", "medium", "large"].map((name) => `  ${name}:\n    base_url: ${base}\n    model: ${name}\n`).join("")}`);
   bench.run("import", path.join(root, "fixtures/sample.jsonl"));
   bench.run("switch", "9pakc5");
   const sample = bench.run("view")[0].tree_id;
@@ -33,11 +42,27 @@ try {
   await shot("page-map");
   for (const key of ["w", "w", "w", "l", "l"]) await page.keyboard.press(key);
   await until("the end", () => page.locator(".entry.is-cursor", { hasText: "thirty years" }).count());
+  // Three models write at the same time; the picture is taken while they do.
+  await page.evaluate(() => localStorage.setItem("loom-models", JSON.stringify(["small", "medium", "large"])));
+  const end = await page.evaluate(() => location.hash);
+  await page.reload();
+  await until("the end", () => page.locator(".entry.is-cursor", { hasText: "thirty years" }).count());
+  await page.locator(".outline-scroll").focus();
+  let goOn = () => {};
+  bench.pause = new Promise((resolve) => (goOn = resolve));
+  await page.keyboard.press("1");
   await page.keyboard.press("g");
-  await until("continuations", async () => (await page.locator(".stream.is-done").count()) === 3);
+  await until("half of each", async () => (await page.locator(".stream").allTextContents()).filter((text) => /\w{3} /.test(text)).length === 3);
   await page.locator(".streams").scrollIntoViewIfNeeded();
   await page.waitForTimeout(300);
   await shot("page-streams");
+  bench.pause = undefined;
+  goOn();
+  await until("continuations", async () => (await page.locator(".stream.is-done").count()) === 3);
+  await page.evaluate(() => localStorage.setItem("loom-models", JSON.stringify(["scripted:words"])));
+  await page.goto(`${bench.started.address}/${end}`);
+  await page.reload();
+  await until("the end", () => page.locator(".entry.is-cursor", { hasText: "thirty years" }).count());
   await page.emulateMedia({ colorScheme: "light" });
   await page.keyboard.press("Escape");
   // The same passage in two wordings, compared.
@@ -59,6 +84,7 @@ try {
   await page.reload();
   await at(prose.local_id, page);
   await page.locator(".outline-scroll").focus();
+  await page.keyboard.press("3");
   await page.keyboard.press("g");
   await until("continuations", async () => (await page.locator(".stream.is-done").count()) === 3);
   await page.keyboard.press("3");

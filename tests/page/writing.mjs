@@ -1,7 +1,7 @@
 // Text in the page in a real browser: prose with a caret, merge, split, pins, completion, drags, imports, answers and approvals.
 // Effects are read from the database by another process.
 
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Bench, checks, until, equal, truth, here, at as waitAt } from "./harness.mjs";
 
@@ -36,7 +36,7 @@ try {
   const passed = JSON.stringify({ passed: true, why: "two coats" });
   const armed = { subtasks: [{ id: "run", title: "Paint it by command", criteria: "two coats", tools: ["run_command"], depends_on: [] }] };
   await bench.model("Mine is the sea.", JSON.stringify(plan), "The shed is green.", passed, JSON.stringify(plan),
-    JSON.stringify(armed), "→ run_command command:\"touch PAINTED\"\n", "It is painted.", passed);
+    ...Array(3).fill([JSON.stringify(armed), "→ run_command command:\"touch PAINTED\"\n", "It is painted.", passed]).flat());
   ({ page, sample } = await bench.openSample("--tools"));
 
   await check("a buffer is prose without seams, and what is typed becomes versions and nodes", async () => {
@@ -358,15 +358,33 @@ try {
     await page.getByRole("button", { name: "Refuse" }).click();
     await until("no approval", async () => !(await page.locator(".approval").count()));
     await until("the refusal", () => bench.run("do", "→ delegate list")[0].text.includes("refused"));
+    // The model's replies are in the order of the requests.
+    const ended = () => until("the end of every delegation", () => page.evaluate(() => fetch("/api/v1/delegations").then((answer) => answer.json()).then(({ data }) => data.every((each) => each.state !== "running"))));
     // A worker's command waits too: the approval of the plan does not cover it.
     const painted = () => existsSync(join(bench.home, "PAINTED"));
     await delegate();
-    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("button", { name: "Approve once" }).click();
     await page.locator(".approval", { hasText: "touch PAINTED" }).waitFor();
     equal(painted(), false, "the command waits");
-    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("button", { name: "Approve once" }).click();
     await until("the command", painted);
     await until("no approval", async () => !(await page.locator(".approval").count()));
+    // A permanent approval of the command covers the next one, but no plan.
+    await ended();
+    rmSync(join(bench.home, "PAINTED"));
+    await delegate();
+    equal(await page.getByRole("button", { name: "always" }).count(), 0, "permanent approvals of a plan");
+    await page.getByRole("button", { name: "Approve once" }).click();
+    await page.locator(".approval", { hasText: "touch PAINTED" }).waitFor();
+    const always = page.getByRole("button", { name: "Approve always" });
+    equal(await always.getAttribute("title"), "Approve run_command of exactly this, until the server ends", "what it covers");
+    await always.click();
+    await until("the command", painted);
+    await ended();
+    rmSync(join(bench.home, "PAINTED"));
+    await delegate();
+    await page.getByRole("button", { name: "Approve once" }).click();
+    await until("the command without a question", painted);
   });
 
   await check.harmless();

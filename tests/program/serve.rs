@@ -49,6 +49,64 @@ async fn a_tree_is_grown_marked_searched_and_undone() {
 }
 
 #[tokio::test]
+async fn a_person_undoes_the_last_change_of_an_agent_that_the_log_marks() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let (tree, root) = tree(&server, "A shed.").await;
+    home.ok(&["--as", "collaborator", "annotate", &root, "red?"]);
+    server.ok(&format!("/api/v1/nodes/{root}/children"), json!({ "content": "Paint it." })).await;
+    let journal = format!("/api/v1/trees/{tree}/journal");
+    let (_, log) = server.get(&journal).await;
+    let row = |entry: &Value| {
+        let text = |field: &str| entry[field].as_str().unwrap().to_owned();
+        (text("agent"), text("description").split(" [").next().unwrap().to_owned(), entry["undo"] == true)
+    };
+    let rows: Vec<_> = log["data"].as_array().unwrap().iter().map(row).collect();
+    let expected = [("owner", "responded to", true), ("collaborator", "annotated", true)];
+    assert_eq!(rows[..2], expected.map(|(agent, words, undo)| (agent.to_owned(), words.to_owned(), undo)));
+    assert!(rows[2..].iter().all(|(_, _, undo)| !undo), "one undo for each agent: {rows:?}");
+    let undo = format!("/api/v1/trees/{tree}/undo?agent=collaborator");
+    assert_eq!(server.ok(&undo, json!({})).await["reverted"]["op"], "annotate");
+    assert_eq!(server.get(&format!("/api/v1/nodes/{root}")).await.1["state"]["annotations"], 0);
+    assert_ne!(server.post(&undo, json!({})).await.0, 200, "nothing is left to undo");
+    let as_agent = server.request(Method::POST, &format!("/api/v1/trees/{tree}/undo?agent=owner"));
+    let (status, refused) = answer(as_agent.header("x-loom-agent", "collaborator").json(&json!({}))).await;
+    assert_ne!(status, 200, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("only a human"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_conversation_is_begun_named_reset_and_ended() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let begun = server.post("/api/v1/conversations", json!({ "name": "prices", "workspace": "/shop" })).await;
+    assert_eq!((begun.0, &begun.1["metadata"]["name"]), (201, &json!("prices")), "{begun:?}");
+    let path = format!("/api/v1/sessions/{}", begun.1["id"].as_str().unwrap());
+    let (_, tree) = server.get(&format!("/api/v1/trees/{}", begun.1["tree_id"].as_str().unwrap())).await;
+    assert_eq!(tree["title"], "prices");
+    let (status, named) = answer(server.request(Method::PATCH, &path).json(&json!({ "name": "costs" }))).await;
+    assert_eq!((status, &named["metadata"]["name"]), (200, &json!("costs")));
+    let reset = server.ok(&format!("{path}/reset"), json!({ "system": "Be brief." })).await;
+    assert_ne!(reset["tree_id"], begun.1["tree_id"]);
+    let (_, root) = server.get(&format!("/api/v1/nodes/{}", reset["position_id"].as_str().unwrap())).await;
+    assert_eq!((&root["content"], &root["author_type"]), (&json!("Be brief."), &json!("system")));
+    assert_eq!(answer(server.request(Method::DELETE, &path)).await.0, 200);
+    assert_eq!(server.get(&path).await.1["active"], false);
+}
+
+#[tokio::test]
+async fn a_document_is_sent_as_markdown_tokens() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let made = server.ok("/api/v1/documents", json!({ "name": "plan", "content": "# Plan\n<b>now</b>" })).await;
+    let tokens = json!([{ "open": { "tag": "h1" } }, { "text": "Plan" }, "close"]);
+    assert_eq!(made["markdown"].as_array().unwrap()[..3], tokens.as_array().unwrap()[..]);
+    assert!(made["markdown"].to_string().contains("<b>now</b>"), "HTML stays text: {made}");
+    let (_, read) = server.get("/api/v1/documents/plan").await;
+    assert_eq!((&read["markdown"], &read["version"]["content"]), (&made["markdown"], &made["version"]["content"]));
+}
+
+#[tokio::test]
 async fn numbers_that_no_row_can_have_are_refused() {
     let home = Home::new();
     let server = HttpServer::start(&home, &[]);

@@ -7,6 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::changes::require_permission;
 use crate::{
+    archive::markdown_tokens::{self, MarkdownToken},
     ops::DocumentEdit,
     serve::{
         access::Caller,
@@ -57,6 +58,11 @@ struct NewDocumentBody {
 struct DocumentAnswer {
     document: Document,
     version: DocumentVersion,
+    /// Text of the version as Markdown tokens.
+    markdown: Vec<MarkdownToken>,
+    /// Bytes at the end of the text that `markdown` leaves out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<usize>,
 }
 
 /// Creates a document.
@@ -99,7 +105,8 @@ fn document_answer(state: &AppState, name: &str, version: u64) -> Result<Documen
     let document = state.loom().document(name)?;
     let found = state.loom().snapshot()?.document_version(document.id, version)?;
     let version = found.ok_or_else(|| ApiError::not_found("version", version))?;
-    Ok(DocumentAnswer { document, version })
+    let (markdown, left_out) = markdown_tokens::tokens(&version.content);
+    Ok(DocumentAnswer { document, version, markdown, left_out: Some(left_out).filter(|left_out| *left_out > 0) })
 }
 
 /// A change of a document.

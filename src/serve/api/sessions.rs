@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     id::{NodeId, SessionId, TreeId},
-    ops::SessionDraft,
+    ops::{SessionDraft, SessionReset, TreeDraft},
     serve::{
         access::Caller,
         error::Result,
@@ -22,7 +22,9 @@ use crate::{
 pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(list_sessions, start_session))
-        .routes(routes!(read_session, end_session))
+        .routes(routes!(begin_conversation))
+        .routes(routes!(read_session, name_session, end_session))
+        .routes(routes!(reset_session))
         .routes(routes!(turns))
         .routes(routes!(switch))
         .routes(routes!(session_state))
@@ -97,6 +99,42 @@ async fn start_session(
         .await
 }
 
+/// A conversation to begin.
+#[derive(Deserialize, ToSchema)]
+struct ConversationBody {
+    /// Agent that answers [default: collaborator].
+    agent: Option<String>,
+    /// Name of the session, and title of its tree.
+    name: Option<String>,
+    /// Workspace: a folder or any name [default: empty].
+    #[serde(default)]
+    workspace: String,
+}
+
+/// Begins a conversation with an agent, in a new tree. Returns the agent's session.
+#[utoipa::path(post, path = "/conversations", tag = "sessions", request_body = ConversationBody, responses((status = CREATED, body = Session)))]
+async fn begin_conversation(
+    State(state): State<AppState>,
+    caller: Caller,
+    Body(body): Body<ConversationBody>,
+) -> Result<(StatusCode, Json<Session>)> {
+    state
+        .run(move |state| {
+            let agent = state.loom().agent(body.agent.as_deref().unwrap_or("collaborator"))?;
+            let actor = state.actor(&caller)?;
+            let mut draft = TreeDraft::new("");
+            draft.title.clone_from(&body.name);
+            let begun = actor.begin_conversation(&agent, draft, SessionDraft::of(body.workspace))?;
+            let session = state.loom().session(begun.session)?;
+            state.assign_project(&caller, session.tree, begun.root)?;
+            if let Some(name) = body.name {
+                actor.name_session(session.id, &name)?;
+            }
+            Ok((StatusCode::CREATED, Json(state.loom().session(begun.session)?)))
+        })
+        .await
+}
+
 /// Returns a session.
 #[utoipa::path(get, path = "/sessions/{session}", tag = "sessions", params(("session" = SessionId, Path)), responses((status = OK, body = Session)))]
 async fn read_session(
@@ -105,6 +143,63 @@ async fn read_session(
     Route(id): Route<SessionId>,
 ) -> Result<Json<Session>> {
     state.run(move |state| Ok(Json(state.session(&caller, id)?))).await
+}
+
+/// Name of a session.
+#[derive(Deserialize, ToSchema)]
+struct SessionNameBody {
+    /// New name. An empty name removes it.
+    name: String,
+}
+
+/// Names a session.
+#[utoipa::path(patch, path = "/sessions/{session}", tag = "sessions", params(("session" = SessionId, Path)), request_body = SessionNameBody, responses((status = OK, body = Session)))]
+async fn name_session(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(id): Route<SessionId>,
+    Body(body): Body<SessionNameBody>,
+) -> Result<Json<Session>> {
+    state
+        .run(move |state| {
+            state.session(&caller, id)?;
+            state.actor(&caller)?.name_session(id, &body.name)?;
+            Ok(Json(state.loom().session(id)?))
+        })
+        .await
+}
+
+/// Content of a session after a reset.
+#[derive(Deserialize, ToSchema)]
+struct ResetBody {
+    /// Text of the new root. Without it, the first system message is kept.
+    system: Option<String>,
+    /// True to leave out the system prompt of the old tree.
+    #[serde(default)]
+    drop_system_context: bool,
+}
+
+/// Begins a session again at a fresh root. Its nodes stay. Returns the session at its new position.
+#[utoipa::path(post, path = "/sessions/{session}/reset", tag = "sessions", params(("session" = SessionId, Path)), request_body = ResetBody, responses((status = OK, body = Session)))]
+async fn reset_session(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(id): Route<SessionId>,
+    Body(body): Body<ResetBody>,
+) -> Result<Json<Session>> {
+    state
+        .run(move |state| {
+            state.session(&caller, id)?;
+            let mut reset =
+                SessionReset::default().keep_system_message(true).drop_system_context(body.drop_system_context);
+            reset.system = body.system;
+            let root = state.actor(&caller)?.reset_session(id, reset)?;
+            if !caller.can_see(&state.loom().tree(root.tree)?) {
+                state.assign_project(&caller, root.tree, root.id)?;
+            }
+            Ok(Json(state.loom().session(id)?))
+        })
+        .await
 }
 
 /// Ends a session. Its nodes stay.

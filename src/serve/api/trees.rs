@@ -1,20 +1,23 @@
 //! Trees: list, create, read, change, archive; undo and journal.
 
+use std::collections::{HashMap, hash_map::Entry};
+
 use axum::{Json, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    ops::{NodeDraft, TreeDraft},
+    id::TreeId,
+    ops::{NodeDraft, TreeDraft, describe_entry, tree_history},
     serve::{
         access::Caller,
         error::{ApiError, Result},
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,
     },
-    store::{JournalFilter, Receipt, TreeFilter},
-    types::{JournalEntry, Mode, Node, Tree, TreePatch},
+    store::{Direction, Receipt, Snapshot, TreeFilter},
+    types::{Agent, JournalEntry, Mode, Node, Tree, TreePatch},
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
@@ -233,23 +236,60 @@ async fn pruned(
         .await
 }
 
-/// Lists the changes of a tree, the newest first. The cursor is an entry's `seq`.
-#[utoipa::path(get, path = "/trees/{tree}/journal", tag = "trees", params(("tree" = String, Path), PageParams), responses((status = OK, body = Page<JournalEntry>)))]
+/// A change as a person reads it.
+#[derive(Serialize, ToSchema)]
+struct DescribedEntry {
+    #[serde(flatten)]
+    entry: JournalEntry,
+    /// Name of the agent that made it.
+    agent: String,
+    /// Words for it, such as `edited [a7x2kq] as [b3k9mn]`. Names of trees and documents are quoted.
+    description: String,
+    /// True if it is the change that an undo of its agent reverts.
+    undo: bool,
+}
+
+/// Adds words to the entries that the caller may see.
+fn described(snapshot: &dyn Snapshot, tree: TreeId, entries: Vec<JournalEntry>) -> Result<Vec<DescribedEntry>> {
+    let agents = snapshot.agents()?;
+    let mut targets = HashMap::new();
+    let mut shown = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let target = match targets.entry(entry.agent) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let target = snapshot.undo_target(Some(tree), entry.agent, Direction::Undo)?;
+                *new.insert(target.map(|target| target.group))
+            }
+        };
+        let name = agents.iter().find(|agent| agent.id() == entry.agent).map_or("?", Agent::name);
+        let description = describe_entry(snapshot, &entry)?.words(&|id| format!("[{id}]"), &|name| format!("{name:?}"));
+        let undo = target == Some(entry.group) && entry.seq == entry.group;
+        shown.push(DescribedEntry { agent: name.to_owned(), description, undo, entry });
+    }
+    Ok(shown)
+}
+
+/// Lists the changes of a tree, the newest first, with words. The cursor is an entry's `seq`.
+#[utoipa::path(get, path = "/trees/{tree}/journal", tag = "trees", params(("tree" = String, Path), PageParams), responses((status = OK, body = Page<DescribedEntry>)))]
 async fn journal(
     State(state): State<AppState>,
     caller: Caller,
     Route(tree): Route<String>,
     Params(page): Params<PageParams>,
-) -> Result<Json<Page<JournalEntry>>> {
+) -> Result<Json<Page<DescribedEntry>>> {
     let before = page.after_number()?;
     state
         .run(move |state| {
             let id = state.tree(&caller, &tree)?.id;
             let limit = page.limit();
             let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
-            let filter = JournalFilter { tree: Some(id), before, limit: most, ..JournalFilter::default() };
-            let entries = state.loom().snapshot()?.journal(filter)?;
-            Ok(Json(Page::of(entries, limit, |entry| entry.seq.to_string())))
+            let snapshot = state.loom().snapshot()?;
+            let mut entries = tree_history(&*snapshot, id, before, most)?;
+            // Documents are not part of a project.
+            entries.retain(|entry| caller.project.is_none() || entry.tree.is_some());
+            let page = Page::of(entries, limit, |entry| entry.seq.to_string());
+            Ok(Json(Page { data: described(&*snapshot, id, page.data)?, next: page.next }))
         })
         .await
 }
@@ -262,12 +302,26 @@ struct UndoAnswer {
     receipt: Receipt,
 }
 
-/// Reverts the last change of the caller's agent in a tree.
-#[utoipa::path(post, path = "/trees/{tree}/undo", tag = "trees", params(("tree" = String, Path)), responses((status = OK, body = UndoAnswer)))]
-async fn undo(State(state): State<AppState>, caller: Caller, Route(tree): Route<String>) -> Result<Json<UndoAnswer>> {
+/// Agent whose change is reverted.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct UndoParams {
+    /// Name of an agent whose last change a person reverts [default: the caller's agent].
+    agent: Option<String>,
+}
+
+/// Reverts the last change of the caller's agent in a tree, or of another agent.
+#[utoipa::path(post, path = "/trees/{tree}/undo", tag = "trees", params(("tree" = String, Path), UndoParams), responses((status = OK, body = UndoAnswer)))]
+async fn undo(
+    State(state): State<AppState>,
+    caller: Caller,
+    Route(tree): Route<String>,
+    Params(params): Params<UndoParams>,
+) -> Result<Json<UndoAnswer>> {
     state
         .run(move |state| {
-            let done = state.actor(&caller)?.undo(Some(state.tree(&caller, &tree)?.id))?;
+            let agent = state.agent(&caller, params.agent.as_deref())?.id();
+            let done = state.actor(&caller)?.undo_of(agent, Some(state.tree(&caller, &tree)?.id))?;
             Ok(Json(UndoAnswer { reverted: done.target.entry, receipt: done.receipt }))
         })
         .await

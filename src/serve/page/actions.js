@@ -2,10 +2,10 @@
 
 import { get, post, call } from "./api.js";
 import * as state from "./state.js";
-import { go, refresh } from "./walk.js";
+import { go, refresh, isAway } from "./walk.js";
 
 /** Runs a change and shows its failure. Returns false if it failed. @param {() => Promise<any>} run */
-async function attempt(run) {
+export async function attempt(run) {
   try {
     await run();
     return true;
@@ -17,7 +17,7 @@ async function attempt(run) {
 
 /** @param {string} text */
 function undoable(text) {
-  state.notify(text, { action: { label: "Undo", run: undo } });
+  state.notify(text, { action: { label: "Undo", run: () => undo() } });
 }
 
 /** @param {string} node @param {object} body @returns {Promise<{node: import("./api.js").Node}>} */
@@ -209,12 +209,12 @@ export function relocate(op, node, to) {
   });
 }
 
-/** @param {"undo" | "redo"} direction */
-function revert(direction) {
+/** @param {"undo" | "redo"} direction @param {string} [agent] */
+function revert(direction, agent) {
   return attempt(async () => {
     const tree = state.tree.value?.id;
     if (!tree) return;
-    const { reverted } = await post(`/trees/${tree}/${direction}`);
+    const { reverted } = await post(`/trees/${tree}/${direction}${agent ? `?agent=${encodeURIComponent(agent)}` : ""}`);
     await refresh();
     await leaveUndone();
     state.notify(`${direction === "undo" ? "Undone" : "Redone"}: ${reverted.op.replaceAll("_", " ")}`);
@@ -224,15 +224,18 @@ function revert(direction) {
 /** Goes to what a node was made from, or to its parent, if the node at the cursor was undone. */
 async function leaveUndone() {
   for (let levels = 0; levels < 8 && state.current.value?.marks.pruned; levels++) {
-    const { edited_from: original, parent_id: parent } = await get(`/nodes/${state.cursor.value}`);
+    const from = state.cursor.value;
+    const { edited_from: original, parent_id: parent } = await get(`/nodes/${from}`);
     const to = original ?? parent;
-    if (!to) return;
+    // The user may have gone elsewhere meanwhile.
+    if (!to || state.cursor.value !== from || isAway()) return;
     state.versions.value = state.versions.value.filter((id) => id !== state.cursor.value);
     await go(to);
   }
 }
 
-export const undo = () => revert("undo");
+/** Undoes the last change, or that of another agent. @param {string} [agent] */
+export const undo = (agent) => revert("undo", agent);
 export const redo = () => revert("redo");
 
 /** @param {string} title */
@@ -250,10 +253,11 @@ export function download(format) {
     const tree = state.tree.value?.id;
     if (!tree) return;
     const form = `format=${format}${format === "markdown" ? `&node=${state.cursor.value}` : ""}`;
-    const { left_out } = await get(`/trees/${tree}/export/report?${form}`);
+    const { left_out, text } = await get(`/trees/${tree}/export/report?${form}`);
     const link = document.createElement("a");
-    link.href = `/api/v1/trees/${tree}/export?${form}`;
-    link.download = "";
+    // An exported file has no server that would send the text.
+    link.href = text === undefined ? `/api/v1/trees/${tree}/export?${form}` : URL.createObjectURL(new Blob([text], { type: "text/markdown" }));
+    link.download = text === undefined ? "" : "path.md";
     link.click();
     const kinds = Object.entries(left_out).map(([kind, number]) => `${number} ${kind}`);
     state.notify(kinds.length ? `Exported; left out: ${kinds.join(", ")}` : "Exported");

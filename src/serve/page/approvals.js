@@ -7,7 +7,7 @@ import * as state from "./state.js";
 
 const POLL_MS = 1_500;
 
-/** @type {import("./signals.js").Signal<{id: number, tool: string, summary: string, details?: string}[]>} */
+/** @type {import("./signals.js").Signal<{id: number, tool: string, summary: string, details?: string, always?: string}[]>} */
 const waiting = signal([]);
 
 async function poll() {
@@ -36,10 +36,10 @@ export function focusApproval() {
   else state.notify("nothing waits for your decision");
 }
 
-/** @param {number} id @param {boolean} approve */
-async function decide(id, approve) {
+/** @param {number} id @param {boolean} approve @param {boolean} [always] */
+async function decide(id, approve, always = false) {
   waiting.value = waiting.value.filter((each) => each.id !== id);
-  await call("POST", `/approvals/${id}`, { approve }).catch(state.fail);
+  await call("POST", `/approvals/${id}`, { approve, always }).catch(state.fail);
 }
 
 /** Waiting actions above the input line. Each shows exactly what would be done. */
@@ -48,5 +48,6 @@ export const Approvals = observer(() => {
   return html`<aside class="approvals" aria-label="Actions that wait for your decision">${waiting.value.map((each) => html`<div key=${each.id} class="approval" role="group" tabindex="-1" aria-label=${`${each.tool} asks for your approval`}>
     <p><b>${each.tool}</b> ${literal(each.summary)}</p>${each.details && html`<pre tabindex="0">${literal(each.details)}</pre>`}
     <div class="form-row"><${Button} class="primary" text="Approve once" label="Approve" onClick=${() => decide(each.id, true)} />
+      ${each.always && html`<${Button} text="Approve always" label=${`Approve ${each.always}, until the server ends`} onClick=${() => decide(each.id, true, true)} />`}
       <${Button} text="Refuse" label="Refuse" onClick=${() => decide(each.id, false)} /></div></div>`)}</aside>`;
 });

@@ -7,7 +7,8 @@ import * as state from "./state.js";
 import * as actions from "./actions.js";
 import { models, setModels } from "./streams.js";
 import { COMMANDS, keyLabel } from "./keys.js";
-import { Search, Bookmarks, Pruned, Trees, Palette, Sessions, Documents } from "./lists.js";
+import * as sessions from "./sessions.js";
+import { Search, Bookmarks, Pruned, Trees, Palette, Sessions, Documents, Log } from "./lists.js";
 import { TextForm } from "./form.js";
 import { Merge, Split } from "./relate.js";
 import { ImportReport } from "./import.js";
@@ -76,6 +77,25 @@ function Bookmark({ node }) {
   return html`<${TextForm} value="" label="Label" rows=${1} mayBeEmpty saves=${[["Bookmark", (/** @type {string} */ text) => actions.saveBookmark(node, text.trim())]]} />`;
 }
 
+/** Asks before another agent's last change is undone. @param {{agent: string, description: string}} props */
+function Undo({ agent, description }) {
+  const run = () => {
+    close();
+    actions.undo(agent);
+  };
+  return html`<div class="form"><p>The last change of <b>${agent}</b>: ${description}.</p>
+    <div class="form-row"><${Button} class="primary" text="Undo it" label="Undo it" onClick=${run} /><${Button} text="Keep it" label="Keep it" onClick=${close} /></div></div>`;
+}
+
+function BeginSession() {
+  return html`<${TextForm} value="" label="Name" rows=${1} mayBeEmpty saves=${[["Begin", (/** @type {string} */ text) => sessions.begin(text.trim())]]} hint="A conversation with the collaborator, in a tree of its own." />`;
+}
+
+/** @param {{session: string, name: string}} props */
+function NameSession({ session, name }) {
+  return html`<${TextForm} value=${name} label="Name" rows=${1} mayBeEmpty saves=${[["Name it", (/** @type {string} */ text) => sessions.name(session, text.trim())]]} />`;
+}
+
 function Rename() {
   return html`<${TextForm} value=${state.tree.value?.title} label="Title" rows=${1} saves=${[["Rename", (/** @type {string} */ text) => actions.rename(text.trim())]]} />`;
 }
@@ -134,6 +154,10 @@ export const DIALOGS = {
   trees: { title: "Trees", view: Trees },
   palette: { title: "Actions", view: Palette },
   sessions: { title: "Sessions", view: Sessions },
+  session_new: { title: "Begin a conversation", view: BeginSession },
+  session_name: { title: "Name the session", view: NameSession },
+  log: { title: "Changes", view: Log, wide: true },
+  undo: { title: "Undo", view: Undo },
   documents: { title: "Documents", view: Documents },
   document: { title: "Document", view: DocumentView, wide: true },
   compare: { title: "Compare", view: Compare, wide: true },

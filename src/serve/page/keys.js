@@ -4,6 +4,7 @@
 import * as state from "./state.js";
 import { step, back, fold, toggleHoist, afterSteps } from "./walk.js";
 import * as actions from "./actions.js";
+import * as sessions from "./sessions.js";
 import { generate, answer, stop, choose, setCount, count } from "./streams.js";
 import { focusComposer } from "./composer.js";
 import { focusProse } from "./prose.js";
@@ -54,7 +55,7 @@ export const COMMANDS = [
   { name: "prune", keys: ["p", "Delete"], group: "Change", help: "prune this branch", run: () => actions.prune(), writes: true },
   { name: "restore", keys: ["R"], group: "Change", help: "pruned branches, to bring one back", run: open("pruned") },
   { name: "exclude", keys: ["X"], group: "Change", help: "exclude it from what models read, or include it", run: () => actions.exclude(), writes: true },
-  { name: "undo", keys: ["u", "ctrl-z"], group: "Change", help: "undo your last change", run: actions.undo, writes: true },
+  { name: "undo", keys: ["u", "ctrl-z"], group: "Change", help: "undo your last change", run: () => actions.undo(), writes: true },
   { name: "redo", keys: ["U", "ctrl-Z", "ctrl-y"], group: "Change", help: "redo it", run: actions.redo, writes: true },
   { name: "menu", keys: ["ContextMenu", "shift-F10"], group: "Change", help: "the menu of this node", run: openMenuHere },
   { name: "search", keys: ["/"], group: "Look", help: "search as you type", run: open("search") },
@@ -62,6 +63,11 @@ export const COMMANDS = [
   { name: "diff", keys: ["d"], group: "Look", help: "compare with the marked branch, or the one before", run: open("compare") },
   { name: "context", keys: ["c"], group: "Look", help: "what a model would get, and what it costs", run: open("context") },
   { name: "sessions", keys: ["s"], group: "Look", help: "sessions", run: open("sessions") },
+  { name: "session_new", keys: [], group: "Look", help: "begin a conversation with the collaborator", run: open("session_new"), writes: true },
+  { name: "session_name", keys: [], group: "Look", help: "name the collaborator's session in this tree", run: sessions.askName, writes: true },
+  { name: "session_end", keys: [], group: "Look", help: "end that session; its messages stay", run: sessions.end, writes: true },
+  { name: "session_reset", keys: [], group: "Look", help: "begin that session again at a fresh root; its messages stay", run: sessions.reset, writes: true },
+  { name: "log", keys: [], group: "Look", help: "changes of this tree; undo the last one of an agent", run: open("log") },
   { name: "documents", keys: ["D"], group: "Look", help: "documents", run: open("documents") },
   { name: "trees", keys: ["t"], group: "Look", help: "trees", run: open("trees") },
   { name: "reading", keys: ["v"], group: "Look", help: "read as conversation, or as prose", run: toggleReading },

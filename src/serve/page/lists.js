@@ -124,7 +124,7 @@ export function Sessions() {
     const names = new Map(agents.data.map((/** @type {any} */ agent) => [agent.id, agent.name]));
     const shown = data.map((/** @type {any} */ session) => ({
       key: session.id,
-      title: `${names.get(session.agent_id) ?? "?"}${session.workspace ? ` in ${session.workspace}` : ""}`,
+      title: `${names.get(session.agent_id) ?? "?"}${session.metadata?.name ? ` · ${session.metadata.name}` : ""}${session.workspace ? ` in ${session.workspace}` : ""}`,
       detail: `${session.turns} turns · ${session.tokens} tokens${session.model ? ` · ${session.model}` : ""}`,
       side: new Date(session.last_active_at).toLocaleString(),
       run: () => session.position_id && visit(session.position_id),
@@ -132,6 +132,22 @@ export function Sessions() {
     return shown.filter((/** @type {any} */ option) => `${option.title} ${option.detail}`.toLowerCase().includes(query.toLowerCase()));
   };
   return html`<${Picker} label="Sessions" placeholder="Go to the position of a session" load=${load} empty="No session is active in this tree." />`;
+}
+
+/** Changes of the tree, the newest first. The last one of each agent offers its undo; another one leads to its node. */
+export function Log() {
+  const load = async (/** @type {string} */ query, /** @type {AbortSignal} */ signal) => {
+    const { data } = await get(`/trees/${state.tree.value?.id}/journal?limit=500`, signal);
+    const operations = data.filter((/** @type {any} */ entry) => entry.seq === entry.group && `${entry.agent} ${entry.description}`.toLowerCase().includes(query.toLowerCase()));
+    return operations.map((/** @type {any} */ { seq, agent, description, at, node_id, undo }) => ({
+      key: String(seq),
+      title: html`<b>${agent}</b> ${description}`,
+      detail: undo && state.canWrite.value && `last change of ${agent}: choose it to undo it`,
+      side: new Date(at).toLocaleString(),
+      run: () => (undo && state.canWrite.value ? (state.dialog.value = { kind: "undo", agent, description }) : node_id && visit(node_id)),
+    }));
+  };
+  return html`<${Picker} label="Changes" placeholder="Find a change" load=${load} empty="There is no change." />`;
 }
 
 export function Documents() {

@@ -7,7 +7,7 @@ import * as state from "./state.js";
 import { go } from "./walk.js";
 import { listen } from "./keys.js";
 import { Shell } from "./shell.js";
-import { OfflineTree, plain } from "./offline-tree.js";
+import { OfflineTree, plain, source } from "./offline-tree.js";
 import { OfflineMap } from "./offline-map.js";
 
 const MAX_HITS = 100;
@@ -31,6 +31,14 @@ function search({ query, path }) {
   return { hits: found.slice(0, MAX_HITS).map((at) => ({ node: listed(at) })), near: [] };
 }
 
+/** The path to a node in Markdown, as `loom export --path` writes it, without what is excluded or pruned. @param {number} node */
+function pathText(node) {
+  const path = tree.pathTo(tree.placeOf(node)).map((place) => tree.nodes[tree.selected(place, state.versions.peek())]);
+  const shown = path.filter((each) => !each.excluded && !each.pruned);
+  const text = shown.map((each) => `### ${each.role === each.author_type ? each.author : `${each.role}, edited by ${each.author}`} · ${each.local_id}\n\n${source(each.markdown)}\n`).join("\n");
+  return { text, left_out: shown.length < path.length ? { nodes: path.length - shown.length } : {} };
+}
+
 /** @param {string} _method @param {string} path @param {any} body */
 function answer(_method, path, body) {
   const [place, query] = path.split("?");
@@ -43,6 +51,7 @@ function answer(_method, path, body) {
     map ??= new OfflineMap(tree);
     return last === "node" ? map.node(parameters) : map.answer(parameters);
   }
+  if (kind === "trees" && more === "export" && parameters.get("format") === "markdown") return pathText(tree.index.get(parameters.get("node") ?? "") ?? tree.root);
   if (kind === "trees" && more === "bookmarks") return { data: tree.bookmarks().map(listed) };
   if (kind === "trees" && !id) return { data: [tree.tree] };
   if (kind === "recall") return search(body);

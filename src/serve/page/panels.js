@@ -104,8 +104,8 @@ export function ContextReport() {
 /** @param {{name: string}} props */
 export function DocumentView({ name }) {
   const load = () => get(`/documents/${encodeURIComponent(name)}`);
-  const view = (/** @type {any} */ { document, version }) => html`<div class="document" tabindex="0" role="region" aria-label=${document.name}>
+  const view = (/** @type {any} */ { document, markdown, left_out }) => html`<div class="document" tabindex="0" role="region" aria-label=${document.name}>
     <p class="dim">${document.name} · version ${document.version}</p>
-    <${Markdown} tokens=${[{ open: { tag: "p" } }, { text: version.content }, "close"]} /></div>`;
+    <${Markdown} tokens=${markdown} />${left_out && html`<p class="dim">${left_out} more bytes are not shown.</p>`}</div>`;
   return html`<${Loaded} key=${name} load=${load} view=${view} />`;
 }

@@ -35,7 +35,7 @@ const Header = observer(() => {
     <${Button} icon="search" label="Search" keys=${hint("search")} onClick=${open("search")} />
     <${Button} icon="star" label="Bookmarks" keys=${hint("bookmarks")} onClick=${open("bookmarks")} class="wide-only" />
     <${Button} icon="book" label="Conversation or prose" keys=${hint("reading")} pressed=${state.reading.value === "prose"} onClick=${toggleReading} class="wide-only" />
-    ${state.canWrite.value && html`<${Button} icon="undo" label="Undo" keys=${hint("undo")} onClick=${undo} class="wide-only" />
+    ${state.canWrite.value && html`<${Button} icon="undo" label="Undo" keys=${hint("undo")} onClick=${() => undo()} class="wide-only" />
       <${Button} icon="redo" label="Redo" keys=${hint("redo")} onClick=${redo} class="wide-only" />`}
     <${Button} icon="moon" label="Theme" onClick=${nextTheme} class="wide-only" />
     <${Button} icon="list" label="All actions" keys="Ctrl-K" onClick=${open("palette")} />

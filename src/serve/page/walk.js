@@ -106,11 +106,11 @@ function remembered(deep) {
 /** The requests that are on their way. @type {Promise<void>} */
 let running = Promise.resolve();
 
+/** True while steps are on their way. */
+export const isAway = () => isStepping || queue.some((each) => each !== REFRESH);
+
 /** Runs what depends on the cursor: at once, or after the steps that are on their way. @param {() => any} act @returns {any} */
-export function afterSteps(act) {
-  const isAway = isStepping || queue.some((each) => each !== REFRESH);
-  return isAway ? running.then(act) : act();
-}
+export const afterSteps = (act) => (isAway() ? running.then(act) : act());
 
 function run() {
   if (!isRunning) running = answerQueue();
