@@ -6,7 +6,7 @@
 
 mod support;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use loomtree::{
     id::NodeId,
@@ -401,6 +401,104 @@ fn no_acknowledged_message_is_lost_when_the_server_is_killed() {
         assert_eq!(again.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
     }
     assert!(written.len() > 3, "{}", written.len());
+}
+
+#[test]
+fn a_failover_to_a_synchronous_standby_loses_no_acknowledged_message() {
+    let Some(programs) = postgres::programs() else { return skip::missing("initdb") };
+    let primary = Cluster::start(&programs, true).unwrap();
+    let standby = primary.synchronous_standby(&programs).unwrap();
+    let hosts = format!("{}&host={}", primary.folder().display(), standby.folder().display());
+    let one = primary.new_database();
+    let url = one.replace(&primary.folder().display().to_string(), &hosts) + "&target_session_attrs=read-write";
+    let scene = Scene::of_file(15).with(Location::Postgres(url));
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("A failover")).unwrap();
+    let (is_over, acknowledged) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let written = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut written = Vec::new();
+            for number in (0..).take_while(|_| !is_over.load(Ordering::Relaxed)) {
+                written.extend(append(&owner, root.id, number));
+                acknowledged.store(written.len(), Ordering::Relaxed);
+            }
+            written
+        });
+        let wait_for = |count| {
+            let start = std::time::Instant::now();
+            while acknowledged.load(Ordering::Relaxed) < count {
+                assert!(start.elapsed().as_secs() < 60, "{count} acknowledged messages");
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        };
+        wait_for(20);
+        primary.kill();
+        standby.promote();
+        let before = acknowledged.load(Ordering::Relaxed);
+        wait_for(before + 20);
+        is_over.store(true, Ordering::Relaxed);
+        writer.join().unwrap()
+    });
+    let again = scene.again(16).owner();
+    let snapshot = again.loom().snapshot().unwrap();
+    assert!(written.iter().all(|id| snapshot.node(*id).unwrap().is_some()), "{} messages", written.len());
+    assert_eq!(again.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+/// Writes an authority and the certificate of a server for `localhost` into the server's folder of data.
+const CERTIFICATES: &str = "cd \"$1\" && umask 077 && request() { openssl req -newkey rsa:2048 -nodes \"$@\"; } &&
+    request -x509 -keyout ca.key -out ca.crt -days 2 -subj /CN=authority &&
+    request -x509 -keyout other.key -out other.crt -days 2 -subj /CN=other &&
+    request -keyout server.key -out server.csr -subj /CN=localhost && echo subjectAltName=DNS:localhost >names &&
+    openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.crt";
+
+#[test]
+fn connections_are_encrypted_and_certificates_checked_as_the_url_asks() {
+    let Some(programs) = postgres::programs() else { return skip::missing("initdb") };
+    if std::process::Command::new("openssl").arg("version").output().is_err() {
+        return skip::missing("openssl");
+    }
+    // The server cannot choose a free port.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let cluster = Cluster::start_with(&programs, port, |folder| {
+        let mut shell = postgres::as_owner(std::path::Path::new("sh"));
+        let made = shell.args(["-c", CERTIFICATES, "sh"]).arg(folder.join("data")).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        " -c fsync=off -c ssl=on -c listen_addresses=127.0.0.1".to_owned()
+    });
+    let cluster = cluster.unwrap();
+    cluster.sql("postgres", "CREATE DATABASE encrypted").unwrap();
+    let data = cluster.folder().join("data");
+    let roots = |name: &str| format!("sslrootcert={}", data.join(name).display());
+    let open = |host: &str, query: &str| {
+        let url = format!("postgres://loom@{host}:{port}/encrypted?{query}");
+        Scene::of_file(14).options().connect(&Location::Postgres(url))
+    };
+    let encrypted =
+        "SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'loom'";
+    for (query, shown) in [
+        ("sslmode=disable", "f"),
+        ("", "t"),
+        ("sslmode=require", "t"),
+        (&*format!("sslmode=verify-full&{}", roots("ca.crt")), "t"),
+    ] {
+        let store = open("localhost", query).unwrap();
+        drop(store.snapshot().unwrap());
+        assert_eq!(cluster.sql("encrypted", encrypted).unwrap().trim(), shown, "{query}");
+        drop(store);
+        let start = std::time::Instant::now();
+        while !cluster.sql("encrypted", encrypted).unwrap().trim().is_empty() {
+            assert!(start.elapsed().as_secs() < 20, "the connections end");
+        }
+    }
+    for (host, query) in [
+        ("localhost", format!("sslmode=verify-full&{}", roots("other.crt"))),
+        ("127.0.0.1", format!("sslmode=verify-full&{}", roots("ca.crt"))),
+        ("localhost", "sslmode=verify-full".to_owned()),
+    ] {
+        let refused = open(host, &query).err().unwrap().to_string();
+        assert!(refused.contains("certificate"), "{query}: {refused}");
+    }
 }
 
 /// Rights of the program in production: it can add, and cannot change what was said.

@@ -20,11 +20,15 @@ pub(crate) fn is_selected() -> bool {
     std::env::var(BACKEND_VARIABLE).is_ok_and(|backend| backend == "postgres")
 }
 
+/// Port of a server's socket, which names it in its folder.
+const DEFAULT_PORT: u16 = 5432;
+
 /// A running server.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     /// The folder of data, log and socket.
     folder: PathBuf,
+    port: u16,
     /// The shell that stops the server when its standard input ends, and removes the folder.
     keeper: Child,
 }
@@ -38,6 +42,22 @@ pub(crate) fn programs() -> Option<PathBuf> {
     newest.filter(|folder| folder.join("initdb").exists()).or_else(in_path)
 }
 
+/// Makes a folder that belongs to the user of the server.
+fn new_folder() -> io::Result<PathBuf> {
+    let folder = tempfile::Builder::new().prefix("loom-pg").tempdir_in("/tmp")?.keep();
+    if let Some(user) = owner() {
+        Command::new("chown").arg(user).arg(&folder).status()?;
+    }
+    Ok(folder)
+}
+
+/// Runs a command to its end; an error is what it printed.
+fn run(command: &mut Command) -> io::Result<()> {
+    let output = command.current_dir("/").output()?;
+    let error = || io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned());
+    output.status.success().then_some(()).ok_or_else(error)
+}
+
 /// The server that the tests of this process share; `None` if its programs are missing.
 pub(crate) fn shared() -> Option<&'static Cluster> {
     static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
@@ -47,7 +67,7 @@ pub(crate) fn shared() -> Option<&'static Cluster> {
 }
 
 /// Returns a command that runs a program as the user that owns the data: the server refuses to run as root.
-fn as_owner(program: &Path) -> Command {
+pub(crate) fn as_owner(program: &Path) -> Command {
     match owner() {
         None => Command::new(program),
         Some(user) => {
@@ -68,24 +88,62 @@ fn owner() -> Option<&'static str> {
 impl Cluster {
     /// Initializes and starts a server. With `sync` a commit is on disk when it returns, as in production.
     pub(crate) fn start(programs: &Path, sync: bool) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("loom-pg").tempdir_in("/tmp")?.keep();
-        if let Some(user) = owner() {
-            Command::new("chown").arg(user).arg(&folder).status()?;
-        }
-        let data = folder.join("data");
-        let init = as_owner(&programs.join("initdb"))
+        let options = if sync { "" } else { " -c fsync=off -c full_page_writes=off -c synchronous_commit=off" };
+        Self::start_with(programs, DEFAULT_PORT, |_| options.to_owned())
+    }
+
+    /// Initializes and starts a server with the options that a function returns, which gets the folder.
+    pub(crate) fn start_with(programs: &Path, port: u16, prepare: impl FnOnce(&Path) -> String) -> io::Result<Self> {
+        let folder = new_folder()?;
+        run(as_owner(&programs.join("initdb")).arg("-D").arg(folder.join("data")).args([
+            "-U",
+            "loom",
+            "--auth=trust",
+            "--no-sync",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]))?;
+        let options = prepare(&folder);
+        Self::run(programs, folder, port, &options)
+    }
+
+    /// Starts a standby that confirms every commit of this server from now on.
+    pub(crate) fn synchronous_standby(&self, programs: &Path) -> io::Result<Self> {
+        let folder = new_folder()?;
+        let mut backup = as_owner(&programs.join("pg_basebackup"));
+        run(backup
             .arg("-D")
-            .arg(&data)
-            .args(["-U", "loom", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"])
-            .current_dir("/")
-            .output()?;
-        if !init.status.success() {
-            return Err(io::Error::other(String::from_utf8_lossy(&init.stderr).into_owned()));
-        }
-        let sync = if sync { "" } else { " -c fsync=off -c full_page_writes=off -c synchronous_commit=off" };
+            .arg(folder.join("data"))
+            .args(["-R", "-U", "loom", "-c", "fast", "-h"])
+            .arg(&self.folder))?;
+        let standby = Self::run(programs, folder, self.port, "")?;
+        self.sql("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")?;
+        self.sql("postgres", "SELECT pg_reload_conf()")?;
+        Ok(standby)
+    }
+
+    /// Kills the server, which stays away.
+    pub(crate) fn kill(&self) {
+        Command::new("kill").args(["-9", &self.pid().to_string()]).status().expect("the server is killed");
+    }
+
+    /// Makes a standby the server that writes.
+    pub(crate) fn promote(&self) {
+        assert_eq!(self.sql("postgres", "SELECT pg_promote()").expect("it is promoted").trim(), "t");
+    }
+
+    /// The folder of the socket.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Starts a server on data in a folder.
+    fn run(programs: &Path, folder: PathBuf, port: u16, options: &str) -> io::Result<Self> {
+        let data = folder.join("data");
         let script = format!(
-            "start() {{ '{bin}/postgres' -D '{data}' -k '{folder}' -c listen_addresses= -c max_connections=400{sync} \
-                 -c shared_buffers=128MB -c log_min_messages=warning </dev/null >>'{folder}/log' 2>&1 & }}
+            "start() {{ '{bin}/postgres' -D '{data}' -k '{folder}' -c listen_addresses= -c port={port} -c max_connections=400 \
+                 -c shared_buffers=128MB{options} -c log_min_messages=warning </dev/null >>'{folder}/log' 2>&1 & }}
              start; while read -r line; do start; done
              kill -QUIT $(head -n 1 '{data}/postmaster.pid'); wait; rm -rf '{folder}'",
             bin = programs.display(),
@@ -93,7 +151,7 @@ impl Cluster {
             folder = folder.display(),
         );
         let keeper = as_owner(Path::new("sh")).arg("-c").arg(script).current_dir("/").stdin(Stdio::piped()).spawn()?;
-        let cluster = Self { folder, keeper };
+        let cluster = Self { folder, port, keeper };
         let start = Instant::now();
         while !cluster.answers() {
             if start.elapsed() > Duration::from_secs(60) {
@@ -124,7 +182,9 @@ impl Cluster {
     /// Runs statements in a database with `psql`; returns the rows without headers.
     pub(crate) fn sql(&self, database: &str, sql: &str) -> io::Result<String> {
         let output = Command::new(programs().unwrap_or_default().join("psql"))
-            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "loom", "-d", database, "-h"])
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "loom", "-d", database, "-p"])
+            .arg(self.port.to_string())
+            .arg("-h")
             .arg(&self.folder)
             .args(["-c", sql])
             .output()?;

@@ -15,8 +15,9 @@ use std::{
 
 use futures_util::future::join_all;
 use tokio::{runtime, sync::oneshot};
-use tokio_postgres::{Client, Config, NoTls, Row, Statement, types::ToSql};
+use tokio_postgres::{Client, Row, Statement, types::ToSql};
 
+use super::server::PgServer;
 use crate::store::{Result, StoreError, Unpark};
 
 /// Parameters of a statement.
@@ -76,11 +77,11 @@ impl std::fmt::Debug for PostgresConnection {
 
 impl PostgresConnection {
     /// Connects to a server.
-    pub(super) fn connect(config: &Config) -> Result<Self> {
-        let config = config.clone();
+    pub(super) fn connect(server: &PgServer) -> Result<Self> {
+        let PgServer { config, tls } = server.clone();
         let (reply, connected) = oneshot::channel();
         driver()?.spawn(async move {
-            match config.connect(NoTls).await {
+            match config.connect(tls).await {
                 Ok((client, connection)) => {
                     drop(reply.send(Ok(client)));
                     if let Err(error) = connection.await {

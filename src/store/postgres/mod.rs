@@ -27,6 +27,7 @@ mod pool;
 mod purge;
 mod search_filter;
 mod search_reader;
+mod server;
 mod session_reader;
 mod session_state;
 mod shape_reader;
@@ -45,11 +46,10 @@ mod writing;
 
 use std::{path::Path, sync::Arc};
 
-use tokio_postgres::Config;
-
 pub(super) use self::copy_file::copy as copy_file;
 use self::{
     pool::PgConnectionPool,
+    server::PgServer,
     snapshot::PostgresSnapshot,
     transaction::PostgresTransaction,
     writer::{PgWriterHandle, WriteConnection},
@@ -64,16 +64,16 @@ use super::{
 pub(super) fn open(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
     let name = Location::Postgres(url.to_owned()).to_string();
     let cannot = |cause: String| StoreError::CannotOpen { path: name.clone().into(), cause };
-    let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| cannot(error.to_string()))?;
-    config.application_name("loom");
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(options.wait);
+    let mut server = PgServer::of(url).map_err(cannot)?;
+    server.config.application_name("loom");
+    if server.config.get_connect_timeout().is_none() {
+        server.config.connect_timeout(options.wait);
     }
-    let pool = PgConnectionPool::new(config.clone());
+    let pool = PgConnectionPool::new(server.clone());
     let conn = pool.borrow().map_err(|error| cannot(error.to_string()))?;
     migrate::migrate(&conn, &name, options)?;
     drop(conn);
-    let writer = if options.read_only { None } else { Some(PgWriterHandle::start(config, options)?) };
+    let writer = if options.read_only { None } else { Some(PgWriterHandle::start(server, options)?) };
     Ok(PostgresStore { pool, writer, name, options: options.clone(), borrower: Borrower::default() })
 }
 
@@ -115,7 +115,7 @@ impl Store for PostgresStore {
 
     fn begin(&self) -> Result<Arc<dyn Transaction>> {
         self.writer()?;
-        let writer = WriteConnection::new(self.pool.config().clone(), &self.options);
+        let writer = WriteConnection::new(self.pool.server().clone(), &self.options);
         Ok(Arc::new(PostgresTransaction::begin(writer, &self.borrower)?))
     }
 

@@ -5,9 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use tokio_postgres::Config;
-
-use super::connection::PostgresConnection;
+use super::{connection::PostgresConnection, server::PgServer};
 use crate::store::Result;
 
 /// Maximum number of idle connections.
@@ -15,23 +13,23 @@ const MAX_IDLE_CONNECTIONS: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct PgConnectionPool {
-    config: Config,
+    server: PgServer,
     idle: Mutex<Vec<PostgresConnection>>,
 }
 
 impl PgConnectionPool {
-    pub(super) fn new(config: Config) -> Self {
-        Self { config, idle: Mutex::default() }
+    pub(super) fn new(server: PgServer) -> Self {
+        Self { server, idle: Mutex::default() }
     }
 
-    /// Settings of new connections: hosts, user, database.
-    pub(super) fn config(&self) -> &Config {
-        &self.config
+    /// Server of new connections.
+    pub(super) fn server(&self) -> &PgServer {
+        &self.server
     }
 
     /// Opens a connection that is not shared.
     pub(super) fn open(&self) -> Result<PostgresConnection> {
-        PostgresConnection::connect(&self.config)
+        PostgresConnection::connect(&self.server)
     }
 
     /// Borrows a connection. One that was lost while idle is replaced.

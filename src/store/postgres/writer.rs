@@ -11,14 +11,15 @@ use std::{
 };
 
 use tokio::sync::oneshot;
-use tokio_postgres::Config;
 
 use super::{
     apply::{PgChangeApplier, WriteState},
     connection::PostgresConnection,
     decode::get,
     fts_index::{self, PgUnindexed},
-    group_reads, session_state,
+    group_reads,
+    server::PgServer,
+    session_state,
     uuid::Uuid,
 };
 use crate::{
@@ -56,9 +57,9 @@ pub(super) struct PgWriterHandle {
 }
 
 impl PgWriterHandle {
-    pub(super) fn start(config: Config, options: &OpenOptions) -> Result<Self> {
+    pub(super) fn start(server: PgServer, options: &OpenOptions) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
-        let worker = WriteConnection::new(config, options);
+        let worker = WriteConnection::new(server, options);
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
             .spawn(move || run(worker, &jobs))
@@ -91,7 +92,7 @@ impl Drop for PgWriterHandle {
 
 /// A connection that writes, opened anew when it was lost, and the transaction on it.
 pub(super) struct WriteConnection {
-    config: Config,
+    server: PgServer,
     conn: Option<Arc<PostgresConnection>>,
     ids: Arc<dyn IdSource>,
     pub(super) rules: Arc<CompiledRules>,
@@ -100,16 +101,16 @@ pub(super) struct WriteConnection {
 }
 
 impl WriteConnection {
-    pub(super) fn new(config: Config, options: &OpenOptions) -> Self {
+    pub(super) fn new(server: PgServer, options: &OpenOptions) -> Self {
         let (ids, rules) = (Arc::clone(&options.ids), Arc::clone(&options.rules));
-        Self { config, conn: None, ids, rules, wait: options.wait, state: WriteState::default() }
+        Self { server, conn: None, ids, rules, wait: options.wait, state: WriteState::default() }
     }
 
     /// The connection, opened if there is none.
     pub(super) fn conn(&mut self) -> Result<&PostgresConnection> {
         match &mut self.conn {
             Some(conn) if !conn.is_closed() => {}
-            lost => *lost = Some(Arc::new(PostgresConnection::connect(&self.config)?)),
+            lost => *lost = Some(Arc::new(PostgresConnection::connect(&self.server)?)),
         }
         self.conn.as_deref().ok_or(StoreError::Closed)
     }
@@ -177,6 +178,8 @@ impl WriteConnection {
             match status {
                 Ok(Some(status)) if status == "committed" => return Ok(()),
                 Ok(Some(status)) if status == "aborted" => return Err(StoreError::Busy { waited: Duration::ZERO }),
+                // A standby that became the server has not seen the transaction.
+                Err(StoreError::Backend(_)) => return Err(StoreError::Busy { waited: Duration::ZERO }),
                 _ if start.elapsed() > self.wait => return Err(error),
                 _ => thread::sleep(RETRY_PAUSES[1]),
             }
