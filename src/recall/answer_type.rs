@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
+
 /// Words that occur in answers about time.
 const TIME_WORDS: &[&str] = &[
     "afternoon",
@@ -82,7 +84,7 @@ impl AnswerType {
 
     /// Factor for the score of a text, at least 1. `known` holds names that are no answer: those in the question, and
     /// those of the speakers.
-    pub(super) fn boost(self, text: &str, known: &HashSet<String>) -> f64 {
+    pub(super) fn boost(self, text: &str, known: &HashSet<String, RandomState>) -> f64 {
         let mut factor = 1.0;
         if self.time && contains_time(text) {
             factor *= 1.3;
@@ -114,7 +116,7 @@ fn contains_number(text: &str) -> bool {
 }
 
 /// True if a word inside a sentence is written as a name and is not known.
-fn contains_new_name(text: &str, known: &HashSet<String>) -> bool {
+fn contains_new_name(text: &str, known: &HashSet<String, RandomState>) -> bool {
     let mut within = false;
     text.split_whitespace().any(|word| {
         let name = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -146,7 +148,7 @@ mod tests {
     fn a_text_has_it_or_not() {
         assert!(contains_time("It was Yesterday.") && !contains_time("It was fun."));
         assert!(contains_number("We were seven") && contains_number("in 3 days") && !contains_number("in days"));
-        let known = HashSet::from(["marie".to_owned()]);
+        let known = HashSet::from_iter(["marie".to_owned()]);
         assert!(contains_new_name("she went to Lisbon, alone", &known));
         for text in ["She went. Then I slept", "she went with Marie", "", "HTTP and I"] {
             assert!(!contains_new_name(text, &known), "{text}");

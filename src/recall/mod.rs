@@ -46,7 +46,7 @@ use self::{
 use crate::{
     id::SessionId,
     ops::OpsError,
-    store::{Snapshot, WordFilter},
+    store::{Neighbors, Snapshot, WordFilter},
     text_index::{call_text, is_lookup_result},
     types::{AuthorType, EdgeKind, Json, Node, setters},
 };
@@ -343,12 +343,13 @@ fn load_neighbors<'h>(
 ) -> Result<()> {
     let mut hits: Vec<&mut Hit> = hits.collect();
     let beside = snapshot.neighbors(&hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
-    for (hit, beside) in hits.iter_mut().zip(beside) {
-        let one = |seq: Option<u64>| -> Result<Option<Node>> {
-            Ok(snapshot.nodes_at(&seq.into_iter().collect::<Vec<_>>())?.pop())
-        };
-        hit.before = one(beside.before)?;
-        hit.after = one(beside.after.first().copied())?;
+    let ends = |beside: &Neighbors| [beside.before, beside.after.first().copied()];
+    let mut seqs: Vec<u64> = beside.iter().flat_map(ends).flatten().collect();
+    seqs.sort_unstable();
+    seqs.dedup();
+    let nodes: HashMap<u64, Node> = snapshot.nodes_at(&seqs)?.into_iter().map(|node| (node.seq, node)).collect();
+    for (hit, beside) in hits.iter_mut().zip(&beside) {
+        [hit.before, hit.after] = ends(beside).map(|seq| nodes.get(&seq?).cloned());
         for node in [Some(&mut hit.node), hit.before.as_mut(), hit.after.as_mut()].into_iter().flatten() {
             reader.map_or(Ok(()), |reader| set_received_turn(snapshot, reader, node))?;
         }

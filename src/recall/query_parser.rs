@@ -1,11 +1,12 @@
 //! A question: its words with their weights, and its features: named authors, a day or month, the expected answer type,
 //! quoted text. Each feature raises the score of some nodes; none excludes a node.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::LazyLock};
 
+use foldhash::fast::RandomState;
 use jiff::{Timestamp as Instant, tz::TimeZone};
 
-use super::{answer_type::AnswerType, synonyms::SynonymIndex};
+use super::{answer_type::AnswerType, synonyms::SYNONYMS};
 use crate::{
     id::AgentId,
     text_index::WordTokenizer,
@@ -42,6 +43,8 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
+/// Index words of [`QUESTION_WORDS`].
+static QUESTION_STEMS: LazyLock<Vec<String>> = LazyLock::new(|| WordTokenizer::default().query(QUESTION_WORDS));
 /// Words that describe the question or the conversation: `what kind of tea did the user mention`.
 const QUESTION_WORDS: &str = "ask certain conversation current currently describe different discuss explain kind mention \
     name particular reason recent recently say share sort specific suggest talk tell type various way";
@@ -75,7 +78,7 @@ pub(super) struct ParsedQuery {
     /// Roles named in the question: `what did the user say`.
     roles: Vec<AuthorType>,
     /// Names that are no answer, in lower case.
-    known: HashSet<String>,
+    known: HashSet<String, RandomState>,
 }
 
 impl ParsedQuery {
@@ -118,8 +121,7 @@ impl ParsedQuery {
             found.words.retain(|word| !dropped.contains(word));
         }
         found.words.truncate(MAX_QUERY_WORDS);
-        let question_words = reader.query(QUESTION_WORDS);
-        let factor = |word| if question_words.contains(word) { QUESTION_WORD_WEIGHT } else { 1.0 };
+        let factor = |word| if QUESTION_STEMS.contains(word) { QUESTION_WORD_WEIGHT } else { 1.0 };
         found.factors = found.words.iter().map(factor).collect();
         found.answer_type = AnswerType::detect(&lower);
         found.roles = roles(&lower, asker);
@@ -152,9 +154,8 @@ impl ParsedQuery {
     pub(super) fn terms(&self) -> (Vec<String>, Vec<QueryTerm>) {
         let mut searched = self.words.clone();
         let mut terms: Vec<QueryTerm> = (0..searched.len()).map(|word| QueryTerm { word, weight: 1.0 }).collect();
-        let synonyms = SynonymIndex::new();
         for (at, word) in self.words.iter().enumerate() {
-            for synonym in synonyms.of(word) {
+            for synonym in SYNONYMS.of(word) {
                 if !searched.contains(synonym) {
                     searched.push(synonym.clone());
                     terms.push(QueryTerm { word: at, weight: SYNONYM_WEIGHT });

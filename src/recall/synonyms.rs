@@ -2,7 +2,7 @@
 //! thing: `photo` and `picture`, `error` and `exception`. The list holds near-synonyms only: related words lower the
 //! precision more than they raise the recall. The index stores no synonyms, so a change here needs no rebuild.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::LazyLock};
 
 use crate::text_index::WordTokenizer;
 
@@ -119,6 +119,9 @@ research study
 love adore
 ";
 
+/// The synonyms. Making them takes longer than a small search.
+pub(super) static SYNONYMS: LazyLock<SynonymIndex> = LazyLock::new(SynonymIndex::new);
+
 /// Synonyms by index word.
 pub(super) struct SynonymIndex {
     groups: Vec<Vec<String>>,
@@ -127,7 +130,7 @@ pub(super) struct SynonymIndex {
 
 impl SynonymIndex {
     /// Reduces all groups to index words. It takes about 0.1 ms.
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         let mut reader = WordTokenizer::default();
         let groups: Vec<Vec<String>> = GROUPS.lines().map(|line| reader.query(line)).collect();
         let mut of: HashMap<String, Vec<usize>> = HashMap::new();
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_synonym_is_an_index_word_of_the_same_group() {
-        let synonyms = SynonymIndex::new();
+        let synonyms = &*SYNONYMS;
         let of = |word| synonyms.of(word).cloned().collect::<Vec<_>>();
         assert_eq!(of("movi"), ["film"]);
         assert_eq!(of("wife"), ["spous"]);

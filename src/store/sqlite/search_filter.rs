@@ -1,6 +1,6 @@
 //! Filters of a search, and the queries besides postings: ranking data, neighbors, turns, tool results.
 
-use std::{collections::HashSet, ops::RangeInclusive};
+use std::{collections::HashSet, ops::RangeInclusive, sync::LazyLock};
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::Value};
 
@@ -195,9 +195,12 @@ pub(super) fn neighbors(conn: &Connection, nodes: &[u64]) -> Result<Vec<Neighbor
     nodes.iter().map(&mut one).collect()
 }
 
+static NODE_BY_SEQ: LazyLock<String> =
+    LazyLock::new(|| format!("SELECT {NODE} {FROM} WHERE n.seq = ?1 AND {UNSTAGED}"));
+
 /// Loads nodes by sequence number, in the given order; missing ones are skipped.
 pub(super) fn nodes_at(conn: &Connection, seqs: &[u64]) -> Result<Vec<Node>> {
-    let mut statement = conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1 AND {UNSTAGED}"))?;
+    let mut statement = conn.prepare_cached(&NODE_BY_SEQ)?;
     let mut rows = Vec::with_capacity(seqs.len());
     for seq in seqs {
         rows.extend(statement.query_row([seq], NodeRow::read).optional()?);
