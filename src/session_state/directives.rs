@@ -50,12 +50,16 @@ struct DirectiveWord {
     at: usize,
 }
 
-/// Returns the directives of a message, in order and verbatim.
-pub(super) fn extract(rules: &ExtractionRules, content: &str) -> Vec<(RecordKind, String)> {
+/// Returns the directives of a message, in order and verbatim. `triggers` are those of the rules.
+pub(super) fn extract(
+    rules: &ExtractionRules,
+    triggers: &DirectiveTriggers,
+    content: &str,
+) -> Vec<(RecordKind, String)> {
     let mut found: Vec<(RecordKind, String)> = Vec::new();
     for paragraph in paragraphs(content) {
         for sentence in sentences(&paragraph) {
-            if let Some((kind, at)) = match_sentence(rules, sentence) {
+            if let Some((kind, at)) = match_sentence(rules, triggers, sentence) {
                 let long = sentence.chars().nth(MAX_ENTRY_CHARS).is_some();
                 let said = if long { &sentence[at..] } else { sentence };
                 found.push((kind, said.to_owned()));
@@ -118,8 +122,15 @@ fn list_item(line: &str) -> (bool, &str) {
     }
 }
 
-/// Matches a sentence against all forms. Returns the kind and the start of the matching clause.
-fn match_sentence(rules: &ExtractionRules, sentence: &str) -> Option<(RecordKind, usize)> {
+/// Matches a sentence against the forms whose words it has. Returns the kind and the start of the matching clause.
+fn match_sentence(
+    rules: &ExtractionRules,
+    triggers: &DirectiveTriggers,
+    sentence: &str,
+) -> Option<(RecordKind, usize)> {
+    let present = triggers.present(sentence);
+    let mut possible = rules.directives.iter().enumerate().filter(|(at, _)| triggers.fits(*at, present)).peekable();
+    possible.peek()?;
     if sentence.len() > MAX_SENTENCE_BYTES
         || sentence.trim_end_matches(['"', '”', ')', '*', '_', ' ']).ends_with(['?', '？'])
     {
@@ -130,7 +141,7 @@ fn match_sentence(rules: &ExtractionRules, sentence: &str) -> Option<(RecordKind
         return None;
     }
     let clause_starts: Vec<bool> = (0..words.len()).map(|at| starts_clause(rules, &words, at)).collect();
-    rules.directives.iter().find_map(|directive| {
+    possible.find_map(|(_, directive)| {
         let form: Vec<&str> = directive.form.split_whitespace().collect();
         let free = matches!(form.first(), Some(&("…" | "*")));
         let starts = (0..words.len()).filter(|at| if free { *at == 0 } else { clause_starts[*at] });
@@ -274,6 +285,8 @@ fn normalize(word: &str) -> String {
     }
 }
 
+const APOSTROPHES: [char; 2] = ['\'', '’'];
+
 /// Index of the words of all forms, for a check in one pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct DirectiveTriggers {
@@ -316,17 +329,27 @@ impl DirectiveTriggers {
 
     /// True if a text contains all words of at least one form.
     pub(super) fn may_match(&self, text: &str) -> bool {
+        let present = self.present(text);
+        self.all || self.forms.iter().any(|form| form & !present == 0)
+    }
+
+    /// Returns the bits of the words of a text.
+    fn present(&self, text: &str) -> u128 {
         if self.all {
-            return true;
+            return 0;
         }
-        let mut found = 0;
-        for word in text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’')) {
-            found |= self.bits(word);
-        }
-        self.forms.iter().any(|form| form & !found == 0)
+        text.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(&c))
+            .fold(0, |bits, word| bits | self.bits(word))
+    }
+
+    /// True if all words of a form are present, or if that is not known.
+    fn fits(&self, form: usize, present: u128) -> bool {
+        self.all || self.forms[form] & !present == 0
     }
 
     fn bits(&self, word: &str) -> u128 {
+        // Quotation marks at the ends of a word are no part of it.
+        let word = word.trim_matches(APOSTROPHES);
         let Some(first) = word.bytes().next() else { return 0 };
         let first = usize::from(first.to_ascii_lowercase());
         let start = first.checked_sub(1).map_or(0, |before| self.ends[before]);

@@ -185,7 +185,7 @@ impl SessionState {
         if turn.tool.is_some() {
             self.ingest_tool_result(&rules.rules, turn, calls);
         } else {
-            for (kind, text) in directives::extract(&rules.rules, turn.content) {
+            for (kind, text) in directives::extract(&rules.rules, &rules.triggers, turn.content) {
                 self.add_entry(kind, &text, turn.turn);
             }
         }

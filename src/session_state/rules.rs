@@ -152,7 +152,7 @@ impl ExtractionRules {
 #[derive(Debug, Clone)]
 pub struct CompiledRules {
     pub(super) rules: ExtractionRules,
-    triggers: DirectiveTriggers,
+    pub(super) triggers: DirectiveTriggers,
     fingerprint: i64,
 }
 

@@ -7,8 +7,11 @@ fn score(labelled: &str) -> (usize, usize, usize, Vec<String>) {
     for line in labelled.lines() {
         let (label, text) = line.split_once('\t').unwrap();
         let text = text.replace("\\n", "\n");
-        let caught =
-            if rules.may_contain_directive(&text) { directives::extract(&rules.rules, &text) } else { Vec::new() };
+        let caught = if rules.may_contain_directive(&text) {
+            directives::extract(&rules.rules, &rules.triggers, &text)
+        } else {
+            Vec::new()
+        };
         let label = label.parse::<RecordKind>().ok();
         match (label, caught.as_slice()) {
             (None, []) => {}
