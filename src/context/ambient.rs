@@ -21,7 +21,7 @@ use crate::{
 use super::{ContextRequest, Rendering};
 
 /// Maximum nodes in the trace of the position.
-const MAX_TRACE_NODES: u32 = 3;
+const MAX_TRACE_NODES: u32 = 2;
 /// Milliseconds after its last action for which an agent counts as active.
 const ACTIVE_MS: i64 = 120_000;
 /// Maximum leases, and sessions, that are read to find active agents.

@@ -42,7 +42,7 @@ struct TracePhrase {
 }
 
 /// Returns an agent's last actions in a tree as phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `responded to a7x2kq as
-/// e6p4tt, f7q8dd`, `continued from b3k9ze (2 results) as g8r9ee, h2s3ff`. At most ten. What workers of its delegations did
+/// e6p4tt, f7q8dd`, `continued from b3k9ze as g8r9ee, h2s3ff`. At most ten. What workers of its delegations did
 /// is not among them.
 ///
 /// # Errors
@@ -122,9 +122,11 @@ impl TracePhrase {
     }
 
     fn target(&self, target: &str, made: &[String]) -> String {
-        let results = if self.generated { format!(" ({})", count(made.len() as u64, "result")) } else { String::new() };
         let from = made.len().saturating_sub(MAX_NODES_PER_PHRASE);
         let more = if from > 0 { ", …" } else { "" };
+        // Listed nodes need no count.
+        let is_counted = self.generated && (from > 0 || made.is_empty());
+        let results = if is_counted { format!(" ({})", count(made.len() as u64, "result")) } else { String::new() };
         let made = if made.is_empty() { String::new() } else { format!(" as {}{more}", made[from..].join(", ")) };
         format!("{target}{results}{made}")
     }

@@ -541,8 +541,8 @@ fn continue_asks_the_host() {
       hint: there are: "owner", "collaborator", "subject"
     Recent actions:
       responded to 46vf6z as yk943e, fkc5zd and jykvjd as 6v90ah, …
-      continued from 46vf6z (2 results) as y2ys2p, 5p1a9g
-      continued from qk6rnr (2 results) as vmhp1p, smvcjy
+      continued from 46vf6z as y2ys2p, 5p1a9g
+      continued from qk6rnr as vmhp1p, smvcjy
     "#);
     let asked = host.asked.into_inner().unwrap();
     assert_eq!(asked, [(3, Some(200), "subject".to_owned()), (1, None, "subject".to_owned())]);
@@ -1627,7 +1627,7 @@ fn a_continuation_keeps_its_instruction() {
       continued from [46vf6z] as [y2ys2p]
     Recent actions:
       responded to 46vf6z as yk943e, fkc5zd and jykvjd as 6v90ah, …
-      continued from 46vf6z (1 result) as y2ys2p
+      continued from 46vf6z as y2ys2p
       took back y2ys2p
     "#);
     let asked = host.asked.into_inner().unwrap();
