@@ -29,8 +29,7 @@ impl std::fmt::Debug for PgServer {
 impl PgServer {
     /// Reads a URL. `sslmode` is `disable`, `prefer` (encrypted if the server can, the default), `require` (encrypted, the
     /// certificate is not checked) or `verify-full` (encrypted, certificate and host name are checked). `verify-ca` checks
-    /// both, too. `sslrootcert`, or else the variable `PGSSLROOTCERT`, names a file of certificates in PEM that are trusted
-    /// instead of those of the system.
+    /// both, too. `sslrootcert` names a file of certificates in PEM that are trusted instead of those of the system.
     pub(super) fn of(url: &str) -> Result<Self, String> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut is_verified, mut roots) = (false, None);
@@ -41,13 +40,13 @@ impl PgServer {
                     is_verified = true;
                     params.push("sslmode=require");
                 }
+                Some(("sslrootcert", "system")) => roots = None,
                 Some(("sslrootcert", file)) => roots = Some(percent_decode_str(file).decode_utf8_lossy().into_owned()),
                 _ => params.push(param),
             }
         }
         let url = format!("{base}?{}", params.join("&"));
         let config: Config = url.parse().map_err(|error: tokio_postgres::Error| error.to_string())?;
-        let roots = roots.or_else(|| std::env::var("PGSSLROOTCERT").ok()).filter(|file| file != "system");
         let tls = client_config(is_verified, roots.as_deref())?;
         Ok(Self { config, tls: MakeRustlsConnect::new(tls) })
     }
