@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     for (share, name) in found.shares.iter().zip(&names) {
         rows.push(row(
             &cut(name, NAME_COLUMNS),
-            &cut(share.model.as_deref().unwrap_or("?"), MODEL_COLUMNS),
+            &cut(share.model.as_deref().unwrap_or("not reported"), MODEL_COLUMNS),
             &share.sums,
         ));
     }
