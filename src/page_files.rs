@@ -41,6 +41,7 @@ pub(crate) const FILES: &[PageFile] = page_files![
     "map-view.js",
     "map.js",
     "mark.js",
+    "markdown-source.js",
     "markdown.js",
     "menu.js",
     "offline-map.js",

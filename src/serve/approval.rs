@@ -30,7 +30,7 @@ pub(super) struct WaitingApproval {
     summary: String,
     /// Complete action: the command, the diff or the plan.
     details: String,
-    /// What `always` approves besides this action: later calls of the tool for exactly this, or for this file.
+    /// Later calls that `always` approves too: of the tool for exactly this action, or for this file.
     #[serde(skip_serializing_if = "Option::is_none")]
     always: Option<String>,
     /// Node that the action belongs to: the head of the delegation for a plan.

@@ -262,6 +262,7 @@ try {
     await closed();
     equal(view("7qbc12").state.annotations, notes + 1, "notes");
     await palette("log");
+    await page.locator(".option", { hasText: "responded to" }).first().waitFor();
     await page.keyboard.type("collaborator");
     await until("one agent's changes", async () => (await page.locator(".option", { hasText: "owner" }).count()) === 0);
     await keys("Enter");
@@ -278,7 +279,7 @@ try {
   await check("a session begins, is named, begins again, and ends", async () => {
     const listed = (name) => bench.run("sessions", "--all")[0].find((each) => each.name === name);
     await palette("session new");
-    await page.keyboard.type("prices");
+    await page.locator("dialog textarea").fill("prices");
     await keys("Enter");
     await notice("A conversation begins");
     await closed();

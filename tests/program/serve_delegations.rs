@@ -207,5 +207,7 @@ async fn a_plan_is_decided_by_tokens_of_its_own_project_only() {
     assert_eq!(send(&blue, Method::GET, "/api/v1/delegations", Value::Null).await.1, json!({ "data": [] }));
     let path = format!("/api/v1/approvals/{}", waiting["id"]);
     assert_eq!(send(&blue, Method::POST, &path, json!({ "approve": true })).await.0, 404);
+    let always = json!({ "approve": true, "always": true });
+    assert_eq!(send(&red, Method::POST, &path, always).await.0, 403, "it would hold for other projects");
     assert_eq!(send(&red, Method::POST, &path, json!({ "approve": true })).await.0, 204);
 }

@@ -66,6 +66,9 @@ async fn decide(
     Body(body): Body<DecisionBody>,
 ) -> Result<StatusCode> {
     caller.require(TokenScope::Admin)?;
+    if body.always && caller.project.is_some() {
+        return Err(ApiError::scope("a permanent approval holds for all projects; the token is limited to one"));
+    }
     let decision = if body.approve { Decision::Yes } else { Decision::No(body.reason) };
     state
         .run(move |state| {

@@ -171,7 +171,7 @@ async fn name_session(
 
 /// Content of a session after a reset.
 #[derive(Deserialize, ToSchema)]
-struct ResetBody {
+struct SessionResetBody {
     /// Text of the new root. Without it, the first system message is kept.
     system: Option<String>,
     /// True to leave out the system prompt of the old tree.
@@ -180,12 +180,12 @@ struct ResetBody {
 }
 
 /// Begins a session again at a fresh root. Its nodes stay. Returns the session at its new position.
-#[utoipa::path(post, path = "/sessions/{session}/reset", tag = "sessions", params(("session" = SessionId, Path)), request_body = ResetBody, responses((status = OK, body = Session)))]
+#[utoipa::path(post, path = "/sessions/{session}/reset", tag = "sessions", params(("session" = SessionId, Path)), request_body = SessionResetBody, responses((status = OK, body = Session)))]
 async fn reset_session(
     State(state): State<AppState>,
     caller: Caller,
     Route(id): Route<SessionId>,
-    Body(body): Body<ResetBody>,
+    Body(body): Body<SessionResetBody>,
 ) -> Result<Json<Session>> {
     state
         .run(move |state| {

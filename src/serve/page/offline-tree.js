@@ -23,30 +23,6 @@ export function plain(tokens) {
   return text.trim();
 }
 
-/** Marks before and after elements in Markdown. @type {Record<string, [string, string]>} */
-const MARKS = { p: ["", "\n\n"], em: ["*", "*"], strong: ["**", "**"], del: ["~~", "~~"], ul: ["", "\n"], ol: ["", "\n"], li: ["- ", "\n"], pre: ["```", "```\n\n"], tr: ["| ", "\n"], td: ["", " | "], thead: ["", ""], table: ["", "\n"], blockquote: ["> ", ""] };
-
-/** Markdown of tokens. It renders alike; its source can differ from the original. @param {Token[]} tokens */
-export function source(tokens) {
-  let text = "";
-  /** @type {string[]} */
-  const ends = [];
-  for (const token of tokens) {
-    if (token === "close") text += ends.pop() ?? "";
-    else if (token === "rule") text += "---\n\n";
-    else if ("open" in token) {
-      const { tag, lang, href } = token.open;
-      const isLink = tag === "a" || tag === "img";
-      const [before, after] = /^h\d$/.test(tag) ? [`${"#".repeat(Number(tag[1]))} `, "\n\n"] : isLink ? [tag === "a" ? "[" : "![", `](${href})`] : (MARKS[tag] ?? ["", ""]);
-      text += tag === "pre" ? `${before}${lang ?? ""}\n` : before;
-      ends.push(after);
-    } else if ("text" in token) text += token.text;
-    else if ("code" in token) text += `\`${token.code}\``;
-    else text += token.task ? "[x] " : "[ ] ";
-  }
-  return text.trim();
-}
-
 export class OfflineTree {
   /** @param {{tree: import("./api.js").Tree, nodes: SavedNode[]}} saved */
   constructor({ tree, nodes }) {

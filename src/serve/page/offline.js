@@ -7,7 +7,8 @@ import * as state from "./state.js";
 import { go } from "./walk.js";
 import { listen } from "./keys.js";
 import { Shell } from "./shell.js";
-import { OfflineTree, plain, source } from "./offline-tree.js";
+import { OfflineTree, plain } from "./offline-tree.js";
+import { source } from "./markdown-source.js";
 import { OfflineMap } from "./offline-map.js";
 
 const MAX_HITS = 100;
