@@ -38,8 +38,16 @@ pub(super) struct WaitingApproval {
     pub(super) node: Option<NodeId>,
 }
 
+impl WaitingApproval {
+    fn of(id: u64, request: &ApprovalRequest) -> Self {
+        let always = request.permanent_scope();
+        let ApprovalRequest { tool, subject, summary, details, node, .. } = request.clone();
+        Self { id, tool, subject, summary, details, always, node }
+    }
+}
+
 struct Waiting {
-    shown: WaitingApproval,
+    id: u64,
     request: ApprovalRequest,
     answer: oneshot::Sender<Decision>,
 }
@@ -67,14 +75,16 @@ impl PendingApprovals {
 
     /// Returns the waiting approvals, the oldest first.
     pub(super) fn list(&self) -> Vec<WaitingApproval> {
-        self.lock().1.iter().filter(|waiting| !waiting.answer.is_closed()).map(|w| w.shown.clone()).collect()
+        let waiting = self.lock();
+        let open = waiting.1.iter().filter(|waiting| !waiting.answer.is_closed());
+        open.map(|waiting| WaitingApproval::of(waiting.id, &waiting.request)).collect()
     }
 
     /// Decides an approval; `always` also decides later requests with the same tool and subject. Returns whether it was
     /// waiting.
     pub(super) fn decide(&self, id: u64, decision: Decision, always: bool) -> bool {
         let mut waiting = self.lock();
-        let Some(at) = waiting.1.iter().position(|waiting| waiting.shown.id == id) else { return false };
+        let Some(at) = waiting.1.iter().position(|waiting| waiting.id == id) else { return false };
         let decided = waiting.1.remove(at);
         if always && decision == Decision::Yes {
             self.always.add(&decided.request);
@@ -90,18 +100,9 @@ impl PendingApprovals {
         let (answer, decision) = oneshot::channel();
         let mut waiting = self.lock();
         waiting.0 += 1;
-        let request = request.clone();
-        let shown = WaitingApproval {
-            id: waiting.0,
-            tool: request.tool.clone(),
-            subject: request.subject.clone(),
-            summary: request.summary.clone(),
-            details: request.details.clone(),
-            always: request.permanent_scope(),
-            node: request.node,
-        };
+        let (id, request) = (waiting.0, request.clone());
         waiting.1.retain(|waiting| !waiting.answer.is_closed());
-        waiting.1.push(Waiting { shown, request, answer });
+        waiting.1.push(Waiting { id, request, answer });
         decision
     }
 }
