@@ -50,8 +50,9 @@ effect(() => {
   else document.documentElement.dataset.theme = theme;
 });
 
+// The first request is on its way while the empty page is drawn.
+start();
 render(html`<${Shell} />`, /** @type {Element} */ (document.getElementById("app")));
 listen();
 listenForFiles();
 follow();
-start();
