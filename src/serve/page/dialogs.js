@@ -93,7 +93,7 @@ function BeginSession() {
 
 /** @param {{session: string, name: string}} props */
 function NameSession({ session, name }) {
-  return html`<${TextForm} value=${name} label="Name" rows=${1} mayBeEmpty saves=${[["Name it", (/** @type {string} */ text) => sessions.name(session, text.trim())]]} />`;
+  return html`<${TextForm} value=${name} label="Name" rows=${1} mayBeEmpty saves=${[["Name it", (/** @type {string} */ text) => sessions.rename(session, text.trim())]]} />`;
 }
 
 function Rename() {

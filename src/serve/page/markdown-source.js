@@ -2,7 +2,7 @@
 
 /** @typedef {import("./api.js").Token} Token @typedef {{tag: string, href?: string, lang?: string, start?: number}} Opened */
 
-/** Markdown that gives the same tokens; spaces and marks can differ from the original. @param {Token[]} tokens */
+/** Markdown of tokens. It renders alike except for what looks like Markdown in plain text; its source can differ from the original. @param {Token[]} tokens */
 export function source(tokens) {
   /** @type {{open: Opened, text: string}[]} */
   const levels = [{ open: { tag: "" }, text: "" }];

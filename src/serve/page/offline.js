@@ -37,7 +37,9 @@ function pathText(node) {
   const path = tree.pathTo(tree.placeOf(node)).map((place) => tree.nodes[tree.selected(place, state.versions.peek())]);
   const shown = path.filter((each) => !each.excluded && !each.pruned);
   const text = shown.map((each) => `### ${each.role === each.author_type ? each.author : `${each.role}, edited by ${each.author}`} · ${each.local_id}\n\n${source(each.markdown)}\n`).join("\n");
-  return { text, left_out: shown.length < path.length ? { nodes: path.length - shown.length } : {} };
+  const pruned = path.filter((each) => each.pruned).length;
+  const excluded = path.length - shown.length - pruned;
+  return { text, left_out: { ...(excluded && { excluded }), ...(pruned && { pruned }) } };
 }
 
 /** @param {string} _method @param {string} path @param {any} body */

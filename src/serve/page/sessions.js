@@ -34,7 +34,7 @@ export function askName() {
 }
 
 /** @param {string} session @param {string} name */
-export function name(session, name) {
+export function rename(session, name) {
   return attempt(async () => {
     await call("PATCH", `/sessions/${session}`, { name });
     state.notify(name ? "The session is named" : "The session has no name");
