@@ -30,6 +30,7 @@ pub(crate) const FILES: &[PageFile] = page_files![
     "diff.js",
     "drag.js",
     "form.js",
+    "hold.js",
     "import.js",
     "keys.js",
     "lists.js",

@@ -144,6 +144,7 @@ try {
     truth(!view("w1esxf").state.pruned_by, "restored by key");
     bench.run("prune", "--tree", sample, "w1esxf");
     await open("w1esxf");
+    await entry().locator(".mark", { hasText: "pruned" }).waitFor();
     await entry().getByRole("button", { name: "More" }).click();
     equal(await page.getByRole("menuitem", { name: "Prune the branch" }).count(), 0, "offers to prune");
     await page.getByRole("menuitem", { name: "Restore the branch" }).click();
@@ -286,19 +287,25 @@ try {
     const begun = listed("prices");
     const tree = bench.run("trees").find((each) => each.id === begun.tree_id);
     equal([tree.title, begun.active], ["prices", true], "the tree and its session");
+    // Keys typed before the dialog is there are text of its field.
+    await page.route("**/api/v1/sessions?*", async (route) => {
+      await new Promise((done) => setTimeout(done, 500));
+      await route.continue();
+    }, { times: 1 });
     await palette("session name");
-    await page.locator("dialog textarea").fill("costs");
+    await page.keyboard.type(" and costs");
+    await until("the typed name", async () => (await page.locator("dialog textarea").inputValue()) === "prices and costs");
     await keys("Enter");
     await notice("The session is named");
     await closed();
-    equal(listed("costs").id, begun.id, "the named session");
+    equal(listed("prices and costs").id, begun.id, "the named session");
     await keys("s");
-    await page.locator(".option", { hasText: "collaborator · costs" }).waitFor();
+    await page.locator(".option", { hasText: "collaborator · prices and costs" }).waitFor();
     await keys("Escape");
     await closed();
     await palette("session reset");
     await notice("begins again");
-    await until("another tree", () => listed("costs").tree_id !== begun.tree_id);
+    await until("another tree", () => listed("prices and costs").tree_id !== begun.tree_id);
     await palette("session end");
     await notice("has ended");
     equal((await api(`/sessions/${begun.id}`)).active, false, "active");

@@ -161,7 +161,7 @@ try {
     await page.context().setOffline(false);
     await page.reload();
     await at(first.local_id);
-    equal(await prose().inputValue(), "Kept words", "the text after a reload");
+    await until("the text after a reload", async () => (await prose().inputValue()) === "Kept words");
     await prose().focus();
     await keys("Control+s");
     await saved();

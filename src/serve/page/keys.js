@@ -13,6 +13,7 @@ import { chooseFiles } from "./import.js";
 import { marked, marks, toggleMark } from "./mark.js";
 import { openMenuHere } from "./menu.js";
 import { zoomMap, panMap } from "./map.js";
+import { runHolding, isTyping, listenHeld } from "./hold.js";
 
 /** @typedef {{name: string, keys: string[], group: string, help: string, run: () => any, writes?: boolean}} Command */
 
@@ -62,16 +63,16 @@ export const COMMANDS = [
   { name: "bookmarks", keys: ["'"], group: "Look", help: "all bookmarks", run: open("bookmarks") },
   { name: "diff", keys: ["d"], group: "Look", help: "compare with the marked branch, or the one before", run: open("compare") },
   { name: "context", keys: ["c"], group: "Look", help: "what a model would get, and what it costs", run: open("context") },
-  { name: "sessions", keys: ["s"], group: "Look", help: "sessions", run: open("sessions") },
-  { name: "session_new", keys: [], group: "Look", help: "begin a conversation with the collaborator", run: open("session_new"), writes: true },
-  { name: "session_name", keys: [], group: "Look", help: "name the collaborator's session in this tree", run: sessions.askName, writes: true },
-  { name: "session_end", keys: [], group: "Look", help: "end that session; its messages stay", run: sessions.end, writes: true },
-  { name: "session_reset", keys: [], group: "Look", help: "begin that session again at a fresh root; its messages stay", run: sessions.reset, writes: true },
   { name: "log", keys: [], group: "Look", help: "changes of this tree; undo the last one of an agent", run: open("log") },
   { name: "documents", keys: ["D"], group: "Look", help: "documents", run: open("documents") },
   { name: "trees", keys: ["t"], group: "Look", help: "trees", run: open("trees") },
   { name: "reading", keys: ["v"], group: "Look", help: "read as conversation, or as prose", run: toggleReading },
   { name: "layout", keys: ["w"], group: "Look", help: "tree and text, map and text, text alone, tree alone", run: nextLayout },
+  { name: "sessions", keys: ["s"], group: "Session", help: "sessions", run: open("sessions") },
+  { name: "session_new", keys: [], group: "Session", help: "begin a conversation with the collaborator", run: open("session_new"), writes: true },
+  { name: "session_name", keys: [], group: "Session", help: "name the collaborator's session in this tree", run: sessions.askName, writes: true },
+  { name: "session_end", keys: [], group: "Session", help: "end that session; its messages stay", run: sessions.end, writes: true },
+  { name: "session_reset", keys: [], group: "Session", help: "begin that session again at a fresh root; its messages stay", run: sessions.reset, writes: true },
   { name: "zoom_in", keys: ["+", "="], group: "Map", help: "enlarge the map around the cursor", run: () => zoomMap(1.6) },
   { name: "zoom_out", keys: ["-"], group: "Map", help: "show more of the map", run: () => zoomMap(1 / 1.6) },
   { name: "whole_tree", keys: ["_"], group: "Map", help: "show the whole tree on the map", run: () => zoomMap(0) },
@@ -152,52 +153,18 @@ function cancel() {
   state.notice.value = null;
 }
 
-/** True if keys are text here. @param {EventTarget | null} target */
-function isTyping(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
-}
-
-/** Keys typed while a command waits for the cursor or for its dialog. @type {KeyboardEvent[] | null} */
-let held = null;
-/** True if the command has opened its field, in which earlier keys come first. */
-let isOpened = false;
-
-/** Runs a command that may take a while. Keys typed meanwhile act afterwards, on what it opened. @param {() => any} run */
-async function runHolding(run) {
-  const done = afterSteps(run);
-  if (!(done instanceof Promise)) return;
-  held = [];
-  await done;
-  isOpened = true;
-  // A dialog has the focus in the next frame.
-  await new Promise(requestAnimationFrame);
-  const keys = held;
-  [held, isOpened] = [null, false];
-  keys.forEach(replay);
-}
-
-/** @param {KeyboardEvent} typed */
-function replay(typed) {
-  if (held) return held.push(typed);
-  const { key, code, ctrlKey, metaKey, shiftKey } = typed;
-  const target = document.activeElement ?? document.body;
-  const isUnhandled = target.dispatchEvent(new KeyboardEvent("keydown", { key, code, ctrlKey, metaKey, shiftKey, bubbles: true, cancelable: true }));
-  // Unlike a value that is set, this can be undone in the field, and tells it that it changed.
-  if (!isUnhandled || !isTyping(target) || ctrlKey || metaKey) return;
-  if (key.length === 1) document.execCommand("insertText", false, key);
-  else if (key === "Enter" && target instanceof HTMLTextAreaElement) document.execCommand("insertText", false, "\n");
-  else if (key === "Backspace") document.execCommand("delete");
+/** Runs a command: one that acts on the node at the cursor waits for the steps before it. @param {Command} command @returns {any} */
+export function runCommand(command) {
+  if (["Change", "Session"].includes(command.group)) return runHolding(command.run);
+  if (command.run === generate || command.run === answer) afterSteps(command.run);
+  else command.run();
 }
 
 /** Handles keys of the whole page. */
 export function listen() {
+  listenHeld();
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
-    if (held && event.isTrusted && (isOpened || !isTyping(event.target))) {
-      event.preventDefault();
-      held.push(event);
-      return;
-    }
     const isShifted = event.shiftKey && /^(Arrow|F10)/.test(event.key);
     const key = event.ctrlKey || event.metaKey ? `ctrl-${event.key}` : isShifted ? `shift-${event.key}` : event.key;
     const isOpen = state.dialog.value !== null;
@@ -216,9 +183,6 @@ export function listen() {
     const command = BY_KEY.get(key);
     if (!command || (command.writes && !state.canWrite.value)) return;
     event.preventDefault();
-    // A key that acts on the node at the cursor waits for the steps before it.
-    if (command.group === "Change") runHolding(command.run);
-    else if (command.run === generate || command.run === answer) afterSteps(command.run);
-    else command.run();
+    runCommand(command);
   });
 }

@@ -8,7 +8,7 @@ import { go } from "./walk.js";
 import { Picker } from "./picker.js";
 import { restore } from "./actions.js";
 import { chooseFiles } from "./import.js";
-import { COMMANDS, keyLabel } from "./keys.js";
+import { COMMANDS, keyLabel, runCommand } from "./keys.js";
 
 /** @param {string} text @param {number} length */
 const cut = (text, length) => (text.length > length ? `${text.slice(0, length)}…` : text);
@@ -176,7 +176,7 @@ export function Palette() {
       key: command.name,
       title: html`<b>${command.name.replaceAll("_", " ")}</b> ${command.help}`,
       side: command.keys.slice(0, 2).map((key) => html`<kbd key=${key}>${keyLabel(key)}</kbd>`),
-      run: command.run,
+      run: () => runCommand(command),
     }));
     for (const [name, help, mode] of /** @type {[string, string, "dialogue" | "buffer"][]} */ ([["new tree", "start a conversation", "dialogue"], ["new prose", "start a buffer tree: one text, which is edited in place", "buffer"]])) {
       if (!state.canWrite.value || !words.every((word) => `${name} ${help}`.includes(word))) continue;

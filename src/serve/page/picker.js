@@ -2,6 +2,7 @@
 
 import { html, classes, createRef, Component } from "./view.js";
 import * as state from "./state.js";
+import { hold, release, runHolding } from "./hold.js";
 
 /** @typedef {{key: string, title: any, detail?: any, side?: any, run: () => any}} Option */
 
@@ -26,7 +27,8 @@ export class Picker extends Component {
     clearTimeout(this.timer);
     this.request?.abort();
     // The dialog is closed, and the focus is where it was before: what is chosen may move it.
-    this.chosen?.run();
+    if (this.chosen) runHolding(this.chosen.run);
+    else if (this.isChosen) release();
   }
 
   /** @type {Option | undefined} */
@@ -47,11 +49,19 @@ export class Picker extends Component {
       if (own.signal.aborted) return;
       this.isPending = false;
       if (this.isChosen && options.length) return this.choose(options[0]);
-      this.isChosen = false;
+      this.giveUp();
       this.setState({ options, at: 0 });
     } catch (error) {
-      if (!own.signal.aborted) state.fail(error);
+      if (own.signal.aborted) return;
+      this.giveUp();
+      state.fail(error);
     }
+  }
+
+  /** Without an option for Enter, the keys after it act here. */
+  giveUp() {
+    if (this.isChosen) release();
+    this.isChosen = false;
   }
 
   /** @param {any} event */
@@ -75,7 +85,8 @@ export class Picker extends Component {
     const count = this.state.options?.length ?? 0;
     if (event.key === "Enter" && !event.isComposing) {
       if (this.isPending) this.isChosen = true;
-      else this.choose(this.state.options?.[this.state.at]);
+      else if (count) this.choose(this.state.options?.[this.state.at]);
+      if (this.isChosen || this.chosen) hold();
     }
     else if (event.key === "ArrowDown" && count) this.move((this.state.at + 1) % count);
     else if (event.key === "ArrowUp" && count) this.move((this.state.at + count - 1) % count);
