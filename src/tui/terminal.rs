@@ -18,7 +18,9 @@ use crossterm::{
     execute, queue,
     terminal::{self, Clear, ClearType, DisableLineWrap, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen},
 };
-use futures_util::{FutureExt as _, StreamExt as _};
+#[cfg(unix)]
+use futures_util::FutureExt as _;
+use futures_util::StreamExt as _;
 use ratatui::{
     Terminal,
     backend::{Backend, CrosstermBackend},
@@ -174,11 +176,14 @@ struct Screen {
 struct Signals {
     #[cfg(unix)]
     signals: [tokio::signal::unix::Signal; 5],
+    #[cfg(windows)]
+    close: tokio::signal::windows::CtrlClose,
 }
 
 /// Reaction to a signal.
 enum SignalAction {
     Exit,
+    #[cfg(unix)]
     Continue,
 }
 
@@ -194,8 +199,8 @@ impl Signals {
             let [terminate, hangup, interrupt, quit, resume] = kinds.map(signal);
             Ok(Self { signals: [terminate?, hangup?, interrupt?, quit?, resume?] })
         }
-        #[cfg(not(unix))]
-        Ok(Self {})
+        #[cfg(windows)]
+        Ok(Self { close: tokio::signal::windows::ctrl_close()? })
     }
 
     /// Drops pending SIGINT and SIGQUIT, which were sent to another program on the terminal.
@@ -218,8 +223,11 @@ impl Signals {
                 _ = resume.recv() => SignalAction::Continue,
             }
         }
-        #[cfg(not(unix))]
-        std::future::pending().await
+        #[cfg(windows)]
+        {
+            self.close.recv().await;
+            SignalAction::Exit
+        }
     }
 }
 
@@ -327,6 +335,7 @@ impl Screen {
                 }
                 signal = signals.next() => match signal {
                     SignalAction::Exit => return Err(TerminalError::Signal),
+                    #[cfg(unix)]
                     SignalAction::Continue => {
                         self.resume(app)?;
                         due = Some(Instant::now());

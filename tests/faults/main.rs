@@ -18,6 +18,7 @@ mod large_copy;
 mod large_prune;
 mod purge;
 mod purge_kill;
+#[cfg(unix)]
 mod readonly;
 mod refused;
 mod schema;
@@ -40,6 +41,7 @@ fn child_process() {
         ["copy", path, seed, from, to] => large_copy::copy(path, seed.parse().unwrap(), [from, to]),
         ["prune", path, seed, node] => large_prune::prune(path, seed.parse().unwrap(), node),
         ["purge", path, seed] => purge_kill::purge(path, seed.parse().unwrap()),
+        #[cfg(unix)]
         ["unprivileged", path] => readonly::unprivileged(path),
         other => panic!("no such job: {other:?}"),
     }

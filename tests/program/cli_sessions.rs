@@ -80,6 +80,7 @@ async fn sessions_are_begun_named_shown_reset_and_ended() {
     assert!(refused.contains("cannot talk with itself"), "{refused}");
 }
 
+#[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chat_offers_the_other_sessions() {
     let home = Home::new();

@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(unix)]
 mod chat;
 mod cli;
 mod cli_commands;

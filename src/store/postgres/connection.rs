@@ -20,6 +20,12 @@ use tokio_postgres::{Client, Row, Statement, types::ToSql};
 use super::server::PgServer;
 use crate::store::{Result, StoreError, Unpark};
 
+/// Settings of a transaction that writes. A statement's plan is kept, so one made while a table was small must be right for
+/// a large one: each statement here reads few rows by an index.
+pub(super) const PLANS: &str =
+    "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true)";
+
 /// Parameters of a statement.
 pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 
@@ -145,6 +151,11 @@ impl PostgresConnection {
             }));
             Ok(answers.await.into_iter().collect::<std::result::Result<_, _>>()?)
         })
+    }
+
+    /// Begins a transaction that writes.
+    pub(super) fn begin(&self) -> Result<()> {
+        self.batch(&format!("BEGIN; {PLANS}"))
     }
 
     /// Runs statements without parameters or results.

@@ -4,7 +4,10 @@
 //! server indexes the next batch; a row lock keeps two from doing the same. A row of `words` holds the occurrences of a term in
 //! the nodes of a tree and a batch: node, passage and count, as variable-length numbers, each node relative to the one before.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    ops::Range,
+};
 
 use tokio_postgres::Row;
 
@@ -58,14 +61,23 @@ pub(super) fn index_missing(conn: &PostgresConnection, locked: &str) -> Result<u
     let mut words = WordTokenizer::default();
     let mut indexed = 0;
     loop {
-        conn.batch("BEGIN")?;
+        conn.begin()?;
         let done = index_batch(conn, &mut words, locked);
         conn.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-        match done? {
-            0 => return Ok(indexed),
-            nodes => indexed += nodes,
+        let Some(nodes) = done? else { return Ok(indexed) };
+        indexed += nodes.end - nodes.start;
+        if is_new_size(&nodes) {
+            conn.batch(ANALYZE)?;
         }
     }
+}
+
+/// Without statistics PostgreSQL may choose an index by the tree alone, and autovacuum makes them only once a minute.
+const ANALYZE: &str = "ANALYZE nodes, node_state, tree_state, sessions, journal, passages, words";
+
+/// True if a table of nodes grew to four times the size of its last statistics. Large ones are left to autovacuum.
+fn is_new_size(nodes: &Range<u64>) -> bool {
+    nodes.end < 1 << 20 && nodes.start.checked_ilog(4) != nodes.end.checked_ilog(4)
 }
 
 /// The index's extent and statistics.
@@ -100,9 +112,9 @@ struct IndexedNode {
     passages: Vec<Passage>,
 }
 
-/// Indexes the next batch inside a transaction; returns its number of nodes.
-fn index_batch(conn: &PostgresConnection, words: &mut WordTokenizer, locked: &str) -> Result<u64> {
-    let Some(row) = conn.query_opt(&format!("{STATE} FOR UPDATE{locked}"), &[])? else { return Ok(0) };
+/// Indexes the next batch inside a transaction; returns the numbers of indexed nodes before and after it, if there is one.
+fn index_batch(conn: &PostgresConnection, words: &mut WordTokenizer, locked: &str) -> Result<Option<Range<u64>>> {
+    let Some(row) = conn.query_opt(&format!("{STATE} FOR UPDATE{locked}"), &[])? else { return Ok(None) };
     let mut state = read_state(&row)?;
     if !state.is_current {
         clear(conn)?;
@@ -118,14 +130,15 @@ fn index_batch(conn: &PostgresConnection, words: &mut WordTokenizer, locked: &st
         Ok(IndexedNode { seq: int(row, 0)?, tree: get(row, 1)?, at: int(row, 2)?, parent: opt_int(row, 3)?, passages })
     };
     let nodes = nodes.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let Some(last) = nodes.last() else { return Ok(0) };
+    let Some(last) = nodes.last() else { return Ok(None) };
+    let before = state.nodes;
     insert_passages(conn, &nodes, &mut state)?;
     insert_words(conn, &nodes, last.seq)?;
     conn.execute(
         "UPDATE search_state SET indexed = $1, rules = $2, passages = $3, words = $4, nodes = $5 WHERE name = 'words'",
         &[&last.seq, &i64::from(TOKENIZER_VERSION), &state.passages, &state.words, &state.nodes],
     )?;
-    Ok(nodes.len() as u64)
+    Ok(Some(before.unsigned_abs()..state.nodes.unsigned_abs()))
 }
 
 /// The time and burst of indexed nodes, by number.

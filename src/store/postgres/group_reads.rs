@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use super::{
     apply::WriteState,
     apply_nodes::{PLACE, place},
-    connection::{PgStatement, PostgresConnection, statement},
+    connection::{PLANS, PgStatement, PostgresConnection, statement},
     decode::{get, int, opt_int},
     uuid::Uuid,
     writing::{PgNodeState, PgSessionRow},
@@ -164,7 +164,8 @@ pub(super) fn begin<'c>(
     );
     let leases = format!("SELECT tree, node FROM leases WHERE tree = {TREES}");
     let named = || [list(&keys.trees), list(&keys.nodes), list(&keys.positions)];
-    let mut reads: Vec<(GroupRead, PgStatement<'_>)> = vec![(GroupRead::Nothing, statement!("BEGIN"))];
+    let mut reads: Vec<(GroupRead, PgStatement<'_>)> =
+        ["BEGIN", PLANS].map(|sql| (GroupRead::Nothing, statement!(sql))).into();
     if named().iter().any(|keys| !keys.is_empty()) {
         let [trees, nodes, positions] = named();
         reads.push((GroupRead::Locks, statement!(&locks, trees, nodes, positions)));

@@ -31,7 +31,8 @@ pub(super) struct PostgresSnapshot<'p> {
 impl<'p> PostgresSnapshot<'p> {
     pub(super) fn begin(pool: &'p PgConnectionPool, rules: &Arc<CompiledRules>) -> Result<Self> {
         let conn = pool.borrow()?;
-        conn.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        // As for writers, a plan that was made while a table was small must be right for a large one.
+        conn.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off")?;
         Ok(Self { conn: PgReadConnection::Pooled(conn), rules: Arc::clone(rules) })
     }
 

@@ -122,7 +122,7 @@ impl WriteConnection {
 
     pub(super) fn begin(&mut self) -> Result<()> {
         self.state = WriteState::default();
-        self.conn()?.batch("BEGIN")
+        self.conn()?.begin()
     }
 
     /// Begins a transaction and reads what a group needs.
