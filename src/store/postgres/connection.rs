@@ -1,21 +1,26 @@
 //! Connections to a server, used synchronously.
 //!
-//! A thread of this process, `loomtree-postgres`, drives the sockets of all connections. A query is sent through a channel,
-//! and the caller parks until its answer arrives. So no caller enters a runtime, and every method may be called from any
-//! thread, also from a task of a runtime.
+//! A thread of this process, `loomtree-postgres`, drives the sockets of all connections but the writer's. A query is sent
+//! through a channel, and the caller parks until its answer arrives. So no caller enters a runtime, and every method may be
+//! called from any thread, also from a task of a runtime. The writer's thread drives its own socket: that saves two switches
+//! of threads a round trip.
 
 use std::{
     collections::HashMap,
     future::Future,
-    pin::pin,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
     thread,
 };
 
 use futures_util::future::join_all;
-use tokio::{runtime, sync::oneshot};
-use tokio_postgres::{Client, Row, Statement, types::ToSql};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    runtime,
+    sync::oneshot,
+};
+use tokio_postgres::{Client, Connection, Row, Statement, types::ToSql};
 
 use super::server::PgServer;
 use crate::store::{Result, StoreError, Unpark};
@@ -73,6 +78,43 @@ fn driver() -> Result<&'static runtime::Handle> {
 pub(in crate::store) struct PostgresConnection {
     client: Client,
     statements: Mutex<HashMap<String, Statement>>,
+    /// What drives the socket, unless `loomtree-postgres` does.
+    own: Option<OwnDriver>,
+}
+
+/// A runtime for one thread, and the future that moves data between the socket and the client.
+struct OwnDriver {
+    runtime: runtime::Runtime,
+    connection: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
+}
+
+impl OwnDriver {
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut future = pin!(future);
+        self.runtime.block_on(std::future::poll_fn(|context| {
+            let output = future.as_mut().poll(context);
+            if output.is_pending()
+                && let Some(driver) = connection.as_mut()
+                && driver.as_mut().poll(context).is_ready()
+            {
+                *connection = None;
+                // The client has the connection's error now.
+                return future.as_mut().poll(context);
+            }
+            output
+        }))
+    }
+}
+
+async fn drive<S, T>(connection: Connection<S, T>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a connection to PostgreSQL ended");
+    }
 }
 
 impl std::fmt::Debug for PostgresConnection {
@@ -90,15 +132,34 @@ impl PostgresConnection {
             match config.connect(tls).await {
                 Ok((client, connection)) => {
                     drop(reply.send(Ok(client)));
-                    if let Err(error) = connection.await {
-                        tracing::debug!(%error, "a connection to PostgreSQL ended");
-                    }
+                    drive(connection).await;
                 }
                 Err(error) => drop(reply.send(Err(error))),
             }
         });
         let client = block_on(connected).map_err(|_| StoreError::Closed)??;
-        Ok(Self { client, statements: Mutex::default() })
+        Ok(Self { client, statements: Mutex::default(), own: None })
+    }
+
+    /// Connects to a server from a thread that is in no runtime, the only one that will use the connection.
+    pub(super) fn connect_alone(server: &PgServer) -> Result<Self> {
+        let PgServer { config, tls } = server.clone();
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| StoreError::Io { detail: error.to_string() })?;
+        let (client, connection) = runtime.block_on(config.connect(tls))?;
+        let connection: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(drive(connection));
+        Ok(Self {
+            client,
+            statements: Mutex::default(),
+            own: Some(OwnDriver { runtime, connection: Some(connection).into() }),
+        })
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        match &self.own {
+            Some(driver) => driver.block_on(future),
+            None => block_on(future),
+        }
     }
 
     /// True if the connection was lost.
@@ -118,7 +179,7 @@ impl PostgresConnection {
 
     /// Runs a query and returns its rows.
     pub(super) fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>> {
-        block_on(async { Ok(self.client.query(&self.prepared(sql).await?, params).await?) })
+        self.block_on(async { Ok(self.client.query(&self.prepared(sql).await?, params).await?) })
     }
 
     /// Runs a query and returns its first row, if any.
@@ -133,13 +194,13 @@ impl PostgresConnection {
 
     /// Runs a statement and returns the number of changed rows.
     pub(super) fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64> {
-        block_on(async { Ok(self.client.execute(&self.prepared(sql).await?, params).await?) })
+        self.block_on(async { Ok(self.client.execute(&self.prepared(sql).await?, params).await?) })
     }
 
     /// Sends statements one after the other without waiting for answers between them, and returns the rows of each. After
     /// one that fails, those that follow in the transaction fail too.
     pub(super) fn pipeline(&self, statements: &[PgStatement<'_>]) -> Result<Vec<Vec<Row>>> {
-        block_on(async {
+        self.block_on(async {
             let mut prepared = Vec::with_capacity(statements.len());
             for statement in statements {
                 prepared.push(self.prepared(statement.sql).await?);
@@ -160,7 +221,7 @@ impl PostgresConnection {
 
     /// Runs statements without parameters or results.
     pub(super) fn batch(&self, sql: &str) -> Result<()> {
-        Ok(block_on(self.client.batch_execute(sql))?)
+        Ok(self.block_on(self.client.batch_execute(sql))?)
     }
 }
 

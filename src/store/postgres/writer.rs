@@ -59,7 +59,7 @@ pub(super) struct PgWriterHandle {
 impl PgWriterHandle {
     pub(super) fn start(server: PgServer, options: &OpenOptions) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
-        let worker = WriteConnection::new(server, options);
+        let worker = WriteConnection { is_alone: true, ..WriteConnection::new(server, options) };
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
             .spawn(move || run(worker, &jobs))
@@ -98,19 +98,25 @@ pub(super) struct WriteConnection {
     pub(super) rules: Arc<CompiledRules>,
     wait: Duration,
     state: WriteState,
+    /// True if one thread uses it, which is in no runtime.
+    is_alone: bool,
 }
 
 impl WriteConnection {
     pub(super) fn new(server: PgServer, options: &OpenOptions) -> Self {
         let (ids, rules) = (Arc::clone(&options.ids), Arc::clone(&options.rules));
-        Self { server, conn: None, ids, rules, wait: options.wait, state: WriteState::default() }
+        Self { server, conn: None, ids, rules, wait: options.wait, state: WriteState::default(), is_alone: false }
     }
 
     /// The connection, opened if there is none.
     pub(super) fn conn(&mut self) -> Result<&PostgresConnection> {
         match &mut self.conn {
             Some(conn) if !conn.is_closed() => {}
-            lost => *lost = Some(Arc::new(PostgresConnection::connect(&self.server)?)),
+            lost => {
+                let connect =
+                    if self.is_alone { PostgresConnection::connect_alone } else { PostgresConnection::connect };
+                *lost = Some(Arc::new(connect(&self.server)?));
+            }
         }
         self.conn.as_deref().ok_or(StoreError::Closed)
     }
