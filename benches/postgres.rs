@@ -1,7 +1,8 @@
-//! Appends on PostgreSQL beside bare SQL: `cargo bench --features postgres --bench postgres`. A throw-away server syncs
-//! every commit to the disk of `/tmp`.
+//! Appends and paths on PostgreSQL beside bare SQL: `cargo bench --features postgres --bench postgres`; `-- --nodes N` sets
+//! the size of the large database. A throw-away server syncs every commit to the disk of `/tmp`.
 //!
-//! Bare SQL inserts the same rows into a table with the columns, keys and indexes of `nodes`, by one pipelined transaction.
+//! Bare SQL inserts the same rows into a table with the columns, keys and indexes of `nodes`, by one pipelined transaction,
+//! and scans the rows of a tree. The benches `recall` and `context` run on such a server with `LOOM_TEST_BACKEND=postgres`.
 // A benchmark prints its table, panics on errors, and divides counts.
 #![allow(
     missing_docs,
@@ -13,20 +14,18 @@
 )]
 
 mod common;
-#[allow(dead_code)] // tests need the rest of it
-#[path = "../tests/support/postgres.rs"]
-mod server;
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use common::server;
 use loomtree::{
-    id::RandomIds,
+    id::{NodeId, RandomIds},
     ops::{Actor, Loom, NodeDraft, TreeDraft},
-    store::{Location, OpenOptions},
-    types::Parent,
+    store::{Location, Mutation, OpenOptions},
+    types::{Op, Parent},
 };
 
 /// Duration of each measurement.
@@ -34,19 +33,21 @@ const SPAN: Duration = Duration::from_secs(4);
 /// Rows of a grouped insert, and callers of the store.
 const GROUP: usize = 64;
 
-fn owner(url: &str) -> Actor {
-    let (clock, ids) = (Arc::new(common::WallClock), Arc::new(RandomIds::seeded(1)));
+fn owner(url: &str, seed: u64) -> Actor {
+    let (clock, ids) = (Arc::new(common::WallClock), Arc::new(RandomIds::seeded(seed)));
     let store = OpenOptions::new(clock.clone(), ids.clone()).connect(&Location::Postgres(url.to_owned())).unwrap();
     let loom = Loom::new(store, clock, ids);
     let agent = loom.agent("owner").unwrap();
     loom.actor(&agent)
 }
 
-/// Appends a second by callers, each in its own tree, under its last node or at its session's position.
-fn appends(owner: &Actor, callers: usize, in_session: bool) -> f64 {
+/// Appends a second by callers, each in its own tree, under its last node or at its session's position. The callers are
+/// shared out to the servers.
+fn appends(servers: &[Actor], callers: usize, in_session: bool) -> f64 {
     let text = common::message();
     let places: Vec<(Actor, Parent)> = (0..callers)
-        .map(|_| {
+        .map(|caller| {
+            let owner = &servers[caller % servers.len()];
             let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
             let session = owner.start_session("/bench", tree.id, Some(root.id)).unwrap();
             match in_session {
@@ -70,6 +71,55 @@ fn appends(owner: &Actor, callers: usize, in_session: bool) -> f64 {
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     counts.iter().sum::<usize>() as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Median microseconds of an append under a node by one caller.
+fn append_time(owner: &Actor, mut at: NodeId) -> f64 {
+    let text = common::message();
+    median((0..1_000).map(|_| {
+        let start = Instant::now();
+        at = owner.append(Parent::Node(at), NodeDraft::text(text.as_str())).unwrap().nodes[0].id;
+        start.elapsed().as_secs_f64() * 1e6
+    }))
+}
+
+fn median(times: impl Iterator<Item = f64>) -> f64 {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Median milliseconds of reading a chain of 10,000 nodes, and of a scan of the same rows.
+async fn paths(owner: &Actor, client: &tokio_postgres::Client) -> (f64, f64) {
+    let (tree, root) = owner.create_tree(TreeDraft::new("root")).unwrap();
+    let (text, mut tip) = (common::message(), root.id);
+    for _ in 0..10 {
+        let mut batch = Vec::new();
+        for _ in 0..1_000 {
+            let node = owner.draft(Parent::Node(tip), NodeDraft::text(text.as_str()));
+            tip = node.id;
+            batch.push(Mutation::Append(Box::new(node)));
+        }
+        owner.commit(Op::Import, batch).unwrap();
+    }
+    client.batch_execute("VACUUM ANALYZE nodes").await.unwrap();
+    let path = median((0..15).map(|_| {
+        let start = Instant::now();
+        let snapshot = owner.loom().snapshot().unwrap();
+        assert_eq!(snapshot.path_back(tip, &[], 10_000).unwrap().len(), 10_000);
+        start.elapsed().as_secs_f64() * 1e3
+    }));
+    let scan =
+        client.prepare("SELECT * FROM nodes WHERE tree = $1::text::uuid ORDER BY seq DESC LIMIT 10000").await.unwrap();
+    let tree = format!("{:032x}", u128::from_be_bytes(tree.id.to_bytes()));
+    let mut times = Vec::new();
+    for _ in 0..15 {
+        let start = Instant::now();
+        let rows = client.query(&scan, &[&tree]).await.unwrap();
+        assert_eq!(rows.len(), 10_000);
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    (path, median(times.into_iter()))
 }
 
 /// Rows a second of transactions of `rows` rows each into a table as `nodes`.
@@ -103,21 +153,41 @@ async fn bare(client: &tokio_postgres::Client, rows: usize) -> f64 {
 }
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let named = arguments.iter().position(|word| word == "--nodes").and_then(|at| arguments.get(at + 1));
+    let nodes: usize = named.map_or(100_000, |nodes| nodes.parse().unwrap());
     let programs = server::programs().expect("the programs of a PostgreSQL server");
     let cluster = server::Cluster::start(&programs, true).unwrap();
     let url = cluster.new_database();
-    let owner = owner(&url);
+    let servers: Vec<Actor> = (1..=4).map(|seed| owner(&url, seed)).collect();
+    let owner = &servers[..1];
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let client = runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
         tokio::spawn(connection);
         client
     });
+    let (_, root, _) = common::grow(&owner[0], 100);
+    let small = append_time(&owner[0], root);
     println!("| rows a second | 1 caller or row | {GROUP} callers or rows |\n| --- | --- | --- |");
     let line = |name: &str, one: f64, many: f64| println!("| {name} | {one:.0} | {many:.0} |");
     for _ in 0..2 {
         line("bare SQL", runtime.block_on(bare(&client, 1)), runtime.block_on(bare(&client, GROUP)));
-        line("append under a node", appends(&owner, 1, false), appends(&owner, GROUP, false));
-        line("append at a session's position", appends(&owner, 1, true), appends(&owner, GROUP, true));
+        line("append under a node", appends(owner, 1, false), appends(owner, GROUP, false));
+        line("append at a session's position", appends(owner, 1, true), appends(owner, GROUP, true));
     }
+    println!("\n| {GROUP} callers, under nodes | rows a second |\n| --- | --- |");
+    for count in [1, 2, 4] {
+        println!("| {count} servers | {:.0} |", appends(&servers[..count], GROUP, false));
+    }
+    let (path, scan) = runtime.block_on(paths(&owner[0], &client));
+    println!("\npath of 10,000 nodes: {path:.1} ms; a scan of their rows: {scan:.1} ms; ratio {:.2}", path / scan);
+    let start = Instant::now();
+    let (_, root, tip) = common::grow(&owner[0], nodes);
+    println!("growing {nodes} nodes, 1,000 a commit: {:.0}/s", nodes as f64 / start.elapsed().as_secs_f64());
+    let large = [root, tip].map(|at| append_time(&owner[0], at));
+    println!(
+        "an append at 100 nodes: {small:.0} µs; at {nodes}, under the root and a tip: {:.0} and {:.0} µs",
+        large[0], large[1]
+    );
 }

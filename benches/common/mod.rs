@@ -7,10 +7,14 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+#[cfg(feature = "postgres")]
+#[path = "../../tests/support/postgres.rs"]
+pub mod server;
+
 use loomtree::{
     id::{NodeId, RandomIds, TreeId},
     ops::{Actor, Loom, NodeDraft, TreeDraft},
-    store::{Mutation, OpenOptions},
+    store::{Location, Mutation, OpenOptions},
     types::{Clock, Op, Parent, Timestamp},
 };
 
@@ -44,10 +48,24 @@ pub fn owner(path: &std::path::Path, seed: u64) -> Actor {
 /// The same of a store that is opened otherwise than usual.
 pub fn owner_of(path: &std::path::Path, seed: u64, change: impl Fn(OpenOptions) -> OpenOptions) -> Actor {
     let (clock, ids) = (Arc::new(WallClock), Arc::new(RandomIds::seeded(seed)));
-    let store = change(OpenOptions::new(clock.clone(), ids.clone())).open(path).unwrap();
-    let loom = Loom::new(Arc::new(store), clock, ids);
+    let store = change(OpenOptions::new(clock.clone(), ids.clone())).connect(&location(path)).unwrap();
+    let loom = Loom::new(store, clock, ids);
     let agent = loom.agent("owner").unwrap();
     loom.actor(&agent)
+}
+
+/// The file at a path, or with `LOOM_TEST_BACKEND=postgres` a database for it, of a server that syncs each commit.
+fn location(path: &std::path::Path) -> Location {
+    #[cfg(feature = "postgres")]
+    if server::is_selected() {
+        use std::{collections::HashMap, sync::Mutex};
+        static DATABASES: Mutex<Option<(server::Cluster, HashMap<PathBuf, String>)>> = Mutex::new(None);
+        let mut databases = DATABASES.lock().unwrap();
+        let start = || (server::Cluster::start(&server::programs().unwrap(), true).unwrap(), HashMap::new());
+        let (cluster, urls) = databases.get_or_insert_with(start);
+        return Location::Postgres(urls.entry(path.to_owned()).or_insert_with(|| cluster.new_database()).clone());
+    }
+    Location::File(path.to_owned())
 }
 
 /// A tree of `nodes` nodes of 500 bytes: a trunk, with a branch of ten nodes at every tenth of it. Returns the tree,
