@@ -67,7 +67,9 @@ fn every_link_has_a_target() {
             let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
             let target = if path.is_empty() { file.clone() } else { file.parent().unwrap().join(path) };
             let has_anchor = || anchor.is_empty() || anchors(&read(&target)).contains(anchor);
-            if !target.exists() || !has_anchor() {
+            // The site consists of the folder `docs`.
+            let leaves = path.starts_with("..") && file.parent().is_some_and(|folder| folder.ends_with("docs"));
+            if leaves || !target.exists() || !has_anchor() {
                 wrong.push(format!("{}: {link}", file.display()));
             }
         }

@@ -78,7 +78,7 @@ fn driver() -> Result<&'static runtime::Handle> {
 pub(in crate::store) struct PostgresConnection {
     client: Client,
     statements: Mutex<HashMap<String, Statement>>,
-    /// What drives the socket, unless `loomtree-postgres` does.
+    /// Drives the socket; `None`: `loomtree-postgres` does.
     own: Option<OwnDriver>,
 }
 
