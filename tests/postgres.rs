@@ -9,12 +9,14 @@ mod support;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use loomtree::{
-    id::NodeId,
-    ops::{Actor, NodeDraft, TreeDraft},
+    id::{NodeId, SessionId},
+    ops::{Actor, DocumentEdit, NodeDraft, TreeDraft},
     recall::{Query, Scope, search},
+    session_state::RecordKind,
     store::{ChildFilter, JournalFilter, Location, SiblingCursor, Snapshot, TreeFilter, WordFilter},
-    types::{EdgeKind, Node, Parent},
+    types::{AuthorType, EdgeKind, Json, LinkTarget, Node, Parent, PinTarget, TodoDraft, TodoScope, ToolCallFields},
 };
+use serde_json::Value;
 
 use support::{postgres, postgres::Cluster, skip, store::Scene};
 
@@ -43,7 +45,32 @@ fn grow(owner: &Actor) {
         owner.bookmark(nodes[5], "a good place").unwrap();
         owner.edit(nodes[9], "the lantern is another one").unwrap();
         owner.prune(nodes[nodes.len() / 2 + 3]).unwrap();
+        let document = owner.create_document(&format!("notes {number}"), "# Tide\n\nLow at nine.").unwrap();
+        owner.write_document(document, &DocumentEdit::Append("High at three.".to_owned())).unwrap();
+        owner.link(nodes[2], LinkTarget::Document { id: document, section: None }, Some("see".to_owned())).unwrap();
+        owner.pin(tree.id, PinTarget::Node(nodes[3])).unwrap();
+        here.record(RecordKind::Decision, "The keeper answers.").unwrap();
+        let todo = TodoDraft { title: "Ask about the ropes".to_owned(), ..TodoDraft::default() };
+        here.add_todos(TodoScope { session, turn: 0 }, &[todo]).unwrap();
+        answer_by_commands(&here, session);
     }
+}
+
+/// Appends a turn in which a model calls a tool, and one in which it writes a command.
+fn answer_by_commands(here: &Actor, session: SessionId) {
+    here.append(Parent::Position(session), NodeDraft::text("\n  Never say sea. \nList it.")).unwrap();
+    let calls = r#"[{"id":"c1","function":{"name":"bash","arguments":"{}"}}]"#;
+    let tool = ToolCallFields { calls: Some(Json::parse(calls).unwrap()), ..ToolCallFields::default() };
+    let call = NodeDraft::text("").tool(tool).author_type(AuthorType::Model);
+    let call = here.append(Parent::Position(session), call).unwrap().nodes[0].id;
+    let tool = ToolCallFields { calls: None, call_id: Some("c1".into()), name: Some("bash".into()) };
+    let result = |tool| NodeDraft::text("log book").tool(tool).kind(Some(EdgeKind::Tool)).author_type(AuthorType::Tool);
+    here.append(Parent::Node(call), result(tool).keep_position(true)).unwrap();
+    let written = NodeDraft::text("→ list documents").author_type(AuthorType::Model);
+    let written = here.append(Parent::Position(session), written).unwrap().nodes[0].id;
+    let tool = ToolCallFields { calls: None, call_id: None, name: Some("list".into()) };
+    let command = Json::parse(r#"{"command":"→ list documents","arguments":{"of":["documents",1]}}"#).unwrap();
+    here.append(Parent::Node(written), result(tool).metadata(Some(command)).keep_position(true)).unwrap();
 }
 
 /// Copies a scene's file into a new database of the server.
@@ -102,6 +129,51 @@ fn a_copied_file_reads_as_before() {
         texts
     };
     assert_eq!(newest(&*ours), newest(&*theirs));
+}
+
+/// Columns that hold JSON, whose spaces and order of keys differ.
+const JSON_COLUMNS: [&str; 2] = ["tool_calls", "session_state"];
+
+/// Rows of a view as JSON, by column.
+fn view_of_file(path: &std::path::Path, view: &str, order: &str) -> Vec<Value> {
+    let conn = rusqlite::Connection::open(path).unwrap();
+    let mut statement = conn.prepare(&format!("SELECT * FROM {view} ORDER BY {order}")).unwrap();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let value = |row: &rusqlite::Row<'_>, column: &str| match row.get_ref(column).unwrap() {
+        rusqlite::types::ValueRef::Null => Value::Null,
+        rusqlite::types::ValueRef::Integer(number) if column == "is_active" => Value::from(number == 1),
+        rusqlite::types::ValueRef::Integer(number) => Value::from(number),
+        other => Value::from(other.as_str().unwrap()),
+    };
+    let rows = statement.query_map([], |row| Ok(columns.iter().map(|name| (name.clone(), value(row, name))).collect()));
+    rows.unwrap().map(|row: Result<serde_json::Map<String, Value>, _>| Value::Object(row.unwrap())).collect()
+}
+
+#[test]
+fn the_views_read_as_those_of_the_file() {
+    let Some(cluster) = cluster() else { return };
+    let scene = Scene::of_file(8);
+    grow(&scene.owner());
+    let Location::Postgres(url) = transferred(&scene, cluster) else { unreachable!() };
+    let database = url.split(['/', '?']).nth(3).unwrap();
+    let mut calls = 0;
+    for (view, order) in [("conversation_turns", "session_id, turn_number"), ("cowork_sessions", "id")] {
+        let rows = cluster.sql(database, &format!("SELECT row_to_json(v) FROM {view} v ORDER BY {order}")).unwrap();
+        let mut theirs: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+        let mut ours = view_of_file(&scene.path, view, order);
+        for row in ours.iter_mut().chain(&mut theirs) {
+            for column in JSON_COLUMNS {
+                if let Some(text) = row[column].as_str() {
+                    row[column] = serde_json::from_str(text).unwrap();
+                    calls += 1;
+                }
+            }
+        }
+        assert!(ours.len() > 2 && ours.len() == theirs.len());
+        ours.iter().zip(&theirs).for_each(|(ours, theirs)| assert_eq!(ours, theirs));
+    }
+    // Of each tree: two kinds of calls and a session's state, on both sides.
+    assert_eq!(calls, 3 * 3 * 2);
 }
 
 #[test]
@@ -169,7 +241,7 @@ const REFERENCE_TABLES: [&str; 17] = [
 #[test]
 fn the_schema_can_be_distributed_by_tree() {
     let mut keys = 0;
-    for name in ["0001_core", "0002_search", "0003_statistics"] {
+    for name in ["0001_core", "0002_search", "0003_statistics", "0004_views"] {
         let path = format!("{}/migrations/postgres/{name}.sql", env!("CARGO_MANIFEST_DIR"));
         let sql = std::fs::read_to_string(path).unwrap();
         let code: String = sql.lines().map(|line| line.split("--").next().unwrap_or("").to_owned() + "\n").collect();

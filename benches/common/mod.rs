@@ -8,6 +8,7 @@ use std::{
 };
 
 #[cfg(feature = "postgres")]
+#[allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)] // a bench stops at an error
 #[path = "../../tests/support/postgres.rs"]
 pub mod server;
 

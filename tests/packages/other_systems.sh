@@ -14,24 +14,24 @@ skip() {
 }
 [ "$(id -u)" = 0 ] || skip "only root can make a root folder for Debian's compiler"
 command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq debootstrap; } >/dev/null 2>&1 || skip "debootstrap cannot be installed here"
-mounts=(proc dev root/.cargo source)
+# Mounts below the folder, the innermost first, as the kernel lists them.
+mounts() { awk -v root="$root/" 'index($5, root) == 1 { print $5 }' /proc/self/mountinfo | sort -r; }
+# Removes the folder, unless something is still mounted in it.
 clean() {
-    local at
-    for at in "${mounts[@]}"; do umount -l "$root/$at" 2>/dev/null || true; done
-    for at in "${mounts[@]}"; do ! mountpoint -q "$root/$at" || return 0; done
-    rm -rf "$root"
+    mounts | while read -r at; do umount -l "$at" || true; done
+    [ -r /proc/self/mountinfo ] && [ -z "$(mounts)" ] && rm -rf "$root"
 }
+case $root in *[[:space:]]*) skip "the folder's name has a space" ;; esac
 trap clean EXIT
-clean
+clean || skip "something is mounted in $root"
 packages=ca-certificates,rustc,cargo,rust-src,gcc-mingw-w64-x86-64-posix,gcc,libc6-dev
 debootstrap --variant=minbase --include="$packages" sid "$root" http://deb.debian.org/debian >"$root.log" 2>&1 ||
     skip "Debian's compiler cannot be installed here: $(tail -n 1 "$root.log")"
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
-mkdir -p "$root/root/.cargo" "$root/source" "$cargo_home"
-mount --bind /proc "$root/proc" && mount --bind /dev "$root/dev" && mount --bind "$cargo_home" "$root/root/.cargo" &&
-    mount --bind "$source" "$root/source" && mount -o remount,bind,ro "$root/source" || skip "folders cannot be mounted here"
-cp /etc/resolv.conf "$root/etc/"
-cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+bind() { mkdir -p "$1" "$root$2" && mount --bind "$1" "$root$2"; }
+{ bind /proc /proc && bind /dev /dev && bind "$cargo_home/registry" /root/.cargo/registry && bind "$source" /source &&
+    mount -o remount,bind,ro "$root/source" && cp /etc/resolv.conf "$root/etc/" &&
+    cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"; } || skip "the folder cannot be set up here"
 cat >"$root/compiler" <<'SCRIPT'
 #!/bin/sh
 # Stands for the C compiler and the archiver of macOS: makes empty files.
@@ -42,7 +42,7 @@ done
 SCRIPT
 chmod +x "$root/compiler"
 check() {
-    chroot "$root" env -i HOME=/root PATH=/usr/bin:/bin RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=/tmp/target \
+    chroot "$root" env -i "http_proxy=${http_proxy:-}" "https_proxy=${https_proxy:-}" HOME=/root PATH=/usr/bin:/bin RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=/tmp/target \
         CC_x86_64_apple_darwin=/compiler AR_x86_64_apple_darwin=/compiler SDKROOT=/ \
         /usr/bin/cargo check --quiet -Zbuild-std=std,panic_unwind "$@"
 }

@@ -23,7 +23,6 @@ mod delegate_terminal;
 mod delegation_consent;
 mod demo;
 #[cfg(all(feature = "workspace", feature = "serve", feature = "mcp", unix))]
-#[cfg(unix)]
 mod docs;
 #[cfg(all(feature = "workspace", feature = "tui", unix))]
 mod entry_points;

@@ -3,47 +3,54 @@
 import * as state from "./state.js";
 import { afterSteps } from "./walk.js";
 
-/** @type {KeyboardEvent[] | null} */
-let held = null;
-/** True if keys typed in a field are held too. */
-let holdsFields = false;
+/** Held keys, and whether those typed in a field are held too. @typedef {{keys: KeyboardEvent[], inFields: boolean}} Hold */
 
-/** Holds all keys until `runHolding` or `release`. */
-export function hold() {
-  held ??= [];
-  holdsFields = true;
-}
+/** @type {Hold | null} */
+let held = null;
+// A function, since TypeScript does not know that other functions assign it.
+const current = () => held;
 
 const nextFrame = () => new Promise(requestAnimationFrame);
 
-/** Lets the held keys act, one after the other. Those after a key that opens something wait for it. @returns {Promise<void>} */
-export async function release() {
-  const keys = held ?? [];
-  [held, holdsFields] = [null, false];
-  while (keys.length) {
+/** Holds keys until the result is released. @returns {Hold} */
+export function hold() {
+  return (held = { keys: [], inFields: true });
+}
+
+/** Lets held keys act, one after the other. Those after a key that opens something wait for it. @param {Hold | null} own */
+export async function release(own) {
+  while (own && current() === own) {
+    const typed = own.keys.shift();
+    held = null;
+    if (!typed) return;
     const before = state.dialog.value;
-    replay(/** @type {KeyboardEvent} */ (keys.shift()));
-    const waiting = current();
-    if (waiting) return void waiting.push(...keys);
-    if (before === state.dialog.value) continue;
-    [held, holdsFields] = [keys, true];
-    await nextFrame();
-    return release();
+    replay(typed);
+    // A command that the key began releases the rest.
+    const other = current();
+    if (other) return void other.keys.push(...own.keys);
+    held = own;
+    if (before !== state.dialog.value) await nextFrame();
   }
 }
 
-const current = () => held;
-
-/** Runs a command after the steps before it. Keys typed until it has opened its field act there. @param {() => any} run */
-export async function runHolding(run) {
-  const done = afterSteps(run);
-  if (!held && !(done instanceof Promise)) return;
-  held ??= [];
-  await done;
-  holdsFields = true;
-  // A dialog has the focus in the next frame.
-  await nextFrame();
-  await release();
+/**
+ * Runs a command after the steps before it. Keys typed until it has opened its field act there.
+ * @param {() => any} run @param {Hold | null} own what the caller holds
+ */
+export async function runHolding(run, own = null) {
+  try {
+    const done = afterSteps(run);
+    if (!(done instanceof Promise)) return;
+    if (!held) own = held = { keys: [], inFields: false };
+    await done;
+  } finally {
+    if (own) {
+      own.inFields = true;
+      // A dialog has the focus in the next frame.
+      await nextFrame();
+      await release(own);
+    }
+  }
 }
 
 /** @param {KeyboardEvent} typed */
@@ -63,13 +70,22 @@ export function isTyping(target) {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
-/** Holds keys before anything else sees them. */
+/** True for a key that can be replayed: no key of the browser, such as that which reloads the page. @param {KeyboardEvent} event */
+function isReplayable({ key, ctrlKey, metaKey, altKey, isComposing }) {
+  if (altKey || isComposing) return false;
+  return ctrlKey || metaKey ? /^(Enter|s)$/.test(key) : /^(.|Enter|Backspace|Delete|Home|End|Arrow.*|Page.*)$/u.test(key);
+}
+
+/** Holds keys before anything else sees them. Escape lets go. */
 export function listenHeld() {
   const listener = (/** @type {KeyboardEvent} */ event) => {
-    if (!held || !event.isTrusted || event.isComposing || event.altKey || (!holdsFields && isTyping(event.target))) return;
+    if (!held || !event.isTrusted || (!held.inFields && isTyping(event.target))) return;
+    if (event.key === "Escape") held = null;
+    if (!held || !isReplayable(event)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    held.push(event);
+    // Enter that is pressed for long confirms only once.
+    if (event.key !== "Enter" || !event.repeat) held.keys.push(event);
   };
   document.addEventListener("keydown", listener, { capture: true });
 }

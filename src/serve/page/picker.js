@@ -27,8 +27,8 @@ export class Picker extends Component {
     clearTimeout(this.timer);
     this.request?.abort();
     // The dialog is closed, and the focus is where it was before: what is chosen may move it.
-    if (this.chosen) runHolding(this.chosen.run);
-    else if (this.isChosen) release();
+    if (this.chosen) runHolding(this.chosen.run, this.waiting);
+    else release(this.waiting);
   }
 
   /** @type {Option | undefined} */
@@ -36,8 +36,8 @@ export class Picker extends Component {
 
   /** True while the options do not belong to the text yet. */
   isPending = true;
-  /** True if Enter was pressed meanwhile. */
-  isChosen = false;
+  /** Keys typed since Enter. @type {import("./hold.js").Hold | null} */
+  waiting = null;
 
   /** @param {string} query */
   async load(query) {
@@ -47,21 +47,23 @@ export class Picker extends Component {
     try {
       const options = await this.props.load(query, own.signal);
       if (own.signal.aborted) return;
-      this.isPending = false;
-      if (this.isChosen && options.length) return this.choose(options[0]);
-      this.giveUp();
-      this.setState({ options, at: 0 });
+      if (this.waiting && options.length) return this.choose(options[0]);
+      this.show(options);
     } catch (error) {
       if (own.signal.aborted) return;
-      this.giveUp();
+      this.show([]);
       state.fail(error);
     }
   }
 
-  /** Without an option for Enter, the keys after it act here. */
-  giveUp() {
-    if (this.isChosen) release();
-    this.isChosen = false;
+  /** Shows options. Keys after an Enter that chose none act on them. @param {Option[]} options */
+  show(options) {
+    this.isPending = false;
+    this.setState({ options, at: 0 }, () => {
+      const { waiting } = this;
+      this.waiting = null;
+      release(waiting);
+    });
   }
 
   /** @param {any} event */
@@ -84,9 +86,8 @@ export class Picker extends Component {
   onKeyDown = (event) => {
     const count = this.state.options?.length ?? 0;
     if (event.key === "Enter" && !event.isComposing) {
-      if (this.isPending) this.isChosen = true;
-      else if (count) this.choose(this.state.options?.[this.state.at]);
-      if (this.isChosen || this.chosen) hold();
+      if (this.isPending || count) this.waiting = hold();
+      if (!this.isPending) this.choose(this.state.options?.[this.state.at]);
     }
     else if (event.key === "ArrowDown" && count) this.move((this.state.at + 1) % count);
     else if (event.key === "ArrowUp" && count) this.move((this.state.at + count - 1) % count);

@@ -25,11 +25,12 @@ use tokio_postgres::{Client, Connection, Row, Statement, types::ToSql};
 use super::server::PgServer;
 use crate::store::{Result, StoreError, Unpark};
 
-/// Settings of a transaction that writes. A statement's plan is kept, so one made while a table was small must be right for
-/// a large one: each statement here reads few rows by an index.
+/// Settings of a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
+/// small must be right for a large one: each statement here reads few rows by an index. Without `jit`, an unavoidable scan of
+/// a small table is not compiled.
 pub(super) const PLANS: &str =
     "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-    set_config('enable_mergejoin', 'off', true)";
+    set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)";
 
 /// Parameters of a statement.
 pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
@@ -82,7 +83,8 @@ pub(in crate::store) struct PostgresConnection {
     own: Option<OwnDriver>,
 }
 
-/// A runtime for one thread, and the future that moves data between the socket and the client.
+/// A runtime for one thread, and the future that moves data between the socket and the client. An idle connection is not
+/// polled, so a lost server is noticed by the next transaction, which is repeated.
 struct OwnDriver {
     runtime: runtime::Runtime,
     connection: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,

@@ -9,19 +9,16 @@ use rusqlite::{Connection, OpenFlags, types::ValueRef};
 
 use super::{
     PostgresStore,
+    compare::compare,
     connection::{Params, PostgresConnection},
     copy_tables::{CopiedTable, TABLES},
     decode::get,
     fts_index,
 };
-use crate::store::{
-    CopyReport, JournalFilter, OpenOptions, Result, SessionFilter, Snapshot, Store, StoreError, TreeFilter,
-};
+use crate::store::{CopyReport, OpenOptions, Result, Store, StoreError};
 
 /// Rows of a chunk.
 const CHUNK_ROWS: usize = 2_000;
-/// Rows that are compared at once.
-const PAGE_ROWS: u32 = 1_000;
 
 /// Copies a file into a database, and compares both. `progress` receives the number of rows copied so far.
 pub(in crate::store) fn copy(
@@ -149,39 +146,4 @@ fn text_of(value: ValueRef<'_>, kind: &str) -> std::result::Result<Option<String
             if kind == "bytea" { format!("\\x{hex}") } else { hex }
         }
     }))
-}
-
-/// Compares all that snapshots show of nodes, entries, trees, agents, sessions and documents. Returns the differences, at
-/// most ten.
-pub(in crate::store) fn compare(ours: &dyn Snapshot, theirs: &dyn Snapshot) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    let mut check = |what: &str, same: bool| {
-        if !same && found.len() < 10 {
-            found.push(format!("{what} differ"));
-        }
-    };
-    check("the agents", ours.agents()? == theirs.agents()?);
-    check("the documents", ours.documents()? == theirs.documents()?);
-    let all = SessionFilter { delegated: true, ..SessionFilter::default() };
-    check("the sessions", ours.sessions(&all)? == theirs.sessions(&all)?);
-    let trees = ours.trees(TreeFilter { archived: true, limit: 0 })?;
-    check("the trees", trees == theirs.trees(TreeFilter { archived: true, limit: 0 })?);
-    for tree in trees {
-        let mut after = 0;
-        loop {
-            let page = ours.nodes_after(tree.id, after, PAGE_ROWS)?;
-            check(&format!("nodes of {}", tree.title), page == theirs.nodes_after(tree.id, after, PAGE_ROWS)?);
-            let Some(last) = page.last() else { break };
-            after = last.seq;
-        }
-    }
-    let mut after = 0;
-    loop {
-        let filter = JournalFilter { after, limit: PAGE_ROWS, oldest_first: true, ..JournalFilter::default() };
-        let page = ours.journal(filter)?;
-        check("entries of the journal", page == theirs.journal(filter)?);
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-    }
-    Ok(found)
 }

@@ -67,17 +67,23 @@ pub(super) fn index_missing(conn: &PostgresConnection, locked: &str) -> Result<u
         let Some(nodes) = done? else { return Ok(indexed) };
         indexed += nodes.end - nodes.start;
         if is_new_size(&nodes) {
-            conn.batch(ANALYZE)?;
+            analyze(conn);
         }
     }
 }
 
-/// Without statistics PostgreSQL may choose an index by the tree alone, and autovacuum makes them only once a minute.
-const ANALYZE: &str = "ANALYZE nodes, node_state, tree_state, sessions, journal, passages, words";
+/// Updates the statistics of tables that no one else has locked. Without statistics PostgreSQL may choose an index by the tree
+/// alone, and autovacuum makes them only once a minute. It needs the rights of the owner, without which it changes nothing.
+fn analyze(conn: &PostgresConnection) {
+    let sql = "ANALYZE (SKIP_LOCKED) nodes, node_state, tree_state, sessions, journal, provenance, passages, words";
+    if let Err(error) = conn.batch(sql) {
+        tracing::debug!(%error, "statistics of the tables");
+    }
+}
 
-/// True if a table of nodes grew to four times the size of its last statistics. Large ones are left to autovacuum.
+/// True if the number of indexed nodes passed a power of four, up to 262,144. Autovacuum does the rest.
 fn is_new_size(nodes: &Range<u64>) -> bool {
-    nodes.end < 1 << 20 && nodes.start.checked_ilog(4) != nodes.end.checked_ilog(4)
+    nodes.start < 1 << 18 && nodes.start.checked_ilog(4) != nodes.end.checked_ilog(4)
 }
 
 /// The index's extent and statistics.
@@ -266,7 +272,9 @@ fn clear(conn: &PostgresConnection) -> Result<()> {
 /// Rebuilds the index; returns the number of indexed nodes. Meanwhile searches read nodes themselves.
 pub(super) fn rebuild(conn: &PostgresConnection) -> Result<u64> {
     clear(conn)?;
-    index_missing(conn, "")
+    let indexed = index_missing(conn, "")?;
+    analyze(conn);
+    Ok(indexed)
 }
 
 /// Removes the words of nodes that are about to be purged, inside the transaction of the purge. One passage without words

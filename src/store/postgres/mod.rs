@@ -10,6 +10,7 @@ mod apply_memory;
 mod apply_nodes;
 mod apply_sessions;
 mod apply_turns;
+mod compare;
 mod connection;
 mod copies;
 mod copy;

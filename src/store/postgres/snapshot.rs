@@ -17,7 +17,7 @@ use crate::{
 /// A connection that a snapshot reads.
 pub(super) enum PgReadConnection<'p> {
     /// A reader in a transaction of its own.
-    Pooled(PgPooledConnection<'p>),
+    Pooled(Box<PgPooledConnection<'p>>),
     /// The connection of an open write transaction.
     Lent(PgTransactionReader<'p>),
 }
@@ -31,9 +31,10 @@ pub(super) struct PostgresSnapshot<'p> {
 impl<'p> PostgresSnapshot<'p> {
     pub(super) fn begin(pool: &'p PgConnectionPool, rules: &Arc<CompiledRules>) -> Result<Self> {
         let conn = pool.borrow()?;
-        // As for writers, a plan that was made while a table was small must be right for a large one.
-        conn.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off")?;
-        Ok(Self { conn: PgReadConnection::Pooled(conn), rules: Arc::clone(rules) })
+        // For the same reasons as in transactions that write.
+        let settings = "SET LOCAL enable_seqscan = off; SET LOCAL jit = off";
+        conn.batch(&format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {settings}"))?;
+        Ok(Self { conn: PgReadConnection::Pooled(Box::new(conn)), rules: Arc::clone(rules) })
     }
 
     /// A view of what an open write transaction sees.
