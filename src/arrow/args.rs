@@ -105,10 +105,6 @@ pub(super) struct Modifiers {
     pub(super) whole: bool,
     /// `here`, `this node`.
     pub(super) here: bool,
-    /// `..`: the parent.
-    pub(super) up: bool,
-    /// `/`: the root.
-    pub(super) slash: bool,
     /// `-` alone, where a shell goes back to.
     pub(super) dash: bool,
     /// `sample once`.
@@ -154,9 +150,7 @@ pub(super) fn gather<'a>(
     while at < terms.len() {
         let term = &terms[at];
         if !within(intent.zones[at]) || at == verb {
-            arguments.modifiers.slash |= term.is('/');
             arguments.modifiers.dash |= term.is('-') && at + 1 == terms.len();
-            arguments.modifiers.up |= term.is('.') && at > 0 && terms[at - 1].is('.');
             if term.kind == TokenKind::Mark('→') || term.kind == TokenKind::Mark('>') || term.is('➜') || term.is('⇒')
             {
                 prefix.arrow = true;
@@ -245,9 +239,7 @@ impl<'a> Arguments<'a> {
                 return at + 1;
             }
             TokenKind::Mark(c) => {
-                self.modifiers.slash |= c == '/';
                 self.modifiers.dash |= c == '-' && at + 1 == terms.len();
-                self.modifiers.up |= c == '.' && at > 0 && terms[at - 1].is('.');
                 prefix.arrow |= matches!(c, '→' | '➜' | '⇒' | '➔' | '⟶' | '>' | '+');
                 return at + 1;
             }

@@ -1,4 +1,4 @@
-//! References to nodes in words: places (`the parent`), labels of bookmarks and positions of agents.
+//! References to nodes in words: places (`the parent`, `..`), labels of bookmarks and positions of agents.
 //!
 //! A label and an agent's position have a form of their own, so they are folded into one token before anything else
 //! reads the line. A place is a word of many uses (`next`, `back`), so it becomes a reference only among the arguments
@@ -23,8 +23,9 @@ pub(super) fn fold_references(line: &str, terms: &mut Vec<AnnotatedToken>) {
     while at < terms.len() {
         if let Some((kind, text, end)) = reference(line, terms, at) {
             let whole = Span { start: terms[at].whole.start, end: terms[end - 1].whole.end };
-            let folded = AnnotatedToken { kind, entry: Entry::default(), text, whole, ..terms[at] };
-            terms.splice(at..end, [folded]);
+            // A symbol counts as its word.
+            let entry = symbol(text.of(line)).map_or_else(Entry::default, |(word, _)| lexicon::look_up(word));
+            terms.splice(at..end, [AnnotatedToken { kind, entry, text, whole, ..terms[at] }]);
         } else if at > 0 && terms[at].kind == TokenKind::OptionName(OptionName::Bookmark) {
             // `remove bookmark: a7x2`: the noun.
             (terms[at].kind, terms[at].entry) = (TokenKind::Word, lexicon::look_up(terms[at].text.of(line)));
@@ -60,6 +61,11 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
         names.then_some((kind, term.text, at + 1))
     };
     let term = &terms[at];
+    if let Some(end) = place_symbol(line, terms, at) {
+        let path = Span { start: term.text.start, end: terms[end - 1].text.end };
+        let kind = if symbol(path.of(line)).is_some() { TokenKind::Word } else { TokenKind::Name };
+        return Some((kind, path, end));
+    }
     let text = term.text.of(line);
     let joined = terms.get(at + 1).is_some_and(|next| !next.gap);
     match term.kind {
@@ -99,6 +105,41 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
     }
 }
 
+/// The index behind the end of a path that stands alone, as a shell has them: `.`, `..`, `/`, or one that names no place, such
+/// as `../..`. One point or stroke also ends a sentence or separates words, so it names a place only behind the operation's name, a
+/// preposition or an option.
+fn place_symbol(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<usize> {
+    let is_part = |term: &AnnotatedToken| term.is('.') || term.is('/');
+    if !is_part(&terms[at]) || !line.get(..terms[at].text.start)?.ends_with(char::is_whitespace) {
+        return None;
+    }
+    let more = terms[at + 1..].iter().take_while(|term| !term.gap && is_part(term)).count();
+    let end = at + 1 + more;
+    let before = &terms[at.checked_sub(1)?];
+    let next = terms.get(end);
+    let stands_alone = next.is_none_or(|next| next.gap);
+    let leads = before.entry.base().is_some()
+        || before.entry.prep.is_some_and(|prep| !matches!(prep, Prep::Up | Prep::Back | Prep::Before))
+        || before.entry.func == Some(FunctionWord::And) && next.is_none_or(|next| next.kind != TokenKind::Word)
+        || matches!(before.kind, TokenKind::OptionName(_))
+        || matches!(before.text.of(line), "." | ".." | "/" | "me");
+    let is_path = match line.get(terms[at].text.start..terms[end - 1].text.end)? {
+        "." | "/" => leads,
+        text => text.starts_with("..") && !text.starts_with("...") && !matches!(before.kind, TokenKind::Number(_)),
+    };
+    (stands_alone && is_path).then_some(end)
+}
+
+/// The word and the place of a symbol.
+fn symbol(text: &str) -> Option<(&'static str, Relative)> {
+    match text {
+        "." => Some(("here", Relative::Here)),
+        ".." | "../" => Some(("parent", Relative::Parent)),
+        "/" => Some(("root", Relative::Root)),
+        _ => None,
+    }
+}
+
 /// Turns places among the arguments into references.
 ///
 /// # Errors
@@ -121,7 +162,9 @@ pub(super) fn promote_places(
     while at < terms.len() {
         let asked = matches!(intent.zones.get(at), Some(ClauseRole::Main | ClauseRole::Relative));
         let place = place_at(line, terms, at, candidate).filter(|_| asked && at != candidate.verb);
-        let place = place.filter(|(place, length)| !switches || *length > 1 || *place == Relative::BranchPoint);
+        let is_symbol = symbol(terms[at].text.of(line)).is_some();
+        let place =
+            place.filter(|(place, length)| !switches || *length > 1 || is_symbol || *place == Relative::BranchPoint);
         let Some((place, length)) = place else {
             at += 1;
             continue;
@@ -182,6 +225,11 @@ const fn takes_two(tool: Tool) -> bool {
 /// The place that the tokens from `at` on name, without their article, and how many tokens it has.
 fn place_at(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Candidate) -> Option<(Relative, usize)> {
     let verb = candidate.verb;
+    if terms[at].kind == TokenKind::Word
+        && let Some((_, place)) = symbol(terms[at].text.of(line))
+    {
+        return Some((place, 1));
+    }
     if !matches!(terms[at].kind, TokenKind::Word | TokenKind::Name | TokenKind::Number(_) | TokenKind::Id)
         || terms[at].bracketed
     {

@@ -159,11 +159,7 @@ impl Binder<'_, '_> {
             .map(|(_, _, relative)| *relative)
             .or_else(|| self.names(Noun::Start).then_some(Relative::Root))
             .or_else(|| self.names(Noun::End).then_some(Relative::Leaf))
-            .or_else(|| {
-                (self.has(Prep::Up) || self.verb_text == "up" || self.arguments.modifiers.up)
-                    .then_some(Relative::Parent)
-            })
-            .or_else(|| (self.verb_text == "cd" && self.arguments.modifiers.slash).then_some(Relative::Root))
+            .or_else(|| (self.has(Prep::Up) || self.verb_text == "up").then_some(Relative::Parent))
             .or_else(|| {
                 (matches!(self.verb_text, "cd" | "checkout" | "switch") && self.arguments.modifiers.dash)
                     .then_some(Relative::Back)
