@@ -135,7 +135,8 @@ impl CliError {
         let text = self.error_text();
         let details = text.details.iter().map(|detail| anstream::adapter::strip_str(detail).to_string());
         let hint: Vec<String> = details.chain(text.hint).collect();
-        let error = ToolError::new(ErrorCode::Busy, text.message);
+        let code = if matches!(self, Self::NoDatabase(_)) { ErrorCode::NotFound } else { ErrorCode::Busy };
+        let error = ToolError::new(code, text.message);
         if hint.is_empty() { error } else { error.hint(hint.join(" · ")) }
     }
 

@@ -1,6 +1,9 @@
 //! The session of a call: the one that it names, or the default of its client and folder.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
 
 use super::backend::McpBackend;
 use crate::{
@@ -20,6 +23,9 @@ const MAX_CLIENT_CHARS: usize = 64;
 
 /// Maximum number of sessions of a folder that are searched for that of the client.
 const MAX_SESSIONS: u32 = 200;
+
+/// Held while a session is found or started, so that parallel calls of a client share one.
+static RESOLVING: Mutex<()> = Mutex::new(());
 
 /// Finds or starts the sessions of a client in a folder.
 pub(super) struct SessionResolver<'a> {
@@ -42,6 +48,7 @@ impl<'a> SessionResolver<'a> {
     /// Returns the session of a call. A session of another agent, or a tree, gets a session of its own at the same
     /// position.
     pub(super) fn resolve(&self, given: Option<&str>) -> Result<SessionId, ToolError> {
+        let _alone = RESOLVING.lock().unwrap_or_else(PoisonError::into_inner);
         match given.map(str::trim).filter(|given| !given.is_empty()) {
             None => self.default_session(),
             Some(given) => self.named_session(given),

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use axum::http::StatusCode;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +30,7 @@ use crate::{
     ops::{Actor, Loom, SessionDraft},
     provider::Prices,
     session::{ConversationSettings, ToolAccess},
+    tools::Tool,
     types::{Agent, AgentKind, Node, Session, Tree, WorkItem},
 };
 
@@ -228,6 +230,19 @@ impl AppState {
     /// Returns an actor for the caller's agent.
     pub(super) fn actor(&self, caller: &Caller) -> Result<Actor> {
         Ok(self.loom().actor(&self.agent(caller, None)?))
+    }
+
+    /// Returns an actor for the caller's agent. Fails if the agent lacks the permission for a tool.
+    pub(super) fn actor_for(&self, caller: &Caller, tool: Tool) -> Result<Actor> {
+        let agent = self.agent(caller, None)?;
+        match tool.missing_permission(agent.profile.permissions) {
+            None => Ok(self.loom().actor(&agent)),
+            Some(missing) => Err(ApiError::new(
+                StatusCode::FORBIDDEN,
+                "permission_denied",
+                format!("{} may not use {}: it lacks the permission {missing}", agent.name(), tool.name()),
+            )),
+        }
     }
 
     /// Assigns a new tree to the project that the caller is limited to. Returns the work item of the tree.

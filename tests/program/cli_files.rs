@@ -330,6 +330,38 @@ fn the_archive_of_a_data_export_is_imported() {
     home.fails(1, &["import", path.to_str().unwrap()]);
 }
 
+/// A lossless file that was cut off is missed by the exit code, and makes no tree that nothing can be done with.
+#[test]
+fn a_cut_off_export_is_an_error_and_makes_no_empty_tree() {
+    let home = Home::new();
+    let root = home.start("The lamp was dark.");
+    home.say("owner", Some(&root), "It blinked.");
+    home.ok(&["export", "-o", "whole.jsonl"]);
+    let whole = fs::read_to_string(home.file("whole.jsonl")).unwrap();
+    let cut = |before: &str| &whole[..whole.find(before).unwrap() + 9];
+    for (text, nodes) in [(cut("The lamp"), 0), (cut("It blinked"), 1)] {
+        let other = Home::new();
+        fs::write(other.file("cut.jsonl"), text).unwrap();
+        let ran = other.run(&["import", "cut.jsonl"]);
+        assert!(ran.code == 1 && ran.err.contains("could not be imported as a whole"), "{ran:?}");
+        let trees = other.json(&["trees"]);
+        let found: Vec<_> = trees.iter().map(|tree| tree["nodes"].as_u64().unwrap()).collect();
+        assert_eq!(found, if nodes == 0 { vec![] } else { vec![nodes] }, "{ran:?}");
+        fs::write(other.file("whole.jsonl"), &whole).unwrap();
+        assert_eq!(other.run(&["import", "whole.jsonl"]).code, 0);
+        assert_eq!(other.json(&["trees"])[0]["nodes"], 2);
+    }
+}
+
+#[test]
+fn archived_trees_are_named_where_no_other_is_left() {
+    let home = Home::new();
+    home.start("Once.");
+    home.ok(&["archive"]);
+    assert!(home.ok(&["trees"]).contains("`loom trees --archived`"));
+    assert!(home.ok(&["search", "once"]).contains("Once."), "search is recall");
+}
+
 /// Only the owner may read a database and its copies. SQLite gives the log the mode of the database.
 #[cfg(unix)]
 #[test]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // a failure here fails the test
 
-use std::{process::Stdio, time::Duration};
+use std::{collections::BTreeSet, process::Stdio, time::Duration};
 
 use rmcp::{
     ServiceExt as _,
@@ -164,16 +164,38 @@ fn rights_are_those_that_the_user_gave() {
 }
 
 #[test]
+fn calls_at_the_same_time_share_one_session() {
+    let home = Home::new();
+    let mut server = McpProcess::initialized(&home, &[], "2025-06-18");
+    let count = 6;
+    for _ in 0..count {
+        server.send_request("tools/call", json!({ "name": "loom", "arguments": lines(&["→ respond \"one\""]) }));
+    }
+    let sessions: BTreeSet<String> = (0..count)
+        .map(|_| server.message()["result"]["structuredContent"]["session"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    assert_eq!(home.json(&["trees"]).len(), 1);
+}
+
+#[test]
 fn tools_are_listed_without_a_file_and_errors_say_what_to_do() {
     let home = Home::new();
-    let mut server = McpProcess::initialized(&home, &[], "2025-11-25");
-    assert_eq!(server.ok("tools/list", json!({}))["tools"].as_array().unwrap().len(), 6);
+    let mut server = McpProcess::initialized(&home, &["--read-only"], "2025-11-25");
+    assert!(!server.ok("tools/list", json!({}))["tools"].as_array().unwrap().is_empty());
     let refused = server.refused("loom", lines(&["→ view"]));
-    assert!(refused.contains("there is no database") && refused.contains("loom new"), "{refused}");
-    assert!(!home.file("loom.db").exists(), "nothing was created");
+    assert!(refused.contains("NOT_FOUND") && refused.contains("there is no database"), "{refused}");
+    assert!(refused.contains("loom new") && !home.file("loom.db").exists(), "nothing was created: {refused}");
     // The same process works once the file is there.
     home.start("The harbour was empty.");
     assert_eq!(server.call("loom", lines(&["→ view"]))["isError"], false);
+    assert_eq!(server.close(), Some(0));
+    // A server that may write creates the file with the first call.
+    let home = Home::new();
+    let mut server = McpProcess::initialized(&home, &[], "2025-11-25");
+    assert_eq!(server.ok("tools/list", json!({}))["tools"].as_array().unwrap().len(), 6);
+    assert!(!home.file("loom.db").exists());
+    assert_eq!(server.call("loom", lines(&["→ respond \"The harbour was empty.\""]))["isError"], false);
     let overwrite = |at: usize, bytes: &[u8]| {
         let mut file = std::fs::read(home.file("loom.db")).unwrap();
         file[at..at + bytes.len()].copy_from_slice(bytes);

@@ -75,6 +75,34 @@ async fn a_person_undoes_the_last_change_of_an_agent_that_the_log_marks() {
     assert!(refused["error"]["message"].as_str().unwrap().contains("only a human"), "{refused}");
 }
 
+/// The permissions of the acting agent hold for each route that changes a tree, as on the command line.
+#[tokio::test]
+async fn an_agent_that_may_not_write_changes_no_tree() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let (tree, root) = tree(&server, "A shed.").await;
+    let (tree, node) = (format!("/api/v1/trees/{tree}"), format!("/api/v1/nodes/{root}"));
+    let before = home.ok(&["log"]);
+    for (method, path, body) in [
+        (Method::POST, format!("{node}/children"), json!({ "content": "x" })),
+        (Method::POST, format!("{node}/changes"), json!({ "op": "annotate", "content": "x" })),
+        (Method::POST, format!("{node}/text"), json!({ "appended": "x" })),
+        (Method::POST, "/api/v1/trees".to_owned(), json!({ "content": "x" })),
+        (Method::POST, "/api/v1/conversations".to_owned(), json!({})),
+        (Method::PATCH, tree.clone(), json!({ "title": "x" })),
+        (Method::DELETE, tree.clone(), json!({})),
+        (Method::POST, format!("{tree}/undo"), json!({})),
+        (Method::POST, format!("{tree}/redo"), json!({})),
+        (Method::POST, "/v1/conversations".to_owned(), json!({})),
+    ] {
+        let asked = server.request(method, &path).header("x-loom-agent", "subject").json(&body);
+        let (status, refused) = answer(asked).await;
+        let said = refused["error"]["message"].as_str().unwrap_or_default();
+        assert!(status == 403 && said.contains("lacks the permission loom_write"), "{path}: {status} {refused}");
+    }
+    assert_eq!(home.ok(&["log"]), before);
+}
+
 #[tokio::test]
 async fn a_conversation_is_begun_named_reset_and_ended() {
     let home = Home::new();

@@ -1,6 +1,6 @@
 //! Import of JSONL, with one method per record type.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -37,6 +37,7 @@ pub(in crate::archive) fn import(
         actor,
         batch: ImportBatch::new(actor, lines.name, "loomtree", is_dry_run),
         known: HashSet::new(),
+        rootless: HashMap::new(),
         pruned: Vec::new(),
         links: Vec::new(),
     };
@@ -44,6 +45,10 @@ pub(in crate::archive) fn import(
         if let Err(error) = import.line(&line)? {
             import.batch.problem(line.number, error);
         }
+    }
+    for (id, tree) in std::mem::take(&mut import.rootless) {
+        import.batch.done.trees.retain(|imported| *imported != id);
+        import.batch.problem(tree.place, format!("the tree {id} has no node in the file; it was not created"));
     }
     import.batch.flush()?;
     // A link can point to a tree that follows in the file.
@@ -63,8 +68,17 @@ struct JsonlImport<'a> {
     batch: ImportBatch<'a>,
     /// Trees that existed before the import, whose nodes may exist too.
     known: HashSet<TreeId>,
+    /// Trees with their sessions, which are created with the first node.
+    rootless: HashMap<TreeId, RootlessTree>,
     pruned: Vec<(u64, NodeId)>,
     links: Vec<(u64, Link)>,
+}
+
+/// Lines of a tree whose nodes follow.
+struct RootlessTree {
+    place: u64,
+    line: TreeLine,
+    sessions: Vec<(u64, SessionLine)>,
 }
 
 impl JsonlImport<'_> {
@@ -107,6 +121,12 @@ impl JsonlImport<'_> {
             self.batch.done.skipped += 1;
             return Ok(());
         }
+        if let Some(tree) = self.rootless.remove(&line.tree_id) {
+            self.create_tree(tree.place, tree.line)?;
+            for (place, session) in tree.sessions {
+                self.session(place, session)?;
+            }
+        }
         let (node, bookmark, excluded) = (line.id, line.bookmark.clone(), line.excluded);
         if line.pruned {
             self.pruned.push((place, node));
@@ -125,8 +145,13 @@ impl JsonlImport<'_> {
         self.batch.done.trees.push(line.id);
         if self.actor.loom().snapshot()?.tree(line.id)?.is_some() {
             self.known.insert(line.id);
-            return Ok(());
+        } else {
+            self.rootless.insert(line.id, RootlessTree { place, line, sessions: Vec::new() });
         }
+        Ok(())
+    }
+
+    fn create_tree(&mut self, place: u64, line: TreeLine) -> Result<(), ArchiveError> {
         self.batch.push(
             place,
             Mutation::CreateTree(NewTree {
@@ -204,6 +229,10 @@ impl JsonlImport<'_> {
     }
 
     fn session(&mut self, place: u64, line: SessionLine) -> Result<(), ArchiveError> {
+        if let Some(tree) = self.rootless.get_mut(&line.tree_id) {
+            tree.sessions.push((place, line));
+            return Ok(());
+        }
         self.batch.done.other += 1;
         if self.actor.loom().snapshot()?.session(line.id)?.is_some() {
             return Ok(());

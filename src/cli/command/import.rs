@@ -75,6 +75,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         return import_sources::offer(args, cx);
     }
     let mut total = (0_u64, Imported::default());
+    let mut damaged = 0;
     for path in &args.paths {
         for file in files_of(path)? {
             let imported = match import(&file, options, cx) {
@@ -89,6 +90,8 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
             if !args.undo {
                 print_summary(&file, &imported, cx)?;
             }
+            // The program's own format is lossless, so what cannot be imported is missing.
+            damaged += u64::from(imported.format == Format::Loomtree.as_str() && !imported.problems.is_empty());
             total.0 += 1;
             total.1.add(&imported);
         }
@@ -105,7 +108,10 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if total.0 > 1 && !cx.out.json {
         writeln!(cx.out, "{}  {}", paint(BOLD, count(total.0, "file")), facts(&total.1))?;
     }
-    Ok(())
+    match damaged {
+        0 => Ok(()),
+        _ => Err(CliError::failed(format!("{} could not be imported as a whole", count(damaged, "file")))),
+    }
 }
 
 /// Archives the trees of an import in one change.

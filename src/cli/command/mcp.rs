@@ -62,12 +62,13 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> Result<()> {
     }
     let mut globals = globals.clone();
     globals.agent.get_or_insert_with(|| DEFAULT_AGENT.to_owned());
+    let create = !args.read_only;
     let settings = McpSettings {
         permissions: args.permissions.as_deref().map(permissions).transpose()?,
         read_only: args.read_only,
         search_fetch: args.search_fetch,
         workspace: env::workspace(globals.workspace.as_deref())?,
-        open: Box::new(move || open(&globals).map_err(|error| error.to_tool_error())),
+        open: Box::new(move || open(&globals, create).map_err(|error| error.to_tool_error())),
     };
     let served = env::small_runtime()?.block_on(McpServer::new(settings).serve_stdio());
     served.map_err(|error| CliError::io("serving MCP", error))
@@ -91,10 +92,11 @@ pub(super) fn router(
     McpServer::new(settings).router(shutdown, max_body)
 }
 
-/// Opens the database and the services for commands.
-fn open(globals: &Globals) -> Result<McpBackend, CliError> {
+/// Opens the database and the services for commands. A client may be configured before the first use of the program, so a
+/// missing database is created, unless the server only reads.
+fn open(globals: &Globals, create: bool) -> Result<McpBackend, CliError> {
     let mut out = CliOutput::discarding();
-    Ok(backend(&CommandContext::open(globals, &mut out, false)?))
+    Ok(backend(&CommandContext::open(globals, &mut out, create)?))
 }
 
 fn backend(cx: &CommandContext<'_>) -> McpBackend {

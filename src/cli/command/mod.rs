@@ -77,6 +77,7 @@ pub(crate) enum CliCommand {
     /// Print the path to your position, or one node with its children, notes and links
     View(view::Args),
     /// Search the archive by words, turns or tool
+    #[command(alias = "search")]
     Recall(recall::Args),
     /// Append a node after your position
     Say(say::Args),

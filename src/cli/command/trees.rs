@@ -75,7 +75,12 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         writeln!(cx.out, "  {}", paint(DIM, "… more; `loom trees -n 0` lists all"))?;
     }
     if !cx.out.json && trees.is_empty() {
-        writeln!(cx.out, "no trees yet; `loom new \"First words\"` creates one")?;
+        let archived = snapshot.trees(TreeFilter { archived: true, limit: 1 })?;
+        let hint = match archived.first().filter(|_| !args.archived) {
+            Some(_) => "all trees are archived; `loom trees --archived` lists them",
+            None => "no trees yet; `loom new \"First words\"` creates one",
+        };
+        writeln!(cx.out, "{hint}")?;
     }
     Ok(())
 }

@@ -163,19 +163,6 @@ struct ChangeAnswer {
     node: Node,
 }
 
-/// Returns an error if the caller's agent lacks the permission for a tool.
-pub(super) fn require_permission(state: &AppState, caller: &Caller, tool: Tool) -> Result<Actor> {
-    let agent = state.agent(caller, None)?;
-    match tool.missing_permission(agent.profile.permissions) {
-        None => Ok(state.loom().actor(&agent)),
-        Some(missing) => Err(ApiError::new(
-            axum::http::StatusCode::FORBIDDEN,
-            "permission_denied",
-            format!("{} may not use {}: it lacks the permission {missing}", agent.name(), tool.name()),
-        )),
-    }
-}
-
 /// Changes a node.
 #[utoipa::path(post, path = "/nodes/{node}/changes", tag = "nodes", params(("node" = NodeId, Path)), request_body = ChangeBody, responses((status = OK, body = ChangeAnswer)))]
 async fn change(
@@ -190,7 +177,7 @@ async fn change(
             let (node, tree) = body.other_end();
             node.map(|node| state.node(&caller, node)).transpose()?;
             tree.map(|tree| state.tree(&caller, &tree.to_string())).transpose()?;
-            let actor = require_permission(state, &caller, body.tool())?;
+            let actor = state.actor_for(&caller, body.tool())?;
             let receipt = body.run(&actor, id, own_tree)?;
             state.metrics.appends.inc_by(receipt.nodes.len() as u64);
             let node = state.loom().node(receipt.nodes.first().map_or(id, |node| node.id))?;
@@ -239,7 +226,7 @@ async fn save_text(
             if body.edits.is_empty() && body.appended.is_none() {
                 return Err(ApiError::invalid("there is nothing to save"));
             }
-            let actor = require_permission(state, &caller, Tool::Edit)?;
+            let actor = state.actor_for(&caller, Tool::Edit)?;
             let edits: Vec<_> = body.edits.into_iter().map(|edit| (edit.node, edit.content)).collect();
             let nodes = actor.edit_path(end, &edits, body.appended.as_deref())?;
             state.metrics.appends.inc_by(nodes.len() as u64);
@@ -269,7 +256,7 @@ async fn merge(
             for node in &body.nodes {
                 state.node(&caller, *node)?;
             }
-            let receipt = require_permission(state, &caller, Tool::Merge)?.merge(&body.nodes, &body.content)?;
+            let receipt = state.actor_for(&caller, Tool::Merge)?.merge(&body.nodes, &body.content)?;
             let id = receipt.nodes.first().ok_or_else(|| ApiError::invalid("nothing was merged"))?.id;
             Ok(Json(ChangeAnswer { node: state.loom().node(id)?, receipt }))
         })
@@ -283,7 +270,7 @@ async fn purge(State(state): State<AppState>, caller: Caller, Route(id): Route<N
     state
         .run(move |state| {
             state.node(&caller, id)?;
-            Ok(Json(require_permission(state, &caller, Tool::Prune)?.purge(PurgeTarget::Node(id))?))
+            Ok(Json(state.actor_for(&caller, Tool::Prune)?.purge(PurgeTarget::Node(id))?))
         })
         .await
 }

@@ -18,7 +18,7 @@ use tokio::sync::{broadcast, watch};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ServerSentEvent, changes::require_permission, generations::KEEP_ALIVE};
+use super::{ServerSentEvent, generations::KEEP_ALIVE};
 use crate::{
     delegate::{self, DelegationEvent, DelegationSummary},
     id::NodeId,
@@ -106,7 +106,7 @@ fn head(state: &AppState, caller: &Caller, id: NodeId) -> Result<DelegationSumma
 
 /// Returns an actor for the caller's agent, which must have the permission to delegate.
 fn delegating_actor(state: &AppState, caller: &Caller, workspace: &str, at: NodeId) -> Result<Actor> {
-    require_permission(state, caller, Tool::Delegate)?;
+    state.actor_for(caller, Tool::Delegate)?;
     Ok(actor_at(state.loom(), &state.agent(caller, None)?, workspace, at)?)
 }
 
@@ -200,7 +200,7 @@ async fn cancel_delegation(
     state
         .run(move |state| {
             head(state, &caller, id)?;
-            require_permission(state, &caller, Tool::Delegate)?;
+            state.actor_for(&caller, Tool::Delegate)?;
             match state.delegations.get(id).filter(|run| run.outcome().is_none()) {
                 Some(run) => run.cancel.cancel(),
                 None => {

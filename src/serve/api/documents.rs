@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::changes::require_permission;
 use crate::{
     archive::markdown_tokens::{self, MarkdownToken},
     ops::DocumentEdit,
@@ -75,7 +74,7 @@ async fn create_document(
     caller.require_whole_file()?;
     state
         .run(move |state| {
-            require_permission(state, &caller, Tool::Write)?.create_document(&body.name, &body.content)?;
+            state.actor_for(&caller, Tool::Write)?.create_document(&body.name, &body.content)?;
             Ok((StatusCode::CREATED, Json(document_answer(state, &body.name, 0)?)))
         })
         .await
@@ -155,7 +154,7 @@ async fn write_document(
                 DocumentBody::Section { section, content } => DocumentEdit::Replace { section, body: content },
             };
             let document = state.loom().document(&name)?;
-            require_permission(state, &caller, Tool::Write)?.write_document(document.id, &edit)?;
+            state.actor_for(&caller, Tool::Write)?.write_document(document.id, &edit)?;
             Ok(Json(document_answer(state, &name, 0)?))
         })
         .await
@@ -172,7 +171,7 @@ async fn remove_document(
     state
         .run(move |state| {
             let document = state.loom().document(&name)?;
-            Ok(Json(require_permission(state, &caller, Tool::Write)?.remove_document(document.id)?))
+            Ok(Json(state.actor_for(&caller, Tool::Write)?.remove_document(document.id)?))
         })
         .await
 }
@@ -196,7 +195,7 @@ async fn revert_document(
     state
         .run(move |state| {
             let document = state.loom().document(&name)?;
-            require_permission(state, &caller, Tool::Write)?.revert_document(document.id, body.version)?;
+            state.actor_for(&caller, Tool::Write)?.revert_document(document.id, body.version)?;
             Ok(Json(document_answer(state, &name, 0)?))
         })
         .await

@@ -134,10 +134,13 @@ fn write(
     }
     match kind {
         ExportKind::Lossless if node.is_some() || options.leaves == LeafChoice::Bookmarked => {
-            return Err(ApiError::invalid("jsonl is a whole tree; leave out node and bookmarked"));
+            Err(ApiError::invalid("jsonl is a whole tree; leave out node and bookmarked"))
         }
-        ExportKind::Lossless if caller.project.is_some() => drop(jsonl::export_trees(&*snapshot, &[tree.id], out)?),
-        ExportKind::Lossless => drop(jsonl::export(&*snapshot, &[tree.id], out)?),
+        ExportKind::Lossless => {
+            let export = if caller.project.is_some() { jsonl::export_trees } else { jsonl::export };
+            let written = export(&*snapshot, &[tree.id], out)?.nodes;
+            Ok(ExportReport { written, ..ExportReport::default() })
+        }
         ExportKind::Markdown | ExportKind::Prose => {
             let node = node.ok_or_else(|| ApiError::invalid("markdown and prose are a path; name its last node"))?;
             let mut path = snapshot.path_back(node.id, &[], 0)?;
@@ -149,11 +152,10 @@ fn write(
                 _ => markdown::path(&path, &snapshot.agents()?),
             };
             out.write_all(text.as_bytes()).map_err(ApiError::internal)?;
-            return Ok(report);
+            Ok(report)
         }
-        ExportKind::Training(format) => return Ok(export::write(&*snapshot, tree.id, format, options, out)?),
+        ExportKind::Training(format) => Ok(export::write(&*snapshot, tree.id, format, options, out)?),
     }
-    Ok(ExportReport::default())
 }
 
 /// Exports a tree as a download. `POST /imports` restores the format `jsonl` exactly. With a token of a project, it holds

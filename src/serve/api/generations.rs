@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ServerSentEvent, changes::require_permission};
+use super::ServerSentEvent;
 use crate::{
     id::NodeId,
     ops::Actor,
@@ -96,7 +96,7 @@ async fn generate(
     let author = state
         .run(move |state| {
             state.node(&asker, id)?;
-            require_permission(state, &asker, Tool::Continue)?;
+            state.actor_for(&asker, Tool::Continue)?;
             state.agent(&asker, Some(name.as_deref().unwrap_or("subject")))
         })
         .await?;

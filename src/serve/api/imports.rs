@@ -17,7 +17,6 @@ use tempfile::TempDir;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::changes::require_permission;
 use crate::{
     archive::{self, ArchiveError, Format, ImportOptions, Imported},
     ops::{Actor, OpsError},
@@ -81,7 +80,7 @@ async fn import_file(
     let options = options.format(format.and_then(Format::of_name));
     let name = first_words(params.name.as_deref().unwrap_or("the upload"), MAX_NAME_CHARS);
     let imported = read_body(body, max_bytes, move |reader| {
-        let actor = require_permission(&state, &caller, Tool::Respond)?;
+        let actor = state.actor_for(&caller, Tool::Respond)?;
         let mut input = BufReader::with_capacity(64 << 10, reader);
         let imported = import_upload(&actor, options, &name, &mut input).map_err(|error| match error {
             ArchiveError::Io(error) => read_error(&error, max_bytes),

@@ -8,10 +8,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{
-    changes::require_permission,
-    generations::{count, open_models},
-};
+use super::generations::{count, open_models};
 use crate::{
     id::SessionId,
     ops::{SessionDraft, SessionReset},
@@ -201,7 +198,7 @@ async fn dispatch(
     let (name, asker) = (body.agent.clone(), caller.clone());
     let author = state
         .run(move |state| {
-            require_permission(state, &asker, Tool::Continue)?;
+            state.actor_for(&asker, Tool::Continue)?;
             state.agent(&asker, Some(name.as_deref().unwrap_or("subject")))
         })
         .await?;

@@ -15,6 +15,7 @@ use crate::{
         state::AppState,
     },
     store::{ChildFilter, Mutation},
+    tools::Tool,
     types::{AuthorType, EdgeKind, Json as Verbatim, Link, Node, Op, Parent},
 };
 
@@ -97,7 +98,7 @@ async fn append(
             metadata: body.metadata,
             ..NodeDraft::text(body.content)
         };
-        let actor = state.actor(&caller)?;
+        let actor = state.actor_for(&caller, Tool::Respond)?;
         let node = actor.draft(Parent::Node(id), draft);
         Ok(actor.submit(Op::Append, vec![Mutation::Append(Box::new(node))]))
     });

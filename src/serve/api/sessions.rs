@@ -16,6 +16,7 @@ use crate::{
     },
     session_state::SessionInfo,
     store::{Receipt, SessionFilter},
+    tools::Tool,
     types::{Node, Session},
 };
 
@@ -121,7 +122,7 @@ async fn begin_conversation(
     state
         .run(move |state| {
             let agent = state.loom().agent(body.agent.as_deref().unwrap_or("collaborator"))?;
-            let actor = state.actor(&caller)?;
+            let actor = state.actor_for(&caller, Tool::Respond)?;
             let mut draft = TreeDraft::new("");
             draft.title.clone_from(&body.name);
             let begun = actor.begin_conversation(&agent, draft, SessionDraft::of(body.workspace))?;

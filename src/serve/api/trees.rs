@@ -17,6 +17,7 @@ use crate::{
         state::AppState,
     },
     store::{Direction, Receipt, Snapshot, TreeFilter},
+    tools::Tool,
     types::{Agent, JournalEntry, Mode, Node, Tree, TreePatch},
 };
 
@@ -88,7 +89,7 @@ async fn create_tree(
 ) -> Result<(StatusCode, Json<CreatedTree>)> {
     state
         .run(move |state| {
-            let actor = state.actor(&caller)?;
+            let actor = state.actor_for(&caller, Tool::Respond)?;
             let mut draft = TreeDraft::new(NodeDraft::text(body.content)).mode(body.mode.unwrap_or(Mode::Dialogue));
             (draft.title, draft.system_context) = (body.title, body.system_context);
             let (tree, root) = actor.create_tree(draft)?;
@@ -125,7 +126,7 @@ async fn update_tree(
 ) -> Result<Json<Tree>> {
     state
         .run(move |state| {
-            let (actor, id) = (state.actor(&caller)?, state.tree(&caller, &tree)?.id);
+            let (actor, id) = (state.actor_for(&caller, Tool::Respond)?, state.tree(&caller, &tree)?.id);
             if body.patch != TreePatch::default() {
                 actor.rename(id, body.patch)?;
             }
@@ -149,7 +150,7 @@ async fn archive_tree(
     state
         .run(move |state| {
             let id = state.tree(&caller, &tree)?.id;
-            Ok(Json(state.actor(&caller)?.archive_tree(id)?))
+            Ok(Json(state.actor_for(&caller, Tool::Respond)?.archive_tree(id)?))
         })
         .await
 }
@@ -321,7 +322,7 @@ async fn undo(
     state
         .run(move |state| {
             let agent = state.agent(&caller, params.agent.as_deref())?.id();
-            let done = state.actor(&caller)?.undo_of(agent, Some(state.tree(&caller, &tree)?.id))?;
+            let done = state.actor_for(&caller, Tool::Undo)?.undo_of(agent, Some(state.tree(&caller, &tree)?.id))?;
             Ok(Json(UndoAnswer { reverted: done.target.entry, receipt: done.receipt }))
         })
         .await
@@ -332,7 +333,7 @@ async fn undo(
 async fn redo(State(state): State<AppState>, caller: Caller, Route(tree): Route<String>) -> Result<Json<UndoAnswer>> {
     state
         .run(move |state| {
-            let done = state.actor(&caller)?.redo(Some(state.tree(&caller, &tree)?.id))?;
+            let done = state.actor_for(&caller, Tool::Redo)?.redo(Some(state.tree(&caller, &tree)?.id))?;
             Ok(Json(UndoAnswer { reverted: done.target.entry, receipt: done.receipt }))
         })
         .await

@@ -20,6 +20,7 @@ use crate::{
         state::AppState,
     },
     store::{Mutation, Snapshot},
+    tools::Tool,
     types::{AuthorType, EdgeKind, Json as NodeJson, Op, Parent, Session, SessionPatch},
 };
 
@@ -167,7 +168,7 @@ async fn create(
         .run(move |state| {
             let (items, mut metadata) = (checked_items(body.items)?, checked_metadata(body.metadata)?);
             metadata.insert(MARK.to_owned(), "1".to_owned());
-            let actor = state.actor(&caller)?;
+            let actor = state.actor_for(&caller, Tool::Respond)?;
             let mark = Some(NodeJson::from(json!({ MARK: true })));
             let root = NodeDraft { author_type: Some(AuthorType::System), metadata: mark, ..NodeDraft::default() };
             let (tree, root) = actor.create_tree(TreeDraft::new(root).title("Conversation"))?;
@@ -313,7 +314,7 @@ async fn add_items(
         .run(move |state| {
             let session = find_text(state, &caller, &id)?;
             let items = checked_items(body.items)?;
-            let actor = state.actor(&caller)?.in_session(session.id);
+            let actor = state.actor_for(&caller, Tool::Respond)?.in_session(session.id);
             append(state, &caller, &actor, Some(&session), session.position, &items)?;
             let session = state.loom().session(session.id)?;
             let mut all = all_items(state, &session)?;

@@ -33,6 +33,7 @@ use crate::{
         extract::{Body, Params, Route},
         state::AppState,
     },
+    tools::Tool,
     types::Node,
 };
 
@@ -374,7 +375,7 @@ async fn delete(State(state): State<AppState>, caller: Caller, Route(text): Rout
     state
         .run(move |state| {
             stored(state, &caller, id)?;
-            state.actor(&caller)?.prune(id)?;
+            state.actor_for(&caller, Tool::Prune)?.prune(id)?;
             state.responses.remove(id);
             Ok(Json(json!({ "id": text, "object": "response.deleted", "deleted": true })))
         })
