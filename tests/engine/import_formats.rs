@@ -5,6 +5,7 @@
 use crate::support;
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     sync::atomic::AtomicBool,
@@ -311,6 +312,14 @@ fn openai_chats_with_the_same_opening_are_branches_of_one_tree() {
     assert_eq!((lake.kind, lake.tool.call_id.as_deref()), (EdgeKind::Tool, Some("c1")));
     assert_eq!(find(&all, "The tool said so.").kind, EdgeKind::Thought);
     assert_eq!(path(&owner, find(&all, "Lake Constance.")).len(), 6);
+    // Replies that name no model are not the owner's.
+    let agents = owner.loom().snapshot().unwrap().agents().unwrap();
+    let author = |node: &Node| agents.iter().find(|agent| agent.id() == node.author).unwrap().name();
+    let both = [all, nodes(&owner, tree("See this"))].concat();
+    let replies: BTreeSet<&str> =
+        both.iter().filter(|node| node.author_type == AuthorType::Model).map(author).collect();
+    assert!(!replies.contains("owner"), "{replies:?}");
+    assert!(replies.contains("assistant"), "{replies:?}");
     assert_eq!(find(&nodes(&owner, tree("See this")), "See this.\n[image_url]").author_type, AuthorType::Human);
 }
 

@@ -10,6 +10,9 @@ use crate::{
     types::{AuthorType, EdgeKind, NewNode, Node, Parent, ToolCallFields, TreePatch, first_words},
 };
 
+/// Name of the agent whose messages name no model.
+const UNNAMED_MODEL: &str = "assistant";
+
 /// True for a line that starts with a slash and a name: `/model gpt-5`, but not `/tmp/a.png`.
 fn is_slash_command(text: &str) -> bool {
     let name = text.strip_prefix('/').and_then(|rest| rest.split(' ').next()).unwrap_or_default();
@@ -196,7 +199,7 @@ impl Importer<'_> {
         };
         let id = self.loom().node_id();
         let author = match (message.role, &message.model, caller) {
-            (SourceRole::Model, Some(model), _) => self.agent(place, model)?,
+            (SourceRole::Model, model, _) => self.agent(place, model.as_deref().unwrap_or(UNNAMED_MODEL))?,
             (SourceRole::Tool, _, Some(caller)) => caller.author,
             _ => self.actor.agent(),
         };
