@@ -214,6 +214,12 @@ impl From<QueryRejection> for ApiError {
 
 impl From<PathRejection> for ApiError {
     fn from(rejection: PathRejection) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", rejection.body_text())
+        let text = rejection.body_text();
+        let reason = text.strip_prefix("Invalid URL: ").unwrap_or(&text);
+        let message = format!(
+            "an id of the address is not valid: {reason}. Ids here have 26 characters; \
+             `GET /api/v1/trees/TREE/nodes/ID` finds a node by its short id"
+        );
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 }

@@ -135,6 +135,19 @@ async fn a_document_is_sent_as_markdown_tokens() {
 }
 
 #[tokio::test]
+async fn a_short_id_in_an_address_is_refused_with_the_route_that_takes_it() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let (tree, root) = tree(&server, "A shed.").await;
+    let (_, node) = server.get(&format!("/api/v1/nodes/{root}")).await;
+    let short = node["local_id"].as_str().unwrap();
+    let (status, refused) = server.get(&format!("/api/v1/nodes/{short}")).await;
+    assert_eq!(status, 404);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("/trees/TREE/nodes/ID"), "{refused}");
+    assert_eq!(server.get(&format!("/api/v1/trees/{tree}/nodes/{short}")).await.1["id"], node["id"]);
+}
+
+#[tokio::test]
 async fn numbers_that_no_row_can_have_are_refused() {
     let home = Home::new();
     let server = HttpServer::start(&home, &[]);
