@@ -359,7 +359,7 @@ fn changes_can_be_undone() {
     home.ok(&["rename", "A new title", "--description", "what for"]);
     assert!(home.fails(2, &["rename"]).contains("nothing to change"));
     home.ok(&["archive"]);
-    assert!(home.ok(&["trees"]).contains("no trees"));
+    assert!(home.ok(&["trees"]).contains("all trees are archived"));
     assert!(home.ok(&["trees", "--archived"]).contains("A new title"));
     home.ok(&["archive", "--undo"]);
     let log = home.ok(&["log", "-n", "0"]);

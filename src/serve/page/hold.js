@@ -63,6 +63,10 @@ function replay(typed) {
   if (key.length === 1) document.execCommand("insertText", false, key);
   else if (key === "Enter" && target instanceof HTMLTextAreaElement) document.execCommand("insertText", false, "\n");
   else if (key === "Backspace") document.execCommand("delete");
+  else if (/^Arrow(Left|Right)$/.test(key) && (target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement)) {
+    const at = Math.max(0, (target.selectionStart ?? 0) + (key === "ArrowRight" ? 1 : -1));
+    target.setSelectionRange(at, at);
+  }
 }
 
 /** True if keys are text here. @param {EventTarget | null} target */
