@@ -146,11 +146,18 @@ impl<'a> ImportBatch<'a> {
         mutations: &[Mutation],
         places: &[SourcePlace],
     ) -> Result<(), ArchiveError> {
-        if let [place] = places {
-            self.problem(*place, error);
+        let mut middle = item_len(mutations);
+        if middle == mutations.len() {
+            self.problem(places[middle - 1], error);
             return Ok(());
         }
-        let middle = places.len() / 2;
+        while middle < mutations.len() / 2 {
+            let next = middle + item_len(&mutations[middle..]);
+            if next == mutations.len() {
+                break;
+            }
+            middle = next;
+        }
         for part in [0..middle, middle..places.len()] {
             let (mutations, places) = (&mutations[part.clone()], &places[part]);
             match self.actor.commit(Op::Import, mutations.to_vec()) {
@@ -163,6 +170,13 @@ impl<'a> ImportBatch<'a> {
         }
         Ok(())
     }
+}
+
+/// Number of mutations of the first item. A tree, its sessions and its first node are one: a tree without a root is of no use.
+fn item_len(mutations: &[Mutation]) -> usize {
+    let [Mutation::CreateTree(_), rest @ ..] = mutations else { return 1 };
+    let sessions = rest.iter().take_while(|mutation| matches!(mutation, Mutation::CreateSession(_))).count();
+    if matches!(rest.get(sessions), Some(Mutation::Append(_))) { sessions + 2 } else { 1 }
 }
 
 /// True if the error concerns an item, false if it concerns the store.

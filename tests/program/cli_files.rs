@@ -338,8 +338,9 @@ fn a_cut_off_export_is_an_error_and_makes_no_empty_tree() {
     home.say("owner", Some(&root), "It blinked.");
     home.ok(&["export", "-o", "whole.jsonl"]);
     let whole = fs::read_to_string(home.file("whole.jsonl")).unwrap();
-    let cut = |before: &str| &whole[..whole.find(before).unwrap() + 9];
-    for (text, nodes) in [(cut("The lamp"), 0), (cut("It blinked"), 1)] {
+    let cut = |before: &str| whole[..whole.find(before).unwrap() + 9].to_owned();
+    let changed = whole.replace("The lamp was dark.", "The lamp was lit.");
+    for (text, nodes) in [(cut("The lamp"), 0), (changed, 0), (cut("It blinked"), 1)] {
         let other = Home::new();
         fs::write(other.file("cut.jsonl"), text).unwrap();
         let ran = other.run(&["import", "cut.jsonl"]);

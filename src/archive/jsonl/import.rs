@@ -60,7 +60,16 @@ pub(in crate::archive) fn import(
         import.batch.push(place, Mutation::Prune { node })?;
     }
     import.batch.flush()?;
-    Ok(import.batch.done)
+    let mut done = import.batch.done;
+    if !done.is_dry_run && !done.problems.is_empty() {
+        let snapshot = actor.loom().snapshot()?;
+        let mut created = Vec::new();
+        for tree in done.trees {
+            created.extend(snapshot.tree(tree)?.map(|tree| tree.id));
+        }
+        done.trees = created;
+    }
+    Ok(done)
 }
 
 struct JsonlImport<'a> {
@@ -121,7 +130,9 @@ impl JsonlImport<'_> {
             self.batch.done.skipped += 1;
             return Ok(());
         }
+        let mut archived_at = None;
         if let Some(tree) = self.rootless.remove(&line.tree_id) {
+            archived_at = tree.line.archived_at.map(|at| (tree.place, tree.line.id, at));
             self.create_tree(tree.place, tree.line)?;
             for (place, session) in tree.sessions {
                 self.session(place, session)?;
@@ -132,6 +143,10 @@ impl JsonlImport<'_> {
             self.pruned.push((place, node));
         }
         self.batch.push(place, Mutation::Append(Box::new(line.into())))?;
+        if let Some((place, tree, at)) = archived_at {
+            let agent = self.actor.agent();
+            self.batch.commit_as(place, agent, at, vec![Mutation::SetArchived { tree, archived: true }])?;
+        }
         if let Some(label) = bookmark {
             self.batch.push(place, Mutation::SetBookmark { node, label: Some(label) })?;
         }
@@ -162,12 +177,7 @@ impl JsonlImport<'_> {
                 system_context: line.system_context,
                 created_at: line.created_at,
             }),
-        )?;
-        if let Some(at) = line.archived_at {
-            let agent = self.actor.agent();
-            self.batch.commit_as(place, agent, at, vec![Mutation::SetArchived { tree: line.id, archived: true }])?;
-        }
-        Ok(())
+        )
     }
 
     /// Imports an agent. An existing agent with the same id gets the file's profile if its own is still the default. If
