@@ -20,7 +20,7 @@ impl Binder<'_, '_> {
         // Roles in any case; an agent's name as it is.
         let role =
             |by: &String| ["human", "model", "tool", "system"].into_iter().find(|role| by.eq_ignore_ascii_case(role));
-        let by = by.map(|by| role(&by).map_or(by, str::to_owned)).or_else(|| self.author());
+        let by = by.or_else(|| self.author()).map(|by| role(&by).map_or(by, str::to_owned));
         let scope = self.option(OptionName::Scope, RecallScope::parse, "scope: session, tree, workspace or all")?;
         let scope = scope.or_else(|| self.scope());
         let path = self.node_option(OptionName::Path, "path: the id of the node that the path leads to")?;
