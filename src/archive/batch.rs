@@ -55,9 +55,12 @@ impl<'a> ImportBatch<'a> {
         if let Mutation::Append(node) = &mutation {
             self.bytes += node.content.len() + node.raw.as_ref().map_or(0, String::len);
         }
+        // A tree, its sessions and its first node are in one batch.
+        let is_end = !matches!(mutation, Mutation::CreateTree(_) | Mutation::CreateSession(_));
         self.mutations.push(mutation);
         self.places.push(place.into());
-        if self.mutations.len() >= MAX_BATCH_MUTATIONS || self.bytes >= MAX_BATCH_BYTES { self.send() } else { Ok(()) }
+        let is_full = self.mutations.len() >= MAX_BATCH_MUTATIONS || self.bytes >= MAX_BATCH_BYTES;
+        if is_full && is_end { self.send() } else { Ok(()) }
     }
 
     /// Records a problem of a line.

@@ -14,7 +14,6 @@ const MAX_DIFFERENCES: usize = 10;
 pub(super) fn compare(ours: &dyn Snapshot, theirs: &dyn Snapshot) -> Result<Vec<String>> {
     let mut comparison = Comparison { ours, theirs, differences: Vec::new() };
     comparison.run()?;
-    comparison.differences.truncate(MAX_DIFFERENCES);
     Ok(comparison.differences)
 }
 
