@@ -76,7 +76,7 @@ fn answer_by_commands(here: &Actor, session: SessionId) {
 /// Copies a scene's file into a new database of the server.
 fn transferred(scene: &Scene, cluster: &Cluster) -> Location {
     let location = Location::Postgres(cluster.new_database());
-    let report = scene.options().transfer(&scene.path, &location, &mut |_| {}).unwrap();
+    let report = scene.options().transfer(&Location::File(scene.path.clone()), &location, &mut |_| {}).unwrap();
     assert_eq!(report.differences, Vec::<String>::new());
     assert!(report.rows > 0);
     location
@@ -129,6 +129,115 @@ fn a_copied_file_reads_as_before() {
         texts
     };
     assert_eq!(newest(&*ours), newest(&*theirs));
+}
+
+/// All rows of a file's tables that belong to no index, with row numbers of nodes and entries.
+fn exported(path: &std::path::Path) -> Vec<String> {
+    let conn = rusqlite::Connection::open(path).unwrap();
+    let tables =
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'recall_%' AND name NOT LIKE 'sqlite_%'
+        AND name NOT IN ('migrations', 'settings', 'local_ids_kept', 'local_ids_newest', 'leases') ORDER BY name";
+    let mut statement = conn.prepare(tables).unwrap();
+    let tables: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let mut rows = Vec::new();
+    for table in tables {
+        let mut statement = conn.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2")).unwrap();
+        let columns = statement.column_count();
+        let mut found = statement.query([]).unwrap();
+        while let Some(row) = found.next().unwrap() {
+            let values: Vec<_> = (0..columns).map(|at| format!("{:?}", row.get_ref(at).unwrap())).collect();
+            rows.push(format!("{table}: {}", values.join(" ")));
+        }
+    }
+    rows
+}
+
+#[test]
+fn a_copy_there_and_back_is_the_same_file() {
+    let Some(cluster) = cluster() else { return };
+    let scene = Scene::of_file(11);
+    let owner = scene.owner();
+    grow(&owner);
+    let location = transferred(&scene, cluster);
+    let back = Location::File(scene.path.with_file_name("back.db"));
+    let report = scene.options().transfer(&location, &back, &mut |_| {}).unwrap();
+    assert_eq!(report.differences, Vec::<String>::new());
+    let (ours, theirs) = (exported(&scene.path), exported(back.file().unwrap()));
+    assert!(ours.len() > 400, "{}", ours.len());
+    ours.iter().zip(&theirs).for_each(|(ours, theirs)| assert_eq!(ours, theirs));
+    assert_eq!(ours.len(), theirs.len());
+    let copy = scene.options().connect(&back).unwrap();
+    assert_eq!(copy.verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    // The index of words was made: the same hits.
+    let hits = |snapshot: &dyn Snapshot| {
+        let found = search(snapshot, &Query::new("lantern tide", Scope::Everything).limit(9)).unwrap();
+        found.hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>()
+    };
+    let (ours, theirs) = (owner.loom().snapshot().unwrap(), copy.snapshot().unwrap());
+    assert!(!hits(&*ours).is_empty());
+    assert_eq!(hits(&*ours), hits(&*theirs));
+    let again = scene.options().transfer(&location, &back, &mut |_| {}).unwrap_err();
+    assert!(again.to_string().contains("exists already"), "{again}");
+}
+
+#[test]
+fn a_database_with_gaps_becomes_a_file_that_goes_on() {
+    let Some(cluster) = cluster() else { return };
+    let scene = Scene::of_file(12);
+    grow(&scene.owner());
+    let location = transferred(&scene, cluster);
+    // Numbers that PostgreSQL gave, from two servers at once.
+    let server = |seed| scene.again(seed).with(location.clone()).owner();
+    let grown = [server(13), server(14)].map(|owner| std::thread::spawn(move || write_more(&owner)));
+    grown.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(scene.options().connect(&location).unwrap().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+    let file = scene.path.with_file_name("back.db");
+    let part = scene.path.with_file_name("back.db.part");
+    let back = Location::File(file.clone());
+    // A copy that is cut off leaves the part, and continues with it.
+    let mut calls = 0;
+    let cut = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        scene.options().transfer(&location, &back, &mut |_| {
+            calls += 1;
+            assert!(calls < 6, "cut off");
+        })
+    }));
+    assert!(cut.is_err() && part.exists() && !file.exists());
+    let report = scene.options().transfer(&location, &back, &mut |_| {}).unwrap();
+    assert_eq!(report.differences, Vec::<String>::new());
+    assert!(file.exists() && !part.exists());
+    let owner = scene.again(15).with(back).owner();
+    let verify = || owner.loom().store().verify(&mut |_| {}).unwrap().problems;
+    assert_eq!(verify(), Vec::<String>::new());
+    let trees = {
+        let snapshot = owner.loom().snapshot().unwrap();
+        let all = snapshot.journal(JournalFilter::default().oldest_first(true)).unwrap();
+        assert!(all.iter().zip(1..).all(|(entry, number)| entry.seq == number), "the journal has gaps");
+        snapshot.trees(TreeFilter::default()).unwrap()
+    };
+    // The copied journal holds what an undo needs, a record's number among it.
+    for _ in 0..4 {
+        owner.undo(Some(trees[0].id)).unwrap();
+    }
+    write_more(&owner);
+    assert_eq!(verify(), Vec::<String>::new());
+}
+
+/// Writes to the oldest tree and to a new one; the last change is a record.
+fn write_more(owner: &Actor) {
+    let oldest = owner.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap().pop().unwrap();
+    let (new, root) = owner.create_tree(TreeDraft::new("Another one")).unwrap();
+    for (tree, at) in [(oldest.id, oldest.root.unwrap()), (new.id, root.id)] {
+        let session = owner.start_session("/work", tree, Some(at)).unwrap();
+        let here = owner.clone().in_session(session);
+        for step in 0..20 {
+            here.append(Parent::Position(session), NodeDraft::text(format!("step {step}"))).unwrap();
+        }
+        let edited = here.append(Parent::Position(session), NodeDraft::text("first")).unwrap().nodes[0].id;
+        owner.edit(edited, "second").unwrap();
+        owner.bookmark(edited, "a place").unwrap();
+        here.record(RecordKind::Decision, "Nobody answers.").unwrap();
+    }
 }
 
 /// Columns that hold JSON, whose spaces and order of keys differ.
@@ -208,7 +317,7 @@ fn a_copy_refuses_a_database_that_holds_something_else() {
     let scene = Scene::of_file(5);
     grow(&scene.owner());
     let location = transferred(&scene, cluster);
-    let again = scene.options().transfer(&scene.path, &location, &mut |_| {}).unwrap_err();
+    let again = scene.options().transfer(&Location::File(scene.path.clone()), &location, &mut |_| {}).unwrap_err();
     assert!(again.to_string().contains("not empty"), "{again}");
     let url = cluster.new_database();
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();

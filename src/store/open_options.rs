@@ -106,28 +106,37 @@ impl OpenOptions {
         }
     }
 
-    /// Copies a file into the empty database of a URL, with all ids and numbers, and compares both. A copy that was cut off
+    /// Copies a file into the empty database of a URL, or the database of a URL into a new file, and compares both. All ids are
+    /// kept; a file numbers nodes and entries without gaps, a database keeps the numbers of the file. A copy that was cut off
     /// continues. `progress` receives the number of rows copied so far.
     ///
     /// # Errors
-    /// If the file or the database cannot be opened, the database holds something else, or a text contains the character
-    /// NUL. Also if this build lacks the feature `postgres`, or the target is a file.
-    pub fn transfer(&self, from: &Path, to: &Location, progress: &mut dyn FnMut(u64)) -> Result<CopyReport> {
-        match to {
+    /// If the source cannot be opened, the target holds something, a text of a file contains the character NUL, or both
+    /// locations are of the same kind. Also if this build lacks the feature `postgres`.
+    pub fn transfer(&self, from: &Location, to: &Location, progress: &mut dyn FnMut(u64)) -> Result<CopyReport> {
+        match (from, to) {
             #[cfg(feature = "postgres")]
-            Location::Postgres(url) => {
-                super::postgres::copy_file(from, &super::postgres::open(url, self)?, self, progress)
+            (Location::File(file), Location::Postgres(url)) => {
+                super::postgres::copy_file(file, &super::postgres::open(url, self)?, self, progress)
+            }
+            #[cfg(feature = "postgres")]
+            (Location::Postgres(url), Location::File(file)) => {
+                let source = super::postgres::open(url, &self.clone().create(false))?;
+                super::postgres::copy_database(&source, file, self, progress)
             }
             #[cfg(not(feature = "postgres"))]
-            Location::Postgres(_) => {
-                let _ = (from, progress);
-                self.connect(to).map(|_| CopyReport::default())
+            (Location::Postgres(_), Location::File(_)) | (Location::File(_), Location::Postgres(_)) => {
+                let _ = progress;
+                let url = if from.file().is_none() { from } else { to };
+                self.connect(url).map(|_| CopyReport::default())
             }
-            Location::File(_) => {
-                let why =
-                    "the target is a file; `loom backup` copies a file, `loom export` and `loom import` any database";
-                Err(StoreError::Refused(why.to_owned()))
-            }
+            (Location::File(_), Location::File(_)) => Err(StoreError::Refused(
+                "both locations are files; `loom backup` copies a file, `loom export` and `loom import` any database"
+                    .to_owned(),
+            )),
+            (Location::Postgres(_), Location::Postgres(_)) => Err(StoreError::Refused(
+                "both locations are URLs; `pg_dump` and `pg_restore` copy a PostgreSQL database".to_owned(),
+            )),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `loom transfer`: copies a database file into a PostgreSQL database.
+//! `loom transfer`: copies a database file into a PostgreSQL database, or back.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -17,11 +17,11 @@ use crate::cli::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The database file to read
-    #[arg(long, value_name = "FILE")]
+    /// The database to read: a file, or the URL of a PostgreSQL database
+    #[arg(long, value_name = "DATABASE")]
     from: PathBuf,
-    /// The URL of an empty PostgreSQL database
-    #[arg(long, value_name = "URL")]
+    /// The URL of an empty PostgreSQL database, or for one the name of a new file
+    #[arg(long, value_name = "DATABASE")]
     to: PathBuf,
 }
 
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result
     let wait = Duration::from_secs(config::load(globals)?.wait_seconds().into());
     let options = OpenOptions::new(Arc::new(SystemClock), ids).wait(wait);
     let line = progress::line("rows copied");
-    let report = options.transfer(&args.from, &Location::of(&args.to), &mut |rows| line.set_position(rows));
+    let report =
+        options.transfer(&Location::of(&args.from), &Location::of(&args.to), &mut |rows| line.set_position(rows));
     line.finish_and_clear();
     let report = report?;
     if !report.differences.is_empty() {

@@ -1,8 +1,10 @@
 //! Comparison of a copy with its original by all that snapshots show.
 
+use super::copy_tables::FileNumbers;
 use crate::{
+    id::{AgentId, TreeId},
     store::{GenerationFilter, JournalFilter, Result, SessionFilter, Snapshot, TreeFilter},
-    types::{Agent, Document, Session, SummarySubject, Tree},
+    types::{Agent, Document, JournalEntry, Memory, Node, Session, SummarySubject, Tree},
 };
 
 /// Rows that are compared at once.
@@ -10,16 +12,83 @@ const PAGE_ROWS: u32 = 1_000;
 /// Number of differences that are reported.
 const MAX_DIFFERENCES: usize = 10;
 
+/// One side of a comparison.
+#[derive(Clone, Copy)]
+pub(super) struct Compared<'s> {
+    snapshot: &'s dyn Snapshot,
+    /// The numbers that this side has in the other one.
+    numbers: Option<&'s FileNumbers>,
+}
+
+impl<'s> Compared<'s> {
+    /// A side whose numbers are compared as they are.
+    pub(super) fn of(snapshot: &'s dyn Snapshot) -> Self {
+        Self { snapshot, numbers: None }
+    }
+
+    /// A database whose nodes and entries a file numbers anew.
+    pub(super) fn renumbered(snapshot: &'s dyn Snapshot, numbers: &'s FileNumbers) -> Self {
+        Self { snapshot, numbers: Some(numbers) }
+    }
+
+    /// Replaces a number by that of the other side.
+    fn renumber(&self, number: &mut u64, list: fn(&FileNumbers) -> &[i64]) {
+        if let Some(numbers) = self.numbers {
+            let old = i64::try_from(*number).unwrap_or(i64::MAX);
+            *number = FileNumbers::of(list(numbers), old).unsigned_abs();
+        }
+    }
+
+    /// The number here of a number of the other side.
+    fn own(&self, number: u64, list: fn(&FileNumbers) -> &[i64]) -> u64 {
+        let Some(numbers) = self.numbers else { return number };
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        place.and_then(|place| list(numbers).get(place)).map_or(0, |number| number.unsigned_abs())
+    }
+
+    fn nodes_after(&self, tree: TreeId, after: u64) -> Result<Vec<Node>> {
+        let mut page = self.snapshot.nodes_after(tree, self.own(after, nodes), PAGE_ROWS)?;
+        page.iter_mut().for_each(|node| self.renumber(&mut node.seq, nodes));
+        Ok(page)
+    }
+
+    fn journal(&self, after: u64) -> Result<Vec<JournalEntry>> {
+        let after = self.own(after, entries);
+        let filter = JournalFilter { after, limit: PAGE_ROWS, oldest_first: true, ..JournalFilter::default() };
+        let mut page = self.snapshot.journal(filter)?;
+        for entry in &mut page {
+            for number in [&mut entry.seq, &mut entry.group].into_iter().chain(entry.target.as_mut()) {
+                self.renumber(number, entries);
+            }
+        }
+        Ok(page)
+    }
+
+    fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory> {
+        let mut memory = self.snapshot.memory(agent, tree)?;
+        memory.actions.iter_mut().for_each(|action| self.renumber(&mut action.after, entries));
+        Ok(memory)
+    }
+}
+
+fn nodes(numbers: &FileNumbers) -> &[i64] {
+    &numbers.nodes
+}
+
+fn entries(numbers: &FileNumbers) -> &[i64] {
+    &numbers.entries
+}
+
 /// Compares agents, documents, sessions, trees, nodes, journal, and what belongs to them. Returns the differences, at most ten.
-pub(super) fn compare(ours: &dyn Snapshot, theirs: &dyn Snapshot) -> Result<Vec<String>> {
+pub(super) fn compare(ours: Compared<'_>, theirs: Compared<'_>) -> Result<Vec<String>> {
     let mut comparison = Comparison { ours, theirs, differences: Vec::new() };
     comparison.run()?;
     Ok(comparison.differences)
 }
 
 struct Comparison<'s> {
-    ours: &'s dyn Snapshot,
-    theirs: &'s dyn Snapshot,
+    ours: Compared<'s>,
+    theirs: Compared<'s>,
     differences: Vec<String>,
 }
 
@@ -30,8 +99,17 @@ impl Comparison<'_> {
         what: impl FnOnce() -> String,
         ask: impl Fn(&dyn Snapshot) -> Result<T>,
     ) -> Result<T> {
-        let answer = ask(self.ours)?;
-        if answer != ask(self.theirs)? && self.differences.len() < MAX_DIFFERENCES {
+        self.check_numbered(what, |side| ask(side.snapshot))
+    }
+
+    /// The same for an answer with numbers of nodes or entries. Returns it with the numbers of the copy.
+    fn check_numbered<T: PartialEq>(
+        &mut self,
+        what: impl FnOnce() -> String,
+        ask: impl Fn(&Compared<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let answer = ask(&self.ours)?;
+        if answer != ask(&self.theirs)? && self.differences.len() < MAX_DIFFERENCES {
             self.differences.push(format!("{} differ", what()));
         }
         Ok(answer)
@@ -54,8 +132,7 @@ impl Comparison<'_> {
         self.check(|| "the envelopes of generated nodes".to_owned(), envelopes)?;
         let mut after = 0;
         loop {
-            let filter = JournalFilter { after, limit: PAGE_ROWS, oldest_first: true, ..JournalFilter::default() };
-            let page = self.check(|| "entries of the journal".to_owned(), |s| s.journal(filter))?;
+            let page = self.check_numbered(|| "entries of the journal".to_owned(), |s| s.journal(after))?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.seq;
         }
@@ -84,11 +161,11 @@ impl Comparison<'_> {
         let of = |what: &'static str| move || format!("{what} of {}", tree.title);
         self.check(of("summaries"), |s| s.summary(SummarySubject::Tree(tree.id)))?;
         for agent in agents {
-            self.check(of("pins, stashes and actions"), |s| s.memory(agent.id(), tree.id))?;
+            self.check_numbered(of("pins, stashes and actions"), |s| s.memory(agent.id(), tree.id))?;
         }
         let mut after = 0;
         loop {
-            let page = self.check(of("nodes"), |s| s.nodes_after(tree.id, after, PAGE_ROWS))?;
+            let page = self.check_numbered(of("nodes"), |s| s.nodes_after(tree.id, after))?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.seq;
             for node in page.iter().filter(|node| node.state.links > 0) {

@@ -9,19 +9,19 @@ use rusqlite::{Connection, OpenFlags, types::ValueRef};
 
 use super::{
     PostgresStore,
-    compare::compare,
+    compare::{Compared, compare},
     connection::{Params, PostgresConnection},
     copy_tables::{CopiedTable, TABLES},
     decode::get,
-    fts_index,
+    fts_index, verify,
 };
 use crate::store::{CopyReport, OpenOptions, Result, Store, StoreError};
 
 /// Rows of a chunk.
-const CHUNK_ROWS: usize = 2_000;
+pub(super) const CHUNK_ROWS: usize = 2_000;
 
 /// Copies a file into a database, and compares both. `progress` receives the number of rows copied so far.
-pub(in crate::store) fn copy(
+pub(in crate::store) fn copy_file(
     from: &Path,
     to: &PostgresStore,
     options: &OpenOptions,
@@ -43,9 +43,11 @@ pub(in crate::store) fn copy(
         report.rows += copy_table(table, &file, &conn, report.rows, progress)?;
     }
     conn.batch("ANALYZE")?;
+    // A file stores no count of an only child, a database every count.
+    verify::recount_nodes(&conn)?;
     fts_index::index_missing(&conn, "")?;
     let (ours, theirs) = (source.snapshot()?, to.snapshot()?);
-    report.differences = compare(&*ours, &*theirs)?;
+    report.differences = compare(Compared::of(&*ours), Compared::of(&*theirs))?;
     if report.differences.is_empty() {
         conn.execute("DELETE FROM settings WHERE name LIKE 'copy.%'", &[])?;
     }
@@ -83,38 +85,36 @@ fn copy_table(
 ) -> Result<u64> {
     let mark = format!("copy.{}", table.name);
     let stored = conn.query_opt("SELECT value FROM settings WHERE name = $1", &[&mark])?;
-    let mut done =
-        stored.map(|row| get::<String>(&row, 0)).transpose()?.and_then(|text| text.parse().ok()).unwrap_or(0);
-    let mut statement = file.prepare(&table.select())?;
-    let insert = table.insert();
+    let stored: Option<String> = stored.map(|row| get(&row, 0)).transpose()?;
+    let done: i64 = stored.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut statement = file.prepare(&table.select_from_file())?;
+    let mut rows = statement.query([done])?;
+    let (described, insert) = (table.database_columns(), table.insert_into_database());
     let mut copied = 0;
     loop {
-        let mut columns: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(CHUNK_ROWS); table.columns.len()];
-        let mut rows = statement.query(rusqlite::params![done, CHUNK_ROWS])?;
-        let mut count = 0_usize;
-        while let Some(row) = rows.next()? {
+        let mut columns: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(CHUNK_ROWS); described.len()];
+        let mut count = 0_u32;
+        while count < CHUNK_ROWS as u32
+            && let Some(row) = rows.next()?
+        {
             count += 1;
-            for (at, (name, kind, _)) in table.columns.iter().enumerate() {
-                columns[at].push(text_of(row.get_ref(at + 1)?, kind).map_err(|why| {
-                    StoreError::Refused(format!(
-                        "{}.{name} of row {}: {why}",
-                        table.name,
-                        row.get::<_, i64>(0).unwrap_or(0)
-                    ))
+            for (at, (name, kind, _)) in described.iter().enumerate() {
+                columns[at].push(text_of(row.get_ref(at)?, kind).map_err(|why| {
+                    let number = done + i64::from(count) + i64::try_from(copied).unwrap_or(0);
+                    StoreError::Refused(format!("{}.{name} of row {number}: {why}", table.name))
                 })?);
             }
-            done = if table.key.is_some() { row.get(0)? } else { done + 1 };
         }
         if count == 0 {
             return Ok(copied);
         }
+        copied += u64::from(count);
         let params: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> =
             columns.iter().map(|column| column as _).collect();
         conn.batch("BEGIN")?;
-        let stored = insert_chunk(conn, &insert, &params, &mark, done);
+        let stored = insert_chunk(conn, &insert, &params, &mark, done + i64::try_from(copied).unwrap_or(i64::MAX));
         conn.batch(if stored.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         stored?;
-        copied += count as u64;
         progress(before + copied);
     }
 }

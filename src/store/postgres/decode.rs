@@ -140,8 +140,6 @@ pub(super) struct PgNodeRow {
     edited_from: Option<i64>,
     hidden_by: Option<i64>,
     bookmarked: bool,
-    /// Stored count; `None`: the node has no state, and so at most one continuation.
-    continuations: Option<u32>,
 }
 
 impl PgNodeRow {
@@ -149,11 +147,11 @@ impl PgNodeRow {
     pub(super) fn read(row: &Row) -> Result<Self> {
         let seq = int(row, 0)?;
         let session = opt_id(row, 11, SessionId::from_bytes)?;
-        let continuations = opt_int(row, 25)?.and_then(|count| u32::try_from(count).ok());
-        let state = match continuations {
+        // A node without state has no children and no marks.
+        let state = match opt_int(row, 25)? {
             None => NodeState::default(),
-            Some(continuations) => NodeState {
-                continuations,
+            Some(_) => NodeState {
+                continuations: small(row, 25)?,
                 annotations: small(row, 26)?,
                 links: small(row, 27)?,
                 versions: small(row, 28)?,
@@ -170,7 +168,6 @@ impl PgNodeRow {
             edited_from: opt_int(row, 13)?,
             hidden_by: opt_int(row, 30)?,
             bookmarked: get::<Option<bool>>(row, 29)?.unwrap_or(false),
-            continuations,
             node: Node {
                 id: id(row, 1, NodeId::from_bytes)?,
                 local: LocalId::try_from(get::<&str>(row, 3)?).map_err(undecodable)?,
@@ -230,23 +227,14 @@ pub(super) fn finish(conn: &PostgresConnection, mut rows: Vec<PgNodeRow>) -> Res
     let find = |key: NodeKey| {
         known.get(&key).copied().ok_or_else(|| StoreError::Undecodable(format!("node {} is missing", key.seq)))
     };
-    // On a path, the next row is the node's continuation.
-    let follows: Vec<bool> = (0..rows.len())
-        .map(|at| {
-            rows.get(at + 1)
-                .is_some_and(|next| next.parent == Some(rows[at].seq) && next.node.kind == EdgeKind::Continuation)
-        })
-        .collect();
-    for (r, follows) in rows.iter_mut().zip(&follows) {
+    for r in &mut rows {
         let tree = r.node.tree;
         let name = |seq: Option<i64>| seq.map(|seq| find(NodeKey { tree, seq })).transpose();
         r.node.parent = name(r.parent)?;
         r.node.edited_from = name(r.edited_from)?;
         r.node.version_of = name(r.version_of)?;
         r.node.state.pruned_by = name(r.hidden_by)?;
-        r.node.state.continuations = r.continuations.unwrap_or(u32::from(*follows));
     }
-    only_children(conn, &mut rows, &follows)?;
     versions(conn, &mut rows)?;
     bookmarks(conn, &mut rows)?;
     Ok(rows.into_iter().map(|row| row.node).collect())
@@ -255,31 +243,6 @@ pub(super) fn finish(conn: &PostgresConnection, mut rows: Vec<PgNodeRow>) -> Res
 /// Splits keys into columns for `unnest`.
 pub(super) fn columns(keys: &[NodeKey]) -> (Vec<Uuid>, Vec<i64>) {
     keys.iter().map(|key| (Uuid(key.tree.to_bytes()), key.seq)).unzip()
-}
-
-/// Counts the continuations (0 or 1) of nodes without state.
-fn only_children(conn: &PostgresConnection, rows: &mut [PgNodeRow], follows: &[bool]) -> Result<()> {
-    let wanted: Vec<NodeKey> = rows
-        .iter()
-        .zip(follows)
-        .filter(|(r, follows)| r.continuations.is_none() && !**follows)
-        .map(|(r, _)| r.key(r.seq))
-        .collect();
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let (trees, seqs) = columns(&wanted);
-    let sql = "SELECT w.tree, w.seq FROM unnest($1::uuid[], $2::bigint[]) w (tree, seq)
-               WHERE EXISTS (SELECT 1 FROM nodes c WHERE c.tree = w.tree AND c.parent = w.seq AND c.kind = 0)";
-    let mut with_child = std::collections::HashSet::new();
-    for row in conn.query(sql, &[&trees, &seqs])? {
-        with_child.insert(NodeKey { tree: id(&row, 0, TreeId::from_bytes)?, seq: int(&row, 1)? });
-    }
-    for r in rows {
-        let has_child = r.continuations.is_none() && with_child.contains(&r.key(r.seq));
-        r.node.state.continuations = r.node.state.continuations.max(u32::from(has_child));
-    }
-    Ok(())
 }
 
 /// Counts the versions of places that have the same visibility. The state's own count includes all versions ever added, and

@@ -14,6 +14,7 @@ mod compare;
 mod connection;
 mod copies;
 mod copy;
+mod copy_database;
 mod copy_file;
 mod copy_tables;
 mod decode;
@@ -47,7 +48,7 @@ mod writing;
 
 use std::{path::Path, sync::Arc};
 
-pub(super) use self::copy_file::copy as copy_file;
+pub(super) use self::{copy_database::copy_database, copy_file::copy_file};
 use self::{
     pool::PgConnectionPool,
     server::PgServer,

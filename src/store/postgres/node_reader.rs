@@ -237,8 +237,7 @@ impl NodeReader for PostgresSnapshot<'_> {
             None => "$1::uuid IS NULL AND $2::uuid IS NULL",
         };
         let sql = format!(
-            "SELECT n.seq, n.author, n.tokens, coalesce(s.continuations > 0, EXISTS (
-                 SELECT 1 FROM nodes c WHERE c.tree = n.tree AND c.parent = n.seq AND c.kind = 0)), p.envelope
+            "SELECT n.seq, n.author, n.tokens, coalesce(s.continuations > 0, false), p.envelope
              FROM nodes n LEFT JOIN provenance p ON p.tree = n.tree AND p.node = n.seq
                  LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq
              WHERE {within} AND n.author_type = {model} AND ($3::uuid IS NULL OR n.author = $3) AND n.seq > $4

@@ -159,9 +159,9 @@ pub(super) fn rebuild(conn: &PostgresConnection, rules: &CompiledRules) -> Resul
     Ok(RebuildReport { nodes, trees, indexed, registers })
 }
 
-fn recount(conn: &PostgresConnection, rules: &CompiledRules) -> Result<(u64, u64, u64)> {
-    conn.query("SELECT 1 FROM tree_state ORDER BY tree FOR UPDATE", &[])?;
-    let nodes = conn.execute(
+/// Corrects the counts of nodes; returns the number of wrong ones.
+pub(super) fn recount_nodes(conn: &PostgresConnection) -> Result<u64> {
+    conn.execute(
         &format!(
             "INSERT INTO node_state (tree, node, continuations, annotations, versions, links, bookmarked)
              SELECT tree, seq, c, a, v, l, b FROM ({WRONG_NODES}) w
@@ -170,7 +170,12 @@ fn recount(conn: &PostgresConnection, rules: &CompiledRules) -> Result<(u64, u64
                  bookmarked = excluded.bookmarked"
         ),
         &[],
-    )?;
+    )
+}
+
+fn recount(conn: &PostgresConnection, rules: &CompiledRules) -> Result<(u64, u64, u64)> {
+    conn.query("SELECT 1 FROM tree_state ORDER BY tree FOR UPDATE", &[])?;
+    let nodes = recount_nodes(conn)?;
     let trees = conn.execute(
         &format!(
             "UPDATE tree_state t SET nodes = w.nodes, messages = w.messages, leaves = w.leaves,

@@ -14,6 +14,8 @@ mod apply_sessions;
 mod apply_turns;
 mod backup;
 mod cache;
+#[cfg(feature = "postgres")]
+mod copied_file;
 mod copies;
 mod copy;
 mod decode;
@@ -60,7 +62,11 @@ use tokio::sync::oneshot;
 pub use self::foreign::{ForeignDatabase, ForeignQuery, RowFilter};
 pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
 #[cfg(feature = "postgres")]
-pub(super) use self::tables::estimates::{HALVING_TOKENS, MAX_RATIO};
+pub(super) use self::{
+    copied_file::{finish_copy, open_copy},
+    row_sums::summed_columns,
+    tables::estimates::{HALVING_TOKENS, MAX_RATIO},
+};
 use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 use super::{
     Change, Inspection, MAX_RECEIPT_POLLS, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, Transaction,

@@ -71,7 +71,7 @@ fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
 /// import wrote many of them twice and read them again.
 const WRITER_CACHE_KIB: i64 = 16_384;
 
-fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
+pub(super) fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
     row_sums::register(conn)?;
     // More than there are statements: preparing an evicted one again costs more than the memory.
     conn.set_prepared_statement_cache_capacity(512);

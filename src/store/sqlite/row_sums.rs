@@ -100,10 +100,19 @@ pub(super) fn problems(conn: &Connection) -> Result<Vec<String>> {
     Ok(problems)
 }
 
-fn check_table(conn: &Connection, table: &str, problems: &mut Vec<String>) -> Result<()> {
-    let mut columns = conn.prepare("SELECT name FROM pragma_table_info(?1) WHERE name <> 'row_sum' ORDER BY cid")?;
+/// The columns that a table's checksum covers, in order. Empty if the table has none.
+pub(in crate::store) fn summed_columns(conn: &Connection, table: &str) -> Result<Vec<String>> {
+    let mut columns = conn.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?;
     let mut columns: Vec<String> = columns.query_map([table], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
-    columns.retain(|column| table != "nodes" || column != "content");
+    if !columns.iter().any(|column| column == "row_sum") {
+        return Ok(Vec::new());
+    }
+    columns.retain(|column| column != "row_sum" && (table != "nodes" || column != "content"));
+    Ok(columns)
+}
+
+fn check_table(conn: &Connection, table: &str, problems: &mut Vec<String>) -> Result<()> {
+    let columns = summed_columns(conn, table)?;
     let (first, all) = (columns.first().map_or("1", String::as_str), columns.join(", "));
     // The unary plus keeps SQLite from reading an index in place of the table.
     let mut wrong =

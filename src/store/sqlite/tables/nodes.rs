@@ -264,6 +264,18 @@ fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
 pub(in crate::store::sqlite) const ONLY_CHILD: &str = "(SELECT count(*) FROM nodes c
     WHERE c.tree = n.tree AND c.depth = n.depth + 1 AND c.parent = n.seq AND c.kind = 0)";
 
+/// Deletes the rows of `node_state` that hold no information.
+#[cfg(feature = "postgres")]
+pub(in crate::store::sqlite) fn delete_needless_states(conn: &Connection) -> Result<()> {
+    let sql = format!(
+        "DELETE FROM node_state WHERE (annotations, links, versions, bookmarked, excluded) = (0, 0, 0, 0, 0)
+             AND hidden_by IS NULL AND continuations = (SELECT {ONLY_CHILD} FROM nodes n WHERE n.seq = node)
+             AND continuations < 2"
+    );
+    conn.execute(&sql, [])?;
+    Ok(())
+}
+
 /// Creates a node's row in `node_state` if it has none.
 pub(in crate::store::sqlite) fn ensure_state(conn: &Connection, node: i64) -> Result<()> {
     conn.prepare_cached(&format!(
