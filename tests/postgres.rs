@@ -520,7 +520,36 @@ fn append_all(actor: &Actor, below: NodeId, count: usize) -> Vec<NodeId> {
 #[test]
 fn every_message_of_two_servers_is_visible_in_both() {
     let Some(cluster) = cluster() else { return };
-    let scene = on_server(cluster, 8);
+    two_servers_write(&on_server(cluster, 8));
+}
+
+#[test]
+fn a_pooler_in_transaction_mode_lends_two_servers_three_connections() {
+    let Some(cluster) = cluster() else { return };
+    let Some(pooler) = postgres::Pooler::start(cluster).unwrap() else {
+        return skip::because("there is no PgBouncer from 1.21 here");
+    };
+    let url = pooler.through(&cluster.new_database());
+    let scene = Scene::of_file(17).with(Location::Postgres(url));
+    two_servers_write(&scene);
+    let owner = scene.owner();
+    grow(&owner);
+    let store = owner.loom().store();
+    {
+        let snapshot = store.snapshot().unwrap();
+        assert!(!search(&*snapshot, &Query::new("lantern tide", Scope::Everything)).unwrap().hits.is_empty());
+        let tree = snapshot.trees(TreeFilter::default()).unwrap()[0].id;
+        drop(snapshot);
+        owner.undo(Some(tree)).unwrap();
+    }
+    let open = store.begin().unwrap();
+    drop(open);
+    store.rebuild().unwrap();
+    assert_eq!(store.verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+/// Lets two servers write into one tree while a reader follows the journal, and looks for every message in both.
+fn two_servers_write(scene: &Scene) {
     let first = scene.owner();
     let (tree, root) = first.create_tree(TreeDraft::new("One tree for two servers")).unwrap();
     let start = first.loom().snapshot().unwrap().last_seq().unwrap();

@@ -220,3 +220,63 @@ impl Drop for Cluster {
         let _ = self.keeper.wait();
     }
 }
+
+/// A PgBouncer in transaction mode before a server, with three connections for each database.
+#[derive(Debug)]
+pub(crate) struct Pooler {
+    folder: PathBuf,
+    /// The shell that stops the pooler when its standard input ends, and removes the folder.
+    keeper: Child,
+}
+
+impl Pooler {
+    /// Starts the program in `LOOM_TEST_PGBOUNCER`, or that of the system. `None` if it is missing, or too old to keep
+    /// prepared statements.
+    pub(crate) fn start(cluster: &Cluster) -> io::Result<Option<Self>> {
+        let program = std::env::var_os("LOOM_TEST_PGBOUNCER").unwrap_or_else(|| "pgbouncer".into());
+        let Ok(version) = Command::new(&program).arg("--version").output() else { return Ok(None) };
+        let version = String::from_utf8_lossy(&version.stdout).into_owned();
+        let number = version.split_whitespace().nth(1).and_then(|number| number.split('.').nth(1));
+        if number.and_then(|number| number.parse::<u32>().ok()).is_none_or(|number| number < 21) {
+            return Ok(None);
+        }
+        let folder = new_folder()?;
+        let settings = format!(
+            "[databases]\n* = host={server} port={port} user=loom\n[pgbouncer]\nunix_socket_dir = {folder}\n\
+             listen_port = {port}\nauth_type = any\npool_mode = transaction\nmax_prepared_statements = 500\n\
+             default_pool_size = 3\nlogfile = {folder}/log\n",
+            server = cluster.folder.display(),
+            port = cluster.port,
+            folder = folder.display(),
+        );
+        std::fs::write(folder.join("settings"), settings)?;
+        let script = format!(
+            "'{program}' '{folder}/settings' </dev/null >/dev/null 2>&1 & pooler=$!; read -r line; kill $pooler; wait; rm -rf '{folder}'",
+            program = Path::new(&program).display(),
+            folder = folder.display(),
+        );
+        let keeper = as_owner(Path::new("sh")).arg("-c").arg(script).current_dir("/").stdin(Stdio::piped()).spawn()?;
+        let pooler = Self { folder, keeper };
+        let start = Instant::now();
+        while !pooler.folder.join(format!(".s.PGSQL.{}", cluster.port)).exists() {
+            if start.elapsed() > Duration::from_secs(20) {
+                return Err(io::Error::other(std::fs::read_to_string(pooler.folder.join("log")).unwrap_or_default()));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Some(pooler))
+    }
+
+    /// Returns the URL of a database of the server, through the pooler.
+    pub(crate) fn through(&self, url: &str) -> String {
+        let database = url.split('?').next().unwrap_or_default();
+        format!("{database}?host={}", self.folder.display())
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
