@@ -613,6 +613,36 @@ fn no_acknowledged_message_is_lost_when_the_server_is_killed() {
 }
 
 #[test]
+fn no_message_is_written_twice_or_refused_when_the_server_ends_connections() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 18);
+    let Location::Postgres(url) = &scene.location else { unreachable!() };
+    let database = url.split(['/', '?']).nth(3).unwrap();
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("A restart")).unwrap();
+    let is_over = AtomicBool::new(false);
+    let written: usize = std::thread::scope(|scope| {
+        let write = |writer: usize| {
+            let numbers = (0..).take_while(|_| !is_over.load(Ordering::Relaxed));
+            // An administrator's restart is no failure: the writer connects again, and asks what became of its commit.
+            numbers.map(|number| append(&owner, root.id, writer * 1_000_000 + number).expect("acknowledged")).count()
+        };
+        let writers: Vec<_> = (0..8).map(|writer| scope.spawn(move || write(writer))).collect();
+        for pause in 0..60 {
+            std::thread::sleep(std::time::Duration::from_millis(20 + pause % 7));
+            let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                       WHERE datname = current_database() AND application_name = 'loom'";
+            cluster.sql(database, end).unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+        writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+    });
+    let snapshot = owner.loom().snapshot().unwrap();
+    assert_eq!(snapshot.tree(tree.id).unwrap().unwrap().counts.nodes, written as u64 + 1);
+    assert!(written > 60, "{written}");
+}
+
+#[test]
 fn a_failover_to_a_synchronous_standby_loses_no_acknowledged_message() {
     let Some(programs) = postgres::programs() else { return skip::missing("initdb") };
     let primary = Cluster::start(&programs, true).unwrap();
