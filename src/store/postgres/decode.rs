@@ -16,11 +16,29 @@ use crate::{
     },
 };
 
+macro_rules! node_columns {
+    () => {
+        "n.seq, n.id, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, n.created_at, n.hash, \
+         n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, n.tool_call_id, \
+         n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, n.role"
+    };
+}
+
+macro_rules! state_columns {
+    () => {
+        "s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded"
+    };
+}
+
+/// Columns of a node without its state, from `nodes n`, and their number.
+pub(super) const NODE_ALONE: &str = node_columns!();
+const NODE_COLUMNS: usize = 25;
+
+/// Columns of a node's state, from `node_state s`.
+pub(super) const STATE: &str = state_columns!();
+
 /// Columns of a node and its state, selected from [`FROM`].
-pub(super) const NODE: &str = "n.seq, n.id, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, \
-    n.created_at, n.hash, n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, \
-    n.tool_call_id, n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, n.role, \
-    s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded";
+pub(super) const NODE: &str = concat!(node_columns!(), ", ", state_columns!());
 
 /// Source of the columns in [`NODE`].
 pub(super) const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq";
@@ -145,29 +163,41 @@ pub(super) struct PgNodeRow {
 impl PgNodeRow {
     /// Decodes the columns of [`NODE`]. [`finish`] fills in the ids that it refers to.
     pub(super) fn read(row: &Row) -> Result<Self> {
-        let seq = int(row, 0)?;
-        let session = opt_id(row, 11, SessionId::from_bytes)?;
+        let mut node = Self::read_alone(row)?;
         // A node without state has no children and no marks.
-        let state = match opt_int(row, 25)? {
-            None => NodeState::default(),
-            Some(_) => NodeState {
-                continuations: small(row, 25)?,
-                annotations: small(row, 26)?,
-                links: small(row, 27)?,
-                versions: small(row, 28)?,
-                pruned_by: None,
-                excluded: get(row, 31)?,
-                bookmark: None,
-            },
+        if opt_int(row, NODE_COLUMNS)?.is_some() {
+            node.set_state(row, NODE_COLUMNS)?;
+        }
+        Ok(node)
+    }
+
+    /// Decodes the columns of [`STATE`], which begin at a column.
+    pub(super) fn set_state(&mut self, row: &Row, at: usize) -> Result<()> {
+        self.node.state = NodeState {
+            continuations: small(row, at)?,
+            annotations: small(row, at + 1)?,
+            links: small(row, at + 2)?,
+            versions: small(row, at + 3)?,
+            pruned_by: None,
+            excluded: get(row, at + 6)?,
+            bookmark: None,
         };
+        self.bookmarked = get(row, at + 4)?;
+        self.hidden_by = opt_int(row, at + 5)?;
+        Ok(())
+    }
+
+    /// Decodes the columns of [`NODE_ALONE`].
+    pub(super) fn read_alone(row: &Row) -> Result<Self> {
+        let session = opt_id(row, 11, SessionId::from_bytes)?;
         let tokens = opt_int(row, 15)?.map(|tokens| u32::try_from(tokens).map_err(undecodable)).transpose()?;
         Ok(Self {
-            seq,
+            seq: int(row, 0)?,
             parent: opt_int(row, 4)?,
             version_of: opt_int(row, 14)?,
             edited_from: opt_int(row, 13)?,
-            hidden_by: opt_int(row, 30)?,
-            bookmarked: get::<Option<bool>>(row, 29)?.unwrap_or(false),
+            hidden_by: None,
+            bookmarked: false,
             node: Node {
                 id: id(row, 1, NodeId::from_bytes)?,
                 local: LocalId::try_from(get::<&str>(row, 3)?).map_err(undecodable)?,
@@ -192,7 +222,7 @@ impl PgNodeRow {
                 interrupted: get(row, 16)?,
                 purged_at: opt_time(row, 17)?,
                 metadata: json(row, 21)?,
-                state,
+                state: NodeState::default(),
             },
         })
     }
