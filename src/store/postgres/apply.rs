@@ -17,8 +17,8 @@ use crate::{
     store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError, mutation_targets::MutationFamily},
 };
 
-/// Query of the number before the first of a transaction.
-pub(super) const BASE: &str = "SELECT pg_current_xact_id()::text::bigint << 20";
+/// The number before the first of a transaction, in SQL.
+pub(super) const BASE: &str = "pg_current_xact_id()::text::bigint << 20";
 
 /// State of a write transaction: rows that it has read, and rows that it has not written yet.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl WriteState {
     /// The next number of a node, an entry or a row.
     pub(super) fn next(&mut self, conn: &PostgresConnection) -> Result<i64> {
         if self.base == 0 {
-            self.base = int(&conn.query_one(BASE, &[])?, 0)?;
+            self.base = int(&conn.query_one(&format!("SELECT {BASE}"), &[])?, 0)?;
         }
         self.counter += 1;
         if self.counter >> COUNTER_BITS > 0 {

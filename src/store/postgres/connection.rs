@@ -6,15 +6,17 @@
 //! of threads a round trip.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     future::Future,
     pin::{Pin, pin},
     sync::{Arc, Mutex, OnceLock, PoisonError},
     task::{Context, Poll, Waker},
     thread,
+    time::Duration,
 };
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     runtime,
@@ -25,26 +27,55 @@ use tokio_postgres::{Client, Connection, Row, Statement, types::ToSql};
 use super::server::PgServer;
 use crate::store::{Result, StoreError, Unpark};
 
-/// Settings of a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
+/// Begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
 /// small must be right for a large one: each statement here reads few rows by an index. Without `jit`, an unavoidable scan of
 /// a small table is not compiled.
-pub(super) const PLANS: &str =
-    "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-    set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)";
+pub(super) const BEGIN: &str = "BEGIN; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; \
+    SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_generic_plan";
 
 /// Parameters of a statement.
 pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 
 /// A statement with its parameters.
 pub(super) struct PgStatement<'a> {
-    pub(super) sql: &'a str,
+    pub(super) sql: Cow<'a, str>,
     pub(super) params: Vec<Box<dyn ToSql + Sync + 'a>>,
+}
+
+impl<'a> PgStatement<'a> {
+    /// Joins statements that change different tables into one: each statement of a pipeline costs the server a start and
+    /// an answer. `None` if there are none.
+    pub(super) fn joined(statements: Vec<Self>) -> Option<Self> {
+        let mut parts = Vec::with_capacity(statements.len());
+        let mut params: Vec<Box<dyn ToSql + Sync + 'a>> = Vec::new();
+        for statement in statements {
+            parts.push(renumbered(&statement.sql, params.len()));
+            params.extend(statement.params);
+        }
+        let last = parts.pop()?;
+        let named: Vec<String> = (0..).zip(parts).map(|(number, sql)| format!("w{number} AS ({sql})")).collect();
+        let with = if named.is_empty() { String::new() } else { format!("WITH {} ", named.join(", ")) };
+        Some(Self { sql: (with + &last).into(), params })
+    }
+}
+
+/// A statement's text with parameters that follow those of others.
+fn renumbered(sql: &str, before: usize) -> String {
+    let mut text = String::with_capacity(sql.len() + 64);
+    let mut parts = sql.split('$');
+    text.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let number: usize = part[..digits].parse().unwrap_or(0);
+        text.push_str(&format!("${}{}", number + before, &part[digits..]));
+    }
+    text
 }
 
 /// Makes a [`PgStatement`].
 macro_rules! statement {
     ($sql:expr $(, $param:expr)* $(,)?) => {
-        $crate::store::postgres::connection::PgStatement { sql: $sql, params: vec![$(Box::new($param)),*] }
+        $crate::store::postgres::connection::PgStatement { sql: $sql.into(), params: vec![$(Box::new($param)),*] }
     };
 }
 pub(super) use statement;
@@ -79,7 +110,7 @@ fn driver() -> Result<&'static runtime::Handle> {
 pub(in crate::store) struct PostgresConnection {
     client: Client,
     statements: Mutex<HashMap<String, Statement>>,
-    /// Drives the socket; `None`: `loomtree-postgres` does.
+    /// Drives the socket; `None`: `loomtree-postgres` does. Dropped after the client.
     own: Option<OwnDriver>,
 }
 
@@ -106,6 +137,18 @@ impl OwnDriver {
             }
             output
         }))
+    }
+}
+
+/// Longest time that the end of a connection waits for the server.
+const LONGEST_GOODBYE: Duration = Duration::from_secs(1);
+
+impl Drop for OwnDriver {
+    fn drop(&mut self) {
+        // The client is gone, so the connection ends after it sent its goodbye.
+        if let Some(connection) = self.connection.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            drop(self.runtime.block_on(async { tokio::time::timeout(LONGEST_GOODBYE, connection).await }));
+        }
     }
 }
 
@@ -200,25 +243,28 @@ impl PostgresConnection {
     }
 
     /// Sends statements one after the other without waiting for answers between them, and returns the rows of each. After
-    /// one that fails, those that follow in the transaction fail too.
-    pub(super) fn pipeline(&self, statements: &[PgStatement<'_>]) -> Result<Vec<Vec<Row>>> {
+    /// one that fails, those that follow in the transaction fail too. With `begin`, they are in a new transaction.
+    pub(super) fn pipeline(&self, begin: bool, statements: &[PgStatement<'_>]) -> Result<Vec<Vec<Row>>> {
         self.block_on(async {
             let mut prepared = Vec::with_capacity(statements.len());
             for statement in statements {
-                prepared.push(self.prepared(statement.sql).await?);
+                prepared.push(self.prepared(&statement.sql).await?);
             }
             // Each query sends when it is polled first, and these are polled in order.
+            let begun = async { if begin { self.client.batch_execute(BEGIN).await } else { Ok(()) } };
             let answers = join_all(prepared.iter().zip(statements).map(|(prepared, statement)| async move {
                 let params: Vec<&(dyn ToSql + Sync)> = statement.params.iter().map(|param| &**param as _).collect();
                 self.client.query(prepared, &params).await
             }));
-            Ok(answers.await.into_iter().collect::<std::result::Result<_, _>>()?)
+            let (begun, answers) = join(begun, answers).await;
+            begun?;
+            Ok(answers.into_iter().collect::<std::result::Result<_, _>>()?)
         })
     }
 
     /// Begins a transaction that writes.
     pub(super) fn begin(&self) -> Result<()> {
-        self.batch(&format!("BEGIN; {PLANS}"))
+        self.batch(BEGIN)
     }
 
     /// Runs statements without parameters or results.

@@ -1,15 +1,18 @@
 //! The reads of a group's appends, in one round trip with `BEGIN`: first the locks of their trees in the order of ids, so
 //! that two servers do not wait for each other, then sessions, parents, leases, local ids and states.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::LazyLock,
+};
 
 use tokio_postgres::Row;
 
 use super::{
-    apply::WriteState,
+    apply::{BASE, WriteState},
     apply_nodes::{PLACE, place},
-    connection::{PLANS, PgStatement, PostgresConnection, statement},
-    decode::{get, int, opt_int},
+    connection::{PgStatement, PostgresConnection, statement},
+    decode::{coded, get, int, opt_int},
     uuid::Uuid,
     writing::{PgNodeState, PgSessionRow},
 };
@@ -121,18 +124,40 @@ impl GroupKeys {
     }
 }
 
-/// The rows that a statement of the round trip reads.
-#[derive(Clone, Copy)]
-enum GroupRead {
-    Nothing,
-    Locks,
+/// The kind of a row that a statement of the round trip reads, in its last column.
+#[derive(Debug, Clone, Copy)]
+enum GroupRow {
+    Lock,
+    Session,
     Base,
-    Sessions,
-    Places,
-    Leases,
-    Agents,
-    LocalIds,
-    States,
+    Place,
+    Lease,
+    Agent,
+    LocalId,
+    State,
+}
+
+impl GroupRow {
+    const ALL: [Self; 8] =
+        [Self::Lock, Self::Session, Self::Base, Self::Place, Self::Lease, Self::Agent, Self::LocalId, Self::State];
+
+    fn from_code(code: i64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(code).ok()?).copied()
+    }
+}
+
+/// Types of the columns of a row but its kind: those of [`PLACE`], the node's counts of continuations and its mark, and a text.
+const ROW_TYPES: [&str; 12] =
+    ["uuid", "uuid", "bigint", "bigint", "bigint", "bigint", "bytea", "bigint", "bigint", "bigint", "bigint", "text"];
+
+/// A query whose rows have the columns of [`ROW_TYPES`], of which it fills some.
+fn select(kind: GroupRow, filled: &[(usize, &str)], from: &str) -> String {
+    let column = |(at, of): (usize, &&str)| match filled.iter().find(|(place, _)| *place == at) {
+        Some((_, expression)) => (*expression).to_owned(),
+        None => format!("NULL::{of}"),
+    };
+    let columns: Vec<String> = ROW_TYPES.iter().enumerate().map(column).collect();
+    format!("SELECT {}, {}::bigint {from}", columns.join(", "), kind as i64)
 }
 
 /// The trees of the group; uses three parameters.
@@ -143,6 +168,44 @@ fn list(keys: &BTreeSet<Uuid>) -> Vec<Uuid> {
     keys.iter().copied().collect()
 }
 
+/// Locks the trees in the order of their ids, then the sessions `$4`. In a statement of its own: the next one sees what
+/// others committed while this one waited.
+static LOCKS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH locked AS MATERIALIZED (
+             SELECT tree, greatest(last_node, last_journal) AS last FROM tree_state WHERE tree = {TREES}
+             ORDER BY tree FOR UPDATE),
+         named AS MATERIALIZED ({SESSION} WHERE id = ANY($4) ORDER BY id FOR UPDATE)
+         SELECT tree, NULL::uuid, last, 0::bigint, 0::bigint, {}::bigint FROM locked
+         UNION ALL SELECT id, tree, position, turn_count, since, {}::bigint FROM named",
+        GroupRow::Lock as i64,
+        GroupRow::Session as i64,
+    )
+});
+
+/// Reads what is not locked: nodes `$2`, positions `$3` of sessions, leases, agents `$4`, states of sessions `$5`, and the
+/// number of the transaction.
+static READS: LazyLock<String> = LazyLock::new(|| {
+    let columns =
+        format!("{PLACE}, coalesce(s.continuations, 0), s.hidden_by, NULL::text, {}::bigint", GroupRow::Place as i64);
+    let joined = "LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq";
+    [
+        select(GroupRow::Base, &[(2, BASE)], ""),
+        format!("{columns} FROM nodes n {joined} WHERE n.id = ANY($2)"),
+        format!(
+            "{columns} FROM sessions x JOIN nodes n ON n.tree = x.tree AND n.seq = x.position {joined} WHERE x.id = ANY($3)"
+        ),
+        select(GroupRow::Lease, &[(1, "tree"), (2, "node")], &format!("FROM leases WHERE tree = {TREES}")),
+        select(GroupRow::Agent, &[(0, "id")], "FROM agents WHERE id = ANY($4)"),
+        select(
+            GroupRow::State,
+            &[(0, "session"), (2, "rules"), (11, "state")],
+            "FROM registers WHERE session = ANY($5)",
+        ),
+    ]
+    .join(" UNION ALL ")
+});
+
 /// Begins a transaction, locks the trees of a group, and reads what its appends need.
 pub(super) fn begin<'c>(
     conn: &PostgresConnection,
@@ -151,54 +214,42 @@ pub(super) fn begin<'c>(
     rules: &CompiledRules,
 ) -> Result<()> {
     let keys = GroupKeys::of(changes, rules);
-    let locks = format!(
-        "SELECT tree, greatest(last_node, last_journal) FROM tree_state WHERE tree = {TREES} ORDER BY tree FOR UPDATE"
-    );
-    let sessions = format!("{SESSION} WHERE id = ANY($1) ORDER BY id FOR UPDATE");
-    let columns = format!("{PLACE}, coalesce(s.continuations, 0), s.hidden_by");
-    let joined = "LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq";
-    let places = format!(
-        "{columns} FROM nodes n {joined} WHERE n.id = ANY($1)
-         UNION ALL {columns} FROM sessions x JOIN nodes n ON n.tree = x.tree AND n.seq = x.position {joined}
-         WHERE x.id = ANY($2)"
-    );
-    let leases = format!("SELECT tree, node FROM leases WHERE tree = {TREES}");
-    let named = || [list(&keys.trees), list(&keys.nodes), list(&keys.positions)];
-    let mut reads: Vec<(GroupRead, PgStatement<'_>)> =
-        ["BEGIN", PLANS].map(|sql| (GroupRead::Nothing, statement!(sql))).into();
-    if named().iter().any(|keys| !keys.is_empty()) {
-        let [trees, nodes, positions] = named();
-        reads.push((GroupRead::Locks, statement!(&locks, trees, nodes, positions)));
-        reads.push((GroupRead::Base, statement!(super::apply::BASE)));
-    }
-    if !keys.sessions.is_empty() {
-        reads.push((GroupRead::Sessions, statement!(&sessions, list(&keys.sessions))));
-    }
+    let [trees, nodes, positions] = [&keys.trees, &keys.nodes, &keys.positions].map(list);
+    let (agents, states) = (list(&keys.agents), list(&keys.states));
+    let mut reads = vec![
+        statement!(&*LOCKS, trees.clone(), nodes.clone(), positions.clone(), list(&keys.sessions)),
+        statement!(&*READS, trees, nodes, positions, agents, states),
+    ];
     if !keys.locals.is_empty() {
-        let [trees, nodes, positions] = named();
-        reads.push((GroupRead::Places, statement!(&places, nodes.clone(), positions.clone())));
-        reads.push((GroupRead::Leases, statement!(&leases, trees, nodes, positions)));
-        reads.push((GroupRead::LocalIds, taken_local_ids(&keys.locals)));
+        reads.push(taken_local_ids(&keys.locals));
     }
-    reads.push((GroupRead::Agents, statement!("SELECT id FROM agents WHERE id = ANY($1)", list(&keys.agents))));
-    if !keys.states.is_empty() {
-        let sql = "SELECT session, rules, state FROM registers WHERE session = ANY($1)";
-        reads.push((GroupRead::States, statement!(sql, list(&keys.states))));
+    state.compared_ids.extend(keys.locals.iter().map(|row| row.0));
+    state.session_states.extend(keys.states.iter().map(|session| (*session, None)));
+    for row in conn.pipeline(true, &reads)?.iter().flatten() {
+        store(state, row)?;
     }
-    let (kinds, statements): (Vec<_>, Vec<_>) = reads.into_iter().unzip();
-    for (kind, rows) in kinds.into_iter().zip(conn.pipeline(&statements)?) {
-        store(state, &keys, kind, &rows)?;
+    for tree in &state.locked {
+        state.leases.entry(*tree).or_default();
     }
     state.check_order()
 }
+
+/// Reads which of the local ids `$1` are taken in the trees that `$2` to `$4` name.
+static LOCAL_IDS: LazyLock<String> = LazyLock::new(|| {
+    select(
+        GroupRow::LocalId,
+        &[(1, "n.tree"), (11, "n.local_id")],
+        "FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[]) w (local, tree, node, session)
+             JOIN nodes n ON n.local_id = w.local AND n.tree = coalesce(w.tree,
+                 (SELECT p.tree FROM nodes p WHERE p.id = w.node), (SELECT x.tree FROM sessions x WHERE x.id = w.session))",
+    )
+});
 
 /// The wanted local ids that are taken in their trees.
 fn taken_local_ids(wanted: &[(NodeId, String, TreeName)]) -> PgStatement<'_> {
     let name = |choose: fn(TreeName) -> Option<Uuid>| wanted.iter().map(|row| choose(row.2)).collect::<Vec<_>>();
     statement!(
-        "SELECT n.tree, n.local_id FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[]) w (local, tree, node, session)
-             JOIN nodes n ON n.local_id = w.local AND n.tree = coalesce(w.tree,
-                 (SELECT p.tree FROM nodes p WHERE p.id = w.node), (SELECT x.tree FROM sessions x WHERE x.id = w.session))",
+        &*LOCAL_IDS,
         wanted.iter().map(|row| row.1.as_str()).collect::<Vec<_>>(),
         name(|tree| if let TreeName::Tree(id) = tree { Some(id) } else { None }),
         name(|tree| if let TreeName::Node(id) = tree { Some(id) } else { None }),
@@ -226,41 +277,29 @@ pub(super) fn compare_local_ids(
             *tree = TreeName::Tree(known.tree);
         }
     }
-    let rows = conn.pipeline(&[taken_local_ids(&keys.locals)])?;
-    store(state, &keys, GroupRead::LocalIds, rows.first().map_or(&[], Vec::as_slice))
+    state.compared_ids.extend(keys.locals.iter().map(|row| row.0));
+    for row in conn.pipeline(false, &[taken_local_ids(&keys.locals)])?.iter().flatten() {
+        store(state, row)?;
+    }
+    Ok(())
 }
 
-/// Keeps the rows of a statement for the changes of the group.
-fn store(state: &mut WriteState, keys: &GroupKeys, kind: GroupRead, rows: &[Row]) -> Result<()> {
-    if matches!(kind, GroupRead::LocalIds) {
-        state.compared_ids.extend(keys.locals.iter().map(|row| row.0));
-    }
-    if matches!(kind, GroupRead::Leases) {
-        state.leases.extend(state.locked.iter().map(|tree| (*tree, BTreeSet::new())));
-    }
-    if matches!(kind, GroupRead::States) {
-        state.session_states.extend(keys.states.iter().map(|session| (*session, None)));
-    }
-    for row in rows {
-        match kind {
-            GroupRead::Nothing => {}
-            GroupRead::Locks => state.add_lock(get(row, 0)?, int(row, 1)?),
-            GroupRead::Base => state.set_base(int(row, 0)?),
-            GroupRead::Sessions => _ = state.sessions.insert(get(row, 0)?, session_row(row)?),
-            GroupRead::Places => {
-                let place = place(row)?;
-                let kept = PgNodeState { continuations: int(row, 9)?, hidden_by: opt_int(row, 10)? };
-                state.states.insert((place.tree, place.seq), kept);
-                state.add_place(place);
-            }
-            GroupRead::Leases => _ = state.leases.entry(get(row, 0)?).or_default().insert(int(row, 1)?),
-            GroupRead::Agents => _ = state.agents.insert(get(row, 0)?),
-            GroupRead::LocalIds => _ = state.taken_ids.insert((get(row, 0)?, get(row, 1)?)),
-            GroupRead::States => {
-                let kept = (int(row, 1)?, get(row, 2)?);
-                state.session_states.insert(get(row, 0)?, Some(kept));
-            }
+/// Keeps a row for the changes of the group.
+fn store(state: &mut WriteState, row: &Row) -> Result<()> {
+    match coded(row, row.len() - 1, GroupRow::from_code)? {
+        GroupRow::Lock => state.add_lock(get(row, 0)?, int(row, 2)?),
+        GroupRow::Session => _ = state.sessions.insert(get(row, 0)?, session_row(row)?),
+        GroupRow::Base => state.set_base(int(row, 2)?),
+        GroupRow::Place => {
+            let place = place(row)?;
+            let kept = PgNodeState { continuations: int(row, 9)?, hidden_by: opt_int(row, 10)? };
+            state.states.insert((place.tree, place.seq), kept);
+            state.add_place(place);
         }
+        GroupRow::Lease => _ = state.leases.entry(get(row, 1)?).or_default().insert(int(row, 2)?),
+        GroupRow::Agent => _ = state.agents.insert(get(row, 0)?),
+        GroupRow::LocalId => _ = state.taken_ids.insert((get(row, 1)?, get(row, 11)?)),
+        GroupRow::State => _ = state.session_states.insert(get(row, 0)?, Some((int(row, 2)?, get(row, 11)?))),
     }
     Ok(())
 }

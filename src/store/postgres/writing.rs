@@ -164,10 +164,11 @@ impl Writes {
         if !self.trees.is_empty() {
             statements.push(self.count_trees());
         }
+        let mut statements: Vec<_> = PgStatement::joined(statements).into_iter().collect();
         if commit {
             statements.push(statement!("COMMIT"));
         }
-        conn.pipeline(&statements).map(drop)
+        conn.pipeline(false, &statements).map(drop)
     }
 
     fn count_children(&self) -> PgStatement<'_> {
