@@ -118,6 +118,7 @@ fn a_copied_file_reads_as_before() {
             rows
         };
         assert_eq!(shape(&*ours), shape(&*theirs));
+        assert_eq!(ours.message_depth(tree.id).unwrap(), theirs.message_depth(tree.id).unwrap());
     }
     let newest = |snapshot: &dyn Snapshot| {
         let mut texts = Vec::new();

@@ -272,7 +272,7 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
             quoted(&tree.title),
             count(tree.counts.messages, "node"),
             count(tree.counts.leaves, "branch"),
-            tree.counts.max_depth
+            snapshot.message_depth(tree.id)?
         ),
     ];
     let turn = |offset: u64| loom.turns(session.id, offset, 1);

@@ -104,7 +104,9 @@ impl Executor<'_> {
         let (tree, counts) = (&here.tree, &here.tree.counts);
         let mut text = format!("Tree: {} ({} mode)\n", quoted(&tree.title), tree.mode);
         let points = count(counts.branch_points, "branch point");
-        let _ = write!(text, "{} · {points} · depth: {}", sizes(tree).replace(", ", " · "), counts.max_depth);
+        let snapshot = self.loom.snapshot()?;
+        let depth = snapshot.message_depth(tree.id)?;
+        let _ = write!(text, "{} · {points} · depth: {depth}", sizes(tree).replace(", ", " · "));
         for words in [tree.description.clone(), self.tree_description(tree)?].into_iter().flatten() {
             let _ = write!(text, "\n{}", quoted(&words));
         }
@@ -114,7 +116,6 @@ impl Executor<'_> {
         }
         let at = &here.position;
         let _ = write!(text, "\nPosition: {} {} · depth:{} · {}", id(at), at.author_type, at.depth, gist(at));
-        let snapshot = self.loom.snapshot()?;
         let marked = snapshot.bookmarks(tree.id)?;
         if !marked.is_empty() {
             let _ = write!(text, "\nBookmarks ({}):", marked.len());

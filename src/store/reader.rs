@@ -189,6 +189,9 @@ pub trait ShapeReader {
     /// Calls `each` with the root and every visible continuation of a tree, level by level, siblings in insertion order.
     /// It reads the index of children and no node: about 0.2 s for a million.
     fn shape(&self, tree: TreeId, each: &mut dyn FnMut(ShapeRow)) -> Result<()>;
+    /// Depth of the deepest node that [`Self::shape`] yields: tool results, thoughts and notes below it do not count. It is
+    /// 0 for a tree without a root.
+    fn message_depth(&self, tree: TreeId) -> Result<u32>;
     /// Nodes by their sequence numbers, without their text.
     fn map_nodes(&self, nodes: &[u64]) -> Result<Vec<Option<MapNode>>>;
 }

@@ -28,7 +28,7 @@ pub struct TreeCounts {
     pub leaves: u64,
     /// Nodes with several continuations.
     pub branch_points: u64,
-    /// Depth of the deepest node.
+    /// Depth of the deepest node of any kind.
     pub max_depth: u32,
 }
 

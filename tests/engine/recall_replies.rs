@@ -324,3 +324,21 @@ fn the_trace_names_what_a_recall_found() {
     let said = lines(&mut runner, &["→ memory trace"]);
     assert!(said.contains(&format!("recalled lighthouse ({}), zebra (nothing)", play.id(play.nine))), "{said}");
 }
+
+#[test]
+fn the_depth_of_a_summary_counts_messages_only() {
+    let play = Play::new();
+    let [caller, result] = bash(&play.owner, play.nine, "ls", "lamp.txt");
+    let thought = NodeDraft::text("hm").kind(EdgeKind::Thought).keep_position(true);
+    play.owner.append(Parent::Node(result), thought).unwrap();
+    let depths = || {
+        let said = lines(&mut reader(&play, play.marie), &["→ recall summary", "→ tree summary"]);
+        let after = |words: &str| said.split(words).nth(1).unwrap().chars().take_while(char::is_ascii_digit).collect();
+        [after(" · depth "), after(" · depth: ")].map(|depth: String| depth.parse::<u32>().unwrap())
+    };
+    let deepest = play.loom.node(caller).unwrap().depth;
+    assert_eq!(deepest, play.loom.node(play.nine).unwrap().depth + 1);
+    assert_eq!(depths(), [deepest; 2]);
+    play.owner.prune(caller).unwrap();
+    assert_eq!(depths(), [deepest - 1; 2]);
+}

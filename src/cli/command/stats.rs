@@ -101,7 +101,8 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         let counts = &tree.counts;
         let points = count(counts.branch_points, "branch point");
         let leaves = if counts.leaves == 1 { "1 leaf".to_owned() } else { format!("{} leaves", counts.leaves) };
-        let shape = format!("depth {} · {leaves} · {points}", counts.max_depth);
+        let depth = cx.loom.snapshot()?.message_depth(tree.id)?;
+        let shape = format!("depth {depth} · {leaves} · {points}");
         writeln!(cx.out, "{}", paint(DIM, shape))?;
     }
     if found.shares.is_empty() {

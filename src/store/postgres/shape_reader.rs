@@ -24,6 +24,12 @@ impl ShapeReader for PostgresSnapshot<'_> {
         Ok(())
     }
 
+    fn message_depth(&self, tree: TreeId) -> Result<u32> {
+        let sql = "SELECT n.depth FROM nodes n LEFT JOIN node_state s ON s.tree = n.tree AND s.node = n.seq
+                   WHERE n.tree = $1 AND n.kind = 0 AND s.hidden_by IS NULL ORDER BY n.depth DESC LIMIT 1";
+        self.query(sql, &[&self.tree_key(tree)?])?.first().map_or(Ok(0), |row| small(row, 0))
+    }
+
     fn map_nodes(&self, nodes: &[u64]) -> Result<Vec<Option<MapNode>>> {
         let seqs: Vec<i64> = nodes.iter().map(|seq| i64::try_from(*seq).unwrap_or(i64::MAX)).collect();
         let mut found = HashMap::with_capacity(seqs.len());

@@ -314,7 +314,7 @@ impl BranchWalk {
     pub(super) fn depth_of_rest(&self, conn: &Connection) -> Result<u32> {
         match self.rest_depth {
             Some(depth) if self.changes(conn)?.is_empty() => Ok(depth),
-            _ => trees::deepest(conn, self.root.tree),
+            _ => trees::deepest(conn, self.root.tree, None),
         }
     }
 

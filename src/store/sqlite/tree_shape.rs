@@ -46,6 +46,11 @@ impl ShapeReader for SqliteSnapshot<'_> {
         Ok(())
     }
 
+    fn message_depth(&self, tree: TreeId) -> Result<u32> {
+        let tree = trees::row(&self.conn, tree)?;
+        trees::deepest(&self.conn, tree, Some(EdgeKind::Continuation))
+    }
+
     fn map_nodes(&self, nodes: &[u64]) -> Result<Vec<Option<MapNode>>> {
         let names = NameCache::new(&self.conn);
         let mut statement = self.conn.prepare_cached(

@@ -239,7 +239,8 @@ fn count_tree(
         tree.leaves = (tree.leaves + u64::from(parent_leaf)).saturating_sub(branch.leaves);
         tree.branch_points = tree.branch_points.saturating_sub(branch.branch_points + u64::from(parent_branches));
         if branch.max_depth >= tree.max_depth {
-            tree.max_depth = walk.map_or_else(|| trees::deepest(conn, root.tree), |walk| walk.depth_of_rest(conn))?;
+            tree.max_depth =
+                walk.map_or_else(|| trees::deepest(conn, root.tree, None), |walk| walk.depth_of_rest(conn))?;
         }
     }
     trees::set_counts(conn, root.tree, tree)

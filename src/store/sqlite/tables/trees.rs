@@ -8,7 +8,7 @@ use super::{journal::Added, retags::HIDDEN_BY, staged_nodes::UNSTAGED};
 use crate::{
     id::{NodeId, TreeId},
     store::{MAX_TITLE_CHARS, Result, StoreError, TreeFilter, sqlite::decode},
-    types::{Mode, NewTree, Timestamp, Tree, TreeCounts, TreePatch, WorkItem, first_words},
+    types::{EdgeKind, Mode, NewTree, Timestamp, Tree, TreeCounts, TreePatch, WorkItem, first_words},
 };
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, tree: &NewTree) -> Result<i64> {
@@ -136,15 +136,16 @@ pub(in crate::store::sqlite) fn add(conn: &Connection, row: i64, added: &Added) 
     Ok(())
 }
 
-/// The depth of the deepest visible node.
-pub(in crate::store::sqlite) fn deepest(conn: &Connection, row: i64) -> Result<u32> {
+/// The depth of the deepest visible node, of one kind or of any; 0 without one.
+pub(in crate::store::sqlite) fn deepest(conn: &Connection, row: i64, kind: Option<EdgeKind>) -> Result<u32> {
     Ok(conn
         .query_row(
             &format!(
                 "SELECT n.depth FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-             WHERE n.tree = ?1 AND {HIDDEN_BY} IS NULL AND {UNSTAGED} ORDER BY n.depth DESC LIMIT 1"
+             WHERE n.tree = ?1 AND (?2 IS NULL OR +n.kind = ?2) AND {HIDDEN_BY} IS NULL AND {UNSTAGED}
+             ORDER BY n.depth DESC LIMIT 1"
             ),
-            [row],
+            params![row, kind.map(EdgeKind::code)],
             |r| r.get(0),
         )
         .optional()?
