@@ -370,9 +370,7 @@ pub fn turns(
 ) -> Result<Vec<Node>> {
     let filter = only.within(snapshot, &Scope::Session(session))?;
     let (from, to) = turns.into_inner();
-    let mut nodes = snapshot.turns(session, from.min(to)..=from.max(to), &filter, limit)?;
-    nodes.retain(|node| is_readable(&filter, node));
-    Ok(nodes)
+    Ok(snapshot.turns(session, from.min(to)..=from.max(to), &filter, limit)?)
 }
 
 /// True for results of commands that show stored content, and for nodes with neither words nor searchable calls.

@@ -29,7 +29,8 @@ pub struct WordFilter {
     pub to: Option<Timestamp>,
     /// Visibility for sessions of this work item, or (`Some(None)`) of none: excludes the trees of other work items.
     pub seen_by: Option<Option<WorkItem>>,
-    /// Agent that reads: thoughts of others are excluded. The store leaves this condition to [`crate::recall`].
+    /// Agent that reads: thoughts of others are excluded. Only queries of turns must apply it, and others may leave it to
+    /// [`crate::recall`].
     pub reader: Option<AgentId>,
     /// Nodes with a lower sequence number.
     pub before: Option<u64>,

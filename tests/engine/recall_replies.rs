@@ -6,7 +6,7 @@ use crate::support;
 use support::sample_tree::{Play, lines};
 
 use loomtree::{
-    archive::recall::{self, Query, Scope},
+    archive::recall::{self, Filter, Query, Scope},
     exec::Executor,
     id::NodeId,
     ops::{Actor, NodeDraft},
@@ -323,6 +323,28 @@ fn the_trace_names_what_a_recall_found() {
     lines(&mut runner, &["→ recall search \"lighthouse\"", "→ recall search \"zebra\""]);
     let said = lines(&mut runner, &["→ memory trace"]);
     assert!(said.contains(&format!("recalled lighthouse ({}), zebra (nothing)", play.id(play.nine))), "{said}");
+}
+
+#[test]
+fn thoughts_do_not_use_up_the_limit_of_turns() {
+    let play = Play::new();
+    let session = play.session("owner", play.nine);
+    let owner = play.owner.clone().in_session(session);
+    let mut at = play.nine;
+    for number in 0..4 {
+        at = say(&owner, at, &format!("message {number}"));
+        let thought = NodeDraft::text("not for others").kind(EdgeKind::Thought).keep_position(true);
+        owner.append(Parent::Node(at), thought).unwrap();
+    }
+    let reader = play.loom.agent("collaborator").unwrap().id();
+    let snapshot = play.loom.snapshot().unwrap();
+    let texts = |only: Filter, limit| -> Vec<String> {
+        let turns = recall::turns(&*snapshot, session, 1..=u64::MAX, &only, limit).unwrap();
+        turns.into_iter().map(|node| node.content).collect()
+    };
+    assert_eq!(texts(Filter::default().reader(reader), 3), ["message 0", "message 1", "message 2"]);
+    assert_eq!(texts(Filter::default().reader(reader), 9).len(), 4);
+    assert_eq!(texts(Filter::default().reader(play.owner.agent()), 3), ["message 0", "not for others", "message 1"]);
 }
 
 #[test]

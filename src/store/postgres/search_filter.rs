@@ -3,7 +3,10 @@
 use tokio_postgres::types::ToSql;
 
 use super::uuid::Uuid;
-use crate::{store::WordFilter, types::Timestamp};
+use crate::{
+    store::WordFilter,
+    types::{EdgeKind, Timestamp},
+};
 
 /// A filter as SQL conditions, with its values.
 pub(super) struct PgConditions {
@@ -62,6 +65,15 @@ impl PgConditions {
             found.add("n.seq < ?", i64::try_from(before).unwrap_or(i64::MAX));
         }
         found
+    }
+
+    /// Excludes the thoughts of agents other than the filter's reader.
+    pub(super) fn and_readable(mut self, filter: &WordFilter) -> Self {
+        if let Some(reader) = filter.reader {
+            let thought = self.push(EdgeKind::Thought.code());
+            self.add(&format!("(n.kind <> {thought} OR n.author = ?)"), Uuid(reader.to_bytes()));
+        }
+        self
     }
 
     /// Adds a value; returns its parameter.

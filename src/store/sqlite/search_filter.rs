@@ -11,9 +11,9 @@ use super::{
     tables::{agents, received_turns, sessions, staged_nodes::UNSTAGED, trees},
 };
 use crate::{
-    id::SessionId,
+    id::{AgentId, SessionId},
     store::{Neighbors, PassageInfo, Result, WordFilter, word_postings::PASSAGES_PER_NODE},
-    types::{Node, WorkItem},
+    types::{EdgeKind, Node, WorkItem},
 };
 
 /// A filter as SQL conditions on the columns `tree`, `session`, `author`, `kind` and `at`. Subqueries would run once
@@ -96,6 +96,15 @@ impl Conditions {
             and(column, "<", first.into());
         }
         Ok(found)
+    }
+
+    /// Excludes the thoughts of agents other than the reader from the rows of `n`.
+    fn and_readable(&mut self, conn: &Connection, reader: Option<AgentId>) -> Result<()> {
+        if let Some(reader) = reader {
+            self.sql.push_str(" AND (+n.kind <> ? OR +n.author = ?)");
+            self.values.extend([EdgeKind::Thought.code().into(), agents::row(conn, reader)?.into()]);
+        }
+        Ok(())
     }
 }
 
@@ -262,7 +271,8 @@ pub(super) fn turns(
     filter: &WordFilter,
     limit: u32,
 ) -> Result<Vec<Node>> {
-    let within = Conditions::of(conn, &WordFilter { session: None, ..filter.clone() }, "n", "created_at")?;
+    let mut within = Conditions::of(conn, &WordFilter { session: None, ..filter.clone() }, "n", "created_at")?;
+    within.and_readable(conn, filter.reader)?;
     let row = sessions::row(conn, session)?;
     let sql = format!(
         "SELECT {NODE} {FROM} WHERE n.session = ? AND n.turn >= ? AND n.turn <= ?{} ORDER BY n.turn",
