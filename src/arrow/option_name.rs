@@ -53,6 +53,7 @@ pub(super) enum OptionName {
     Topic,
     Tree,
     Turns,
+    Version,
     Wait,
     What,
 }
@@ -158,6 +159,7 @@ const NAMES: &[(&str, OptionName)] = &[
     ("under", OptionName::To),
     ("until", OptionName::To),
     ("using", OptionName::Agent),
+    ("version", OptionName::Version),
     ("wait", OptionName::Wait),
     ("what", OptionName::What),
     ("with", OptionName::Agent),
@@ -184,7 +186,7 @@ impl OptionName {
 
     /// True if its value is a number, or a range of them.
     pub(super) const fn counts(self) -> bool {
-        matches!(self, Self::N | Self::Depth | Self::Limit | Self::Tokens | Self::Turns | Self::Lines)
+        matches!(self, Self::N | Self::Depth | Self::Limit | Self::Tokens | Self::Turns | Self::Lines | Self::Version)
     }
 
     /// True if its value is a name, whatever that word means elsewhere.

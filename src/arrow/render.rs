@@ -180,11 +180,12 @@ impl Command {
     /// Arguments of memory, document and other commands.
     fn further_arguments(&self, to: &mut ArgumentWriter<'_, '_>) -> fmt::Result {
         match self {
-            Self::Read { doc, summary, lines, section } => to
+            Self::Read { doc, summary, lines, section, version } => to
                 .text("doc:", Some(doc))?
                 .flag("summary", *summary)?
                 .named("lines:", lines.map(|range| format!("{}-{}", range.first, range.last)))?
-                .text("section:", section.as_ref())?,
+                .text("section:", section.as_ref())?
+                .named("version:", *version)?,
             Self::Write { doc, place, content } => {
                 let to = to.text("doc:", Some(doc))?;
                 match place {

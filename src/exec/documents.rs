@@ -19,12 +19,15 @@ impl Executor<'_> {
     pub(super) fn read_document(
         &self,
         name: &str,
+        version: Option<u32>,
         summary: bool,
-        lines: Option<Range>,
-        heading: Option<&str>,
+        (lines, heading): (Option<Range>, Option<&str>),
     ) -> AnswerResult {
-        let document = self.loom.document(name)?;
-        let text = self.document_text(&document)?;
+        let mut document = self.loom.document(name)?;
+        let text = match version {
+            None => self.document_text(&document)?,
+            Some(version) => self.earlier_text(&mut document, version.into())?,
+        };
         let mut about = format!("doc:{}", quoted(&document.name));
         let body = match (summary, heading, lines) {
             (true, ..) => outline(&self.document_summary(&document, &text)?, &text),
@@ -95,6 +98,21 @@ impl Executor<'_> {
         let near = known.iter().take(MAX_NEAR_DOCUMENTS).map(|(_, name)| quoted(name)).collect::<Vec<_>>().join(", ");
         let others = if near.is_empty() { String::new() } else { format!("\n  other documents: {near}") };
         Ok(Answer::about(format!("✓ made {named} · version 1 · {}{others}", words(&text)), named))
+    }
+
+    /// Returns the text of a version, whose number it sets in `document`.
+    fn earlier_text(&self, document: &mut Document, version: u64) -> Result<String, ToolError> {
+        let found = match version {
+            0 => None,
+            _ => self.loom.snapshot()?.document_version(document.id, version)?,
+        };
+        let named = format!("doc:{}", quoted(&document.name));
+        let found = found.ok_or_else(|| {
+            let message = format!("{named} has no version {version}: there are 1 to {}", document.version);
+            ToolError::new(ErrorCode::NotFound, message).hint(format!("→ read {named} version:{}", document.version))
+        })?;
+        document.version = version;
+        Ok(found.content)
     }
 
     pub(super) fn document_text(&self, document: &Document) -> Result<String, ToolError> {

@@ -314,8 +314,8 @@ impl<'h> Executor<'h> {
             Command::Respond { node, content, kind } => self.respond(here, node.as_ref(), content, *kind),
             Command::Undo { n } => self.revert(here, n.unwrap_or(1), false),
             Command::Redo { n } => self.revert(here, n.unwrap_or(1), true),
-            Command::Read { doc, summary, lines, section } => {
-                self.read_document(doc, *summary, *lines, section.as_deref())
+            Command::Read { doc, summary, lines, section, version } => {
+                self.read_document(doc, *version, *summary, (*lines, section.as_deref()))
             }
             Command::Write { doc, place, content } => self.write(doc, place, content),
             Command::Pin { node, doc, section } => self.pin(here, node.as_ref(), doc.as_deref(), section.as_deref()),

@@ -232,13 +232,16 @@ operations! {
             "read doc:\"D\" summary",
             "read doc:\"D\" lines:1-20",
             "read doc:\"D\" section:\"S\"",
+            "read doc:\"D\" version:2",
         ];
+        at_most_one ["summary", "version"];
         reply "doc:\"character notes\" §motivation · version 3 · 247 words\n---\n## motivation\n\n…";
         example "→ read doc:\"character notes\" section:\"motivation\"";
         doc: String, "The document, by name.";
         #[serde(default)] summary: bool, "What it is about, and its headings.";
         lines: Option<Range>, "Only these lines, counted from 1.";
         section: Option<String>, "Only what stands under this heading.";
+        version: Option<u32>, "An earlier version, by its number from 1; the newest, if not said.";
     }
     Write "write" also ["append"] (Documents, DocWrite, Destructive) "Writes in a document, and makes one that is not there." {
         brief "write doc:\"D\" append|at:start|replace:\"S\" \"text\" — makes a missing document";

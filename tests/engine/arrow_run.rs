@@ -760,6 +760,36 @@ fn links_have_two_ends() {
 }
 
 #[test]
+fn an_earlier_version_of_a_document_is_read() {
+    let play = Play::new();
+    play.owner.create_document("plot", "one").unwrap();
+    let mut runner = play.at(play.marie);
+    assert_snapshot!(lines(&mut runner, &[
+        "→ write doc:\"plot\" append \"two\"",
+        "→ read doc:\"plot\" version:1",
+        "→ read doc:\"plot\" version:2 lines:3-3",
+        "→ read doc:\"plot\" version:0",
+        "→ read doc:\"plot\" version:3",
+        "→ read version 1 of the document \"plot\"",
+    ]), @r#"
+    ✓ wrote doc:"plot" · version 2 · 2 words
+    doc:"plot" · version 1 · 1 word
+    ---
+    one
+    doc:"plot" lines 3-3 of 3 · version 2 · 1 word
+    ---
+    two
+    ✗ NOT_FOUND: read: doc:"plot" has no version 0: there are 1 to 2
+      hint: → read doc:"plot" version:2
+    ✗ NOT_FOUND: read: doc:"plot" has no version 3: there are 1 to 2
+      hint: → read doc:"plot" version:2
+    doc:"plot" · version 1 · 1 word
+    ---
+    one
+    "#);
+}
+
+#[test]
 fn documents_are_read_and_written() {
     let play = Play::new();
     let text = "Who they are.\n\n# Marie\n\nafraid of the sea\n\n## motivation\n\nfear\n\n# Thomas\n\nunknown\n";

@@ -67,7 +67,7 @@ fn commands(id: &str) -> Vec<Command> {
         Command::Exclude { node: node() },
         Command::Include { node: node() },
         Command::Unlink { node: node(), from: end },
-        Command::Read { doc: text(), summary: true, lines: Some(range), section: some() },
+        Command::Read { doc: text(), summary: true, lines: Some(range), section: some(), version: Some(2) },
         write(WritePlace::Append),
         write(WritePlace::Line(1)),
         write(WritePlace::Section(text())),

@@ -32,6 +32,8 @@ impl Binder<'_, '_> {
 
     pub(super) fn read(&mut self) -> Bound {
         let section = self.section();
+        let of_version = |arg: &Arg| arg.key == Some(OptionName::Version) || arg.noun == Some(Noun::Version);
+        let version = self.number(of_version).map(|(number, _)| number);
         // `head -n 30`
         let head = self.verb_text == "head";
         let lines =
@@ -40,7 +42,7 @@ impl Binder<'_, '_> {
         let doc = self.needed_doc()?;
         // `what the document "x" has under "y"`
         let section = section.or_else(|| self.text_where(|arg| matches!(arg.prep, Some(Prep::Under | Prep::In))));
-        Ok(Command::Read { doc, summary, lines, section })
+        Ok(Command::Read { doc, summary, lines, section, version })
     }
 
     fn section(&mut self) -> Option<String> {

@@ -183,8 +183,12 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
     let (domain, like_id) = ("[a-z]{2,8}\\.(org|com|net)", "[a-hjkmnp-tv-z][0-9a-hjkmnp-tv-z]{3,7}");
     let site = || prop_oneof![4 => domain.boxed(), 1 => words().boxed(), 1 => like_id.boxed()];
     prop_oneof![
-        (words(), any::<bool>(), option::of(range()), option::of(words()))
-            .prop_map(|(doc, summary, lines, section)| Command::Read { doc, summary, lines, section }),
+        (words(), any::<bool>(), option::of(range()), option::of(words()), option::of(1..900_u32)).prop_map(
+            |(doc, summary, lines, section, version)| {
+                let version = version.filter(|_| !summary);
+                Command::Read { doc, summary, lines, section, version }
+            }
+        ),
         (words(), place, words()).prop_map(|(doc, place, content)| Command::Write { doc, place, content }),
         option::of(node()).prop_map(|node| Command::Pin { node, doc: None, section: None }),
         (words(), option::of(words())).prop_map(|(doc, section)| Command::Pin { node: None, doc: Some(doc), section }),
