@@ -10,6 +10,8 @@
 
 mod forms;
 
+use std::{collections::HashSet, sync::LazyLock};
+
 use serde::{Deserialize, Serialize};
 
 use self::forms::{CONJUNCTIONS, QUESTION_STARTS, REPORTING_WORDS, SUBJECTS};
@@ -137,14 +139,15 @@ fn match_sentence(
         return None;
     }
     let words = words(sentence);
-    if phrases(QUESTION_STARTS).any(|asks| starts_with_phrase(&words, &asks)) {
+    if phrases(QUESTION_STARTS).any(|asks| starts_with_phrase(&words, asks)) {
         return None;
     }
-    let clause_starts: Vec<bool> = (0..words.len()).map(|at| starts_clause(rules, &words, at)).collect();
     possible.find_map(|(_, directive)| {
         let form: Vec<&str> = directive.form.split_whitespace().collect();
         let free = matches!(form.first(), Some(&("…" | "*")));
-        let starts = (0..words.len()).filter(|at| if free { *at == 0 } else { clause_starts[*at] });
+        let starts = if free { 0..words.len().min(1) } else { 0..words.len() };
+        // Few words are the first of a form, so the clauses are read for these only.
+        let starts = starts.filter(|at| free || begins_form(&form, &words[*at]) && starts_clause(rules, &words, *at));
         for start in starts {
             if let Some(cue) = match_form(&form, &words[start..], &directive.unless)
                 && !is_reported(&words[..start + cue])
@@ -158,33 +161,38 @@ fn match_sentence(
 }
 
 /// Splits a list into phrases; `_` separates the words of a phrase.
-fn phrases(list: &str) -> impl Iterator<Item = Vec<&str>> {
-    list.split_whitespace().map(|phrase| phrase.split('_').collect())
+fn phrases(list: &str) -> impl Iterator<Item = &str> {
+    list.split_whitespace()
 }
 
-fn starts_with_phrase(words: &[DirectiveWord], phrase: &[&str]) -> bool {
-    words.len() >= phrase.len() && words.iter().zip(phrase).all(|(word, other)| word.text == *other)
+fn starts_with_phrase(words: &[DirectiveWord], phrase: &str) -> bool {
+    let mut words = words.iter();
+    phrase.split('_').all(|other| words.next().is_some_and(|word| word.text == other))
 }
 
-fn list_contains(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|other| other == word)
+/// False if a form cannot match from a word on: its first token is another word.
+fn begins_form(form: &[&str], word: &DirectiveWord) -> bool {
+    form.first().is_none_or(|token| *token == "_" || token.split('|').any(|other| other == word.text))
 }
+
+type WordSet = LazyLock<HashSet<&'static str, foldhash::fast::FixedState>>;
+
+static CONJUNCTION_SET: WordSet = LazyLock::new(|| CONJUNCTIONS.split_whitespace().collect());
+static SUBJECT_SET: WordSet = LazyLock::new(|| SUBJECTS.split_whitespace().collect());
+static REPORTING_SET: WordSet = LazyLock::new(|| REPORTING_WORDS.split_whitespace().collect());
 
 /// True if a clause starts at the word, or if only lead phrases and conjunctions precede it in the clause.
 fn starts_clause(rules: &ExtractionRules, words: &[DirectiveWord], at: usize) -> bool {
     let first = (0..=at).rev().find(|at| words[*at].starts_clause).unwrap_or(0);
     let mut from = first;
     while from < at {
-        let lengths = rules.leads.iter().filter_map(|lead| {
-            let phrase: Vec<&str> = lead.split('_').collect();
-            starts_with_phrase(&words[from..at], &phrase).then_some(phrase.len())
-        });
+        let fitting = rules.leads.iter().filter(|lead| starts_with_phrase(&words[from..at], lead));
+        let lengths = fitting.map(|lead| lead.split('_').count());
         match lengths.max() {
             Some(length) => from += length,
             // As in `use tabs and never use spaces`.
             None => {
-                return list_contains(CONJUNCTIONS, &words[at - 1].text)
-                    && !list_contains(SUBJECTS, &words[first].text);
+                return CONJUNCTION_SET.contains(&*words[at - 1].text) && !SUBJECT_SET.contains(&*words[first].text);
             }
         }
     }
@@ -195,7 +203,7 @@ fn starts_clause(rules: &ExtractionRules, words: &[DirectiveWord], at: usize) ->
 fn is_reported(before: &[DirectiveWord]) -> bool {
     before.iter().enumerate().any(|(at, word)| {
         let own = at > 0 && before[at - 1].text == "i";
-        list_contains(REPORTING_WORDS, &word.text) && !own
+        !own && REPORTING_SET.contains(&*word.text)
     })
 }
 
