@@ -54,6 +54,12 @@ pub trait NodeReader {
     /// The path that ends at `to`, oldest node first, limited to the last `limit` nodes (0: no limit). Where a place
     /// has several versions, the path contains the one listed in `versions`, else the newest visible one.
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>>;
+    /// The metadata of the nodes of a path ([`NodeReader::path_back`]), oldest node first, as JSON texts that may be left
+    /// unchecked for the caller's parser.
+    fn path_metadata(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Option<String>>> {
+        let path = self.path_back(to, versions, limit)?;
+        Ok(path.into_iter().map(|node| node.metadata.map(|json| json.as_str().to_owned())).collect())
+    }
     /// The children of a node, in insertion order. All versions of a place share their continuations.
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>>;
     /// The node reached from `of` by following the newest visible continuation at each step. Returns `of` itself if it

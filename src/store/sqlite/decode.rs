@@ -10,7 +10,7 @@ use rusqlite::{
     types::{Type, ValueRef},
 };
 
-use super::tables::retags::hidden_by;
+use super::{path::PathRecord, tables::retags::hidden_by};
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
     store::{ChangeKind, Mutation, Result, StoreError},
@@ -157,7 +157,7 @@ fn role(row: &Row<'_>) -> rusqlite::Result<Option<AuthorType>> {
 
 /// A row of `node_state`: counts and flags of a node.
 #[derive(Default)]
-struct StateRow {
+pub(super) struct StateRow {
     node: i64,
     state: NodeState,
     hidden_by: Option<i64>,
@@ -165,6 +165,11 @@ struct StateRow {
 }
 
 impl StateRow {
+    /// Number of versions of the place that were ever added.
+    pub(super) fn versions(&self) -> u32 {
+        self.state.versions
+    }
+
     fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Self> {
         Ok(Self {
             node: row.get(at)?,
@@ -182,7 +187,7 @@ impl StateRow {
         })
     }
 
-    fn put(self, node: &mut NodeRow) {
+    pub(super) fn put(self, node: &mut NodeRow) {
         node.hidden_by = self.hidden_by;
         node.bookmarked = self.bookmarked;
         node.continuations = Some(self.state.continuations);
@@ -205,15 +210,16 @@ impl<'c> States<'c> {
         Ok(Self { statement: conn.prepare_cached(STATES)?, next: None, from: i64::MIN })
     }
 
-    /// Sets the node's state.
-    pub(super) fn put(&mut self, node: &mut NodeRow) -> Result<()> {
-        let passed = node.row > self.from || self.next.as_ref().is_some_and(|next| next.node > node.row);
+    /// Sets the state of a row of a path.
+    pub(super) fn put(&mut self, record: &mut impl PathRecord) -> Result<()> {
+        let at = record.row();
+        let passed = at > self.from || self.next.as_ref().is_some_and(|next| next.node > at);
         if passed {
-            self.next = self.statement.query_row([node.row], |row| StateRow::read(row, 0)).optional()?;
-            self.from = node.row;
+            self.next = self.statement.query_row([at], |row| StateRow::read(row, 0)).optional()?;
+            self.from = at;
         }
-        if let Some(state) = self.next.take_if(|next| next.node == node.row) {
-            state.put(node);
+        if let Some(state) = self.next.take_if(|next| next.node == at) {
+            record.put(state);
             self.from = i64::MIN;
         }
         Ok(())

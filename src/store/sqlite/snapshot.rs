@@ -157,17 +157,12 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>> {
-        let Some(row) = row_of(&self.conn, to)? else {
-            return Ok(Vec::new());
-        };
-        let mut wanted = Vec::with_capacity(versions.len());
-        for version in versions {
-            wanted.extend(row_of(&self.conn, *version)?);
-        }
-        let most = if limit == 0 { usize::MAX } else { limit as usize };
-        let mut rows = path::rows(&self.conn, row, &wanted, most)?;
-        rows.reverse();
-        NameCache::new(&self.conn).finish(rows)
+        NameCache::new(&self.conn).finish(path::read(&self.conn, to, versions, limit)?)
+    }
+
+    fn path_metadata(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Option<String>>> {
+        let rows: Vec<path::MetadataRow> = path::read(&self.conn, to, versions, limit)?;
+        Ok(rows.into_iter().map(|row| row.metadata).collect())
     }
 
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>> {
