@@ -329,8 +329,13 @@ impl Actor {
     /// Sends a change to the writer thread without waiting for the commit.
     #[must_use]
     pub fn submit(&self, op: Op, mutations: Vec<Mutation>) -> Pending {
-        let change = Change { op, agent: self.agent, session: self.session, at: self.loom.now(), mutations };
-        self.loom.store.submit(change)
+        self.loom.store.submit(self.change(op, mutations))
+    }
+
+    /// Returns mutations as a change of this actor, with the present time.
+    #[must_use]
+    pub fn change(&self, op: Op, mutations: Vec<Mutation>) -> Change {
+        Change { op, agent: self.agent, session: self.session, at: self.loom.now(), mutations }
     }
 
     /// Commits a change and waits for it. Hosts and importers use it where no operation fits.
@@ -338,6 +343,6 @@ impl Actor {
     /// # Errors
     /// The reason for the rejection; then nothing was changed.
     pub fn commit(&self, op: Op, mutations: Vec<Mutation>) -> Result<Receipt> {
-        Ok(self.submit(op, mutations).wait()?)
+        Ok(self.loom.store.commit(self.change(op, mutations))?)
     }
 }

@@ -12,6 +12,7 @@ mod arrow_run;
 mod arrow_scan;
 mod arrow_tools;
 mod async_calls;
+mod commits;
 mod context;
 mod delegate;
 mod experiments;

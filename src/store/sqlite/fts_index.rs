@@ -56,6 +56,11 @@ impl Unindexed {
         }
     }
 
+    /// True if so many more nodes and bytes of text would complete a batch.
+    pub(super) fn is_due_after(&self, nodes: usize, bytes: usize) -> bool {
+        self.nodes + nodes >= MAX_UNINDEXED_NODES || self.bytes + bytes >= MAX_UNINDEXED_BYTES
+    }
+
     /// The tokenized nodes, in order.
     fn entries<'w>(
         &'w self,
@@ -106,11 +111,7 @@ pub(super) fn index_if_due(conn: &Connection, cache: &mut WriterCache) -> Result
     if cache.unindexed.is_none() {
         cache.unindexed = Some(count_unindexed(conn)?);
     }
-    if let Some(unindexed) = cache
-        .unindexed
-        .as_mut()
-        .filter(|unindexed| unindexed.nodes >= MAX_UNINDEXED_NODES || unindexed.bytes >= MAX_UNINDEXED_BYTES)
-    {
+    if let Some(unindexed) = cache.unindexed.as_mut().filter(|unindexed| unindexed.is_due_after(0, 0)) {
         if unindexed.read.len() == unindexed.nodes {
             insert_batch(conn, state(conn)?, unindexed.entries(&mut cache.words))?;
         } else {

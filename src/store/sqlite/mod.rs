@@ -14,6 +14,7 @@ mod apply_sessions;
 mod apply_turns;
 mod backup;
 mod cache;
+mod commit_here;
 #[cfg(feature = "postgres")]
 mod copied_file;
 mod copies;
@@ -25,6 +26,7 @@ mod fts_index;
 mod fts_query;
 mod insert;
 mod inspect;
+mod job_queue;
 mod migrate;
 mod open;
 mod path;
@@ -94,6 +96,13 @@ impl Store for SqliteStore {
         let (reply, receipt) = oneshot::channel();
         let work = self.writer.submit(change, reply);
         Pending { receipt, shared: work.map(|work| work as _), polls: MAX_RECEIPT_POLLS }
+    }
+
+    fn submit_here(&self, changes: Vec<Change>) -> Vec<Pending> {
+        match self.writer.commit_here(changes) {
+            Ok(results) => results.into_iter().map(Pending::ready).collect(),
+            Err(changes) => changes.into_iter().map(|change| self.submit(change)).collect(),
+        }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {

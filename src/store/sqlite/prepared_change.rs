@@ -82,6 +82,13 @@ impl PreparedChange {
         })
     }
 
+    /// Computes the words of changes that are committed already.
+    pub(super) fn read_words(changes: &[Arc<Self>], reader: &mut WordTokenizer) {
+        for work in changes {
+            work.words(reader);
+        }
+    }
+
     /// The hashes of roots and of nodes whose parent is in this change or in `earlier`, to which the new hashes are added.
     fn hashes(&self, earlier: &mut RowMap<NodeId, ContentHash>) -> Vec<Option<PreparedHashes>> {
         let mut known = RowMap::default();

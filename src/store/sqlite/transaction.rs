@@ -82,7 +82,7 @@ impl WriterThread {
     }
 
     /// Rolls back an open transaction.
-    fn roll_back(&mut self) {
+    pub(super) fn roll_back(&mut self) {
         if !self.conn.is_autocommit() {
             self.cache.clear();
             if let Err(error) = self.conn.execute_batch("ROLLBACK") {

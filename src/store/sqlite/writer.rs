@@ -22,6 +22,7 @@ use super::{
     cache::WriterCache,
     error::{clone_error, is_busy},
     fts_index,
+    job_queue::{IdleWriter, JobQueue, Task, WriteJob},
     prepared_change::{PreparedChange, TokenizerPool},
     scrub, session_state,
     staged_change::{SLICE_PAUSE, SlicePace, StagedChange, StagedPart},
@@ -41,30 +42,20 @@ use crate::{
 const MAX_GROUP_MUTATIONS: usize = 1_024;
 /// Polls of the queue before the thread sleeps: about 50 µs, the cost of waking a thread on a virtual machine.
 const MAX_QUEUE_POLLS: u32 = 1_024;
-/// Idle time before a checkpoint.
-const CHECKPOINT_IDLE: Duration = Duration::from_millis(50);
-/// Minimum number of transactions that make a checkpoint worth its syncs.
-const MIN_CHECKPOINT_TRANSACTIONS: u32 = 100;
 /// Maximum sleep between two attempts to take the lock.
 const MAX_LOCK_SLEEP: Duration = Duration::from_millis(4);
 
 pub(super) type Reply = oneshot::Sender<Result<Receipt>>;
-type Task = Box<dyn FnOnce(&mut Connection) + Send>;
-
-enum WriteJob {
-    Change(Arc<PreparedChange>, Reply),
-    Task(Task),
-    Transaction(mpsc::SyncSender<Result<LentWriter>>),
-}
 
 #[derive(Debug)]
 pub(super) struct WriterHandle {
     queue: Option<mpsc::Sender<WriteJob>>,
     thread: Option<JoinHandle<()>>,
     path: PathBuf,
-    tokenizers: TokenizerPool,
-    rules: Arc<CompiledRules>,
+    pub(super) tokenizers: TokenizerPool,
+    pub(super) rules: Arc<CompiledRules>,
     borrower: Borrower,
+    pub(super) idle: Arc<IdleWriter>,
 }
 
 impl WriterHandle {
@@ -75,6 +66,8 @@ impl WriterHandle {
         marked: Vec<MarkReplacement>,
     ) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
+        let idle = Arc::<IdleWriter>::default();
+        let jobs = JobQueue { jobs, idle: Arc::clone(&idle) };
         conn.busy_timeout(Duration::ZERO)?;
         let worker = WriterThread {
             conn,
@@ -92,14 +85,22 @@ impl WriterHandle {
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
-        let (tokenizers, rules) = (TokenizerPool::default(), Arc::clone(&options.rules));
-        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers, rules, borrower: Borrower::default() })
+        let (rules, queue, thread) = (Arc::clone(&options.rules), Some(queue), Some(thread));
+        Ok(Self {
+            queue,
+            thread,
+            path,
+            tokenizers: TokenizerPool::default(),
+            rules,
+            borrower: Borrower::default(),
+            idle,
+        })
     }
 
     /// Creates a writer that refuses all changes, for a read-only store.
     pub(super) fn read_only(path: PathBuf) -> Self {
-        let (tokenizers, borrower) = (TokenizerPool::default(), Borrower::default());
-        Self { queue: None, thread: None, path, tokenizers, rules: Arc::default(), borrower }
+        let (tokenizers, borrower, idle) = (TokenizerPool::default(), Borrower::default(), Arc::default());
+        Self { queue: None, thread: None, path, tokenizers, rules: Arc::default(), borrower, idle }
     }
 
     /// Queues a change; returns its prepared form, shared with the writer thread.
@@ -114,7 +115,7 @@ impl WriterHandle {
         };
         let work = PreparedChange::new(change);
         self.tokenizers.prepare_hashes(&work, &self.rules);
-        drop(queue.send(WriteJob::Change(Arc::clone(&work), reply)));
+        self.idle.send(queue, WriteJob::Change(Arc::clone(&work), reply));
         self.tokenizers.prepare_words(&work);
         Some(work)
     }
@@ -127,19 +128,19 @@ impl WriterHandle {
         let queue = self.queue()?;
         let (reply, answer) = mpsc::sync_channel(1);
         let task: Task = Box::new(move |conn| drop(reply.send(task(conn))));
-        queue.send(WriteJob::Task(task)).map_err(|_| StoreError::Closed)?;
+        self.idle.send(queue, WriteJob::Task(task));
         answer.recv().map_err(|_| StoreError::Closed)?
     }
 
     /// Borrows the writer for a transaction of several changes, after the queued changes.
     pub(super) fn borrow(&self) -> Result<LentWriter> {
         let (reply, lent) = mpsc::sync_channel(1);
-        self.queue()?.send(WriteJob::Transaction(reply)).map_err(|_| StoreError::Closed)?;
+        self.idle.send(self.queue()?, WriteJob::Transaction(reply));
         let lent = lent.recv().map_err(|_| StoreError::Closed)??;
         Ok(lent.borrowed_by_this_thread(&self.borrower))
     }
 
-    fn queue(&self) -> Result<&mpsc::Sender<WriteJob>> {
+    pub(super) fn queue(&self) -> Result<&mpsc::Sender<WriteJob>> {
         check_not_borrowed_here(&self.borrower)?;
         self.queue.as_ref().ok_or_else(|| StoreError::ReadOnly { path: self.path.clone() })
     }
@@ -174,28 +175,21 @@ pub(super) struct WriterThread {
 impl WriterThread {
     /// Receives the next job. Polls briefly before it sleeps: a caller that appends one message after another sends the
     /// next one soon, and waking a thread costs as much as an append.
-    fn next_job(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
+    fn next_job(mut self, queue: &JobQueue) -> Option<(Self, WriteJob)> {
         while !self.staged.is_empty() || !self.marked.is_empty() {
-            match jobs.recv_timeout(SLICE_PAUSE) {
-                Ok(job) => return Some(job),
-                Err(_) => self.continue_staged(),
+            match queue.recv_timeout(SLICE_PAUSE) {
+                Some(job) => return Some((self, job)),
+                None => self.continue_staged(),
             }
         }
         for _ in 0..MAX_QUEUE_POLLS {
-            match jobs.try_recv() {
-                Ok(job) => return Some(job),
+            match queue.try_recv() {
+                Ok(job) => return Some((self, job)),
                 Err(mpsc::TryRecvError::Disconnected) => return None,
                 Err(mpsc::TryRecvError::Empty) => std::hint::spin_loop(),
             }
         }
-        if self.uncheckpointed >= MIN_CHECKPOINT_TRANSACTIONS {
-            match jobs.recv_timeout(CHECKPOINT_IDLE) {
-                Ok(job) => return Some(job),
-                Err(mpsc::RecvTimeoutError::Disconnected) => return None,
-                Err(mpsc::RecvTimeoutError::Timeout) => self.checkpoint(),
-            }
-        }
-        jobs.recv().ok()
+        queue.recv_idle(self)
     }
 
     /// Checkpoints the log while no caller waits. If tokenizers prevent it, a later checkpoint does the work.
@@ -206,9 +200,19 @@ impl WriterThread {
         }
     }
 
-    fn run(mut self, jobs: &mpsc::Receiver<WriteJob>) {
-        let mut next = self.next_job(jobs);
-        while let Some(job) = next.take() {
+    fn run(mut self, queue: &JobQueue) {
+        let mut next = None;
+        loop {
+            let job = match next.take() {
+                Some(job) => job,
+                None => match self.next_job(queue) {
+                    Some((writer, job)) => {
+                        self = writer;
+                        job
+                    }
+                    None => return,
+                },
+            };
             match job {
                 WriteJob::Task(task) => {
                     self.cache.clear();
@@ -218,7 +222,7 @@ impl WriterThread {
                 }
                 WriteJob::Change(work, reply) => {
                     if let Some((work, reply)) = self.start_staged(work, reply) {
-                        next = self.commit_group(work, reply, jobs);
+                        next = self.commit_group(work, reply, queue);
                     }
                     // A full queue does not stop the staged changes.
                     self.continue_staged();
@@ -227,20 +231,14 @@ impl WriterThread {
                     Some(writer) => self = writer,
                     None => return,
                 },
-            }
-            if next.is_none() {
-                next = self.next_job(jobs);
+                WriteJob::Words(changes) => PreparedChange::read_words(&changes, &mut self.cache.words),
+                WriteJob::CheckpointDue => {}
             }
         }
     }
 
     /// Commits this change and those queued meanwhile in one transaction. Returns a received job that is not a change.
-    fn commit_group(
-        &mut self,
-        work: Arc<PreparedChange>,
-        reply: Reply,
-        jobs: &mpsc::Receiver<WriteJob>,
-    ) -> Option<WriteJob> {
+    fn commit_group(&mut self, work: Arc<PreparedChange>, reply: Reply, queue: &JobQueue) -> Option<WriteJob> {
         let mut other = None;
         let mut refused: Vec<(Reply, StoreError)> = Vec::new();
         let mut group: Vec<(Arc<PreparedChange>, Reply, Receipt)> = Vec::new();
@@ -270,7 +268,7 @@ impl WriterThread {
                 }
             }
             if mutations < MAX_GROUP_MUTATIONS {
-                match jobs.try_recv() {
+                match queue.try_recv() {
                     Ok(WriteJob::Change(work, reply)) => job = self.start_staged(work, reply),
                     Ok(job) => other = Some(job),
                     Err(_) => {}
@@ -382,22 +380,24 @@ impl WriterThread {
     pub(super) fn begin(&mut self) -> Result<()> {
         let start = Instant::now();
         let mut sleep = Duration::from_micros(100);
-        loop {
-            match self.conn.prepare_cached("BEGIN IMMEDIATE").and_then(|mut s| s.execute([])) {
-                Ok(_) => {
-                    return self.cache.begin(&self.conn).inspect_err(|_| {
-                        let _ = self.conn.execute_batch("ROLLBACK");
-                    });
-                }
-                Err(error) if is_busy(&error) => {
-                    if start.elapsed() >= self.wait {
-                        return Err(StoreError::Busy { waited: self.wait });
-                    }
-                    thread::sleep(sleep);
-                    sleep = (sleep * 2).min(MAX_LOCK_SLEEP);
-                }
-                Err(error) => return Err(self.with_context(error.into())),
+        while !self.try_begin()? {
+            if start.elapsed() >= self.wait {
+                return Err(StoreError::Busy { waited: self.wait });
             }
+            thread::sleep(sleep);
+            sleep = (sleep * 2).min(MAX_LOCK_SLEEP);
+        }
+        Ok(())
+    }
+
+    /// Takes the file's write lock; `false` if another process has it.
+    pub(super) fn try_begin(&mut self) -> Result<bool> {
+        match self.conn.prepare_cached("BEGIN IMMEDIATE").and_then(|mut s| s.execute([])) {
+            Ok(_) => self.cache.begin(&self.conn).map(|()| true).inspect_err(|_| {
+                let _ = self.conn.execute_batch("ROLLBACK");
+            }),
+            Err(error) if is_busy(&error) => Ok(false),
+            Err(error) => Err(self.with_context(error.into())),
         }
     }
 
