@@ -13,6 +13,7 @@ mod errors;
 mod events;
 mod generate;
 mod interchange;
+mod json_value;
 mod loom;
 mod pending;
 mod records;

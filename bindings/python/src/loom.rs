@@ -11,10 +11,14 @@ use loomtree::{
     ops::{self, Actor, NodeDraft, SessionDraft, TreeDraft},
     provider::Sampling,
     session,
-    store::{ChildFilter, Mutation, PurgeTarget, SessionFilter, TreeFilter},
+    store::{Change, ChildFilter, Mutation, PurgeTarget, SessionFilter, Snapshot, TreeFilter},
     types::{self, Agent, Mode, NewNode, Op, Parent},
 };
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
+use pyo3::{
+    exceptions::PyValueError,
+    prelude::*,
+    types::{PyBytes, PyList},
+};
 
 use crate::{
     convert::{JsonArg, NodeRef, Place, SessionRef, TreeRef, parse, to_python},
@@ -22,6 +26,7 @@ use crate::{
     events::Events,
     generate::{self, Continuation, ModelArg},
     interchange,
+    json_value::JsonReader,
     pending::Pending,
     records::{Context, Draft, Node, Recall, Reply, Session, Tree, author_type},
     search::{self, Search},
@@ -68,16 +73,26 @@ impl Loom {
     }
 }
 
-/// Builds a chain of nodes, each the parent of the next.
-fn chain(actor: &Actor, parent: Parent, drafts: Vec<(NodeDraft, Option<String>)>) -> Vec<NewNode> {
-    let mut parent = parent;
-    let mut nodes = Vec::with_capacity(drafts.len());
+type DraftWithSource = (NodeDraft, Option<String>);
+
+fn drafts_of(drafts: &[PyRef<'_, Draft>], keep_position: bool) -> PyResult<Vec<DraftWithSource>> {
+    if drafts.is_empty() {
+        return Err(PyValueError::new_err("there is no draft"));
+    }
+    Ok(drafts.iter().map(|draft| (draft.0.clone().keep_position(keep_position), draft.1.clone())).collect())
+}
+
+/// Builds a chain of nodes, each the parent of the next, as a change. Returns it and the ids of the nodes.
+fn chain_of(actor: &Actor, parent: Place, drafts: Vec<DraftWithSource>) -> (Change, Vec<NodeId>) {
+    let mut parent = parent.into();
+    let (mut mutations, mut ids) = (Vec::with_capacity(drafts.len()), Vec::with_capacity(drafts.len()));
     for (draft, source) in drafts {
         let node = NewNode { source, ..actor.draft(parent, draft) };
         parent = Parent::Node(node.id);
-        nodes.push(node);
+        ids.push(node.id);
+        mutations.push(Mutation::Append(Box::new(node)));
     }
-    nodes
+    (actor.change(Op::Append, mutations), ids)
 }
 
 fn nodes_of(nodes: Vec<types::Node>) -> Vec<Node> {
@@ -203,6 +218,20 @@ impl Loom {
         Ok(nodes_of(nodes))
     }
 
+    /// Reads the node at the position of a session and its children, in one snapshot.
+    #[pyo3(signature = (session, *, kind=None))]
+    fn position(&self, py: Python<'_>, session: SessionRef, kind: Option<&str>) -> PyResult<(Option<Node>, Vec<Node>)> {
+        let loom = self.loom()?;
+        let filter = ChildFilter::default().kind(kind.map(parse).transpose()?);
+        let (node, children) = detached(py, || -> ops::Result<_> {
+            let snapshot = loom.snapshot()?;
+            let position = snapshot.session(session.0)?.and_then(|session| session.position);
+            let Some(id) = position else { return Ok((None, Vec::new())) };
+            Ok((snapshot.node(id)?, snapshot.children(id, &filter)?))
+        })?;
+        Ok((node.map(Node), nodes_of(children)))
+    }
+
     /// Reads the path that ends at a node or at the position of a session, oldest node first, or only its last nodes.
     #[pyo3(signature = (to, *, limit=0))]
     fn path(&self, py: Python<'_>, to: Place, limit: u32) -> PyResult<Vec<Node>> {
@@ -215,19 +244,30 @@ impl Loom {
     fn path_metadata_json(&self, py: Python<'_>, to: Place, limit: u32) -> PyResult<String> {
         let loom = self.loom()?;
         detached(py, || {
-            let nodes = path_to(&loom, &to, limit)?;
-            let bytes = nodes
-                .iter()
-                .map(|node| node.metadata.as_ref().map_or(4, |json| json.as_str().len()) + 1)
-                .sum::<usize>();
+            let texts = path_metadata(&loom, &to, limit)?;
+            let bytes = texts.iter().map(|text| text.as_ref().map_or(4, String::len) + 1).sum::<usize>();
             let mut text = String::with_capacity(bytes + 2);
-            for node in &nodes {
+            for metadata in &texts {
                 text.push(if text.is_empty() { '[' } else { ',' });
-                text.push_str(node.metadata.as_ref().map_or("null", types::Json::as_str));
+                text.push_str(metadata.as_deref().unwrap_or("null"));
             }
             text.push_str(if text.is_empty() { "[]" } else { "]" });
             Ok::<_, ops::OpsError>(text)
         })
+    }
+
+    /// Reads the values of a key in the metadata of the nodes of a path. Nodes without the key are left out.
+    #[pyo3(signature = (to, key, *, limit=0))]
+    fn path_metadata<'py>(&self, py: Python<'py>, to: Place, key: &str, limit: u32) -> PyResult<Bound<'py, PyList>> {
+        let loom = self.loom()?;
+        let texts = detached(py, || path_metadata(&loom, &to, limit))?;
+        let (reader, values) = (JsonReader::new(py), PyList::empty(py));
+        for text in texts.into_iter().flatten() {
+            if let Some(value) = reader.field(&text, key)? {
+                values.append(value)?;
+            }
+        }
+        Ok(values)
     }
 
     /// Returns the leaf that the newest continuations lead to.
@@ -264,8 +304,10 @@ impl Loom {
         .map(Node)
     }
 
-    /// Queues a chain of nodes, each the parent of the next, as one commit.
-    #[pyo3(signature = (parent, drafts, *, session=None, keep_position=false, by="owner"))]
+    /// Queues a chain of nodes, each the parent of the next, as one commit. With `here`, a small change may be committed
+    /// before the call returns, for a caller that waits for it next.
+    #[pyo3(signature = (parent, drafts, *, session=None, keep_position=false, here=false, by="owner"))]
+    #[allow(clippy::too_many_arguments)] // keywords of Python
     fn submit(
         &self,
         py: Python<'_>,
@@ -273,19 +315,37 @@ impl Loom {
         drafts: Vec<PyRef<'_, Draft>>,
         session: Option<SessionRef>,
         keep_position: bool,
+        here: bool,
         by: &str,
     ) -> PyResult<Pending> {
         let actor = self.actor(py, by, session_of(session, &parent))?;
-        let drafts: Vec<_> =
-            drafts.iter().map(|draft| (draft.0.clone().keep_position(keep_position), draft.1.clone())).collect();
-        if drafts.is_empty() {
-            return Err(PyValueError::new_err("there is no draft"));
-        }
+        let drafts = drafts_of(&drafts, keep_position)?;
         Ok(py.detach(|| {
-            let nodes = chain(&actor, parent.into(), drafts);
-            let ids = nodes.iter().map(|node| node.id).collect();
-            let mutations = nodes.into_iter().map(|node| Mutation::Append(Box::new(node))).collect();
-            Pending::new(actor.submit(Op::Append, mutations), ids)
+            let (change, ids) = chain_of(&actor, parent, drafts);
+            let store = actor.loom().store();
+            let here = if here { store.submit_here(vec![change]).pop() } else { Some(store.submit(change)) };
+            Pending::new(here, ids)
+        }))
+    }
+
+    /// Submits chains of nodes, each at the position of a session, in one commit on this thread if it can be small.
+    #[pyo3(signature = (chains, *, by="owner"))]
+    fn submit_here(
+        &self,
+        py: Python<'_>,
+        chains: Vec<(SessionRef, Vec<PyRef<'_, Draft>>)>,
+        by: &str,
+    ) -> PyResult<Vec<Pending>> {
+        let actor = self.actor(py, by, None)?;
+        let chains = chains.into_iter().map(|(session, drafts)| Ok((session.0, drafts_of(&drafts, false)?)));
+        let chains = chains.collect::<PyResult<Vec<_>>>()?;
+        Ok(py.detach(|| {
+            let chains = chains
+                .into_iter()
+                .map(|(session, drafts)| chain_of(&actor.clone().in_session(session), Place::Session(session), drafts));
+            let (changes, ids): (Vec<_>, Vec<_>) = chains.unzip();
+            let pending = actor.loom().store().submit_here(changes);
+            pending.into_iter().zip(ids).map(|(pending, ids)| Pending::new(Some(pending), ids)).collect()
         }))
     }
 
@@ -541,9 +601,21 @@ fn session_of(session: Option<SessionRef>, parent: &Place) -> Option<SessionId> 
 /// Reads the path to a node, or to the position of a session through the versions that it selects.
 fn path_to(loom: &ops::Loom, to: &Place, limit: u32) -> ops::Result<Vec<types::Node>> {
     let snapshot = loom.snapshot()?;
-    let (to, versions) = match to {
+    let (to, versions) = end_of(&*snapshot, to)?;
+    Ok(to.map(|to| snapshot.path_back(to, &versions, limit)).transpose()?.unwrap_or_default())
+}
+
+/// Reads the metadata of the nodes of a path.
+fn path_metadata(loom: &ops::Loom, to: &Place, limit: u32) -> ops::Result<Vec<Option<String>>> {
+    let snapshot = loom.snapshot()?;
+    let (to, versions) = end_of(&*snapshot, to)?;
+    Ok(to.map(|to| snapshot.path_metadata(to, &versions, limit)).transpose()?.unwrap_or_default())
+}
+
+/// The last node of a path, with the versions that a session selects.
+fn end_of(snapshot: &dyn Snapshot, to: &Place) -> ops::Result<(Option<NodeId>, Vec<NodeId>)> {
+    Ok(match to {
         Place::Node(node) => (Some(*node), Vec::new()),
         Place::Session(id) => snapshot.session(*id)?.map_or((None, Vec::new()), |s| (s.position, s.versions)),
-    };
-    Ok(to.map(|to| snapshot.path_back(to, &versions, limit)).transpose()?.unwrap_or_default())
+    })
 }

@@ -31,8 +31,8 @@ pub(crate) struct Pending {
 type Watched = (store::Pending, Vec<NodeId>, Py<PyAny>, RunningCall);
 
 impl Pending {
-    pub(crate) fn new(change: store::Pending, nodes: Vec<NodeId>) -> Self {
-        Self { change: Mutex::new(Some(change)), nodes }
+    pub(crate) fn new(change: Option<store::Pending>, nodes: Vec<NodeId>) -> Self {
+        Self { change: Mutex::new(change), nodes }
     }
 
     fn take(&self) -> PyResult<store::Pending> {

@@ -185,6 +185,55 @@ def test_sessions_keep_a_position(loom: Loom) -> None:
     assert loom.sessions(workspace="/work") == []
 
 
+def test_metadata_is_read_as_json_reads_it(loom: Loom) -> None:
+    values = [
+        1, -1, 0, 2**63 - 1, -(2**63), 2**64 - 1, 2**64, -(2**70), 0.1, 1e300, -0.0, True, None, "", "\u2028 \" \\ ✓ 𝄞 \x00",
+        [], {}, [[1, [2.5]], {"a": {"b": ["c", None]}}], {"é": 1, "a": 2}, {str(at): at for at in range(100)},
+    ]
+    tree = loom.new_tree("root", metadata={"other": 1})
+    session = loom.start_session(tree, "/work")
+    texts = [json.dumps({"before": [1.5], "item": value, "after": {}}) for value in values]
+    texts += ['{"item": 1, "item": {"a": 1, "a": 2}}', '[{"item": 1}]', '"item"', '{"item": -0}', '{"item": "\\ud800"}', "{}"]
+    texts.append('{"item": ' + "[" * 300 + "]" * 300 + "}")
+    loom.submit(session, [loomtree.Draft("said", metadata=text) for text in texts]).wait()
+    stored = [json.loads(text) for text in texts]
+    expected = [value["item"] for value in stored if isinstance(value, dict) and "item" in value]
+    found = loom.path_metadata(session, "item")
+    assert repr(found) == repr(expected)
+    assert repr(loom.path_metadata(session, "item", limit=4)) == repr(expected[-2:])
+    assert json.loads(loom.path_metadata_json(session))[1:] == stored
+
+
+def test_a_position_is_read_with_its_children(loom: Loom) -> None:
+    tree = loom.new_tree("root")
+    session = loom.start_session(tree, "/work")
+    node = loom.append(session, "said")
+    loom.append(node, "found", kind="tool")
+    loom.append(node, "more", keep_position=True)
+    at, children = loom.position(session)
+    assert at is not None and at.id == node.id and [child.content for child in children] == ["found", "more"]
+    assert [child.content for child in loom.position(session, kind="tool")[1]] == ["found"]
+
+
+def test_chains_are_submitted_together(loom: Loom) -> None:
+    tree = loom.new_tree("root")
+    sessions = [loom.start_session(tree, f"/{name}") for name in "abc"]
+    loom.end_session(sessions[1])
+    chains = [(session, [loomtree.Draft(f"{at}"), loomtree.Draft("reply")]) for at, session in enumerate(sessions)]
+    for _ in range(3):
+        results = []
+        for pending in loom.submit_here(chains):
+            try:
+                results.append(len(pending.wait()))
+            except loomtree.LoomError:
+                results.append(0)
+        assert results[::2] == [2, 2]
+    one = loom.submit(sessions[0], [loomtree.Draft("last")], here=True)
+    assert one.poll(10_000_000) or one.wait()
+    assert [node.content for node in loom.path(sessions[0])][-3:] == ["0", "reply", "last"]
+    assert loom.verify() == []
+
+
 def test_errors_are_told_apart(loom: Loom, tmp_path: Path) -> None:
     root = root_of(loom, "one", title="Letters of spring")
     root_of(loom, "two", title="Letters of autumn")

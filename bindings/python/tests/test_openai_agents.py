@@ -149,6 +149,46 @@ def test_sessions_of_one_file_write_at_once(tmp_path: Path) -> None:
     assert loom.verify() == []
 
 
+def test_appends_of_one_moment_do_not_fail_each_other(tmp_path: Path) -> None:
+    loom = loomtree.open(tmp_path / "trees.db")
+    sessions = [LoomSession(f"s{name}", loom) for name in range(3)]
+
+    async def main() -> None:
+        await asyncio.gather(*(session.add_items(ITEMS[:1]) for session in sessions))
+        broken: Any = {"role": "pirate", "content": "a role that there is not"}
+        results = await asyncio.gather(
+            sessions[0].add_items(ITEMS[1:]), sessions[1].add_items([broken]), sessions[2].add_items(ITEMS[1:]),
+            return_exceptions=True,
+        )
+        assert [type(result) for result in results] == [type(None), ValueError, type(None)]
+        assert [len(await session.get_items()) for session in sessions] == [6, 1, 6]
+        loom.close()
+        with pytest.raises(loomtree.LoomError, match="closed"):
+            await sessions[0].add_items(ITEMS)
+
+    asyncio.run(main())
+
+
+def test_the_event_loop_stops_waiting_for_a_slow_disk() -> None:
+    from loomtree._asyncio import _Pace
+
+    pace = _Pace()
+    assert pace.waits() and not pace.commits_here(), "the loop syncs no disk before it knows that commits are short"
+    for _ in range(3):
+        pace.took(True)
+    assert pace.commits_here()
+    pace.took(False)
+    assert not pace.commits_here()
+    assert pace.waits(), "one slow commit, such as a batch of the index, is no slow disk"
+    for _ in range(9):
+        pace.took(False)
+    assert not pace.commits_here()
+    assert [pace.waits() for _ in range(257)].index(True) == 256
+    for _ in range(8):
+        pace.took(True)
+    assert pace.commits_here() and pace.waits()
+
+
 class Echo(Model):
     async def get_response(self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any) -> ModelResponse:
         text = ResponseOutputText(text=f"{len(input)} items", type="output_text", annotations=[])

@@ -16,8 +16,9 @@ import json
 import os
 import re
 import threading
-from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from binascii import a2b_base64, b2a_base64
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, cast
 from urllib.parse import quote, unquote
 
@@ -38,19 +39,25 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 import loomtree
 
-from ._asyncio import committed
+from ._asyncio import committed, submit
 
 __all__ = ["LoomSaver"]
 
 _WORKSPACE = "langgraph/"
 #: Recent checkpoints whose stored form is remembered, so that the next one is written without reading its parent.
 _CACHED = 256
+#: Nodes whose values are remembered for later checkpoints that refer to them.
+_HELD = 32
 #: Nodes of one read of a whole tree.
 _PAGE = 1000
 #: The beginning of a checkpoint's metadata, from which its id and namespace are read without parsing the rest.
 _HEAD = re.compile(r'\{"id":("(?:[^"\\]|\\.)*"),"ns":("(?:[^"\\]|\\.)*"),')
 
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 Stored = dict[str, Any]
+#: Submits a change, in the way that suits a thread or an event loop.
+Submit = Callable[..., loomtree.Pending]
 
 
 class LoomSaver(BaseCheckpointSaver[int]):
@@ -69,6 +76,10 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self._sessions: dict[tuple[str, str], loomtree.Session] = {}
         self._newest: dict[str, str] = {}
         self._cache: dict[tuple[str, str, str], tuple[str, Stored]] = {}
+        #: Values by the node that holds them. A node never changes; a purge by this saver clears them.
+        self._held: dict[str, dict[str, tuple[str, bytes]]] = {}
+        self._wait: Submit = partial(self.loom.submit, here=True)
+        self._await: Submit = partial(submit, self.loom)
         #: Writes that came before their checkpoint, which LangGraph stores on another thread.
         self._early: dict[tuple[str, str, str], builtins.list[loomtree.Draft]] = {}
         self._lock = threading.RLock()
@@ -142,10 +153,10 @@ class LoomSaver(BaseCheckpointSaver[int]):
 
     def _dump(self, value: Any) -> builtins.list[str]:
         kind, data = self.serde.dumps_typed(value)
-        return [kind, b64encode(data).decode()]
+        return [kind, b2a_base64(data, newline=False).decode()]
 
     def _load(self, stored: builtins.list[str]) -> Any:
-        return self.serde.loads_typed((stored[0], b64decode(stored[1])))
+        return self.serde.loads_typed((stored[0], a2b_base64(stored[1])))
 
     def _changes(
         self, checkpoint: Checkpoint, new_versions: ChannelVersions, parent: tuple[str, Stored] | None
@@ -168,18 +179,31 @@ class LoomSaver(BaseCheckpointSaver[int]):
     def _values(self, stored: Stored, held: dict[str, Any]) -> dict[str, Any]:
         """Reads the values of all channels. `held` has those whose node was purged."""
         values = {channel: self._load(value[1:]) for channel, value in stored["values"].items()}
-        nodes: dict[str, Stored] = {}
         for channel, (_, node) in stored["refs"].items():
             if channel in held:
                 values[channel] = self._load(held[channel][1:])
-                continue
-            if node not in nodes:
-                nodes[node] = self.loom.node(node).metadata or {"values": {}}
-            values[channel] = self._load(nodes[node]["values"][channel][1:])
+            else:
+                values[channel] = self.serde.loads_typed(self._held_by(node)[channel])
         return values
 
-    def _tuple(self, thread: str, node: str, stored: Stored) -> CheckpointTuple:
-        children = [json.loads(child.metadata_json or "{}") for child in self.loom.children(node, kind="tool")]
+    def _held_by(self, node: str) -> dict[str, tuple[str, bytes]]:
+        """Returns the serialized values that a node holds."""
+        values = self._held.get(node)
+        if values is None:
+            stored = self.loom.node(node).metadata or {"values": {}}
+            values = {channel: (value[1], a2b_base64(value[2])) for channel, value in stored["values"].items()}
+            with self._lock:
+                if len(self._held) >= _HELD:
+                    del self._held[next(iter(self._held))]
+                self._held[node] = values
+        return values
+
+    def _tuple(
+        self, thread: str, node: str, stored: Stored, notes: Sequence[loomtree.Node] | None = None
+    ) -> CheckpointTuple:
+        if notes is None:
+            notes = self.loom.children(node, kind="tool")
+        children = [json.loads(child.metadata_json or "{}") for child in notes]
         held: dict[str, Any] = {}
         writes: dict[tuple[str, int], tuple[tuple[Any, ...], PendingWrite]] = {}
         for child in children:
@@ -212,10 +236,10 @@ class LoomSaver(BaseCheckpointSaver[int]):
         if checkpoint := get_checkpoint_id(config):
             found = self._find(session.tree_id, ns, checkpoint)
             return self._tuple(thread, *found) if found else None
-        newest = self.loom.path(session, limit=1)
-        if not newest or newest[0].purged or not _HEAD.match(newest[0].metadata_json or ""):
+        newest, notes = self.loom.position(session, kind="tool")
+        if newest is None or newest.purged or not _HEAD.match(newest.metadata_json or ""):
             return None
-        return self._tuple(thread, newest[0].id, json.loads(newest[0].metadata_json or ""))
+        return self._tuple(thread, newest.id, json.loads(newest.metadata_json or ""), notes)
 
     def list(
         self,
@@ -251,7 +275,12 @@ class LoomSaver(BaseCheckpointSaver[int]):
     # Writing
 
     def _submit(
-        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+        self,
+        send: Submit,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
     ) -> builtins.list[loomtree.Pending]:
         thread, ns = _thread(config)
         session = self._begin(thread, ns)
@@ -269,10 +298,10 @@ class LoomSaver(BaseCheckpointSaver[int]):
             "refs": refs,
         }
         text, role = _newest_message(checkpoint, new_versions)
-        return self._append(session, parent[0] if parent else self._root(session), stored, text, role)
+        return self._append(send, session, parent[0] if parent else self._root(session), stored, text, role)
 
     def _append(
-        self, session: loomtree.Session, parent: str, stored: Stored, text: str, role: str
+        self, send: Submit, session: loomtree.Session, parent: str, stored: Stored, text: str, role: str
     ) -> builtins.list[loomtree.Pending]:
         newest = self._newest.get(session.id)
         if newest is None:
@@ -284,12 +313,12 @@ class LoomSaver(BaseCheckpointSaver[int]):
         draft = loomtree.Draft(
             text, role=role, metadata=_json(stored), source=_source(session.tree_id, stored["ns"], stored["id"])
         )
-        pending = self.loom.submit(parent, [draft], session=session, keep_position=older)
+        pending = send(parent, [draft], session=session, keep_position=older)
         node = pending.node_ids[0]
         with self._lock:
             self._remember(session.tree_id, node, stored)
             early = self._early.pop((session.tree_id, stored["ns"], stored["id"]), ())
-        return [pending, *(self.loom.submit(node, [writes], session=session) for writes in early)]
+        return [pending, *(send(node, [writes], session=session) for writes in early)]
 
     def _root(self, session: loomtree.Session) -> str:
         return cast(str, self.loom.tree(session.tree_id).root_id)
@@ -298,12 +327,12 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Stores a checkpoint. It is on disk when the call returns."""
-        for pending in self._submit(config, checkpoint, metadata, new_versions):
+        for pending in self._submit(self._wait, config, checkpoint, metadata, new_versions):
             pending.wait()
         return _config(*_thread(config), checkpoint["id"])
 
     def _submit_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+        self, send: Submit, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> loomtree.Pending | None:
         thread, ns = _thread(config)
         checkpoint = config["configurable"]["checkpoint_id"]
@@ -319,13 +348,13 @@ class LoomSaver(BaseCheckpointSaver[int]):
             if found is None:
                 self._early.setdefault((session.tree_id, ns, checkpoint), []).append(draft)
                 return None
-        return self.loom.submit(found[0], [draft], session=session)
+        return send(found[0], [draft], session=session)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Stores what a task wrote after a checkpoint."""
-        pending = self._submit_writes(config, writes, task_id, task_path)
+        pending = self._submit_writes(self._wait, config, writes, task_id, task_path)
         if pending is not None:
             pending.wait()
 
@@ -410,6 +439,7 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self._sessions.clear()
         self._newest.clear()
         self._cache.clear()
+        self._held.clear()
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies all checkpoints of a thread, with their writes, to another thread."""
@@ -430,7 +460,7 @@ class LoomSaver(BaseCheckpointSaver[int]):
                 stored["refs"] = {
                     channel: [version, copies.get(holder, holder)] for channel, (version, holder) in stored["refs"].items()
                 }
-                pending, *_ = self._append(target, parent or self._root(target), stored, node.content, node.role)
+                pending, *_ = self._append(self._wait, target, parent or self._root(target), stored, node.content, node.role)
                 copies[node.id] = pending.wait()[0]
 
     # The same for asynchronous graphs
@@ -456,7 +486,7 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Stores a checkpoint, as `put` does, without holding the event loop."""
-        for pending in self._submit(config, checkpoint, metadata, new_versions):
+        for pending in self._submit(self._await, config, checkpoint, metadata, new_versions):
             await committed(pending)
         return _config(*_thread(config), checkpoint["id"])
 
@@ -464,7 +494,7 @@ class LoomSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Stores what a task wrote, as `put_writes` does, without holding the event loop."""
-        pending = self._submit_writes(config, writes, task_id, task_path)
+        pending = self._submit_writes(self._await, config, writes, task_id, task_path)
         if pending is not None:
             await committed(pending)
 
@@ -500,10 +530,6 @@ def _thread(config: RunnableConfig) -> tuple[str, str]:
 
 def _config(thread: str, ns: str, checkpoint: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": checkpoint}}
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _newest_message(checkpoint: Checkpoint, new_versions: ChannelVersions) -> tuple[str, str]:

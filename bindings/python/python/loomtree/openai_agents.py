@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import loomtree
 
-from ._asyncio import committed
+from ._asyncio import append
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
@@ -31,6 +31,8 @@ _BRANCH = "branch"
 _ROOT = {"loom.conversation": True}
 #: Items that are read on the event loop; more are read on another thread.
 _INLINE_ITEMS = 1000
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 Item = dict[str, Any]
 
@@ -104,14 +106,12 @@ class LoomSession:
 
     def _read(self, session: loomtree.Session, limit: int | None) -> list[Any]:
         # The root is no item. It is among the last nodes only if there are fewer items.
-        stored = json.loads(self.loom.path_metadata_json(session, limit=limit or 0))
-        return [node["item"] for node in stored if node is not None and "item" in node]
+        return self.loom.path_metadata(session, "item", limit=limit or 0)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Appends items to the branch in one commit. Returns when they are on disk."""
         if items:
-            session = self._begin()
-            await committed(self.loom.submit(session, [_draft(item) for item in items]))
+            await append(self.loom, self._begin(), [_draft(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Removes the last item from the branch and returns it; `None` if there is none.
@@ -200,7 +200,7 @@ class LoomSession:
 
 def _draft(item: Any) -> loomtree.Draft:
     """Returns the node of an item: its text for readers and searches, and the item as metadata."""
-    metadata = json.dumps({"item": item}, ensure_ascii=False, separators=(",", ":"))
+    metadata = _encode({"item": item})
     kind = item.get("type", "message")
     if kind == "message":
         return loomtree.Draft(_text(item.get("content")), role=item.get("role", "user"), metadata=metadata)
