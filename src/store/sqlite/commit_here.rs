@@ -216,7 +216,7 @@ mod tests {
         let bench = Bench::set();
         let missing = NodeId::new(bench.ids.ulid(NOW));
         assert!(bench.commit_here(vec![bench.append_to(missing)])[0].is_err());
-        let after = bench.commit_here(vec![bench.append_to(bench.root)]).remove(0).unwrap();
+        let after = bench.store.commit(bench.append_to(bench.root)).unwrap();
         assert_eq!(after.nodes[0].seq, 2);
         assert_eq!(bench.store.verify(&mut |_| ()).unwrap().problems, Vec::<String>::new());
     }
