@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import doctest
 import inspect
+import json
 import signal
 import subprocess
 import sys
@@ -200,7 +201,7 @@ def test_metadata_is_read_as_json_reads_it(loom: Loom) -> None:
     expected = [value["item"] for value in stored if isinstance(value, dict) and "item" in value]
     found = loom.path_metadata(session, "item")
     assert repr(found) == repr(expected)
-    assert repr(loom.path_metadata(session, "item", limit=4)) == repr(expected[-2:])
+    assert repr(loom.path_metadata(session, "item", limit=4)) == repr(expected[-3:])
     assert json.loads(loom.path_metadata_json(session))[1:] == stored
 
 
