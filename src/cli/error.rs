@@ -311,6 +311,17 @@ pub(crate) fn print(error: &CliError, globals: &Globals) -> ExitCode {
     ExitCode::from(error_text.code)
 }
 
+/// Prints the error of a command line that asks for JSON. Returns the exit code.
+pub(super) fn print_usage(text: &str) -> ExitCode {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let mut error = ErrorText::new("usage", 2, first.strip_prefix("error: ").unwrap_or(first));
+    error.details = lines.map(str::to_owned).collect();
+    // If standard error is closed, only the exit code is left.
+    let _ = io::Write::write_all(&mut io::stderr().lock(), as_json(&error).as_bytes());
+    ExitCode::from(error.code)
+}
+
 fn as_text(error_text: &ErrorText) -> String {
     let red = anstyle::AnsiColor::Red.on_default().bold();
     let mut text = format!("{} {}\n", paint(red, "loom:"), one_line(&error_text.message));

@@ -32,8 +32,18 @@ pub(super) fn read() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
+/// Names of other programs' commands that resemble none of ours, and what to suggest for them.
+const OTHER_NAMES: &[(&[&str], &[&str])] = &[(&["delete", "del", "remove", "rm", "hide"], &["prune", "purge"])];
+
 /// Keeps only the most similar of the commands that an error suggests.
 fn nearest(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some((_, ours)) = OTHER_NAMES.iter().find(|(names, _)| names.contains(&given.as_str()))
+    {
+        let ours = ours.iter().map(|name| (*name).to_owned()).collect();
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(ours));
+        return error;
+    }
     // clap sorts suggestions by similarity, the best last.
     if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand)
         && let Some(name) = names.last().cloned()

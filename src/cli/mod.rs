@@ -34,6 +34,10 @@ pub fn main() -> ExitCode {
     let cli = match help::read() {
         Ok(cli) => cli,
         Err(error) => {
+            let words = std::env::args_os().skip(1).take_while(|word| word != "--");
+            if error.use_stderr() && words.into_iter().any(|word| word == "--json") {
+                return error::print_usage(&error.to_string());
+            }
             // If standard error is closed, there is nowhere left to report to.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));

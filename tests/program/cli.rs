@@ -259,6 +259,20 @@ fn concurrent_processes_append_to_one_chain() {
 }
 
 #[test]
+fn a_wrong_command_line_is_explained_in_the_form_that_it_asks_for() {
+    let home = Home::new();
+    let deleting = home.fails(2, &["delete", "a7x2"]);
+    assert!(deleting.contains("'prune'") && deleting.contains("'purge'"), "{deleting}");
+    let error: serde_json::Value = serde_json::from_str(&home.fails(2, &["viw", "a7x2", "--json"])).unwrap();
+    assert_eq!(error["error"], "usage");
+    assert_eq!(error["exit"], 2);
+    assert_eq!(error["message"], "unrecognized subcommand 'viw'");
+    assert!(error["details"][0].as_str().unwrap().contains("'view'"), "{error}");
+    // Words after `--` are text.
+    assert!(home.fails(2, &["viw", "--", "--json"]).starts_with("error:"));
+}
+
+#[test]
 fn a_first_run_prints_hints() {
     let home = Home::new();
     let out = home.ok(&[]);
