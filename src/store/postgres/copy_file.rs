@@ -86,40 +86,39 @@ fn copy_table(
     let mark = format!("copy.{}", table.name);
     let stored = conn.query_opt("SELECT value FROM settings WHERE name = $1", &[&mark])?;
     let stored: Option<String> = stored.map(|row| get(&row, 0)).transpose()?;
-    let done: i64 = stored.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let done: u64 = stored.and_then(|text| text.parse().ok()).unwrap_or(0);
     let mut statement = file.prepare(&table.select_from_file())?;
-    let mut rows = statement.query([done])?;
+    let mut rows = statement.query([i64::try_from(done).unwrap_or(i64::MAX)])?;
     let (described, insert) = (table.database_columns(), table.insert_into_database());
-    let mut copied = 0;
+    let mut copied = 0_u64;
     loop {
+        let before_chunk = copied;
         let mut columns: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(CHUNK_ROWS); described.len()];
-        let mut count = 0_u32;
-        while count < CHUNK_ROWS as u32
+        while copied - before_chunk < CHUNK_ROWS as u64
             && let Some(row) = rows.next()?
         {
-            count += 1;
+            copied += 1;
             for (at, (name, kind, _)) in described.iter().enumerate() {
-                columns[at].push(text_of(row.get_ref(at)?, kind).map_err(|why| {
-                    let number = done + i64::from(count) + i64::try_from(copied).unwrap_or(0);
-                    StoreError::Refused(format!("{}.{name} of row {number}: {why}", table.name))
+                let text = text_of(row.get_ref(at)?, kind);
+                columns[at].push(text.map_err(|why| {
+                    StoreError::Refused(format!("{}.{name} of row {}: {why}", table.name, done + copied))
                 })?);
             }
         }
-        if count == 0 {
+        if copied == before_chunk {
             return Ok(copied);
         }
-        copied += u64::from(count);
         let params: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> =
             columns.iter().map(|column| column as _).collect();
         conn.batch("BEGIN")?;
-        let stored = insert_chunk(conn, &insert, &params, &mark, done + i64::try_from(copied).unwrap_or(i64::MAX));
+        let stored = insert_chunk(conn, &insert, &params, &mark, done + copied);
         conn.batch(if stored.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         stored?;
         progress(before + copied);
     }
 }
 
-fn insert_chunk(conn: &PostgresConnection, sql: &str, params: Params<'_>, mark: &str, done: i64) -> Result<()> {
+fn insert_chunk(conn: &PostgresConnection, sql: &str, params: Params<'_>, mark: &str, done: u64) -> Result<()> {
     conn.execute(sql, params)?;
     conn.execute(
         "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2",

@@ -15,7 +15,9 @@ use crate::{
 /// Rows of the first block.
 const FIRST_BLOCK: i64 = 64;
 /// Maximum number of rows of a block.
-const MAX_BLOCK: i64 = 4_096;
+const MAX_BLOCK: i64 = 16_384;
+/// Growth of blocks. While one is read, neither side does anything else, so few are better.
+const BLOCK_GROWTH: i64 = 16;
 
 /// The numbers that place a node in its tree.
 #[derive(Debug, Clone, Copy)]
@@ -103,24 +105,30 @@ struct BlockReader<'c> {
     size: i64,
     /// Nodes taken from the current block.
     taken: i64,
+    /// Depth of the node that was taken last.
+    depth: i64,
 }
 
 impl BlockReader<'_> {
     fn take(&mut self, seq: i64, most: usize) -> Result<PgNodeRow> {
         if let Some(row) = self.rows.remove(&seq) {
             self.taken += 1;
+            self.depth = row.node.depth.into();
             return Ok(row);
         }
         let few = self.taken * 4 < self.size && self.taken > 0;
-        self.size = if self.taken == 0 { FIRST_BLOCK } else { (self.size * 4).min(MAX_BLOCK) };
-        self.size = self.size.min(i64::try_from(most).unwrap_or(MAX_BLOCK).max(FIRST_BLOCK));
+        // As many nodes as the depth are left.
+        let left = self.depth.min(i64::try_from(most).unwrap_or(MAX_BLOCK)).max(FIRST_BLOCK);
+        self.size = if self.taken == 0 { FIRST_BLOCK } else { (self.size * BLOCK_GROWTH).min(MAX_BLOCK).min(left) };
         if few {
             self.follow(seq)?
         } else {
             self.read_below(seq)?
         }
         self.taken = 1;
-        self.rows.remove(&seq).ok_or_else(|| missing(seq))
+        let row = self.rows.remove(&seq).ok_or_else(|| missing(seq))?;
+        self.depth = row.node.depth.into();
+        Ok(row)
     }
 
     /// Reads a node and its ancestors.
@@ -170,7 +178,7 @@ pub(super) fn rows(conn: &PostgresConnection, to: NodeKey, versions: &[i64], lim
     let mut read_already: Vec<i64> = Vec::new();
     // The next node, and whether it is requested itself regardless of the place's versions.
     let mut next = Some((to.seq, true));
-    let mut blocks = BlockReader { conn, tree: to.tree, rows: HashMap::new(), size: FIRST_BLOCK, taken: 0 };
+    let mut blocks = BlockReader { conn, tree: to.tree, rows: HashMap::new(), size: FIRST_BLOCK, taken: 0, depth: 0 };
     while path.len() < limit
         && let Some((seq, meant)) = next
     {
