@@ -250,12 +250,14 @@ impl Pooler {
             folder = folder.display(),
         );
         std::fs::write(folder.join("settings"), settings)?;
+        // It changes to the owner itself: its program may lie where only this process may read.
+        let user = owner().map_or_else(String::new, |user| format!("-u {user} "));
         let script = format!(
-            "'{program}' '{folder}/settings' </dev/null >/dev/null 2>&1 & pooler=$!; read -r line; kill $pooler; wait; rm -rf '{folder}'",
+            "'{program}' {user}'{folder}/settings' </dev/null >/dev/null 2>&1 & pooler=$!; read -r line; kill $pooler; wait; rm -rf '{folder}'",
             program = Path::new(&program).display(),
             folder = folder.display(),
         );
-        let keeper = as_owner(Path::new("sh")).arg("-c").arg(script).current_dir("/").stdin(Stdio::piped()).spawn()?;
+        let keeper = Command::new("sh").arg("-c").arg(script).current_dir("/").stdin(Stdio::piped()).spawn()?;
         let pooler = Self { folder, keeper };
         let start = Instant::now();
         while !pooler.folder.join(format!(".s.PGSQL.{}", cluster.port)).exists() {
