@@ -36,7 +36,10 @@ pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result
     line.finish_and_clear();
     let report = report?;
     if !report.differences.is_empty() {
-        return Err(CliError::failed(format!("the copy differs: {}", report.differences.join(", "))));
+        let message = format!("the copy differs: {}", report.differences.join(", "));
+        let part = Location::of(&args.to).file().map(|file| format!("{}.part", file.display()));
+        let hint = part.map(|part| format!("remove {part} and copy again while nobody writes"));
+        return Err(CliError::Failed { message, hint });
     }
     match out.json {
         true => Ok(out.json(&report)?),

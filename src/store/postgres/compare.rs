@@ -1,6 +1,6 @@
 //! Comparison of a copy with its original by all that snapshots show.
 
-use super::copy_tables::FileNumbers;
+use super::copy_tables::{FileNumbers, RankedNumbers};
 use crate::{
     id::{AgentId, TreeId},
     store::{GenerationFilter, JournalFilter, Result, SessionFilter, Snapshot, TreeFilter},
@@ -31,52 +31,43 @@ impl<'s> Compared<'s> {
         Self { snapshot, numbers: Some(numbers) }
     }
 
-    /// Replaces a number by that of the other side.
-    fn renumber(&self, number: &mut u64, list: fn(&FileNumbers) -> &[i64]) {
-        if let Some(numbers) = self.numbers {
-            let old = i64::try_from(*number).unwrap_or(i64::MAX);
-            *number = FileNumbers::of(list(numbers), old).unsigned_abs();
-        }
-    }
-
-    /// The number here of a number of the other side.
-    fn own(&self, number: u64, list: fn(&FileNumbers) -> &[i64]) -> u64 {
-        let Some(numbers) = self.numbers else { return number };
-        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        place.and_then(|place| list(numbers).get(place)).map_or(0, |number| number.unsigned_abs())
-    }
-
     fn nodes_after(&self, tree: TreeId, after: u64) -> Result<Vec<Node>> {
-        let mut page = self.snapshot.nodes_after(tree, self.own(after, nodes), PAGE_ROWS)?;
-        page.iter_mut().for_each(|node| self.renumber(&mut node.seq, nodes));
+        let numbers = self.numbers.map(|numbers| &numbers.nodes);
+        let mut page = self.snapshot.nodes_after(tree, original(numbers, after), PAGE_ROWS)?;
+        page.iter_mut().for_each(|node| renumber(numbers, &mut node.seq));
         Ok(page)
     }
 
     fn journal(&self, after: u64) -> Result<Vec<JournalEntry>> {
-        let after = self.own(after, entries);
+        let numbers = self.numbers.map(|numbers| &numbers.entries);
+        let after = original(numbers, after);
         let filter = JournalFilter { after, limit: PAGE_ROWS, oldest_first: true, ..JournalFilter::default() };
         let mut page = self.snapshot.journal(filter)?;
         for entry in &mut page {
-            for number in [&mut entry.seq, &mut entry.group].into_iter().chain(entry.target.as_mut()) {
-                self.renumber(number, entries);
-            }
+            let all = [&mut entry.seq, &mut entry.group].into_iter().chain(entry.target.as_mut());
+            all.for_each(|number| renumber(numbers, number));
         }
         Ok(page)
     }
 
     fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory> {
+        let numbers = self.numbers.map(|numbers| &numbers.entries);
         let mut memory = self.snapshot.memory(agent, tree)?;
-        memory.actions.iter_mut().for_each(|action| self.renumber(&mut action.after, entries));
+        memory.actions.iter_mut().for_each(|action| renumber(numbers, &mut action.after));
         Ok(memory)
     }
 }
 
-fn nodes(numbers: &FileNumbers) -> &[i64] {
-    &numbers.nodes
+/// Replaces a number of a database by that of the file.
+fn renumber(numbers: Option<&RankedNumbers>, number: &mut u64) {
+    if let Some(numbers) = numbers {
+        *number = numbers.rank(i64::try_from(*number).unwrap_or(i64::MAX)).unsigned_abs();
+    }
 }
 
-fn entries(numbers: &FileNumbers) -> &[i64] {
-    &numbers.entries
+/// The number in a database of a number of the file.
+fn original(numbers: Option<&RankedNumbers>, number: u64) -> u64 {
+    numbers.map_or(number, |numbers| numbers.at_rank(number).unsigned_abs())
 }
 
 /// Compares agents, documents, sessions, trees, nodes, journal, and what belongs to them. Returns the differences, at most ten.

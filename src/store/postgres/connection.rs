@@ -297,3 +297,21 @@ impl From<tokio_postgres::Error> for StoreError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_statements_keep_their_parameters() {
+        let statements = vec![
+            statement!("INSERT INTO a SELECT $1, $2", 1_i64, 2_i64),
+            statement!("UPDATE b SET c = $2 WHERE d = $1 OR e = $1", 3_i64, 4_i64),
+        ];
+        let joined = PgStatement::joined(statements).unwrap();
+        assert_eq!(joined.sql, "WITH w0 AS (INSERT INTO a SELECT $1, $2) UPDATE b SET c = $4 WHERE d = $3 OR e = $3");
+        assert_eq!(format!("{:?}", joined.params), "[1, 2, 3, 4]");
+        assert_eq!(PgStatement::joined(vec![statement!("COMMIT")]).unwrap().sql, "COMMIT");
+        assert!(PgStatement::joined(Vec::new()).is_none());
+    }
+}

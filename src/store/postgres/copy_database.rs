@@ -17,7 +17,7 @@ use super::{
     compare::{Compared, compare},
     connection::PostgresConnection,
     copy_file::CHUNK_ROWS,
-    copy_tables::{CopiedTable, FileNumbers, TABLES},
+    copy_tables::{CopiedTable, FileNumbers, RankedNumbers, TABLES},
     decode::{get, int},
     snapshot::PostgresSnapshot,
 };
@@ -71,13 +71,13 @@ fn part_of(to: &Path) -> PathBuf {
 }
 
 /// The numbers of a table's rows in order.
-fn numbers(conn: &PostgresConnection, table: &str) -> Result<Vec<i64>> {
+fn numbers(conn: &PostgresConnection, table: &str) -> Result<RankedNumbers> {
     conn.batch(&format!("DECLARE numbers_of_{table} NO SCROLL CURSOR FOR SELECT seq FROM {table} ORDER BY seq"))?;
     let mut numbers = Vec::new();
     loop {
         let rows = conn.query(&format!("FETCH {NUMBERS_CHUNK} FROM numbers_of_{table}"), &[])?;
         if rows.is_empty() {
-            return Ok(numbers);
+            return Ok(RankedNumbers(numbers));
         }
         for row in &rows {
             numbers.push(int(row, 0)?);
@@ -92,7 +92,7 @@ fn begin(conn: &PostgresConnection, file: &Connection, numbers: &FileNumbers, pa
     for row in &agents {
         state.update(get::<&str>(row, 0)?.as_bytes());
     }
-    for number in numbers.nodes.iter().chain(&numbers.entries) {
+    for number in numbers.nodes.0.iter().chain(&numbers.entries.0) {
         state.update(&number.to_le_bytes());
     }
     let state = state.finalize().to_hex().to_string();

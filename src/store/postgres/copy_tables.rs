@@ -106,19 +106,26 @@ struct FileColumn {
     expression: String,
 }
 
-/// The numbers of a database's nodes and entries in order. The place of a number is the number in a file.
-#[derive(Default)]
+/// The numbers of a database's nodes and entries.
 pub(super) struct FileNumbers {
-    pub(super) nodes: Vec<i64>,
-    pub(super) entries: Vec<i64>,
+    pub(super) nodes: RankedNumbers,
+    pub(super) entries: RankedNumbers,
 }
 
-impl FileNumbers {
+/// Numbers of a database in ascending order. The rank of a number, from 1, is the number in a file.
+pub(super) struct RankedNumbers(pub(super) Vec<i64>);
+
+impl RankedNumbers {
     /// The number in a file. A number that does not exist gets that of the one before it, since an action names the last entry
     /// that its agent could see.
-    pub(super) fn of(numbers: &[i64], number: i64) -> i64 {
-        let place = numbers.partition_point(|known| *known <= number);
-        i64::try_from(place).unwrap_or(i64::MAX)
+    pub(super) fn rank(&self, number: i64) -> i64 {
+        i64::try_from(self.0.partition_point(|known| *known <= number)).unwrap_or(i64::MAX)
+    }
+
+    /// The number in the database of a rank; 0 for rank 0.
+    pub(super) fn at_rank(&self, rank: u64) -> i64 {
+        let place = usize::try_from(rank).ok().and_then(|rank| rank.checked_sub(1));
+        place.and_then(|place| self.0.get(place)).copied().unwrap_or(0)
     }
 }
 
@@ -218,8 +225,8 @@ fn file_value(row: &Row, at: usize, kind: ColumnKind, numbers: &FileNumbers) -> 
         ColumnKind::Bytes => get::<Option<Vec<u8>>>(row, at)?.into(),
         ColumnKind::Id | ColumnKind::Of(_) => id()?.map(|id| id.0.to_vec()).into(),
         ColumnKind::IdText => id()?.map(|id| SessionId::from_bytes(id.0).to_string()).into(),
-        ColumnKind::Node | ColumnKind::NodeId => opt_int(row, at)?.map(|n| FileNumbers::of(&numbers.nodes, n)).into(),
-        ColumnKind::Entry => opt_int(row, at)?.map(|n| FileNumbers::of(&numbers.entries, n)).into(),
+        ColumnKind::Node | ColumnKind::NodeId => opt_int(row, at)?.map(|n| numbers.nodes.rank(n)).into(),
+        ColumnKind::Entry => opt_int(row, at)?.map(|n| numbers.entries.rank(n)).into(),
         _ => opt_int(row, at)?.into(),
     })
 }

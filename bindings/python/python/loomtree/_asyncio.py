@@ -82,18 +82,23 @@ def _commit(loop: asyncio.AbstractEventLoop, loom: Loom) -> None:
     batch = _batches.pop((loop, loom))
     waits = _pace.waits()
     start = time.perf_counter()
-    try:
-        if waits and _pace.commits_here():
-            queued = loom.submit_here([(session, drafts) for session, drafts, _ in batch])
-        else:
-            queued = [loom.submit(session, drafts) for session, drafts, _ in batch]
-    except Exception as error:
-        for _, _, result in batch:
-            _settle(result, None, error)
-        return
+    queued: list[tuple[Pending, asyncio.Future[list[str]]]] = []
+    if waits and _pace.commits_here():
+        try:
+            pendings = loom.submit_here([(session, drafts) for session, drafts, _ in batch])
+            queued = [(pending, result) for pending, (_, _, result) in zip(pendings, batch)]
+        except Exception as error:
+            for _, _, result in batch:
+                _settle(result, None, error)
+    else:
+        for session, drafts, result in batch:
+            try:
+                queued.append((loom.submit(session, drafts), result))
+            except Exception as error:
+                _settle(result, None, error)
     budget = _POLL_MICROS * len(batch) if waits else 0
     in_time = True
-    for pending, (_, _, result) in zip(queued, batch):
+    for pending, result in queued:
         passed = int((time.perf_counter() - start) * 1e6)
         in_time &= _finish(pending, result, loop, max(budget - passed, 0))
     if waits:
