@@ -48,6 +48,9 @@ pub(super) struct WriterCache {
     pub(super) touched_sessions: BTreeSet<i64>,
     /// Tokenizer for the index. Independent of the file's content.
     pub(super) words: WordTokenizer,
+    /// True while a transaction is open. SQLite may roll it back by itself, as on a full disk; then this stays true, and what
+    /// the cache holds is not in the file.
+    pub(super) is_uncommitted: bool,
     /// SQLite's `data_version`, which changes when another connection commits.
     version: i64,
 }
@@ -71,6 +74,7 @@ impl WriterCache {
             // Counted before the transaction adds nodes, so that their precomputed words are used.
             self.unindexed = Some(fts_index::count_unindexed(conn)?);
         }
+        self.is_uncommitted = true;
         Ok(())
     }
 

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::{
         id::{IdSource as _, NodeId, RandomIds, TreeId},
-        store::{OpenOptions, SqliteStore, Store as _, default_agents},
+        store::{OpenOptions, SqliteStore, Store as _, StoreError, default_agents},
         types::{AuthorType, FixedClock, Mode, NewNode, NewTree, Op, Parent, Timestamp},
     };
 
@@ -155,9 +155,14 @@ mod tests {
 
     impl Bench {
         fn set() -> Self {
+            Self::with_page_limit(None)
+        }
+
+        fn with_page_limit(pages: Option<u32>) -> Self {
             let folder = tempfile::tempdir().unwrap();
             let ids = Arc::new(RandomIds::seeded(7));
             let options = OpenOptions::new(Arc::new(FixedClock::at(NOW)), Arc::clone(&ids) as _);
+            let options = pages.into_iter().fold(options, OpenOptions::page_limit);
             let store = options.open(folder.path().join("loom.db")).unwrap();
             let (tree, root) = (TreeId::new(ids.ulid(NOW)), NodeId::new(ids.ulid(NOW)));
             let new = NewTree {
@@ -179,7 +184,11 @@ mod tests {
         }
 
         fn append_to(&self, parent: NodeId) -> Change {
-            change(vec![Mutation::Append(Box::new(self.node(NodeId::new(self.ids.ulid(NOW)), Parent::Node(parent))))])
+            change(vec![Mutation::Append(Box::new(self.node(self.new_id(), Parent::Node(parent))))])
+        }
+
+        fn new_id(&self) -> NodeId {
+            NodeId::new(self.ids.ulid(NOW))
         }
 
         /// Commits on this thread, as soon as the writer thread sleeps.
@@ -214,10 +223,34 @@ mod tests {
     #[test]
     fn a_refused_change_leaves_nothing() {
         let bench = Bench::set();
-        let missing = NodeId::new(bench.ids.ulid(NOW));
+        let missing = bench.new_id();
         assert!(bench.commit_here(vec![bench.append_to(missing)])[0].is_err());
         let after = bench.store.commit(bench.append_to(bench.root)).unwrap();
         assert_eq!(after.nodes[0].seq, 2);
+        assert_eq!(bench.store.verify(&mut |_| ()).unwrap().problems, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_full_disk_leaves_the_writer_as_it_was() {
+        let bench = Bench::with_page_limit(Some(115));
+        let large = || {
+            let node =
+                || NewNode { content: "word ".repeat(3_000), ..bench.node(bench.new_id(), Parent::Node(bench.root)) };
+            change((0..8).map(|_| Mutation::Append(Box::new(node()))).collect())
+        };
+        let last = bench.store.commit(bench.append_to(bench.root)).unwrap().nodes[0].seq;
+        // SQLite rolls such a transaction back by itself.
+        let full = bench.commit_here(vec![large()]).pop().unwrap().unwrap_err();
+        assert!(matches!(full, StoreError::Full), "{full:?}");
+        let after = bench.store.commit(bench.append_to(bench.root)).unwrap();
+        assert_eq!(after.nodes[0].seq, last + 1);
+        {
+            let open = bench.store.begin().unwrap();
+            open.submit(bench.append_to(bench.root)).wait().unwrap();
+            assert!(matches!(open.submit(large()).wait(), Err(StoreError::Full)));
+        }
+        let after = bench.store.commit(bench.append_to(bench.root)).unwrap();
+        assert_eq!(after.nodes[0].seq, last + 2);
         assert_eq!(bench.store.verify(&mut |_| ()).unwrap().problems, Vec::<String>::new());
     }
 

@@ -81,10 +81,12 @@ impl WriterThread {
         session_state::refresh_stale(&self.conn, &mut self.cache.stale_sessions, &self.rules)
     }
 
-    /// Rolls back an open transaction.
+    /// Rolls back what is not committed.
     pub(super) fn roll_back(&mut self) {
-        if !self.conn.is_autocommit() {
+        if self.cache.is_uncommitted {
             self.cache.clear();
+        }
+        if !self.conn.is_autocommit() {
             if let Err(error) = self.conn.execute_batch("ROLLBACK") {
                 tracing::warn!(%error, "a transaction could not be rolled back");
             }

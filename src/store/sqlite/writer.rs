@@ -349,11 +349,10 @@ impl WriterThread {
         let written = flushed.and_then(|()| fts_index::index_if_due(&self.conn, &mut self.cache));
         let written = written
             .and_then(|()| session_state::refresh_stale(&self.conn, &mut self.cache.stale_sessions, &self.rules));
-        written.and_then(|()| Ok(self.conn.prepare_cached("COMMIT")?.execute([]).map(drop)?)).map_err(|error| {
-            self.cache.clear();
-            if !self.conn.is_autocommit() {
-                let _ = self.conn.execute_batch("ROLLBACK");
-            }
+        let committed = written.and_then(|()| Ok(self.conn.prepare_cached("COMMIT")?.execute([]).map(drop)?));
+        self.cache.is_uncommitted &= committed.is_err();
+        committed.map_err(|error| {
+            self.roll_back();
             self.with_context(error)
         })
     }
