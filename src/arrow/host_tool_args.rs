@@ -10,10 +10,11 @@ use serde_json::{Map, Value};
 
 use super::{
     args::unescape,
+    json_call::{self, JsonCall},
     lex::{self, LexKind, Token},
     render::Quoted,
 };
-use crate::tools::{HostTool, Tool};
+use crate::tools::{HostTool, Tool, json_arguments::yes};
 
 /// Bytes of a text that is long.
 const LONG: usize = 60;
@@ -23,6 +24,10 @@ const LONG: usize = 60;
 pub(crate) fn read<'e>(line: &str, extras: &'e [HostTool]) -> Option<(&'e HostTool, Result<Value, String>)> {
     if extras.is_empty() {
         return None;
+    }
+    if let Some(JsonCall { name, arguments }) = json_call::read(line) {
+        let extra = extras.iter().find(|extra| extra.name == name)?;
+        return Some((extra, checked(extra, arguments)));
     }
     let lexed = lex::line(line).ok()?;
     match lexed.tokens.as_slice() {
@@ -97,15 +102,6 @@ fn typed(schema: &Value, value: Value) -> Option<Value> {
         _ => *other == typed,
     };
     known.iter().find(|other| **other == typed).or_else(|| known.iter().find(|other| like(other))).cloned()
-}
-
-/// Yes or no, as models write it.
-pub(crate) fn yes(text: &str) -> Option<bool> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "true" | "yes" | "on" => Some(true),
-        "false" | "no" | "off" => Some(false),
-        _ => None,
-    }
 }
 
 /// A canonical line: what [`read`] reads back to the same arguments. The path comes first and long texts last, so that a

@@ -7,6 +7,7 @@ mod classify;
 mod explain;
 pub(crate) mod host_tool_args;
 mod intent;
+mod json_call;
 mod lex;
 mod lexicon;
 mod node_words;

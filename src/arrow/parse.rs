@@ -10,6 +10,10 @@ mod error;
 mod penalties;
 mod target;
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 pub use self::error::{ParseError, ParseErrorCode};
 use self::{
     error::{bind_error, lex_error, not_a_request, other_node_error, refuse},
@@ -22,13 +26,14 @@ use super::{
     bind::{self, BindError, Binder},
     classify::{self, Candidate},
     intent::{self, ClauseRole, Intent, Utterance},
+    json_call::{self, JsonCall},
     lex,
     lexicon::{self, FunctionWord, Noun, Prep, Verb},
     node_words,
     option_name::OptionName,
     suggest,
 };
-use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
+use crate::tools::{MAX_CONTENT_BYTES, NativeAlias, SideEffect, TABLE, Tool, json_arguments};
 
 /// The longest line: content at its limit, escaped, and what stands around it.
 const MAX_LINE_BYTES: usize = 4 * MAX_CONTENT_BYTES;
@@ -81,20 +86,14 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(invalid(ParseErrorCode::LimitExceeded, line, message));
     }
     let (line, thought) = thought(line);
-    let bare;
-    let line = match strip_backticks(line).map(|marks| (1, marks)).or_else(|| strip_bold(line).map(|marks| (2, marks)))
-    {
-        // Blanks in their place, so that every span stays one of the line.
-        Some((width, [open, close])) => {
-            let blank = &"  "[..width];
-            bare = format!("{}{blank}{}{blank}{}", &line[..open], &line[open + width..close], &line[close + width..]);
-            bare.as_str()
-        }
-        None => line,
-    };
+    let bare = without_marks(line);
+    let line = bare.as_ref();
     let said = line.trim_start();
     if lex::arrow(said).map_or(said, |(rest, _)| rest.trim_start()).starts_with('>') {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, "it is a quotation"));
+    }
+    if let Some(call) = json_call::read(line) {
+        return tool_call(line, call);
     }
     let lexed = lex::line(line).map_err(|error| lex_error(line, error))?;
     trace.terms = annotate_tokens::terms(line, &lexed);
@@ -154,6 +153,28 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(unsure(line, &arguments, &command));
     }
     Ok(ParsedLine { command, confidence })
+}
+
+/// The command of a line that is a tool call in JSON.
+fn tool_call(line: &str, JsonCall { name, arguments }: JsonCall) -> Result<ParsedLine, ParseError> {
+    let lowered = name.to_ascii_lowercase();
+    let tool = Tool::named(&lowered).or_else(|| {
+        let mut tools = TABLE.iter().filter(|spec| spec.synonyms.contains(&lowered.as_str()));
+        tools.next().filter(|_| tools.next().is_none()).map(|spec| spec.tool)
+    });
+    let arguments = Value::Object(arguments).to_string();
+    let (tool, command) = match (NativeAlias::named(&lowered), tool) {
+        (Some(alias), _) => (alias.tool, json_arguments::form(alias, &arguments)),
+        (None, Some(tool)) => (tool, json_arguments::command(tool, &arguments)),
+        (None, None) => {
+            return Err(invalid(ParseErrorCode::InvalidSyntax, line, format!("there is no operation {name:?}")));
+        }
+    };
+    command.map(|command| ParsedLine { command, confidence: 1.0 }).map_err(|error| {
+        let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
+        let suggestions = suggest::commands("", &[], Some(tool));
+        refuse(ParseErrorCode::InvalidSyntax, line, None, error.message, understood, suggestions)
+    })
 }
 
 /// An error without a span, a reading or suggestions.
@@ -308,6 +329,14 @@ fn promote_bare_ids(
             last = Some(arg.at);
         }
     }
+}
+
+/// The line without backticks or bold marks around all of it. Blanks are in their place, so that every span stays one of the line.
+fn without_marks(line: &str) -> Cow<'_, str> {
+    let marks = strip_backticks(line).map(|marks| (1, marks)).or_else(|| strip_bold(line).map(|marks| (2, marks)));
+    let Some((width, [open, close])) = marks else { return line.into() };
+    let blank = &"  "[..width];
+    format!("{}{blank}{}{blank}{}", &line[..open], &line[open + width..close], &line[close + width..]).into()
 }
 
 /// Offsets of the backticks around a whole line.

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Answer, ExecRequest, Executor, Position, call, escape::escape, help::unknown, limits};
+use super::{Answer, ExecRequest, Executor, Position, escape::escape, help::unknown, limits};
 use crate::{
     arrow::{Command, host_tool_args, parse},
-    tools::{ErrorCode, HostTool, NativeAlias, Tool, ToolError},
+    tools::{ErrorCode, HostTool, NativeAlias, Tool, ToolError, json_arguments},
     types::{first_words, one_line},
 };
 
@@ -24,15 +24,16 @@ impl Executor<'_> {
     pub fn read_call(&self, name: &str, arguments: &str) -> ExecRequest {
         if let Some(form) = NativeAlias::named(name) {
             let numbered = if form.tool == Tool::Todo { self.with_todo_number(arguments) } else { None };
-            return call::form(form, numbered.as_deref().unwrap_or(arguments)).into();
+            return json_arguments::form(form, numbered.as_deref().unwrap_or(arguments)).into();
         }
         if let Some(tool) = Tool::named(name) {
-            return call::command(tool, arguments).into();
+            return json_arguments::command(tool, arguments).into();
         }
         match self.host_tool(name) {
-            Some(extra) => {
-                host_request(extra, call::object(arguments).and_then(|given| host_tool_args::checked(extra, given)))
-            }
+            Some(extra) => host_request(
+                extra,
+                json_arguments::object(arguments).and_then(|given| host_tool_args::checked(extra, given)),
+            ),
             None => ExecRequest::Refused(unknown(name, self.host.tools())),
         }
     }

@@ -13,7 +13,6 @@ mod answer;
 mod author_names;
 #[cfg(any(feature = "tui", feature = "serve"))]
 pub(crate) mod authorship;
-pub(crate) mod call;
 mod change;
 mod changes;
 #[cfg(feature = "serve")]

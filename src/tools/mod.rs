@@ -10,6 +10,7 @@ mod declare;
 mod error;
 mod help;
 mod host_tool;
+pub(crate) mod json_arguments;
 mod limits;
 mod native;
 mod node_ref;

@@ -57,6 +57,9 @@ fn a_line_is_read_by_the_schema() {
         "→ `get_weather Paris DAYS:3`",
         "-> get_weather Paris days:3 # that should do",
         "→ get_weather days:3 <<<\nParis\n>>>",
+        "→ get_weather {\"city\": \"Paris\", \"days\": 3}",
+        "get_weather({\"city\": \"Paris\", \"days\": \"3\"})",
+        "→ {\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\", \"days\": 3}}",
     ] {
         assert_eq!(said(line), Ok(paris.clone()), "{line}");
     }

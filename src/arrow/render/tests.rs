@@ -6,7 +6,7 @@ use crate::{
         BranchFormat, Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter,
         RecallScope, Relative, ResponseKind, SearchDepth, Topic, WritePlace, parse,
     },
-    exec::call::command as call,
+    tools::json_arguments::command as call,
 };
 
 fn id() -> impl Strategy<Value = NodeRef> + Clone {

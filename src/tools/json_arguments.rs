@@ -1,4 +1,4 @@
-//! The parser of providers' tool calls. The fields are those of the tool's schema, and the table has their types.
+//! The parser of a tool call's JSON arguments. The fields are those of the tool's schema, and the table has their types.
 //!
 //! Models are often inexact about form: a number can be a string, an id can be in brackets, and null or empty means
 //! absent. Unknown, missing and conflicting arguments are errors, because ignoring them would run another command than
@@ -6,10 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{
-    arrow::{Command, NodeRef, host_tool_args::yes},
-    tools::{ArgRules, ArgSpec, ArgType, ErrorCode, NativeAlias, Tool, ToolError},
-};
+use super::{ArgRules, ArgSpec, ArgType, Command, ErrorCode, NativeAlias, NodeRef, Tool, ToolError};
 
 /// Parses the arguments of a call of `tool`.
 ///
@@ -33,7 +30,7 @@ pub(crate) fn command(tool: Tool, arguments: &str) -> Result<Command, ToolError>
 ///
 /// # Errors
 /// If the arguments do not match the alias.
-pub(super) fn form(form: &NativeAlias, arguments: &str) -> Result<Command, ToolError> {
+pub(crate) fn form(form: &NativeAlias, arguments: &str) -> Result<Command, ToolError> {
     let read = object(arguments).and_then(|given| form.fields(given)).and_then(|(tool, given)| fields(tool, given));
     read.map_err(|message| {
         let failure = ToolError::new(ErrorCode::InvalidSyntax, format!("{}: {message}", form.name));
@@ -48,7 +45,7 @@ fn fields(tool: Tool, given: Map<String, Value>) -> Result<Command, String> {
 }
 
 /// Parses the arguments to an object. An empty text is an empty object, and null fields are dropped.
-pub(super) fn object(arguments: &str) -> Result<Map<String, Value>, String> {
+pub(crate) fn object(arguments: &str) -> Result<Map<String, Value>, String> {
     if arguments.trim().is_empty() {
         return Ok(Map::new());
     }
@@ -65,12 +62,12 @@ fn convert_fields(tool: Tool, given: Map<String, Value>) -> Result<Map<String, V
     let mut known = tool.spec().arguments();
     let mut fields = Map::new();
     for (name, value) in given {
-        let argument = known.clone().find(|argument| argument.name == name);
+        let argument = known.clone().find(|argument| is_same_name(argument.name, &name));
         let argument = argument.ok_or_else(|| format!("there is no argument {name:?}"))?;
         let wrong = || format!("{name} is not as it must be: {}", argument.kind.words());
         let value = convert_value(argument, value).ok_or_else(wrong)?;
-        if !is_absent(&value) {
-            fields.insert(name, value);
+        if !is_absent(&value) && fields.insert(argument.name.to_owned(), value).is_some() {
+            return Err(format!("{} is given twice", argument.name));
         }
     }
     if let Some(missing) = known.find(|argument| argument.required && !fields.contains_key(argument.name)) {
@@ -78,6 +75,14 @@ fn convert_fields(tool: Tool, given: Map<String, Value>) -> Result<Map<String, V
     }
     check_combination(tool, &fields)?;
     Ok(fields)
+}
+
+/// Returns whether two names differ only in case and separators: `contentOf`, `content-of`.
+fn is_same_name(known: &str, given: &str) -> bool {
+    fn letters(name: &str) -> impl Iterator<Item = u8> {
+        name.bytes().filter(|byte| !matches!(byte, b'_' | b'-')).map(|byte| byte.to_ascii_lowercase())
+    }
+    letters(known).eq(letters(given))
 }
 
 /// Returns whether a value means the same as its absence.
@@ -129,10 +134,14 @@ fn convert_value(argument: &ArgSpec, value: Value) -> Option<Value> {
     }
 }
 
-/// A reference to a node: an id, or an object with a place, a bookmark or an agent.
+/// A reference to a node: an id, the name of a place, or an object with a place, a bookmark or an agent.
 fn reference(value: &Value) -> Option<Value> {
-    let named = || serde_json::from_value::<NodeRef>(value.clone()).ok().filter(|_| value.is_object());
-    id(value).or_else(|| serde_json::to_value(named()?).ok())
+    let place = || value.as_str().and_then(|text| NodeRef::place(text.trim()));
+    let object = || serde_json::from_value::<NodeRef>(value.clone()).ok().filter(|_| value.is_object());
+    match place().or_else(object) {
+        Some(node) => serde_json::to_value(node).ok(),
+        None => id(value),
+    }
 }
 
 /// Strips decoration from an id. An id of digits only can be a number.
@@ -181,6 +190,15 @@ fn todo(value: Value) -> Option<Value> {
 
 fn parse_bool(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| yes(value.as_str()?))
+}
+
+/// Yes or no, as models write it.
+pub(crate) fn yes(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" => Some(true),
+        "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
 }
 
 fn range(text: &str) -> Option<Value> {

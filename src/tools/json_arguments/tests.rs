@@ -19,6 +19,8 @@ fn sloppy_forms_are_taken() {
         ),
         ("view", json!({ "node": 7242, "as": "" }), "view [7242]"),
         ("view", json!({ "branch": "b3k9", "as": "Prose" }), "view branch:b3k9 as:prose"),
+        ("view", json!({ "Node": "parent", "FULL": true }), "view parent full"),
+        ("stash", json!({ "label": "x", "contentOf": "root" }), "stash \"x\" content-of:root"),
         ("continue", json!({ "n": "3", "tokens": 200.0 }), "continue n:3 tokens:200"),
         ("diff", json!({ "nodes": "a7x2, b3k9" }), "diff a7x2 b3k9"),
         ("link", json!({ "node": "a7x2", "to": "b3k9" }), "link a7x2 to b3k9"),

@@ -1,0 +1,42 @@
+//! Lines that are one tool call in JSON: `view {"node":"a7x2"}`, `view({"node":"a7x2"})`,
+//! `{"name":"view","arguments":{"node":"a7x2"}}`, `{"op":"view","node":"a7x2"}`.
+//!
+//! A model that was trained on tool calls writes them. The arguments are those of the tool's JSON schema, so nothing is guessed.
+
+use serde_json::{Map, Value};
+
+use super::lex;
+
+/// Names of the field that names the tool.
+const TOOL_FIELDS: &[&str] = &["op", "name", "tool", "function", "command"];
+/// Names of the field that holds the arguments.
+const ARGUMENT_FIELDS: &[&str] = &["arguments", "args", "parameters", "params", "input"];
+
+/// A tool call: the tool's name as it was written, and its arguments.
+pub(super) struct JsonCall {
+    pub(super) name: String,
+    pub(super) arguments: Map<String, Value>,
+}
+
+/// Reads a line that is a call and nothing else, with or without its arrow.
+pub(super) fn read(line: &str) -> Option<JsonCall> {
+    let line = line.trim();
+    // Most lines end here.
+    let line = line.strip_suffix(';').unwrap_or(line).trim_end().trim_matches('`');
+    let line = line.strip_suffix(')').unwrap_or(line).trim_end();
+    let begins = line.find('{').filter(|_| line.ends_with('}'))?;
+    let (head, object) = line.split_at(begins);
+    let Ok(Value::Object(mut arguments)) = serde_json::from_str(object) else { return None };
+    let head = lex::arrow(head).map_or(head, |(rest, _)| rest);
+    let name = head.trim_matches(|c: char| c.is_whitespace() || matches!(c, '`' | ':' | '('));
+    if !name.is_empty() {
+        let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        return is_name.then(|| JsonCall { name: name.to_owned(), arguments });
+    }
+    let Some(Value::String(name)) = TOOL_FIELDS.iter().find_map(|field| arguments.remove(*field)) else { return None };
+    let nested = ARGUMENT_FIELDS.iter().find(|field| arguments.get(**field).is_some_and(Value::is_object));
+    match nested.filter(|_| arguments.len() == 1).and_then(|field| arguments.remove(*field)) {
+        Some(Value::Object(arguments)) => Some(JsonCall { name, arguments }),
+        _ => Some(JsonCall { name, arguments }),
+    }
+}
