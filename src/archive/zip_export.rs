@@ -8,7 +8,7 @@ use std::{
 
 use zip::{ZipArchive, result::ZipError};
 
-use super::{ArchiveError, ImportOptions, Imported, bounded_reader::BoundedReader, import_until};
+use super::{ArchiveError, ImportOptions, Imported, bounded_reader::BoundedReader, import::import_until};
 use crate::ops::Actor;
 
 /// Bytes with which an archive begins.

@@ -13,6 +13,7 @@ mod answer;
 mod author_names;
 #[cfg(any(feature = "tui", feature = "serve"))]
 pub(crate) mod authorship;
+mod batch;
 mod change;
 mod changes;
 #[cfg(feature = "serve")]
@@ -74,7 +75,7 @@ use crate::{
     arrow::{Command, RecallFilter, SearchDepth, Topic},
     id::{SessionId, TodoId},
     ops::{Actor, Loom, OpsError},
-    tools::{DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, Tool, ToolError, WebSearch},
+    tools::{DEFAULT_REPLY_TOKENS, ErrorCode, Tool, ToolError, WebSearch},
     types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
 };
 
@@ -170,72 +171,6 @@ impl<'h> Executor<'h> {
     #[must_use]
     pub const fn session(&self) -> SessionId {
         self.session
-    }
-
-    /// Runs one command.
-    pub fn run(&mut self, command: &Command) -> CommandReply {
-        let reply = self.run_command(command);
-        self.flush_trace();
-        reply
-    }
-
-    /// Runs the requests of a batch in order and returns one reply each. Requests beyond
-    /// [`MAX_BATCH_LINES`] are not run and share one error.
-    pub fn run_batch<W: Into<ExecRequest>>(&mut self, lines: Vec<W>) -> Vec<CommandReply> {
-        let mut replies = Vec::with_capacity(lines.len().min(MAX_BATCH_LINES + 1));
-        self.run_each(lines.into_iter().map(Into::into).collect(), &mut |_, reply| replies.push(reply.clone()));
-        replies
-    }
-
-    /// Runs a batch like [`Self::run_batch`] and passes each reply with its index to `each` as soon as it exists.
-    pub fn run_each(&mut self, requests: Vec<ExecRequest>, each: &mut dyn FnMut(usize, &CommandReply)) {
-        let over = requests.len().saturating_sub(MAX_BATCH_LINES);
-        // After a failed move, a command would run at a place that its agent does not mean.
-        let mut lost: Option<&ExecRequest> = None;
-        for (at, request) in requests.iter().take(MAX_BATCH_LINES).enumerate() {
-            let reply = match request {
-                ExecRequest::Command(command) if lost.is_some_and(|switch| request.depends_on(switch)) => {
-                    CommandReply::after_failed_switch(command)
-                }
-                request => self.run_request(request),
-            };
-            if request.moves() {
-                lost = (!reply.is_ok()).then_some(request);
-            }
-            each(at, &reply);
-        }
-        self.planned.clear();
-        if over > 0 {
-            let message = format!("a batch is at most {MAX_BATCH_LINES} lines; the last {over} were not run");
-            each(
-                MAX_BATCH_LINES,
-                &CommandReply { tool: None, result: Err(ToolError::new(ErrorCode::LimitExceeded, message)) },
-            );
-        }
-        self.flush_trace();
-    }
-
-    fn run_request(&mut self, request: &ExecRequest) -> CommandReply {
-        if self.host.is_cancelled() {
-            let stopped = ToolError::new(ErrorCode::Cancelled, "stopped before it was run");
-            return match request {
-                ExecRequest::Command(command) => CommandReply { tool: Some(command.tool()), result: Err(stopped) },
-                ExecRequest::HostTool { name, .. } => CommandReply { tool: None, result: Err(stopped.for_tool(name)) },
-                ExecRequest::Refused(_) => CommandReply { tool: None, result: Err(stopped) },
-            };
-        }
-        match request {
-            ExecRequest::Command(command) => self.run_command(command),
-            ExecRequest::HostTool { name, arguments } => {
-                let result = self.run_host_tool(name, arguments).map_err(|failure| failure.for_tool(name));
-                CommandReply { tool: None, result }
-            }
-            ExecRequest::Refused(failure) => CommandReply { tool: None, result: Err(failure.clone()) },
-        }
-    }
-
-    fn run_command(&mut self, command: &Command) -> CommandReply {
-        CommandReply { tool: Some(command.tool()), result: self.run_checked(command) }
     }
 
     fn run_checked(&mut self, command: &Command) -> Result<Outcome, ToolError> {

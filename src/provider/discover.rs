@@ -28,7 +28,7 @@ pub async fn discover(names: &Names, env: &Env<'_>) -> Result<Option<Target>, Pr
         });
     }
     #[cfg(feature = "net")]
-    if let Some(endpoint) = super::model_list::find_endpoint(env).await? {
+    if let Some(endpoint) = super::provider_status::find_endpoint(env).await? {
         return Ok(Some(Target::Endpoint(endpoint)));
     }
     Ok(weights::find_installed(env).map(Target::Local))

@@ -35,6 +35,8 @@ mod model_ref;
 #[cfg(feature = "net")]
 pub(crate) mod protocol;
 #[cfg(feature = "net")]
+mod provider_status;
+#[cfg(feature = "net")]
 pub(crate) mod reply;
 #[cfg(feature = "net")]
 mod retry;
@@ -67,10 +69,12 @@ pub use generation::{Finish, FinishReason, Generation, Logprob, Sink, StreamEven
 pub use local::{Local, SentenceEncoder};
 pub use message::ToolDefinition;
 #[cfg(feature = "net")]
-pub use model_list::{ProviderStatus, RemoteModel, list_models, survey};
+pub use model_list::{RemoteModel, list_models};
 pub use model_ref::{
     ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, known_providers, resolve,
 };
+#[cfg(feature = "net")]
+pub use provider_status::{ProviderStatus, survey};
 #[cfg(feature = "net")]
 pub use retry::Retry;
 pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use super::{
-    HitFilter, Query, Result,
+    Query, Result,
+    hit_filter::HitFilter,
     query_parser::{ParsedQuery, may_contain, normalize},
     rank,
 };

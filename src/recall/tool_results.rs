@@ -1,7 +1,13 @@
 //! Results of tools: lists and counts by the name of the tool, by failure and by words.
 
-use super::{Filter, Result, Scope, is_failure, result_mentions};
-use crate::{store::Snapshot, types::Node};
+use serde_json::Value;
+
+use super::{Filter, Result, Scope, unnamed_call};
+use crate::{
+    store::Snapshot,
+    text_index::{WordTokenizer, call_text},
+    types::{AuthorType, Node},
+};
 
 /// Maximum number of results that a count or a search by words reads, the newest first, and the number read at once.
 const MAX_READ_RESULTS: u64 = 10_000;
@@ -96,4 +102,46 @@ pub fn find_tool_results(
     }
     found.read = Some(read);
     Ok(found)
+}
+
+/// True if a result with its call contains all words of a text, or the text itself if `exact`. Without words that can be
+/// searched, the text itself is looked for.
+#[must_use]
+pub(crate) fn result_mentions(result: &Node, caller: Option<&Node>, text: &str, exact: bool) -> bool {
+    let call = match (&result.tool.call_id, caller.and_then(|caller| caller.tool.calls.as_ref())) {
+        (Some(id), Some(calls)) => {
+            let calls = serde_json::from_str(calls.as_str()).unwrap_or(Value::Null);
+            calls.as_array().into_iter().flatten().find(|call| call["id"].as_str() == Some(id)).cloned()
+        }
+        _ => unnamed_call(result),
+    };
+    let call = call.map(|call| call_text(&Value::from(vec![call]).to_string())).unwrap_or_default();
+    let said = format!("{call}\n{}", result.content);
+    let mut reader = WordTokenizer::default();
+    let mut wanted = reader.query(text);
+    if exact || wanted.is_empty() {
+        return said.to_lowercase().contains(&text.to_lowercase());
+    }
+    reader.each(&said, &mut |stem| wanted.retain(|word| word != stem));
+    wanted.is_empty()
+}
+
+/// True if a node is the result of a failed call, by its metadata, a refusal, or the exit code at its end.
+#[must_use]
+pub(crate) fn is_failure(node: &Node) -> bool {
+    if node.author_type != AuthorType::Tool {
+        return false;
+    }
+    let kept = node.metadata.as_ref().and_then(|json| serde_json::from_str::<Value>(json.as_str()).ok());
+    let marked = kept.is_some_and(|kept| kept["failed"] == true || kept["pi"]["message"]["isError"] == true);
+    marked || node.content.starts_with('✗') || exit_code(&node.content).is_some_and(|code| code != 0)
+}
+
+/// Parses the number after `exit code` and similar words on the last line of a text.
+pub(crate) fn exit_code(text: &str) -> Option<i64> {
+    let last = text.trim_end().lines().next_back()?.to_lowercase();
+    let (_, after) = ["exit code", "exited with code", "exit status"].iter().find_map(|word| last.split_once(word))?;
+    let number = after.trim_start_matches([':', ' ', '=']);
+    let end = number.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(number.len());
+    number[..end].parse().ok()
 }

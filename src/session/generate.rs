@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 use super::{
     DelegationUpdate,
     host::CommandBatch,
+    model_request::{ModelRequestTask, ReportSender, forward_cancellation},
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, offered_author, prompt},
     request::{GenerateError, GenerateRequest, Progress},
     save_reply::{append_open_todos_note, record_session_model, record_system_prompt},
-    stream::{ModelRequestTask, ReportSender, forward_cancellation},
 };
 use crate::{
     agent::{BatchOutcome, RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},

@@ -11,9 +11,9 @@ use super::{
     background_delegations::save_report,
     delegation_report::report_metadata,
     generate::{TaskReport, generate},
+    model_request::ReportSender,
     request::{GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, ToolAccess},
     stored_calls::call_id,
-    stream::ReportSender,
 };
 use crate::{
     agent::{BatchOutcome, ToolRequest},

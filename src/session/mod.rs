@@ -11,6 +11,7 @@ mod generate;
 mod generation_metadata;
 mod generation_stream;
 mod host;
+mod model_request;
 mod partial_replies;
 mod prompt;
 mod request;
@@ -20,7 +21,6 @@ mod save_reply;
 mod side_conversation;
 mod stats;
 mod stored_calls;
-mod stream;
 pub mod system;
 mod work_item;
 

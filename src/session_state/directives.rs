@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::forms::{CONJUNCTIONS, QUESTION_STARTS, REPORTING_WORDS, SUBJECTS};
 pub(super) use self::forms::{DEFAULT_FORMS, LEAD_PHRASES};
-use super::{ExtractionRules, MAX_ENTRY_CHARS, RecordKind};
+use super::{ExtractionRules, RecordKind, state::MAX_ENTRY_CHARS};
 use crate::types::sentences;
 
 /// Maximum number of directives of a message. A message with more is a text about rules.

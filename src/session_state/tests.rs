@@ -1,4 +1,6 @@
+use super::state::{MAX_CONSTRAINTS, MAX_DECISIONS, MAX_FILES, MAX_RESOLVED_ERRORS};
 use super::*;
+use crate::types::{AuthorType, EdgeKind};
 
 /// Returns hits, false matches, misses and a description of each error.
 fn score(labelled: &str) -> (usize, usize, usize, Vec<String>) {

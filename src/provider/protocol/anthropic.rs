@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, error_report};
+use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, error_body::error_report};
 use crate::provider::{
     Message, MessagePart, Prompt, ProviderError, Request, Role, ToolDefinition, message::pair_tool_results,
 };

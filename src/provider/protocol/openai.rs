@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, error_report};
+use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, error_body::error_report};
 use crate::provider::{
     Logprob, Message, MessagePart, Prompt, Request, Role, Sampling, ToolCall, ToolDefinition,
     message::pair_tool_results,

@@ -86,10 +86,10 @@ impl WriterThread {
         if self.cache.is_uncommitted {
             self.cache.clear();
         }
-        if !self.conn.is_autocommit() {
-            if let Err(error) = self.conn.execute_batch("ROLLBACK") {
-                tracing::warn!(%error, "a transaction could not be rolled back");
-            }
+        if !self.conn.is_autocommit()
+            && let Err(error) = self.conn.execute_batch("ROLLBACK")
+        {
+            tracing::warn!(%error, "a transaction could not be rolled back");
         }
     }
 }

@@ -1,0 +1,116 @@
+//! Tool calls on one line, and the call that a result answers.
+
+use serde_json::{Value, json};
+
+use super::{Result, excerpt::excerpt};
+use crate::{
+    store::Snapshot,
+    text_index::{WordTokenizer, call_text},
+    types::{AuthorType, Node, first_words, one_line},
+};
+
+/// Maximum length in characters of a call's arguments.
+const ARGUMENTS: usize = 160;
+
+/// Returns the arguments of the call that a tool node answers, on one line: `path="src/auth.py"`. `None` if the call is
+/// unknown.
+///
+/// # Errors
+/// If the store cannot be read.
+pub(crate) fn tool_call_summary(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<String>> {
+    let Some(id) = &node.tool.call_id else {
+        // The line without its arrow and the operation.
+        let rest = |line: &str| line.trim_start_matches(['→', ' ']).split_once(' ').map(|(_, rest)| one_line(rest));
+        let summary = |call: &Value| match arguments(call) {
+            none if none.is_empty() => call["line"].as_str().and_then(rest).map(|rest| first_words(&rest, ARGUMENTS)),
+            given => Some(given),
+        };
+        return Ok(unnamed_call(node).as_ref().and_then(summary));
+    };
+    let Some(parent) = node.parent else { return Ok(None) };
+    let Some(caller) = snapshot.node(parent)? else { return Ok(None) };
+    let Some(all) = caller.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok()) else {
+        return Ok(None);
+    };
+    let call = all.as_array().into_iter().flatten().find(|call| call["id"].as_str() == Some(id));
+    Ok(call.map(arguments))
+}
+
+/// Returns the call of a result that does not name it, from the command in its metadata; `None` for other nodes. Results of
+/// arrow lines had no ids of calls before version 20 of the schema.
+#[must_use]
+pub(crate) fn unnamed_call(result: &Node) -> Option<Value> {
+    if result.tool.call_id.is_some() || result.author_type != AuthorType::Tool {
+        return None;
+    }
+    let metadata: Value = serde_json::from_str(result.metadata.as_ref()?.as_str()).ok()?;
+    let line = metadata["command"].as_str()?;
+    let (id, arguments) = (format!("call_{}", result.local), metadata["arguments"].as_object().cloned());
+    Some(json!({
+        "id": id,
+        "name": result.tool.name,
+        "arguments": arguments.unwrap_or_default(),
+        "line": line,
+    }))
+}
+
+/// Returns the calls of a node, each on one line: `read_file(path="src/auth.py")`. A line that could not be parsed is
+/// returned as written.
+#[must_use]
+pub fn calls(node: &Node) -> Vec<String> {
+    let all = node.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok());
+    let one = |call: &Value| match (call["function"]["name"].as_str().or(call["name"].as_str()), call["line"].as_str())
+    {
+        (None, Some(line)) => first_words(&one_line(line), ARGUMENTS),
+        (name, _) => format!("{}({})", one_line(name.unwrap_or("a tool")), arguments(call)),
+    };
+    all.as_ref().and_then(Value::as_array).into_iter().flatten().map(one).collect()
+}
+
+/// Returns the part of a node's calls that holds words of a search; `None` if `shown` holds all of them, or the calls
+/// hold none.
+pub(crate) fn call_excerpt(node: &Node, shown: &str, words: &[String], most: usize) -> Option<String> {
+    let text = call_text(node.tool.calls.as_ref()?.as_str());
+    let mut reader = WordTokenizer::default();
+    let mut found = |text: &str| reader.query(text).iter().filter(|word| words.contains(word)).count();
+    (found(&text) > found(shown)).then(|| excerpt(&text, words, most))
+}
+
+/// Returns the arguments of a call on one line, from any provider's format.
+fn arguments(call: &Value) -> String {
+    let given = [&call["function"]["arguments"], &call["arguments"], &call["input"]].into_iter().find(|v| !v.is_null());
+    let parsed = match given {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
+        Some(other) => other.clone(),
+        None => Value::Null,
+    };
+    let text = match parsed {
+        Value::Object(fields) => {
+            let all = |most| {
+                let one =
+                    |(name, value): (&String, &Value)| format!("{name}={}", first_words(&value.to_string(), most));
+                fields.iter().map(one).collect::<Vec<_>>().join(", ")
+            };
+            let whole = all(ARGUMENTS);
+            // A long argument must not push out the others: the file's name is more useful than its content.
+            if whole.chars().count() > ARGUMENTS { all((ARGUMENTS / fields.len().max(1)).max(20)) } else { whole }
+        }
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    first_words(&one_line(&text), ARGUMENTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_argument_leaves_room_for_the_others() {
+        let call = json!({ "input": { "content": "x ".repeat(900), "path": "src/auth.py" } });
+        assert!(arguments(&call).contains("path=\"src/auth.py\""), "{}", arguments(&call));
+        assert_eq!(arguments(&json!({ "function": { "arguments": "{\"a\":1}" } })), "a=1");
+        assert_eq!(arguments(&json!({ "arguments": "no JSON" })), "\"no JSON\"");
+        assert_eq!(arguments(&json!({})), "");
+    }
+}
