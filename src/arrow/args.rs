@@ -14,7 +14,7 @@ use super::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     intent::{ClauseRole, Intent},
     lex::Span,
-    lexicon::{FunctionWord, Noun, Prep},
+    lexicon::{FunctionWord, Noun, Prep, Verb},
     option_name::OptionName,
 };
 use crate::tools::Tool;
@@ -171,8 +171,12 @@ pub(super) fn gather<'a>(
     if let Some(said) = terms.get(verb) {
         let tool = arguments.modifiers.tool;
         arguments.modifier(terms, verb, said.text.of(line));
-        let own = arguments.modifiers.tool.filter(|tool| *tool != Tool::Help);
-        arguments.modifiers.tool = tool.filter(|tool| *tool != Tool::Help || own.is_none()).or(own);
+        // `show help`: a synonym names no operation.
+        let is_own = |tool: &Tool| *tool != Tool::Help && tool.name().eq_ignore_ascii_case(said.text.of(line));
+        let own = arguments.modifiers.tool.filter(is_own);
+        let asks_help = said.entry.base() == Some(Verb::Help);
+        let named = tool.filter(|tool| *tool != Tool::Help || asks_help && own.is_none());
+        arguments.modifiers.tool = named.or(own);
     }
     if let Some(raw) = intent.raw {
         let text = raw.of(line);
@@ -240,6 +244,9 @@ impl<'a> Arguments<'a> {
             }
             TokenKind::Mark(c) => {
                 self.modifiers.dash |= c == '-' && at + 1 == terms.len();
+                if c == '§' {
+                    prefix.key = Some(OptionName::Section);
+                }
                 prefix.arrow |= matches!(c, '→' | '➜' | '⇒' | '➔' | '⟶' | '>' | '+');
                 return at + 1;
             }
@@ -285,7 +292,12 @@ impl<'a> Arguments<'a> {
             && matches!(terms[at - 1].kind, TokenKind::OptionName(key)
                 if key.is_switch() || text.of(self.line) == "true");
         let adverb = prefix.key.is_none() && text.end - text.start > 4 && text.of(self.line).ends_with("ly");
-        intent.zones[at] == ClauseRole::Relative || switch || adverb || prefix.key.is_none() && describes(terms, at)
+        let yes = text.of(self.line) == "true" && at > 0 && matches!(terms[at - 1].kind, TokenKind::Mark('=' | ':'));
+        intent.zones[at] == ClauseRole::Relative
+            || switch
+            || yes && prefix.key.is_none()
+            || adverb
+            || prefix.key.is_none() && describes(terms, at)
     }
 
     /// True if any word at `at` is a value: behind `name:`, `--name`, `=`.

@@ -4,6 +4,7 @@
 //! something that stays behind, means that the line was not understood, and it is refused rather than run in part.
 
 mod documents;
+mod links;
 mod nodes;
 mod recall;
 

@@ -12,6 +12,7 @@ mod clause_start;
 mod locate;
 mod predicates;
 mod rejections;
+mod repetition;
 mod request;
 mod verb_final;
 

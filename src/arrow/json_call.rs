@@ -12,6 +12,25 @@ const TOOL_FIELDS: &[&str] = &["op", "name", "tool", "function", "command"];
 /// Names of the field that holds the arguments.
 const ARGUMENT_FIELDS: &[&str] = &["arguments", "args", "parameters", "params", "input"];
 
+/// Words around a name: `call view with {"node":"a7x2"}`.
+const FILLERS: &[&str] = &[
+    "call",
+    "tool_call",
+    "run",
+    "use",
+    "invoke",
+    "please",
+    "with",
+    "arguments",
+    "args",
+    "the",
+    "name",
+    "op",
+    "tool",
+    "function",
+    "command",
+];
+
 /// A tool call: the tool's name as it was written, and its arguments.
 pub(super) struct JsonCall {
     pub(super) name: String,
@@ -28,10 +47,11 @@ pub(super) fn read(line: &str) -> Option<JsonCall> {
     let (head, object) = line.split_at(begins);
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(object) else { return None };
     let head = lex::arrow(head).map_or(head, |(rest, _)| rest);
-    let name = head.trim_matches(|c: char| c.is_whitespace() || matches!(c, '`' | ':' | '('));
-    if !name.is_empty() {
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, '`' | ':' | '(' | ',');
+    let mut words = head.split(is_mark).filter(|word| !word.is_empty() && !FILLERS.contains(word));
+    if let Some(name) = words.next() {
         let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-        return is_name.then(|| JsonCall { name: name.to_owned(), arguments });
+        return (is_name && words.next().is_none()).then(|| JsonCall { name: name.to_owned(), arguments });
     }
     let Some(Value::String(name)) = TOOL_FIELDS.iter().find_map(|field| arguments.remove(*field)) else { return None };
     let nested = ARGUMENT_FIELDS.iter().find(|field| arguments.get(**field).is_some_and(Value::is_object));

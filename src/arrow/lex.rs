@@ -314,8 +314,9 @@ fn option(input: &str) -> Step<'_, (OptionName, &str)> {
     peek(satisfy(|c| c.is_ascii_alphabetic())).parse(input)?;
     let mut letters = take_while1(|c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_'));
     let (rest, name) = letters(input)?;
-    match OptionName::named(name) {
-        Some(key) if rest.starts_with([':', '=']) => Ok((rest, (key, name))),
+    let named = || OptionName::named(name).or_else(|| OptionName::corrected(name));
+    match rest.starts_with([':', '=']).then(named).flatten() {
+        Some(key) => Ok((rest, (key, name))),
         _ => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Tag))),
     }
 }

@@ -174,7 +174,7 @@ fn same_letters(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// True if one letter added, left out, changed, or two neighbours exchanged make the one of the other.
-fn within_one_edit(a: &[u8], b: &[u8]) -> bool {
+pub(super) fn within_one_edit(a: &[u8], b: &[u8]) -> bool {
     let ahead = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[ahead..], &b[ahead..]);
     let behind = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();

@@ -1,5 +1,7 @@
 //! Names of options, and their synonyms.
 
+use super::lexicon::within_one_edit;
+
 /// An argument's part in its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum OptionName {
@@ -58,11 +60,15 @@ pub(super) enum OptionName {
     What,
 }
 
+/// Length of the shortest name that is recognized with a slip.
+const MIN_CORRECTED_CHARS: usize = 5;
+
 /// The names, each with its key; sorted, for they are searched by halving.
 const NAMES: &[(&str, OptionName)] = &[
     ("add", OptionName::Add),
     ("after", OptionName::After),
     ("agent", OptionName::Agent),
+    ("agent-type", OptionName::Agent),
     ("annotations", OptionName::Annotations),
     ("append", OptionName::Content),
     ("around", OptionName::Around),
@@ -74,10 +80,13 @@ const NAMES: &[(&str, OptionName)] = &[
     ("below", OptionName::Below),
     ("body", OptionName::Content),
     ("bookmark", OptionName::Bookmark),
+    ("bookmark-label", OptionName::Label),
     ("branch", OptionName::Branch),
     ("by", OptionName::By),
     ("cancel", OptionName::Cancel),
+    ("caption", OptionName::Label),
     ("comment", OptionName::Content),
+    ("completion-criteria", OptionName::Criteria),
     ("content", OptionName::Content),
     ("content-of", OptionName::ContentOf),
     ("contentof", OptionName::ContentOf),
@@ -85,18 +94,27 @@ const NAMES: &[(&str, OptionName)] = &[
     ("count", OptionName::N),
     ("criteria", OptionName::Criteria),
     ("depth", OptionName::Depth),
+    ("dest", OptionName::To),
+    ("destination", OptionName::To),
     ("doc", OptionName::Doc),
+    ("doc-name", OptionName::Doc),
+    ("docname", OptionName::Doc),
     ("document", OptionName::Doc),
     ("done", OptionName::Done),
     ("except", OptionName::Exclude),
     ("exclude", OptionName::Exclude),
     ("excluding", OptionName::Exclude),
     ("file", OptionName::Doc),
+    ("file-name", OptionName::Doc),
+    ("filename", OptionName::Doc),
     ("from", OptionName::From),
+    ("from-node", OptionName::From),
     ("full", OptionName::Full),
     ("goal", OptionName::Goal),
+    ("guidance", OptionName::Content),
     ("heading", OptionName::Section),
     ("id", OptionName::Node),
+    ("in-tree", OptionName::Tree),
     ("include", OptionName::Include),
     ("including", OptionName::Include),
     ("instruction", OptionName::Content),
@@ -107,24 +125,34 @@ const NAMES: &[(&str, OptionName)] = &[
     ("line", OptionName::Lines),
     ("lines", OptionName::Lines),
     ("max", OptionName::Limit),
+    ("max-depth", OptionName::Depth),
     ("max-results", OptionName::Limit),
     ("max-tokens", OptionName::Tokens),
     ("message", OptionName::Content),
     ("model", OptionName::Agent),
     ("n", OptionName::N),
     ("name", OptionName::Label),
+    ("new-content", OptionName::Content),
+    ("new-parent", OptionName::To),
+    ("new-text", OptionName::Content),
     ("node", OptionName::Node),
+    ("node-id", OptionName::Node),
+    ("nodeid", OptionName::Node),
     ("nodes", OptionName::Node),
     ("note", OptionName::Note),
+    ("notes", OptionName::Annotations),
     ("num", OptionName::N),
     ("number", OptionName::N),
     ("only", OptionName::Include),
     ("outcome", OptionName::Outcome),
     ("parent", OptionName::To),
+    ("parent-id", OptionName::To),
     ("path", OptionName::Path),
     ("pin", OptionName::Pin),
+    ("prompt", OptionName::Content),
     ("q", OptionName::Query),
     ("query", OptionName::Query),
+    ("question", OptionName::Query),
     ("reason", OptionName::Note),
     ("relative", OptionName::To),
     ("replace", OptionName::Replace),
@@ -132,23 +160,29 @@ const NAMES: &[(&str, OptionName)] = &[
     ("results", OptionName::Limit),
     ("resume", OptionName::Resume),
     ("role", OptionName::By),
+    ("samples", OptionName::N),
     ("scope", OptionName::Scope),
     ("search", OptionName::Query),
+    ("search-query", OptionName::Query),
     ("section", OptionName::Section),
     ("since", OptionName::From),
     ("site", OptionName::Include),
     ("sites", OptionName::Include),
     ("sort", OptionName::Sort),
+    ("source", OptionName::Node),
     ("stash", OptionName::Stash),
     ("status", OptionName::Status),
     ("summary", OptionName::Summary),
     ("summary-of", OptionName::SummaryOf),
     ("summaryof", OptionName::SummaryOf),
     ("target", OptionName::To),
+    ("target-id", OptionName::To),
     ("task", OptionName::Goal),
     ("text", OptionName::Content),
     ("title", OptionName::Label),
     ("to", OptionName::To),
+    ("to-node", OptionName::To),
+    ("token-limit", OptionName::Tokens),
     ("tokens", OptionName::Tokens),
     ("tool", OptionName::Tool),
     ("topic", OptionName::Topic),
@@ -159,24 +193,36 @@ const NAMES: &[(&str, OptionName)] = &[
     ("under", OptionName::To),
     ("until", OptionName::To),
     ("using", OptionName::Agent),
+    ("value", OptionName::Content),
+    ("ver", OptionName::Version),
     ("version", OptionName::Version),
     ("wait", OptionName::Wait),
     ("what", OptionName::What),
     ("with", OptionName::Agent),
     ("with-annotations", OptionName::Annotations),
+    ("with-notes", OptionName::Annotations),
     ("words", OptionName::Content),
 ];
 
 impl OptionName {
     /// The option of this name; `_` is as good as `-`.
     pub(super) fn named(name: &str) -> Option<Self> {
-        let mut lowered = [0_u8; 16];
+        let mut lowered = [0_u8; 20];
         let lowered = lowered.get_mut(..name.len())?;
         for (to, from) in lowered.iter_mut().zip(name.bytes()) {
             *to = if from == b'_' { b'-' } else { from.to_ascii_lowercase() };
         }
         let at = NAMES.binary_search_by(|(known, _)| known.as_bytes().cmp(lowered)).ok()?;
         NAMES.get(at).map(|(_, key)| *key)
+    }
+
+    /// The option whose name is one slip away from a long word: `brnach`.
+    pub(super) fn corrected(word: &str) -> Option<Self> {
+        let lowered = word.to_ascii_lowercase();
+        let is_slip =
+            |known: &str| known.len() >= MIN_CORRECTED_CHARS && within_one_edit(lowered.as_bytes(), known.as_bytes());
+        let long = word.len() >= MIN_CORRECTED_CHARS;
+        NAMES.iter().find(|(known, _)| long && is_slip(known)).map(|(_, key)| *key)
     }
 
     /// True if words without quotes can follow it.

@@ -6,18 +6,18 @@
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
 mod coverage;
+mod decoration;
 mod error;
 mod penalties;
 mod target;
-
-use std::borrow::Cow;
-
-use serde_json::Value;
+mod tool_call;
 
 pub use self::error::{ParseError, ParseErrorCode};
 use self::{
+    decoration::without_decoration,
     error::{bind_error, lex_error, not_a_request, other_node_error, refuse},
     penalties::{incomplete_tail, penalties},
+    tool_call::tool_call,
 };
 use super::{
     Command, Relative,
@@ -26,14 +26,13 @@ use super::{
     bind::{self, BindError, Binder},
     classify::{self, Candidate},
     intent::{self, ClauseRole, Intent, Utterance},
-    json_call::{self, JsonCall},
-    lex,
+    json_call, lex,
     lexicon::{self, FunctionWord, Noun, Prep, Verb},
     node_words,
     option_name::OptionName,
     suggest,
 };
-use crate::tools::{MAX_CONTENT_BYTES, NativeAlias, SideEffect, TABLE, Tool, json_arguments};
+use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
 
 /// The longest line: content at its limit, escaped, and what stands around it.
 const MAX_LINE_BYTES: usize = 4 * MAX_CONTENT_BYTES;
@@ -86,7 +85,7 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(invalid(ParseErrorCode::LimitExceeded, line, message));
     }
     let (line, thought) = thought(line);
-    let bare = without_marks(line);
+    let bare = without_decoration(line);
     let line = bare.as_ref();
     let said = line.trim_start();
     if lex::arrow(said).map_or(said, |(rest, _)| rest.trim_start()).starts_with('>') {
@@ -153,28 +152,6 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         return Err(unsure(line, &arguments, &command));
     }
     Ok(ParsedLine { command, confidence })
-}
-
-/// The command of a line that is a tool call in JSON.
-fn tool_call(line: &str, JsonCall { name, arguments }: JsonCall) -> Result<ParsedLine, ParseError> {
-    let lowered = name.to_ascii_lowercase();
-    let tool = Tool::named(&lowered).or_else(|| {
-        let mut tools = TABLE.iter().filter(|spec| spec.synonyms.contains(&lowered.as_str()));
-        tools.next().filter(|_| tools.next().is_none()).map(|spec| spec.tool)
-    });
-    let arguments = Value::Object(arguments).to_string();
-    let (tool, command) = match (NativeAlias::named(&lowered), tool) {
-        (Some(alias), _) => (alias.tool, json_arguments::form(alias, &arguments)),
-        (None, Some(tool)) => (tool, json_arguments::command(tool, &arguments)),
-        (None, None) => {
-            return Err(invalid(ParseErrorCode::InvalidSyntax, line, format!("there is no operation {name:?}")));
-        }
-    };
-    command.map(|command| ParsedLine { command, confidence: 1.0 }).map_err(|error| {
-        let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
-        let suggestions = suggest::commands("", &[], Some(tool));
-        refuse(ParseErrorCode::InvalidSyntax, line, None, error.message, understood, suggestions)
-    })
 }
 
 /// An error without a span, a reading or suggestions.
@@ -329,35 +306,6 @@ fn promote_bare_ids(
             last = Some(arg.at);
         }
     }
-}
-
-/// The line without backticks or bold marks around all of it. Blanks are in their place, so that every span stays one of the line.
-fn without_marks(line: &str) -> Cow<'_, str> {
-    let marks = strip_backticks(line).map(|marks| (1, marks)).or_else(|| strip_bold(line).map(|marks| (2, marks)));
-    let Some((width, [open, close])) = marks else { return line.into() };
-    let blank = &"  "[..width];
-    format!("{}{blank}{}{blank}{}", &line[..open], &line[open + width..close], &line[close + width..]).into()
-}
-
-/// Offsets of the backticks around a whole line.
-fn strip_backticks(line: &str) -> Option<[usize; 2]> {
-    let trimmed = line.trim();
-    let trimmed = lex::marker(trimmed).map_or(trimmed, |(rest, _)| rest);
-    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
-    let (inner, rest) = bare.strip_prefix('`')?.split_once('`')?;
-    // A comment may follow: "`→ undo`  # that was wrong".
-    let rest = rest.trim_start();
-    let open = bare.as_ptr() as usize - line.as_ptr() as usize;
-    (rest.is_empty() || rest.starts_with('#') || rest.starts_with("//")).then_some([open, open + inner.len() + 1])
-}
-
-/// Offsets of the marks around a line that is bold as a whole: `→ **view a7x2**`.
-fn strip_bold(line: &str) -> Option<[usize; 2]> {
-    let trimmed = line.trim();
-    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
-    let inner = bare.strip_prefix("**")?.strip_suffix("**")?;
-    let open = bare.as_ptr() as usize - line.as_ptr() as usize;
-    (!inner.is_empty() && !inner.contains("**")).then_some([open, open + inner.len() + 2])
 }
 
 /// The arguments: those of the clause that asks; where it only points (`prune it`), also what stands before.

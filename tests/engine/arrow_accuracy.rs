@@ -102,6 +102,13 @@ fn lines_that_were_read_are_understood() {
     assert!(tally.lines > 4000.0 && tally.exact >= 95.5 && tally.wrong <= 0.2 && tally.changing <= 0.1, "{tally:?}");
 }
 
+/// Lines as models write them in the middle of their work, by authors who knew the documents alone.
+#[test]
+fn lines_of_the_field_are_understood() {
+    let tally = score(fixture("field.jsonl")).unwrap();
+    assert!(tally.lines > 400.0 && tally.exact >= 88.0 && tally.wrong <= 0.5 && tally.changing <= 0.1, "{tally:?}");
+}
+
 #[test]
 fn lines_that_were_not_read_are_understood() {
     let Some(tally) = score(fixture("heldout.jsonl")) else {

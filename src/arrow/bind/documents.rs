@@ -203,7 +203,8 @@ impl Binder<'_, '_> {
             Some("decision") => Some(DecisionKind::Decision),
             Some("retract") => Some(DecisionKind::Retract),
             Some(_) => return Err(BindError::Missing("kind: decision, constraint or retract")),
-            None if self.verb == Verb::Undo => Some(DecisionKind::Retract),
+            None if self.verb == Verb::Undo || self.flagged(&["retract"]) => Some(DecisionKind::Retract),
+            None if self.flagged(&["constraint"]) => Some(DecisionKind::Constraint),
             None => self.names(Noun::Constraint).then_some(DecisionKind::Constraint),
         };
         Ok(Command::Decide { content: self.content()?, kind })
@@ -239,6 +240,7 @@ impl Binder<'_, '_> {
             || self.verb == Verb::Remove
             || self.arguments.modifiers.cancels;
         let (context, criteria) = (self.text_for(&[OptionName::Context]), self.text_for(&[OptionName::Criteria]));
+        let context = context.or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Context)));
         let agent_type = self.name_for(&[OptionName::Agent]).or_else(|| {
             // `for the researcher`
             self.name_where(|arg| arg.kind == ArgKind::Name && arg.prep == Some(Prep::For))
@@ -302,7 +304,8 @@ impl Binder<'_, '_> {
         let resumes = self.arguments.modifiers.resumes || matches!(self.verb, Verb::Resume | Verb::Continue);
         let resume = if resume.is_none() && resumes { self.node() } else { resume };
         let goal = self.text_for(&[OptionName::Goal]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Goal)));
-        let list = self.arguments.modifiers.lists && self.arguments.items.is_empty();
+        let lists = self.arguments.modifiers.lists || self.names(Noun::Delegation);
+        let list = lists && self.arguments.items.is_empty();
         let goal = match goal {
             None if resume.is_some() || list => None,
             None => Some(self.content().map_err(|_| BindError::Missing("the goal, in quotes"))?),

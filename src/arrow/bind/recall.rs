@@ -37,6 +37,9 @@ impl Binder<'_, '_> {
         // `the annotations that say "x"`
         let kind = kind.or_else(|| self.names(Noun::Annotation).then_some(EdgeKind::Annotation));
         let around = self.node_option(OptionName::Around, "around: the id of the node in the middle")?;
+        // `what comes before and after a7x2`
+        let is_beside = around.is_none() && self.arguments.has_bare_word("before and after");
+        let around = if is_beside { self.node() } else { around };
         let sort = self.option(
             OptionName::Sort,
             |text| text.to_lowercase().parse().ok(),
@@ -45,7 +48,9 @@ impl Binder<'_, '_> {
         let sort = sort.or_else(|| self.order());
         let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
         let exact = exact || self.is_literal();
-        let count = count || self.verb_text == "count";
+        let counts = ["counts only", "count only", "only the count", "only count"];
+        let count =
+            count || self.verb_text == "count" || counts.iter().any(|words| self.arguments.has_bare_word(words));
         Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort, words: None })
     }
 
@@ -54,11 +59,16 @@ impl Binder<'_, '_> {
     fn switched(&mut self, name: &str) -> bool {
         let line = self.arguments.line.replace("\\\\", "").replace("\\\"", "");
         let outside = || line.split('"').step_by(2).flat_map(str::split_whitespace);
-        let bounded = line.contains('"') || self.names(Noun::Tool) || outside().any(|word| word.starts_with("tool:"));
+        let bounded = line.contains('"')
+            || self.names(Noun::Tool)
+            || outside().any(|word| word.starts_with("tool:") || word.starts_with("tool="));
         // `--count 5` is a limit.
         let next = outside().skip(1).chain(std::iter::once(""));
         let is_said = bounded
             && outside().zip(next).any(|(word, next)| {
+                let word = word.trim_end_matches([',', ';', '.']);
+                let word =
+                    ["=true", ":true", "=yes", ":yes"].iter().find_map(|yes| word.strip_suffix(yes)).unwrap_or(word);
                 let bare = word.strip_prefix("--");
                 let has_value = bare.is_some() && next.starts_with(|c: char| c.is_ascii_digit());
                 bare.unwrap_or(word).eq_ignore_ascii_case(name) && !has_value
@@ -123,7 +133,7 @@ impl Binder<'_, '_> {
     fn scope(&self) -> Option<RecallScope> {
         let scopes = [
             (RecallScope::All, ["all trees", "every tree", "all the trees"].as_slice()),
-            (RecallScope::Session, &["in this session", "in the session"]),
+            (RecallScope::Session, &["in this session", "in the session", "grep this session", "search this session"]),
             (RecallScope::Tree, &["in this tree", "in the whole tree"]),
             (RecallScope::Workspace, &["in this workspace", "in the workspace", "grep the workspace"]),
         ];

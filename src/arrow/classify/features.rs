@@ -131,6 +131,9 @@ pub(super) fn features(line: &str, terms: &[AnnotatedToken], intent: &Intent) ->
         .any(|(term, zone)| *zone == ClauseRole::Main && matches!(term.entry.func, Some(FunctionWord::It)));
     if points || !features.any(Features::ID.or(Features::FILE)) {
         let before = of_zone(line, terms, intent, |zone| zone == ClauseRole::Before);
+        if features.all(Features::ID) && before.all(Features::ID) {
+            features |= Features::IDS;
+        }
         features |= before;
     }
     features
@@ -172,7 +175,10 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
                     features |= Features::NEW;
                 }
             }
-            if let Some(prep) = term.entry.prep {
+            // `together with its notes`
+            let is_with = |next: &AnnotatedToken| next.entry.prep == Some(Prep::With);
+            let joins = term.entry.prep == Some(Prep::Together) && terms.get(at + 1).is_some_and(is_with);
+            if let Some(prep) = term.entry.prep.filter(|_| !joins) {
                 features |= Features::prep(prep);
             }
             if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _)))

@@ -61,7 +61,9 @@ const SPOKEN: Features = of(&[n(Noun::Instruction), n(Noun::Reply), n(Noun::Cont
 /// All of them. Within a verb the more particular come first.
 pub(super) const RULES: &[Rule] = rules! {
     See {
+        List if n(Noun::List) => any n(Noun::Agent), n(Noun::Doc), n(Noun::Change);
         Help if n(Noun::Help) => but Features::ID;
+        Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
         Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
         Diff if Features::IDS => any p(Prep::Side), p(Prep::Apart), p(Prep::Between), p(Prep::Against);
         Search if n(Noun::Web);
@@ -85,6 +87,8 @@ pub(super) const RULES: &[Rule] = rules! {
         View;
     }
     Get {
+        List if n(Noun::List) => any n(Noun::Agent), n(Noun::Doc), n(Noun::Change);
+        Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
         Recall if p(Prep::Away), Features::TEXT => but Features::ID;
         Recall if p(Prep::Aside), Features::TEXT => but Features::ID;
         Respond if n(Noun::Background), Features::ID, Features::TEXT;
@@ -142,6 +146,7 @@ pub(super) const RULES: &[Rule] = rules! {
         List;
     }
     Check {
+        Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
         Exclude if n(Noun::Context), p(Prep::From), Features::ID;
         Search if Features::TEXT => any n(Noun::Web), n(Noun::News);
         Todo if p(Prep::Off);
@@ -366,6 +371,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Prune if p(Prep::Out), Features::ID;
     }
     Bring {
+        Delegate if n(Noun::Delegation) => but Features::ID, Features::TEXT;
         Merge if p(Prep::Together);
         Include if n(Noun::Context);
         Recall if n(Noun::Stash);

@@ -1,9 +1,8 @@
 //! Type of a clause behind the verb: more arguments, a statement, or another request.
 
-use super::{ClauseRole, ClauseStart, Intent, IntentParser, Utterance, is_finite};
+use super::{ClauseRole, ClauseStart, IntentParser, is_finite};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
-    classify,
     lexicon::{Form, FunctionWord, Noun, Prep, Verb},
     phrases,
 };
@@ -36,6 +35,11 @@ impl IntentParser<'_> {
         // `a7x2... actually no`: what follows the last of the points.
         if self.terms.get(at).is_some_and(|term| term.is('.')) {
             return Clause::Arguments(at);
+        }
+        // `move a7x2 so that it hangs under b3k9`, `pin a7x2 so that it stays`
+        if self.text_at(at) == "that" && self.text_at(at - 1) == "so" {
+            let places = matches!(group, Verb::Move | Verb::Copy) || !self.has_no_argument(at);
+            return if places { Clause::Desire(at + 1) } else { Clause::Statement };
         }
         let mut from = at;
         while matches!(
@@ -122,7 +126,9 @@ impl IntentParser<'_> {
                 ) || term.is('?')
                     || term.text.of(self.line) == "that"
             });
-            let judges = self.terms[at - 1].is(',') && term.entry.func == Some(FunctionWord::Be) && !telling;
+            let judges = matches!(self.terms[at - 1].kind, TokenKind::Mark(',' | '('))
+                && term.entry.func == Some(FunctionWord::Be)
+                && !telling;
             if judges
                 && self.has_no_argument(from)
                 && self.terms[from + 1..].len() <= 4
@@ -162,8 +168,19 @@ impl IntentParser<'_> {
             }
             _ => {}
         }
+        // `fix a7x2, it should say "…"`
+        let said = self.terms[from..].iter().take(4).position(AnnotatedToken::is_text);
+        if term.entry.func == Some(FunctionWord::It)
+            && self.func_at(from + 1) == Some(FunctionWord::Modal)
+            && let Some(said) = said
+            && phrases::bears_content(group)
+        {
+            return Some(Clause::Arguments(from + said));
+        }
         // `…, it helped nobody`
-        let it_does = matches!(self.verb_at(from + 1), Some((_, Form::Past | Form::Third)));
+        let third = self.terms.get(from + 1).is_some_and(|next| next.kind == TokenKind::Name)
+            && self.text_at(from + 1).ends_with('s');
+        let it_does = third || matches!(self.verb_at(from + 1), Some((_, Form::Past | Form::Third)));
         let so = at > 0 && self.text_at(at - 1) == "so";
         if term.entry.func == Some(FunctionWord::It) && (it_does || so) && self.has_no_argument(from) {
             return Some(Clause::Statement);
@@ -189,7 +206,7 @@ impl IntentParser<'_> {
         let waits = |not: &usize| {
             self.func_at(*not) == Some(FunctionWord::Not)
                 && !matches!(group, Verb::Search | Verb::Find)
-                && !self.terms[*not - 1].is('=')
+                && !matches!(self.terms[*not - 1].kind, TokenKind::Mark('=' | ':'))
                 && !matches!(self.terms[*not - 1].kind, TokenKind::OptionName(_))
                 && self.is_no_wait(*not, group)
         };
@@ -202,13 +219,14 @@ impl IntentParser<'_> {
             return Some(Clause::Contrast(until));
         }
         // `…, but don't prune it`
-        let other_denied = matches!(self.text_at(from), "don't" | "not" | "never")
-            && self.func_at(from + 2) == Some(FunctionWord::It)
+        let not = from + usize::from(self.text_at(from) == "do" && self.text_at(from + 1) == "not");
+        let other_denied = matches!(self.text_at(not), "don't" | "not" | "never")
+            && self.func_at(not + 2) == Some(FunctionWord::It)
             && self.has_no_argument(from)
             && (at > 0 && self.func_at(at - 1) == Some(FunctionWord::But)
                 || self.func_at(at) == Some(FunctionWord::But));
-        if other_denied && self.verb_at(from + 1).is_some_and(|(verb, form)| form == Form::Base && verb != group) {
-            return Some(Clause::Contrast(from + 3));
+        if other_denied && self.verb_at(not + 1).is_some_and(|(verb, form)| form == Form::Base && verb != group) {
+            return Some(Clause::Contrast(not + 3));
         }
         if phrases::embeds(group) && self.text_at(from) == "complete" && self.has_no_argument(from) {
             return Some(Clause::Arguments(from));
@@ -252,7 +270,9 @@ impl IntentParser<'_> {
         }
         let length = self.terms[from..]
             .iter()
-            .take_while(|term| !matches!(term.kind, TokenKind::Mark(',' | ')' | ';' | '.' | '—' | '–' | '!' | ':')))
+            .take_while(|term| {
+                !matches!(term.kind, TokenKind::Mark(',' | ')' | ';' | '.' | '—' | '–' | '!' | '?' | ':'))
+            })
             .count();
         let part = &self.terms[from + 1..from + length];
         let verbless = part.iter().all(|term| {
@@ -278,96 +298,6 @@ impl IntentParser<'_> {
                 && !term.is_text()
         });
         (verbless && part.len() <= 4).then_some(from + length)
-    }
-
-    /// True if the verb at `second` only says again what was asked: `keep a7x2 out, please exclude it`.
-    pub(super) fn repeats(&self, asked: Option<(usize, Verb)>, second: usize, other: Verb) -> bool {
-        let Some((verb, group)) = asked else { return false };
-        let part = &self.terms[second + 1..];
-        let own = part.iter().any(|term| {
-            let noun = term.entry.noun.filter(|noun| !matches!(noun, Noun::Node | Noun::Branch));
-            term.is_id()
-                || term.is_text()
-                || matches!(term.kind, TokenKind::File | TokenKind::Number(_) | TokenKind::OptionName(_))
-                || phrases::embeds(other) && noun.is_some()
-        });
-        if own {
-            return false;
-        }
-        // `…, keep the node`
-        let contradicts = self.only_points(second) && part.len() == 1;
-        if matches!(other, Verb::Keep | Verb::Leave) && group != Verb::Keep && !part.is_empty() && !contradicts {
-            return true;
-        }
-        // `… and see whether it holds`
-        if matches!(other, Verb::See | Verb::Find | Verb::Check)
-            && part
-                .iter()
-                .take(2)
-                .any(|term| matches!(term.entry.func, Some(FunctionWord::If | FunctionWord::What | FunctionWord::Why)))
-        {
-            return true;
-        }
-        // Nothing in it but what points back: `remove that link`, `put it back in the context`.
-        let points =
-            part.iter().take_while(|term| !matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '!'))).all(|term| {
-                !matches!(term.kind, TokenKind::Name) && (term.entry.verb.is_none() || term.entry.noun.is_some())
-            });
-        if !points {
-            return false;
-        }
-        let mut intent = Intent {
-            speech: Utterance::Request,
-            verb: Some((verb, group)),
-            zones: self.zones.clone(),
-            raw: None,
-            doubtful: false,
-            nominal: false,
-            at: verb,
-        };
-        let first = classify::classify(self.line, self.terms, &intent).map(|first| first.tool);
-        intent.verb = Some((second, other));
-        intent.zones[second + 1..].fill(ClauseRole::Main);
-        let again = classify::classify(self.line, self.terms, &intent).map(|again| again.tool);
-        again.is_some() && first == again
-    }
-
-    /// True if the request at `second` says outright, and of what was named before, what the first one only pointed
-    /// at: `keep a7x2 in sight, pin it`, `settle it: decide "…"`.
-    pub(super) fn is_said_again(&self, asked: Option<(usize, Verb)>, second: usize, other: Verb) -> bool {
-        let Some((verb, group)) = asked else { return false };
-        let named = |at: usize| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(at)));
-        if !named(second) || named(verb) {
-            return false;
-        }
-        let pointed = self.terms[verb + 1..second].iter().all(|term| {
-            matches!(term.entry.func, Some(FunctionWord::It | FunctionWord::Pad | FunctionWord::Then))
-                || matches!(term.kind, TokenKind::Mark(_))
-        });
-        let told = self.terms[second + 1..].iter().any(|term| term.is_text());
-        other == group && pointed && told
-            || group != Verb::Get && self.only_points(second) && self.repeats(asked, second, other)
-    }
-
-    /// `pin of a7x2, remove it`: the first word was a noun.
-    pub(super) fn is_named_first(&self, verb: usize, at: usize) -> bool {
-        verb == 0
-            && self.terms[verb].entry.noun.is_some()
-            && matches!(self.terms[verb + 1].entry.prep, Some(Prep::Of | Prep::On | Prep::From))
-            && self.terms[at].is(',')
-    }
-
-    /// True if nothing else is asked behind `at`.
-    pub(super) fn asks_no_more(&mut self, at: usize) -> bool {
-        let about = matches!(self.func_at(at), Some(FunctionWord::If | FunctionWord::What | FunctionWord::Why))
-            || matches!(
-                self.terms[at].entry.prep,
-                Some(Prep::About | Prep::Over | Prep::On | Prep::Through | Prep::Of)
-            );
-        about && !(at..self.terms.len()).any(|at| {
-            self.is_boundary(at)
-                && matches!(self.imperative(at + 1, false, false), ClauseStart::Request(verb, _) if self.has_argument(verb))
-        })
     }
 
     /// True if `not` or the like at `at` denies the request, and is no value, no limit, no `wait:no`.

@@ -210,6 +210,13 @@ impl IntentParser<'_> {
             return None;
         }
         let chained = term.is('&') && self.terms.get(at + 1).is_some_and(|next| next.is('&'));
+        // `tree | depth: 3`
+        let divides =
+            term.is('|') && self.terms.get(at + 1).is_some_and(|next| matches!(next.kind, TokenKind::OptionName(_)));
+        if divides {
+            c.at += 1;
+            return None;
+        }
         if (term.is('|') || chained) && c.zone != ClauseRole::Tail {
             return Some((Utterance::Several, asked, at));
         }
@@ -283,10 +290,6 @@ impl IntentParser<'_> {
                 }) => {}
             (TokenKind::Word, Some(FunctionWord::Sub)) if c.embedded || phrases::embeds(group) && at <= verb + 2 => {
                 c.embedded = true
-            }
-            // `move a7x2 so that it hangs under b3k9`
-            (TokenKind::Word, Some(FunctionWord::Sub)) if group == Verb::Move && !self.has_no_argument(at + 1) => {
-                c.zone = ClauseRole::Relative;
             }
             // `continue until a7x2 is resolved`
             (TokenKind::Word, Some(FunctionWord::Sub))
@@ -370,7 +373,9 @@ impl IntentParser<'_> {
         let todo = self.terms[verb].entry.verb.is_some_and(|(verb, _)| verb == Verb::Todo)
             && matches!(self.verb_at(at), Some((Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish, _)) | None)
             && (self.verb_at(at).is_some() || self.func_at(at) == Some(FunctionWord::Do));
-        if todo || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
+        // `star: a7x2 | name: "x"`
+        let divided = self.terms.get(at + 1).is_some_and(|next| next.is('|'));
+        if todo || divided || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
             return false;
         }
         // `settle it: decide "…"`

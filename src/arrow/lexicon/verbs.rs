@@ -90,7 +90,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Think, "deliberate think ponder reflect muse contemplate mull brainstorm ruminate meditate"),
     (Verb::Pause, "pause stop wait"),
     (Verb::Help, "help man usage explain"),
-    (Verb::Put, "tack send put place set lay pop stick plant "),
+    (Verb::Put, "tack slap send put place set lay pop stick plant "),
     (Verb::Add, "add attach create enter"),
     (Verb::Make, "make draft compose"),
     (Verb::Leave, "leave"),

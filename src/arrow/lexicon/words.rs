@@ -111,7 +111,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
          entirely completely carefully properly exactly approximately circa safely gently suddenly badly lastly firstly namely obviously clearly \
          certainly definitely shortly quietly cleanly accordingly honestly hopefully merely truly freshly newly recently previously immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
-         more once myself ourselves yourself me us for-me",
+         more once mind myself ourselves yourself me us for-me",
     ),
     (FunctionWord::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
     (
@@ -126,7 +126,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
         "bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety exact failed last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
-         earlier funny little second third",
+         earlier funny little second third operational",
     ),
     (FunctionWord::And, "and plus n'"),
     (FunctionWord::Or, "or nor either neither"),
@@ -207,6 +207,7 @@ pub(super) const OPTION_WORDS: &[(super::OptionName, &str)] = &[
     (super::OptionName::Exclude, "excluding except minus"),
     (super::OptionName::Include, "including"),
     (super::OptionName::Agent, "using"),
+    (super::OptionName::Section, "headed"),
 ];
 
 /// Numbers in words.

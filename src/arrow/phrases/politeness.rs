@@ -77,6 +77,7 @@ pub(super) const PHRASES: &[(&[&str], Politeness)] = &[
     (&["got", "it"], PLAIN),
     (&["all", "right"], PLAIN),
     (&["no", "worries"], PLAIN),
+    (&["if", "you", "don't", "mind"], POLITE),
     (&["fair", "enough"], PLAIN),
     (&["why", "not"], DOUBTFUL),
     (&["for", "reference"], PLAIN),

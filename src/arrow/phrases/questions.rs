@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Nouns whose items a command lists.
-const LISTED: [Noun; 11] = [
+const LISTED: [Noun; 12] = [
     Noun::Sibling,
     Noun::Continuation,
     Noun::Annotation,
@@ -22,6 +22,7 @@ const LISTED: [Noun; 11] = [
     Noun::Todo,
     Noun::Plan,
     Noun::Difference,
+    Noun::Delegation,
 ];
 
 /// Words of a question about the difference between two nodes.
@@ -103,6 +104,10 @@ impl<'q> Question<'q> {
             if is_short && self.terms.iter().any(means) {
                 return Some(Verb::Help);
             }
+        }
+        // `what's the usage of split?`
+        if is_what && ids == 0 && self.names_tool && self.has_noun(Noun::Help) {
+            return Some(Verb::Help);
         }
         let files = self.terms.iter().filter(|term| term.kind == TokenKind::File).count();
         if files == 1 && ids == 0 && is_what && !self.names_other_operation() {

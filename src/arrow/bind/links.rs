@@ -1,0 +1,73 @@
+//! The commands `link` and `unlink`.
+
+use super::{BindError, Binder, Bound, is_node};
+use crate::arrow::{
+    Command, LinkEnd, NodeRef,
+    args::Arg,
+    lexicon::{Prep, Verb},
+    option_name::OptionName,
+};
+
+impl Binder<'_, '_> {
+    pub(super) fn link(&mut self) -> Bound {
+        let note = self.text_for(&[OptionName::Note, OptionName::Content]);
+        let doc = self.doc();
+        let tree = if doc.is_none() { self.name_for(&[OptionName::Tree]) } else { None };
+        let (node, end) = if doc.is_some() {
+            (self.node(), LinkEnd { doc, ..LinkEnd::default() })
+        } else if tree.is_some() {
+            let there = self
+                .arguments
+                .take(|arg| is_node(arg) && (arg.key == Some(OptionName::Node) || arg.prep == Some(Prep::At)));
+            let there = there.map(|arg| self.node_ref(&arg));
+            let here = self.node();
+            let there = there.or_else(|| self.node());
+            (here, LinkEnd { tree, node: there, doc: None })
+        } else {
+            let onto = |arg: &Arg| {
+                arg.key == Some(OptionName::To)
+                    || arg.arrow
+                    || matches!(arg.prep, Some(Prep::To | Prep::With | Prep::Into))
+            };
+            let (node, to) =
+                self.two(onto).ok_or(BindError::Missing("what it is linked to: an id, doc:\"…\" or tree:\"…\""))?;
+            (node.filter(|node| !node.is_here()), LinkEnd { node: Some(to), ..LinkEnd::default() })
+        };
+        let note = note.or_else(|| self.text_where(|_| true));
+        Ok(Command::Link { node, to: end, note })
+    }
+
+    pub(super) fn unlink(&mut self) -> Bound {
+        let doc = self.doc();
+        let tree = if doc.is_none() { self.name_for(&[OptionName::Tree]) } else { None };
+        if doc.is_some() || tree.is_some() {
+            let there =
+                self.arguments.take(|arg| is_node(arg) && arg.key == Some(OptionName::Node)).filter(|_| tree.is_some());
+            let there = there.map(|arg| self.node_ref(&arg));
+            let node = self.node();
+            return Ok(Command::Unlink { node, from: LinkEnd { doc, tree, node: there } });
+        }
+        let away =
+            |arg: &Arg| arg.key == Some(OptionName::To) || arg.arrow || matches!(arg.prep, Some(Prep::To | Prep::With));
+        let both = self.arguments.items.iter().filter(|arg| is_node(arg)).count() > 1;
+        // `delete the link from a7x2`: to which end?
+        if !both && self.verb != Verb::Unlink {
+            return Err(BindError::Missing("both ends of the link"));
+        }
+        let named = |arg: &Arg| arg.key == Some(OptionName::From) || arg.prep == Some(Prep::From) && !both;
+        let from = if both { self.two_from(away) } else { self.two(named) };
+        let (node, end) = from.ok_or(BindError::Missing("the other end of the link"))?;
+        let node = node.filter(|node| !node.is_here());
+        Ok(Command::Unlink { node, from: LinkEnd { node: Some(end), ..LinkEnd::default() } })
+    }
+
+    /// Two ids; `from A to B` and `A from B` both mean A, then B.
+    fn two_from(&mut self, away: impl Fn(&Arg) -> bool) -> Option<(Option<NodeRef>, NodeRef)> {
+        let last = self.arguments.items.iter().rposition(is_node)?;
+        let from_last = self.arguments.items[last].prep == Some(Prep::From)
+            || self.arguments.items[last].key == Some(OptionName::From);
+        self.two(
+            |arg| if from_last { arg.prep == Some(Prep::From) || arg.key == Some(OptionName::From) } else { away(arg) },
+        )
+    }
+}

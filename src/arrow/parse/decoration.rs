@@ -1,0 +1,75 @@
+//! Marks of Markdown and of calls around a command: `**view** a7x2`, `loom.view(a7x2)`.
+
+use std::{borrow::Cow, ops::Range};
+
+use crate::{arrow::lex, tools::Tool};
+
+/// Words before a colon or `=` that say that an operation follows.
+const LEADS: &[&str] = &["op", "tool_call", "call", "command", "cmd", "action", "tool", "function"];
+
+/// The line without its decoration. Blanks are in its place, so that every span stays one of the line.
+pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
+    let whole = |marks: [usize; 2], width: usize| marks.map(|at| at..at + width);
+    let blanks = strip_backticks(line)
+        .map(|marks| whole(marks, 1))
+        .or_else(|| strip_bold(line).map(|marks| whole(marks, 2)))
+        .or_else(|| around_name(line));
+    let Some(blanks) = blanks else { return line.into() };
+    let mut bare = line.to_owned();
+    for range in blanks {
+        let width = range.len();
+        bare.replace_range(range, &" ".repeat(width));
+    }
+    bare.into()
+}
+
+/// Ranges of the decoration before and behind an operation's canonical name; the second may be empty.
+fn around_name(line: &str) -> Option<[Range<usize>; 2]> {
+    let trimmed = line.trim_start();
+    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim_start());
+    let start = line.len() - bare.len();
+    let is_tool = |name: &str| Tool::named(name).is_some();
+    let name_of = |text: &str| text.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default().len();
+    if let Some(inner) = bare.strip_prefix("**") {
+        let end = name_of(inner);
+        let closes = inner[end..].starts_with("**") && is_tool(&inner[..end]);
+        return closes.then(|| [start..start + 2, start + 2 + end..start + 4 + end]);
+    }
+    let lead = bare.find([':', '=', '.', ' ', '('])?;
+    let rest = &bare[lead + 1..];
+    let name = rest.trim_start();
+    let end = name_of(name);
+    let behind = name[end..].chars().next();
+    if !is_tool(&name[..end]) || behind.is_some_and(char::is_alphanumeric) {
+        return None;
+    }
+    let head = &bare[..lead];
+    let begins = match bare.as_bytes()[lead] {
+        b':' | b'=' if LEADS.contains(&head) => start,
+        // `a7x2.split(at=75)`: the id stays.
+        b'.' if behind == Some('(') => start + if head.contains(|c: char| c.is_ascii_digit()) { lead } else { 0 },
+        _ => return None,
+    };
+    Some([begins..start + lead + 1, 0..0])
+}
+
+/// Offsets of the backticks around a whole line.
+fn strip_backticks(line: &str) -> Option<[usize; 2]> {
+    let trimmed = line.trim();
+    let trimmed = lex::marker(trimmed).map_or(trimmed, |(rest, _)| rest);
+    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
+    let (inner, rest) = bare.strip_prefix('`')?.split_once('`')?;
+    // A comment may follow: "`→ undo`  # that was wrong".
+    let rest = rest.trim_start();
+    let open = bare.as_ptr() as usize - line.as_ptr() as usize;
+    (rest.is_empty() || rest.starts_with('#') || rest.starts_with("//")).then_some([open, open + inner.len() + 1])
+}
+
+/// Offsets of the marks around a line that is bold as a whole: `→ **view a7x2**`.
+fn strip_bold(line: &str) -> Option<[usize; 2]> {
+    let trimmed = line.trim();
+    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
+    let inner = bare.strip_prefix("**")?.strip_suffix("**")?;
+    let open = bare.as_ptr() as usize - line.as_ptr() as usize;
+    (!inner.is_empty() && !inner.contains("**")).then_some([open, open + inner.len() + 2])
+}
