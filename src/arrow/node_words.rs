@@ -189,36 +189,12 @@ pub(super) fn promote_places(
 }
 
 /// Operations that take a node and give places no other meaning.
-const fn takes_node(tool: Tool) -> bool {
-    matches!(
-        tool,
-        Tool::View
-            | Tool::List
-            | Tool::Tree
-            | Tool::Diff
-            | Tool::Continue
-            | Tool::Respond
-            | Tool::Annotate
-            | Tool::Link
-            | Tool::Edit
-            | Tool::Merge
-            | Tool::Bookmark
-            | Tool::Unbookmark
-            | Tool::Prune
-            | Tool::Restore
-            | Tool::Copy
-            | Tool::Move
-            | Tool::Split
-            | Tool::Exclude
-            | Tool::Include
-            | Tool::Unlink
-            | Tool::Pin
-            | Tool::Stash
-            | Tool::Drop
-    )
+fn takes_node(tool: Tool) -> bool {
+    tool.acts_on_nodes() || matches!(tool, Tool::Stash | Tool::Drop)
 }
 
-const fn takes_two(tool: Tool) -> bool {
+/// Operations on two nodes or more.
+pub(super) const fn takes_two(tool: Tool) -> bool {
     matches!(tool, Tool::Diff | Tool::Merge | Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink)
 }
 

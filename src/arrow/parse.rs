@@ -238,24 +238,8 @@ fn promote_bare_ids(
     said: &str,
 ) {
     let wanted = match candidate.tool {
-        Tool::Diff | Tool::Merge | Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink => 2,
-        Tool::View
-        | Tool::List
-        | Tool::Tree
-        | Tool::Switch
-        | Tool::Continue
-        | Tool::Respond
-        | Tool::Annotate
-        | Tool::Edit => 1,
-        Tool::Bookmark
-        | Tool::Unbookmark
-        | Tool::Prune
-        | Tool::Restore
-        | Tool::Split
-        | Tool::Exclude
-        | Tool::Include
-        | Tool::Pin => 1,
-        _ => 0,
+        tool if node_words::takes_two(tool) => 2,
+        tool => usize::from(tool.acts_on_nodes()),
     };
     let is_id =
         |arg: &args::Arg| matches!(arg.kind, args::ArgKind::Id | args::ArgKind::IdRange { .. } | args::ArgKind::File);

@@ -35,25 +35,7 @@ pub trait NodeResolver {
 /// # Errors
 /// If a reference cannot be resolved, the operation fails, or the command is none of these.
 pub fn commit<R: NodeResolver>(actor: &Actor, command: &Command, resolver: &R) -> Result<TreeChange, R::Error> {
-    let nodes = match command {
-        Command::Annotate { node, .. }
-        | Command::Link { node, .. }
-        | Command::Unlink { node, .. }
-        | Command::Edit { node, .. }
-        | Command::Bookmark { node, .. }
-        | Command::Unbookmark { node }
-        | Command::Split { node, .. }
-        | Command::Exclude { node }
-        | Command::Include { node } => vec![resolver.node(node.as_ref())?],
-        Command::Prune { node } | Command::Restore { node } => vec![resolver.node(Some(node))?],
-        Command::Copy { node, to } | Command::Move { node, to } => {
-            vec![resolver.node(Some(node))?, resolver.node(Some(to))?]
-        }
-        Command::Merge { nodes, .. } => {
-            nodes.iter().map(|node| resolver.node(Some(node))).collect::<Result<Vec<Node>, _>>()?
-        }
-        _ => Vec::new(),
-    };
+    let nodes = command.nodes().into_iter().map(|node| resolver.node(node)).collect::<Result<Vec<Node>, _>>()?;
     let ids: Vec<_> = nodes.iter().map(|node| node.id).collect();
     let mut name = None;
     let (op, receipt) = match (command, ids.as_slice()) {

@@ -78,23 +78,9 @@ impl ExecRequest {
     fn names_nodes_by_id(&self) -> bool {
         let Self::Command(command) = self else { return false };
         let is_id = |node: &NodeRef| matches!(node, NodeRef::Id(_));
-        match command {
-            Command::View { node, branch, .. } => node.as_ref().or(branch.as_ref()).is_some_and(is_id),
-            Command::List { node, .. }
-            | Command::Respond { node, .. }
-            | Command::Annotate { node, .. }
-            | Command::Edit { node, .. }
-            | Command::Bookmark { node, .. }
-            | Command::Unbookmark { node }
-            | Command::Split { node, .. }
-            | Command::Exclude { node }
-            | Command::Include { node }
-            | Command::Continue { from: node, .. } => node.as_ref().is_some_and(is_id),
-            Command::Prune { node } | Command::Restore { node } => is_id(node),
-            Command::Copy { node, to } | Command::Move { node, to } => is_id(node) && is_id(to),
-            Command::Diff { nodes } | Command::Merge { nodes, .. } => nodes.iter().all(is_id),
-            _ => false,
-        }
+        let mut named = command.nodes().into_iter().flatten().peekable();
+        let is_elsewhere = matches!(command.tool(), Tool::Link | Tool::Unlink | Tool::Delegate);
+        named.peek().is_some() && named.all(is_id) && !is_elsewhere
     }
 
     /// Returns whether the request changes the position, also if its line could not be parsed.

@@ -62,6 +62,11 @@ pub(super) trait Argument {
     fn is_absent(&self) -> bool {
         false
     }
+
+    /// The nodes that the value refers to; `None` for an absent node, which means the position.
+    fn nodes(&self) -> Vec<Option<&NodeRef>> {
+        Vec::new()
+    }
 }
 
 impl<T: Argument> Argument for Option<T> {
@@ -70,6 +75,14 @@ impl<T: Argument> Argument for Option<T> {
 
     fn is_absent(&self) -> bool {
         self.is_none()
+    }
+
+    fn nodes(&self) -> Vec<Option<&NodeRef>> {
+        match self {
+            Some(value) => value.nodes(),
+            None if T::KIND == ArgType::Node => vec![None],
+            None => Vec::new(),
+        }
     }
 }
 
@@ -88,6 +101,18 @@ impl Argument for NodeRef {
     fn is_absent(&self) -> bool {
         self.is_here()
     }
+
+    fn nodes(&self) -> Vec<Option<&NodeRef>> {
+        vec![Some(self)]
+    }
+}
+
+impl Argument for Vec<NodeRef> {
+    const KIND: ArgType = ArgType::Nodes;
+
+    fn nodes(&self) -> Vec<Option<&NodeRef>> {
+        self.iter().map(Some).collect()
+    }
 }
 
 /// Implements [`Argument`] for types whose values are always written.
@@ -101,7 +126,6 @@ macro_rules! arguments {
 pub(super) use arguments;
 
 arguments! {
-    Vec<NodeRef> => ArgType::Nodes,
     String => ArgType::Text,
     u32 => ArgType::Number(u32::MAX),
     Range => ArgType::Range,

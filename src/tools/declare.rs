@@ -65,6 +65,14 @@ macro_rules! operations {
                     $(Self::$name { .. } => Tool::$name,)*
                 }
             }
+
+            /// Returns the nodes that the command's own arguments refer to, in the order of its fields; `None` for an absent
+            /// one. The ends of links and the filters of a recall are not among them.
+            pub(crate) fn nodes(&self) -> Vec<Option<&NodeRef>> {
+                match self {
+                    $(Self::$name { $($field,)* .. } => [$(Argument::nodes($field)),*].concat(),)*
+                }
+            }
         }
 
         /// Every tool, in the order of [`Tool::ALL`].

@@ -60,6 +60,13 @@ impl Tool {
         self.spec().name
     }
 
+    /// Returns whether the tool acts on nodes, so that a line may name one by a place such as `the parent`. Filters of a recall
+    /// and the source of a stash are no such nodes.
+    pub(crate) fn acts_on_nodes(self) -> bool {
+        let is_node = |argument: &ArgSpec| matches!(argument.kind, ArgType::Node | ArgType::Nodes);
+        !matches!(self, Self::Recall | Self::Delegate | Self::Stash) && self.spec().arguments().any(is_node)
+    }
+
     /// Returns the tool of this canonical verb; `None` if there is none.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

@@ -96,26 +96,7 @@ fn is_telling_adverb(word: &str) -> bool {
 
 /// `the human message`, `my last reply`: it describes a node, but the line names none, so the position would be taken.
 fn is_described(line: &str, terms: &[AnnotatedToken], at: usize, candidate: &Candidate) -> bool {
-    let on_node = matches!(
-        candidate.tool,
-        Tool::View
-            | Tool::List
-            | Tool::Tree
-            | Tool::Continue
-            | Tool::Respond
-            | Tool::Annotate
-            | Tool::Link
-            | Tool::Edit
-            | Tool::Bookmark
-            | Tool::Unbookmark
-            | Tool::Exclude
-            | Tool::Include
-            | Tool::Pin
-            | Tool::Split
-            | Tool::Switch
-            | Tool::Copy
-            | Tool::Move
-    );
+    let on_node = candidate.tool.acts_on_nodes();
     let names_node = |term: &AnnotatedToken| {
         term.is_id()
             || matches!(
