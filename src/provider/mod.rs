@@ -28,7 +28,6 @@ mod generation;
 pub(crate) mod http;
 #[cfg(feature = "local")]
 mod local;
-mod message;
 #[cfg(feature = "net")]
 mod model_list;
 mod model_ref;
@@ -49,6 +48,9 @@ pub mod sse;
 mod tiktoken;
 #[cfg(feature = "net")]
 pub(crate) mod tls;
+mod tool_definition;
+#[cfg(feature = "net")]
+mod tool_results;
 mod usage;
 mod weights;
 
@@ -67,7 +69,6 @@ pub use error::{ErrorClass, ProviderError, RequestPhase, StreamError};
 pub use generation::{Finish, FinishReason, Generation, Logprob, Sink, StreamEvent};
 #[cfg(feature = "local")]
 pub use local::{Local, SentenceEncoder};
-pub use message::ToolDefinition;
 #[cfg(feature = "net")]
 pub use model_list::{RemoteModel, list_models};
 pub use model_ref::{
@@ -79,6 +80,7 @@ pub use provider_status::{ProviderStatus, survey};
 pub use retry::Retry;
 pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
+pub use tool_definition::ToolDefinition;
 pub use usage::{Money, Price, Prices, Usage};
 pub use weights::LocalModel;
 #[cfg(feature = "local")]

@@ -1,19 +1,6 @@
-//! Tools that a model may call, and the rules of providers for calls and results.
-
-use serde_json::Value;
+//! Pairs of tool calls and results in a prompt: a call without a result, a result without its call.
 
 use crate::types::{Message, MessagePart, Role};
-
-/// A tool that a model may call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolDefinition {
-    /// Name of the tool; providers accept letters, digits, `_` and `-`.
-    pub name: String,
-    /// Description for the model.
-    pub description: String,
-    /// JSON schema of the arguments, an object.
-    pub parameters: Value,
-}
 
 /// Pairs tool calls and results as providers require: the message after a call answers it, and each result has a call.
 ///
