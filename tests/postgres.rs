@@ -8,6 +8,7 @@ mod support;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use futures_util::FutureExt as _;
 use loomtree::{
     id::{NodeId, SessionId},
     ops::{Actor, DocumentEdit, NodeDraft, TreeDraft},
@@ -516,6 +517,17 @@ fn append(actor: &Actor, below: NodeId, number: usize) -> Option<NodeId> {
 /// Appends messages below a node; returns their ids.
 fn append_all(actor: &Actor, below: NodeId, count: usize) -> Vec<NodeId> {
     (0..count).map(|number| append(actor, below, number).unwrap()).collect()
+}
+
+/// A task that received many messages has used up its budget, and channels of the runtime appear empty to it.
+#[tokio::test]
+async fn a_busy_task_opens_a_connection() {
+    let Some(cluster) = cluster() else { return };
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    (0..1_000).for_each(|message| sender.send(message).unwrap());
+    while receiver.recv().now_or_never().flatten().is_some() {}
+    let scene = on_server(cluster, 11);
+    assert_eq!(nodes(&scene.owner()).len(), 0);
 }
 
 #[test]

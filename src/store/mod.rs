@@ -183,16 +183,21 @@ impl Pending {
             }
             std::hint::spin_loop();
         }
-        let waker = task::Waker::from(Arc::new(Unpark(thread::current())));
-        let mut context = task::Context::from_waker(&waker);
-        // In a task of a runtime a channel appears empty once the task's budget is used up, until the task yields. A
-        // blocked thread never yields, so the budget is disabled.
-        let mut pending = std::pin::pin!(tokio::task::coop::unconstrained(self));
-        loop {
-            match pending.as_mut().poll(&mut context) {
-                task::Poll::Ready(receipt) => return receipt,
-                task::Poll::Pending => thread::park(),
-            }
+        block_on(self)
+    }
+}
+
+/// Blocks this thread until a future is ready.
+fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = task::Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = task::Context::from_waker(&waker);
+    // In a task of a runtime a channel appears empty once the task's budget is used up, until the task yields. A
+    // blocked thread never yields, so the budget is disabled.
+    let mut future = std::pin::pin!(tokio::task::coop::unconstrained(future));
+    loop {
+        match future.as_mut().poll(&mut context) {
+            task::Poll::Ready(output) => return output,
+            task::Poll::Pending => thread::park(),
         }
     }
 }

@@ -10,13 +10,15 @@ use std::{
     collections::HashMap,
     future::Future,
     pin::{Pin, pin},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-    task::{Context, Poll, Waker},
+    sync::{Mutex, OnceLock, PoisonError},
     thread,
     time::Duration,
 };
 
-use futures_util::future::{join, join_all};
+use futures_util::{
+    TryStreamExt as _,
+    future::{join, join_all},
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     runtime,
@@ -25,7 +27,7 @@ use tokio::{
 use tokio_postgres::{Client, Connection, Row, Statement, types::ToSql};
 
 use super::server::PgServer;
-use crate::store::{Result, StoreError, Unpark};
+use crate::store::{Result, StoreError, block_on};
 
 /// Begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was
 /// small must be right for a large one: each statement here reads few rows by an index. Without `jit`, an unavoidable scan of
@@ -47,7 +49,7 @@ impl<'a> PgStatement<'a> {
     /// an answer. `None` if there are none.
     pub(super) fn joined(statements: Vec<Self>) -> Option<Self> {
         let mut parts = Vec::with_capacity(statements.len());
-        let mut params: Vec<Box<dyn ToSql + Sync + 'a>> = Vec::new();
+        let mut params = Vec::new();
         for statement in statements {
             parts.push(renumbered(&statement.sql, params.len()));
             params.extend(statement.params);
@@ -56,6 +58,12 @@ impl<'a> PgStatement<'a> {
         let named: Vec<String> = (0..).zip(parts).map(|(number, sql)| format!("w{number} AS ({sql})")).collect();
         let with = if named.is_empty() { String::new() } else { format!("WITH {} ", named.join(", ")) };
         Some(Self { sql: (with + &last).into(), params })
+    }
+}
+
+impl PgStatement<'_> {
+    fn references(&self) -> Vec<&(dyn ToSql + Sync)> {
+        self.params.iter().map(|param| &**param as _).collect()
     }
 }
 
@@ -79,19 +87,6 @@ macro_rules! statement {
     };
 }
 pub(super) use statement;
-
-/// Blocks this thread until a future is ready.
-pub(super) fn block_on<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
 
 /// The runtime of the thread that drives connections.
 fn driver() -> Result<&'static runtime::Handle> {
@@ -253,12 +248,34 @@ impl PostgresConnection {
             // Each query sends when it is polled first, and these are polled in order.
             let begun = async { if begin { self.client.batch_execute(BEGIN).await } else { Ok(()) } };
             let answers = join_all(prepared.iter().zip(statements).map(|(prepared, statement)| async move {
-                let params: Vec<&(dyn ToSql + Sync)> = statement.params.iter().map(|param| &**param as _).collect();
-                self.client.query(prepared, &params).await
+                self.client.query(prepared, &statement.references()).await
             }));
             let (begun, answers) = join(begun, answers).await;
             begun?;
             Ok(answers.into_iter().collect::<std::result::Result<_, _>>()?)
+        })
+    }
+
+    /// Sends two queries one after the other without waiting between them. Returns the rows of the first, and what `read` makes
+    /// of each row of the second; it reads one while the server sends the next.
+    pub(super) fn query_two<T>(
+        &self,
+        [first, second]: &[PgStatement<'_>; 2],
+        read: impl Fn(&Row) -> Result<T>,
+    ) -> Result<(Vec<Row>, Vec<T>)> {
+        let params = [first.references(), second.references()];
+        self.block_on(async {
+            let (one, other) = (self.prepared(&first.sql).await?, self.prepared(&second.sql).await?);
+            let each = async {
+                let mut rows = pin!(self.client.query_raw(&other, params[1].iter().copied()).await?);
+                let mut all = Vec::new();
+                while let Some(row) = rows.try_next().await? {
+                    all.push(read(&row)?);
+                }
+                Ok::<_, StoreError>(all)
+            };
+            let (rows, each) = join(self.client.query(&one, &params[0]), each).await;
+            Ok((rows?, each?))
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use tokio_postgres::{
     Row,
     types::{FromSql, Type},
@@ -36,6 +37,10 @@ const NODE_COLUMNS: usize = 25;
 
 /// Columns of a node's state, from `node_state s`.
 pub(super) const STATE: &str = state_columns!();
+
+/// Columns of many states as arrays in one row, in the order that [`set_states`] reads them.
+pub(super) const STATE_ARRAYS: &str = "array_agg(s.node), array_agg(s.continuations), array_agg(s.annotations), array_agg(s.links), \
+    array_agg(s.versions), array_agg(s.bookmarked), array_agg(s.hidden_by), array_agg(s.excluded)";
 
 /// Columns of a node and its state, selected from [`FROM`].
 pub(super) const NODE: &str = concat!(node_columns!(), ", ", state_columns!());
@@ -172,7 +177,7 @@ impl PgNodeRow {
     }
 
     /// Decodes the columns of [`STATE`], which begin at a column.
-    pub(super) fn set_state(&mut self, row: &Row, at: usize) -> Result<()> {
+    fn set_state(&mut self, row: &Row, at: usize) -> Result<()> {
         self.node.state = NodeState {
             continuations: small(row, at)?,
             annotations: small(row, at + 1)?,
@@ -232,6 +237,32 @@ impl PgNodeRow {
     }
 }
 
+/// Sets the states that a row of [`STATE_ARRAYS`] holds. The nodes are sorted, the newest first; states of others are ignored.
+pub(super) fn set_states(nodes: &mut [PgNodeRow], states: &Row) -> Result<()> {
+    let Some(numbers) = get::<Option<Vec<i64>>>(states, 0)? else { return Ok(()) };
+    let counts = [1, 2, 3, 4].map(|at| get::<Vec<i64>>(states, at));
+    let [continuations, annotations, links, versions] = counts;
+    let counts = [continuations?, annotations?, links?, versions?];
+    let (bookmarked, hidden_by): (Vec<bool>, Vec<Option<i64>>) = (get(states, 5)?, get(states, 6)?);
+    let excluded: Vec<bool> = get(states, 7)?;
+    for (at, number) in numbers.into_iter().enumerate() {
+        let Ok(place) = nodes.binary_search_by(|node| number.cmp(&node.seq)) else { continue };
+        let count = |of: usize| u32::try_from(counts[of][at]).map_err(undecodable);
+        let node = &mut nodes[place];
+        node.node.state = NodeState {
+            continuations: count(0)?,
+            annotations: count(1)?,
+            links: count(2)?,
+            versions: count(3)?,
+            pruned_by: None,
+            excluded: excluded[at],
+            bookmark: None,
+        };
+        (node.bookmarked, node.hidden_by) = (bookmarked[at], hidden_by[at]);
+    }
+    Ok(())
+}
+
 /// Decodes rows of [`NODE`] as complete nodes.
 pub(super) fn nodes(conn: &PostgresConnection, rows: &[Row]) -> Result<Vec<Node>> {
     finish(conn, rows.iter().map(PgNodeRow::read).collect::<Result<_>>()?)
@@ -240,7 +271,7 @@ pub(super) fn nodes(conn: &PostgresConnection, rows: &[Row]) -> Result<Vec<Node>
 /// Fills in the ids and counts that rows do not hold. Nodes among `rows` are not looked up again; the others of all rows
 /// together, by one query for each kind.
 pub(super) fn finish(conn: &PostgresConnection, mut rows: Vec<PgNodeRow>) -> Result<Vec<Node>> {
-    let mut known: HashMap<NodeKey, NodeId> = rows.iter().map(|r| (r.key(r.seq), r.node.id)).collect();
+    let mut known: HashMap<NodeKey, NodeId, RandomState> = rows.iter().map(|r| (r.key(r.seq), r.node.id)).collect();
     let named = |r: &PgNodeRow| [r.parent, r.edited_from, r.version_of, r.hidden_by];
     let mut missing: Vec<NodeKey> =
         rows.iter().flat_map(|r| named(r).into_iter().flatten().map(|seq| r.key(seq))).collect();
