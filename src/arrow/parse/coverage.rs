@@ -85,8 +85,12 @@ pub(super) fn dropped_word(
             at.checked_sub(1).is_some_and(|before| matches!(terms[before].entry.prep, Some(Prep::With | Prep::At)));
         !looks && asked(*at) && term.kind == TokenKind::Name && joined && number
     });
+    // `write doc:"d" append {"k":1}`: a text without quotes around it.
+    let object = terms.iter().enumerate().find(|(at, term)| {
+        !looks && term.is('{') && asked(at + 1) && terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
+    });
     name.map(|arg| arg.text)
-        .or_else(|| noun.or(twice).or(whom).or(setting).or(adverb).or(described).map(|(_, term)| term.text))
+        .or_else(|| object.or(noun).or(twice).or(whom).or(setting).or(adverb).or(described).map(|(_, term)| term.text))
 }
 
 /// `permanently`, `anonymously`: it says how, which no operation knows. The lexicon has those that only colour a request.

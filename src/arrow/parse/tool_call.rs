@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{ParseError, ParseErrorCode, ParsedLine, error::refuse, invalid};
+use super::{ParseError, ParseErrorCode, ParsedLine, error::refuse};
 use crate::{
     arrow::{json_call::JsonCall, option_name::OptionName, suggest},
     tools::{NativeAlias, TABLE, Tool, json_arguments},
@@ -19,7 +19,8 @@ pub(super) fn tool_call(line: &str, JsonCall { name, arguments }: JsonCall) -> R
         (Some(alias), _) => (alias.tool, json_arguments::form(alias, &Value::Object(arguments).to_string())),
         (None, Some(tool)) => (tool, json_arguments::command(tool, &with_own_names(tool, arguments).to_string())),
         (None, None) => {
-            return Err(invalid(ParseErrorCode::InvalidSyntax, line, format!("there is no operation {name:?}")));
+            let (message, help) = (format!("there is no operation {name:?}"), vec!["→ help".to_owned()]);
+            return Err(refuse(ParseErrorCode::InvalidSyntax, line, None, message, String::new(), help));
         }
     };
     command.map(|command| ParsedLine { command, confidence: 1.0 }).map_err(|error| {
