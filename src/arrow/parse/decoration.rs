@@ -28,29 +28,24 @@ fn around_name(line: &str) -> Option<[Range<usize>; 2]> {
     let trimmed = line.trim_start();
     let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim_start());
     let start = line.len() - bare.len();
-    let is_tool = |name: &str| Tool::named(name).is_some();
     let name_of = |text: &str| text.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default().len();
+    let is_tool = |name: &str| Tool::named(name).is_some();
     if let Some(inner) = bare.strip_prefix("**") {
         let end = name_of(inner);
         let closes = inner[end..].starts_with("**") && is_tool(&inner[..end]);
         return closes.then(|| [start..start + 2, start + 2 + end..start + 4 + end]);
     }
     let lead = bare.find([':', '=', '.', ' ', '('])?;
-    let rest = &bare[lead + 1..];
-    let name = rest.trim_start();
-    let end = name_of(name);
-    let behind = name[end..].chars().next();
-    if !is_tool(&name[..end]) || behind.is_some_and(char::is_alphanumeric) {
+    let (head, mark) = (&bare[..lead], bare.as_bytes()[lead]);
+    if !(mark == b'.' || matches!(mark, b':' | b'=') && LEADS.contains(&head)) {
         return None;
     }
-    let head = &bare[..lead];
-    let begins = match bare.as_bytes()[lead] {
-        b':' | b'=' if LEADS.contains(&head) => start,
-        // `a7x2.split(at=75)`: the id stays.
-        b'.' if behind == Some('(') => start + if head.contains(|c: char| c.is_ascii_digit()) { lead } else { 0 },
-        _ => return None,
-    };
-    Some([begins..start + lead + 1, 0..0])
+    let name = bare[lead + 1..].trim_start();
+    let (name, behind) = name.split_at(name_of(name));
+    let ends = if mark == b'.' { behind.starts_with('(') } else { !behind.starts_with(char::is_alphanumeric) };
+    // `a7x2.split(at=75)`: the id stays.
+    let kept = if mark == b'.' && head.contains(|c: char| c.is_ascii_digit()) { lead } else { 0 };
+    (ends && is_tool(name)).then(|| [start + kept..start + lead + 1, 0..0])
 }
 
 /// Offsets of the backticks around a whole line.
