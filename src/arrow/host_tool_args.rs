@@ -1,7 +1,7 @@
 //! Lines that ask for a tool of the program around the engine: read by the tool's own schema.
 //!
 //! Nothing is guessed here. The first word is the tool's exact name, and what follows is `key:value`, `key=value`,
-//! `--key value`, a flag, or a string for what is required and not named. What has no place, or is not of its type, is
+//! `--key value`, a flag, or a string for what is required and not named. A line that is one call in JSON is read, too. What has no place, or is not of its type, is
 //! refused: the program behind the tool shall see only arguments that fit.
 
 use std::fmt;

@@ -40,9 +40,9 @@ pub(super) struct JsonCall {
 /// Reads a line that is a call and nothing else, with or without its arrow.
 pub(super) fn read(line: &str) -> Option<JsonCall> {
     let line = line.trim();
-    // Most lines end here.
     let line = line.strip_suffix(';').unwrap_or(line).trim_end().trim_matches('`');
     let line = line.strip_suffix(')').unwrap_or(line).trim_end();
+    // Most lines end here.
     let begins = line.find('{').filter(|_| line.ends_with('}'))?;
     let (head, object) = line.split_at(begins);
     let Ok(Value::Object(mut arguments)) = serde_json::from_str(object) else { return None };

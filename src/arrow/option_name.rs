@@ -218,11 +218,13 @@ impl OptionName {
 
     /// The option whose name is one slip away from a long word: `brnach`.
     pub(super) fn corrected(word: &str) -> Option<Self> {
+        if word.len() < MIN_CORRECTED_CHARS {
+            return None;
+        }
         let lowered = word.to_ascii_lowercase();
-        let is_slip =
-            |known: &str| known.len() >= MIN_CORRECTED_CHARS && within_one_edit(lowered.as_bytes(), known.as_bytes());
-        let long = word.len() >= MIN_CORRECTED_CHARS;
-        NAMES.iter().find(|(known, _)| long && is_slip(known)).map(|(_, key)| *key)
+        let long = NAMES.iter().filter(|(known, _)| known.len() >= MIN_CORRECTED_CHARS);
+        let mut slips = long.filter(|(known, _)| within_one_edit(lowered.as_bytes(), known.as_bytes()));
+        slips.next().map(|(_, key)| *key)
     }
 
     /// True if words without quotes can follow it.

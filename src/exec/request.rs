@@ -79,8 +79,9 @@ impl ExecRequest {
         let Self::Command(command) = self else { return false };
         let is_id = |node: &NodeRef| matches!(node, NodeRef::Id(_));
         let mut named = command.nodes().into_iter().flatten().peekable();
-        let is_elsewhere = matches!(command.tool(), Tool::Link | Tool::Unlink | Tool::Delegate);
-        named.peek().is_some() && named.all(is_id) && !is_elsewhere
+        // The other end of a link may be a place, and a delegation begins at the position.
+        let needs_position = matches!(command.tool(), Tool::Link | Tool::Unlink | Tool::Delegate);
+        named.peek().is_some() && named.all(is_id) && !needs_position
     }
 
     /// Returns whether the request changes the position, also if its line could not be parsed.

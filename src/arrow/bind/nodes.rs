@@ -273,7 +273,8 @@ impl Binder<'_, '_> {
         let mut nodes = self.nodes();
         // `merge ["a7x2", "b3k9"] content:"…"`
         let quoted = |arg: &Arg, binder: &Self| matches!(arg.kind, ArgKind::Text { .. }) && binder.is_quoted_id(arg);
-        while nodes.len() + self.arguments.items.iter().filter(|arg| quoted(arg, self)).count() > 1
+        let bare = nodes.len();
+        while bare < 2
             && let Some(at) = self.arguments.items.iter().position(|arg| quoted(arg, self))
         {
             let arg = self.arguments.items.remove(at);

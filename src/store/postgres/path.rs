@@ -149,8 +149,8 @@ impl BlockReader<'_> {
         Ok(())
     }
 
-    /// Reads the rows below a number. Two scans of ranges cost the server half of a join, which would look up each state, and the
-    /// states as arrays in one row a tenth of as many rows. As many states as nodes reach at least as far down.
+    /// Reads the rows below a number. Two scans of ranges cost the server half of a join, which would look up each state. The
+    /// states come as arrays in one row, since each row costs both sides time. As many states as nodes reach at least as far down.
     fn read_below(&mut self, seq: i64) -> Result<()> {
         let states = format!(
             "SELECT {STATE_ARRAYS} FROM (SELECT s.node, {STATE} FROM node_state s WHERE s.tree = $1 AND s.node <= $2
