@@ -1,13 +1,17 @@
 //! Tokens with what they may mean: ids distinguished from words, numbers from ranges, every word looked up.
 
+mod neighbours;
+mod slips;
+
+use self::neighbours::reclassify;
+pub(super) use self::slips::correct_slips;
 use super::{
     Relative,
     lex::{LexKind, Lexed, Span},
-    lexicon::{self, Entry, Form, FunctionWord, Noun, Prep},
-    node_words,
+    lexicon::{self, Entry, FunctionWord, Prep},
     option_name::OptionName,
 };
-use crate::{recall::TimeSpec, tools::TABLE};
+use crate::recall::TimeSpec;
 
 /// Type of a token after lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,6 +182,7 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             && !matches!(before.kind, TokenKind::Number(_))
             && let Some(key) = OptionName::named(name.text.of(line))
                 .or_else(|| (term.is('=') && name.text.of(line) == "view").then_some(OptionName::What))
+                .or_else(|| (term.is('=') && name.text.of(line) == "root").then_some(OptionName::From))
         {
             name.kind = TokenKind::OptionName(key);
         }
@@ -187,98 +192,9 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
     terms
 }
 
-/// Corrects tokens that depend on those around them: numbers that are ids, operations in the place of options.
-fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
-    // `pin:a7x2`: the operation itself stands where an option's name does.
-    if let Some(first) = terms.first_mut()
-        && matches!(first.kind, TokenKind::OptionName(_))
-    {
-        let entry = lexicon::look_up(first.text.of(line));
-        if entry.base().is_some() {
-            (first.kind, first.entry) = (TokenKind::Word, entry);
-        }
-    }
-    // `rewrite a7x2 as follows: "…"`
-    if let Some(at) = terms.windows(3).position(|three| {
-        let [first, second] = [&three[0], &three[1]].map(|term| term.text.of(line));
-        first == "as" && second == "follows" && three[2].is(':')
-    }) {
-        terms.drain(at..at + 2);
-    }
-    node_words::fold_references(line, terms);
-    for at in 0..terms.len() {
-        if matches!(terms[at].kind, TokenKind::Number(_)) && is_number_id(terms[at].text.of(line)) && !counts(terms, at)
-        {
-            terms[at].kind = TokenKind::Id;
-        }
-    }
-    // `no. 5`: a number's sign, and no denial.
-    for at in 2..terms.len() {
-        let modifier = terms[at - 1].is('.') && !terms[at - 1].gap && matches!(terms[at].kind, TokenKind::Number(_));
-        if modifier && terms[at - 2].text.of(line).eq_ignore_ascii_case("no") {
-            terms[at - 2].entry = lexicon::look_up("the");
-        }
-    }
-    if id_for_word(line, terms) {
-        (terms[1].kind, terms[1].entry) = (TokenKind::Name, Entry::default());
-    }
-    // `into one happy node: "…"`: no id is a sentence.
-    for at in 2..terms.len() {
-        if terms[at - 2].kind == TokenKind::OptionName(OptionName::Node)
-            && terms[at - 1].is(':')
-            && terms[at].is_text()
-            && terms[at].text.of(line).contains(' ')
-        {
-            terms[at - 2].kind = TokenKind::Word;
-        }
-    }
-}
-
 /// True if a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.
 pub(super) fn could_be_id(text: &str) -> bool {
     (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() && !b"ilou".contains(&b))
-}
-
-/// True if the number at `at` counts something, or says where: nothing else makes a number of four digits one.
-fn counts(terms: &[AnnotatedToken], at: usize) -> bool {
-    let unit = |term: &AnnotatedToken| {
-        matches!(
-            term.entry.noun,
-            Some(Noun::Token | Noun::Line | Noun::Turn | Noun::Character | Noun::Word | Noun::Level | Noun::Maximum)
-        )
-    };
-    let before = at.checked_sub(1).map(|before| &terms[before]);
-    before.is_some_and(|before| {
-        unit(before)
-            || matches!(
-                before.kind,
-                TokenKind::OptionName(_) | TokenKind::Flag | TokenKind::Mark(':' | '=' | '-') | TokenKind::Number(_)
-            )
-            || matches!(before.entry.prep, Some(Prep::At | Prep::By | Prep::About | Prep::Through))
-            || before.entry.func == Some(FunctionWord::Adjective) && before.entry.prep.is_none()
-    }) || terms.get(at + 1).is_some_and(unit)
-        || terms.get(at + 1..).is_some_and(|rest| rest.iter().take(3).any(unit))
-            && !terms[at..].iter().any(AnnotatedToken::is_id)
-}
-
-/// True if the second term is rather an id than the word it looks like: `edit dead "…"`. It stands where the canonical
-/// form has an id, and as a participle or an adjective it has nothing to go with there. An id that is none is answered
-/// with an error; a word that is passed over makes another node's command of the line.
-fn id_for_word(line: &str, terms: &[AnnotatedToken]) -> bool {
-    let [verb, word, rest @ ..] = terms else { return false };
-    let entry = word.entry;
-    let idle = entry.noun.is_none() && entry.prep.is_none() && entry.option.is_none() && entry.number.is_none();
-    let participle = entry.func.is_none() && matches!(entry.verb, Some((_, Form::Past)));
-    word.kind == TokenKind::Word
-        && idle
-        && (participle || entry.func == Some(FunctionWord::Adjective))
-        && could_be_id(word.text.of(line))
-        && rest.first().is_none_or(|next| {
-            next.is_text()
-                || matches!(next.kind, TokenKind::OptionName(_) | TokenKind::Flag)
-                || matches!(next.entry.prep, Some(Prep::To | Prep::From | Prep::Under))
-        })
-        && TABLE.iter().any(|row| row.name == verb.text.of(line) && row.forms.iter().any(|form| form.contains(" ID")))
 }
 
 /// Finds out what a word is.
@@ -297,6 +213,11 @@ fn word(text: &str, term: &mut AnnotatedToken) {
             (term.entry, term.kind) = (entry, TokenKind::Word);
             return;
         }
+    }
+    // `node/a7x2`, as in a path
+    if let Some(id) = bare.strip_prefix("node/").filter(|id| is_id(id)) {
+        (term.kind, term.text.start) = (TokenKind::Id, term.text.start + bare.len() - id.len());
+        return;
     }
     term.kind = shape(bare);
     // A long noun that is misspelt: `continuatons`.

@@ -7,14 +7,17 @@
 //! cut into clauses at its marks and conjunctions; one of them must ask, and only one; a stating clause (a reason, a
 //! remark on the node) may go before or after and is left out of the arguments.
 
+mod asides;
 mod clause;
 mod clause_start;
+mod courtesy;
 mod locate;
 mod predicates;
 mod rejections;
 mod repetition;
 mod request;
 mod verb_final;
+mod wishes;
 
 use self::predicates::is_finite;
 use super::{annotate_tokens::AnnotatedToken, lex::Span, lexicon::Verb};
@@ -91,6 +94,8 @@ pub(super) struct IntentParser<'a> {
     raw: Option<Span>,
     doubtful: bool,
     polite: bool,
+    /// True behind `I'd be glad if`, where a passive asks.
+    wished: bool,
     nominal: bool,
     questioned: bool,
     end: usize,
@@ -106,6 +111,7 @@ pub(super) fn read(line: &str, terms: &mut Vec<AnnotatedToken>, end: usize) -> I
         raw: None,
         doubtful: false,
         polite: false,
+        wished: false,
         nominal: false,
         questioned: false,
         end,

@@ -232,7 +232,8 @@ fn build() -> Lexicon {
     let mut shortened: Map<Box<[u8]>, Vec<&'static str>> = Map::default();
     let verbs = verbs::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
     let nouns = words::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
-    for word in verbs.chain(nouns).chain(["please"]).filter(|word| word.len() >= 3) {
+    let others = ["please", "under", "below", "from", "with", "into", "the", "append", "exact", "depth"];
+    for word in verbs.chain(nouns).chain(others).filter(|word| word.len() >= 3) {
         shortened.entry(word.as_bytes().into()).or_default().push(word);
         for at in 0..word.len() {
             let form = [&word.as_bytes()[..at], &word.as_bytes()[at + 1..]].concat();

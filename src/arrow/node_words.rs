@@ -158,9 +158,19 @@ pub(super) fn promote_places(
     {
         return Ok(());
     }
+    // `the root needs a title, bookmark it`
+    let is_it = |(term, zone): (&AnnotatedToken, &ClauseRole)| {
+        *zone == ClauseRole::Main && term.entry.func == Some(FunctionWord::It)
+    };
+    let has_node = arguments.items.iter().any(|arg| matches!(arg.kind, ArgKind::Id | ArgKind::IdRange { .. }));
+    let points = !has_node && terms.iter().zip(&intent.zones).any(is_it);
     let mut at = 0;
     while at < terms.len() {
-        let asked = matches!(intent.zones.get(at), Some(ClauseRole::Main | ClauseRole::Relative));
+        let asked = match intent.zones.get(at) {
+            Some(ClauseRole::Main | ClauseRole::Relative) => true,
+            Some(ClauseRole::Before) => points,
+            _ => false,
+        };
         let place = place_at(line, terms, at, candidate).filter(|_| asked && at != candidate.verb);
         let is_symbol = symbol(terms[at].text.of(line)).is_some();
         let place =

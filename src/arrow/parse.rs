@@ -99,9 +99,37 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     if trace.terms.is_empty() {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, "the line is empty"));
     }
+    let read = parse_terms(line, thought, lexed.end, trace);
+    if read.is_ok() {
+        return read;
+    }
+    // `teh tree, but sumary only`: what a line means whose words are misspelt.
+    let speech = trace.intent.as_ref().map(|intent| intent.speech);
+    if !matches!(speech, Some(Utterance::Request | Utterance::Remark)) {
+        return read;
+    }
+    let mut second = ParseTrace { terms: annotate_tokens::terms(line, &lexed), ..ParseTrace::default() };
+    if annotate_tokens::correct_slips(line, &mut second.terms)
+        && let Ok(corrected) = parse_terms(line, thought, lexed.end, &mut second)
+        // `help wether`: a tool's name is suggested.
+        && !matches!(corrected.command, Command::Help { .. })
+    {
+        *trace = second;
+        return Ok(corrected);
+    }
+    read
+}
+
+/// Parses the terms of `trace`.
+fn parse_terms(
+    line: &str,
+    thought: Option<&str>,
+    end: usize,
+    trace: &mut ParseTrace,
+) -> Result<ParsedLine, ParseError> {
     let words = trace.terms.len();
     trace.terms.truncate(MAX_WORDS);
-    let intent = &*trace.intent.insert(intent::read(line, &mut trace.terms, lexed.end));
+    let intent = &*trace.intent.insert(intent::read(line, &mut trace.terms, end));
     if words > MAX_WORDS && intent.raw.is_none() {
         let message = format!("a command has at most {MAX_WORDS} words and marks outside quotes");
         return Err(invalid(ParseErrorCode::LimitExceeded, line, message));

@@ -81,12 +81,15 @@ pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Po
     {
         return Some((phrase.len(), *padding));
     }
-    // `take a proper look`
-    if ["take", "have", "do", "run"].iter().any(|light| begins(line, terms, &[light, "a"]))
-        && matches!(verb(terms, 3), Some((Verb::See | Verb::Search, Form::Base)))
-        && terms[2].entry.noun.is_none()
-    {
-        return Some((3, PLAIN));
+    // `take a proper look`, `do a deep web search`
+    if ["take", "have", "do", "run"].iter().any(|light| begins(line, terms, &[light, "a"])) {
+        let at = (3..5).find(|at| matches!(verb(terms, *at), Some((Verb::See | Verb::Search, Form::Base))));
+        let describes = |term: &AnnotatedToken| !(term.is_id() || term.is_text() || term.entry.verb.is_some());
+        if let Some(at) = at.filter(|at| terms[2..*at].iter().all(describes))
+            && (at > 3 || terms[2].entry.noun.is_none())
+        {
+            return Some((at, PLAIN));
+        }
     }
     // `hang on, …` only calls for attention; `hang on to a7x2` does not.
     let attends = ["hold", "hang"].iter().any(|w| word(line, terms, 0).eq_ignore_ascii_case(w));
@@ -170,6 +173,9 @@ fn subject(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> 
         if verb(terms, at).is_none_or(|(verb, _)| verb != Verb::Get) {
             padding = DOUBTFUL;
         }
+    } else if states_step(terms, at) {
+        // `next we copy a7x2 under the root`
+        return Some((at, PLAIN));
     } else if verb(terms, at).is_none_or(|(verb, form)| !matches!(verb, Verb::Get | Verb::Decide) || form != Form::Base)
     {
         return None;
@@ -205,6 +211,29 @@ fn subject(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> 
     verb(terms, at).filter(|(_, form)| *form == Form::Base).map(|_| (at, padding))
 }
 
+/// True if a verb at `at` and its object say a step that is taken now: `we copy a7x2`.
+fn states_step(terms: &[AnnotatedToken], at: usize) -> bool {
+    let acts = |(verb, form): (Verb, Form)| {
+        form == Form::Base
+            && !matches!(
+                verb,
+                Verb::Get | Verb::Decide | Verb::Think | Verb::See | Verb::Find | Verb::Recall | Verb::Keep
+            )
+    };
+    let ends = |term: &&AnnotatedToken| !matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '?' | '—' | '–'));
+    let object = |term: &AnnotatedToken| {
+        term.is_id()
+            || term.is_text()
+            || matches!(term.kind, TokenKind::File | TokenKind::Number(_))
+            || matches!(term.entry.noun, Some(Noun::Parent | Noun::Root | Noun::Leaf | Noun::Next | Noun::Previous))
+            || term.entry.noun == Some(Noun::Context)
+    };
+    verb(terms, at).is_some_and(acts)
+        && terms[at].entry.func.is_none()
+        && terms[at + 1..].iter().take_while(ends).any(object)
+        && !terms.iter().any(|term| term.is('?') || term.entry.func == Some(FunctionWord::Doubt))
+}
+
 fn wanting(word: &str) -> bool {
     ["want", "need", "like", "love", "wish"].iter().any(|w| w.eq_ignore_ascii_case(word))
 }
@@ -212,6 +241,11 @@ fn wanting(word: &str) -> bool {
 /// True if `terms` express a wish: `I want three of them`.
 pub(super) fn wants(line: &str, terms: &[AnnotatedToken]) -> bool {
     padding(line, terms).is_some_and(|(length, _)| (0..=length).any(|at| wanting(word(line, terms, at))))
+}
+
+/// True if `terms` express a wish, or begin with a polite request: `I would ask you to`.
+pub(super) fn asks_politely(line: &str, terms: &[AnnotatedToken]) -> bool {
+    wants(line, terms) || padding(line, terms).is_some_and(|(length, padding)| length > 3 && padding.polite)
 }
 
 /// True if the verb takes words as they stand after a colon.
@@ -276,6 +310,8 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Annotate
         // `decide: constraint: "x"`
         Verb::Decide if first == Verb::Decide => !own,
         Verb::Limit => true,
+        // `duplicate a7x2 and place the duplicate under the root`
+        Verb::Put if first == Verb::Copy => !text,
         Verb::Exclude | Verb::Include | Verb::Skip | Verb::Leave => matches!(first, Verb::Search | Verb::Find),
         Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
         Verb::Pause if matches!(first, Verb::Tree | Verb::Draw | Verb::See) => !own,
@@ -308,6 +344,13 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Annotate
         Verb::Move | Verb::Go | Verb::Carry => false,
         _ => false,
     }
+}
+
+/// `which documents`: true if `terms` ask for a list of what belongs to no node.
+pub(super) fn asks_which(line: &str, terms: &[AnnotatedToken]) -> bool {
+    let kind = word(line, terms, 1);
+    matches!(word(line, terms, 0).to_ascii_lowercase().as_str(), "which" | "what")
+        && matches!(kind, "documents" | "docs" | "files" | "agents" | "trees" | "bookmarks")
 }
 
 /// `if you can`: a condition that is none.

@@ -13,7 +13,11 @@ pub(in crate::arrow) fn describes(terms: &[AnnotatedToken], at: usize) -> bool {
     let next = terms.get(at + 1);
     let noun =
         next.is_some_and(|next| next.kind == TokenKind::Word && next.entry.noun.is_some() && next.entry.verb.is_none());
-    if noun && before.is_some_and(|before| before.entry.func == Some(FunctionWord::Det)) {
+    // `two fresh continuations`
+    let leads = |before: &AnnotatedToken| {
+        before.entry.func == Some(FunctionWord::Det) || matches!(before.kind, TokenKind::Number(_))
+    };
+    if noun && before.is_some_and(leads) {
         return true;
     }
     if before.is_some_and(|before| matches!(before.entry.verb, Some((Verb::Prune | Verb::Remove, Form::Past)))) {

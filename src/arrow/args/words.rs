@@ -98,7 +98,8 @@ impl Arguments<'_> {
             // `a7x2, notes and all`
             "all" if at > 0 && terms[at - 1].entry.func == Some(FunctionWord::And) => {}
             // `with every note on it`
-            "all" | "every" if terms.get(at + 1).is_some_and(|next| next.entry.noun == Some(Noun::Annotation)) => {}
+            "all" | "every" if terms[at + 1..].iter().take(2).any(|next| next.entry.noun == Some(Noun::Annotation)) => {
+            }
             "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "entirely" | "completely"
             | "everything" => self.modifiers.whole = true,
             "this" | "here" | "current" | "we're" | "i'm" => self.modifiers.here = true,

@@ -56,6 +56,11 @@ impl Binder<'_, '_> {
         let sections = texts > 1 || matches!(self.verb, Verb::Replace | Verb::Edit);
         let replaces =
             self.name_for(if sections { &[OptionName::Replace, OptionName::Section] } else { &[OptionName::Replace] });
+        // `replace what stands under "Costs" in plan.md with "none"`
+        let replaces = replaces.or_else(|| {
+            let placed = texts > 1 && self.verb == Verb::Replace;
+            if placed { self.text_where(|arg| arg.prep == Some(Prep::Under)) } else { None }
+        });
         let place = match replaces {
             Some(section) => Some(WritePlace::Section(section)),
             None => self.place(),
@@ -222,7 +227,10 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn todo(&mut self) -> Bound {
-        let mut todo = TodoOptions { status: self.name_for(&[OptionName::Status]), ..TodoOptions::default() };
+        let whatever = ["whatever their state", "whatever their status", "regardless of state", "regardless of status"];
+        let all = whatever.iter().any(|words| self.arguments.has_bare_word(words));
+        let status = self.name_for(&[OptionName::Status]).or_else(|| all.then(|| "all".to_owned()));
+        let mut todo = TodoOptions { status, ..TodoOptions::default() };
         let keyed = self
             .arguments
             .items
@@ -331,7 +339,7 @@ impl Binder<'_, '_> {
         let depth =
             match self.arguments.take(|arg| arg.key == Some(OptionName::Depth)).map(|arg| self.arguments.value(&arg)) {
                 Some(depth) => Some(if depth == "deep" { SearchDepth::Deep } else { SearchDepth::Basic }),
-                None => self.names(Noun::Level).then_some(SearchDepth::Deep),
+                None => (self.names(Noun::Level) || self.arguments.has_bare_word("deep")).then_some(SearchDepth::Deep),
             };
         let topic =
             match self.arguments.take(|arg| arg.key == Some(OptionName::Topic)).map(|arg| self.arguments.value(&arg)) {

@@ -41,7 +41,11 @@ const PLACES: &[(&str, Noun, Relative)] = &[
 impl Binder<'_, '_> {
     pub(super) fn view(&mut self) -> Bound {
         let rendering = self.rendering();
-        let from = self.arguments.take(|arg| is_node(arg) && arg.key == Some(OptionName::From));
+        // `the branch to a7x2, from b3k9 on`
+        let two = self.names(Noun::Branch) && self.arguments.items.iter().filter(|arg| is_node(arg)).count() == 2;
+        let begins =
+            |arg: &Arg| arg.key == Some(OptionName::From) || two && arg.key.is_none() && arg.prep == Some(Prep::From);
+        let from = self.arguments.take(|arg| is_node(arg) && begins(arg));
         let from = from.map(|arg| self.node_ref(&arg));
         let of_branch =
             |arg: &Arg| is_node(arg) && (arg.key == Some(OptionName::Branch) || arg.noun == Some(Noun::Branch));

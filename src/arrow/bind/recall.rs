@@ -25,6 +25,13 @@ impl Binder<'_, '_> {
         let scope = scope.or_else(|| self.scope());
         let path = self.node_option(OptionName::Path, "path: the id of the node that the path leads to")?;
         let below = self.node_option(OptionName::Below, "below: the id of the node that it is all below")?;
+        // `only below a7x2`, `on the path to a7x2`
+        let placed = |binder: &mut Self, fits: fn(&Arg) -> bool| {
+            let arg = binder.arguments.take(|arg| arg.key.is_none() && arg.kind == ArgKind::Id && fits(arg));
+            arg.map(|arg| binder.node_ref(&arg))
+        };
+        let below = below.or_else(|| placed(self, |arg| arg.prep == Some(Prep::Under)));
+        let path = path.or_else(|| placed(self, |arg| arg.noun == Some(Noun::Branch) || arg.prep == Some(Prep::To)));
         let time = |text: &str| text.parse().ok();
         let from =
             self.option(OptionName::From, time, "from: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
@@ -38,7 +45,8 @@ impl Binder<'_, '_> {
         let kind = kind.or_else(|| self.names(Noun::Annotation).then_some(EdgeKind::Annotation));
         let around = self.node_option(OptionName::Around, "around: the id of the node in the middle")?;
         // `what comes before and after a7x2`
-        let is_beside = around.is_none() && self.arguments.has_bare_word("before and after");
+        let is_beside =
+            around.is_none() && ["before and after", "around"].iter().any(|words| self.arguments.has_bare_word(words));
         let around = if is_beside { self.node() } else { around };
         let sort = self.option(
             OptionName::Sort,
@@ -107,10 +115,16 @@ impl Binder<'_, '_> {
         };
         let by = |arg: &Arg| arg.prep == Some(Prep::By) || arg.prep == Some(Prep::From) && role(arg) || says(arg);
         let Some(arg) = self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.key.is_none() && by(arg)) else {
-            // `every turn where the human mentioned "x"`
-            let phrases =
-                ["human said", "human mentioned", "human wrote", "human asked", "user said", "user mentioned"];
-            return phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase)).then(|| "human".to_owned());
+            // `every turn where the human mentioned "x"`, `by human authors`, `model turns only`
+            let human = ["human said", "human mentioned", "human wrote", "human asked", "user said", "user mentioned"];
+            let by_human = ["by human", "by the human", "human turns", "turns of the human", "by people"];
+            let model = ["by model", "by the model", "by models", "model turns", "turns of the model"];
+            let is_said = |phrases: &[&str]| phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase));
+            return match () {
+                () if is_said(&human) || is_said(&by_human) => Some("human".to_owned()),
+                () if is_said(&model) => Some("model".to_owned()),
+                () => None,
+            };
         };
         let name = self.arguments.value(&arg);
         Some(if matches!(name.as_str(), "user" | "person") { "human".to_owned() } else { name })
@@ -189,7 +203,8 @@ impl Binder<'_, '_> {
             || matches!(self.verb, Verb::Grep | Verb::Search | Verb::Find)
             || self.arguments.modifiers.searches
             || only != RecallFilter::default() && !labelled;
-        let summary = tool.is_none() && turns.is_none() && self.names(Noun::Summary);
+        let in_short = ["in short", "in brief", "briefly"].iter().any(|words| self.arguments.has_bare_word(words));
+        let summary = tool.is_none() && turns.is_none() && (self.names(Noun::Summary) || in_short);
         let mut search = self.text_for(&[OptionName::Query]);
         let mut label = None;
         if search.is_none() && tool.is_none() && turns.is_none() && !summary && only.around.is_none() {

@@ -178,7 +178,10 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             // `together with its notes`
             let is_with = |next: &AnnotatedToken| next.entry.prep == Some(Prep::With);
             let joins = term.entry.prep == Some(Prep::Together) && terms.get(at + 1).is_some_and(is_with);
-            if let Some(prep) = term.entry.prep.filter(|_| !joins) {
+            // `I'd like it to be moved`
+            let infinitive = term.entry.prep == Some(Prep::To)
+                && terms.get(at + 1).is_some_and(|next| next.entry.func == Some(FunctionWord::Infinitive));
+            if let Some(prep) = term.entry.prep.filter(|_| !joins && !infinitive) {
                 features |= Features::prep(prep);
             }
             if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _)))
@@ -287,7 +290,10 @@ pub(super) fn deciding_verb(terms: &[AnnotatedToken], intent: &Intent, verb: (us
                 && at > verb.0 + 1
                 && (matches!(other, Verb::Continue | Verb::Carry) || verb.1 == Verb::Ask && other == Verb::Try)
                 && !helps
-            || helped && form == Form::Base && other == Verb::Split && before.is_some_and(AnnotatedToken::is_id)
+            || helped
+                && form == Form::Base
+                && other == Verb::Split
+                && before.is_some_and(|b| b.is_id() || b.entry.func == Some(FunctionWord::Infinitive))
             || helped && form == Form::Base && other == Verb::Think
             || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put) && other == Verb::Compare
             || verb.1 == Verb::Make

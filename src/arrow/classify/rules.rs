@@ -93,6 +93,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Recall if p(Prep::Aside), Features::TEXT => but Features::ID;
         Respond if n(Noun::Background), Features::ID, Features::TEXT;
         Delegate if n(Noun::Agent), Features::TEXT => but Features::ID;
+        Continue if n(Noun::Continuation), Features::NUMBER, p(Prep::From), Features::ID;
         Edit if Features::ID, Features::TEXT => any n(Noun::Text), n(Noun::Version);
         Continue if Features::NUMBER, p(Prep::From), Features::ID => but DOC, n(Noun::Line), n(Noun::Turn);
         _ if p(Prep::Out), Features::ID => but n(Noun::Context);
@@ -172,7 +173,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Compare { Diff; }
     Continue {
         _ if p(Prep::As) => but Features::TEXT;
-        Respond if n(Noun::Text), Features::TEXT, Features::ID;
+        Respond if n(Noun::Text), Features::TEXT, Features::ID => but n(Noun::Agent);
         Delegate if n(Noun::Delegation), Features::ID;
         Delegate if n(Noun::Agent), Features::NEW, Features::TEXT => but Features::ID;
         Continue;
@@ -282,9 +283,10 @@ pub(super) const RULES: &[Rule] = rules! {
     Todo { Todo; }
     Delegate { Delegate; }
     Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
-    Search { Recall => any PAST; _ => any n(Noun::Doc), Features::ID; Search; }
+    Search { Recall => any PAST; Recall if Features::SAYS, Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News); _ => any n(Noun::Doc), Features::ID; Search; }
     Find {
         Recall => any PAST;
+        Recall if Features::SAYS, Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall if n(Noun::Stash);
         Search if Features::TEXT => but Features::ID;
         Search if n(Noun::Web);
@@ -418,7 +420,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Roll { Merge if Features::IDS, Features::TEXT, p(Prep::Into); Undo if p(Prep::Back); }
     Break { Unlink if n(Noun::Link); Split; }
     Turn { Merge if Features::IDS, Features::TEXT, p(Prep::Into); Switch if p(Prep::Back); Switch if p(Prep::To), Features::ID => but Features::TEXT; }
-    Remind { _ if p(Prep::To); View if Features::ID => but Features::TEXT; Todo if Features::TEXT; }
+    Remind { _ if p(Prep::To); Recall if n(Noun::Summary) => but Features::ID; View if Features::ID => but Features::TEXT; Todo if Features::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Features::ID, Features::TEXT; }
     Ask { Restore if p(Prep::Back), Features::ID => but Features::TEXT, n(Noun::Context); Exclude if n(Noun::Context), p(Prep::Out); Continue if Features::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Features::TEXT => but Features::ID; Include if n(Noun::Context); Continue if Features::ID, p(Prep::From) => but Features::TEXT; Edit if Features::ID, Features::TEXT, Features::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Features::TEXT; Recall if n(Noun::Stash); }
 };

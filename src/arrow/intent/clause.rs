@@ -82,7 +82,7 @@ impl IntentParser<'_> {
             return Clause::Negation;
         }
         for next in from..self.terms.len() {
-            if next > from && self.is_boundary(next) {
+            if next > from && (self.is_boundary(next) || self.text_at(next) == "because") {
                 break;
             }
             let denies = next > from && self.func_at(next) == Some(FunctionWord::Not) && self.denies(next, group);
@@ -98,8 +98,9 @@ impl IntentParser<'_> {
         let term = self.terms[from];
         // `prune a7x2, but only its last child`
         let narrows = self.func_at(at) == Some(FunctionWord::But) || self.func_at(at - 1) == Some(FunctionWord::But);
+        let first = at + usize::from(self.text_at(at) == "but");
         if narrows
-            && matches!(self.text_at(at), "only" | "but" | "just")
+            && matches!(self.text_at(first), "only" | "just")
             && matches!(group, Verb::Prune | Verb::Remove | Verb::Restore | Verb::Copy | Verb::Move)
         {
             return Some(Clause::Negation);

@@ -10,7 +10,7 @@ use crate::arrow::{
 impl IntentParser<'_> {
     /// The first term after politeness, and whether a clause that begins at `at` asks there.
     pub(super) fn head(&mut self, at: usize, first: bool) -> ClauseStart {
-        let mut at = at;
+        let (start, mut at) = (at, at);
         let mut gerund = false;
         loop {
             let Some(term) = self.terms.get(at) else { return ClauseStart::Other };
@@ -65,6 +65,8 @@ impl IntentParser<'_> {
                     at += 1;
                 }
                 (_, Some(FunctionWord::Lets)) => at += 1,
+                // `let us formally resolve`
+                (TokenKind::Name, _) if at > start && text.len() > 4 && text.ends_with("ly") => at += 1,
                 _ => break,
             }
         }
@@ -201,6 +203,14 @@ impl IntentParser<'_> {
 
     /// `go look at`, `let go of`: reading of two verbs side by side.
     fn chained_verb(&mut self, at: usize, verb: Verb, first: bool, gerund: bool) -> Option<ClauseStart> {
+        // `let it go`
+        if self.text_at(at).eq_ignore_ascii_case("let")
+            && self.func_at(at + 1) == Some(FunctionWord::It)
+            && self.text_at(at + 2) == "go"
+            && self.ends(at + 3)
+        {
+            return Some(ClauseStart::Request(at, Verb::Drop));
+        }
         if let Some((chained, Form::Base)) = self.verb_at(at + 1)
             && self.terms[at + 1].entry.noun.is_none()
             && !matches!(chained, Verb::Name | Verb::Limit)
@@ -235,38 +245,6 @@ impl IntentParser<'_> {
         matches!(self.text_at(at).to_ascii_lowercase().as_str(), "no" | "nope" | "wait" | "look" | "listen")
             && self.terms.get(at + 1).is_some_and(|next| next.is(','))
             && at + 2 < self.terms.len()
-    }
-
-    /// Takes courtesy off the line's end: `…, if you would`, `…, would you?`, `…, go`.
-    pub(super) fn drop_courtesy(&mut self) {
-        for at in 2..self.terms.len() {
-            let goes = matches!(self.text_at(at), "go" | "thanks" | "cheers" | "ta")
-                && self.terms[at + 1..].iter().all(|term| term.is('!') || term.is('.'));
-            if goes && self.terms[at - 1].is(',') {
-                self.terms.truncate(at - 1);
-                self.zones.truncate(at - 1);
-                return;
-            }
-            let asks = matches!(self.text_at(at), "would" | "will" | "could" | "can")
-                && self.text_at(at + 1) == "you"
-                && self.terms[at + 2..].iter().all(|term| term.is('?'));
-            let condition = self.func_at(at) == Some(FunctionWord::If)
-                && self.text_at(at + 1) == "you"
-                && self.terms[at + 2..].iter().all(|term| {
-                    matches!(term.kind, TokenKind::Mark('.' | '!' | '?'))
-                        || matches!(term.text.of(self.line), "would" | "please" | "will" | "can" | "could" | "may")
-                });
-            let condition = condition
-                || self.func_at(at) == Some(FunctionWord::If)
-                    && phrases::is_polite_condition(self.line, &self.terms[at..])
-                    && !self.terms[at..].iter().any(|term| matches!(term.kind, TokenKind::Mark(',' | ';' | ':')));
-            if self.terms[at - 1].is(',') && (asks || condition) {
-                self.terms.truncate(at - 1);
-                self.zones.truncate(at - 1);
-                self.polite = true;
-                return;
-            }
-        }
     }
 
     /// A line that begins with a word for a question: what it asks for, if that can be shown.

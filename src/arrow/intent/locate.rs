@@ -40,7 +40,7 @@ impl IntentParser<'_> {
             // `with a7x2 and b3k9 I want a diff`
             if at > 1
                 && self.func_at(at) == Some(FunctionWord::Subject)
-                && phrases::wants(self.line, &self.terms[at..])
+                && phrases::asks_politely(self.line, &self.terms[at..])
                 && !self.tells(at)
                 && let ClauseStart::Request(verb, group) = self.head(at, false)
             {
@@ -72,7 +72,7 @@ impl IntentParser<'_> {
             }
             // `before anyone prunes it, its sources should be checked`
             let when = matches!(self.text_at(0), "before" | "Before" | "after" | "After" | "once" | "until");
-            if self.reports(verb) || when {
+            if self.reports(verb) && !self.wished || when {
                 return (Utterance::Remark, None, 0);
             }
             return self.request_behind(verb, group);
@@ -129,7 +129,12 @@ impl IntentParser<'_> {
             if matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
                 return Some((Utterance::Hypothetical, None, 0));
             }
-            self.zones[..at].fill(ClauseRole::Before);
+            // `before line 14 of script.txt, insert "x"`: where, which belongs to the request.
+            let place = self.terms[0].entry.prep.is_some()
+                && self.terms[at].is(',')
+                && !self.tells(at)
+                && self.terms[..at].iter().any(|term| term.kind == TokenKind::File);
+            self.zones[..at].fill(if place { ClauseRole::Main } else { ClauseRole::Before });
             return Some(self.request(verb, group));
         }
         None

@@ -97,8 +97,11 @@ impl IntentParser<'_> {
     pub(super) fn named(&self) -> (usize, Verb) {
         // Of a document the string is the name.
         let texts = self.terms.iter().filter(|term| term.is_text()).count();
-        let document = self.terms.iter().any(|term| term.entry.noun == Some(Noun::Doc));
-        let text = texts > usize::from(document);
+        let has = |noun| self.terms.iter().any(|term| term.entry.noun == Some(noun));
+        let document = has(Noun::Doc);
+        // `the section "Methods" of report.md`
+        let section = has(Noun::Section) && (document || self.terms.iter().any(|term| term.kind == TokenKind::File));
+        let text = texts > usize::from(document) + usize::from(section);
         let verb = self.terms.iter().position(|term| {
             term.kind == TokenKind::Word
                 && term.entry.base().is_some()
@@ -124,11 +127,16 @@ impl IntentParser<'_> {
             None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => (0, Verb::Go),
             // `the previous sibling, please`
             None if !self.terms.iter().any(AnnotatedToken::is_id)
+                && !has(Noun::Continuation)
                 && self.terms.iter().any(|t| {
                     matches!(t.entry.noun, Some(Noun::Next | Noun::Previous | Noun::Parent | Noun::Root | Noun::Leaf))
                 }) =>
             {
                 (self.terms.len(), Verb::Go)
+            }
+            // `a list of the pruned nodes`
+            None if self.terms.iter().take(3).any(|term| term.entry.noun == Some(Noun::List)) => {
+                (self.terms.len(), Verb::List)
             }
             // `the latest news on "x"`
             None if text && self.terms.iter().any(|term| matches!(term.entry.noun, Some(Noun::News | Noun::Web))) => {

@@ -174,7 +174,9 @@ impl IntentParser<'_> {
                 || matches!(term.kind, TokenKind::OptionName(_))
         });
         let strange = before.iter().any(|term| term.kind == TokenKind::Name || term.entry.noun == Some(Noun::Agent));
-        !about && (says || strange)
+        // `someone new has walked in: append "Ilse" to cast.md`: a sentence, and no speaker.
+        let is_sentence = at > 3 && (0..at).any(|at| self.is_finite_at(at));
+        !about && (says || strange && !is_sentence)
     }
 
     /// True if the words before the verb at `at` report a past action or an opinion.

@@ -26,6 +26,9 @@ impl IntentParser<'_> {
     /// Reads from the verb to the end of the line.
     pub(super) fn request(&mut self, verb: usize, group: Verb) -> Reading {
         self.zones[verb] = ClauseRole::Verb;
+        // `tell me which documents there are`
+        let asks = |at| self.terms.get(at..).is_some_and(|terms| phrases::asks_which(self.line, terms));
+        let group = if phrases::tells(group) && (asks(verb + 1) || asks(verb + 2)) { Verb::List } else { group };
         if let Some((second, other)) = self.light_verb_only(verb, group) {
             return self.restart(second, other);
         }
@@ -54,7 +57,9 @@ impl IntentParser<'_> {
         // `usage: annotate ID "text"`, `think of a7x2 as a hinge`
         let shows = term.is(':') && at == verb + 1 && matches!(self.text_at(verb), "usage" | "Usage" | "man");
         let likens = group == Verb::Think && term.entry.prep == Some(Prep::As);
-        if shows || likens {
+        // `usage: recall` asks for help on it.
+        let names_only = at + 2 == self.terms.len() && self.names_tool(at + 1);
+        if shows && !names_only || likens {
             return Some((Utterance::Remark, asked, at));
         }
         // `undo (v.): to reverse`
@@ -142,7 +147,9 @@ impl IntentParser<'_> {
         if group == Verb::Help && other == Verb::Help && self.names_tool(second + 1) {
             return Some((Utterance::Several, asked, second));
         }
-        if !tail && self.repeats(asked, second, other) {
+        // `duplicate a7x2 and put the duplicate under the root`
+        let places = group == Verb::Copy && other == Verb::Put;
+        if !tail && !places && self.repeats(asked, second, other) {
             // `what does a7x2 say? open it in full`
             let tells =
                 |at| matches!(self.func_at(at), Some(FunctionWord::If | FunctionWord::What | FunctionWord::Why));
@@ -285,7 +292,7 @@ impl IntentParser<'_> {
             (TokenKind::Word, Some(FunctionWord::Sub))
                 if self.terms[at + 1..].iter().take(2).any(|t| {
                     t.is_text()
-                        || matches!(t.kind, TokenKind::Number(_))
+                        || matches!(t.kind, TokenKind::Number(_)) && self.text_at(at) != "because"
                         || matches!(t.entry.noun, Some(Noun::Depth | Noun::Turn | Noun::Level))
                 }) => {}
             (TokenKind::Word, Some(FunctionWord::Sub)) if c.embedded || phrases::embeds(group) && at <= verb + 2 => {
@@ -351,7 +358,12 @@ impl IntentParser<'_> {
             _ if group == Verb::Todo
                 && is_finite(&term)
                 && !matches!(self.text_at(at), "was" | "were" | "had" | "got")
-                && (self.func_at(at + 1) == Some(FunctionWord::Do)
+                && (self.terms.get(at + 1).is_some_and(|next| next.entry.func == Some(FunctionWord::Do))
+                    || self.func_at(at + 1) == Some(FunctionWord::Infinitive)
+                        && matches!(
+                            self.verb_at(at + 2),
+                            Some((Verb::Finish | Verb::Cancel | Verb::Check, Form::Past))
+                        )
                     || matches!(self.verb_at(at + 1), Some((Verb::Finish, Form::Past)))) => {}
             // `every version a7x2 has been through`
             _ if is_finite(&term)

@@ -11,10 +11,9 @@ use crate::arrow::{
 impl IntentParser<'_> {
     /// A verb behind what it is about: `a7x2 view`, `b3k9 should be pruned`.
     pub(super) fn behind(&mut self) -> Option<(usize, Verb)> {
-        let subject = self
-            .terms
-            .iter()
-            .position(|term| term.is_id() || term.kind == TokenKind::File || term.entry.noun.is_some())?;
+        let subject = self.terms.iter().position(|term| {
+            term.is_id() || term.is_text() || term.kind == TokenKind::File || term.entry.noun.is_some()
+        })?;
         for at in subject + 1..self.terms.len() {
             // `a7x2 should read "…"`
             let before = (subject..at).rev().find(|at| self.func_at(*at) != Some(FunctionWord::Pad)).unwrap_or(subject);
@@ -29,6 +28,11 @@ impl IntentParser<'_> {
                 return Some((at, Verb::Edit));
             }
             match self.verb_at(at) {
+                Some((verb, Form::Past))
+                    if self.wished && matches!(self.text_at(before), "be" | "were" | "was" | "is") =>
+                {
+                    return Some((at, verb));
+                }
                 Some((verb, Form::Past)) if phrases::is_passive_request(self.line, &self.terms[..at]) => {
                     return Some((at, verb));
                 }
@@ -73,9 +77,21 @@ impl IntentParser<'_> {
                 .iter()
                 .take(2)
                 .any(|term| matches!(term.entry.noun, Some(Noun::Annotation | Noun::Bookmark | Noun::Pin | Noun::Link)))
-            && self.terms[subject].is_id()
+            && (self.terms[subject].is_id()
+                || matches!(self.terms[subject].entry.noun, Some(Noun::Parent | Noun::Root | Noun::Node | Noun::Leaf)))
         {
             return Some((at, Verb::Add));
+        }
+        // `item 5 is done`, `task 2 has been cancelled`
+        if self.terms[subject].entry.noun == Some(Noun::Todo)
+            && matches!(self.text_at(before), "is" | "are" | "was" | "be" | "been" | "'s")
+            && self.terms[subject..before].iter().any(|term| matches!(term.kind, TokenKind::Number(_)))
+        {
+            match self.text_at(at) {
+                "done" | "finished" | "completed" | "complete" => return Some((at, Verb::Finish)),
+                "cancelled" | "canceled" | "abandoned" => return Some((at, Verb::Cancel)),
+                _ => {}
+            }
         }
         // `a7x2 should point to b3k9`, `a7x2 may return to the context`
         if self.func_at(before) == Some(FunctionWord::Modal)
@@ -133,8 +149,15 @@ impl IntentParser<'_> {
                 && (matches!(self.func_at(at - 1), Some(FunctionWord::Det | FunctionWord::Adjective))
                     || self.terms[at - 1].entry.noun.is_some())
                 && term.entry.base().is_some();
-            let past = matches!(term.entry.verb, Some((_, Form::Past)))
-                && (at == 0 || self.func_at(at - 1) != Some(FunctionWord::Det));
+            // `the pruned nodes`, `a list of pruned nodes`
+            let describes = at > 0
+                && (self.func_at(at - 1) == Some(FunctionWord::Det)
+                    || self.terms[at - 1].entry.prep == Some(Prep::Of)
+                        && self.terms.get(at + 1).is_some_and(|next| next.entry.noun.is_some())
+                    // `a list of the nodes pruned`
+                    || self.ends(at + 1)
+                        && self.terms[..at].iter().take(2).any(|term| term.entry.noun == Some(Noun::List)));
+            let past = matches!(term.entry.verb, Some((_, Form::Past))) && !describes;
             let acts = past
                 || !noun
                     && term.entry.verb.is_some()

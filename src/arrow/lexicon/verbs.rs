@@ -206,7 +206,7 @@ pub(super) const ORDINARY: &str = "\
     hide hike hint hints hire hold hole home hood hope horse host hosts house hover hull hunk hurt ide ill \
     indeed ink inline jobs joint kelp kick kinds king knead kneel knew knob known lacks lag lark last latch \
     lawyers layer lazy lead leak leap lens les lest lick lie lies like lime line lint lints lis list lit live \
-    lives load lock lone loop loose lose loss losses lost lots love luck lung lure lust main man march marge \
+    lives load lock lone loop loose lose loss losses lost lots love luck lung lure lust main man many march marge \
     marks mars mask masks mast match math mean meet men mere mess met mild mill mime mind mist moan modal mode \
     models modes mood moon mope more most mote mouse mover movie mul must mutex near neat need nest news nod \
     node nose note notes nudge nuke null nurse oath old open outlive oven over pack pain paint pane papers park \

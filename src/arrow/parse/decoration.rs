@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use crate::{arrow::lex, tools::Tool};
+use crate::{
+    arrow::{lex, lexicon},
+    tools::Tool,
+};
 
 /// Words before a colon or `=` that say that an operation follows.
 const LEADS: &[&str] = &["op", "tool_call", "call", "command", "cmd", "action", "tool", "function"];
@@ -35,8 +38,22 @@ fn around_name(line: &str) -> Option<[Range<usize>; 2]> {
         let closes = inner[end..].starts_with("**") && is_tool(&inner[..end]);
         return closes.then(|| [start..start + 2, start + 2 + end..start + 4 + end]);
     }
-    let lead = bare.find([':', '=', '.', ' ', '('])?;
+    let lead = bare.find([':', '=', '.', ' ', '(', '<'])?;
     let (head, mark) = (&bare[..lead], bare.as_bytes()[lead]);
+    // `restore<node=a7x2>`
+    if mark == b'<' && is_tool(head) {
+        let end = bare.trim_end().strip_suffix('>')?.len();
+        return Some([start + lead..start + lead + 1, start + end..start + end + 1]);
+    }
+    // `memory.trace`
+    let rest = &bare[lead + 1..];
+    if mark == b'.'
+        && is_tool(head)
+        && name_of(rest) == rest.trim_end().len()
+        && lexicon::look_up(rest.trim_end()).is_known()
+    {
+        return Some([start + lead..start + lead + 1, 0..0]);
+    }
     if !(mark == b'.' || matches!(mark, b':' | b'=') && LEADS.contains(&head)) {
         return None;
     }

@@ -121,6 +121,11 @@ impl<'q> Question<'q> {
         if ids == 1 && first == "how" && self.has_word(&["compare", "differ"]) && self.terms.iter().any(is_place) {
             return Some(Verb::Compare);
         }
+        // `which documents are there?`
+        let exist = ["there", "exist", "have", "available"];
+        if ids == 0 && super::asks_which(self.line, self.terms) && self.has_word(&exist) && self.is_plain() {
+            return Some(Verb::List);
+        }
         // `what's been pruned so far?`
         if is_what && ids == 0 && self.has_word(&["pruned"]) && self.is_plain() && is_short {
             return Some(Verb::List);

@@ -1,0 +1,135 @@
+//! Corrections of tokens that depend on those around them.
+
+use super::{AnnotatedToken, TokenKind, could_be_id, is_number_id};
+use crate::{
+    arrow::{
+        lexicon::{self, Entry, Form, FunctionWord, Noun, Prep},
+        node_words,
+        option_name::OptionName,
+    },
+    tools::TABLE,
+};
+
+/// Corrects tokens that depend on those around them: numbers that are ids, operations in the place of options.
+pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    // `pin:a7x2`: the operation itself stands where an option's name does.
+    if let Some(first) = terms.first_mut()
+        && matches!(first.kind, TokenKind::OptionName(_))
+    {
+        let entry = lexicon::look_up(first.text.of(line));
+        if entry.base().is_some() {
+            (first.kind, first.entry) = (TokenKind::Word, entry);
+        }
+    }
+    // `rewrite a7x2 as follows: "…"`
+    if let Some(at) = terms.windows(3).position(|three| {
+        let [first, second] = [&three[0], &three[1]].map(|term| term.text.of(line));
+        first == "as" && second == "follows" && three[2].is(':')
+    }) {
+        terms.drain(at..at + 2);
+    }
+    node_words::fold_references(line, terms);
+    numbers(line, terms);
+    if id_for_word(line, terms) {
+        (terms[1].kind, terms[1].entry) = (TokenKind::Name, Entry::default());
+    }
+    // `into one happy node: "…"`: no id is a sentence.
+    for at in 2..terms.len() {
+        if terms[at - 2].kind == TokenKind::OptionName(OptionName::Node)
+            && terms[at - 1].is(':')
+            && terms[at].is_text()
+            && terms[at].text.of(line).contains(' ')
+        {
+            terms[at - 2].kind = TokenKind::Word;
+        }
+    }
+}
+
+/// Corrects numbers: ids of digits, ranges and hundreds of several tokens, words that look like numbers.
+fn numbers(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    for at in 0..terms.len() {
+        if matches!(terms[at].kind, TokenKind::Number(_)) && is_number_id(terms[at].text.of(line)) && !counts(terms, at)
+        {
+            terms[at].kind = TokenKind::Id;
+        }
+    }
+    // `--lines 5:15`
+    if let Some(at) = terms.windows(4).position(|four| {
+        let counts = matches!(four[0].kind, TokenKind::OptionName(OptionName::Lines | OptionName::Turns))
+            || matches!(four[0].entry.noun, Some(Noun::Line | Noun::Turn));
+        counts && four[2].is(':') && !four[2].gap && !four[3].gap
+    }) && let (TokenKind::Number(from), TokenKind::Number(to)) = (terms[at + 1].kind, terms[at + 3].kind)
+    {
+        let end = terms[at + 3];
+        let range = &mut terms[at + 1];
+        (range.kind, range.text.end, range.whole.end) = (TokenKind::Range(from, to), end.text.end, end.whole.end);
+        terms.drain(at + 2..at + 4);
+    }
+    // `two hundred characters`
+    if let Some(at) = terms
+        .windows(2)
+        .position(|two| matches!(two[0].kind, TokenKind::Number(1..100)) && two[1].text.of(line) == "hundred")
+        && let TokenKind::Number(hundreds) = terms[at].kind
+    {
+        let end = terms[at + 1];
+        let number = &mut terms[at];
+        (number.kind, number.text.end, number.whole.end) =
+            (TokenKind::Number(hundreds * 100), end.text.end, end.whole.end);
+        terms.remove(at + 1);
+    }
+    // `a second copy`: one more, and no number.
+    for at in 1..terms.len() {
+        if terms[at].entry.noun == Some(Noun::Copy) && terms[at - 1].text.of(line) == "second" {
+            terms[at - 1].kind = TokenKind::Word;
+        }
+    }
+    // `no. 5`: a number's sign, and no denial.
+    for at in 2..terms.len() {
+        let modifier = terms[at - 1].is('.') && !terms[at - 1].gap && matches!(terms[at].kind, TokenKind::Number(_));
+        if modifier && terms[at - 2].text.of(line).eq_ignore_ascii_case("no") {
+            terms[at - 2].entry = lexicon::look_up("the");
+        }
+    }
+}
+
+/// True if the number at `at` counts something, or says where: nothing else makes a number of four digits one.
+fn counts(terms: &[AnnotatedToken], at: usize) -> bool {
+    let unit = |term: &AnnotatedToken| {
+        matches!(
+            term.entry.noun,
+            Some(Noun::Token | Noun::Line | Noun::Turn | Noun::Character | Noun::Word | Noun::Level | Noun::Maximum)
+        )
+    };
+    let before = at.checked_sub(1).map(|before| &terms[before]);
+    before.is_some_and(|before| {
+        unit(before)
+            || matches!(
+                before.kind,
+                TokenKind::OptionName(_) | TokenKind::Flag | TokenKind::Mark(':' | '=' | '-') | TokenKind::Number(_)
+            )
+            || matches!(before.entry.prep, Some(Prep::At | Prep::By | Prep::About | Prep::Through))
+            || before.entry.func == Some(FunctionWord::Adjective) && before.entry.prep.is_none()
+    }) || terms.get(at + 1).is_some_and(unit)
+        || terms.get(at + 1..).is_some_and(|rest| rest.iter().take(3).any(unit))
+            && !terms[at..].iter().any(AnnotatedToken::is_id)
+}
+
+/// True if the second term is rather an id than the word it looks like: `edit dead "…"`. It stands where the canonical
+/// form has an id, and as a participle or an adjective it has nothing to go with there. An id that is none is answered
+/// with an error; a word that is passed over makes another node's command of the line.
+fn id_for_word(line: &str, terms: &[AnnotatedToken]) -> bool {
+    let [verb, word, rest @ ..] = terms else { return false };
+    let entry = word.entry;
+    let idle = entry.noun.is_none() && entry.prep.is_none() && entry.option.is_none() && entry.number.is_none();
+    let participle = entry.func.is_none() && matches!(entry.verb, Some((_, Form::Past)));
+    word.kind == TokenKind::Word
+        && idle
+        && (participle || entry.func == Some(FunctionWord::Adjective))
+        && could_be_id(word.text.of(line))
+        && rest.first().is_none_or(|next| {
+            next.is_text()
+                || matches!(next.kind, TokenKind::OptionName(_) | TokenKind::Flag)
+                || matches!(next.entry.prep, Some(Prep::To | Prep::From | Prep::Under))
+        })
+        && TABLE.iter().any(|row| row.name == verb.text.of(line) && row.forms.iter().any(|form| form.contains(" ID")))
+}

@@ -1,0 +1,151 @@
+//! Asides of a line: what is not meant, why, and what is known of a thing anyway.
+
+use std::ops::Range;
+
+use super::IntentParser;
+use crate::arrow::{
+    annotate_tokens::{AnnotatedToken, TokenKind},
+    lexicon::{Form, FunctionWord, Noun, Verb},
+};
+
+impl IntentParser<'_> {
+    /// The range of the aside that begins at `at`.
+    pub(super) fn aside(&mut self, at: usize) -> Option<Range<usize>> {
+        self.ignorance(at)
+            .or_else(|| self.set_against(at))
+            .or_else(|| self.relative(at))
+            .or_else(|| self.stands(at))
+            .or_else(|| self.said(at))
+            .or_else(|| self.passive_relative(at))
+            .or_else(|| self.possessive(at))
+    }
+
+    /// An aside that says what is not meant: `rather than a drawing, …`, `…, not just its opening`.
+    fn set_against(&self, at: usize) -> Option<Range<usize>> {
+        // `…, so that I can quote from it`
+        let end = self.clause_end(at);
+        let names = |term: &AnnotatedToken| term.is_id() || term.is_text() || term.kind == TokenKind::File;
+        let purpose = self.is_word(at, &["so"]) && self.is_word(at + 1, &["that"]) && self.is_last(end);
+        if purpose && at > 1 && self.terms[at - 1].is(',') && !self.terms[at..end].iter().any(names) {
+            return Some(at - 1..end);
+        }
+        // `…, then we pick one`
+        let later = self.is_word(at, &["then"]) && self.is_word(at + 1, &["we", "i", "you"]) && self.is_last(end);
+        if later
+            && at > 1
+            && self.terms[at - 1].is(',')
+            && !self.has_object(at)
+            && !self.terms[at..end].iter().any(names)
+        {
+            return Some(at - 1..end);
+        }
+        // `…, no longer needed`, `…, as excerpts will not do`
+        let idle = self.is_word(at, &["no"]) && self.is_word(at + 1, &["longer"]);
+        let short = (at + 1..end).any(|at| {
+            self.is_word(at, &["won't"]) && self.is_word(at + 1, &["do", "suffice"])
+                || self.is_word(at, &["not"])
+                    && self.is_word(at - 1, &["will"])
+                    && self.is_word(at + 1, &["do", "suffice"])
+        });
+        if (idle || short) && at > 1 && self.terms[at - 1].is(',') && !self.has_concrete(at..end) {
+            return Some(at - 1..end);
+        }
+        let instead = self.is_word(at, &["rather"]) && self.is_word(at + 1, &["than"])
+            || self.is_word(at, &["instead"]) && self.is_word(at + 1, &["of"]);
+        let not_only = self.is_word(at, &["not"]) && self.is_word(at + 1, &["just", "only", "merely", "simply"]);
+        if !(instead || not_only) || self.has_concrete(at..end) {
+            return None;
+        }
+        if at == 0 {
+            return (instead && self.terms.get(end).is_some_and(|mark| mark.is(','))).then_some(0..end + 1);
+        }
+        let joined = at - usize::from(self.func_at(at - 1) == Some(FunctionWord::And));
+        let begin = joined.checked_sub(1).filter(|before| self.terms[*before].is(','));
+        begin.or(instead.then_some(at)).map(|begin| begin..end)
+    }
+
+    /// A clause on what the speaker does not know, before the request: `I'm not sure which commands there are, so …`.
+    fn ignorance(&self, at: usize) -> Option<Range<usize>> {
+        let end = self.clause_end(at);
+        let unsure = self.is_word(at, &["i'm", "we're"]) && self.is_word(at + 1, &["not"])
+            || self.is_word(at, &["i", "we"])
+                && (self.is_word(at + 1, &["don't", "can't"]) || self.is_word(at + 2, &["not"]))
+                && (at + 2..at + 4)
+                    .any(|at| self.is_word(at, &["know", "remember", "recall", "tell", "see", "sure", "certain"]));
+        let is_led = at == 0 && unsure && self.terms.get(end).is_some_and(|mark| mark.is(','));
+        // `I don't remember how annotate works, help please`
+        let names = (at..end).any(|at| self.names_tool(at));
+        (is_led && !names && !self.has_concrete(at..end)).then_some(at..end + 1)
+    }
+
+    /// A relative clause between commas that names nothing: `a7x2, which was pruned too soon, …`.
+    fn relative(&self, at: usize) -> Option<Range<usize>> {
+        let begin = at.checked_sub(1).filter(|before| *before > 0 && self.terms[*before].is(','))?;
+        let end = self.clause_end(at);
+        let is_aside = self.is_word(at, &["which", "who", "whose"])
+            && self.terms.get(end).is_some_and(|mark| mark.is(','))
+            && !self.has_concrete(at..end);
+        is_aside.then_some(begin..end + 1)
+    }
+
+    /// `that have been` in `a list of the nodes that have been pruned`.
+    fn passive_relative(&self, at: usize) -> Option<Range<usize>> {
+        let names = matches!(self.func_at(0), Some(FunctionWord::Det | FunctionWord::Pad)) || self.polite;
+        if !names || at == 0 || !self.is_word(at, &["that", "which"]) || self.terms[at - 1].entry.noun.is_none() {
+            return None;
+        }
+        let auxiliaries = ["have", "has", "been", "are", "were", "is", "was"];
+        let verb = (at + 1..self.terms.len()).find(|at| !self.is_word(*at, &auxiliaries))?;
+        let is_past = self.verb_at(verb).is_some_and(|(_, form)| form == Form::Past);
+        (verb > at + 1 && is_past).then_some(at..verb)
+    }
+
+    /// `that … has` in `the link that a7x2 has to b3k9`: what it belongs to follows from the order.
+    fn possessive(&mut self, at: usize) -> Option<Range<usize>> {
+        let described = at.checked_sub(1).is_some_and(|noun| {
+            matches!(
+                self.terms[noun].entry.noun,
+                Some(Noun::Version | Noun::Annotation | Noun::Link | Noun::Continuation | Noun::Bookmark | Noun::Pin)
+            )
+        });
+        let has = described
+            && self.is_word(at, &["that", "which"])
+            && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_id)
+            && self.is_word(at + 2, &["has", "have"]);
+        if has {
+            self.remove(at + 2..at + 3);
+        }
+        has.then_some(at..at + 1)
+    }
+
+    /// `whatever has been said` in a recall: what is recalled was said.
+    fn said(&self, at: usize) -> Option<Range<usize>> {
+        let recalls = self.terms.iter().take(4).any(|term| term.entry.base() == Some(Verb::Recall));
+        if !recalls || !self.is_word(at, &["what", "whatever", "everything", "anything", "all"]) {
+            return None;
+        }
+        let auxiliaries =
+            ["that", "has", "have", "had", "been", "was", "were", "is", "ever", "once", "already", "we", "i"];
+        let verb = (at + 1..self.terms.len()).find(|at| !self.is_word(*at, &auxiliaries))?;
+        let tells = self.is_word(verb, &["said", "mentioned", "discussed", "written", "wrote", "raised", "noted"]);
+        (verb > at + 1 && tells).then_some(at..verb + 1)
+    }
+
+    /// `what stands` before the place where it stands: `replace what stands under "Costs" in plan.md`.
+    fn stands(&self, at: usize) -> Option<Range<usize>> {
+        let place = match () {
+            _ if self.is_word(at, &["what's"]) => at + 1,
+            _ if self.is_word(at, &["what", "whatever"])
+                && self.is_word(at + 1, &["stands", "is", "comes", "sits", "appears"]) =>
+            {
+                at + 2
+            }
+            _ => return None,
+        };
+        let around = self.is_word(place, &["around"]) && self.terms[0].entry.base() == Some(Verb::Recall);
+        let stands = around
+            || self.is_word(place, &["under", "below", "beneath", "in"])
+                && self.terms.iter().any(|term| term.kind == TokenKind::File || term.entry.noun == Some(Noun::Doc));
+        stands.then_some(at..place)
+    }
+}

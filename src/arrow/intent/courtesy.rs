@@ -1,0 +1,209 @@
+//! Courtesy, removed with wishes and asides before the request is looked for: what remains is shorter and asks the same.
+
+use std::ops::Range;
+
+use super::IntentParser;
+use crate::arrow::{
+    annotate_tokens::{AnnotatedToken, TokenKind},
+    lexicon::FunctionWord,
+    phrases,
+};
+
+/// Words of which one stands in a condition that only asks for leave: `if you do not mind`.
+const LEAVE: &[&str] = &[
+    "mind",
+    "trouble",
+    "bother",
+    "please",
+    "convenient",
+    "possible",
+    "may",
+    "can",
+    "could",
+    "would",
+    "allowed",
+    "permitted",
+    "feasible",
+    "want",
+    "wish",
+    "like",
+    "ask",
+    "ok",
+    "okay",
+    "imposition",
+    "nuisance",
+    "inconvenient",
+];
+
+/// Words of which one stands in a clause that only leaves the time open: `when you have a moment`.
+const LEISURE: &[&str] =
+    &["moment", "minute", "second", "time", "chance", "can", "may", "like", "want", "wish", "ready", "free"];
+
+/// The other words of such conditions.
+const LEAVE_WORDS: &[&str] = &[
+    "i", "we", "you", "it", "it's", "its", "that", "that's", "this", "is", "isn't", "are", "am", "i'm", "you're",
+    "we're", "be", "not", "no", "too", "much", "any", "a", "an", "the", "some", "to", "do", "does", "don't", "doesn't",
+    "won't", "have", "has", "get", "find", "of", "your", "so", "all", "for", "me", "us", "at", "ever", "next", "able",
+    "really", "just", "only", "there", "great", "big", "many", "spare", "say", "put", "way", "kind", "good", "as",
+];
+
+/// Words of one who hesitates.
+const HESITATIONS: &[&str] = &["um", "uh", "uhm", "umm", "er", "erm", "hm", "hmm", "mm", "yeah", "yep", "ne"];
+
+/// Ends of a line that ask for nothing.
+const CLOSINGS: &[&[&str]] = &[
+    &["go"],
+    &["thanks"],
+    &["thank", "you"],
+    &["many", "thanks"],
+    &["cheers"],
+    &["ta"],
+    &["sorry"],
+    &["oops"],
+    &["whoops"],
+    &["no", "rush"],
+    &["no", "hurry"],
+    &["my", "apologies"],
+    &["my", "bad"],
+    &["my", "mistake"],
+];
+
+impl IntentParser<'_> {
+    /// Removes courtesy, wishes and asides.
+    pub(super) fn drop_courtesy(&mut self) {
+        let line = self.line;
+        let hesitates = |term: &AnnotatedToken| {
+            term.kind == TokenKind::Name && HESITATIONS.iter().any(|word| term.text.of(line).eq_ignore_ascii_case(word))
+        };
+        // Behind a colon they may be content.
+        let said = self.terms.iter().position(|term| term.is(':')).unwrap_or(self.terms.len());
+        if self.terms[..said].iter().any(hesitates) && !self.terms.iter().all(hesitates) {
+            let mut at = 0;
+            self.terms.retain(|term| {
+                at += 1;
+                at > said || !hesitates(term)
+            });
+            self.zones.truncate(self.terms.len());
+        }
+        self.drop_closing();
+        let mut at = 0;
+        while at < self.terms.len() {
+            let found = match self.terms[at].kind {
+                TokenKind::Word | TokenKind::Name => {
+                    self.leave(at).or_else(|| self.aside(at)).or_else(|| self.valued(at))
+                }
+                _ => None,
+            };
+            match found {
+                Some(range) if range.len() < self.terms.len() => {
+                    at = range.start;
+                    self.remove(range);
+                }
+                _ => at += 1,
+            }
+        }
+        self.drop_wish();
+    }
+
+    /// Removes terms, but never all of them.
+    pub(super) fn remove(&mut self, range: Range<usize>) {
+        if range.len() < self.terms.len() {
+            self.terms.drain(range.clone());
+            self.zones.drain(range);
+        }
+    }
+
+    /// True if one of `words` stands at `at`.
+    pub(super) fn is_word(&self, at: usize, words: &[&str]) -> bool {
+        let text = self.text_at(at);
+        words.iter().any(|word| text.eq_ignore_ascii_case(word))
+    }
+
+    /// The index of the next mark, or the number of terms.
+    pub(super) fn clause_end(&self, at: usize) -> usize {
+        let ends = |term: &AnnotatedToken| {
+            matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '!' | '?' | ')' | ':' | '—' | '–' | '-'))
+        };
+        (at..self.terms.len()).find(|at| ends(&self.terms[*at])).unwrap_or(self.terms.len())
+    }
+
+    /// True if only marks follow.
+    pub(super) fn is_last(&self, at: usize) -> bool {
+        self.terms[at.min(self.terms.len())..].iter().all(|term| term.is('.') || term.is('!') || term.is('?'))
+    }
+
+    pub(super) fn has_concrete(&self, range: Range<usize>) -> bool {
+        self.terms[range].iter().any(|term| {
+            term.is_id()
+                || term.is_text()
+                || matches!(
+                    term.kind,
+                    TokenKind::File
+                        | TokenKind::Number(_)
+                        | TokenKind::Range(..)
+                        | TokenKind::OptionName(_)
+                        | TokenKind::Flag
+                )
+        })
+    }
+
+    /// Takes courtesy off the line's end: `…, if you would`, `…, would you?`, `…, thanks!`.
+    fn drop_closing(&mut self) {
+        for at in 2..self.terms.len() {
+            // `reword it that way`
+            let manner = self.is_word(at, &["that", "this"]) && self.is_word(at + 1, &["way"]) && self.is_last(at + 2);
+            if manner && self.func_at(at - 1) == Some(FunctionWord::It) {
+                return self.remove(at..at + 2);
+            }
+            if !self.terms[at - 1].is(',') {
+                continue;
+            }
+            let closes = CLOSINGS.iter().any(|words| {
+                (at..).zip(*words).all(|(at, word)| self.is_word(at, &[word])) && self.is_last(at + words.len())
+            });
+            let asks = matches!(self.text_at(at), "would" | "will" | "could" | "can")
+                && self.text_at(at + 1) == "you"
+                && self.is_last(at + 2);
+            let condition = self.func_at(at) == Some(FunctionWord::If)
+                && phrases::is_polite_condition(self.line, &self.terms[at..])
+                && !self.terms[at..].iter().any(|term| matches!(term.kind, TokenKind::Mark(',' | ';' | ':')));
+            if closes || asks || condition {
+                self.polite |= !closes;
+                self.remove(at - 1..self.terms.len());
+                return;
+            }
+        }
+    }
+
+    /// A condition that only asks for leave, or leaves the time open.
+    fn leave(&mut self, at: usize) -> Option<Range<usize>> {
+        let keys = match () {
+            _ if self.is_word(at, &["if"]) => LEAVE,
+            _ if self.is_word(at, &["when", "whenever"]) && self.is_word(at + 1, &["you", "you're", "we", "i"]) => {
+                LEISURE
+            }
+            _ => return None,
+        };
+        let end = self.clause_end(at);
+        let is_open = (at + 1..end).any(|at| self.is_word(at, keys))
+            && (at + 1..end).all(|at| self.is_word(at, keys) || self.is_word(at, LEAVE_WORDS));
+        // `if that is not possible` is a condition.
+        let denied = (at + 1..end).any(|at| self.is_word(at, &["not", "no", "isn't", "don't", "doesn't", "won't"]));
+        let is_open = is_open
+            && (!denied
+                || (at + 1..end).any(|at| {
+                    self.is_word(at, &["mind", "trouble", "bother", "imposition", "nuisance", "inconvenient"])
+                }));
+        let begins = at == 0 || self.terms[at - 1].is(',') || self.func_at(at - 1) == Some(FunctionWord::Pad);
+        if !is_open || !(begins || self.is_last(end)) {
+            return None;
+        }
+        self.polite = true;
+        let comma = self.terms.get(end).is_some_and(|mark| mark.is(','));
+        Some(match () {
+            _ if comma => at..end + 1,
+            _ if at > 0 && self.terms[at - 1].is(',') => at - 1..end,
+            _ => at..end,
+        })
+    }
+}
