@@ -352,7 +352,7 @@ const REFERENCE_TABLES: [&str; 17] = [
 #[test]
 fn the_schema_can_be_distributed_by_tree() {
     let mut keys = 0;
-    for name in ["0001_core", "0002_search", "0003_statistics", "0004_views"] {
+    for name in ["0001_core", "0002_search", "0003_statistics", "0004_views", "0005_parents"] {
         let path = format!("{}/migrations/postgres/{name}.sql", env!("CARGO_MANIFEST_DIR"));
         let sql = std::fs::read_to_string(path).unwrap();
         let code: String = sql.lines().map(|line| line.split("--").next().unwrap_or("").to_owned() + "\n").collect();
@@ -800,6 +800,21 @@ fn roles_limit_what_a_program_may_do() {
         assert!(refused.to_string().contains("permission denied"), "{refused}");
     }
     assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+/// No foreign key keeps a parent.
+#[test]
+fn verify_names_a_node_whose_parent_is_gone() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 21);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("Chain")).unwrap();
+    let parent = owner.append(root.id, "parent").unwrap().nodes[0].id;
+    let child = owner.append(parent, "child").unwrap().nodes[0].local.clone();
+    let Location::Postgres(url) = &scene.location else { unreachable!() };
+    cluster.sql(url.split(['/', '?']).nth(3).unwrap(), "DELETE FROM nodes WHERE content = 'parent'").unwrap();
+    let problems = owner.loom().store().verify(&mut |_| {}).unwrap().problems;
+    assert!(problems.contains(&format!("node [{child}] is damaged: it does not match its hash")), "{problems:?}");
 }
 
 #[cfg(all(feature = "cli", feature = "serve"))]

@@ -157,7 +157,8 @@ pub(super) fn correct_typo(word: &str) -> Option<&'static str> {
     best
 }
 
-fn lower<'b>(word: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b [u8]> {
+/// The word in lower case, if it is of ASCII and fits; a curly apostrophe becomes a straight one.
+pub(super) fn lower<'b>(word: &str, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let mut length = 0;
     for c in word.chars() {
         let c = if c == '’' { '\'' } else { c };

@@ -9,46 +9,32 @@ use crate::arrow::{
 };
 
 impl IntentParser<'_> {
-    /// The range of the aside that begins at `at`.
-    pub(super) fn aside(&mut self, at: usize) -> Option<Range<usize>> {
-        self.ignorance(at)
-            .or_else(|| self.set_against(at))
-            .or_else(|| self.relative(at))
-            .or_else(|| self.stands(at))
-            .or_else(|| self.said(at))
-            .or_else(|| self.passive_relative(at))
-            .or_else(|| self.possessive(at))
-    }
-
-    /// An aside that says what is not meant: `rather than a drawing, …`, `…, not just its opening`.
-    fn set_against(&self, at: usize) -> Option<Range<usize>> {
-        // `…, so that I can quote from it`
+    /// A clause on what it is for, or on what follows: `…, so that I can quote from it`, `…, then we pick one`.
+    pub(super) fn sequel(&self, at: usize) -> Option<Range<usize>> {
         let end = self.clause_end(at);
+        let purpose = self.is_word(at, &["so"]) && self.is_word(at + 1, &["that"]);
+        let later = self.is_word(at, &["then"]) && self.is_word(at + 1, &["we", "i", "you"]) && !self.has_object(at);
         let names = |term: &AnnotatedToken| term.is_id() || term.is_text() || term.kind == TokenKind::File;
-        let purpose = self.is_word(at, &["so"]) && self.is_word(at + 1, &["that"]) && self.is_last(end);
-        if purpose && at > 1 && self.terms[at - 1].is(',') && !self.terms[at..end].iter().any(names) {
-            return Some(at - 1..end);
-        }
-        // `…, then we pick one`
-        let later = self.is_word(at, &["then"]) && self.is_word(at + 1, &["we", "i", "you"]) && self.is_last(end);
-        if later
+        let is_idle = (purpose || later)
             && at > 1
             && self.terms[at - 1].is(',')
-            && !self.has_object(at)
-            && !self.terms[at..end].iter().any(names)
-        {
-            return Some(at - 1..end);
-        }
-        // `…, no longer needed`, `…, as excerpts will not do`
+            && self.is_last(end)
+            && !self.terms[at..end].iter().any(names);
+        is_idle.then(|| at - 1..end)
+    }
+
+    /// An aside that says what is not meant or does not do: `rather than a drawing, …`, `…, not just its opening`,
+    /// `…, no longer needed`, `…, as excerpts will not do`.
+    pub(super) fn set_against(&self, at: usize) -> Option<Range<usize>> {
+        let end = self.clause_end(at);
+        let will = if self.is_word(at, &["not"]) { at.checked_sub(1) } else { Some(at) };
+        let falls_short =
+            will.is_some_and(|will| self.is_word(will, &["will", "won't"])) && self.is_word(at + 1, &["do", "suffice"]);
         let idle = self.is_word(at, &["no"]) && self.is_word(at + 1, &["longer"]);
-        let short = (at + 1..end).any(|at| {
-            self.is_word(at, &["won't"]) && self.is_word(at + 1, &["do", "suffice"])
-                || self.is_word(at, &["not"])
-                    && self.is_word(at - 1, &["will"])
-                    && self.is_word(at + 1, &["do", "suffice"])
-        });
-        if (idle || short) && at > 1 && self.terms[at - 1].is(',') && !self.has_concrete(at..end) {
-            return Some(at - 1..end);
+        if falls_short || idle {
+            let begin = if idle { at } else { self.clause_begin(at) };
+            let comma = begin.checked_sub(1).filter(|before| *before > 0 && self.terms[*before].is(','))?;
+            return (!self.has_concrete(begin..end)).then_some(comma..end);
         }
         let instead = self.is_word(at, &["rather"]) && self.is_word(at + 1, &["than"])
             || self.is_word(at, &["instead"]) && self.is_word(at + 1, &["of"]);
@@ -65,7 +51,7 @@ impl IntentParser<'_> {
     }
 
     /// A clause on what the speaker does not know, before the request: `I'm not sure which commands there are, so …`.
-    fn ignorance(&self, at: usize) -> Option<Range<usize>> {
+    pub(super) fn ignorance(&self, at: usize) -> Option<Range<usize>> {
         let end = self.clause_end(at);
         let unsure = self.is_word(at, &["i'm", "we're"]) && self.is_word(at + 1, &["not"])
             || self.is_word(at, &["i", "we"])
@@ -74,12 +60,12 @@ impl IntentParser<'_> {
                     .any(|at| self.is_word(at, &["know", "remember", "recall", "tell", "see", "sure", "certain"]));
         let is_led = at == 0 && unsure && self.terms.get(end).is_some_and(|mark| mark.is(','));
         // `I don't remember how annotate works, help please`
-        let names = (at..end).any(|at| self.names_tool(at));
-        (is_led && !names && !self.has_concrete(at..end)).then_some(at..end + 1)
+        let names = || (at..end).any(|at| self.names_tool(at));
+        (is_led && !names() && !self.has_concrete(at..end)).then_some(at..end + 1)
     }
 
     /// A relative clause between commas that names nothing: `a7x2, which was pruned too soon, …`.
-    fn relative(&self, at: usize) -> Option<Range<usize>> {
+    pub(super) fn relative(&self, at: usize) -> Option<Range<usize>> {
         let begin = at.checked_sub(1).filter(|before| *before > 0 && self.terms[*before].is(','))?;
         let end = self.clause_end(at);
         let is_aside = self.is_word(at, &["which", "who", "whose"])
@@ -89,7 +75,7 @@ impl IntentParser<'_> {
     }
 
     /// `that have been` in `a list of the nodes that have been pruned`.
-    fn passive_relative(&self, at: usize) -> Option<Range<usize>> {
+    pub(super) fn passive_relative(&self, at: usize) -> Option<Range<usize>> {
         let names = matches!(self.func_at(0), Some(FunctionWord::Det | FunctionWord::Pad)) || self.polite;
         if !names || at == 0 || !self.is_word(at, &["that", "which"]) || self.terms[at - 1].entry.noun.is_none() {
             return None;
@@ -101,7 +87,7 @@ impl IntentParser<'_> {
     }
 
     /// `that … has` in `the link that a7x2 has to b3k9`: what it belongs to follows from the order.
-    fn possessive(&mut self, at: usize) -> Option<Range<usize>> {
+    pub(super) fn possessive(&mut self, at: usize) -> Option<Range<usize>> {
         let described = at.checked_sub(1).is_some_and(|noun| {
             matches!(
                 self.terms[noun].entry.noun,
@@ -119,7 +105,7 @@ impl IntentParser<'_> {
     }
 
     /// `whatever has been said` in a recall: what is recalled was said.
-    fn said(&self, at: usize) -> Option<Range<usize>> {
+    pub(super) fn said(&self, at: usize) -> Option<Range<usize>> {
         let recalls = self.terms.iter().take(4).any(|term| term.entry.base() == Some(Verb::Recall));
         if !recalls || !self.is_word(at, &["what", "whatever", "everything", "anything", "all"]) {
             return None;
@@ -132,7 +118,7 @@ impl IntentParser<'_> {
     }
 
     /// `what stands` before the place where it stands: `replace what stands under "Costs" in plan.md`.
-    fn stands(&self, at: usize) -> Option<Range<usize>> {
+    pub(super) fn stands(&self, at: usize) -> Option<Range<usize>> {
         let place = match () {
             _ if self.is_word(at, &["what's"]) => at + 1,
             _ if self.is_word(at, &["what", "whatever"])

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::IntentParser;
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
-    lexicon::FunctionWord,
+    lexicon::{self, FunctionWord},
     phrases,
 };
 
@@ -47,6 +47,9 @@ const LEAVE_WORDS: &[&str] = &[
     "really", "just", "only", "there", "great", "big", "many", "spare", "say", "put", "way", "kind", "good", "as",
 ];
 
+/// Length of the longest word that marks a range to remove.
+const LONGEST_MARK: usize = 10;
+
 /// Words of one who hesitates.
 const HESITATIONS: &[&str] = &["um", "uh", "uhm", "umm", "er", "erm", "hm", "hmm", "mm", "yeah", "yep", "ne"];
 
@@ -71,11 +74,53 @@ const CLOSINGS: &[&[&str]] = &[
 impl IntentParser<'_> {
     /// Removes courtesy, wishes and asides.
     pub(super) fn drop_courtesy(&mut self) {
+        self.drop_hesitations();
+        self.drop_closing();
+        let mut at = 0;
+        while at < self.terms.len() {
+            match self.removable(at) {
+                Some(range) if range.len() < self.terms.len() => {
+                    at = range.start;
+                    self.remove(range);
+                }
+                _ => at += 1,
+            }
+        }
+        self.drop_wish();
+    }
+
+    /// The range of the condition, aside or wish that the word at `at` begins or marks.
+    fn removable(&mut self, at: usize) -> Option<Range<usize>> {
+        let term = &self.terms[at];
+        if !matches!(term.kind, TokenKind::Word | TokenKind::Name) {
+            return None;
+        }
+        let mut buffer = [0; LONGEST_MARK];
+        match lexicon::lower(term.text.of(self.line), &mut buffer)? {
+            b"if" | b"when" | b"whenever" => self.leave(at),
+            b"i" | b"we" | b"i'm" | b"we're" if at == 0 => self.ignorance(at),
+            b"so" | b"then" => self.sequel(at),
+            b"no" | b"not" | b"won't" | b"rather" | b"instead" => self.set_against(at),
+            b"which" | b"that" | b"who" | b"whose" => {
+                self.relative(at).or_else(|| self.passive_relative(at)).or_else(|| self.possessive(at))
+            }
+            b"what" | b"what's" | b"whatever" | b"everything" | b"anything" | b"all" => {
+                self.stands(at).or_else(|| self.said(at))
+            }
+            b"would" | b"will" | b"could" | b"might" | b"is" | b"are" => self.valued(at),
+            _ => None,
+        }
+    }
+
+    /// Removes `um` and its like; behind a colon they may be content.
+    fn drop_hesitations(&mut self) {
         let line = self.line;
         let hesitates = |term: &AnnotatedToken| {
-            term.kind == TokenKind::Name && HESITATIONS.iter().any(|word| term.text.of(line).eq_ignore_ascii_case(word))
+            let text = term.text.of(line);
+            term.kind == TokenKind::Name
+                && text.len() < 5
+                && HESITATIONS.iter().any(|word| text.eq_ignore_ascii_case(word))
         };
-        // Behind a colon they may be content.
         let said = self.terms.iter().position(|term| term.is(':')).unwrap_or(self.terms.len());
         if self.terms[..said].iter().any(hesitates) && !self.terms.iter().all(hesitates) {
             let mut at = 0;
@@ -85,24 +130,6 @@ impl IntentParser<'_> {
             });
             self.zones.truncate(self.terms.len());
         }
-        self.drop_closing();
-        let mut at = 0;
-        while at < self.terms.len() {
-            let found = match self.terms[at].kind {
-                TokenKind::Word | TokenKind::Name => {
-                    self.leave(at).or_else(|| self.aside(at)).or_else(|| self.valued(at))
-                }
-                _ => None,
-            };
-            match found {
-                Some(range) if range.len() < self.terms.len() => {
-                    at = range.start;
-                    self.remove(range);
-                }
-                _ => at += 1,
-            }
-        }
-        self.drop_wish();
     }
 
     /// Removes terms, but never all of them.

@@ -223,7 +223,7 @@ impl IntentParser<'_> {
     }
 
     /// The index of the first term of the clause in which `at` stands.
-    fn clause_begin(&self, at: usize) -> usize {
+    pub(super) fn clause_begin(&self, at: usize) -> usize {
         (0..at)
             .rev()
             .find(|at| matches!(self.terms[*at].kind, TokenKind::Mark(',' | ';' | '.' | ':')))

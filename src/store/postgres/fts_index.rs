@@ -20,7 +20,7 @@ use super::{
 use crate::{
     store::{
         Result, StoreError, searched_text,
-        word_postings::{MAX_UNINDEXED_BYTES, MAX_UNINDEXED_NODES, PASSAGES_PER_NODE, burst},
+        word_postings::{PASSAGES_PER_NODE, burst},
     },
     text_index::{Passage, TOKENIZER_VERSION, WordTokenizer},
 };
@@ -39,23 +39,7 @@ pub(super) fn text(row: &Row, first: usize) -> Result<String> {
     Ok(searched_text::of(get(row, first)?, calls, tool.zip(metadata)).into_owned())
 }
 
-/// Counts of nodes and bytes that a server appended since it last indexed.
-#[derive(Debug, Default)]
-pub(super) struct PgUnindexed {
-    pub(super) nodes: usize,
-    pub(super) bytes: usize,
-}
-
-/// Indexes the final nodes if there are enough of them. Called outside of a transaction.
-pub(super) fn index_if_due(conn: &PostgresConnection, unindexed: &mut PgUnindexed) -> Result<()> {
-    if unindexed.nodes < MAX_UNINDEXED_NODES && unindexed.bytes < MAX_UNINDEXED_BYTES {
-        return Ok(());
-    }
-    *unindexed = PgUnindexed::default();
-    index_missing(conn, " SKIP LOCKED").map(|_| ())
-}
-
-/// Indexes all final nodes; returns their number. If another server is at it, `locked` decides: ` SKIP LOCKED` stops, and
+/// Indexes all final nodes; returns their number. Called outside of a transaction. If another server is at it, `locked` decides: ` SKIP LOCKED` stops, and
 /// nothing waits for it.
 pub(super) fn index_missing(conn: &PostgresConnection, locked: &str) -> Result<u64> {
     let mut words = WordTokenizer::default();

@@ -20,8 +20,13 @@ macro_rules! migration {
 }
 
 /// All migrations, in order. A released one is never changed.
-const MIGRATIONS: &[PgMigration] =
-    &[migration!("0001_core"), migration!("0002_search"), migration!("0003_statistics"), migration!("0004_views")];
+const MIGRATIONS: &[PgMigration] = &[
+    migration!("0001_core"),
+    migration!("0002_search"),
+    migration!("0003_statistics"),
+    migration!("0004_views"),
+    migration!("0005_parents"),
+];
 
 /// Number of the lock under which migrations run: "LOOM".
 const LOCK: i64 = 0x4C4F_4F4D;

@@ -21,6 +21,7 @@ mod decode;
 mod fts_index;
 mod fts_query;
 mod group_reads;
+mod indexer;
 mod journal;
 mod migrate;
 mod node_reader;

@@ -5,7 +5,10 @@
 //! number shows whether it was committed.
 
 use std::{
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        mpsc::{self, TryRecvError},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -16,8 +19,8 @@ use super::{
     apply::{PgChangeApplier, WriteState},
     connection::PostgresConnection,
     decode::get,
-    fts_index::{self, PgUnindexed},
     group_reads,
+    indexer::PgIndexer,
     server::PgServer,
     session_state,
     uuid::Uuid,
@@ -30,6 +33,9 @@ use crate::{
 
 /// Number of mutations after which a transaction accepts no further change.
 const MAX_GROUP_MUTATIONS: usize = 1_024;
+/// Time that a group waits for the callers of the group before it, who mostly come back at once. Without it they would be in
+/// two groups, each of which waits for the other's sync.
+const GATHERING: Duration = Duration::from_millis(1);
 /// Pause before a transaction is repeated, at first and at most.
 const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(100)];
 
@@ -59,10 +65,11 @@ pub(super) struct PgWriterHandle {
 impl PgWriterHandle {
     pub(super) fn start(server: PgServer, options: &OpenOptions) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
-        let worker = WriteConnection { is_alone: true, ..WriteConnection::new(server, options) };
+        let alone = || WriteConnection { is_alone: true, ..WriteConnection::new(server.clone(), options) };
+        let (worker, indexer) = (alone(), PgIndexer::new(alone()));
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
-            .spawn(move || run(worker, &jobs))
+            .spawn(move || run(worker, indexer, &jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -201,16 +208,6 @@ impl WriteConnection {
         }
     }
 
-    /// Indexes the committed nodes if enough are not indexed. A failure is left to the next time.
-    fn index(&mut self, unindexed: &mut PgUnindexed) {
-        unindexed.nodes += self.state.appended;
-        unindexed.bytes += self.state.bytes;
-        let indexed = self.conn().and_then(|conn| fts_index::index_if_due(conn, unindexed));
-        if let Err(error) = indexed {
-            tracing::debug!(%error, "indexing");
-        }
-    }
-
     /// Removes dead rows after a purge, which still hold its text.
     fn vacuum(&mut self) -> Result<()> {
         self.conn()?.batch("VACUUM").map_err(|error| {
@@ -229,19 +226,29 @@ pub(super) fn may_retry(error: &StoreError) -> bool {
     is_lost(error) || matches!(error, StoreError::Busy { .. })
 }
 
-fn run(mut worker: WriteConnection, jobs: &mpsc::Receiver<PgWriteJob>) {
-    let mut unindexed = PgUnindexed::default();
+fn run(mut worker: WriteConnection, mut indexer: PgIndexer, jobs: &mpsc::Receiver<PgWriteJob>) {
+    let mut answered = (0, Instant::now());
     while let Ok(job) = jobs.recv() {
         let mut mutations = job.change.0.mutations.len();
         let mut group = vec![job];
-        while mutations < MAX_GROUP_MUTATIONS
-            && let Ok(job) = jobs.try_recv()
-        {
-            mutations += job.change.0.mutations.len();
-            group.push(job);
+        while mutations < MAX_GROUP_MUTATIONS {
+            match jobs.try_recv() {
+                Ok(job) => {
+                    mutations += job.change.0.mutations.len();
+                    group.push(job);
+                }
+                Err(TryRecvError::Empty) if group.len() < answered.0 && answered.1.elapsed() < GATHERING => {
+                    thread::sleep(GATHERING / 8);
+                }
+                Err(_) => break,
+            }
         }
+        answered.0 = group.len();
         worker.commit_group(group);
-        worker.index(&mut unindexed);
+        if let Err(error) = indexer.add(worker.state.appended, worker.state.bytes) {
+            tracing::debug!(%error, "the indexer");
+        }
+        answered.1 = Instant::now();
     }
 }
 
