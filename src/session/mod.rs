@@ -3,7 +3,6 @@
 
 mod approval;
 mod background_delegations;
-mod changes;
 mod delegation;
 mod delegation_report;
 mod embedding;
@@ -11,6 +10,7 @@ mod generate;
 mod generation_metadata;
 mod generation_stream;
 mod host;
+mod journal_stream;
 mod model_request;
 mod partial_replies;
 mod prompt;
@@ -28,7 +28,6 @@ pub use approval::{Approval, ApprovalRequest, Decision, PermanentApprovals};
 pub use background_delegations::Background;
 #[doc(hidden)] // for the program
 pub use background_delegations::{save_report, saved_report};
-pub use changes::Changes;
 pub use delegation::{DelegationUpdate, Orchestrator, RunContext, UpdateSink};
 pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus, SubtaskUsage};
 pub use embedding::{Embedding, EmbeddingIndexer};
@@ -42,6 +41,7 @@ pub use generation_stream::{GenerationStream, spawn};
 #[doc(hidden)] // for the program
 pub use host::provider_error;
 pub use host::{ProgressSink, SessionHost, actor_at, actor_in_session};
+pub use journal_stream::Changes;
 pub use partial_replies::recover;
 pub use prompt::context_of;
 pub use request::{

@@ -17,6 +17,7 @@ mod mutation;
 mod mutation_targets;
 mod new_node;
 mod open_options;
+mod pending;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod query;
@@ -30,9 +31,7 @@ mod undo_rules;
 mod vector_code;
 mod word_postings;
 
-use std::{fmt, future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
-
-use tokio::sync::oneshot;
+use std::{path::Path, sync::Arc};
 
 pub(crate) use agents::{default_agents, is_default_agent};
 pub use error::{Result, StoreError};
@@ -40,6 +39,11 @@ pub use location::Location;
 pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};
 pub use open_options::OpenOptions;
+use pending::MAX_RECEIPT_POLLS;
+pub use pending::Pending;
+pub(crate) use pending::QueuedChange;
+#[cfg(feature = "postgres")]
+use pending::block_on;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
 pub use query::{
@@ -140,85 +144,4 @@ pub trait Watch: Send {
     /// # Errors
     /// If the file cannot be read.
     fn has_changed(&mut self) -> Result<bool>;
-}
-
-/// A queued change: block on it with [`Pending::wait`] or await it. Dropping it does not cancel the change.
-#[derive(Debug)]
-pub struct Pending {
-    receipt: oneshot::Receiver<Result<Receipt>>,
-    /// Shared with the writer thread, so that the waiting thread frees it: the writer is the bottleneck.
-    shared: Option<Arc<dyn QueuedChange>>,
-    /// Polls of [`Pending::wait`] before it parks the thread.
-    polls: u32,
-}
-
-/// A change that a queue and its caller share.
-pub(crate) trait QueuedChange: fmt::Debug + Send + Sync {
-    /// Returns the mutations with their author and time.
-    fn change(&self) -> &Change;
-}
-
-impl Pending {
-    fn ready(result: Result<Receipt>) -> Self {
-        let (reply, receipt) = oneshot::channel();
-        // The receiver exists, so the reply is stored.
-        drop(reply.send(result));
-        Self { receipt, shared: None, polls: 1 }
-    }
-
-    /// Returns the queued change, for a caller that repeats it in parts. `None` if it was refused at once.
-    pub(crate) fn queued(&self) -> Option<Arc<dyn QueuedChange>> {
-        self.shared.clone()
-    }
-
-    /// Blocks this thread until the receipt arrives.
-    ///
-    /// # Errors
-    /// If the change is refused or cannot be written. Nothing was changed then.
-    pub fn wait(mut self) -> Result<Receipt> {
-        // On fast storage the receipt of a file arrives sooner than a parked thread would wake.
-        for _ in 0..self.polls {
-            if let Ok(receipt) = self.receipt.try_recv() {
-                return receipt;
-            }
-            std::hint::spin_loop();
-        }
-        block_on(self)
-    }
-}
-
-/// Blocks this thread until a future is ready.
-fn block_on<F: Future>(future: F) -> F::Output {
-    let waker = task::Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = task::Context::from_waker(&waker);
-    // In a task of a runtime a channel appears empty once the task's budget is used up, until the task yields. A
-    // blocked thread never yields, so the budget is disabled.
-    let mut future = std::pin::pin!(tokio::task::coop::unconstrained(future));
-    loop {
-        match future.as_mut().poll(&mut context) {
-            task::Poll::Ready(output) => return output,
-            task::Poll::Pending => thread::park(),
-        }
-    }
-}
-
-/// Polls of a change in a file before its caller parks: a few times the duration of an append in memory. Parking
-/// costs the caller and the writer about as much as the append.
-const MAX_RECEIPT_POLLS: u32 = 4_096;
-
-/// A waker that unparks the waiting thread: one system call and no lock, unlike a condition variable.
-struct Unpark(thread::Thread);
-
-impl task::Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-impl Future for Pending {
-    type Output = Result<Receipt>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> task::Poll<Self::Output> {
-        Pin::new(&mut self.receipt).poll(cx).map(|sent| sent.unwrap_or(Err(StoreError::Closed)))
-    }
 }

@@ -9,6 +9,7 @@ use ratatui::text::Line;
 use super::{
     buffer_editor::BufferEdit,
     screen_query::{ScreenData, ScreenQuery},
+    search_scope::LookupScope,
 };
 use crate::{
     arrow::{Command, NodeRef},
@@ -139,33 +140,6 @@ impl ScreenLookup {
     /// True if the result opens a dialog or moves the cursor: input typed after it has to wait.
     pub(crate) const fn changes_focus(&self) -> bool {
         matches!(self, Self::Document(_) | Self::Diff(..) | Self::DescendantCount(_) | Self::Text(..) | Self::Find(_))
-    }
-}
-
-/// Scope of a search.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum LookupScope {
-    Path,
-    #[default]
-    Tree,
-    Everything,
-}
-
-impl LookupScope {
-    pub(crate) fn next(self) -> Self {
-        match self {
-            Self::Path => Self::Tree,
-            Self::Tree => Self::Everything,
-            Self::Everything => Self::Path,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Path => "this path",
-            Self::Tree => "this tree",
-            Self::Everything => "everything",
-        }
     }
 }
 

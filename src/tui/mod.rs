@@ -33,6 +33,7 @@ mod presence;
 mod queries;
 mod query_threads;
 mod screen_query;
+mod search_scope;
 mod soft_wrap;
 mod terminal;
 pub(crate) mod text;

@@ -4,10 +4,9 @@ use ratatui::text::Line;
 
 use super::{
     editor::Editor,
-    message::{
-        GenerationJob, InputPurpose, ItemAction, ListItem, LookupScope, ScreenEffect, ScreenLookup, WriteRequest,
-    },
+    message::{GenerationJob, InputPurpose, ItemAction, ListItem, ScreenEffect, ScreenLookup, WriteRequest},
     model::ScreenMode,
+    search_scope::LookupScope,
     theme::ColorRole,
 };
 use crate::{id::NodeId, types::one_line};

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{get, int},
-    tables::summary_key,
+    tables::summaries::summary_key,
     uuid::Uuid,
     vectors,
     writing::Place,

@@ -281,7 +281,7 @@ impl NodeReader for PostgresSnapshot<'_> {
     }
 
     fn summary(&self, of: SummarySubject) -> Result<Option<Summary>> {
-        let (kind, subject) = super::tables::summary_key(of);
+        let (kind, subject) = super::tables::summaries::summary_key(of);
         let sql = "SELECT content, made_of, model, made_at FROM summaries WHERE kind = $1 AND subject = $2";
         let Some(row) = self.query_opt(sql, &[&kind, &subject])? else { return Ok(None) };
         Ok(Some(Summary {

@@ -5,7 +5,10 @@ use crate::{
     ops::Result,
     recall::{self, Hit, Query},
     store::{Snapshot, WordFilter},
-    tui::message::{ItemAction, ListItem, LookupResult, LookupScope},
+    tui::{
+        message::{ItemAction, ListItem, LookupResult},
+        search_scope::LookupScope,
+    },
     types::Node,
 };
 use ratatui::text::{Line, Span};

@@ -10,9 +10,10 @@ use crate::{
     id::NodeId,
     tui::{
         keys::{KEYS, KeyAction, KeyGroup},
-        message::{InputPurpose, LookupScope, ScreenEffect, ScreenLookup, WriteRequest},
+        message::{InputPurpose, ScreenEffect, ScreenLookup, WriteRequest},
         model::{ConfirmPanel, ListKind, ListPanel, MAX_CONTINUATIONS, PagePanel, PaneLayout, ScreenMode, ScreenModel},
         screen_query::{NavigationStep, ReadingMode},
+        search_scope::LookupScope,
         text,
         theme::ColorRole,
         tour, view,
