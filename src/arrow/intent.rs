@@ -13,6 +13,7 @@ mod clause_start;
 mod courtesy;
 mod locate;
 mod predicates;
+mod questions;
 mod rejections;
 mod repetition;
 mod request;

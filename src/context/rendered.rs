@@ -9,7 +9,7 @@ use super::{
     ContextSection, Inclusion, InclusionReason, NodeReport,
     message::{MESSAGE_OVERHEAD_TOKENS, PromptPiece},
     node::NodeRenderer,
-    window::{Window, WindowCandidate, truncate_node},
+    window::{Window, WindowCandidate, omitted_note, truncate_node},
 };
 
 /// Rendered nodes, oldest first.
@@ -43,7 +43,7 @@ impl<'w> RenderedNodes<'w> {
         let tail: Vec<&WindowCandidate> = window.candidates[window.start..].iter().filter(shown).collect();
         let gone = tail.first().map_or(0, |first| first.node.depth);
         let gone = gone.saturating_sub(u32::try_from(window.head.len()).unwrap_or(u32::MAX));
-        let note = (window.full && view.aware && gone > 0).then(|| (head.len(), note(gone)));
+        let note = (window.full && view.aware && gone > 0).then(|| (head.len(), omitted_note(gone)));
         let mut nodes: Vec<RenderedText<'w>> = Vec::with_capacity(head.len() + tail.len());
         for (at, candidate) in head.iter().chain(&tail).enumerate() {
             // After an omission the preceding rendered node is not the node's predecessor.
@@ -167,10 +167,4 @@ fn render_node<'w>(view: &NodeRenderer, candidate: &'w WindowCandidate, before: 
     let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
     let acts = candidate.acts.as_ref().map(|acts| acts.text.as_str());
     RenderedText { node, text, tokens, cut: candidate.truncated, continues, acts, results }
-}
-
-fn note(earlier: u32) -> String {
-    let messages = if earlier == 1 { "1 earlier message is" } else { &format!("{earlier} earlier messages are") };
-    let them = if earlier == 1 { "it" } else { "them" };
-    format!("[Note: {messages} in the archive, not shown. → recall search \"…\" finds {them}.]")
 }

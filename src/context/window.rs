@@ -407,3 +407,10 @@ pub(super) fn floor_char_boundary(text: &str, at: usize) -> usize {
 fn ceil_char_boundary(text: &str, at: usize) -> usize {
     (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
+
+/// Formats the note in the place of the messages that the window leaves out.
+pub(super) fn omitted_note(earlier: u32) -> String {
+    let messages = if earlier == 1 { "1 earlier message is" } else { &format!("{earlier} earlier messages are") };
+    let them = if earlier == 1 { "it" } else { "them" };
+    format!("[Note: {messages} in the archive, not shown. → recall search \"…\" finds {them}.]")
+}

@@ -268,14 +268,10 @@ async fn a_users_delegate_line_asks_for_approval_and_shows_progress() {
 async fn a_background_delegation_asks_between_two_lines() {
     let planner = Server::start([listed(), [vec![Step::Hold], plan()].concat()]).await;
     let config = format!("delegate:\n  planner: {}#m\n  parallel: 1\n", planner.url());
-    let yard = Yard::new(
-        [
-            vec![good("I hand it over.\n→ delegate \"Paint the shed\" wait:no"), listed()],
-            vec![good("It is on its way.")],
-        ]
-        .concat(),
-    )
-    .await;
+    // The delegation asks for the models at any time.
+    let replies = [good("I hand it over.\n→ delegate \"Paint the shed\" wait:no"), good("It is on its way.")];
+    let yard = Yard { home: Home::new(), server: Server::with_model("m", replies).await };
+    yard.home.start("A shed.");
     let path = yard.home.file("config.yaml");
     std::fs::write(&path, config).unwrap();
     let mut terminal = yard.terminal(&["--config", path.to_str().unwrap(), "chat"]);

@@ -5,6 +5,7 @@
 
 mod chat;
 mod graph;
+mod leaves;
 mod outline;
 mod page;
 mod preference;
@@ -15,9 +16,10 @@ use std::{collections::BTreeMap, io::Write};
 
 use serde_json::Value;
 
+pub use self::leaves::LeafChoice;
 use super::ArchiveError;
 use crate::{
-    id::{NodeId, TreeId},
+    id::TreeId,
     store::{ChildFilter, Snapshot},
     types::{AuthorType, EdgeKind, Mode, Node, setters},
 };
@@ -53,18 +55,6 @@ impl ExportFormat {
         ("mermaid", Self::Mermaid),
         ("html", Self::Html),
     ];
-}
-
-/// Conversations of a tree to export, each given by its last node.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LeafChoice {
-    /// Every leaf.
-    #[default]
-    All,
-    /// Every bookmarked node. One that another's path contains is left out.
-    Bookmarked,
-    /// This node.
-    One(NodeId),
 }
 
 /// Options of an export.
@@ -242,45 +232,12 @@ impl<'a> TreeExport<'a> {
 
     /// Calls `each` with the path to every chosen node.
     fn each_path(&mut self, each: &mut EachItem<'_, 'a, Vec<Node>>) -> Result<(), ArchiveError> {
-        let leaves = match self.options.leaves {
-            LeafChoice::One(node) => vec![node],
-            LeafChoice::Bookmarked => self.bookmarked()?,
-            LeafChoice::All => {
-                let hidden = self.snapshot.pruned(self.tree.id)?.len() as u64;
-                if !self.options.pruned {
-                    self.report.leave_out("pruned branches", hidden);
-                }
-                let is_pruned_included = self.options.pruned;
-                let mut leaves = Vec::new();
-                self.each_node(&mut |_, node| {
-                    let is_leaf = node.kind == EdgeKind::Continuation && node.state.continuations == 0;
-                    if is_leaf && (node.state.pruned_by.is_none() || is_pruned_included) {
-                        leaves.push(node.id);
-                    }
-                    Ok(())
-                })?;
-                leaves
-            }
-        };
+        let leaves = self.leaves()?;
         for leaf in leaves {
             let path = self.snapshot.path_back(leaf, &[], 0)?;
             each(self, path)?;
         }
         Ok(())
-    }
-
-    /// Returns the bookmarked nodes that no path of another one contains.
-    fn bookmarked(&mut self) -> Result<Vec<NodeId>, ArchiveError> {
-        let marked = self.snapshot.bookmarks(self.tree.id)?;
-        let mut contained = std::collections::BTreeSet::new();
-        for node in &marked {
-            let path = self.snapshot.path_back(node.id, &[], 0)?;
-            contained.extend(path.iter().filter(|other| other.id != node.id).map(|other| other.id));
-        }
-        let (inside, outer): (Vec<NodeId>, Vec<NodeId>) =
-            marked.iter().map(|node| node.id).partition(|id| contained.contains(id));
-        self.report.leave_out("bookmarks on the path of another one", inside.len() as u64);
-        Ok(outer)
     }
 
     /// Refuses a buffer, whose path is one text and no conversation.

@@ -73,30 +73,6 @@ impl IntentParser<'_> {
         self.imperative(at, first, gerund)
     }
 
-    /// Reading of a clause that opens as a question does.
-    fn question_opening(&mut self, at: usize, first: bool) -> Option<ClauseStart> {
-        let text = self.text_at(at);
-        match self.func_at(at) {
-            Some(FunctionWord::What) if first => Some(self.question(at)),
-            Some(FunctionWord::Sub) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
-                Some(self.question(at))
-            }
-            Some(FunctionWord::Why) => Some(ClauseStart::Utterance(Utterance::Question)),
-            // `do it again, redo`
-            Some(FunctionWord::Do)
-                if first
-                    && text.eq_ignore_ascii_case("do")
-                    && matches!(self.func_at(at + 1), Some(FunctionWord::It)) =>
-            {
-                Some(ClauseStart::Other)
-            }
-            Some(FunctionWord::Be | FunctionWord::Do | FunctionWord::Have | FunctionWord::Modal) if first => {
-                Some(self.asking(at))
-            }
-            _ => None,
-        }
-    }
-
     /// True if an imperative stands at `at`.
     pub(super) fn imperative(&mut self, at: usize, first: bool, gerund: bool) -> ClauseStart {
         if at >= self.terms.len() {
@@ -245,45 +221,5 @@ impl IntentParser<'_> {
         matches!(self.text_at(at).to_ascii_lowercase().as_str(), "no" | "nope" | "wait" | "look" | "listen")
             && self.terms.get(at + 1).is_some_and(|next| next.is(','))
             && at + 2 < self.terms.len()
-    }
-
-    /// A line that begins with a word for a question: what it asks for, if that can be shown.
-    pub(super) fn question(&mut self, at: usize) -> ClauseStart {
-        match phrases::question(self.line, &self.terms[at..]) {
-            Some(verb) => {
-                self.questioned = true;
-                ClauseStart::Request(at, verb)
-            }
-            None => ClauseStart::Utterance(Utterance::Question),
-        }
-    }
-
-    /// A line that begins with an auxiliary verb: `could Gemini carry on from a7x2`.
-    pub(super) fn asking(&mut self, at: usize) -> ClauseStart {
-        let modal = self.func_at(at) == Some(FunctionWord::Modal) && !self.text_at(at).eq_ignore_ascii_case("will");
-        // `can the agent "Poet" continue a7x2`
-        let names = |term: &&AnnotatedToken| {
-            matches!(term.kind, TokenKind::Name | TokenKind::Text { .. })
-                || term.entry.func == Some(FunctionWord::Det)
-                || term.entry.noun == Some(Noun::Agent)
-        };
-        let named = self.terms[at + 1..].iter().take_while(names).count();
-        let behind = at + 1 + named;
-        match self.verb_at(behind) {
-            Some((verb @ (Verb::Continue | Verb::Carry), Form::Base)) if modal && named > 0 => {
-                self.zones[at + 1..behind].fill(ClauseRole::Main);
-                self.polite = true;
-                ClauseStart::Request(behind, verb)
-            }
-            // `could a7x2 be merged`
-            _ if modal
-                && !self.text_at(at).eq_ignore_ascii_case("should")
-                && (at..self.terms.len()).any(|at| self.text_at(at) == "be") =>
-            {
-                self.polite = true;
-                ClauseStart::Other
-            }
-            _ => ClauseStart::Utterance(Utterance::Question),
-        }
     }
 }

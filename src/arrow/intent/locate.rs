@@ -95,22 +95,6 @@ impl IntentParser<'_> {
         records.then_some(verb)
     }
 
-    /// `what came of a7x2? list its continuations`: the request behind a question.
-    fn request_after_question(&mut self) -> Option<Reading> {
-        for at in 0..self.terms.len() {
-            if self.terms[at].is('?')
-                && let ClauseStart::Request(verb, group) = self.head(at + 1, false)
-                && (phrases::embeds(group)
-                    || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help | Verb::Continue))
-                && (self.has_object(verb) || group == Verb::Help)
-            {
-                self.zones[..at].fill(ClauseRole::Before);
-                return Some(self.request(verb, group));
-            }
-        }
-        None
-    }
-
     /// Reading of the request that begins behind the mark, conjunction or `please` at `at`.
     fn request_after_mark(&mut self, at: usize) -> Option<Reading> {
         if (self.is_boundary(at) && self.func_at(at) != Some(FunctionWord::Or) || self.has_please(at))

@@ -58,6 +58,11 @@ impl Fence {
         }
     }
 
+    /// True if the rest of its line lets it open a block; a backtick makes it a code span.
+    pub(super) fn opens_with(self, information: &[u8]) -> bool {
+        self.marker != b'`' || memchr::memchr(b'`', information).is_none()
+    }
+
     /// True if a line that ends so closes the fence.
     pub(super) fn closed_by(self, line: Line) -> bool {
         line == Line::Closing || matches!(line, Line::Run(length) if length >= self.length)

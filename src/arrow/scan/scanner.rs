@@ -245,7 +245,7 @@ impl Scanner {
         let rest = &bytes[markers..];
         let line_end = memchr::memchr(b'\n', rest);
         let information = &rest[..line_end.unwrap_or(rest.len())];
-        self.mode = if fence.marker == b'`' && memchr::memchr(b'`', information).is_some() {
+        self.mode = if !fence.opens_with(information) {
             Mode::Prose
         } else if line_end.is_some() {
             Mode::Fenced { fence, line: Line::Indent(0) }

@@ -1,21 +1,109 @@
-//! The states of sessions: read, computed from the archive, compared with it.
+//! The states of sessions: extended by a turn, read, computed from the archive, compared with it.
+
+use std::collections::hash_map::Entry;
 
 use super::{
+    apply::PgChangeApplier,
     connection::PostgresConnection,
     decode::{coded, get, id, int, number, opt_int},
     session_reader::record,
     uuid::Uuid,
-    writing::PgNewRow,
+    writing::{PgNewRow, Place},
 };
 use crate::{
     id::TreeId,
     session_state::{CompiledRules, SessionRecord, SessionState, TurnRecord},
-    store::{Result, StoreError},
+    store::{Result, StoreError, new_node::TurnOrder},
     types::{AuthorType, EdgeKind},
 };
 
 /// Maximum number of ancestors searched for the call that a tool result answers.
 const MAX_CALL_DISTANCE: u32 = 16;
+
+impl PgChangeApplier<'_> {
+    /// Applies a turn to the state of a session.
+    pub(super) fn ingest(
+        &mut self,
+        heard: &TurnRecord<'_>,
+        node: &Place,
+        session: Uuid,
+        order: TurnOrder,
+    ) -> Result<()> {
+        if !heard.is_relevant(self.rules) {
+            return Ok(());
+        }
+        match order {
+            TurnOrder::Next => {}
+            TurnOrder::OutOfOrder => {
+                self.state.stale.insert(session);
+                return Ok(());
+            }
+            // The state must exist, so that showing the branch computes it again.
+            TurnOrder::Hidden => {
+                if self.stored_state(session)?.is_none() {
+                    self.store_state(session, self.rules.fingerprint(), "{}".to_owned());
+                }
+                return Ok(());
+            }
+        }
+        let tree = TreeId::from_bytes(node.tree.0);
+        self.update_state(session, |state, apply| {
+            let (conn, waiting) = (apply.conn, &apply.state.writes.nodes);
+            state.ingest(apply.rules, heard, || calls_above(conn, waiting, tree, node.seq, heard.call).ok().flatten())
+        })
+    }
+
+    /// The stored state of a session, with the rules that made it.
+    pub(super) fn stored_state(&mut self, session: Uuid) -> Result<&Option<(i64, String)>> {
+        match self.state.session_states.entry(session) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(unknown) => {
+                let sql = "SELECT rules, state FROM registers WHERE session = $1";
+                let row = self.conn.query_opt(sql, &[&session])?;
+                Ok(unknown.insert(row.map(|row| Ok::<_, StoreError>((int(&row, 0)?, get(&row, 1)?))).transpose()?))
+            }
+        }
+    }
+
+    pub(super) fn store_state(&mut self, session: Uuid, rules: i64, state: String) {
+        self.state.session_states.insert(session, Some((rules, state.clone())));
+        self.state.writes.states.insert(session, (rules, state));
+    }
+
+    pub(super) fn update_state(
+        &mut self,
+        session: Uuid,
+        change: impl FnOnce(&mut SessionState, &Self) -> bool,
+    ) -> Result<()> {
+        let own = self.rules.fingerprint();
+        let (fingerprint, mut state) = match self.stored_state(session)? {
+            None => (own, SessionState::default()),
+            Some((rules, state)) => match parsed(state) {
+                Ok(state) => (if *rules == own { own } else { 0 }, state),
+                Err(_) => {
+                    self.state.stale.insert(session);
+                    return Ok(());
+                }
+            },
+        };
+        if change(&mut state, self) {
+            self.store_state(session, fingerprint, json(&state)?);
+        }
+        Ok(())
+    }
+
+    /// Marks the sessions with turns in a hidden or shown branch, whose state is computed again.
+    pub(super) fn mark_stale(&mut self, tree: Uuid, branch: &[i64]) -> Result<()> {
+        let sql = "SELECT DISTINCT t.session FROM (
+                SELECT session FROM nodes WHERE tree = $1 AND seq = ANY($2)
+                UNION SELECT session FROM received_turns WHERE tree = $1 AND node = ANY($2)) t
+            JOIN registers r ON r.session = t.session";
+        for row in self.conn.query(sql, &[&tree, &branch])? {
+            self.state.stale.insert(get(&row, 0)?);
+        }
+        Ok(())
+    }
+}
 
 /// Lists a session's records in order, without removed ones.
 pub(super) fn records(conn: &PostgresConnection, session: Uuid) -> Result<Vec<SessionRecord>> {
