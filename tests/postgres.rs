@@ -814,7 +814,8 @@ fn verify_names_a_node_whose_parent_is_gone() {
     let Location::Postgres(url) = &scene.location else { unreachable!() };
     cluster.sql(url.split(['/', '?']).nth(3).unwrap(), "DELETE FROM nodes WHERE content = 'parent'").unwrap();
     let problems = owner.loom().store().verify(&mut |_| {}).unwrap().problems;
-    assert!(problems.contains(&format!("node [{child}] is damaged: it does not match its hash")), "{problems:?}");
+    let named = format!("node [{child}] is damaged: node ");
+    assert!(problems.iter().any(|problem| problem.starts_with(&named)), "{problems:?}");
 }
 
 #[cfg(all(feature = "cli", feature = "serve"))]

@@ -1,5 +1,7 @@
 //! Verification and rebuilding: hashes, counts, the journal, the index and the states of sessions against the nodes.
 
+use tokio_postgres::Row;
+
 use super::{
     connection::PostgresConnection,
     decode::{self, FROM, NODE, PgNodeRow, get, int, number},
@@ -7,8 +9,8 @@ use super::{
 };
 use crate::{
     session_state::CompiledRules,
-    store::{Mutation, RebuildReport, Result, VerifyReport},
-    types::{ContentHash, HashInput, ToolCallFields},
+    store::{Mutation, RebuildReport, Result, StoreError, VerifyReport},
+    types::{ContentHash, HashInput, Node, ToolCallFields},
 };
 
 /// Maximum number of listed problems; a damaged database may have millions.
@@ -91,9 +93,8 @@ fn hashes(conn: &PostgresConnection, report: &mut VerifyReport, progress: &mut d
         let Some(last) = rows.last() else { break };
         let first = last.len() - 3;
         after = int(last, 0)?;
-        let nodes = decode::finish(conn, rows.iter().map(PgNodeRow::read).collect::<Result<_>>()?)?;
-        for (node, row) in nodes.iter().zip(&rows) {
-            report.nodes += 1;
+        report.nodes += rows.len() as u64;
+        for (node, row) in readable(conn, &rows, report)? {
             let parent = get::<Option<&[u8]>>(row, first + 1)?.and_then(ContentHash::from_bytes);
             let depth = decode::opt_int(row, first + 2)?.map_or(0, |depth| depth + 1);
             let emptied = node.content.is_empty()
@@ -102,7 +103,7 @@ fn hashes(conn: &PostgresConnection, report: &mut VerifyReport, progress: &mut d
                 && node.tool == ToolCallFields::default();
             let problem = if node.purged_at.is_some() {
                 (!emptied).then_some("is damaged: it is marked as purged but has content")
-            } else if node.hash.recomputed(&HashInput::of(node, parent)) != node.hash {
+            } else if node.hash.recomputed(&HashInput::of(&node, parent)) != node.hash {
                 Some("is damaged: it does not match its hash")
             } else {
                 None
@@ -113,6 +114,26 @@ fn hashes(conn: &PostgresConnection, report: &mut VerifyReport, progress: &mut d
         progress(report.nodes);
     }
     Ok(())
+}
+
+/// Decodes nodes; one that names a node which is gone is a problem.
+fn readable<'r>(conn: &PostgresConnection, rows: &'r [Row], report: &mut VerifyReport) -> Result<Vec<(Node, &'r Row)>> {
+    let read = |rows: &[Row]| decode::finish(conn, rows.iter().map(PgNodeRow::read).collect::<Result<_>>()?);
+    match read(rows) {
+        Err(StoreError::Undecodable(_)) => {}
+        nodes => return Ok(nodes?.into_iter().zip(rows).collect()),
+    }
+    let mut nodes = Vec::with_capacity(rows.len());
+    for row in rows {
+        match read(std::slice::from_ref(row)) {
+            Ok(decoded) => nodes.extend(decoded.into_iter().map(|node| (node, row))),
+            Err(StoreError::Undecodable(why)) => {
+                report.problems.push(format!("node [{}] is damaged: {why}", PgNodeRow::read(row)?.node.local));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(nodes)
 }
 
 fn visibility(conn: &PostgresConnection, report: &mut VerifyReport) -> Result<()> {
