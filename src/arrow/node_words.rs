@@ -164,6 +164,26 @@ pub(super) fn promote_places(
     };
     let has_node = arguments.items.iter().any(|arg| matches!(arg.kind, ArgKind::Id | ArgKind::IdRange { .. }));
     let points = !has_node && terms.iter().zip(&intent.zones).any(is_it);
+    // `everything but the root is weak, prune it`, `the child of the root is weak, prune it`: another node.
+    let related = |(term, zone): (&AnnotatedToken, &ClauseRole)| {
+        *zone == ClauseRole::Before
+            && (matches!(
+                term.entry.noun,
+                Some(
+                    Noun::Continuation
+                        | Noun::Sibling
+                        | Noun::Annotation
+                        | Noun::Version
+                        | Noun::Copy
+                        | Noun::Reply
+                        | Noun::Leaf
+                        | Noun::Branch
+                )
+            ) || term.entry.func == Some(FunctionWord::But)
+                || term.entry.option == Some(OptionName::Exclude)
+                || matches!(term.text.of(line), "unlike" | "than" | "beats"))
+    };
+    let is_related = points && terms.iter().zip(&intent.zones).any(related);
     let mut at = 0;
     while at < terms.len() {
         let asked = match intent.zones.get(at) {
@@ -180,7 +200,8 @@ pub(super) fn promote_places(
             continue;
         };
         let text = Span { start: terms[at].text.start, end: terms[at + length - 1].text.end };
-        if belongs_to_other(line, terms, at, length) {
+        let before = intent.zones.get(at) == Some(&ClauseRole::Before);
+        if belongs_to_other(line, terms, at, length) || before && is_related {
             return Err(text);
         }
         if !describes_id(terms, at, length, candidate.tool) {

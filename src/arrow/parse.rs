@@ -9,6 +9,7 @@ mod coverage;
 mod decoration;
 mod error;
 mod penalties;
+mod reservations;
 mod target;
 mod tool_call;
 
@@ -99,8 +100,9 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     if trace.terms.is_empty() {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, "the line is empty"));
     }
+    let is_reserved = reservations::in_words(line, &trace.terms).is_some();
     let read = parse_terms(line, thought, lexed.end, trace);
-    if read.is_ok() {
+    if read.is_ok() || is_reserved {
         return read;
     }
     // `teh tree, but sumary only`: what a line means whose words are misspelt.
@@ -129,6 +131,7 @@ fn parse_terms(
 ) -> Result<ParsedLine, ParseError> {
     let words = trace.terms.len();
     trace.terms.truncate(MAX_WORDS);
+    let reserved = reservations::in_words(line, &trace.terms);
     let intent = &*trace.intent.insert(intent::read(line, &mut trace.terms, end));
     if words > MAX_WORDS && intent.raw.is_none() {
         let message = format!("a command has at most {MAX_WORDS} words and marks outside quotes");
@@ -150,6 +153,12 @@ fn parse_terms(
         candidate.tool = Tool::Move;
     }
     let tool = candidate.tool;
+    // Content without quotes may say anything.
+    let reserved = reserved.filter(|span| intent.raw.is_none_or(|raw| span.start < raw.start));
+    let reserved = reserved.filter(|_| !matches!(tool, Tool::Search | Tool::Think | Tool::Help));
+    if let Some(word) = reserved.or_else(|| reservations::in_request(line, &trace.terms, intent, &candidate)) {
+        return Err(bind_error(line, &trace.terms, tool, BindError::Unexpected(word)));
+    }
     let said = verb_text(line, &trace.terms, &candidate);
     promote_bare_ids(line, &trace.terms, &mut arguments, &candidate, &said);
     node_words::promote_places(line, &mut trace.terms, intent, &mut arguments, &mut candidate)

@@ -53,7 +53,13 @@ impl Binder<'_, '_> {
         let doc = self.doc();
         // `insert the heading "x"`: of one text, only `replace` means a section.
         let texts = self.arguments.items.iter().filter(|arg| matches!(arg.kind, ArgKind::Text { .. })).count();
-        let sections = texts > 1 || matches!(self.verb, Verb::Replace | Verb::Edit);
+        let sections = matches!(self.verb, Verb::Replace | Verb::Edit | Verb::Write);
+        // `stash the section "M" of report.md as "l"`, `append "x" to the section "M"`: no section is replaced by these.
+        let adds = matches!(self.verb_text, "append" | "prepend" | "insert" | "add" | "type" | "echo");
+        let section = |arg: &Arg| arg.key == Some(OptionName::Section);
+        if texts > 1 && (!sections || adds) && self.arguments.items.iter().any(section) {
+            return Err(BindError::Missing("a section is replaced as a whole: replace:\"section\""));
+        }
         let replaces =
             self.name_for(if sections { &[OptionName::Replace, OptionName::Section] } else { &[OptionName::Replace] });
         // `replace what stands under "Costs" in plan.md with "none"`
@@ -79,6 +85,11 @@ impl Binder<'_, '_> {
         };
         let place =
             place.ok_or(BindError::Missing("where: append, at:start, at:end, at:LINE or replace:\"section\""))?;
+        // `at:3` inserts before line 3, and the whole document is replaced by none.
+        let replaces_lines = self.verb == Verb::Replace && !matches!(place, WritePlace::Section(_));
+        if replaces_lines {
+            return Err(BindError::Missing("the section that is replaced: replace:\"section\""));
+        }
         Ok(Command::Write { doc, place, content: self.content()? })
     }
 

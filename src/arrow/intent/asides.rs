@@ -13,13 +13,19 @@ impl IntentParser<'_> {
     pub(super) fn sequel(&self, at: usize) -> Option<Range<usize>> {
         let end = self.clause_end(at);
         let purpose = self.is_word(at, &["so"]) && self.is_word(at + 1, &["that"]);
-        let later = self.is_word(at, &["then"]) && self.is_word(at + 1, &["we", "i", "you"]) && !self.has_object(at);
+        let picks =
+            (at + 2..end).any(|at| self.is_word(at, &["pick", "choose", "see", "decide", "talk", "look", "rest"]));
+        let later =
+            picks && self.is_word(at, &["then"]) && self.is_word(at + 1, &["we", "i", "you"]) && !self.has_object(at);
         let names = |term: &AnnotatedToken| term.is_id() || term.is_text() || term.kind == TokenKind::File;
         let is_idle = (purpose || later)
             && at > 1
             && self.terms[at - 1].is(',')
             && self.is_last(end)
-            && !self.terms[at..end].iter().any(names);
+            && !self.terms[at..end].iter().any(names)
+            && !(at..end).any(|at| {
+                matches!(self.terms[at].kind, TokenKind::Number(_)) && !self.is_word(at, &["twice", "one", "first"])
+            });
         is_idle.then(|| at - 1..end)
     }
 

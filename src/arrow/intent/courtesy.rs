@@ -128,6 +128,8 @@ impl IntentParser<'_> {
                 at += 1;
                 at > said || !hesitates(term)
             });
+            // `prune a7x2, uh, no`
+            self.terms.dedup_by(|next, term| next.is(',') && term.is(','));
             self.zones.truncate(self.terms.len());
         }
     }

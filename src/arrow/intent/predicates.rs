@@ -138,6 +138,13 @@ impl IntentParser<'_> {
             None if self.terms.iter().take(3).any(|term| term.entry.noun == Some(Noun::List)) => {
                 (self.terms.len(), Verb::List)
             }
+            // `the words under "M" in report.md`, `what is under "M" in report.md?`
+            None if texts == 1
+                && self.terms.iter().any(|term| term.kind == TokenKind::File)
+                && self.terms.iter().any(|term| term.entry.prep == Some(Prep::Under) || term.is('?')) =>
+            {
+                (self.terms.len(), Verb::Read)
+            }
             // `the latest news on "x"`
             None if text && self.terms.iter().any(|term| matches!(term.entry.noun, Some(Noun::News | Noun::Web))) => {
                 (self.terms.len(), Verb::Search)
