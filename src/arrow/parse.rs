@@ -100,9 +100,9 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     if trace.terms.is_empty() {
         return Err(invalid(ParseErrorCode::InvalidSyntax, line, "the line is empty"));
     }
-    let is_reserved = reservations::in_words(line, &trace.terms).is_some();
-    let read = parse_terms(line, thought, lexed.end, trace);
-    if read.is_ok() || is_reserved {
+    let reserved = reservations::in_words(line, &trace.terms);
+    let read = parse_terms(line, thought, lexed.end, reserved, trace);
+    if read.is_ok() || reserved.is_some() {
         return read;
     }
     // `teh tree, but sumary only`: what a line means whose words are misspelt.
@@ -112,7 +112,7 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     }
     let mut second = ParseTrace { terms: annotate_tokens::terms(line, &lexed), ..ParseTrace::default() };
     if annotate_tokens::correct_slips(line, &mut second.terms)
-        && let Ok(corrected) = parse_terms(line, thought, lexed.end, &mut second)
+        && let Ok(corrected) = parse_terms(line, thought, lexed.end, None, &mut second)
         // `help wether`: a tool's name is suggested.
         && !matches!(corrected.command, Command::Help { .. })
     {
@@ -122,16 +122,16 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     read
 }
 
-/// Parses the terms of `trace`.
+/// Parses the terms of `trace`; `reserved` is the word of a reservation in them.
 fn parse_terms(
     line: &str,
     thought: Option<&str>,
     end: usize,
+    reserved: Option<lex::Span>,
     trace: &mut ParseTrace,
 ) -> Result<ParsedLine, ParseError> {
     let words = trace.terms.len();
     trace.terms.truncate(MAX_WORDS);
-    let reserved = reservations::in_words(line, &trace.terms);
     let intent = &*trace.intent.insert(intent::read(line, &mut trace.terms, end));
     if words > MAX_WORDS && intent.raw.is_none() {
         let message = format!("a command has at most {MAX_WORDS} words and marks outside quotes");

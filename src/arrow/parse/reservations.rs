@@ -62,14 +62,45 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
             (at..).zip(**phrase).all(|(at, word)| is(at, &[word])) && !follows_subject(terms, at, phrase[0])
         })
     };
-    if RETRACTIONS.iter().any(|phrase| ends(&phrase)) {
+    let mut buffer = [0; 12];
+    let may_end = matches!(
+        lexicon::lower(terms[last - 1].text.of(line), &mut buffer),
+        Some(
+            b"won't"
+                | b"can't"
+                | b"shouldn't"
+                | b"mustn't"
+                | b"not"
+                | b"to"
+                | b"back"
+                | b"example"
+                | b"instance"
+                | b"theory"
+                | b"part"
+                | b"partly"
+                | b"pending"
+                | b"week"
+                | b"month"
+                | b"year"
+                | b"minute"
+                | b"while"
+                | b"point"
+                | b"day"
+                | b"time"
+        )
+    );
+    if may_end && RETRACTIONS.iter().any(|phrase| ends(&phrase)) {
         return Some(terms[last - 1].whole);
     }
     (1..terms.len())
         .find(|at| {
             let at = *at;
+            let (text, kind) = (terms[at].text.of(line), terms[at].kind);
+            if !(2..=8).contains(&text.len()) || !matches!(kind, TokenKind::Word | TokenKind::Name) {
+                return false;
+            }
             let mut buffer = [0; 8];
-            match lexicon::lower(terms[at].text.of(line), &mut buffer) {
+            match lexicon::lower(text, &mut buffer) {
                 Some(b"but") => is(at - 1, WHOLES),
                 Some(b"than") => {
                     let more = is(at - 1, &["more"]) && !(at > 1 && is(at - 2, &["no", "not"]));
