@@ -62,34 +62,7 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
             (at..).zip(**phrase).all(|(at, word)| is(at, &[word])) && !follows_subject(terms, at, phrase[0])
         })
     };
-    let mut buffer = [0; 12];
-    let may_end = matches!(
-        lexicon::lower(terms[last - 1].text.of(line), &mut buffer),
-        Some(
-            b"won't"
-                | b"can't"
-                | b"shouldn't"
-                | b"mustn't"
-                | b"not"
-                | b"to"
-                | b"back"
-                | b"example"
-                | b"instance"
-                | b"theory"
-                | b"part"
-                | b"partly"
-                | b"pending"
-                | b"week"
-                | b"month"
-                | b"year"
-                | b"minute"
-                | b"while"
-                | b"point"
-                | b"day"
-                | b"time"
-        )
-    );
-    if may_end && RETRACTIONS.iter().any(|phrase| ends(&phrase)) {
+    if ends_retraction(terms[last - 1].text.of(line)) && RETRACTIONS.iter().any(|phrase| ends(&phrase)) {
         return Some(terms[last - 1].whole);
     }
     (1..terms.len())
@@ -144,6 +117,37 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
             }
         })
         .map(|at| terms[at].whole)
+}
+
+/// True if one of [`RETRACTIONS`] ends with `word`.
+fn ends_retraction(word: &str) -> bool {
+    let mut buffer = [0; 12];
+    matches!(
+        lexicon::lower(word, &mut buffer),
+        Some(
+            b"won't"
+                | b"can't"
+                | b"shouldn't"
+                | b"mustn't"
+                | b"not"
+                | b"to"
+                | b"back"
+                | b"example"
+                | b"instance"
+                | b"theory"
+                | b"part"
+                | b"partly"
+                | b"pending"
+                | b"week"
+                | b"month"
+                | b"year"
+                | b"minute"
+                | b"while"
+                | b"point"
+                | b"day"
+                | b"time"
+        )
+    )
 }
 
 /// Finds a reservation that depends on the operation and on the clauses.
