@@ -134,7 +134,7 @@ impl<'h> Executor<'h> {
     }
 
     /// Reloads the agent: its permissions can change between commands.
-    pub(super) fn reload_agent(&mut self) -> Result<(), ToolError> {
+    fn reload_agent(&mut self) -> Result<(), ToolError> {
         let agents = self.loom.snapshot()?.agents()?;
         let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
         self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
@@ -143,7 +143,7 @@ impl<'h> Executor<'h> {
     }
 
     /// Records an action that the journal does not hold, then appends the position and paginates the reply.
-    pub(super) fn record_and_format(
+    fn record_and_format(
         &mut self,
         tool: &str,
         noted: bool,
@@ -164,7 +164,7 @@ impl<'h> Executor<'h> {
         Ok(Outcome { text, answer })
     }
 
-    pub(super) fn dispatch(&mut self, command: &Command, here: &Position) -> AnswerResult {
+    fn dispatch(&mut self, command: &Command, here: &Position) -> AnswerResult {
         match command {
             Command::View { node, branch, from, full, annotations, rendering } => {
                 match from.as_ref().and(node.as_ref()).or(branch.as_ref()) {
@@ -227,7 +227,7 @@ impl<'h> Executor<'h> {
 
     /// Appends the agent's position to the text: the new one if a command other than `switch` moved it, the unchanged one
     /// if the command added a node elsewhere.
-    pub(super) fn append_position(
+    fn append_position(
         &self,
         tool: &str,
         before: &Position,
@@ -247,7 +247,7 @@ impl<'h> Executor<'h> {
     }
 
     /// Returns the first page of the text and stores the whole. The last line names the command for the next page.
-    pub(super) fn paginate(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
+    fn paginate(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
         let parts = paging::split_pages(&text, self.max_reply_tokens);
         if parts.len() == 1 {
             return text;
