@@ -80,6 +80,20 @@ impl AnnotatedToken {
         )
     }
 
+    /// True if it names something: an id, a string, a document, a number or an option.
+    pub(super) const fn is_concrete(&self) -> bool {
+        self.is_id()
+            || self.is_text()
+            || matches!(
+                self.kind,
+                TokenKind::File
+                    | TokenKind::Number(_)
+                    | TokenKind::Range(..)
+                    | TokenKind::OptionName(_)
+                    | TokenKind::Flag
+            )
+    }
+
     /// True if it is a string.
     pub(super) const fn is_text(&self) -> bool {
         matches!(self.kind, TokenKind::Text { .. } | TokenKind::Block)

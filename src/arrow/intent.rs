@@ -21,7 +21,11 @@ mod verb_final;
 mod wishes;
 
 use self::predicates::is_finite;
-use super::{annotate_tokens::AnnotatedToken, lex::Span, lexicon::Verb};
+use super::{
+    annotate_tokens::AnnotatedToken,
+    lex::Span,
+    lexicon::{FunctionWord, Verb},
+};
 
 /// Type of utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +80,16 @@ pub(super) struct Intent {
     pub(super) nominal: bool,
     /// Index of the token that decided the utterance type.
     pub(super) at: usize,
+}
+
+impl Intent {
+    /// True if the clause that asks only points at what was named before it: `a7x2 is weak, prune it`.
+    pub(super) fn points(&self, terms: &[AnnotatedToken]) -> bool {
+        let is_it = |(term, zone): (&AnnotatedToken, &ClauseRole)| {
+            *zone == ClauseRole::Main && term.entry.func == Some(FunctionWord::It)
+        };
+        terms.iter().zip(&self.zones).any(is_it)
+    }
 }
 
 /// Reading of the start of a clause.

@@ -159,11 +159,8 @@ pub(super) fn promote_places(
         return Ok(());
     }
     // `the root needs a title, bookmark it`
-    let is_it = |(term, zone): (&AnnotatedToken, &ClauseRole)| {
-        *zone == ClauseRole::Main && term.entry.func == Some(FunctionWord::It)
-    };
     let has_node = arguments.items.iter().any(|arg| matches!(arg.kind, ArgKind::Id | ArgKind::IdRange { .. }));
-    let points = !has_node && terms.iter().zip(&intent.zones).any(is_it);
+    let points = !has_node && intent.points(terms);
     // `everything but the root is weak, prune it`, `the child of the root is weak, prune it`: another node.
     let related = |(term, zone): (&AnnotatedToken, &ClauseRole)| {
         *zone == ClauseRole::Before

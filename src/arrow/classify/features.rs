@@ -125,11 +125,7 @@ pub(super) fn features(line: &str, terms: &[AnnotatedToken], intent: &Intent) ->
         features |= Features::TEXT;
     }
     // `a7x2 needs no bookmark, remove it`: `it` is what was named before.
-    let points = terms
-        .iter()
-        .zip(&intent.zones)
-        .any(|(term, zone)| *zone == ClauseRole::Main && matches!(term.entry.func, Some(FunctionWord::It)));
-    if points || !features.any(Features::ID.or(Features::FILE)) {
+    if intent.points(terms) || !features.any(Features::ID.or(Features::FILE)) {
         let before = of_zone(line, terms, intent, |zone| zone == ClauseRole::Before);
         if features.all(Features::ID) && before.all(Features::ID) {
             features |= Features::IDS;

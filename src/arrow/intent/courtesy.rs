@@ -161,19 +161,9 @@ impl IntentParser<'_> {
         self.terms[at.min(self.terms.len())..].iter().all(|term| term.is('.') || term.is('!') || term.is('?'))
     }
 
+    /// True if one of these terms names something.
     pub(super) fn has_concrete(&self, range: Range<usize>) -> bool {
-        self.terms[range].iter().any(|term| {
-            term.is_id()
-                || term.is_text()
-                || matches!(
-                    term.kind,
-                    TokenKind::File
-                        | TokenKind::Number(_)
-                        | TokenKind::Range(..)
-                        | TokenKind::OptionName(_)
-                        | TokenKind::Flag
-                )
-        })
+        self.terms[range].iter().any(AnnotatedToken::is_concrete)
     }
 
     /// Takes courtesy off the line's end: `…, if you would`, `…, would you?`, `…, thanks!`.

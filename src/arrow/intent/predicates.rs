@@ -34,18 +34,7 @@ impl IntentParser<'_> {
         let rest = self.terms[at..]
             .iter()
             .take_while(|term| !matches!(term.kind, TokenKind::Mark(',' | ';' | '.' | '?' | '!' | ')' | ':' | '—')));
-        !rest.clone().any(|term| {
-            term.is_id()
-                || term.is_text()
-                || matches!(
-                    term.kind,
-                    TokenKind::File
-                        | TokenKind::Number(_)
-                        | TokenKind::Range(..)
-                        | TokenKind::OptionName(_)
-                        | TokenKind::Flag
-                )
-        })
+        !rest.clone().any(AnnotatedToken::is_concrete)
     }
 
     /// True if the terms before `end` tell something.

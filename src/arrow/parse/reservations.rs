@@ -62,7 +62,11 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
             (at..).zip(**phrase).all(|(at, word)| is(at, &[word])) && !follows_subject(terms, at, phrase[0])
         })
     };
-    if ends_retraction(terms[last - 1].text.of(line)) && RETRACTIONS.iter().any(|phrase| ends(&phrase)) {
+    let mut buffer = [0; 12];
+    let ending = lexicon::lower(terms[last - 1].text.of(line), &mut buffer).unwrap_or_default();
+    let mut retractions =
+        RETRACTIONS.iter().filter(|phrase| phrase.last().is_some_and(|word| word.as_bytes() == ending));
+    if retractions.any(|phrase| ends(&phrase)) {
         return Some(terms[last - 1].whole);
     }
     (1..terms.len())
@@ -119,200 +123,193 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
         .map(|at| terms[at].whole)
 }
 
-/// True if one of [`RETRACTIONS`] ends with `word`.
-fn ends_retraction(word: &str) -> bool {
-    let mut buffer = [0; 12];
-    matches!(
-        lexicon::lower(word, &mut buffer),
-        Some(
-            b"won't"
-                | b"can't"
-                | b"shouldn't"
-                | b"mustn't"
-                | b"not"
-                | b"to"
-                | b"back"
-                | b"example"
-                | b"instance"
-                | b"theory"
-                | b"part"
-                | b"partly"
-                | b"pending"
-                | b"week"
-                | b"month"
-                | b"year"
-                | b"minute"
-                | b"while"
-                | b"point"
-                | b"day"
-                | b"time"
-        )
-    )
-}
-
 /// Finds a reservation that depends on the operation and on the clauses.
 pub(super) fn in_request(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Option<Span> {
-    let tool = candidate.tool;
-    let is = |at: usize, words: &[&str]| is_word(line, terms, at, words);
-    let zone = |at: usize, zone: ClauseRole| intent.zones.get(at) == Some(&zone);
-    let main = |at: usize| zone(at, ClauseRole::Main) || zone(at, ClauseRole::Relative);
-    let find = |fits: &dyn Fn(usize) -> bool| (0..terms.len()).find(|at| fits(*at)).map(|at| terms[at].whole);
-    let changes = !matches!(tool.spec().side_effect, SideEffect::ReadOnly | SideEffect::Navigation);
-    let asks_leave = (is(0, &["may", "must"]) || is(0, &["can"]) && terms.get(1).is_some_and(AnnotatedToken::is_id))
-        && terms.iter().any(|term| term.is('?'));
-    if changes && tool != Tool::Continue && asks_leave {
-        return Some(terms[0].whole);
+    RequestWords { line, terms, intent, candidate }.reservation()
+}
+
+/// The words of a request, by their clauses.
+struct RequestWords<'r> {
+    line: &'r str,
+    terms: &'r [AnnotatedToken],
+    intent: &'r Intent,
+    candidate: &'r Candidate,
+}
+
+impl RequestWords<'_> {
+    fn is(&self, at: usize, words: &[&str]) -> bool {
+        is_word(self.line, self.terms, at, words)
     }
-    // `move a7x2 there`: the node is moved, not the position.
-    if tool == Tool::Switch && candidate.group == Verb::Move {
-        let object = terms.get(candidate.verb + 1).filter(|next| next.is_id());
-        let past = terms.get(candidate.verb).filter(|verb| matches!(verb.entry.verb, Some((_, Form::Past))));
-        return object.or(past).map(|term| term.whole);
+
+    fn is_before(&self, at: usize) -> bool {
+        self.intent.zones.get(at) == Some(&ClauseRole::Before)
     }
-    if tool == Tool::Read {
-        let counted = |at: usize| terms.get(at + 1).is_some_and(|next| matches!(next.kind, TokenKind::Number(_)));
-        return find(&|at| main(at) && is(at, &["last"]) && counted(at) || is(at, &["up"]) && is(at + 1, &["to"]));
+
+    fn is_asked(&self, at: usize) -> bool {
+        matches!(self.intent.zones.get(at), Some(ClauseRole::Main | ClauseRole::Relative))
     }
-    if tool == Tool::Split {
-        return find(&|at| main(at) && terms[at].entry.prep == Some(Prep::Before));
+
+    fn find(&self, fits: impl Fn(usize) -> bool) -> Option<Span> {
+        (0..self.terms.len()).find(|at| fits(*at)).map(|at| self.terms[at].whole)
     }
-    if tool == Tool::Todo {
-        return find(&|at| main(at) && is(at, &["isn't", "wasn't", "aren't"]));
-    }
-    // `prune a7x2 but we keep it`
-    let contradicts = |at: usize| {
-        at > candidate.verb
-            && is(at, &["but", "though", "although"])
-            && !is(at + 1, &["only", "just", "do", "don't", "not"])
-    };
-    if matches!(tool, Tool::Prune | Tool::Move)
-        && let Some(but) = find(&contradicts)
-    {
-        return Some(but);
-    }
-    let whole = matches!(tool, Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Copy | Tool::Move);
-    if whole && (0..terms.len()).any(|at| is(at, &["children", "child", "kids", "descendants"])) {
-        let spared = find(&|at| at > candidate.verb && is(at, SPARED));
-        if spared.is_some() {
-            return spared;
+
+    fn reservation(&self) -> Option<Span> {
+        let (tool, terms, candidate) = (self.candidate.tool, self.terms, self.candidate);
+        let changes = !matches!(tool.spec().side_effect, SideEffect::ReadOnly | SideEffect::Navigation);
+        let asks_leave = (self.is(0, &["may", "must"])
+            || self.is(0, &["can"]) && terms.get(1).is_some_and(AnnotatedToken::is_id))
+            && terms.iter().any(|term| term.is('?'));
+        if changes && tool != Tool::Continue && asks_leave {
+            return Some(terms[0].whole);
         }
-    }
-    if matches!(tool, Tool::Copy | Tool::Move) {
-        let away = find(&|at| {
-            at > candidate.verb && main(at) && (is(at, AWAY) || terms[at].entry.func == Some(FunctionWord::What))
-        });
-        return away.or_else(|| it_behind_preposition(terms, intent));
-    }
-    if matches!(tool, Tool::Link | Tool::Unlink) {
-        return it_behind_preposition(terms, intent);
-    }
-    let alone = matches!(
-        tool,
-        Tool::Prune
-            | Tool::Restore
-            | Tool::Exclude
-            | Tool::Include
-            | Tool::Pin
-            | Tool::Bookmark
-            | Tool::Unbookmark
-            | Tool::Edit
-    );
-    if !alone {
-        return None;
-    }
-    another_node(line, terms, intent, candidate)
-}
-
-/// Finds the word by which an operation on one node means another one than it names.
-fn another_node(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Option<Span> {
-    let is = |at: usize, words: &[&str]| is_word(line, terms, at, words);
-    let zone = |at: usize, zone: ClauseRole| intent.zones.get(at) == Some(&zone);
-    let main = |at: usize| zone(at, ClauseRole::Main) || zone(at, ClauseRole::Relative);
-    let find = |fits: &dyn Fn(usize) -> bool| (0..terms.len()).find(|at| fits(*at)).map(|at| terms[at].whole);
-    // `prune below a7x2`, `prune what hangs below a7x2`
-    let beside = |at: usize| {
-        main(at)
-            && at > candidate.verb
-            && terms[at].is_id()
-            && (candidate.verb + 1..at)
-                .rev()
-                .find(|at| !matches!(terms[*at].entry.func, Some(FunctionWord::Det | FunctionWord::Adjective)))
-                .is_some_and(|before| {
-                    is(before, &["to"]) && is(before - 1, &["up", "down"])
-                        || matches!(
-                            terms[before].entry.prep,
-                            Some(Prep::Under | Prep::After | Prep::Before | Prep::Through)
-                        )
-                        || is(before, &["past", "around", "beside", "above", "follows", "follow", "hangs", "quotes"])
-                })
-    };
-    // `the parent of a7x2 is weak, prune it`
-    let relation = |at: usize| {
-        zone(at, ClauseRole::Before)
-            && terms[at].is_id()
-            && at > 1
-            && matches!(terms[at - 1].entry.prep, Some(Prep::Of | Prep::On | Prep::Under | Prep::After | Prep::To))
-            && terms[..at - 1].iter().rev().take(2).any(|term| {
-                matches!(
-                    term.entry.noun,
-                    Some(
-                        Noun::Parent
-                            | Noun::Next
-                            | Noun::Previous
-                            | Noun::Sibling
-                            | Noun::Continuation
-                            | Noun::Leaf
-                            | Noun::Annotation
-                            | Noun::Version
-                            | Noun::Copy
-                            | Noun::Reply
-                    )
-                )
-            })
-    };
-    // `k2g6: prune a7x2`, as someone says it
-    if terms[0].is_id()
-        && terms.get(1).is_some_and(|mark| mark.is(':'))
-        && (2..terms.len()).any(|at| main(at) && terms[at].is_id())
-    {
-        return Some(terms[0].whole);
-    }
-    // `the parent beats a7x2, bookmark it`, `the sibling needs a title, bookmark it`
-    let before = |at: usize| zone(at, ClauseRole::Before);
-    let has_id = (0..terms.len()).any(|at| before(at) && terms[at].is_id());
-    let other = |at: usize| {
-        let noun = terms[at].entry.noun;
-        before(at)
-            && match has_id {
-                true => matches!(noun, Some(Noun::Parent | Noun::Root | Noun::Previous | Noun::Next)),
-                false => matches!(noun, Some(Noun::Sibling | Noun::Continuation | Noun::Leaf | Noun::Branch)),
+        // `move a7x2 there`: the node is moved, not the position.
+        if tool == Tool::Switch && candidate.group == Verb::Move {
+            let object = terms.get(candidate.verb + 1).filter(|next| next.is_id());
+            let past = terms.get(candidate.verb).filter(|verb| matches!(verb.entry.verb, Some((_, Form::Past))));
+            return object.or(past).map(|term| term.whole);
+        }
+        if tool == Tool::Read {
+            let counted = |at: usize| terms.get(at + 1).is_some_and(|next| matches!(next.kind, TokenKind::Number(_)));
+            return self.find(|at| {
+                self.is_asked(at) && self.is(at, &["last"]) && counted(at)
+                    || self.is(at, &["up"]) && self.is(at + 1, &["to"])
+            });
+        }
+        if tool == Tool::Split {
+            return self.find(|at| self.is_asked(at) && terms[at].entry.prep == Some(Prep::Before));
+        }
+        if tool == Tool::Todo {
+            return self.find(|at| self.is_asked(at) && self.is(at, &["isn't", "wasn't", "aren't"]));
+        }
+        // `prune a7x2 but we keep it`
+        let contradicts = |at: usize| {
+            at > candidate.verb
+                && self.is(at, &["but", "though", "although"])
+                && !self.is(at + 1, &["only", "just", "do", "don't", "not"])
+        };
+        if matches!(tool, Tool::Prune | Tool::Move)
+            && let Some(but) = self.find(contradicts)
+        {
+            return Some(but);
+        }
+        let whole = matches!(tool, Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Copy | Tool::Move);
+        if whole && (0..terms.len()).any(|at| self.is(at, &["children", "child", "kids", "descendants"])) {
+            let spared = self.find(|at| at > candidate.verb && self.is(at, SPARED));
+            if spared.is_some() {
+                return spared;
             }
-    };
-    let unclear = |at: usize| relation(at) || other(at) && !(0..terms.len()).any(|at| main(at) && terms[at].is_id());
-    let it = points(terms, intent);
-    find(&|at| beside(at) || it && unclear(at))
-}
+        }
+        if matches!(tool, Tool::Copy | Tool::Move) {
+            let away = self.find(|at| {
+                at > candidate.verb
+                    && self.is_asked(at)
+                    && (self.is(at, AWAY) || terms[at].entry.func == Some(FunctionWord::What))
+            });
+            return away.or_else(|| self.it_behind_preposition());
+        }
+        if matches!(tool, Tool::Link | Tool::Unlink) {
+            return self.it_behind_preposition();
+        }
+        let alone = matches!(
+            tool,
+            Tool::Prune
+                | Tool::Restore
+                | Tool::Exclude
+                | Tool::Include
+                | Tool::Pin
+                | Tool::Bookmark
+                | Tool::Unbookmark
+                | Tool::Edit
+        );
+        if !alone {
+            return None;
+        }
+        self.another_node()
+    }
 
-/// `k2g6 fits better, move a7x2 under it`: the pronoun is where to, not what.
-fn it_behind_preposition(terms: &[AnnotatedToken], intent: &Intent) -> Option<Span> {
-    let named = terms.iter().zip(&intent.zones).any(|(term, zone)| {
-        *zone == ClauseRole::Before
-            && (term.is_id()
-                || matches!(term.entry.noun, Some(Noun::Parent | Noun::Root | Noun::Previous | Noun::Next)))
-    });
-    let it = (1..terms.len()).find(|at| {
-        terms[*at].entry.func == Some(FunctionWord::It) && terms[*at - 1].entry.prep.is_some()
-            || terms[*at].entry.noun == Some(Noun::Here)
-    });
-    it.filter(|_| named).map(|at| terms[at].whole)
-}
+    /// Finds the word by which an operation on one node means another one than it names.
+    fn another_node(&self) -> Option<Span> {
+        let (terms, candidate) = (self.terms, self.candidate);
+        // `prune below a7x2`, `prune what hangs below a7x2`
+        let beside = |at: usize| {
+            self.is_asked(at)
+                && at > candidate.verb
+                && terms[at].is_id()
+                && (candidate.verb + 1..at)
+                    .rev()
+                    .find(|at| !matches!(terms[*at].entry.func, Some(FunctionWord::Det | FunctionWord::Adjective)))
+                    .is_some_and(|before| {
+                        self.is(before, &["to"]) && self.is(before - 1, &["up", "down"])
+                            || matches!(
+                                terms[before].entry.prep,
+                                Some(Prep::Under | Prep::After | Prep::Before | Prep::Through)
+                            )
+                            || self.is(
+                                before,
+                                &["past", "around", "beside", "above", "follows", "follow", "hangs", "quotes"],
+                            )
+                    })
+        };
+        // `the parent of a7x2 is weak, prune it`
+        let relation = |at: usize| {
+            self.is_before(at)
+                && terms[at].is_id()
+                && at > 1
+                && matches!(terms[at - 1].entry.prep, Some(Prep::Of | Prep::On | Prep::Under | Prep::After | Prep::To))
+                && terms[..at - 1].iter().rev().take(2).any(|term| {
+                    matches!(
+                        term.entry.noun,
+                        Some(
+                            Noun::Parent
+                                | Noun::Next
+                                | Noun::Previous
+                                | Noun::Sibling
+                                | Noun::Continuation
+                                | Noun::Leaf
+                                | Noun::Annotation
+                                | Noun::Version
+                                | Noun::Copy
+                                | Noun::Reply
+                        )
+                    )
+                })
+        };
+        // `k2g6: prune a7x2`, as someone says it
+        if terms[0].is_id()
+            && terms.get(1).is_some_and(|mark| mark.is(':'))
+            && (2..terms.len()).any(|at| self.is_asked(at) && terms[at].is_id())
+        {
+            return Some(terms[0].whole);
+        }
+        // `the parent beats a7x2, bookmark it`, `the sibling needs a title, bookmark it`
+        let has_id = (0..terms.len()).any(|at| self.is_before(at) && terms[at].is_id());
+        let other = |at: usize| {
+            let noun = terms[at].entry.noun;
+            self.is_before(at)
+                && match has_id {
+                    true => matches!(noun, Some(Noun::Parent | Noun::Root | Noun::Previous | Noun::Next)),
+                    false => matches!(noun, Some(Noun::Sibling | Noun::Continuation | Noun::Leaf | Noun::Branch)),
+                }
+        };
+        let unclear =
+            |at: usize| relation(at) || other(at) && !(0..terms.len()).any(|at| self.is_asked(at) && terms[at].is_id());
+        let it = self.intent.points(terms);
+        self.find(|at| beside(at) || it && unclear(at))
+    }
 
-/// True if the request says `it`.
-pub(super) fn points(terms: &[AnnotatedToken], intent: &Intent) -> bool {
-    terms
-        .iter()
-        .zip(&intent.zones)
-        .any(|(term, zone)| *zone == ClauseRole::Main && term.entry.func == Some(FunctionWord::It))
+    /// `k2g6 fits better, move a7x2 under it`: the pronoun is where to, not what.
+    fn it_behind_preposition(&self) -> Option<Span> {
+        let terms = self.terms;
+        let names = |term: &AnnotatedToken| {
+            term.is_id() || matches!(term.entry.noun, Some(Noun::Parent | Noun::Root | Noun::Previous | Noun::Next))
+        };
+        let named = (0..terms.len()).any(|at| self.is_before(at) && names(&terms[at]));
+        let it = (1..terms.len()).find(|at| {
+            terms[*at].entry.func == Some(FunctionWord::It) && terms[*at - 1].entry.prep.is_some()
+                || terms[*at].entry.noun == Some(Noun::Here)
+        });
+        it.filter(|_| named).map(|at| terms[at].whole)
+    }
 }
 
 /// True if a sentence of its own holds the phrase that begins at `at`: `…, we talk of it next week`.
