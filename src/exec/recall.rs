@@ -28,6 +28,8 @@ use crate::{
 /// The default number of hits, and the maximum number of turns or results.
 const DEFAULT_HITS: u32 = 5;
 const MAX_HITS: u32 = 200;
+/// The number of further hits that the reply to a search proposes.
+const MAX_MORE_HITS: usize = 15;
 /// The maximum number of near results of a search for a word that no message contains.
 const MAX_NEAR_OF_ABSENT: usize = 3;
 /// Nodes of a turn that are searched for the message it answers.
@@ -80,29 +82,38 @@ impl Executor<'_> {
         if only.failed {
             found.hits.retain(|hit| recall::is_failure(&hit.node));
             found.near.retain(|hit| recall::is_failure(&hit.node));
+            found.matches = found.hits.len();
+            found.is_complete &= found.matches < MAX_HITS as usize;
             found.hits.truncate(limit);
         }
         let near = if found.absent.is_empty() { limit } else { limit.min(MAX_NEAR_OF_ABSENT) };
         found.near.truncate(near.saturating_sub(found.hits.len()));
         if found.is_empty() {
-            return Ok(Answer::found(self.no_results(text, &found, &within)?, subject, Vec::new()));
+            return Ok(Answer::found(no_results(text, only.exact, &found, &within), subject, Vec::new()));
         }
         let order = match only.sort {
             None => "the best first",
             Some(RecallSort::Time) => "the newest first",
             Some(RecallSort::Oldest) => "the oldest first",
         };
-        let (place, text) = (format!("{}{}", within.place, within.said), quoted(&first_words(text, 80)));
+        let (place, short) = (format!("{}{}", within.place, within.said), quoted(&first_words(text, 80)));
         let head = match found.hits.len() {
-            0 => format!("Near in {place} for {text}, none with all of the words, {order}:"),
-            all if all == limit => format!("{} in {place} for {text}, {order}:", at_least(all, "match")),
-            all => format!("{} in {place} for {text}, {order}:", count(all as u64, "match")),
+            0 => format!("Near in {place} for {short}, none with all of the words, {order}:"),
+            shown => format!("{} in {place} for {short}, {order}:", matches(&found, shown)),
+        };
+        let more = match found.matches.saturating_sub(found.hits.len()) {
+            0 => String::new(),
+            more => {
+                let limit = found.matches.min(limit + MAX_MORE_HITS);
+                let filters = RecallFilter { count: false, ..only.clone() };
+                format!("\n[{more} more · → recall search {}{filters} limit:{limit}]", quoted(text))
+            }
         };
         let absent = absent_words(&found, &within.narrowed);
         let before = || -> Box<dyn Iterator<Item = &str>> {
             Box::new(self.recalled.iter().flat_map(HashMap::values).map(String::as_str))
         };
-        let said = format!("{absent}{head}\n{}", shown(&*snapshot, here, &found, &before)?);
+        let said = format!("{absent}{head}\n{}{more}", shown(&*snapshot, here, &found, &before)?);
         let found = if found.hits.is_empty() { found.near } else { found.hits };
         let nodes = found.into_iter().map(|hit| hit.node).collect();
         Ok(Answer::found(said, subject, nodes))
@@ -224,29 +235,21 @@ impl Executor<'_> {
         let message = path.iter().rev().find(|node| node.author_type == AuthorType::Human);
         Ok(message.map(|node| node.seq))
     }
+}
 
-    /// Formats the reply for no results, with hints that avoid repeated searches.
-    fn no_results(&self, text: &str, found: &SearchResults, within: &RecallRange) -> Result<String, ToolError> {
-        let looked = match found.words.as_slice() {
-            [] => "as it stands, since it has no word that tells".to_owned(),
-            words => {
-                format!("by the words {}", words.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", "))
-            }
-        };
-        let mut ways = vec!["other words for it, a name or an id that stood there".to_owned()];
-        if !within.said.is_empty() {
-            ways.insert(0, format!("the same without{}", within.said));
-        }
-        let names = recall::tool_names(&*self.loom.snapshot()?, &within.scope, &within.seen())?;
-        ways.extend(names.first().map(|name| format!("→ recall tool:{}", quoted(name))));
-        Ok(format!(
-            "nothing for {} in {}{} (searched {looked})\n  try: {}",
-            quoted(&first_words(text, 80)),
-            within.place,
-            within.said,
-            ways.join(", ")
-        ))
+/// Formats the reply for no results, with hints that avoid repeated searches.
+fn no_results(text: &str, is_exact: bool, found: &SearchResults, within: &RecallRange) -> String {
+    let looked = match found.words.as_slice() {
+        _ if is_exact => "literally".to_owned(),
+        [] => "as it stands, since it has no word that tells".to_owned(),
+        words => format!("by the words {}", words.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ")),
+    };
+    let mut ways = vec!["other words for it, a name or an id that stood there".to_owned()];
+    if !within.said.is_empty() {
+        ways.insert(0, format!("the same without{}", within.said));
     }
+    let (text, said) = (quoted(&first_words(text, 80)), &within.said);
+    format!("nothing for {text} in {}{said} (searched {looked})\n  try: {}", within.place, ways.join(", "))
 }
 
 /// Summarizes a session: counts, first and last messages, tools and state.
@@ -293,16 +296,15 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
     Ok(format!("Summary of this session:\n{}", indent(&lines.join("\n"))))
 }
 
-impl RecallRange {
-    /// Returns the filter for visible nodes, without further conditions.
-    fn seen(&self) -> Filter {
-        Filter { seen_by: self.only.seen_by, ..Filter::default() }
+/// Formats the number of shown matches and of all: `5 of 12 matches`.
+fn matches(found: &SearchResults, shown: usize) -> String {
+    let all = count(found.matches as u64, "match");
+    match (shown < found.matches, found.is_complete) {
+        (false, true) => all,
+        (true, true) => format!("{shown} of {all}"),
+        (false, false) => format!("{shown} or more {}", escape::plural("match")),
+        (true, false) => format!("{shown} of {} or more {}", found.matches, escape::plural("match")),
     }
-}
-
-/// Formats a count that a limit ended.
-fn at_least(number: usize, noun: &str) -> String {
-    format!("{number} or more {}", escape::plural(noun))
 }
 
 /// Returns the session whose turns a range names: this one, or while it has none the newest of the tree that has them, as an

@@ -27,9 +27,9 @@ const MAX_SHOWN_CONTINUATIONS: usize = 8;
 /// The maximum number of nodes of a branch in one reply.
 const MAX_BRANCH_NODES: u32 = 1_000;
 
-/// Appends the tool calls of a message, a line each, after its words.
-fn push_calls(text: &mut String, node: &Node) {
-    for call in recall::calls(node) {
+/// Appends the tool calls of a message after its words: a line each, or with their whole arguments if `full`.
+fn push_calls(text: &mut String, node: &Node, full: bool) {
+    for call in if full { recall::whole_calls(node) } else { recall::calls(node) } {
         let gap = if text.ends_with('\n') { "" } else { "\n" };
         let _ = write!(text, "{gap}calls {}", escape::escape(&call));
     }
@@ -51,7 +51,7 @@ impl Executor<'_> {
                 let _ = write!(text, "{part}\n… {rest} more → view {} full", mention(&node));
             }
         }
-        push_calls(&mut text, &node);
+        push_calls(&mut text, &node, full);
         for result in result_lines(&*self.loom.snapshot()?, &node, full)? {
             let _ = write!(text, "\n{result}");
         }
@@ -155,10 +155,11 @@ impl Executor<'_> {
             }
             None => text,
         };
-        Ok(Answer::about(text, last.local.as_str()))
+        let from = first.map(|first| format!(" from:{}", first.local)).unwrap_or_default();
+        Ok(Answer::about(text, format!("branch:{}{from}", last.local)))
     }
 
-    /// Formats a node of a branch: header, counts, notes and links in short, content.
+    /// Formats a node of a branch: header, counts, notes and links in short, content, calls with their results.
     fn branch_node(&self, here: &Position, names: &AuthorNames, node: &Node) -> Result<String, ToolError> {
         let mut text = header(node, &names.full(node), here.now);
         let facts = facts(node);
@@ -172,7 +173,10 @@ impl Executor<'_> {
             self.push_links(&mut text, node, false)?;
         }
         let _ = write!(text, "\n---\n{}", content(node));
-        push_calls(&mut text, node);
+        push_calls(&mut text, node, false);
+        for result in result_lines(&*self.loom.snapshot()?, node, false)? {
+            let _ = write!(text, "\n{result}");
+        }
         Ok(text)
     }
 

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use self::references::Reference;
 use super::{Hit, Query, Result, Scope};
 use crate::{
-    id::{AgentId, TreeId},
+    id::AgentId,
     store::{Snapshot, TermPostings, WordFilter},
     text_index::WordTokenizer,
     types::{AuthorType, EdgeKind, Node},
@@ -101,7 +101,7 @@ impl References {
         if self.found.is_empty() {
             return Ok(None);
         }
-        let words = ArchivedWords::read(snapshot, message.tree, &self.found, &seen)?;
+        let words = ArchivedWords::read(snapshot, message, &self.found, &seen)?;
         self.found.retain(|reference| reference.missing.iter().any(|word| words.is_rare(word)));
         let hint = self.find(snapshot, agent, message, &words, &seen)?;
         if hint.is_some() || self.found.iter().all(|reference| reference.is_named) {
@@ -196,7 +196,8 @@ impl References {
 
 /// Words of references, as the tree contains them.
 struct ArchivedWords {
-    /// Number of passages with each word that stands in the tree, and whether a node outside the window has it.
+    /// Number of passages with each word that stands in the tree before the message, and whether a node outside the
+    /// window has it.
     words: HashMap<String, (u64, bool)>,
     /// Nodes that contain any of the words.
     nodes: HashSet<u64>,
@@ -205,17 +206,21 @@ struct ArchivedWords {
 }
 
 impl ArchivedWords {
-    fn read(snapshot: &dyn Snapshot, tree: TreeId, references: &[Reference], seen: &HashSet<u64>) -> Result<Self> {
+    fn read(snapshot: &dyn Snapshot, message: &Node, references: &[Reference], seen: &HashSet<u64>) -> Result<Self> {
         let stems = references.iter().flat_map(|reference| &reference.words).map(|(stem, _)| stem.clone());
         let mut words: Vec<String> = stems.collect();
         words.sort();
         words.dedup();
-        let filter = WordFilter { tree: Some(tree), ..WordFilter::default() };
+        let filter = WordFilter { tree: Some(message.tree), ..WordFilter::default() };
         let found = snapshot.postings(&words, &filter, MAX_INDEX_ROWS)?;
         let passages: Vec<(u64, u32)> = found.passages.iter().map(|passage| (passage.node, passage.part)).collect();
         let places = snapshot.places(&passages, &filter)?;
-        let fits: Vec<bool> =
-            found.passages.iter().zip(places).map(|(passage, place)| passage.place.or(place).is_some()).collect();
+        let fits: Vec<bool> = found
+            .passages
+            .iter()
+            .zip(places)
+            .map(|(passage, place)| passage.node != message.seq && passage.place.or(place).is_some())
+            .collect();
         let count = |word: &TermPostings| {
             let hits = word.hits.iter().filter(|(at, _)| fits[*at]);
             let outside = hits.clone().any(|(at, _)| !seen.contains(&found.passages[*at].node));
@@ -223,7 +228,7 @@ impl ArchivedWords {
             (passages, word.complete && outside)
         };
         let counted = words.into_iter().zip(&found.words).map(|(word, said)| (word, count(said)));
-        let nodes = snapshot.tree(tree)?.map_or(0, |tree| tree.counts.nodes);
+        let nodes = snapshot.tree(message.tree)?.map_or(0, |tree| tree.counts.nodes);
         Ok(Self {
             words: counted.filter(|(_, (passages, _))| *passages > 0).collect(),
             nodes: found.passages.iter().map(|passage| passage.node).collect(),
@@ -241,11 +246,12 @@ impl ArchivedWords {
         self.words.get(word).is_some_and(|(passages, outside)| *outside && *passages <= self.most)
     }
 
-    /// Returns the rarest words of references, in the order of the message.
+    /// Returns the rarest words of references that a node outside the window contains, in the order of the message.
     fn query(&self, references: &[Reference]) -> String {
         let mut words: Vec<(u64, &str)> = Vec::new();
         for (stem, written) in references.iter().flat_map(|reference| &reference.words) {
-            if let Some(passages) = self.passages(stem).filter(|passages| *passages <= self.most)
+            if self.is_rare(stem)
+                && let Some(passages) = self.passages(stem)
                 && !words.iter().any(|(_, known)| known == written)
             {
                 words.push((passages, written.as_str()));

@@ -42,7 +42,7 @@ pub struct Query {
     pub only: Filter,
     /// Role of the asker: the meaning of `I` in the question. It affects the score only.
     pub asker: Option<AuthorType>,
-    /// True to match only nodes that contain all of `text` search_phrase, ignoring case.
+    /// True to match only nodes that contain all of `text` literally, ignoring case.
     pub exact: bool,
     /// True to sort by time, the newest first, instead of by score.
     pub by_time: bool,
@@ -94,7 +94,7 @@ pub struct Hit {
     pub passage: u32,
     /// Score, comparable within one search.
     pub score: f64,
-    /// True if the node contains the question, or its quoted text, search_phrase.
+    /// True if the node contains the question, or its quoted text, literally.
     pub exact: bool,
     /// Number of the query's words in the node itself, not in its neighbours.
     pub own_words: u32,
@@ -115,7 +115,11 @@ pub struct SearchResults {
     /// Near results: nodes with some of the words, or whose neighbours have them, or with a similar meaning. The best
     /// first.
     pub near: Vec<Hit>,
-    /// Searched index words; empty if the text had none and was searched search_phrase.
+    /// Number of matches without the query's limit. It is a lower bound unless [`Self::is_complete`].
+    pub matches: usize,
+    /// True if every candidate was read, so that no further node matches.
+    pub is_complete: bool,
+    /// Searched index words; empty if the text had none and was searched literally.
     pub words: Vec<String>,
     /// Words of the query, as written, that no searched node contains.
     pub absent: Vec<String>,
@@ -201,6 +205,8 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     let matching = Matching::new(&said, &question.words, nodes);
     // A neighbour of a hit is also a candidate, and may be outside the filter.
     let fits = HitFilter::new(snapshot, &filter);
+    // Of a text without words, only the newest nodes were searched, up to the limit.
+    let is_complete = scores.len() <= MAX_READ_CANDIDATES && !(literal && phrase.len() == query.limit);
     let scores = &scores[..scores.len().min(MAX_READ_CANDIDATES)];
     let found: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
     let asking = scores.iter().filter(|candidate| candidate.if_asked > 0.0).filter_map(|candidate| candidate.before);
@@ -253,13 +259,14 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
             sort_by_time(found, query.oldest_first);
         }
     }
+    let matches = hits.len();
     hits.truncate(query.limit);
     near.truncate(query.limit);
     load_neighbors(snapshot, query.only.seen_by, hits.iter_mut().chain(&mut near))?;
-    Ok(SearchResults { hits, near, words: question.words, absent })
+    Ok(SearchResults { hits, near, matches, is_complete, words: question.words, absent })
 }
 
-/// Finds a text search_phrase, the newest node first.
+/// Finds the nodes that contain a text literally: the newest first, or the oldest.
 fn search_exact(
     snapshot: &dyn Snapshot,
     query: &Query,
@@ -267,11 +274,18 @@ fn search_exact(
     filter: &WordFilter,
 ) -> Result<SearchResults> {
     let fits = HitFilter::new(snapshot, filter);
-    let found = search_phrase(snapshot, filter, &normalize(&query.text), u32::MAX, usize::MAX)?;
-    let mut hits = Vec::new();
+    let mut found = search_phrase(snapshot, filter, &normalize(&query.text), u32::MAX, usize::MAX)?;
+    if query.oldest_first {
+        found.reverse();
+    }
+    let (mut hits, mut matches) = (Vec::new(), 0);
     for candidates in found.chunks(MAX_READ_CANDIDATES) {
         for node in snapshot.nodes_at(&candidates.iter().map(|candidate| candidate.node).collect::<Vec<_>>())? {
-            if hits.len() < query.limit && fits.node(&node)? {
+            if !fits.node(&node)? {
+                continue;
+            }
+            matches += 1;
+            if hits.len() < query.limit {
                 hits.push(Hit {
                     node,
                     passage: 0,
@@ -284,12 +298,10 @@ fn search_exact(
                 });
             }
         }
-        if hits.len() >= query.limit {
-            break;
-        }
     }
     load_neighbors(snapshot, query.only.seen_by, hits.iter_mut())?;
-    Ok(SearchResults { hits, words: question.words.clone(), ..SearchResults::default() })
+    let words = question.words.clone();
+    Ok(SearchResults { hits, matches, is_complete: true, words, ..SearchResults::default() })
 }
 
 /// Reads the parent and the first continuation of each hit, and the turns of received messages.

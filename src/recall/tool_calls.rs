@@ -54,17 +54,40 @@ pub(crate) fn unnamed_call(result: &Node) -> Option<Value> {
     }))
 }
 
-/// Returns the calls of a node, each on one line: `read_file(path="src/auth.py")`. A line that could not be parsed is
-/// returned as written.
+/// Returns the calls of a node, each on one line: `read_file(path="src/auth.py")`. An arrow line is returned as written,
+/// without its arrow.
 #[must_use]
 pub fn calls(node: &Node) -> Vec<String> {
+    each_call(node, |call| match call["line"].as_str() {
+        Some(line) => first_words(one_line(line).trim_start_matches(['→', ' ']), ARGUMENTS),
+        None => format!("{}({})", call_name(call), arguments(call)),
+    })
+}
+
+/// Returns the calls of a node with their whole arguments, each argument after its name; arrow lines as written.
+#[must_use]
+pub(crate) fn whole_calls(node: &Node) -> Vec<String> {
+    each_call(node, |call| match (call["line"].as_str(), given(call)) {
+        (Some(line), _) => line.trim_start_matches(['→', ' ']).to_owned(),
+        (None, Value::Object(fields)) if !fields.is_empty() => {
+            let argument = |(name, value): (&String, &Value)| match value.as_str() {
+                Some(text) if text.contains('\n') => format!("\n  {name}:\n{text}"),
+                Some(text) => format!("\n  {name}: {text}"),
+                None => format!("\n  {name}: {value}"),
+            };
+            format!("{}:{}", call_name(call), fields.iter().map(argument).collect::<String>())
+        }
+        (None, _) => format!("{}({})", call_name(call), arguments(call)),
+    })
+}
+
+fn each_call(node: &Node, one: impl Fn(&Value) -> String) -> Vec<String> {
     let all = node.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok());
-    let one = |call: &Value| match (call["function"]["name"].as_str().or(call["name"].as_str()), call["line"].as_str())
-    {
-        (None, Some(line)) => first_words(&one_line(line), ARGUMENTS),
-        (name, _) => format!("{}({})", one_line(name.unwrap_or("a tool")), arguments(call)),
-    };
     all.as_ref().and_then(Value::as_array).into_iter().flatten().map(one).collect()
+}
+
+fn call_name(call: &Value) -> String {
+    one_line(call["function"]["name"].as_str().or(call["name"].as_str()).unwrap_or("a tool"))
 }
 
 /// Returns the part of a node's calls that holds words of a search; `None` if `shown` holds all of them, or the calls
@@ -76,15 +99,19 @@ pub(crate) fn call_excerpt(node: &Node, shown: &str, words: &[String], most: usi
     (found(&text) > found(shown)).then(|| excerpt(&text, words, most))
 }
 
-/// Returns the arguments of a call on one line, from any provider's format.
-fn arguments(call: &Value) -> String {
+/// Returns the arguments of a call from any provider's format; text that is no JSON as a string.
+fn given(call: &Value) -> Value {
     let given = [&call["function"]["arguments"], &call["arguments"], &call["input"]].into_iter().find(|v| !v.is_null());
-    let parsed = match given {
+    match given {
         Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
         Some(other) => other.clone(),
         None => Value::Null,
-    };
-    let text = match parsed {
+    }
+}
+
+/// Returns the arguments of a call on one line.
+fn arguments(call: &Value) -> String {
+    let text = match given(call) {
         Value::Object(fields) => {
             let all = |most| {
                 let one =

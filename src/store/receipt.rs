@@ -15,7 +15,7 @@ pub struct Receipt {
     pub seq: u64,
     /// The appended nodes, in order.
     pub nodes: Vec<AppendedNode>,
-    /// Number of nodes that were hidden, shown, copied or purged.
+    /// Number of messages that were hidden or shown, at least 1, or of nodes that were copied or purged.
     pub affected: u64,
 }
 

@@ -194,12 +194,12 @@ fn a_reply_without_words_is_listed_by_its_commands() {
     let said = lines(&mut play.at(play.marie), &[&format!("→ list {tired} continuations"), &format!("→ tree {tired}")]);
     assert_snapshot!(said, @r#"
     [fkc5zd] → 2 continuations:
-      [z0my3f] human (you) · (ran view(node="a7x2"); memory())
+      [z0my3f] human (you) · (ran view a7x2; memory())
       [y2ys2p] human (you) · (no words)
     Tree: "Marie Character Study" (8 nodes, 3 branches)
     above: [qk6rnr] → [46vf6z]
     [fkc5zd] model collaborator "Another reading: she is only tired."
-    ├→ [z0my3f] human (you) (ran view(node="a7x2"); memory()) (leaf)
+    ├→ [z0my3f] human (you) (ran view a7x2; memory()) (leaf)
     └→ [y2ys2p] human (you) (no words) (leaf)
     "#);
 }
@@ -1996,4 +1996,13 @@ fn a_stash_without_a_label_is_named_by_its_first_words() {
     assert!(said.contains("✓ stashed \"Perhaps the clock in the lamp room runs\" ("), "{said}");
     assert!(said.contains("eleven minutes slow."), "{said}");
     assert!(said.contains("✗ INVALID_SYNTAX"), "a short text may be the label of something forgotten: {said}");
+}
+
+#[test]
+fn a_note_is_no_descendant_in_an_answer() {
+    let play = Play::new();
+    play.owner.annotate(play.tired, "weak").unwrap();
+    let tired = play.id(play.tired);
+    let said = lines(&mut play.at(play.marie), &[&format!("→ prune {tired}"), &format!("→ restore {tired}")]);
+    assert_eq!(said, format!("✓ pruned [{tired}] · undo with → restore {tired}\n✓ restored [{tired}]"));
 }

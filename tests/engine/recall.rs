@@ -434,7 +434,7 @@ fn a_view_shows_the_calls_of_a_message() {
     let mut runner = with_tool(&play);
     let said = lines(&mut runner, &["→ view", "→ recall search \"refresh tokens\" limit:1"]);
     assert!(said.contains("Let me read it.\ncalls read_file(path=\"src/auth.py\")"), "{said}");
-    assert!(said.contains("1 or more matches in this tree"), "{said}");
+    assert!(said.contains("1 match in this tree"), "{said}");
 }
 
 #[test]

@@ -248,3 +248,12 @@ fn an_own_node_whose_message_is_shown_is_named_itself() {
     let hint = talk.hint("Is the press still there?", 2).unwrap();
     assert_eq!(hint.nodes.iter().map(|node| node.id).collect::<Vec<_>>(), [draft.nodes[0].id]);
 }
+
+#[test]
+fn words_of_the_question_alone_are_not_searched() {
+    let mut messages = vec!["The contrast ratio of the editor is 1.", "Noted."];
+    messages.extend(["Fine weather over there today.", "It is, and different from before."].repeat(20));
+    let talk = Talk::new(&messages);
+    let hint = talk.hint("Which contrast ratio did we discuss for the parchment backdrop?", 4).unwrap();
+    assert_eq!((hint.search.as_str(), talk.numbers(&hint)[0]), ("contrast ratio", 1));
+}

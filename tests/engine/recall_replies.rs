@@ -364,3 +364,65 @@ fn the_depth_of_a_summary_counts_messages_only() {
     play.owner.prune(caller).unwrap();
     assert_eq!(depths(), [deepest - 1; 2]);
 }
+
+#[test]
+fn a_search_states_how_many_nodes_match_and_the_command_for_more() {
+    let play = Play::new();
+    let mut at = play.nine;
+    let said: Vec<String> = (0..8)
+        .map(|number| {
+            at = say(&play.owner, at, &format!("the gasket.rs of pump {number}"));
+            play.id(at)
+        })
+        .collect();
+    let mut runner = reader(&play, filler(&play.owner, at));
+    let found = |said: &str| -> Vec<String> {
+        let heads = said.lines().filter_map(|line| line.strip_prefix("human [")?.split_once("] · "));
+        heads.map(|(id, _)| id.to_owned()).collect()
+    };
+    let search = "→ recall search \"gasket.rs\"";
+    for exact in ["", " exact"] {
+        let oldest = lines(&mut runner, &[&format!("{search} sort:oldest{exact} limit:3")]);
+        assert!(oldest.starts_with("3 of 8 matches in this tree sort:oldest"), "{oldest}");
+        assert_eq!(found(&oldest), said[..3], "{exact}");
+        let more = oldest.lines().last().unwrap();
+        assert_eq!(more, format!("[5 more · {search} sort:oldest{exact} limit:8]"), "{oldest}");
+        let (_, command) = more.trim_end_matches(']').split_once("· ").unwrap();
+        let all = lines(&mut runner, &[command]);
+        assert!(all.starts_with("8 matches") && !all.contains(" more · "), "{all}");
+        let newest = lines(&mut runner, &[&format!("{search} sort:time{exact} limit:1")]);
+        assert_eq!(found(&newest), said[7..], "{exact}");
+    }
+}
+
+#[test]
+fn a_full_view_shows_whole_arguments_and_a_branch_shows_results() {
+    let play = Play::new();
+    let text = format!("{}the last line\n", "a line of code\n".repeat(40));
+    let arguments = json!({ "path": "src/gasket.rs", "limit": 3, "content": text });
+    let [caller, result] = call(&play.owner, play.nine, "write_file", &arguments, "written: 41 lines");
+    let mut runner = reader(&play, caller);
+    let (caller, nine) = (play.id(caller), play.id(play.nine));
+    let short = lines(&mut runner, &[&format!("→ view {caller}")]);
+    assert!(short.contains("calls write_file(") && !short.contains("the last line"), "{short}");
+    let full = lines(&mut runner, &[&format!("→ view {caller} full")]);
+    let whole = format!("\n  content:\n{text}");
+    assert!(full.contains("calls write_file:\n") && full.contains(whole.trim_end()), "{full}");
+    assert!(full.contains("\n  path: src/gasket.rs") && full.contains("\n  limit: 3"), "{full}");
+    let branch = lines(&mut runner, &[&format!("→ view branch:{caller} from:{nine}")]);
+    assert!(branch.contains(&format!("\nresult [{}] write_file: written: 41 lines", play.id(result))), "{branch}");
+}
+
+#[test]
+fn two_views_with_the_same_end_are_paged_apart() {
+    let play = Play::new();
+    let end = say(&play.owner, play.nine, &"the end of it ".repeat(3_000));
+    let mut runner = reader(&play, end).inline(500);
+    let (end, nine) = (play.id(end), play.id(play.nine));
+    let [branch, alone] = [format!("branch:{end} from:{nine}"), format!("{end} full")]
+        .map(|view| lines(&mut runner, &[&format!("→ view {view}")]));
+    assert!(branch.ends_with(&format!("→ recall \"view branch:{end} from:{nine} part 2\"]")), "{branch}");
+    assert!(alone.ends_with(&format!("→ recall \"view {end} part 2\"]")), "{alone}");
+    let rest = lines(&mut runner, &[&format!("→ recall \"view branch:{end} from:{nine} part 2\"")]);
+    assert!(rest.contains("the end of it") && rest.ends_with(" part 3\"]"), "{rest}");
+}

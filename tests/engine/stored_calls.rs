@@ -120,7 +120,7 @@ async fn an_arrow_command_is_a_call_with_id_arguments_line_and_outcome() {
     assert!(said.contains("tool write_file(content=\"otter\", path=\"locked\")"), "{said}");
     assert!(said.contains("· failed:"), "{said}");
     let said = runner.run_batch(vec![loomtree::exec::read("→ recall search \"heron\"")])[0].to_string();
-    assert!(said.contains("calls write_file(") && said.contains("heron"), "{said}");
+    assert!(said.contains("calls write_file path:\"notes.txt\"") && said.contains("heron"), "{said}");
 
     // An export pairs calls and results; a line that is no command is none of them.
     let messages = messages(&play);

@@ -10,7 +10,7 @@ use crate::{
         Answer, AnswerResult, Executor, Position,
         escape::{count, quoted},
     },
-    recall::{self, ToolQuery},
+    recall::{self, Filter, ToolQuery},
     tools::NativeAlias,
     types::one_line,
 };
@@ -36,7 +36,13 @@ impl Executor<'_> {
         let place = format!("{among} in {}{}", within.place, within.said);
         let results = count(found.total, "result");
         if found.total == 0 {
-            let known = match recall::tool_names(&*snapshot, &within.scope, &within.seen())?.as_slice() {
+            let known = match recall::tool_names(
+                &*snapshot,
+                &within.scope,
+                &Filter { seen_by: within.only.seen_by, ..Filter::default() },
+            )?
+            .as_slice()
+            {
                 [] => "there are none of any".to_owned(),
                 names => format!("there are results of {}", named(names)),
             };

@@ -23,7 +23,7 @@ pub(super) fn prune(apply: &mut PgChangeApplier<'_>, id: NodeId) -> Result<PgApp
         return Err(StoreError::Conflict("it is pruned already".to_owned()));
     }
     let branch = retag_branch(apply, &root, from, Some(root.seq))?;
-    apply.receipt.affected += branch.len() as u64;
+    apply.receipt.affected += messages(apply, root.tree, &branch)?.max(1);
     apply.check_prune_lease(root.tree, &branch)?;
     apply.mark_stale(root.tree, &branch)?;
     Ok(PgAppliedMutation::new(root.tree, Some(root.seq), Some(Mutation::Restore { node: id })))
@@ -42,7 +42,7 @@ pub(super) fn restore(apply: &mut PgChangeApplier<'_>, id: NodeId) -> Result<PgA
     }
     let to = inherited_tag(apply, &root)?;
     let branch = retag_branch(apply, &root, Some(root.seq), to)?;
-    apply.receipt.affected += branch.len() as u64;
+    apply.receipt.affected += messages(apply, root.tree, &branch)?.max(1);
     apply.mark_stale(root.tree, &branch)?;
     if to.is_none() {
         hide_unsupported(apply, root.tree, &branch)?;
@@ -79,6 +79,12 @@ pub(super) fn hidden_by(apply: &PgChangeApplier<'_>, tree: Uuid, node: i64) -> R
     }
     let sql = "SELECT hidden_by FROM node_state WHERE tree = $1 AND node = $2";
     Ok(apply.conn.query_opt(sql, &[&tree, &node])?.map(|row| opt_int(&row, 0)).transpose()?.flatten())
+}
+
+/// Counts the messages among nodes.
+fn messages(apply: &PgChangeApplier<'_>, tree: Uuid, nodes: &[i64]) -> Result<u64> {
+    let sql = "SELECT count(*) FROM nodes WHERE tree = $1 AND seq = ANY($2) AND kind = 0";
+    Ok(int(&apply.conn.query_one(sql, &[&tree, &nodes])?, 0)?.unsigned_abs())
 }
 
 /// After showing a branch, hides its versions again whose place is pruned.

@@ -38,7 +38,7 @@ pub(super) fn prune(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Applied
     }
     let staged = apply.staged_retag(id, false);
     let branch = retag_branch(apply.conn, root, staged, from, Some(root.row))?;
-    apply.receipt.affected += branch.counts.nodes;
+    apply.receipt.affected += branch.counts.messages.max(1);
     apply.check_prune_lease(&branch)?;
     apply.cache.stale_sessions.extend(branch.sessions_with_state(apply.conn)?);
     Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Restore { node: id })))
@@ -58,7 +58,7 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
     let to = inherited_tag(apply.conn, root)?;
     let staged = apply.staged_retag(id, true);
     let branch = retag_branch(apply.conn, root, staged, Some(root.row), to)?;
-    apply.receipt.affected += branch.counts.nodes;
+    apply.receipt.affected += branch.counts.messages.max(1);
     apply.cache.stale_sessions.extend(branch.sessions_with_state(apply.conn)?);
     if to.is_none() {
         hide_unsupported(apply.conn, branch.versions(apply.conn)?)?;
