@@ -46,7 +46,8 @@ pub(super) const MAX_HINT_TOKENS: u32 = 112;
 /// Maximum characters of a reference; a longer one is named by its search terms.
 const MAX_REFERENCE_CHARS: usize = 40;
 
-/// Returns one line per active agent: generating agents with their positions, then recently active ones.
+/// Returns one line per active agent: generating agents with their positions, then recently active ones. An
+/// agent that only reads the message with which the prompt ends is left out.
 fn places(
     snapshot: &dyn Snapshot,
     request: &ContextRequest<'_>,
@@ -62,10 +63,11 @@ fn places(
     }
     let limit = u32::try_from(MAX_LISTED_SESSIONS).unwrap_or(u32::MAX);
     let filter = SessionFilter { tree: Some(tree.id), active: true, limit, ..SessionFilter::default() };
+    let is_shown = |at| at == request.leaf || request.input == Some(at);
     for session in snapshot.sessions(&filter)? {
         let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(ACTIVE_MS);
         let known = session.agent == agent || found.iter().any(|(other, ..)| *other == session.agent);
-        if let Some(at) = session.place().or(tree.root).filter(|_| recent && !known) {
+        if let Some(at) = session.place().or(tree.root).filter(|at| recent && !known && !is_shown(*at)) {
             found.push((session.agent, at, ""));
         }
     }

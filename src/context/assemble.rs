@@ -10,8 +10,8 @@ use crate::{
 };
 
 use super::{
-    CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, PinReport, ambient, command_rounds,
-    memory,
+    CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, ambient, command_rounds,
+    memory::{self, MemoryBlock},
     message::{MESSAGE_OVERHEAD_TOKENS, PromptPiece, merge_pieces},
     node::{NodeRenderer, escape_headers},
     rendered::RenderedNodes,
@@ -124,9 +124,14 @@ pub fn assemble(snapshot: &dyn Snapshot, request: &ContextRequest<'_>) -> Result
     if view.aware && view.keeps() {
         fixed.ambient.extend(ambient::path_line(rendered.newest_first()));
     }
+    let memory = fixed.memory.text(&|reply| view.current.contains(&reply) || rendered.shows_acts(reply));
+    // Older actions may take the place of those left out. They must not need more tokens than were reserved.
+    if view.estimate_tokens(&memory) <= view.estimate_tokens(&fixed.memory_text) {
+        fixed.memory_text = memory;
+    }
     let hint = fixed.hint(snapshot, request, &tree, &rendered);
     fixed.ambient.extend(hint);
-    let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.pins));
+    let (path, earlier, pins) = (rendered.report(&window), window.earlier(), std::mem::take(&mut fixed.memory.pins));
     let system = [&fixed.agent_prompt, &fixed.tree_prompt, &fixed.instructions].map(String::as_str);
     let system = system.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
     let mut pieces = fixed.pieces(&view, rendered);
@@ -166,8 +171,9 @@ struct FixedSections {
     tree_prompt: String,
     instructions: String,
     state: String,
-    memory: String,
-    pins: Vec<PinReport>,
+    memory: MemoryBlock,
+    /// The memory as text: with all last actions at first, then without those that the prompt shows.
+    memory_text: String,
     rounds: Vec<(NodeId, Vec<PromptPiece>)>,
     /// Message that the turn answers, if it may be off the path.
     input: Option<(NodeId, PromptPiece)>,
@@ -195,7 +201,7 @@ impl FixedSections {
         if !view.aware {
             return Ok(bare);
         }
-        let (memory, pins) = memory::block(
+        let memory = memory::read(
             snapshot,
             (request.agent.id(), tree.id, request.first_node.is_some()),
             view.tokenizer,
@@ -206,8 +212,8 @@ impl FixedSections {
         Ok(Self {
             instructions: instructions(request),
             state: block("Session State", &escape_headers(&state)),
+            memory_text: memory.text(&|_| false),
             memory,
-            pins,
             rounds: command_rounds::render_rounds(request.rounds, view, request.options.prompt_tokens()),
             input: input(snapshot, request, view)?,
             ambient: ambient::lines(snapshot, request, tree, &view.names)?,
@@ -221,7 +227,7 @@ impl FixedSections {
     fn remaining_tokens(&self, view: &NodeRenderer, budget: u32) -> Result<(u32, u32), ContextError> {
         let sum = |texts: &[&str]| texts.iter().map(|text| view.estimate_tokens(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.instructions]) + MESSAGE_OVERHEAD_TOKENS;
-        let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient), &self.asked]);
+        let mut changing = sum(&[&self.state, &self.memory_text, &ambient::block(&self.ambient), &self.asked]);
         if view.aware && view.keeps() {
             changing += ambient::MAX_PATH_LINE_TOKENS;
         }
@@ -256,7 +262,7 @@ impl FixedSections {
         if rendered.newest_first().count() as u64 >= tree.counts.nodes {
             return None;
         }
-        let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory];
+        let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory_text];
         let own = own.into_iter().map(|text| (None, text.as_str()));
         let nodes = rendered.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
         let nodes = nodes.chain(rendered.acts().map(|text| (None, text)));
@@ -275,7 +281,7 @@ impl FixedSections {
             (ContextSection::TreePrompt, self.tree_prompt),
             (ContextSection::Instructions, self.instructions),
         ];
-        let own = [(ContextSection::State, self.state), (ContextSection::Memory, self.memory)];
+        let own = [(ContextSection::State, self.state), (ContextSection::Memory, self.memory_text)];
         let now = [(ContextSection::Ambient, ambient::block(&self.ambient))];
         let input = rendered.take_input(view).or(self.input.map(|(_, piece)| piece));
         let asked = self.asked;

@@ -6,7 +6,7 @@
 use super::{ContextSection, message::PromptPiece, node::NodeRenderer};
 use crate::{
     exec::escape::count,
-    id::NodeId,
+    id::{LocalId, NodeId},
     types::{MessagePart, Role, ToolCall},
 };
 
@@ -28,6 +28,8 @@ pub struct CommandResult {
     pub answer: String,
     /// True if the command failed.
     pub failed: bool,
+    /// Nodes that the command made, or the first ones that a search found; `None` for other commands.
+    pub nodes: Option<Vec<LocalId>>,
 }
 
 /// Batch of commands with their results.

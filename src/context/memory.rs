@@ -3,8 +3,8 @@
 //! `→ memory` prints the same without the content of pins, because the prompt has it already.
 
 use crate::{
-    exec::{escape, pinned, recent_actions},
-    id::{AgentId, TreeId},
+    exec::{RecentActions, escape, pinned, recent_actions},
+    id::{AgentId, NodeId, TreeId},
     ops::OpsError,
     store::{Snapshot, StoreError},
     tokens::TokenizerFamily,
@@ -16,14 +16,37 @@ use super::{Inclusion, InclusionReason, PinReport, node::escape_headers, window:
 /// Minimum tokens of a truncated pin; a smaller one is omitted.
 const MIN_PIN_TOKENS: u32 = 24;
 
-/// Renders the block and reports each pin; the block is empty without content. Pins get at most `share` tokens. A worker
-/// of a delegation sees no last actions, which are those of the agent that it works for.
-pub(super) fn block(
+/// Operational memory, as an agent's prompt shows it.
+#[derive(Debug, Default)]
+pub(super) struct MemoryBlock {
+    pinned: Vec<String>,
+    actions: RecentActions,
+    stashed: Option<String>,
+    /// Report of each pin.
+    pub(super) pins: Vec<PinReport>,
+}
+
+impl MemoryBlock {
+    /// Formats the block without the actions that the prompt shows; empty without content.
+    pub(super) fn text(&self, is_shown: &dyn Fn(NodeId) -> bool) -> String {
+        let mut lines = self.pinned.clone();
+        let actions = self.actions.phrases(is_shown);
+        if !actions.is_empty() {
+            lines.push(format!("Recent actions:\n  {}", actions.join(" · ")));
+        }
+        lines.extend(self.stashed.clone());
+        if lines.is_empty() { String::new() } else { format!("=== Operational Memory ===\n{}\n===", lines.join("\n")) }
+    }
+}
+
+/// Reads the memory. Pins get at most `share` tokens. A worker of a delegation sees no last actions, which are those of
+/// the agent that it works for.
+pub(super) fn read(
     snapshot: &dyn Snapshot,
     (agent, tree, is_worker): (AgentId, TreeId, bool),
     tokenizer: TokenizerFamily,
     share: u32,
-) -> Result<(String, Vec<PinReport>), StoreError> {
+) -> Result<MemoryBlock, StoreError> {
     let memory = snapshot.memory(agent, tree)?;
     let (mut lines, mut pins, mut left) = (Vec::new(), Vec::new(), share);
     if !memory.pins.is_empty() {
@@ -44,18 +67,10 @@ pub(super) fn block(
         pins.push(PinReport { target: pin.target, name, tokens: tokenizer.tokens(&line), inclusion });
         lines.push(line);
     }
-    let done = if is_worker { Vec::new() } else { recent_actions(snapshot, agent, tree)? };
-    if !done.is_empty() {
-        lines.push(format!("Recent actions:\n  {}", done.join(" · ")));
-    }
-    if !memory.stashes.is_empty() {
-        let labels: Vec<String> = memory.stashes.iter().map(|stash| escape::quoted(&stash.label)).collect();
-        lines.push(format!("Stashed (not in context): {}", labels.join(", ")));
-    }
-    if lines.is_empty() {
-        return Ok((String::new(), pins));
-    }
-    Ok((format!("=== Operational Memory ===\n{}\n===", lines.join("\n")), pins))
+    let actions = if is_worker { RecentActions::default() } else { recent_actions(snapshot, agent, tree)? };
+    let labels: Vec<String> = memory.stashes.iter().map(|stash| escape::quoted(&stash.label)).collect();
+    let stashed = (!labels.is_empty()).then(|| format!("Stashed (not in context): {}", labels.join(", ")));
+    Ok(MemoryBlock { pinned: lines, actions, stashed, pins })
 }
 
 /// Pinned objects cannot be deleted, so only store errors remain.

@@ -96,8 +96,8 @@ fn is_late_report(result: &Node) -> bool {
     result.tool.name.as_deref() == Some(Tool::Delegate.name()) && command(result).is_none()
 }
 
-/// Formats the line on the commands of a reply: `[did: view a7x2kq ✓ · write doc:"plot" ✗ NOT_FOUND]`. Each command has a
-/// share of the line.
+/// Formats the line on the commands of a reply: `[did: view a7x2kq ✓ · respond "No." ✓ b3k9ze · write doc:"plot" ✗
+/// NOT_FOUND]`. Each command has a share of the line. The nodes that it made or found follow it.
 fn did_line(node: &Node, results: &[Node]) -> String {
     let lines = node.raw.as_deref().map(written_lines).filter(|lines| lines.len() == results.len());
     let share = (MAX_COMMANDS_CHARS / results.len().max(1)).clamp(MIN_COMMAND_CHARS, MAX_COMMAND_CHARS);
@@ -118,7 +118,7 @@ fn did_line(node: &Node, results: &[Node]) -> String {
             None if delegates => {
                 format!("{line} ✓ → view {} full", result.local)
             }
-            None => format!("{line} ✓"),
+            None => format!("{line} ✓{}", named_nodes(result)),
         }
     });
     format!("[did: {}]", said.collect::<Vec<_>>().join(" · "))
@@ -137,10 +137,26 @@ fn written_lines(raw: &str) -> Vec<String> {
     lines
 }
 
+/// Names the nodes that a command made or found, after a space; empty for a command that does neither.
+fn named_nodes(result: &Node) -> String {
+    let metadata = metadata(result);
+    match metadata.as_ref().and_then(|metadata| metadata["nodes"].as_array()) {
+        None => String::new(),
+        Some(nodes) if nodes.is_empty() => " nothing".to_owned(),
+        Some(nodes) => {
+            let ids: Vec<String> = nodes.iter().filter_map(|node| node.as_str()).map(one_line).collect();
+            format!(" {}", ids.join(", "))
+        }
+    }
+}
+
 /// Returns the canonical command of a result.
 fn command(result: &Node) -> Option<String> {
-    let metadata: serde_json::Value = serde_json::from_str(result.metadata.as_ref()?.as_str()).ok()?;
-    metadata["command"].as_str().map(str::to_owned)
+    metadata(result)?["command"].as_str().map(str::to_owned)
+}
+
+fn metadata(result: &Node) -> Option<serde_json::Value> {
+    serde_json::from_str(result.metadata.as_ref()?.as_str()).ok()
 }
 
 fn host_result(result: &Node) -> HostResult {

@@ -64,6 +64,11 @@ impl<'w> RenderedNodes<'w> {
         self.nodes.iter().flat_map(|shown| shown.acts.into_iter().chain(shown.results.map(|(text, _)| text)))
     }
 
+    /// Returns true if what the agent did with a reply is rendered.
+    pub(super) fn shows_acts(&self, reply: NodeId) -> bool {
+        self.nodes.iter().any(|rendered| rendered.node.id == reply && rendered.acts.is_some())
+    }
+
     /// Returns true if a node is rendered.
     pub(super) fn contains(&self, id: NodeId) -> bool {
         self.nodes.iter().any(|rendered| rendered.node.id == id)

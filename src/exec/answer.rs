@@ -144,9 +144,26 @@ impl Answer {
 }
 
 impl Answer {
+    /// Returns the nodes that the command made, or the first ones that a search found; `None` for other answers.
+    #[must_use]
+    pub fn named_nodes(&self) -> Option<Vec<LocalId>> {
+        let locals = |nodes: &[Node]| nodes.iter().map(|node| node.local.clone()).collect::<Vec<_>>();
+        match self {
+            Self::Changed(change) => match (change.tool, &change.added) {
+                (Tool::Restore, _) | (_, None) => None,
+                (Tool::Split, Some(_)) => Some(change.receipt.nodes.iter().map(|half| half.local.clone()).collect()),
+                (_, Some(added)) => Some(vec![added.local.clone()]),
+            },
+            Self::Continued { nodes, .. } => Some(locals(nodes)),
+            Self::Found { subject, nodes, .. } if !is_range(subject) => {
+                Some(locals(&nodes[..nodes.len().min(MAX_TRACED_NODES)]))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the subject for the trace. That of a search names the first nodes, so that the agent finds them again.
     pub(super) fn traced_subject(&self) -> Option<String> {
-        let is_range = |subject: &str| subject.starts_with("turns:") || subject.starts_with("around:");
         let (subject, nodes) = match self {
             Self::Found { subject, nodes, .. } if !is_range(subject) => (subject, nodes),
             other => return other.subject().map(str::to_owned),
@@ -155,6 +172,11 @@ impl Answer {
         let ids = if ids.is_empty() { "nothing".to_owned() } else { ids.join(" ") };
         Some(format!("{subject} ({ids})"))
     }
+}
+
+/// True for the subject of a command that shows a stretch of the conversation.
+fn is_range(subject: &str) -> bool {
+    subject.starts_with("turns:") || subject.starts_with("around:")
 }
 
 impl fmt::Display for Answer {

@@ -4,7 +4,7 @@ use super::{
     Answer, AnswerResult, Executor, Position,
     documents::words,
     escape::{self, content, count, escape, gist, id, quoted},
-    extractive_summary, paging, trace,
+    extractive_summary, paging, recent_actions,
 };
 use crate::{
     arrow::{MemoryView, NodeRange, NodeRef},
@@ -18,11 +18,9 @@ use crate::{
 
 /// Results of one label that are stored at once.
 const MAX_SAME_LABELS: usize = 16;
-/// The line of a block without content.
-const NOTHING_KEPT: &str = "(empty)";
-/// Answer to an agent whose prompt has the block.
-const IN_PROMPT: &str =
-    "✓ your pins, last actions and stashes are in this prompt, as they are now: `=== Operational Memory ===`";
+/// Answers to an agent whose prompt has the block.
+const IN_PROMPT: &str = "✓ your pins and stashes are in this prompt, as they are now: `=== Operational Memory ===`";
+const NOTHING_KEPT: &str = "✓ nothing is pinned or stashed; what you did is in this prompt";
 /// Minimum and maximum tokens of a summary. Within them it has a tenth of its source.
 const SUMMARY_TOKENS: (u32, u32) = (40, 300);
 
@@ -40,7 +38,7 @@ pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, ToolEr
             lines.push(format!("  {}", pinned(&*snapshot, &pin.target)?));
         }
     }
-    let done = trace::phrases(&*snapshot, agent, tree)?;
+    let done = recent_actions(&*snapshot, agent, tree)?.phrases(&|_| false);
     if !done.is_empty() {
         lines.push(format!("Recent actions:\n  {}", done.join(" · ")));
     }
@@ -49,7 +47,7 @@ pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, ToolEr
         lines.push(format!("Stashed (not in context): {}", labels.join(", ")));
     }
     if lines.len() == 1 {
-        lines.push(NOTHING_KEPT.to_owned());
+        lines.push("(empty)".to_owned());
     }
     lines.push("===".to_owned());
     Ok(lines.join("\n"))
@@ -266,15 +264,19 @@ impl Executor<'_> {
         self.flush_trace();
         let (agent, tree) = (self.agent.id(), here.tree.id);
         Ok(match view {
-            // Within a turn, the block is in every prompt.
-            None => match block(&self.loom, agent, tree)? {
-                text if self.recalled.is_some() && !text.contains(NOTHING_KEPT) => IN_PROMPT.to_owned().into(),
-                text => text.into(),
-            },
-            Some(MemoryView::Trace) => match trace::phrases(&*self.loom.snapshot()?, agent, tree)?.as_slice() {
-                [] => "Recent actions: none in this tree".to_owned().into(),
-                phrases => format!("Recent actions:\n  {}", phrases.join("\n  ")).into(),
-            },
+            // Within a turn, the prompt has the block.
+            None if self.recalled.is_some() => {
+                let memory = self.load_memory(here)?;
+                let is_empty = memory.pins.is_empty() && memory.stashes.is_empty();
+                if is_empty { NOTHING_KEPT.to_owned().into() } else { IN_PROMPT.to_owned().into() }
+            }
+            None => block(&self.loom, agent, tree)?.into(),
+            Some(MemoryView::Trace) => {
+                match recent_actions(&*self.loom.snapshot()?, agent, tree)?.phrases(&|_| false).as_slice() {
+                    [] => "Recent actions: none in this tree".to_owned().into(),
+                    phrases => format!("Recent actions:\n  {}", phrases.join("\n  ")).into(),
+                }
+            }
             Some(MemoryView::Stashed) => self.stashed(here)?.into(),
         })
     }

@@ -68,4 +68,4 @@ pub use request::{ExecRequest, read};
 #[doc(hidden)] // for the program
 pub use todo::{named as todo_name, progress as todo_progress};
 #[doc(hidden)] // for the program
-pub use trace::phrases as recent_actions;
+pub use trace::{RecentActions, recent_actions};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::escape::{count, quoted};
 use crate::{
-    id::{AgentId, SessionId, TreeId},
+    id::{AgentId, NodeId, SessionId, TreeId},
     ops::{OpTarget, describe_entry, tree_history},
     store::{Result, Snapshot},
     tools::Tool,
@@ -18,7 +18,7 @@ const MAX_PHRASES: usize = 10;
 const MAX_NODES_PER_PHRASE: usize = 5;
 /// Journal entries that are read, those of other agents included. The bound matters because every prompt has a trace.
 const MAX_JOURNAL_ENTRIES: u32 = 100;
-/// Actions that are folded into phrases.
+/// Actions that are read.
 const MAX_STEPS: usize = 20;
 
 /// Returns whether a tool's use is stored as an action because the tree's journal has no entry of it.
@@ -27,6 +27,7 @@ pub(super) const fn is_recorded(tool: Tool) -> bool {
 }
 
 /// One action with its target and the node that it made. `generated`: a model wrote the node, and there can be several.
+#[derive(Debug)]
 struct TraceStep {
     verb: &'static str,
     about: Option<String>,
@@ -41,13 +42,15 @@ struct TracePhrase {
     targets: Vec<(String, Vec<String>)>,
 }
 
-/// Returns an agent's last actions in a tree as phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `responded to a7x2kq as
-/// e6p4tt, f7q8dd`, `continued from b3k9ze as g8r9ee, h2s3ff`. At most ten. What workers of its delegations did
-/// is not among them.
+/// An agent's last actions in a tree, the oldest first, each with the reply that asked for it.
+#[derive(Debug, Default)]
+pub struct RecentActions(Vec<(Option<NodeId>, TraceStep)>);
+
+/// Reads an agent's last actions in a tree, at most 20. What workers of its delegations did is not among them.
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<Vec<String>> {
+pub fn recent_actions(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<RecentActions> {
     let entries = tree_history(snapshot, tree, 0, MAX_JOURNAL_ENTRIES)?;
     let mut steps: Vec<(u64, TraceStep)> = Vec::new();
     let mut workers: HashMap<SessionId, bool> = HashMap::new();
@@ -81,25 +84,37 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
     }
     steps.sort_by_key(|(seq, _)| *seq);
     steps.drain(..steps.len().saturating_sub(MAX_STEPS));
-    let mut phrases: Vec<TracePhrase> = Vec::new();
-    for (_, step) in steps {
-        let TraceStep { verb, about, made, generated } = step;
-        let fits = |last: &TracePhrase| {
-            let known = about.as_ref().is_some_and(|about| last.targets.iter().any(|(target, _)| target == about));
-            last.verb == verb && last.generated == generated && (known || !generated)
-        };
-        if !phrases.last().is_some_and(fits) {
-            phrases.push(TracePhrase { verb, generated, targets: Vec::new() });
-        }
-        if let (Some(phrase), Some(about)) = (phrases.last_mut(), about) {
-            match phrase.targets.iter_mut().find(|(target, _)| *target == about) {
-                Some((_, nodes)) => nodes.extend(made),
-                None => phrase.targets.push((about, made.into_iter().collect())),
+    // Commands run between the entry of their reply and that of their results.
+    let reply = |seq| entries.iter().find(|entry| entry.agent == agent && entry.op == Op::Turn && entry.seq <= seq);
+    let steps = steps.into_iter().map(|(seq, step)| (reply(seq).and_then(|entry| entry.node), step));
+    Ok(RecentActions(steps.collect()))
+}
+
+impl RecentActions {
+    /// Formats the actions as at most ten phrases: `viewed a7x2kq, b3k9ze`, `responded to a7x2kq as e6p4tt, f7q8dd`,
+    /// `continued from b3k9ze as g8r9ee, h2s3ff`. Those of replies for which `is_shown` is true are left out.
+    #[must_use]
+    pub fn phrases(&self, is_shown: &dyn Fn(NodeId) -> bool) -> Vec<String> {
+        let mut phrases: Vec<TracePhrase> = Vec::new();
+        for (_, step) in self.0.iter().filter(|(reply, _)| !reply.is_some_and(is_shown)) {
+            let TraceStep { verb, about, made, generated } = step;
+            let fits = |last: &TracePhrase| {
+                let known = about.as_ref().is_some_and(|about| last.targets.iter().any(|(target, _)| target == about));
+                last.verb == *verb && last.generated == *generated && (known || !generated)
+            };
+            if !phrases.last().is_some_and(fits) {
+                phrases.push(TracePhrase { verb, generated: *generated, targets: Vec::new() });
+            }
+            if let (Some(phrase), Some(about)) = (phrases.last_mut(), about) {
+                match phrase.targets.iter_mut().find(|(target, _)| target == about) {
+                    Some((_, nodes)) => nodes.extend(made.clone()),
+                    None => phrase.targets.push((about.clone(), made.iter().cloned().collect())),
+                }
             }
         }
+        let from = phrases.len().saturating_sub(MAX_PHRASES);
+        phrases[from..].iter().map(TracePhrase::words).collect()
     }
-    let from = phrases.len().saturating_sub(MAX_PHRASES);
-    Ok(phrases[from..].iter().map(TracePhrase::words).collect())
 }
 
 impl TracePhrase {

@@ -20,7 +20,7 @@ use crate::{
     arrow::Command,
     context::{self, CommandResult, CommandRound},
     exec::{CommandReply, ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
-    id::{AgentId, NodeId, SessionId},
+    id::{AgentId, LocalId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent},
     recall::{self, QueryEmbedding},
@@ -351,8 +351,8 @@ fn batch_outcome(results: &[(usize, CommandResult)], parsed: &[ExecRequest], too
     }
 }
 
-/// Returns a result's metadata: the executed command and its arguments. Long arguments are omitted; the reply contains
-/// them.
+/// Returns a result's metadata: the executed command, the nodes that it made or found, and its arguments. Long arguments
+/// are omitted; the reply contains them.
 fn result_metadata(result: &CommandResult, parsed: Option<&ExecRequest>) -> Value {
     let mut metadata = json!({ "command": result.line });
     if let Some(ExecRequest::HostTool { arguments: Value::Object(given), .. }) = parsed {
@@ -368,6 +368,9 @@ fn result_metadata(result: &CommandResult, parsed: Option<&ExecRequest>) -> Valu
     }
     if result.failed {
         metadata["failed"] = true.into();
+    }
+    if let Some(nodes) = &result.nodes {
+        metadata["nodes"] = nodes.iter().map(LocalId::as_str).collect();
     }
     metadata
 }
@@ -403,7 +406,8 @@ fn to_command_result(request: Option<&ToolRequest>, line: &str, reply: &CommandR
     let answer = reply.to_string();
     // The report of a delegation that did not complete is an answer, and starts with the mark of a failure.
     let failed = !reply.is_ok() || answer.starts_with('✗');
-    CommandResult { call, line: line.to_owned(), answer, failed }
+    let nodes = reply.result.as_ref().ok().and_then(|outcome| outcome.answer.named_nodes());
+    CommandResult { call, line: line.to_owned(), answer, failed, nodes }
 }
 
 /// Converts a generation error to a command error.

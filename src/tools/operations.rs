@@ -281,7 +281,7 @@ operations! {
         summary_of: Option<NodeRange>, "The sentences that say most of this part of a path.";
     }
     Recall "recall" also ["remember", "grep"] (Memory, LoomAware, ReadOnly) "Finds again what was said, or what is stashed." {
-        brief "recall search \"words\" [by:human] [exact|count] [sort:time|oldest]; recall turns:5-10; recall around:ID; recall tool:NAME [failed]; recall \"label\"";
+        brief "recall search \"words\" [by:human] [exact|count] [sort:time|oldest]; recall turns:5-10; recall tool:NAME [failed]; recall \"label\"";
         forms [
             "recall search \"words\"",
             "recall search \"words\" by:human scope:all from:2026-11-22",

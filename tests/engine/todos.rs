@@ -389,7 +389,9 @@ async fn done_below_final_words_and_changes_ends_the_turn() {
     turn(&play, question, &model).await;
     let Prompt::Chat(messages) = &model.requests()[0].prompt else { panic!("a dialogue is a chat") };
     let text: String = messages.iter().map(|message| message.text()).collect();
-    let did = format!("It is marked.\n\n[did: bookmark {nine} \"joke\" ✓ · annotate {tired} \"weak\" ✓]");
+    let note = play.loom.snapshot().unwrap().children(play.tired, &ChildFilter::default()).unwrap();
+    let note = note.iter().find(|child| child.content == "weak").unwrap().local.as_str();
+    let did = format!("It is marked.\n\n[did: bookmark {nine} \"joke\" ✓ · annotate {tired} \"weak\" ✓ {note}]");
     assert!(text.contains(&did), "{text}");
     // A result that has to be read, a failure, and a reply without words.
     for reply in [
@@ -404,7 +406,7 @@ async fn done_below_final_words_and_changes_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn the_memory_of_a_turn_stands_in_its_prompt_alone() {
+async fn a_prompt_states_an_action_once() {
     let play = Play::new();
     let model = script(&["→ tree\n→ memory\n".to_owned(), "So.".to_owned()]);
     let (_, heard, _) = turn(&play, play.nine, &model).await;
@@ -412,9 +414,10 @@ async fn the_memory_of_a_turn_stands_in_its_prompt_alone() {
         Progress::Ran { line, reply, .. } if line == "→ memory" => Some(reply.to_string()),
         _ => None,
     });
-    assert!(answer.unwrap().starts_with("✓ your pins, last actions and stashes are in this prompt"));
+    assert!(answer.unwrap().starts_with("✓ nothing is pinned or stashed"));
     let Prompt::Chat(messages) = &model.requests()[1].prompt else { panic!("a dialogue is a chat") };
     let text: String = messages.iter().map(|message| message.text()).collect();
+    assert!(text.contains("\n→ tree\n") && !text.contains("drew the tree"), "{text}");
     assert_eq!(text.matches("\n=== Operational Memory ===\n").count(), 1, "{text}");
 }
 
