@@ -6,9 +6,9 @@ use std::{collections::HashSet, sync::LazyLock};
 use foldhash::fast::RandomState;
 use jiff::{Timestamp as Instant, tz::TimeZone};
 
-use super::{answer_type::AnswerType, synonyms::SYNONYMS};
+use super::{Hit, answer_type::AnswerType, synonyms::SYNONYMS};
 use crate::{
-    id::AgentId,
+    id::{AgentId, TreeId},
     text_index::WordTokenizer,
     types::{Agent, AuthorType, Node, Timestamp, one_line},
 };
@@ -25,6 +25,8 @@ const SYNONYM_WEIGHT: f64 = 0.4;
 /// the first name is the subject.
 const SUBJECT_FACTOR: f64 = 1.7;
 const OBJECT_FACTOR: f64 = 1.3;
+/// Factor for nodes in trees in which none of the named authors speaks.
+const OTHER_TREE_FACTOR: f64 = 0.6;
 /// Maximum length in characters of a literal search.
 const MAX_PHRASE_CHARS: usize = 400;
 
@@ -179,6 +181,17 @@ impl ParsedQuery {
             factor *= 0.8;
         }
         factor
+    }
+
+    /// Lowers the scores of hits in trees in which none of the named authors speaks.
+    pub(super) fn discount_other_trees(&self, hits: &mut [Hit]) {
+        let by_named = hits.iter().filter(|hit| self.authors.contains(&hit.node.author));
+        let trees: HashSet<TreeId> = by_named.map(|hit| hit.node.tree).collect();
+        if !trees.is_empty() {
+            hits.iter_mut()
+                .filter(|hit| !trees.contains(&hit.node.tree))
+                .for_each(|hit| hit.score *= OTHER_TREE_FACTOR);
+        }
     }
 
     /// True if a text contains a quoted text or the whole question.

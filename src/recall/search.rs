@@ -239,6 +239,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
             after: None,
         });
     }
+    question.discount_other_trees(&mut hits);
     if let Some(meaning) = meaning {
         let near = meaning.similarities(snapshot, &hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
         hits.iter_mut().zip(near).for_each(|(hit, near)| hit.similar = near >= SIMILAR);

@@ -286,6 +286,27 @@ fn the_first_name_in_a_question_is_its_subject() {
 }
 
 #[test]
+fn a_named_author_points_to_the_trees_where_they_speak() {
+    let scene = Scene::new(15);
+    let owner = scene.owner();
+    let loom = owner.loom();
+    let agent = NewAgent::new(loom.agent_id(), "Ada", AgentKind::Human);
+    owner.commit(Op::Agent, vec![Mutation::CreateAgent(agent)]).unwrap();
+    let (_, hers) = owner.create_tree(TreeDraft::new("begin")).unwrap();
+    let near = say(&owner, hers.id, "The gasket of the brass pump is 42 mm wide.");
+    say(&loom.actor(&loom.agent("Ada").unwrap()), near, "So the gasket fits.");
+    // The words stand closer together here.
+    let (_, other) = owner.create_tree(TreeDraft::new("begin again")).unwrap();
+    let far = say(&owner, other.id, "Brass gasket.");
+    let place = |text: &str, node: NodeId| {
+        let found = recall::search(&*loom.snapshot().unwrap(), &Query::new(text, Scope::Everything)).unwrap();
+        found.ranked().iter().position(|hit| hit.node.id == node).unwrap()
+    };
+    assert!(place("the brass gasket", far) < place("the brass gasket", near));
+    assert!(place("the brass gasket of Ada", near) < place("the brass gasket of Ada", far));
+}
+
+#[test]
 fn a_long_text_is_found_by_one_of_its_passages() {
     let scene = Scene::new(4);
     let owner = scene.owner();
