@@ -40,6 +40,8 @@ pub struct Executor<'h> {
     pub(super) host: &'h dyn Host,
     pub(super) rights: ExecRights,
     pub(super) max_reply_tokens: u32,
+    /// Maximum tokens of a reply that shows stored conversation, if that is more.
+    max_reading_tokens: u32,
     /// The session and turn of the current plan.
     pub(super) scope: TodoScope,
     /// Todo items added by the running batch.
@@ -70,6 +72,7 @@ impl<'h> Executor<'h> {
             host,
             rights: ExecRights::default(),
             max_reply_tokens: DEFAULT_REPLY_TOKENS,
+            max_reading_tokens: 0,
             scope: TodoScope { session, turn: 0 },
             planned: Vec::new(),
             recalled: None,
@@ -101,6 +104,19 @@ impl<'h> Executor<'h> {
     pub fn inline(mut self, tokens: u32) -> Self {
         self.max_reply_tokens = tokens.clamp(1, recall::MAX_REPLY_TOKENS);
         self
+    }
+
+    /// Sets the maximum tokens of a reply of `recall` and `view`, at most 8,000, if it is more than that of others.
+    #[must_use]
+    pub fn reading(mut self, tokens: u32) -> Self {
+        self.max_reading_tokens = tokens.min(recall::MAX_REPLY_TOKENS);
+        self
+    }
+
+    /// Returns the maximum tokens of a page of a tool's reply.
+    pub(super) fn page_tokens(&self, tool: &str) -> u32 {
+        let reads = [Tool::Recall, Tool::View].iter().any(|reading| reading.name() == tool);
+        if reads { self.max_reply_tokens.max(self.max_reading_tokens) } else { self.max_reply_tokens }
     }
 
     /// Returns the current session. It changes when a command switches to another tree.
@@ -248,7 +264,7 @@ impl<'h> Executor<'h> {
 
     /// Returns the first page of the text and stores the whole. The last line names the command for the next page.
     fn paginate(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
-        let parts = paging::split_pages(&text, self.max_reply_tokens);
+        let parts = paging::split_pages(&text, self.page_tokens(tool));
         if parts.len() == 1 {
             return text;
         }

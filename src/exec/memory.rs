@@ -164,7 +164,8 @@ impl Executor<'_> {
         let (whole, part) = paging::parse_label(label);
         for (label, part) in [(label, 1), (whole, part)] {
             let Some(text) = self.stored_text(here, label)? else { continue };
-            let all = paging::split_pages(&text, self.max_reply_tokens);
+            let tool = label.split(' ').next().unwrap_or_default();
+            let all = paging::split_pages(&text, self.page_tokens(tool));
             if part > all.len() {
                 let message = format!("{} has {}", quoted(label), count(all.len() as u64, "part"));
                 return Err(ToolError::new(ErrorCode::NotFound, message));

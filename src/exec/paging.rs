@@ -53,7 +53,8 @@ pub(super) fn split_pages(text: &str, most: u32) -> Vec<&str> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let tokens = estimated_tokens(line);
-        if used > 0 && used + tokens > most {
+        // A line that is cut anyway begins on the page before it.
+        if used > 0 && used + tokens > most && tokens <= most {
             parts.push(&text[start..at]);
             (start, used) = (at, 0);
         }
@@ -127,6 +128,7 @@ mod tests {
             let cut = split_pages(&text, 100);
             assert_eq!(cut.concat(), text);
             assert!(cut.iter().all(|part| !part.is_empty() && estimated_tokens(part) <= 180), "{}", cut.len());
+            assert!(estimated_tokens(cut[0]) > 50, "{:?}", cut[0]);
         }
     }
 }

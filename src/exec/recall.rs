@@ -21,7 +21,7 @@ use crate::{
     recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
     session_state::SessionInfo,
     store::{SessionFilter, Snapshot},
-    tools::{ErrorCode, ToolError},
+    tools::{ErrorCode, Tool, ToolError},
     types::{AgentKind, AuthorType, Session, first_words, one_line},
 };
 
@@ -143,7 +143,8 @@ impl Executor<'_> {
         }
         let centre = nodes.iter().position(|near| near.id == node.id);
         let head = format!("around {}, in order:", escape::id(&node));
-        let text = fit_entries(entries_with_results(&*snapshot, here, &nodes)?, self.max_reply_tokens, centre);
+        let text =
+            fit_entries(entries_with_results(&*snapshot, here, &nodes)?, self.page_tokens(Tool::Recall.name()), centre);
         Ok(Answer::found(format!("{head}\n{text}"), format!("around:{}", node.local), nodes))
     }
 

@@ -266,10 +266,11 @@ impl ArchivedWords {
 }
 
 /// Returns the node that a hint names for a found node: the node itself, or the message that an own reply answers unless
-/// that message is `seen`. `None` for hidden nodes, thoughts and instructions.
+/// that message is `seen`. `None` for hidden nodes, thoughts, instructions and results of tools, which repeat files.
 fn named_node(snapshot: &dyn Snapshot, agent: AgentId, node: Node, seen: &HashSet<u64>) -> Result<Option<Node>> {
     let is_own = |node: &Node| node.author == agent && node.author_type == AuthorType::Model;
-    if matches!(node.kind, EdgeKind::Thought | EdgeKind::Instruction) || node.state.pruned_by.is_some() {
+    if matches!(node.kind, EdgeKind::Thought | EdgeKind::Instruction | EdgeKind::Tool) || node.state.pruned_by.is_some()
+    {
         return Ok(None);
     }
     if !is_own(&node) {

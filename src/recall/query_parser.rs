@@ -10,7 +10,7 @@ use super::{Hit, answer_type::AnswerType, synonyms::SYNONYMS};
 use crate::{
     id::{AgentId, TreeId},
     text_index::WordTokenizer,
-    types::{Agent, AuthorType, Node, Timestamp, one_line},
+    types::{Agent, AuthorType, EdgeKind, Node, Timestamp, one_line},
 };
 
 /// Maximum number of searched words. The first words of a longer question suffice.
@@ -25,6 +25,8 @@ const SYNONYM_WEIGHT: f64 = 0.4;
 /// the first name is the subject.
 const SUBJECT_FACTOR: f64 = 1.7;
 const OBJECT_FACTOR: f64 = 1.3;
+/// Factor for results of tools: they repeat files, of which the messages around them tell what mattered.
+const RESULT_FACTOR: f64 = 0.8;
 /// Factor for nodes in trees in which none of the named authors speaks.
 const OTHER_TREE_FACTOR: f64 = 0.6;
 /// Maximum length in characters of a literal search.
@@ -179,6 +181,9 @@ impl ParsedQuery {
         factor *= self.answer_type.boost(&node.content, &self.known);
         if is_question(&node.content) {
             factor *= 0.8;
+        }
+        if node.kind == EdgeKind::Tool {
+            factor *= RESULT_FACTOR;
         }
         factor
     }

@@ -1,6 +1,6 @@
 //! Tool calls on one line, and the call that a result answers.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Result, excerpt::excerpt};
 use crate::{
@@ -69,13 +69,18 @@ pub fn calls(node: &Node) -> Vec<String> {
 pub(crate) fn whole_calls(node: &Node) -> Vec<String> {
     each_call(node, |call| match (call["line"].as_str(), given(call)) {
         (Some(line), _) => line.trim_start_matches(['→', ' ']).to_owned(),
-        (None, Value::Object(fields)) if !fields.is_empty() => {
+        (None, Value::Object(mut fields)) if !fields.is_empty() => {
+            let edit = take_edit(&mut fields);
             let argument = |(name, value): (&String, &Value)| match value.as_str() {
                 Some(text) if text.contains('\n') => format!("\n  {name}:\n{text}"),
                 Some(text) => format!("\n  {name}: {text}"),
                 None => format!("\n  {name}: {value}"),
             };
-            format!("{}:{}", call_name(call), fields.iter().map(argument).collect::<String>())
+            let change = edit.map(|edit| {
+                edit.lines().into_iter().map(|(mark, line)| format!("\n  {mark} {line}")).collect::<String>()
+            });
+            let arguments: String = fields.iter().map(argument).collect();
+            format!("{}:{arguments}{}", call_name(call), change.unwrap_or_default())
         }
         (None, _) => format!("{}({})", call_name(call), arguments(call)),
     })
@@ -90,13 +95,53 @@ fn call_name(call: &Value) -> String {
     one_line(call["function"]["name"].as_str().or(call["name"].as_str()).unwrap_or("a tool"))
 }
 
+/// Replacement of a text by another one, as a call of an editing tool has it.
+struct TextEdit {
+    old: String,
+    new: String,
+}
+
+/// Takes an old and a new text out of the arguments of a call: `oldText` and `newText`, `old_string` and `new_string`.
+fn take_edit(fields: &mut Map<String, Value>) -> Option<TextEdit> {
+    let is_text = |name: &&String| fields[*name].is_string();
+    let old = fields.keys().filter(is_text).find(|name| name.starts_with("old"))?.clone();
+    let new = format!("new{}", &old["old".len()..]);
+    fields.get(&new)?.as_str()?;
+    let mut take =
+        |name: &str| fields.remove(name).and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
+    Some(TextEdit { old: take(&old), new: take(&new) })
+}
+
+impl TextEdit {
+    /// Returns the lines of both texts: removed ones with `-`, added ones with `+`, those around with a space.
+    fn lines(&self) -> Vec<(char, &str)> {
+        let (old, new): (Vec<&str>, Vec<&str>) = (self.old.lines().collect(), self.new.lines().collect());
+        let start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+        let ends = old[start..].iter().rev().zip(new[start..].iter().rev());
+        let end = ends.take_while(|(old, new)| old == new).count();
+        let (removed, added) = (&old[start..old.len() - end], &new[start..new.len() - end]);
+        let runs = [(' ', &old[..start]), ('-', removed), ('+', added), (' ', &old[old.len() - end..])];
+        runs.into_iter().flat_map(|(mark, lines)| lines.iter().map(move |line| (mark, *line))).collect()
+    }
+
+    /// Returns the first words of what is removed and of what is added, at most about `most` characters.
+    fn summary(&self, most: usize) -> String {
+        let part = |mark: char| {
+            let lines = self.lines().into_iter().filter(|(of, _)| *of == mark).map(|(_, line)| line.trim());
+            let text = lines.collect::<Vec<_>>().join(" ");
+            if text.is_empty() { text } else { format!("{mark} {}", first_words(&one_line(&text), most / 2)) }
+        };
+        format!("{} {}", part('-'), part('+')).trim().to_owned()
+    }
+}
+
 /// Returns the part of a node's calls that holds words of a search; `None` if `shown` holds all of them, or the calls
 /// hold none.
 pub(crate) fn call_excerpt(node: &Node, shown: &str, words: &[String], most: usize) -> Option<String> {
     let text = call_text(node.tool.calls.as_ref()?.as_str());
     let mut reader = WordTokenizer::default();
     let mut found = |text: &str| reader.query(text).iter().filter(|word| words.contains(word)).count();
-    (found(&text) > found(shown)).then(|| excerpt(&text, words, most))
+    (found(&text) > found(shown)).then(|| excerpt(&whole_calls(node).join("\n"), words, most))
 }
 
 /// Returns the arguments of a call from any provider's format; text that is no JSON as a string.
@@ -112,15 +157,18 @@ fn given(call: &Value) -> Value {
 /// Returns the arguments of a call on one line.
 fn arguments(call: &Value) -> String {
     let text = match given(call) {
-        Value::Object(fields) => {
+        Value::Object(mut fields) => {
+            let edit = take_edit(&mut fields);
             let all = |most| {
                 let one =
                     |(name, value): (&String, &Value)| format!("{name}={}", first_words(&value.to_string(), most));
-                fields.iter().map(one).collect::<Vec<_>>().join(", ")
+                let change = edit.iter().map(|edit| edit.summary(most));
+                fields.iter().map(one).chain(change).collect::<Vec<_>>().join(", ")
             };
             let whole = all(ARGUMENTS);
+            let parts = fields.len() + usize::from(edit.is_some());
             // A long argument must not push out the others: the file's name is more useful than its content.
-            if whole.chars().count() > ARGUMENTS { all((ARGUMENTS / fields.len().max(1)).max(20)) } else { whole }
+            if whole.chars().count() > ARGUMENTS { all((ARGUMENTS / parts.max(1)).max(20)) } else { whole }
         }
         Value::Null => String::new(),
         other => other.to_string(),
@@ -136,6 +184,10 @@ mod tests {
     fn a_long_argument_leaves_room_for_the_others() {
         let call = json!({ "input": { "content": "x ".repeat(900), "path": "src/auth.py" } });
         assert!(arguments(&call).contains("path=\"src/auth.py\""), "{}", arguments(&call));
+        let edit = json!({ "input": { "path": "a.json", "oldText": "{\n  \"dim\": 1,\n}", "newText": "{\n  \"dim\": 2,\n}" } });
+        assert_eq!(arguments(&edit), "path=\"a.json\", - \"dim\": 1, + \"dim\": 2,");
+        assert_eq!(arguments(&json!({ "input": { "old_string": "a", "new_string": "" } })), "- a");
+        assert_eq!(arguments(&json!({ "input": { "old": "a", "new": 1 } })), "new=1, old=\"a\"");
         assert_eq!(arguments(&json!({ "function": { "arguments": "{\"a\":1}" } })), "a=1");
         assert_eq!(arguments(&json!({ "arguments": "no JSON" })), "\"no JSON\"");
         assert_eq!(arguments(&json!({})), "");

@@ -29,6 +29,8 @@ use crate::{
     types::{Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolCallFields},
 };
 
+/// Limits a page of recalled or viewed conversation to a sixth of the prompt.
+const READING_BUDGET_DIVISOR: u32 = 6;
 /// Maximum bytes of an argument that is stored in a result's metadata.
 const MAX_METADATA_ARGUMENT_BYTES: usize = 2_000;
 
@@ -278,7 +280,8 @@ impl CommandBatch {
         let before = self.before.iter().filter(|result| !result.failed);
         let before = before.filter_map(|result| Some((result.line.strip_prefix("→ ")?, result.answer.as_str())));
         let runner = runner.in_turn(self.scope).answered(before);
-        let mut runner = runner.inline(self.host.tool_access.max_inline_tokens);
+        let reading = self.host.context.prompt_tokens() / READING_BUDGET_DIVISOR;
+        let mut runner = runner.inline(self.host.tool_access.max_inline_tokens).reading(reading);
         let parsed: Vec<ExecRequest> = requests.iter().map(|request| to_exec_request(&runner, request)).collect();
         let lines: Vec<String> =
             requests.iter().zip(&parsed).map(|(request, parsed)| format_command(request, parsed)).collect();

@@ -257,3 +257,12 @@ fn words_of_the_question_alone_are_not_searched() {
     let hint = talk.hint("Which contrast ratio did we discuss for the parchment backdrop?", 4).unwrap();
     assert_eq!((hint.search.as_str(), talk.numbers(&hint)[0]), ("contrast ratio", 1));
 }
+
+#[test]
+fn a_hint_names_no_result_of_a_tool() {
+    let talk = Talk::new(&["Read it.", "It is read.", "Fine weather.", "It is.", "Thanks.", "Good."]);
+    let owner = talk.scene.owner();
+    let result = NodeDraft::text("The gasket is 42 mm wide.").kind(EdgeKind::Tool).author_type(AuthorType::Tool);
+    owner.append(Parent::Node(talk.nodes[1].id), result).unwrap();
+    assert_eq!(talk.hint("How wide is the gasket?", 2), None);
+}

@@ -426,3 +426,32 @@ fn two_views_with_the_same_end_are_paged_apart() {
     let rest = lines(&mut runner, &[&format!("→ recall \"view branch:{end} from:{nine} part 2\"")]);
     assert!(rest.contains("the end of it") && rest.ends_with(" part 3\"]"), "{rest}");
 }
+
+#[test]
+fn an_edit_is_shown_by_its_changed_lines() {
+    let play = Play::new();
+    let (old, new) =
+        ("{\n  \"dimGray\": 238,\n  \"gray\": 244\n}", "{\n  \"dimGray\": \"#666666\",\n  \"gray\": 244\n}");
+    let arguments = json!({ "path": "dark.json", "oldText": old, "newText": new });
+    let [caller, _] = call(&play.owner, play.nine, "edit", &arguments, "edited");
+    let mut runner = reader(&play, caller);
+    let caller = play.id(caller);
+    let short = lines(&mut runner, &[&format!("→ view {caller}")]);
+    assert!(
+        short.contains("calls edit(path=\"dark.json\", - \"dimGray\": 238, + \"dimGray\": \"#666666\",)"),
+        "{short}"
+    );
+    let full = lines(&mut runner, &[&format!("→ view {caller} full")]);
+    let whole = "calls edit:\n  path: dark.json\n    {\n  -   \"dimGray\": 238,\n  +   \"dimGray\": \"#666666\",\n      \"gray\": 244\n    }";
+    assert!(full.contains(whole), "{full}");
+}
+
+#[test]
+fn a_message_ranks_above_a_result_with_the_same_words() {
+    let play = Play::new();
+    let [_, result] = bash(&play.owner, play.nine, "cat notes", "the gasket of the brass pump is worn");
+    let said = say(&play.owner, play.tired, "the gasket of the brass pump is worn");
+    let query = Query::new("worn gasket of the brass pump", Scope::Tree(play.tree));
+    let found = recall::search(&*play.loom.snapshot().unwrap(), &query).unwrap();
+    assert_eq!(found.hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>(), [said, result]);
+}

@@ -8,6 +8,7 @@ use crate::support::sample_tree as play;
 use std::sync::Arc;
 
 use loomtree::{
+    context::ContextOptions,
     exec::{ExecRequest, Executor, NoHost},
     id::NodeId,
     ops::{Actor, NodeDraft},
@@ -496,4 +497,29 @@ async fn native_calls_plan_a_turn() {
     for name in ["todo", "create_todo"] {
         assert!(lines(&mut again, &[&format!("→ recall tool:{name}")]).contains("planned 1 item"), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_large_window_gets_larger_pages_of_the_conversation() {
+    let play = Play::new();
+    let long = "She stood at the window. ".repeat(1_500);
+    let at = play.owner.append(Parent::Node(play.nine), long.as_str()).unwrap().nodes[0].id;
+    let line = format!("→ view {} full", play.id(at));
+    let mut pages = Vec::new();
+    for window in [8_000, 32_000] {
+        let agent = play.loom.agent("collaborator").unwrap();
+        let actor = actor_at(&play.loom, &agent, "/work", play.nine).unwrap();
+        let model: Arc<dyn Model> = script(&[format!("{line}\n"), "So.".to_owned()]);
+        let request = GenerateRequest::turn(play.nine, agent, Arc::clone(&model), ToolAccess::new(Arc::new(model)));
+        let mut answer = String::new();
+        let heard = |progress| {
+            if let Progress::Ran { reply, .. } = progress {
+                answer = reply.to_string();
+            }
+        };
+        generate(&actor, request.context(ContextOptions { window, ..ContextOptions::default() }), heard).await.unwrap();
+        assert!(answer.ends_with(" part 2\"]"), "{answer}");
+        pages.push(answer.len());
+    }
+    assert!(pages[1] > pages[0] * 2, "{pages:?}");
 }

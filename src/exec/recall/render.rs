@@ -27,8 +27,9 @@ const LINE_CHARS: usize = 100;
 const MAX_RESULT_LINES: usize = 8;
 /// Characters of a hit's neighbor.
 const MAX_NEIGHBOR_CHARS: usize = 160;
-/// Bytes of the excerpt of a long entry, and the tokens from which an entry is long.
+/// Bytes of the excerpt of a long entry and of a long result of a tool, and the tokens from which an entry is long.
 const EXCERPT_BYTES: usize = 400;
+const RESULT_EXCERPT_BYTES: usize = 200;
 const LONG_ENTRY_TOKENS: u32 = 200;
 /// Tokens reserved for the first line and for the line about omitted entries.
 const NOTE_TOKENS: u32 = 160;
@@ -299,8 +300,10 @@ fn with_context(
 ) -> Result<String, ToolError> {
     let mut entry = RecallEntry::of(snapshot, here, &hit.node)?;
     told.insert(hit.node.seq);
+    // What a tool read is longer than what is said about it, and tells less.
+    let most = if entry.tool { RESULT_EXCERPT_BYTES } else { EXCERPT_BYTES };
     if entry.tokens > LONG_ENTRY_TOKENS {
-        entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, words, EXCERPT_BYTES), entry.rest);
+        entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, words, most), entry.rest);
     }
     if let Some(words) = recall::call_excerpt(&hit.node, &entry.text, words, EXCERPT_BYTES) {
         entry.text.push_str(&format!("\n{}", escape::escape(&words)));

@@ -11,7 +11,7 @@ use crate::{
         escape::{count, quoted},
     },
     recall::{self, Filter, ToolQuery},
-    tools::NativeAlias,
+    tools::{NativeAlias, Tool},
     types::one_line,
 };
 
@@ -61,7 +61,8 @@ impl Executor<'_> {
         if entries.len() > 1 {
             entries.iter_mut().for_each(RecallEntry::drop_exit_code);
         }
-        let said = format!("{head}, {order}:\n{}", render::fit_entries(entries, self.max_reply_tokens, None));
+        let said =
+            format!("{head}, {order}:\n{}", render::fit_entries(entries, self.page_tokens(Tool::Recall.name()), None));
         Ok(Answer::found(said, subject, found.newest))
     }
 }
