@@ -11,7 +11,7 @@ use crate::{
     ops::{Actor, OpsError, UndoResult},
     store::Receipt,
     tools::{Tool, ToolError},
-    types::{EdgeKind, Node, Op},
+    types::{EdgeKind, Node, Op, one_line},
 };
 
 /// Characters of all new continuations in an answer.
@@ -62,6 +62,8 @@ pub enum Answer {
     Continued {
         /// The continued node.
         from: Box<Node>,
+        /// The name of the agent that wrote.
+        by: String,
         /// The saved continuations, in the order of completion.
         nodes: Vec<Node>,
     },
@@ -193,8 +195,9 @@ impl fmt::Display for Answer {
                 }
                 stopped.iter().try_for_each(|reason| write!(f, "\n  no more: {reason}"))
             }
-            Self::Continued { from, nodes } => {
-                write!(f, "✓ {} from {}", count(nodes.len() as u64, "continuation"), id(from))?;
+            Self::Continued { from, by, nodes } => {
+                let written = count(nodes.len() as u64, "continuation");
+                write!(f, "✓ {written} from {} by {}", id(from), one_line(by))?;
                 nodes.iter().try_for_each(|node| {
                     let cut = if node.interrupted { " · interrupted" } else { "" };
                     write!(

@@ -96,7 +96,8 @@ impl Executor<'_> {
             self.keep_instruction(&saved, instruction)?;
         }
         let nodes = saved.into_iter().map(|node| self.loom.node(node)).collect::<Result<_, _>>()?;
-        Ok(Answer::Continued { from: Box::new(from), nodes })
+        let by = author.name().to_owned();
+        Ok(Answer::Continued { from: Box::new(from), by, nodes })
     }
 
     /// Appends the instruction of a generation to its nodes. It is part of the generation and not an own operation.

@@ -210,7 +210,10 @@ impl Executor<'_> {
             };
             if top.as_ref().map_or(Ok(true), is_below)? && self.may_read(&pruned) {
                 let author = self.author_names()?.full(&pruned);
-                lines.push(format!("  {} {author} · {} · → restore {}", id(&pruned), gist(&pruned), mention(&pruned)));
+                let parent = pruned.parent.map(|parent| snapshot.node(parent)).transpose()?.flatten();
+                let below = parent.map(|parent| format!(" · below {}", id(&parent))).unwrap_or_default();
+                let (node, words) = (id(&pruned), gist(&pruned));
+                lines.push(format!("  {node} {author} · {words}{below} · → restore {}", mention(&pruned)));
             }
         }
         Ok(Answer::about(titled("pruned branch", lines.len(), &lines, ""), "pruned"))

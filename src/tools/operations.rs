@@ -83,7 +83,7 @@ operations! {
     Continue "continue" also ["generate", "sample", "extend"] (Content, LoomGenerate, Write) "Has a model continue a node." {
         brief "continue from ID [\"what is wanted\"] [n:3] [words:60] [using agent:\"A\"] — another model writes";
         forms ["continue", "continue from ID n:3 tokens:200", "continue from ID using agent:\"A\"", "continue from ID \"what is wanted\" words:60"];
-        reply "✓ 3 continuations from [a7x2kq]\n  [b3k9ze] \"Taking the trauma angle first.\"\n  …\n  you stay at [a7x2kq]";
+        reply "✓ 3 continuations from [a7x2kq] by subject\n  [b3k9ze] \"Taking the trauma angle first.\"\n  …\n  you stay at [a7x2kq]";
         example "→ continue from a7x2kq n:3 \"in her own voice\" words:60";
         from: Option<NodeRef>, "The node to go on from; where you are, if not said.";
         n: Option<u32> [ArgType::Number(MAX_CONTINUATIONS)], "How many continuations; 1 if not said.";
@@ -255,7 +255,7 @@ operations! {
         example "→ write doc:\"character notes\" append \"She was nine that summer.\"";
         doc: String, "The document, by name.";
         ..place: WritePlace {
-            content: String, "The text.";
+            content: String, "The text, as Markdown: a heading begins a section.";
         }
     }
     Pin "pin" also ["keep"] (Memory, LoomAware, Write) "Keeps something in the context." {

@@ -527,11 +527,11 @@ fn continue_asks_the_host() {
         "→ continue using agent:\"nobody\"",
         "→ memory trace",
     ]), @r#"
-    ✓ 2 continuations from [46vf6z]
+    ✓ 2 continuations from [46vf6z] by subject
       [y2ys2p] "One way on."
       [5p1a9g] "Another."
       you stay at [qk6rnr]
-    ✓ 2 continuations from [qk6rnr]
+    ✓ 2 continuations from [qk6rnr] by subject
       [vmhp1p] "One way on."
       [smvcjy] "Another."
       you stay at [qk6rnr]
@@ -1570,7 +1570,7 @@ fn lists_that_belong_to_no_node() {
     ✓ annotation [g5549f] added to [46vf6z]
     ✓ pruned [fkc5zd] · undo with → restore fkc5zd
     1 pruned branch:
-      [fkc5zd] model collaborator · "Another reading: she is only tired." · → restore fkc5zd
+      [fkc5zd] model collaborator · "Another reading: she is only tired." · below [46vf6z] · → restore fkc5zd
     8 changes:
       just now · you pruned [fkc5zd]
       just now · you annotated [46vf6z] as [g5549f]
@@ -1650,7 +1650,7 @@ fn a_continuation_keeps_its_instruction() {
     let mut runner = play.runner_with("collaborator", play.session("collaborator", play.marie), &host);
     let said = lines(&mut runner, &["→ continue \"in her own voice\" words:60", "→ undo", "→ memory trace"]);
     assert_snapshot!(said, @r#"
-    ✓ 1 continuation from [46vf6z]
+    ✓ 1 continuation from [46vf6z] by subject
       [y2ys2p] "One way on."
       you stay at [46vf6z]
     ✓ took back 1 operation
