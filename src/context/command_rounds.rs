@@ -69,7 +69,7 @@ fn fit_result(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
         *left -= tokens;
         return answer.to_owned();
     }
-    format!("[about {tokens} tokens, shown in an earlier round and not any more]")
+    format!("[about {tokens} tokens, shown in an earlier round and not any more; the same command shows them again]")
 }
 
 fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Vec<PromptPiece> {

@@ -11,6 +11,9 @@ const MAX_STORED_BYTES: usize = 256 * 1024;
 /// Minimum tokens of the last page in percent of a full one: 300 of 1,000. A smaller rest joins the page before it.
 const MIN_REST_PERCENT: u32 = 30;
 
+/// Minimum tokens of a page that ends before a block instead of within it, in percent of a full one.
+const MIN_BLOCKS_PERCENT: u32 = 60;
+
 /// Cuts a result to the bytes that are stored, at a character boundary.
 pub(super) fn truncate_stored(text: &str) -> &str {
     let mut end = text.len().min(MAX_STORED_BYTES);
@@ -50,13 +53,23 @@ pub(super) fn render_page(parts: &[&str], part: usize, label: &str) -> String {
 /// Splits `text` into pages of about `most` tokens at line ends. A longer single line is cut inside.
 pub(super) fn split_pages(text: &str, most: u32) -> Vec<&str> {
     let (mut parts, mut start, mut used) = (Vec::new(), 0, 0);
-    let mut at = 0;
+    let (mut at, mut before) = (0, "");
+    // The newest line that begins a block, and the tokens on the page before it.
+    let (mut block, mut used_before_block) = (0, 0);
     for line in text.split_inclusive('\n') {
         let tokens = estimated_tokens(line);
+        let is_indented = |line: &str| line.starts_with(' ');
+        if before.trim().is_empty() || is_indented(before) && !is_indented(line) {
+            (block, used_before_block) = (at, used);
+        }
+        before = line;
         // A line that is cut anyway begins on the page before it.
         if used > 0 && used + tokens > most && tokens <= most {
-            parts.push(&text[start..at]);
-            (start, used) = (at, 0);
+            // A header stays with what it heads, unless the page would be short.
+            let is_full = block > start && used_before_block * 100 >= most * MIN_BLOCKS_PERCENT;
+            let (end, kept) = if is_full { (block, used - used_before_block) } else { (at, 0) };
+            parts.push(&text[start..end]);
+            (start, used) = (end, kept);
         }
         let end = at + line.len();
         if tokens > most {
@@ -120,6 +133,18 @@ mod tests {
         assert_eq!(render_page(&inside, 3, "x"), "three");
         assert_eq!(render_page(&parts, 1, ""), "one\n[about 2 tokens more, which could not be kept]");
         assert!(truncate_stored(&"漢".repeat(MAX_STORED_BYTES)).len() <= MAX_STORED_BYTES);
+    }
+
+    #[test]
+    fn a_header_stays_with_its_text() {
+        let node =
+            |number: usize, gap: &str| format!("[node{number}] human\n{}{gap}", "  a line of its text\n".repeat(7));
+        for gap in ["", "\n"] {
+            let text: String = (0..40).map(|number| node(number, gap)).collect();
+            let cut = split_pages(&text, 150);
+            assert!(cut.len() > 5 && cut.concat() == text);
+            assert!(cut.iter().all(|part| part.starts_with("[node")), "{cut:?}");
+        }
     }
 
     #[test]

@@ -104,9 +104,11 @@ impl Executor<'_> {
         let more = match found.matches.saturating_sub(found.hits.len()) {
             0 => String::new(),
             more => {
-                let limit = found.matches.min(limit + MAX_MORE_HITS);
+                let next = more.min(MAX_MORE_HITS);
+                let next_limit = found.hits.len() + next;
                 let filters = RecallFilter { count: false, ..only.clone() };
-                format!("\n[{more} more · → recall search {}{filters} limit:{limit}]", quoted(text))
+                let some = if next < more { format!("{next} of ") } else { String::new() };
+                format!("\n[{some}{more} more · → recall search {}{filters} limit:{next_limit}]", quoted(text))
             }
         };
         let absent = absent_words(&found, &within.narrowed);

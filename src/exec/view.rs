@@ -144,7 +144,8 @@ impl Executor<'_> {
                 path.iter().map(|node| content(node).into_owned()).collect::<Vec<_>>().join("\n\n")
             }
             Some(BranchFormat::Nodes) | None => {
-                let nodes = path.iter().map(|node| self.branch_node(here, &names, node));
+                let before = std::iter::once(None).chain(path.iter().map(Some));
+                let nodes = path.iter().zip(before).map(|(node, before)| self.branch_node(here, &names, node, before));
                 nodes.collect::<Result<Vec<_>, _>>()?.join("\n\n")
             }
         };
@@ -159,10 +160,25 @@ impl Executor<'_> {
         Ok(Answer::about(text, format!("branch:{}{from}", last.local)))
     }
 
-    /// Formats a node of a branch: header, counts, notes and links in short, content, calls with their results.
-    fn branch_node(&self, here: &Position, names: &AuthorNames, node: &Node) -> Result<String, ToolError> {
+    /// Formats a node of a branch: header, counts, notes and links in short, content, calls with their results. A header has
+    /// no date if that is the one of the node before. The continuation that follows is not counted.
+    fn branch_node(
+        &self,
+        here: &Position,
+        names: &AuthorNames,
+        node: &Node,
+        before: Option<&Node>,
+    ) -> Result<String, ToolError> {
         let mut text = header(node, &names.full(node), here.now);
+        let date = |node: &Node| {
+            let stamp = node.created_at.age_or_date(here.now);
+            stamp.split_once(' ').map(|(date, _)| date.to_owned()).filter(|date| date.contains('-'))
+        };
+        if let Some(date) = date(node).filter(|same| before.and_then(date).as_ref() == Some(same)) {
+            text = text.replacen(&format!(" · {date} "), " · ", 1);
+        }
         let facts = facts(node);
+        let facts = if facts == "1 continuation" { "" } else { facts.as_str() };
         if !facts.is_empty() {
             let _ = write!(text, "\n{facts}");
         }

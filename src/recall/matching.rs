@@ -89,7 +89,7 @@ impl Matching {
     }
 
     /// Nodes that may contain all rare words, before their texts are read.
-    fn candidates(&self) -> Vec<u64> {
+    pub(super) fn candidates(&self) -> Vec<u64> {
         let mut found = Vec::new();
         for (node, bits) in &self.held {
             let possible = self.identifiers.iter().filter(|one| one.possible.binary_search(node).is_ok());

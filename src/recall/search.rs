@@ -27,6 +27,9 @@ const MAX_INDEX_ROWS: usize = 5_000;
 /// Maximum number of candidates whose text is read.
 const MAX_READ_CANDIDATES: usize = 150;
 
+/// Number of nodes that a search in order of time reads to count the matches beyond its limit.
+const MAX_COUNTED_NODES: usize = 1_500;
+
 /// Maximum number of nodes read for a literal search.
 const MAX_LITERAL_NODES: u32 = 5_000;
 
@@ -206,16 +209,62 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     // A neighbour of a hit is also a candidate, and may be outside the filter.
     let fits = HitFilter::new(snapshot, &filter);
     // Of a text without words, only the newest nodes were searched, up to the limit.
-    let is_complete = scores.len() <= MAX_READ_CANDIDATES && !(literal && phrase.len() == query.limit);
+    let mut is_complete = scores.len() <= MAX_READ_CANDIDATES && !(literal && phrase.len() == query.limit);
     let scores = &scores[..scores.len().min(MAX_READ_CANDIDATES)];
-    let found: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
+    let mut hits = read_hits(snapshot, &question, &matching, &fits, scores)?;
+    question.discount_other_trees(&mut hits);
+    if let Some(meaning) = meaning {
+        let near = meaning.similarities(snapshot, &hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
+        hits.iter_mut().zip(near).for_each(|(hit, near)| hit.similar = near >= SIMILAR);
+    }
+    hits.sort_by(by_rank);
+    let is_match = |hit: &Hit| {
+        let has_words = if literal { phrase.contains(&hit.node.seq) } else { matching.has_rare_words(&hit.node) };
+        hit.exact || question.phrases.is_empty() && has_words
+    };
+    let present = hits.iter().fold(0, |bits, hit| bits | matching.word_bits(&hit.node));
+    let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(is_match);
+    let absent = match literal && !hits.is_empty() {
+        true => Vec::new(),
+        false => absent_words(snapshot, query, &question, (&said, &matching), (&filter, present))?,
+    };
+    let mut matches = hits.len();
+    near.truncate(query.limit);
+    if query.by_time {
+        sort_by_time(&mut near, query.oldest_first);
+        if !literal {
+            // The best nodes are not all, and an order by time must have no gaps.
+            let mut nodes = matching.candidates();
+            nodes.sort_unstable();
+            (hits, matches, is_complete) = list_matches(snapshot, query, nodes, &|node| {
+                let hit = hit(&question, &matching, node);
+                Ok((is_match(&hit) && fits.node(&hit.node)?).then_some(hit))
+            })?;
+            is_complete &= said.words.iter().all(|word| word.complete);
+        } else {
+            sort_by_time(&mut hits, query.oldest_first);
+        }
+    }
+    hits.truncate(query.limit);
+    load_neighbors(snapshot, query.only.seen_by, hits.iter_mut().chain(&mut near))?;
+    Ok(SearchResults { hits, near, matches, is_complete, words: question.words, absent })
+}
+
+/// Reads the nodes of ranked candidates that pass the filter.
+fn read_hits(
+    snapshot: &dyn Snapshot,
+    question: &ParsedQuery,
+    matching: &Matching,
+    fits: &HitFilter<'_>,
+    scores: &[RankCandidate],
+) -> Result<Vec<Hit>> {
     let asking = scores.iter().filter(|candidate| candidate.if_asked > 0.0).filter_map(|candidate| candidate.before);
-    let seqs: HashSet<u64> = found.iter().copied().chain(asking).collect();
+    let seqs: HashSet<u64> = scores.iter().map(|candidate| candidate.node).chain(asking).collect();
     let mut seqs: Vec<u64> = seqs.into_iter().collect();
     seqs.sort_unstable();
     let mut nodes: HashMap<u64, Node> = snapshot.nodes_at(&seqs)?.into_iter().map(|node| (node.seq, node)).collect();
     let asking: HashSet<u64> = nodes.values().filter(|node| is_question(&node.content)).map(|node| node.seq).collect();
-    let mut hits: Vec<Hit> = Vec::with_capacity(found.len());
+    let mut hits: Vec<Hit> = Vec::with_capacity(scores.len());
     for candidate in scores {
         let Some(node) = nodes.remove(&candidate.node) else { continue };
         if !fits.node(&node)? {
@@ -223,48 +272,43 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         }
         let asked = candidate.before.is_some_and(|before| asking.contains(&before));
         let score = candidate.score + if asked { candidate.if_asked } else { 0.0 };
-        if score <= 0.0 {
-            continue;
-        }
-        let (score, exact) = (score * question.boost(&node), question.is_exact(&node.content));
-        let own_words = matching.own_words(&node);
-        hits.push(Hit {
-            node,
-            passage: candidate.part,
-            score,
-            exact,
-            own_words,
-            similar: false,
-            before: None,
-            after: None,
-        });
-    }
-    question.discount_other_trees(&mut hits);
-    if let Some(meaning) = meaning {
-        let near = meaning.similarities(snapshot, &hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
-        hits.iter_mut().zip(near).for_each(|(hit, near)| hit.similar = near >= SIMILAR);
-    }
-    hits.sort_by(by_rank);
-    let matches = |hit: &Hit| {
-        let has_words = if literal { phrase.contains(&hit.node.seq) } else { matching.has_rare_words(&hit.node) };
-        hit.exact || question.phrases.is_empty() && has_words
-    };
-    let present = hits.iter().fold(0, |bits, hit| bits | matching.word_bits(&hit.node));
-    let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(matches);
-    let absent = match literal && !hits.is_empty() {
-        true => Vec::new(),
-        false => absent_words(snapshot, query, &question, (&said, &matching), (&filter, present))?,
-    };
-    if query.by_time {
-        for found in [&mut hits, &mut near] {
-            sort_by_time(found, query.oldest_first);
+        if score > 0.0 {
+            let score = score * question.boost(&node);
+            hits.push(Hit { passage: candidate.part, score, ..hit(question, matching, node) });
         }
     }
-    let matches = hits.len();
-    hits.truncate(query.limit);
-    near.truncate(query.limit);
-    load_neighbors(snapshot, query.only.seen_by, hits.iter_mut().chain(&mut near))?;
-    Ok(SearchResults { hits, near, matches, is_complete, words: question.words, absent })
+    Ok(hits)
+}
+
+/// A hit without a rank.
+fn hit(question: &ParsedQuery, matching: &Matching, node: Node) -> Hit {
+    let (exact, own_words) = (question.is_exact(&node.content), matching.own_words(&node));
+    Hit { node, passage: 0, score: 1.0, exact, own_words, similar: false, before: None, after: None }
+}
+
+/// Lists the hits among nodes in ascending order, the newest first or the oldest, up to the query's limit. Returns also how
+/// many there are, and whether all nodes were read.
+fn list_matches(
+    snapshot: &dyn Snapshot,
+    query: &Query,
+    mut nodes: Vec<u64>,
+    matching: &dyn Fn(Node) -> Result<Option<Hit>>,
+) -> Result<(Vec<Hit>, usize, bool)> {
+    if !query.oldest_first {
+        nodes.reverse();
+    }
+    let (mut hits, mut matches) = (Vec::new(), 0);
+    for (at, page) in nodes.chunks(MAX_READ_CANDIDATES).enumerate() {
+        if hits.len() >= query.limit && at * MAX_READ_CANDIDATES >= MAX_COUNTED_NODES {
+            return Ok((hits, matches, false));
+        }
+        for node in snapshot.nodes_at(page)? {
+            let found = matching(node)?;
+            matches += usize::from(found.is_some());
+            hits.extend(found.filter(|_| hits.len() < query.limit));
+        }
+    }
+    Ok((hits, matches, true))
 }
 
 /// Finds the nodes that contain a text literally: the newest first, or the oldest.
@@ -275,34 +319,16 @@ fn search_exact(
     filter: &WordFilter,
 ) -> Result<SearchResults> {
     let fits = HitFilter::new(snapshot, filter);
-    let mut found = search_phrase(snapshot, filter, &normalize(&query.text), u32::MAX, usize::MAX)?;
-    if query.oldest_first {
-        found.reverse();
-    }
-    let (mut hits, mut matches) = (Vec::new(), 0);
-    for candidates in found.chunks(MAX_READ_CANDIDATES) {
-        for node in snapshot.nodes_at(&candidates.iter().map(|candidate| candidate.node).collect::<Vec<_>>())? {
-            if !fits.node(&node)? {
-                continue;
-            }
-            matches += 1;
-            if hits.len() < query.limit {
-                hits.push(Hit {
-                    node,
-                    passage: 0,
-                    score: 1.0,
-                    exact: true,
-                    own_words: 0,
-                    similar: false,
-                    before: None,
-                    after: None,
-                });
-            }
-        }
-    }
+    let found = search_phrase(snapshot, filter, &normalize(&query.text), u32::MAX, usize::MAX)?;
+    let nodes = found.iter().rev().map(|candidate| candidate.node).collect();
+    let (mut hits, matches, is_complete) = list_matches(snapshot, query, nodes, &|node| {
+        let hit =
+            Hit { node, passage: 0, score: 1.0, exact: true, own_words: 0, similar: false, before: None, after: None };
+        Ok(fits.node(&hit.node)?.then_some(hit))
+    })?;
     load_neighbors(snapshot, query.only.seen_by, hits.iter_mut())?;
     let words = question.words.clone();
-    Ok(SearchResults { hits, matches, is_complete: true, words, ..SearchResults::default() })
+    Ok(SearchResults { hits, matches, is_complete, words, ..SearchResults::default() })
 }
 
 /// Reads the parent and the first continuation of each hit, and the turns of received messages.

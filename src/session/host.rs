@@ -2,17 +2,17 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Embedding, RunContext, UpdateSink,
     background_delegations::save_report,
-    delegation_report::report_metadata,
     generate::{TaskReport, generate},
     model_request::ReportSender,
     request::{GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, ToolAccess},
+    result_metadata::result_metadata,
     stored_calls::call_id,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     arrow::Command,
     context::{self, CommandResult, CommandRound},
     exec::{CommandReply, ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
-    id::{AgentId, LocalId, NodeId, SessionId},
+    id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent},
     recall::{self, QueryEmbedding},
@@ -31,8 +31,6 @@ use crate::{
 
 /// Limits a page of recalled or viewed conversation to a sixth of the prompt.
 const READING_BUDGET_DIVISOR: u32 = 6;
-/// Maximum bytes of an argument that is stored in a result's metadata.
-const MAX_METADATA_ARGUMENT_BYTES: usize = 2_000;
 
 /// [`Host`] of a session. It gives commands access to models, host tools and delegation.
 ///
@@ -352,30 +350,6 @@ fn batch_outcome(results: &[(usize, CommandResult)], parsed: &[ExecRequest], too
         () if all(&confirms) => BatchOutcome::Changed,
         () => BatchOutcome::Answered,
     }
-}
-
-/// Returns a result's metadata: the executed command, the nodes that it made or found, and its arguments. Long arguments
-/// are omitted; the reply contains them.
-fn result_metadata(result: &CommandResult, parsed: Option<&ExecRequest>) -> Value {
-    let mut metadata = json!({ "command": result.line });
-    if let Some(ExecRequest::HostTool { arguments: Value::Object(given), .. }) = parsed {
-        let short = given
-            .iter()
-            .filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= MAX_METADATA_ARGUMENT_BYTES));
-        metadata["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
-    }
-    if let Some(ExecRequest::Command(Command::Delegate { .. })) = parsed
-        && let Some(report) = report_metadata(&result.answer)
-    {
-        metadata["files"] = report["files"].clone();
-    }
-    if result.failed {
-        metadata["failed"] = true.into();
-    }
-    if let Some(nodes) = &result.nodes {
-        metadata["nodes"] = nodes.iter().map(LocalId::as_str).collect();
-    }
-    metadata
 }
 
 fn to_exec_request(runner: &Executor<'_>, request: &ToolRequest) -> ExecRequest {

@@ -15,6 +15,7 @@ mod model_request;
 mod partial_replies;
 mod prompt;
 mod request;
+mod result_metadata;
 mod resume;
 mod run;
 mod save_reply;

@@ -68,7 +68,6 @@ fn view_shows_a_branch() {
     let mut runner = play.at(play.marie);
     assert_snapshot!(lines(&mut runner, &[&format!("→ view branch:{nine}")]), @"
     [qk6rnr] human (you) · 6m ago
-    1 continuation
     ---
     Who is Marie?
 
@@ -78,12 +77,10 @@ fn view_shows_a_branch() {
     Marie's reluctance stems from her childhood. Her father left in the summer.
 
     [yk943e] model collaborator · 4m ago
-    1 continuation
     ---
     Building on the trauma angle, she avoids the sea.
 
     [jykvjd] human (you) · 3m ago
-    1 continuation
     ---
     Go on.
 

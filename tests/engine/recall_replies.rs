@@ -198,11 +198,17 @@ fn a_node_of_another_day_has_its_date_and_time() {
         format!("→ recall around:{id}"),
         format!("→ view {id}"),
         format!("→ view {id} full"),
-        format!("→ view branch:{id} as:nodes"),
     ] {
         let said = said(&line);
         assert!(said.contains(date) && !said.contains("1d ago"), "{line}: {said}");
     }
+    // In a branch the date stands once.
+    let branch = said(&format!("→ view branch:{id} as:nodes"));
+    assert!(
+        branch.contains("] human owner · 2023-11-14 22:13\n") && branch.contains("] model (you) · 22:17\n"),
+        "{branch}"
+    );
+    assert_eq!(branch.matches("2023-11-14").count(), 1, "{branch}");
 }
 
 #[test]
@@ -392,6 +398,32 @@ fn a_search_states_how_many_nodes_match_and_the_command_for_more() {
         assert!(all.starts_with("8 matches") && !all.contains(" more · "), "{all}");
         let newest = lines(&mut runner, &[&format!("{search} sort:time{exact} limit:1")]);
         assert_eq!(found(&newest), said[7..], "{exact}");
+    }
+}
+
+#[test]
+fn a_search_in_order_of_time_has_no_gaps() {
+    let play = Play::new();
+    // The long ones rank last.
+    let mut at = play.nine;
+    let said: Vec<NodeId> = (0..170)
+        .map(|number| {
+            let rest = if number % 5 == 0 { " and of much else that is in the house".repeat(9) } else { String::new() };
+            at = say(&play.owner, at, &format!("a worn gasket{rest}"));
+            at
+        })
+        .collect();
+    at = filler(&play.owner, at);
+    assert!(at != play.nine);
+    for oldest_first in [false, true] {
+        let query =
+            Query::new("worn gasket", Scope::Tree(play.tree)).by_time(true).oldest_first(oldest_first).limit(30);
+        let found = recall::search(&*play.loom.snapshot().unwrap(), &query).unwrap();
+        let hits: Vec<NodeId> = found.hits.iter().map(|hit| hit.node.id).collect();
+        let wanted: Vec<NodeId> =
+            if oldest_first { said[..30].to_vec() } else { said.iter().rev().take(30).copied().collect() };
+        assert_eq!(hits, wanted, "{oldest_first}");
+        assert_eq!((found.matches, found.is_complete), (170, true));
     }
 }
 

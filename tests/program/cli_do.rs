@@ -143,9 +143,9 @@ fn a_model_continues_through_the_program() {
     let root = home.start("Who is Marie?");
     home.ok(&["agents", "set", "subject", "--model", "scripted:words"]);
     let said = home.ok(&["do", &format!("continue from [{root}] n:2")]);
-    assert!(said.starts_with(&format!("✓ 2 continuations from [{root}]\n  [")), "{said}");
+    assert!(said.starts_with(&format!("✓ 2 continuations from [{root}] by subject\n  [")), "{said}");
     let one = home.ok(&["do", "continue"]);
-    assert!(one.starts_with(&format!("✓ 1 continuation from [{root}]\n")), "{one}");
+    assert!(one.starts_with(&format!("✓ 1 continuation from [{root}] by subject\n")), "{one}");
     assert!(
         home.ok(&["do", "tree"]).contains(&format!("[{root}] human (you) \"Who is Marie?\" * you are here")),
         "who asks another one stays"
