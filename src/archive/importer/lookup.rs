@@ -1,12 +1,45 @@
 //! Lookup of messages by their sources: among those that this import placed, and in the store.
 
 use super::{
-    ArchiveError, Importer, MessagePlace, OpenConversation,
+    conversation_writer::Importer,
     message::{digest, key_of},
+    open_conversation::OpenConversation,
 };
-use crate::types::EdgeKind;
+use crate::{
+    archive::ArchiveError,
+    id::{AgentId, NodeId, TreeId},
+    store::Snapshot,
+    types::EdgeKind,
+};
+
+/// Messages after which lookups read a newer state of the store.
+const MAX_SNAPSHOT_MESSAGES: u64 = 4_096;
+
+/// Stored place of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MessagePlace {
+    pub(super) node: NodeId,
+    /// Parent of the messages that follow.
+    pub(super) attach: NodeId,
+    pub(super) tree: TreeId,
+    pub(super) author: AgentId,
+    /// Digest of the content, to detect a change.
+    pub(super) digest: u64,
+}
 
 impl Importer<'_> {
+    /// Returns a recent snapshot of the store. It lacks at most the newest messages, which are in `places`.
+    pub(super) fn reader(&mut self) -> Result<&dyn Snapshot, ArchiveError> {
+        if self.reader.as_ref().is_some_and(|(_, at)| self.messages > at + MAX_SNAPSHOT_MESSAGES) {
+            self.reader = None;
+        }
+        let reader = match self.reader.take() {
+            Some(reader) => reader,
+            None => (self.loom().snapshot()?, self.messages),
+        };
+        Ok(&*self.reader.insert(reader).0)
+    }
+
     /// Finds a message by its source, in this import or in the store.
     pub(super) fn find(&mut self, source: &str, open: &OpenConversation) -> Result<Option<MessagePlace>, ArchiveError> {
         self.find_key(key_of(source), source, open)

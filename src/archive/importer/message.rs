@@ -1,15 +1,27 @@
 //! Messages of an import: placed, compared with what is stored, appended.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::{Value, json};
 
-use super::{ArchiveError, Importer, MessagePlace, OpenConversation, Ordering, PendingMark, SourcePlace};
+use super::{
+    conversation_writer::Importer,
+    lookup::MessagePlace,
+    names::{MAX_TITLE_CHARS, ROOT_KEY},
+    open_conversation::{OpenConversation, PendingMark},
+};
 use crate::{
-    archive::record::{SourceMessage, SourceParent, SourceRole},
+    archive::{
+        ArchiveError,
+        record::{SourceMessage, SourceParent, SourcePlace, SourceRole},
+    },
     id::{AgentId, NodeId, TreeId},
     store::Mutation,
     types::{AuthorType, EdgeKind, NewNode, Node, Parent, ToolCallFields, TreePatch, first_words},
 };
 
+/// Messages held back until the first reply, whose model becomes the agent of the session.
+const MAX_HELD_MESSAGES: usize = 32;
 /// Name of the agent whose messages name no model.
 const UNNAMED_MODEL: &str = "assistant";
 
@@ -79,7 +91,7 @@ impl Importer<'_> {
         };
         if open.model.is_none() {
             let model = message.model.clone();
-            if model.is_none() && open.held.len() < super::MAX_HELD_MESSAGES {
+            if model.is_none() && open.held.len() < MAX_HELD_MESSAGES {
                 open.held.push((place, message));
                 return Ok(());
             }
@@ -97,7 +109,7 @@ impl Importer<'_> {
         }
         let held = std::mem::take(&mut open.held);
         let first = held.iter().map(|(_, message)| message).find(|message| message.is_prompt());
-        open.opening = first.map(|message| first_words(&message.text, super::MAX_TITLE_CHARS));
+        open.opening = first.map(|message| first_words(&message.text, MAX_TITLE_CHARS));
         for (place, message) in held {
             self.write(place, message)?;
         }
@@ -118,7 +130,7 @@ impl Importer<'_> {
         open: &mut OpenConversation,
     ) -> Result<(), ArchiveError> {
         let digest = message.digest();
-        let id = if message.id == super::ROOT_KEY { format!("{} ", message.id) } else { message.id.clone() };
+        let id = if message.id == ROOT_KEY { format!("{} ", message.id) } else { message.id.clone() };
         let source = self.source(&open.source, &id);
         open.last_at = message.at.max(open.last_at);
         let key = key_of(&source);
@@ -212,7 +224,7 @@ impl Importer<'_> {
         if kind == EdgeKind::Continuation && self.continued.insert(parent, ()).is_some() {
             self.batch.done.branches += 1;
         }
-        let title = message.is_prompt().then(|| first_words(&message.text, super::MAX_TITLE_CHARS));
+        let title = message.is_prompt().then(|| first_words(&message.text, MAX_TITLE_CHARS));
         let node = self.node(message, (id, parent, kind), author, source, open);
         self.append(place, node, &message.thoughts, tree, open)?;
         if message.is_hidden {

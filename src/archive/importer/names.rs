@@ -1,12 +1,19 @@
-//! Names of an import: agents of models, sources of messages.
+//! Names of an import: agents of models, sources of messages, titles.
 
-use super::{ArchiveError, Importer, ROOT_KEY, SourceConversation, SourcePlace};
+use super::conversation_writer::Importer;
 use crate::{
+    archive::{
+        ArchiveError,
+        record::{SourceConversation, SourcePlace},
+    },
     id::AgentId,
     store::Mutation,
     types::{AgentKind, NewAgent, first_words},
 };
 
+/// Name of a conversation's root among its messages.
+pub(super) const ROOT_KEY: &str = "session";
+pub(super) const MAX_TITLE_CHARS: usize = 60;
 /// Agents that one import creates at most: more models in a file are not real.
 const MAX_NEW_AGENTS: usize = 256;
 const MAX_NAME_CHARS: usize = 100;

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{ArchiveError, Importer, OpenConversation, SOURCE_KEY, SourcePlace};
+use super::{conversation_writer::Importer, open_conversation::OpenConversation};
 use crate::{
+    archive::{ArchiveError, record::SourcePlace},
     id::{SessionId, TreeId},
     store::{Mutation, SessionFilter},
     types::NewSession,
 };
+
+/// Key of a session's metadata with the source of the conversation.
+const SOURCE_KEY: &str = "source";
 
 impl Importer<'_> {
     /// Finds the session of an earlier import of a conversation in a tree.
