@@ -4,8 +4,9 @@ use std::io::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::{ArchiveError, TreeExport, write_line};
+use super::{json_line::write_line, tree_export::TreeExport};
 use crate::{
+    archive::ArchiveError,
     recall::unnamed_call,
     types::{AuthorType, EdgeKind, Node},
 };

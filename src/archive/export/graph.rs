@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use super::{
-    ArchiveError, TreeExport,
     outline::{NodeRun, runs},
+    tree_export::TreeExport,
 };
+use crate::archive::ArchiveError;
 
 /// Runs of a drawing; no program draws more in a way that can be read.
 const MAX_DRAWN_RUNS: usize = 2_000;

@@ -1,6 +1,6 @@
 //! The conversations of a tree that are exported: all, the bookmarked ones, or one.
 
-use super::TreeExport;
+use super::tree_export::TreeExport;
 use crate::{archive::ArchiveError, id::NodeId, types::EdgeKind};
 
 /// Conversations of a tree to export, each given by its last node.

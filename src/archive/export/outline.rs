@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{ArchiveError, TreeExport};
+use super::tree_export::TreeExport;
 use crate::{
+    archive::ArchiveError,
     id::NodeId,
     types::{EdgeKind, Node},
 };

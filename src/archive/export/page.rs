@@ -8,9 +8,12 @@ use std::{
 
 use serde::Serialize;
 
-use super::{ArchiveError, TreeExport, sha256};
+use super::{sha256, tree_export::TreeExport};
 use crate::{
-    archive::markdown_tokens::{self, MarkdownToken},
+    archive::{
+        ArchiveError,
+        markdown_tokens::{self, MarkdownToken},
+    },
     id::NodeId,
     page_files,
     types::{AuthorType, EdgeKind, Node, Timestamp},

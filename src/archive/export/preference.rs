@@ -7,8 +7,9 @@ use std::{collections::BTreeMap, io::Write};
 
 use serde_json::{Value, json};
 
-use super::{ArchiveError, TreeExport, chat, write_line};
+use super::{chat, json_line::write_line, tree_export::TreeExport};
 use crate::{
+    archive::ArchiveError,
     id::NodeId,
     store::ChildFilter,
     types::{AuthorType, EdgeKind, Node},

@@ -1,9 +1,10 @@
 //! Notes for a folder of Obsidian: one for each run of nodes without a branch.
 
 use super::{
-    ArchiveError, TreeExport,
     outline::{NodeRun, runs},
+    tree_export::TreeExport,
 };
+use crate::archive::ArchiveError;
 
 const MAX_NAME_CHARS: usize = 60;
 

@@ -1,0 +1,53 @@
+//! Result of an export: counts of the nodes that are written and left out, and the rule that decides it.
+
+use std::collections::BTreeMap;
+
+use super::export_format::ExportOptions;
+use crate::types::{AuthorType, EdgeKind, Node};
+
+/// Result of an export.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+#[non_exhaustive]
+pub struct ExportReport {
+    /// Conversations, pairs, notes, nodes or runs of nodes that were written.
+    pub written: u64,
+    /// Number of nodes or conversations of each kind that were left out.
+    #[cfg_attr(feature = "serve", schema(value_type = BTreeMap<String, u64>))]
+    pub left_out: BTreeMap<&'static str, u64>,
+}
+
+impl ExportReport {
+    /// True if a node may be exported; else it is counted.
+    pub(super) fn admits(&mut self, node: &Node, options: ExportOptions) -> bool {
+        let reason = if node.purged_at.is_some() {
+            "purged"
+        } else if node.state.pruned_by.is_some() && !options.pruned {
+            "pruned"
+        } else if node.state.excluded && !options.excluded {
+            // The root of an imported conversation holds nothing of it.
+            if node.depth == 0 && node.author_type == AuthorType::System {
+                return false;
+            }
+            "excluded"
+        } else if node.kind == EdgeKind::Thought && !options.thoughts {
+            "thoughts"
+        } else {
+            return true;
+        };
+        self.leave_out(reason, 1);
+        false
+    }
+
+    /// Removes the nodes of a path that `options` leave out, and counts them.
+    pub fn retain(&mut self, path: &mut Vec<Node>, options: ExportOptions) {
+        path.retain(|node| self.admits(node, options));
+        self.written += path.len() as u64;
+    }
+
+    pub(super) fn leave_out(&mut self, kind: &'static str, number: u64) {
+        if number > 0 {
+            *self.left_out.entry(kind).or_default() += number;
+        }
+    }
+}
