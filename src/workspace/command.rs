@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines,
+    known_files::AgentFiles,
     process::{self, CommandOutcome, ExitReason},
+    tools::{Answer, WorkspaceTool, arguments, blocking, lines},
 };
 use crate::{
     tools::{ErrorCode, ToolError},

@@ -5,7 +5,13 @@ use std::{io::Cursor, sync::Arc};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, read::read_page, reread_hint, root, write::diff};
+use super::{
+    known_files::{AgentFiles, reread_hint},
+    read::read_page,
+    root,
+    tools::{Answer, WorkspaceTool, arguments, blocking, lines},
+    write::diff,
+};
 use crate::{
     tools::{ErrorCode, ToolError},
     types::Permission,
@@ -80,7 +86,7 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
         blocking(move || files.write_if_unchanged(&path, Some(hash), after.as_bytes())).await?;
         let length = match counts {
             (before, after) if before == after => String::new(),
-            (before, after) => format!(" · {} now, before {before}", super::lines(after)),
+            (before, after) => format!(" · {} now, before {before}", lines(after)),
         };
         Ok(format!("edited {name} at line {line}{length}{note}{passage}"))
     })

@@ -11,7 +11,11 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, lines, root};
+use super::{
+    known_files::AgentFiles,
+    root,
+    tools::{Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, lines},
+};
 use crate::{
     tools::{ErrorCode, ToolError},
     types::Permission,

@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    AgentFiles, Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, root,
+    known_files::AgentFiles,
+    root,
+    tools::{Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking},
     walk::{self, Deadline},
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::Workspace;
+use super::tools::Workspace;
 use crate::{
     delegate::{CheckResult, WorkerTools},
     session::ToolHandler,

@@ -6,7 +6,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::{AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines, reread_hint, root};
+use super::{
+    known_files::{AgentFiles, reread_hint},
+    root,
+    tools::{Answer, WorkspaceTool, arguments, blocking, lines},
+};
 use crate::{
     tools::{ErrorCode, ToolError},
     types::Permission,
