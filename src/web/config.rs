@@ -5,7 +5,14 @@ use std::{path::PathBuf, time::Duration};
 use reqwest::Url;
 use serde::Deserialize;
 
-use super::{DEFAULT_TIMEOUT, Service, Web, brave::Brave, page::PageFetcher, searxng::Searxng, tavily::Tavily};
+use super::{
+    brave::Brave,
+    page::PageFetcher,
+    searxng::Searxng,
+    service::Service,
+    tavily::Tavily,
+    web_search::{DEFAULT_TIMEOUT, Web},
+};
 use crate::provider::{
     Env, InlineKeyError, ProviderError, Secret,
     tls::{self, Certificates},
