@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{
+use super::records::{
     AgentLine, DocumentLine, JsonlRecord, NodeLine, PositionLine, ReceivedLine, RecordedLine, SessionLine, TreeLine,
     VERSION,
 };

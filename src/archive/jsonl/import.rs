@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
 
-use super::{
+use super::records::{
     AgentLine, DocumentLine, NodeLine, PositionLine, ReceivedLine, RecordedLine, SessionLine, TreeLine, VERSION,
 };
 use crate::{
