@@ -12,9 +12,10 @@ use candle_core::{
 };
 use rand::{Rng as _, SeedableRng, rngs::StdRng};
 
-use super::{gguf::Gguf, llama::Llama, template::ChatTemplate, tokenizer::LocalTokenizer, *};
+use super::{Local, gguf::Gguf, llama::Llama, template::ChatTemplate, tokenizer::LocalTokenizer};
 use crate::provider::{
-    ErrorClass, Finish, FinishReason, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Prompt, Role, StreamEvent, Usage,
+    ErrorClass, Finish, FinishReason, Generation, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Model, Prompt,
+    ProviderError, Request, Role, Sampling, StreamEvent, Usage,
 };
 
 const CHATML: &str = "{% for m in messages %}<|im_start|>{{ m.role }}<|im_end|>{% endfor %}";
