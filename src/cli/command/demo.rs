@@ -12,7 +12,10 @@ use loomtree::{
     types::{EdgeKind, Tree},
 };
 
-use super::{CliCommand, trees};
+use super::{
+    dispatch::{CliCommand, run_at},
+    models, trees,
+};
 use crate::cli::{
     args::Cli,
     command_context::CommandContext,
@@ -144,8 +147,8 @@ fn run_step(words: &[&str], why: &str, cx: &mut CommandContext<'_>) -> Result<()
     cx.out.flush()?;
     let cli = Cli::try_parse_from(std::iter::once(&"loom").chain(words)).map_err(|e| CliError::usage(e.to_string()))?;
     match cli.command {
-        Some(CliCommand::Models(args)) => super::models::run(args, &cli.globals, cx.out),
-        Some(command) => super::run_at(command, cx),
+        Some(CliCommand::Models(args)) => models::run(args, &cli.globals, cx.out),
+        Some(command) => run_at(command, cx),
         None => Ok(()),
     }
 }
