@@ -7,7 +7,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{put, row};
+use super::rows::{put, row};
 use crate::tui::{
     model::{GenerationColumn, GenerationPanel, ScreenModel},
     text,

@@ -8,7 +8,10 @@ use ratatui::{
     widgets::{Clear, Widget as _},
 };
 
-use super::{put, row, thousands};
+use super::{
+    numbers::thousands,
+    rows::{put, row},
+};
 use crate::{
     tools::Tool,
     tui::{

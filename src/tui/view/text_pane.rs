@@ -5,7 +5,7 @@ use ratatui::{
     layout::{Position, Rect},
 };
 
-use super::{put, row};
+use super::rows::{put, row};
 use crate::tui::{
     buffer_editor::BufferEditor,
     model::ScreenModel,
