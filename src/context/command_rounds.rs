@@ -114,7 +114,7 @@ pub(super) fn without_long_texts(line: &str) -> String {
         });
         let Some((end, _)) = end else { break };
         let (quoted, after) = (&text[..end], open + 1 + end + 1);
-        let breaks = |text: &str| text.matches('\n').count() + text.matches("\\n").count();
+        let breaks = |text: &str| text.replace("\\\\", "").matches("\\n").count() + text.matches('\n').count();
         // A break at the end ends the last line and begins none.
         let inner = quoted.strip_suffix('\n').or_else(|| quoted.strip_suffix("\\n")).unwrap_or(quoted);
         let chars = quoted.chars().count();
@@ -147,6 +147,7 @@ mod tests {
             ("→ respond \"a \\\"b\\\" c\" as:context", "→ respond \"a \\\"b\\\" c\" as:context".to_owned()),
             ("→ edit_file new:\"a\\nb\\nc\" old:\"a\nb\"", "→ edit_file new:(3 lines) old:(2 lines)".to_owned()),
             ("→ edit_file new:\"a\nb\n\" old:\"a\\nb\\n\"", "→ edit_file new:(2 lines) old:(2 lines)".to_owned()),
+            ("→ edit_file new:\"a\\\\nb\nc\"", "→ edit_file new:(2 lines)".to_owned()),
             ("→ write doc:\"x\" <<<\n# One\n>>>", "→ write doc:\"x\" <<< …".to_owned()),
             ("→ annotate \"open", "→ annotate \"open".to_owned()),
         ] {

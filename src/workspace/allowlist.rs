@@ -54,8 +54,12 @@ impl Allowlist {
     pub(super) fn command_hint(&self) -> Option<String> {
         let patterns: Vec<String> = self.commands.iter().map(|pattern| format!("`{pattern}`")).collect();
         let patterns = patterns.join(", ");
-        (!patterns.is_empty())
-            .then(|| format!("allowed without a question: {patterns}; * matches words, no |, ;, && or redirection"))
+        let options = HARMLESS_OPTIONS.join(" ");
+        (!patterns.is_empty()).then(|| {
+            format!(
+                "allowed without a question: {patterns}; * matches words and no option but {options}, no |, ;, && or redirection"
+            )
+        })
     }
 
     /// Returns true if a file, given by its path from the folder, can change without approval. Files in `.git` always
@@ -68,7 +72,7 @@ impl Allowlist {
 }
 
 /// Options that `*` can match, besides numbers such as `-20`. They select output or tests only.
-const HARMLESS_OPTIONS: [&str; 12] = [
+const HARMLESS_OPTIONS: [&str; 22] = [
     "-q",
     "--quiet",
     "--verbose",
@@ -76,9 +80,19 @@ const HARMLESS_OPTIONS: [&str; 12] = [
     "--locked",
     "--release",
     "--lib",
+    "--bins",
+    "--tests",
+    "--test",
+    "--examples",
+    "--doc",
+    "--all-targets",
+    "--no-deps",
     "--workspace",
     "--no-fail-fast",
     "--stat",
+    "--short",
+    "--cached",
+    "--name-only",
     "--oneline",
     "--version",
 ];
@@ -163,7 +177,9 @@ mod tests {
     #[test]
     fn a_star_matches_words_and_no_other_command() {
         let allowed = allowed(&["cargo test*", "git status", "ls * src", "make *"], &[]);
-        for command in ["cargo test", " cargo test --lib 'a b' ", "git status", "ls a src", "make all"] {
+        for command in
+            ["cargo test", " cargo test --lib 'a b' ", "cargo test --test b", "git status", "ls a src", "make all"]
+        {
             assert!(allowed.allows_command(command), "{command}");
         }
         for command in [

@@ -89,9 +89,15 @@ impl Workspace {
         let tools = TOOLS.iter().map(|tool| {
             let (run, files) = (tool.run, Arc::clone(&files));
             let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&files), arguments));
+            // Lists show the first sentence.
+            let hint = self.0.settings.allowlist.command_hint().filter(|_| tool.name == command::TOOL.name);
+            let description = match hint {
+                Some(hint) => tool.description.replacen(". ", &format!("; {hint}. "), 1),
+                None => tool.description.to_owned(),
+            };
             let extra = HostTool {
                 name: tool.name.to_owned(),
-                description: tool.description.to_owned(),
+                description,
                 parameters: (tool.parameters)(),
                 permission: tool.permission,
                 only_confirms: tool.only_confirms,
