@@ -12,6 +12,7 @@ use crate::{
     provider::Model,
     session::SideConversation,
     store::Mutation,
+    tools::ErrorCode,
     types::{AuthorType, EdgeKind, Node, Op, Parent, ToolCallFields},
 };
 
@@ -19,6 +20,10 @@ use crate::{
 const MAX_SESSION_NODES: u32 = 400;
 /// Maximum characters of check output in its node.
 const MAX_CHECK_OUTPUT_CHARS: usize = 20_000;
+
+/// Notes for the judge on a check that does not decide.
+const PASSED_BEFORE: &str = "It passed before the work began and after it, so it does not show that the work was done.";
+const REFUSED: &str = "The user did not allow this command, so it did not run. It shows neither success nor failure.";
 
 /// Pending verification of one result.
 pub(super) struct Verification {
@@ -50,14 +55,16 @@ impl Verification {
     pub(super) async fn run(self) -> Option<VerificationOutcome> {
         let outcome = match self.subtask.check.clone().filter(|_| self.config.worker_tools.checks()) {
             Some(command) => match self.check(&command).await {
-                Ok(VerificationOutcome { event: DelegationEvent::Verified { passed: true, .. }, .. })
+                Ok(None) => self.judge(Some(REFUSED)).await,
+                Ok(Some(VerificationOutcome { event: DelegationEvent::Verified { passed: true, .. }, .. }))
                     if self.passed_before =>
                 {
-                    self.judge().await
+                    self.judge(Some(PASSED_BEFORE)).await
                 }
-                checked => checked,
+                Ok(Some(checked)) => Ok(checked),
+                Err(why) => Err(why),
             },
-            None => self.judge().await,
+            None => self.judge(None).await,
         };
         if outcome.is_err() && self.cancel.is_cancelled() {
             return None;
@@ -69,13 +76,12 @@ impl Verification {
         }))
     }
 
-    async fn check(&self, command: &str) -> Result<VerificationOutcome, String> {
-        let ran = self
-            .config
-            .worker_tools
-            .check(command, self.cancel.clone())
-            .await
-            .map_err(|failure| failure.to_string())?;
+    /// Runs the check; `None` if the user refused it.
+    async fn check(&self, command: &str) -> Result<Option<VerificationOutcome>, String> {
+        let ran = match self.config.worker_tools.check(command, self.cancel.clone()).await {
+            Err(failure) if failure.code == ErrorCode::Cancelled && !self.cancel.is_cancelled() => return Ok(None),
+            ran => ran.map_err(|failure| failure.to_string())?,
+        };
         let output: String = ran.output.chars().take(MAX_CHECK_OUTPUT_CHARS).collect();
         let (passed, why) = (ran.passed, format!("{command}\n{output}"));
         let draft = NodeDraft {
@@ -88,15 +94,15 @@ impl Verification {
         let id = node.id;
         let metadata = self.actor.submit(Op::Delegate, vec![Mutation::Append(Box::new(node))]).await;
         metadata.map_err(|error| error.to_string())?;
-        Ok(VerificationOutcome { event: DelegationEvent::Verified { task: self.at, node: id, passed }, why })
+        Ok(Some(VerificationOutcome { event: DelegationEvent::Verified { task: self.at, node: id, passed }, why }))
     }
 
-    async fn judge(&self) -> Result<VerificationOutcome, String> {
+    /// Asks the judge; `about_check` states why the check does not decide.
+    async fn judge(&self, about_check: Option<&str>) -> Result<VerificationOutcome, String> {
         let loom = self.actor.loom();
         let result = loom.node(self.node).map_err(|error| error.to_string())?;
         let mut done = command_results(loom, self.session).map_err(|error| error.to_string())?;
-        if let Some(check) = self.subtask.check.as_ref().filter(|_| self.passed_before) {
-            let note = "It passed before the work began and after it, so it does not show that the work was done.";
+        if let Some((check, note)) = self.subtask.check.as_ref().zip(about_check) {
             done.push((format!("check: {check}"), note.to_owned()));
         }
         let asked = prompts::judge_question(&self.task, &self.subtask, &done, &result.content);

@@ -712,8 +712,10 @@ async fn a_worker_reads_long_results_whole_and_sees_only_its_own_work() {
     assert!(report.to_string().contains(&format!("…\" → view {result} full")), "{report}");
 }
 
-/// A check that always passes.
-struct Vacuous;
+/// A check that always passes, or one that the user refuses.
+struct Vacuous {
+    refused: bool,
+}
 
 impl WorkerTools for Vacuous {
     fn tools(&self, _: &str) -> Vec<(HostTool, ToolHandler)> {
@@ -725,7 +727,9 @@ impl WorkerTools for Vacuous {
     }
 
     fn check<'a>(&'a self, _: &'a str, _: CancellationToken) -> BoxFuture<'a, Result<CheckResult, ToolError>> {
-        Box::pin(async { Ok(CheckResult { passed: true, output: "exit 0".into() }) })
+        let passed = Ok(CheckResult { passed: true, output: "exit 0".into() });
+        let ran = if self.refused { Err(ToolError::new(ErrorCode::Cancelled, "it was refused")) } else { passed };
+        Box::pin(async { ran })
     }
 
     fn changed(&self, who: &[String]) -> Vec<String> {
@@ -740,7 +744,7 @@ async fn a_check_that_passes_before_the_work_is_confirmed_by_the_judge() {
     let planner = Player::new("test:planner", move |_| text.clone());
     let judge = words(r#"{"passed": false, "why": "nothing was done"}"#);
     let crew = OrchestratorConfig {
-        worker_tools: Arc::new(Vacuous),
+        worker_tools: Arc::new(Vacuous { refused: false }),
         attempts: 1,
         ..team.crew(&planner, &words("I did it."), &judge)
     };
@@ -758,6 +762,22 @@ async fn a_check_that_passes_before_the_work_is_confirmed_by_the_judge() {
         "{}",
         asked[1]
     );
+}
+
+#[tokio::test]
+async fn a_refused_check_leaves_the_verdict_to_the_judge() {
+    let team = Team::new();
+    let text = json!({ "subtasks": [{ "id": "a", "title": "Do a", "check": "cargo doc" }] }).to_string();
+    let planner = Player::new("test:planner", move |_| text.clone());
+    let judge = words(PASSED);
+    let crew = OrchestratorConfig {
+        worker_tools: Arc::new(Vacuous { refused: true }),
+        ..team.crew(&planner, &words("I did it."), &judge)
+    };
+    let report = team.carry_on(crew, team.begin("It")).await.unwrap();
+    assert_eq!(report.state, DelegationStatus::Completed, "{report}");
+    let asked = judge.asked();
+    assert!(asked[0].contains("check: cargo doc") && asked[0].contains("did not allow this command"), "{}", asked[0]);
 }
 
 #[tokio::test]
@@ -801,8 +821,10 @@ async fn subtasks_that_change_one_file_run_one_after_the_other() {
 async fn files_that_workers_changed_are_in_the_state_of_the_delegating_session() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
-    let crew =
-        OrchestratorConfig { worker_tools: Arc::new(Vacuous), ..team.crew(&planner, &words("done"), &words(PASSED)) };
+    let crew = OrchestratorConfig {
+        worker_tools: Arc::new(Vacuous { refused: false }),
+        ..team.crew(&planner, &words("done"), &words(PASSED))
+    };
     let replies = ["→ delegate \"Build it\"\n", "It is built."];
     let (_, _, actor) = turn(&team, Arc::new(LocalOrchestrator::new(crew)), &replies).await;
     let state = team.owner.loom().snapshot().unwrap().session_state(actor.session().unwrap()).unwrap();
