@@ -1,10 +1,12 @@
 //! Tokens with what they may mean: ids distinguished from words, numbers from ranges, every word looked up.
 
 mod neighbours;
+mod number_words;
 mod slips;
 
-use self::neighbours::reclassify;
+pub(super) use self::number_words::number;
 pub(super) use self::slips::correct_slips;
+use self::{neighbours::reclassify, number_words::hyphenated};
 use super::{
     Relative,
     lex::{LexKind, Lexed, Span},
@@ -262,8 +264,10 @@ fn shape(text: &str) -> TokenKind {
         let plain = |half: &str| half.trim_start_matches(['L', 'l']).parse();
         match (plain(a), plain(b)) {
             (Ok(a), Ok(b)) => return TokenKind::Range(a, b),
-            _ if text.contains('-') && tens(a).is_some() && units(b).is_some() => {
-                return TokenKind::Number(tens(a).unwrap_or_default() + units(b).unwrap_or_default());
+            _ if text.contains('-')
+                && let Some(number) = hyphenated(a, b) =>
+            {
+                return TokenKind::Number(number);
             }
             _ if is_id(a) && is_id(b) => return TokenKind::IdRange { ends: first, begins },
             _ => {}
@@ -272,39 +276,6 @@ fn shape(text: &str) -> TokenKind {
     let name = text.rsplit('/').next().unwrap_or("");
     let pointed = name.rsplit_once('.').is_some_and(|(_, end)| end.starts_with(|c: char| c.is_alphabetic()));
     if pointed || text.contains('/') { TokenKind::File } else { TokenKind::Name }
-}
-
-/// `forty`, of `forty-two`.
-fn tens(word: &str) -> Option<u32> {
-    lexicon::look_up(word).number.map(u32::from).filter(|n| (20..100).contains(n) && n % 10 == 0)
-}
-
-/// `two`, of `forty-two`.
-fn units(word: &str) -> Option<u32> {
-    lexicon::look_up(word).number.map(u32::from).filter(|n| (1..10).contains(n))
-}
-
-/// Digits, also with an `x` for times (`x3`, `3x`), a hash or the ending of an ordinal.
-pub(super) fn number(text: &str) -> Option<TokenKind> {
-    let bytes = text.as_bytes();
-    let short = bytes.len() <= 3;
-    let digits = match bytes {
-        [b'x' | b'X', rest @ ..] if short && !rest.is_empty() => &text[1..],
-        [.., b'x' | b'X'] if short && bytes.len() > 1 => &text[..text.len() - 1],
-        _ => text,
-    };
-    // A short id is six characters long at least, so that none is an ordinal.
-    let ends: &[&str] = match bytes.len() {
-        ..=3 => &["st", "nd", "rd", "th", "p"],
-        4..=5 => &["st", "nd", "rd", "th"],
-        _ => &[],
-    };
-    let digits = ends.iter().find_map(|end| digits.strip_suffix(end)).unwrap_or(digits);
-    // Six digits and more are an id that happens to have no letter.
-    if digits.is_empty() || digits.len() >= 6 || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    digits.parse().ok().map(TokenKind::Number)
 }
 
 /// True if a word looks like an id: letters and digits, at least three, with a digit among them.

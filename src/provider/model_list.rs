@@ -79,8 +79,3 @@ pub(crate) async fn list(http: &Http, timeout: Duration) -> Result<Vec<RemoteMod
     }
     Ok(models)
 }
-
-/// Returns the first model whose id does not look like an embedding model, else the first.
-pub(crate) fn first_model(listed: &[RemoteModel]) -> Option<&RemoteModel> {
-    listed.iter().find(|model| !model.id.to_lowercase().contains("embed")).or(listed.first())
-}

@@ -13,6 +13,7 @@ mod page;
 mod result_limits;
 mod searxng;
 mod service;
+mod service_error;
 mod site_filter;
 mod tavily;
 mod web_search;

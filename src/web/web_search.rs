@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, future::BoxFuture, stream};
 use reqwest::{Client, Response, Url};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     page::PageFetcher,
@@ -15,8 +15,7 @@ use super::{
 use crate::{
     provider::Secret,
     session::Searcher,
-    tools::{ErrorCode, ToolError, WebHit, WebSearch},
-    types::first_words,
+    tools::{ToolError, WebHit, WebSearch},
 };
 
 /// Size limit of a service's response.
@@ -29,6 +28,7 @@ const PAGES_TIMEOUT: Duration = Duration::from_secs(25);
 const MAX_CONCURRENT_PAGES: usize = 5;
 /// Number of results if the search sets no `max`.
 const DEFAULT_RESULTS: u32 = 5;
+
 /// A configured search service with its HTTP clients.
 pub struct Web {
     pub(super) service: Box<dyn Service>,
@@ -80,34 +80,6 @@ impl Web {
         });
         fetches.await;
     }
-
-    /// Returns a successful response; makes an error of any other status, with the first words of the body.
-    async fn check_status(&self, response: Response) -> Result<Response, ToolError> {
-        let status = response.status();
-        if status.is_success() {
-            return Ok(response);
-        }
-        if status.is_redirection() {
-            let to = response.headers().get(reqwest::header::LOCATION).and_then(|to| to.to_str().ok());
-            let target = to.unwrap_or("an unknown address");
-            return Err(self.error(&format!("the service redirects to {target}; set base_url to the right address")));
-        }
-        let body = timeout(Duration::from_secs(5), read_body(response)).await;
-        let body = body.ok().and_then(Result::ok).unwrap_or_default();
-        let body = first_words(&String::from_utf8_lossy(&body), 200);
-        let error = self.error(&format!("{status}{}{body}", if body.is_empty() { "" } else { ": " }));
-        Err(match status.as_u16() {
-            401 | 403 => error.hint("check the key; a SearXNG server must have the format json enabled"),
-            429 => error.hint("the service's rate limit is reached; retry later"),
-            _ => error,
-        })
-    }
-
-    /// Makes an error of at most 400 characters, without the key.
-    fn error(&self, reason: &str) -> ToolError {
-        let reason = self.key.as_ref().map_or_else(|| reason.to_owned(), |key| key.redact(reason));
-        ToolError::new(ErrorCode::ModelError, format!("{}: {}", self.service.name(), first_words(&reason, 400)))
-    }
 }
 
 impl Searcher for Web {
@@ -117,7 +89,7 @@ impl Searcher for Web {
 }
 
 /// Reads a response body of at most [`MAX_RESPONSE_BYTES`].
-async fn read_body(mut response: Response) -> Result<Vec<u8>, String> {
+pub(super) async fn read_body(mut response: Response) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| error.without_url().to_string())? {
         if body.len() + chunk.len() > MAX_RESPONSE_BYTES {

@@ -1,15 +1,19 @@
-//! Reading of a path from its last node to the root.
+//! Reading of a path from its last node to the root, and of the path's end below a node.
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
     decode::{DESCENDING, NodeRow, StateRow, States},
-    tables::nodes::anchor,
+    tables::{
+        nodes::{anchor, hidden_by},
+        retags::HIDDEN_BY,
+    },
     visibility::{self, version_read},
 };
 use crate::{
     id::NodeId,
     store::{Result, StoreError},
+    types::EdgeKind,
 };
 
 /// Maximum initial capacity of a path: the depth in a damaged file may be any number.
@@ -178,4 +182,26 @@ fn rows<R: PathRecord>(conn: &Connection, to: i64, versions: &[i64], limit: usiz
         }
     }
     Ok(path)
+}
+
+/// Follows the newest visible continuations from a row and returns the last row.
+pub(super) fn leaf(conn: &Connection, row: i64) -> Result<i64> {
+    let own = anchor(conn, row)?;
+    let mut at = visibility::common(conn, own)?;
+    let hidden = hidden_by(conn, row)?;
+    // One statement that reads two numbers of the index per step: a tree may be a million nodes deep.
+    let mut statement = conn.prepare_cached(&format!(
+        "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
+         WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND +n.kind = ?4
+             AND ({HIDDEN_BY} IS NULL OR {HIDDEN_BY} IS ?5)
+         ORDER BY n.seq DESC LIMIT 1"
+    ))?;
+    let kind = EdgeKind::Continuation.code();
+    let mut leaf = row;
+    while let Some(next) =
+        statement.query_row(params![at.tree, at.depth + 1, at.row, kind, hidden], |r| r.get(0)).optional()?
+    {
+        (leaf, at.row, at.depth) = (next, next, at.depth + 1);
+    }
+    Ok(leaf)
 }

@@ -1,8 +1,7 @@
 //! Paged reading of a node's continuations from a cursor. The index of children has their order, so a view of twenty
 //! out of a million siblings reads twenty.
-//! view that shows twenty of a million reads twenty.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
@@ -42,26 +41,4 @@ pub(super) fn list(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32
         .query_map(params![at.tree, at.depth + 1, at.row, seq, kind, hidden, most], NodeRow::read)?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     NameCache::new(conn).finish(rows)
-}
-
-/// Follows the newest visible continuations from a row and returns the last row.
-pub(super) fn leaf(conn: &Connection, row: i64) -> Result<i64> {
-    let own = anchor(conn, row)?;
-    let mut at = visibility::common(conn, own)?;
-    let hidden = hidden_by(conn, row)?;
-    // One statement that reads two numbers of the index per step: a tree may be a million nodes deep.
-    let mut statement = conn.prepare_cached(&format!(
-        "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-         WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND +n.kind = ?4
-             AND ({HIDDEN_BY} IS NULL OR {HIDDEN_BY} IS ?5)
-         ORDER BY n.seq DESC LIMIT 1"
-    ))?;
-    let kind = EdgeKind::Continuation.code();
-    let mut leaf = row;
-    while let Some(next) =
-        statement.query_row(params![at.tree, at.depth + 1, at.row, kind, hidden], |r| r.get(0)).optional()?
-    {
-        (leaf, at.row, at.depth) = (next, next, at.depth + 1);
-    }
-    Ok(leaf)
 }

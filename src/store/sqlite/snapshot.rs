@@ -188,7 +188,7 @@ impl NodeReader for SqliteSnapshot<'_> {
 
     fn leaf(&self, of: NodeId) -> Result<Option<Node>> {
         let Some(row) = row_of(&self.conn, of)? else { return Ok(None) };
-        match sibling_page::leaf(&self.conn, row)? {
+        match path::leaf(&self.conn, row)? {
             leaf if leaf == row => self.node(of),
             leaf => Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"), [leaf])?.pop()),
         }
