@@ -19,6 +19,7 @@ mod base_url;
 #[cfg(feature = "net")]
 mod client;
 mod config;
+#[cfg(feature = "net")]
 mod default_model;
 pub mod discover;
 #[cfg(feature = "net")]
