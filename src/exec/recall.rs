@@ -108,7 +108,8 @@ impl Executor<'_> {
                 let next_limit = found.hits.len() + next;
                 let filters = RecallFilter { count: false, ..only.clone() };
                 let some = if next < more { format!("{next} of ") } else { String::new() };
-                format!("\n[{some}{more} more · → recall search {}{filters} limit:{next_limit}]", quoted(text))
+                let text = quoted(&text.replace('\\', "\\\\").replace('"', "\\\""));
+                format!("\n[{some}{more} more · → recall search {text}{filters} limit:{next_limit}]")
             }
         };
         let absent = absent_words(&found, &within.narrowed);

@@ -386,8 +386,8 @@ fn a_search_states_how_many_nodes_match_and_the_command_for_more() {
         let heads = said.lines().filter_map(|line| line.strip_prefix("human [")?.split_once("] · "));
         heads.map(|(id, _)| id.to_owned()).collect()
     };
-    let search = "→ recall search \"gasket.rs\"";
-    for exact in ["", " exact"] {
+    for (words, exact) in [("gasket.rs", ""), ("gasket.rs", " exact"), ("\\\"gasket.rs of\\\"", "")] {
+        let search = format!("→ recall search \"{words}\"");
         let oldest = lines(&mut runner, &[&format!("{search} sort:oldest{exact} limit:3")]);
         assert!(oldest.starts_with("3 of 8 matches in this tree sort:oldest"), "{oldest}");
         assert_eq!(found(&oldest), said[..3], "{exact}");
