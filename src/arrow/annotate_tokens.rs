@@ -1,12 +1,12 @@
 //! Tokens with what they may mean: ids distinguished from words, numbers from ranges, every word looked up.
 
 mod neighbours;
-mod number_words;
+mod numbers;
 mod slips;
 
-pub(super) use self::number_words::number;
+pub(super) use self::numbers::number;
 pub(super) use self::slips::correct_slips;
-use self::{neighbours::reclassify, number_words::hyphenated};
+use self::{neighbours::reclassify, numbers::hyphenated};
 use super::{
     Relative,
     lex::{LexKind, Lexed, Span},

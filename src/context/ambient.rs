@@ -46,8 +46,8 @@ pub(super) const MAX_HINT_TOKENS: u32 = 112;
 /// Maximum characters of a reference; a longer one is named by its search terms.
 const MAX_REFERENCE_CHARS: usize = 40;
 
-/// Returns one line per active agent: generating agents with their positions, then recently active ones. An
-/// agent that only reads the message with which the prompt ends is left out.
+/// Returns one line per active agent: generating agents with their positions, then recently active ones. An agent that only
+/// reads the message with which the prompt ends is left out.
 fn places(
     snapshot: &dyn Snapshot,
     request: &ContextRequest<'_>,

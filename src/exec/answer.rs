@@ -147,8 +147,7 @@ impl Answer {
 
 impl Answer {
     /// Returns the nodes that the command made, or the first ones that a search found; `None` for other answers.
-    #[must_use]
-    pub fn named_nodes(&self) -> Option<Vec<LocalId>> {
+    pub(crate) fn named_nodes(&self) -> Option<Vec<LocalId>> {
         let locals = |nodes: &[Node]| nodes.iter().map(|node| node.local.clone()).collect::<Vec<_>>();
         match self {
             Self::Changed(change) => match (change.tool, &change.added) {

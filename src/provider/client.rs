@@ -15,7 +15,7 @@ use super::reply::StreamReader;
 use super::{
     DEFAULT_PARALLEL, Endpoint, Finish, Generation, Model, Protocol, ProviderError, Request, Retry, Sampling, Sink,
 };
-use super::{default_model::first_model, model_list};
+use super::{default_model::default_model, model_list};
 
 /// Time limit for listing models in [`Client::connect`].
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -80,7 +80,7 @@ impl Client {
         if endpoint.model.is_none() || (endpoint.parallel.is_none() && http.is_plain()) {
             match model_list::list(&http, LIST_TIMEOUT).await {
                 Ok(listed) => {
-                    let first = endpoint.model.is_none().then(|| first_model(&listed)).flatten();
+                    let first = endpoint.model.is_none().then(|| default_model(&listed)).flatten();
                     if endpoint.model.is_none() && first.is_none() {
                         let host = http.host();
                         return Err(ProviderError::configuration(format!("{host} lists no models; name one")));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::http::Http;
 use super::model_ref::{PROVIDERS, Provider, provider_endpoint};
 use super::{Endpoint, Env, ProviderError, Timeouts};
-use super::{default_model::first_model, model_list::list};
+use super::{default_model::default_model, model_list::list};
 
 /// Time limit for a probe of a default port.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(300);
@@ -64,7 +64,7 @@ async fn probe(mut endpoint: Endpoint) -> Option<Endpoint> {
     let timeouts = Timeouts { connect: PROBE_TIMEOUT, first_byte: PROBE_TIMEOUT, between_chunks: PROBE_TIMEOUT };
     let http = Http::new(&Endpoint { key: None, timeouts, ..endpoint.clone() }).ok()?;
     let listed = list(&http, PROBE_TIMEOUT).await.ok()?;
-    let first = first_model(&listed)?;
+    let first = default_model(&listed)?;
     endpoint.apply_listing(Some(first), &listed);
     endpoint.parallel.get_or_insert(super::DEFAULT_PARALLEL);
     Some(endpoint)

@@ -280,10 +280,15 @@ fn read_hits(
     Ok(hits)
 }
 
-/// A hit without a rank.
+/// Returns a hit without a rank and neighbors.
 fn hit(question: &ParsedQuery, matching: &Matching, node: Node) -> Hit {
     let (exact, own_words) = (question.is_exact(&node.content), matching.own_words(&node));
-    Hit { node, passage: 0, score: 1.0, exact, own_words, similar: false, before: None, after: None }
+    Hit { exact, own_words, ..exact_hit(node) }
+}
+
+/// Returns a hit that contains the searched text literally.
+fn exact_hit(node: Node) -> Hit {
+    Hit { node, passage: 0, score: 1.0, exact: true, own_words: 0, similar: false, before: None, after: None }
 }
 
 /// Lists the hits among nodes in ascending order, the newest first or the oldest, up to the query's limit. Returns also how
@@ -322,8 +327,7 @@ fn search_exact(
     let found = search_phrase(snapshot, filter, &normalize(&query.text), u32::MAX, usize::MAX)?;
     let nodes = found.iter().rev().map(|candidate| candidate.node).collect();
     let (mut hits, matches, is_complete) = list_matches(snapshot, query, nodes, &|node| {
-        let hit =
-            Hit { node, passage: 0, score: 1.0, exact: true, own_words: 0, similar: false, before: None, after: None };
+        let hit = exact_hit(node);
         Ok(fits.node(&hit.node)?.then_some(hit))
     })?;
     load_neighbors(snapshot, query.only.seen_by, hits.iter_mut())?;

@@ -36,13 +36,8 @@ impl Executor<'_> {
         let place = format!("{among} in {}{}", within.place, within.said);
         let results = count(found.total, "result");
         if found.total == 0 {
-            let known = match recall::tool_names(
-                &*snapshot,
-                &within.scope,
-                &Filter { seen_by: within.only.seen_by, ..Filter::default() },
-            )?
-            .as_slice()
-            {
+            let seen = Filter { seen_by: within.only.seen_by, ..Filter::default() };
+            let known = match recall::tool_names(&*snapshot, &within.scope, &seen)?.as_slice() {
                 [] => "there are none of any".to_owned(),
                 names => format!("there are results of {}", named(names)),
             };
