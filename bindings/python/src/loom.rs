@@ -382,14 +382,14 @@ impl Loom {
         detached(py, change).map(drop)
     }
 
-    /// Hides a node and its descendants. Returns the number of hidden nodes.
+    /// Hides a node and its descendants. Returns the number of hidden messages, at least 1; annotations are not counted.
     #[pyo3(signature = (node, *, by="owner"))]
     fn prune(&self, py: Python<'_>, node: NodeRef, by: &str) -> PyResult<u64> {
         let actor = self.actor(py, by, None)?;
         detached(py, || actor.prune(node.0)).map(|receipt| receipt.affected)
     }
 
-    /// Shows the nodes that pruning this node hid. Returns their number.
+    /// Shows the nodes that pruning this node hid. Returns the number of messages among them, at least 1.
     #[pyo3(signature = (node, *, by="owner"))]
     fn restore(&self, py: Python<'_>, node: NodeRef, by: &str) -> PyResult<u64> {
         let actor = self.actor(py, by, None)?;
