@@ -4,8 +4,8 @@
 //! by the noun before it (`section "S"`) or, with a number, the noun behind it (`3 tokens`). The bag keeps these beside
 //! each argument; `bind` takes out what an operation has a place for. What stays in the bag was not understood.
 
+mod argument_words;
 mod names;
-mod words;
 
 use self::names::{behind_name, named, names_node};
 pub(super) use self::names::{describes, flag, helps, unescape};

@@ -320,12 +320,13 @@ impl DelegationDriver {
 
     /// Returns the message for another attempt, with the reason of the last failure.
     fn retry_message(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
-        let why = match (state.verdict, &state.last_error) {
-            (Some(verdict), _) => judge::verdict_reason(&self.loom.node(verdict)?),
-            (None, Some(trouble)) => trouble.clone(),
-            (None, None) => "The attempt was interrupted. The work so far is above.".to_owned(),
-        };
-        Ok(prompts::retry(&why, stronger && !state.use_fallback))
+        Ok(match (state.verdict, &state.last_error) {
+            (Some(verdict), _) => {
+                let why = judge::verdict_reason(&self.loom.node(verdict)?);
+                prompts::retry(&why, stronger && !state.use_fallback)
+            }
+            (None, trouble) => prompts::go_on(trouble.as_deref().unwrap_or("it was interrupted")),
+        })
     }
 
     /// Builds the worker's turn. `from` is the node with the instructions; `context_start` is the first node of the subtask's

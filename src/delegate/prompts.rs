@@ -142,13 +142,21 @@ pub(super) fn instructions(
     text
 }
 
-/// Returns the message that asks a worker to try again.
+/// Returns the message that asks a worker to mend what a check or judge found.
 pub(super) fn retry(why: &str, stronger: bool) -> String {
     let who =
         if stronger { "Another model tried this before you, and that attempt failed" } else { "That attempt failed" };
     format!(
         "{who}:\n\n{}\n\nCorrect it, and end with what you did and found.",
         truncate_middle(why.trim(), MAX_RESULT_CHARS)
+    )
+}
+
+/// Returns the message that asks a worker to go on after an attempt that ended before its result.
+pub(super) fn go_on(why: &str) -> String {
+    format!(
+        "The last attempt ended before its result: {}. What it did is above. Go on, and end with what you did and found.",
+        truncate_middle(why.trim().trim_end_matches('.'), MAX_RESULT_CHARS)
     )
 }
 

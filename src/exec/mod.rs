@@ -14,8 +14,7 @@ mod author_names;
 #[cfg(any(feature = "tui", feature = "serve"))]
 pub(crate) mod authorship;
 mod batch;
-mod change;
-mod changes;
+mod commit_command;
 #[cfg(feature = "serve")]
 pub(crate) mod completion;
 mod delegations;
@@ -31,6 +30,7 @@ mod host;
 mod host_tool;
 mod limits;
 mod list;
+mod list_changes;
 mod llm_summary;
 mod memory;
 mod navigate;
@@ -51,14 +51,14 @@ pub use answer::{Answer, TreeChange};
 #[doc(hidden)] // for prompts
 pub use author_names::AuthorNames;
 #[doc(hidden)] // for the program
-pub use change::{NodeResolver, commit};
-#[doc(hidden)] // for prompts
-pub use changes::is_change;
+pub use commit_command::{NodeResolver, commit};
 pub use executor::Executor;
 use executor::Position;
 pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
 pub(crate) use host_tool::read_line;
 pub use limits::ExecRights;
+#[doc(hidden)] // for prompts
+pub use list_changes::is_change;
 #[doc(hidden)] // for the program
 pub use memory::{block as memory_block, pinned};
 #[doc(hidden)] // for the program

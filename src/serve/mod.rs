@@ -20,8 +20,8 @@ mod metrics;
 mod openai;
 mod page;
 mod probes;
-mod proxy;
 mod record;
+mod recording_proxy;
 mod router;
 mod server;
 mod state;
@@ -30,7 +30,7 @@ mod tree_shape;
 
 pub use approval::PendingApprovals;
 pub use browser::BrowserLogins;
-pub use proxy::Upstreams;
+pub use recording_proxy::Upstreams;
 pub use router::openapi;
 pub use server::{ServeError, Server};
 pub use state::{ServerLimits, ServerSettings};

@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{access, api, browser, error::ApiError, page, probes, proxy, state::AppState};
+use super::{access, api, browser, error::ApiError, page, probes, recording_proxy, state::AppState};
 
 /// Header with the id of a request, taken from the client or generated.
 const REQUEST_ID: &str = "x-request-id";
@@ -28,7 +28,7 @@ pub(super) fn router(state: AppState) -> Router {
     let json = || [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     let mcp = state.settings.mcp.clone().unwrap_or_default().layer(middleware::from_fn(access::pass_agent));
     routes
-        .merge(proxy::routes())
+        .merge(recording_proxy::routes())
         .nest_service("/mcp", mcp)
         .route("/api/v1/openapi.json", axum::routing::get(move || async move { (json(), document) }))
         .layer(middleware::from_fn_with_state(state.clone(), access::check))

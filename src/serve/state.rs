@@ -19,8 +19,8 @@ use super::{
     journal_tail::JournalTail,
     metrics::Metrics,
     openai::ResponseRuns,
-    proxy::Upstreams,
     record::CallQueue,
+    recording_proxy::Upstreams,
     token::TokenFile,
     tree_shape::ShapeCache,
 };

@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     DelegationUpdate,
+    generate_request::{GenerateError, GenerateRequest, Progress},
     host::CommandBatch,
-    model_request::{ModelRequestTask, ReportSender, forward_cancellation},
+    model_request_task::{ModelRequestTask, ReportSender, forward_cancellation},
     partial_replies::{PartialReplyFile, PartialReplyHeader},
     prompt::{TurnProgress, offered_author, prompt},
-    request::{GenerateError, GenerateRequest, Progress},
     save_reply::{append_open_todos_note, record_session_model, record_system_prompt},
 };
 use crate::{

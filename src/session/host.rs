@@ -10,8 +10,8 @@ use super::{
     Embedding, RunContext, UpdateSink,
     background_delegations::save_report,
     generate::{TaskReport, generate},
-    model_request::ReportSender,
-    request::{GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, ToolAccess},
+    generate_request::{GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, ToolAccess},
+    model_request_task::ReportSender,
     result_metadata::result_metadata,
     stored_calls::call_id,
 };

@@ -7,14 +7,14 @@ mod delegation;
 mod delegation_report;
 mod embedding;
 mod generate;
+mod generate_request;
 mod generation_metadata;
 mod generation_stream;
 mod host;
 mod journal_stream;
-mod model_request;
+mod model_request_task;
 mod partial_replies;
 mod prompt;
-mod request;
 mod result_metadata;
 mod resume;
 mod run;
@@ -34,6 +34,9 @@ pub use delegation_report::{DelegationReport, DelegationStatus, SubtaskReport, S
 pub use embedding::{Embedding, EmbeddingIndexer};
 pub use futures_util::future::BoxFuture;
 pub use generate::generate;
+pub use generate_request::{
+    GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Searcher, ToolAccess, ToolHandler,
+};
 #[doc(hidden)] // for the program
 pub use generation_metadata::GenerationMetadata;
 #[cfg(feature = "serve")]
@@ -45,9 +48,6 @@ pub use host::{ProgressSink, SessionHost, actor_at, actor_in_session};
 pub use journal_stream::Changes;
 pub use partial_replies::recover;
 pub use prompt::context_of;
-pub use request::{
-    GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Searcher, ToolAccess, ToolHandler,
-};
 pub use resume::{Interruption, ResumedSession, opening, resume};
 pub(crate) use side_conversation::SideConversation;
 pub use stats::{Stats, UsageByKey, UsageTotals, path_stats, stats};

@@ -9,15 +9,15 @@
 //! are read when the state is rendered.
 
 mod directives;
-mod rules;
+mod extraction_rules;
+mod session_yaml;
 mod state;
 mod tool_results;
-mod yaml;
 
 pub use directives::Directive;
-pub use rules::{CompiledRules, ExtractionRules, FileWriteTool};
+pub use extraction_rules::{CompiledRules, ExtractionRules, FileWriteTool};
+pub use session_yaml::{MAX_YAML_TOKENS, SessionInfo};
 pub use state::{FileChange, RecordKind, SessionRecord, SessionState, StateEntry, TurnRecord};
-pub use yaml::{MAX_YAML_TOKENS, SessionInfo};
 
 #[cfg(test)]
 mod tests;

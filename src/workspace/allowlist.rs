@@ -2,8 +2,9 @@
 //!
 //! A command pattern must match the whole command. `*` matches words but no shell syntax that starts another command.
 //! It also matches no comment, no part of a word, and no option except some harmless ones ([`HARMLESS_OPTIONS`]).
-//! `cargo test*` matches `cargo test --lib name`, but not `cargo test; curl …
-//!  sh`, `cargo test --config …` or `cargo testament`. A file pattern is a glob in which `**` crosses folders.
+//! `cargo test*` matches `cargo test --lib name`, but not `cargo test --config …` or `cargo testament`. Commands joined by `&&`
+//! or `;` are allowed if each of them is. An allowed command may end in `2>&1`, and may be piped into `head`, `tail` or `wc`
+//! without a file ([`is_filter`]). A file pattern is a glob in which `**` crosses folders.
 //!
 //! Not covered: effects of the allowed program with plain arguments, such as `make deploy`, a `sed` script, or the
 //! tests that `cargo test` runs.
@@ -46,19 +47,36 @@ impl Allowlist {
     /// Returns true if a command needs no approval.
     #[must_use]
     pub fn allows_command(&self, command: &str) -> bool {
-        let command = command.trim();
+        // A separator inside quotes leaves parts whose quotes are not balanced, which no star matches.
+        self.matches(command.trim())
+            || command.split(';').flat_map(|part| part.split("&&")).all(|part| self.allows_part(part))
+    }
+
+    /// Returns true if a pattern matches the command.
+    fn matches(&self, command: &str) -> bool {
         self.commands.iter().any(|pattern| matches_pattern(pattern, command))
     }
 
-    /// Describes to an agent which commands need no approval; `None` if all do.
-    pub(super) fn command_hint(&self) -> Option<String> {
+    /// Returns true if a command that joins no others is allowed, with what may follow it.
+    fn allows_part(&self, part: &str) -> bool {
+        let mut stages = part.split('|').map(str::trim);
+        let first = stages.next().unwrap_or_default();
+        let command = first.strip_suffix("2>&1").filter(|rest| rest.ends_with(' ')).map_or(first, str::trim_end);
+        self.matches(command) && stages.all(is_filter)
+    }
+
+    /// Names to an agent the commands that need no approval; `None` if all do.
+    pub(super) fn command_summary(&self) -> Option<String> {
         let patterns: Vec<String> = self.commands.iter().map(|pattern| format!("`{pattern}`")).collect();
-        let patterns = patterns.join(", ");
+        let summary = "allowed without a question, also with &&, ;, 2>&1 and | tail -N";
+        (!patterns.is_empty()).then(|| format!("{summary}: {}", patterns.join(", ")))
+    }
+
+    /// Describes to an agent what a command that needs no approval may contain; `None` if all need it.
+    pub(super) fn command_hint(&self) -> Option<String> {
         let options = HARMLESS_OPTIONS.join(" ");
-        (!patterns.is_empty()).then(|| {
-            format!(
-                "allowed without a question: {patterns}; * matches words and no option but {options}, no |, ;, && or redirection"
-            )
+        self.command_summary().map(|summary| {
+            format!("{summary}; * matches words and no option but {options}; no other redirection or pipe (head, tail, wc -l)")
         })
     }
 
@@ -96,6 +114,18 @@ const HARMLESS_OPTIONS: [&str; 22] = [
     "--oneline",
     "--version",
 ];
+
+/// True if a stage of a pipeline only selects or counts lines of its input: `head`, `tail` or `wc` with numbers and short options
+/// that name no file.
+fn is_filter(stage: &str) -> bool {
+    let mut words = stage.split_whitespace();
+    let plain = |word: &str| word.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit());
+    match words.next() {
+        Some("head" | "tail") => words.all(|word| plain(word) || word.strip_prefix("-n").is_some_and(plain)),
+        Some("wc") => words.all(|word| word == "-l"),
+        _ => false,
+    }
+}
 
 /// True if a star may match `text` between the literal parts `before` and `after`.
 fn star_may_match(before: &str, text: &str, after: &str) -> bool {
@@ -177,14 +207,37 @@ mod tests {
     #[test]
     fn a_star_matches_words_and_no_other_command() {
         let allowed = allowed(&["cargo test*", "git status", "ls * src", "make *"], &[]);
-        for command in
-            ["cargo test", " cargo test --lib 'a b' ", "cargo test --test b", "git status", "ls a src", "make all"]
-        {
+        for command in [
+            "cargo test",
+            " cargo test --lib 'a b' ",
+            "cargo test --test b",
+            "git status",
+            "ls a src",
+            "make all",
+            "cargo test 2>&1",
+            "cargo test --lib 2>&1 | tail -20",
+            "git status; cargo test && make all | head -n 5 | wc -l",
+        ] {
             assert!(allowed.allows_command(command), "{command}");
         }
         for command in [
             "cargo build",
             "git status --short",
+            "cargo test &&",
+            "cargo test & git status",
+            "cargo test 'a; git status'",
+            "cargo test \"&& git status\"",
+            "cargo test | tail -5 | sh",
+            "cargo test | head Cargo.toml",
+            "cargo test | tail -f",
+            "cargo test | tail --pid=1",
+            "cargo test |& tail",
+            "cargo test 2>&1 x",
+            "cargo test2>&1",
+            "cargo test 2>&1 > x",
+            "cargo test || rm x",
+            "| tail -5",
+            "2>&1",
             "sudo cargo test",
             "X=1 cargo test",
             "ls src",

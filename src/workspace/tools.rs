@@ -90,7 +90,7 @@ impl Workspace {
             let (run, files) = (tool.run, Arc::clone(&files));
             let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&files), arguments));
             // Lists show the first sentence.
-            let hint = self.0.settings.allowlist.command_hint().filter(|_| tool.name == command::TOOL.name);
+            let hint = self.0.settings.allowlist.command_summary().filter(|_| tool.name == command::TOOL.name);
             let description = match hint {
                 Some(hint) => tool.description.replacen(". ", &format!("; {hint}. "), 1),
                 None => tool.description.to_owned(),

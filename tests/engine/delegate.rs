@@ -511,7 +511,10 @@ async fn a_killed_delegation_resumes_without_repeating_verified_subtasks() {
     assert_eq!((report.state, nobody.asked().len()), (DelegationStatus::Completed, 0));
     // The plan and three verified subtasks remain; the fourth was interrupted.
     assert_eq!((planner.asked().len(), worker.asked().len(), judge.asked().len()), (0, 2, 2));
-    assert!(worker.asked()[0].contains("The attempt was interrupted. The work so far is above."));
+    assert!(
+        worker.asked()[0]
+            .contains("The last attempt ended before its result: it was interrupted. What it did is above.")
+    );
     assert_eq!(report.subtasks[3].attempts, 2);
     assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }

@@ -487,12 +487,13 @@ async fn a_refused_command_does_not_run() {
     let refused = hand.fails("run_command", json!({ "command": "touch ab; touch c\ntouch d" })).await;
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused"));
     let hint = refused.hint.as_deref().unwrap();
-    let rule = "allowed without a question: `touch *`; * matches words and no option but -q --quiet ";
-    assert!(hint.starts_with(rule) && hint.ends_with(" --version, no |, ;, && or redirection"), "{hint}");
-    // The agent reads the same before it tries.
+    let summary = "allowed without a question, also with &&, ;, 2>&1 and | tail -N: `touch *`";
+    let rule = hint.strip_prefix(summary).unwrap();
+    assert!(rule.starts_with("; * matches words and no option but -q --quiet "), "{hint}");
+    // The agent reads which commands are allowed before it tries.
     let tools = folder.workspace.tools("a");
     let command = &tools.iter().find(|(tool, _)| tool.name == "run_command").unwrap().0;
-    assert!(command.description.split(". ").next().unwrap().ends_with(hint), "{}", command.description);
+    assert!(command.description.split(". ").next().unwrap().ends_with(summary), "{}", command.description);
     assert_eq!(folder.asked()[0].summary, "a command of 2 lines");
     hand.ok("run_command", json!({ "command": "touch ab" })).await;
     let mut there: Vec<_> = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -8,7 +8,7 @@ use crate::{
     agent::{RoundOutput, TurnInput},
     provider::FinishReason,
     session::{
-        request::{GenerateError, Progress},
+        generate_request::{GenerateError, Progress},
         save_reply::{self, SaveOptions},
     },
 };

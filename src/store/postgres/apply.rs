@@ -8,8 +8,8 @@ use super::{
     connection::PostgresConnection,
     decode::{get, int},
     journal::COUNTER_BITS,
+    pending_rows::{PgNodeState, PgSessionRow, Place, Writes},
     uuid::{NO_TREE, Uuid},
-    writing::{PgNodeState, PgSessionRow, Place, Writes},
 };
 use crate::{
     id::{AgentId, IdSource, NodeId},
@@ -232,7 +232,7 @@ impl PgChangeApplier<'_> {
         let undo = undo.map_err(|e| StoreError::Backend(Box::new(e)))?;
         let seq = self.next()?;
         let group = *self.group.get_or_insert(seq);
-        let entry = super::writing::NewEntry {
+        let entry = super::pending_rows::NewEntry {
             tree: applied.tree,
             seq,
             group,

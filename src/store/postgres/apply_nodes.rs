@@ -6,9 +6,9 @@ use tokio_postgres::Row;
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{coded, get, id, int, opt_int},
+    pending_rows::{PgAdded, PgNewRow, PgNodeState, Place},
     uuid::Uuid,
     visibility,
-    writing::{PgAdded, PgNewRow, PgNodeState, Place},
 };
 use crate::{
     id::{LocalId, NodeId},

@@ -6,9 +6,9 @@ use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{coded, get, item, number, opt_int},
     group_reads::{SESSION, session_row},
+    pending_rows::{PgSessionRow, Place},
     session_state::json,
     uuid::Uuid,
-    writing::{PgSessionRow, Place},
 };
 use crate::{
     id::SessionId,

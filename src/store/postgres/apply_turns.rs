@@ -5,10 +5,10 @@ use std::collections::hash_map::Entry;
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
     decode::{get, int},
+    pending_rows::Place,
     tables::summaries::summary_key,
     uuid::Uuid,
     vectors,
-    writing::Place,
 };
 use crate::{
     id::{AgentId, NodeId, TodoId},

@@ -13,8 +13,8 @@ use super::{
     apply_nodes::{PLACE, place},
     connection::{PgStatement, PostgresConnection, statement},
     decode::{coded, get, int, opt_int},
+    pending_rows::{PgNodeState, PgSessionRow},
     uuid::Uuid,
-    writing::{PgNodeState, PgSessionRow},
 };
 use crate::{
     id::NodeId,

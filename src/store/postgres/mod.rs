@@ -26,6 +26,7 @@ mod journal;
 mod migrate;
 mod node_reader;
 mod path;
+mod pending_rows;
 mod pool;
 mod purge;
 mod search_filter;
@@ -45,7 +46,6 @@ mod verify;
 mod visibility;
 mod watch;
 mod writer;
-mod writing;
 
 use std::{path::Path, sync::Arc};
 

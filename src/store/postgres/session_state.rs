@@ -6,9 +6,9 @@ use super::{
     apply::PgChangeApplier,
     connection::PostgresConnection,
     decode::{coded, get, id, int, number, opt_int},
+    pending_rows::{PgNewRow, Place},
     session_reader::record,
     uuid::Uuid,
-    writing::{PgNewRow, Place},
 };
 use crate::{
     id::TreeId,

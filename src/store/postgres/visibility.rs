@@ -4,8 +4,8 @@
 use super::{
     apply::{PgAppliedMutation, PgChangeApplier},
     decode::{get, int, opt_int},
+    pending_rows::Place,
     uuid::Uuid,
-    writing::Place,
 };
 use crate::{
     id::NodeId,

@@ -42,7 +42,7 @@ mod searched_text;
 mod session_figures;
 mod session_state;
 mod sibling_page;
-mod sidecar;
+mod sidecar_files;
 mod snapshot;
 mod staged_change;
 mod staged_copy;
@@ -62,7 +62,7 @@ use std::{path::Path, sync::Arc};
 use tokio::sync::oneshot;
 
 pub use self::foreign::{ForeignDatabase, ForeignQuery, RowFilter};
-pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
+pub use self::sidecar_files::{count_bytes, migration_copies, sidecar_files};
 #[cfg(feature = "postgres")]
 pub(super) use self::{
     copied_file::{finish_copy, open_copy},
