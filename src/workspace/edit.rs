@@ -21,7 +21,7 @@ use futures_util::future::BoxFuture;
 /// Maximum occurrences of a passage that an error lists.
 const MAX_LISTED_OCCURRENCES: usize = 8;
 /// Maximum lines of the edited passage that an answer shows.
-const MAX_SHOWN_LINES: usize = 14;
+const MAX_SHOWN_LINES: usize = 40;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "edit_file",
