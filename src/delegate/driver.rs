@@ -347,6 +347,7 @@ impl DelegationDriver {
             rounds: config.rounds,
             native: config.native,
             max_inline_tokens: config.max_inline_tokens,
+            withheld: self.run_context.withheld,
             tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error.to_string()))?),
             ..ToolAccess::new(Arc::clone(&config.models))
         };

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     arrow::{Command, LinkEnd, NodeRef, ResponseKind},
     id::NodeId,
-    ops::NodeDraft,
+    ops::{NodeDraft, require_visible},
     store::Mutation,
     tools::{ErrorCode, MAX_UNDO_STEPS, Tool, ToolError},
     types::{EdgeKind, LinkTarget, Node, Op, Parent},
@@ -74,6 +74,7 @@ impl Executor<'_> {
         instruction: Option<&str>,
     ) -> AnswerResult {
         let from = self.node(here, from)?;
+        require_visible(&from)?;
         let author = self.loom.agent(agent.unwrap_or(DEFAULT_AUTHOR))?;
         if author.id() == self.agent.id() {
             let failure = ToolError::new(ErrorCode::PermissionDenied, "an agent cannot have itself continue");
@@ -119,6 +120,7 @@ impl Executor<'_> {
         kind: Option<ResponseKind>,
     ) -> AnswerResult {
         let node = self.node(here, node)?;
+        require_visible(&node)?;
         not_empty(words, "a response")?;
         let kind = match kind {
             None | Some(ResponseKind::Continuation) => EdgeKind::Continuation,

@@ -154,7 +154,8 @@ impl<'h> Executor<'h> {
         let agents = self.loom.snapshot()?.agents()?;
         let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
         self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
-        self.agent.profile.permissions = self.rights.permissions.unwrap_or(self.agent.profile.permissions);
+        let held = self.rights.permissions.unwrap_or(self.agent.profile.permissions);
+        self.agent.profile.permissions = held.without(self.host.withheld());
         Ok(())
     }
 

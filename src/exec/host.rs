@@ -6,7 +6,7 @@ use crate::{
     ops::Actor,
     recall::QueryEmbedding,
     tools::{ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
-    types::{Agent, Node},
+    types::{Agent, Node, Permissions},
 };
 
 /// The parameters of a `continue` command.
@@ -59,6 +59,11 @@ pub trait Host: Send + Sync {
     fn delegate(&self, actor: &Actor, asked: &DelegateRequest<'_>) -> Result<String, ToolError> {
         let _ = (actor, asked);
         Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"))
+    }
+
+    /// Returns the permissions that no agent has here, whatever its profile says.
+    fn withheld(&self) -> Permissions {
+        Permissions::default()
     }
 
     /// Returns the program's own tools. [`HostTool::check`] must accept them.

@@ -35,7 +35,9 @@ pub(super) fn check(command: &Command, held: Permissions, read_only: bool) -> Re
     if let Some(missing) = command.missing_permission(held) {
         return Err(permission_denied(missing));
     }
-    if read_only && command.side_effect() >= SideEffect::Write {
+    // A thought is no change of the conversation, but a node.
+    let writes = command.side_effect() >= SideEffect::Write || matches!(command, Command::Think { .. });
+    if read_only && writes {
         let message = "the program was started read-only: it reads and changes nothing";
         return Err(ToolError::new(ErrorCode::PermissionDenied, message));
     }

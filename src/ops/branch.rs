@@ -26,7 +26,9 @@ impl Actor {
         if node.parent == Some(to) {
             return Err(OpsError::Invalid(format!("[{}] is already a child of that node", node.local)));
         }
-        let inside = self.loom.snapshot()?.path_back(to, &[], 0)?.iter().any(|n| n.id == from);
+        // A version stands for its original on the path.
+        let path = self.loom.snapshot()?.path_back(to, &[], 0)?;
+        let inside = path.iter().any(|n| n.id == from || n.version_of == Some(from));
         if inside {
             return Err(OpsError::Invalid(format!("[{}] cannot be moved into its own branch", node.local)));
         }

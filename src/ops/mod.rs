@@ -45,6 +45,7 @@ pub use error::{OpsError, Result};
 pub use foreign_changes::{ForeignChanges, foreign_changes};
 pub use history::tree_history;
 pub use loom::Loom;
+pub use navigate::require_visible;
 pub use sessions::SessionDraft;
 pub use split::SplitAt;
 pub use trees::TreeDraft;

@@ -12,6 +12,17 @@ const PREVIOUS_POSITION_KEY: &str = "loom.back";
 /// Nodes by which a conversation can go on without leaving its branch.
 const MAX_FOLLOWED_NODES: u32 = 32;
 
+/// Checks that a node is not pruned: what is added to a pruned branch is hidden too.
+///
+/// # Errors
+/// If the node is pruned.
+pub fn require_visible(node: &Node) -> Result<()> {
+    match node.state.pruned_by {
+        None => Ok(()),
+        Some(_) => Err(OpsError::Invalid(format!("[{}] is pruned; restore it first", node.local))),
+    }
+}
+
 impl Actor {
     /// Shows others that the session's person reads this node. The session keeps its position, and no entry of the
     /// journal names it.
@@ -87,9 +98,7 @@ impl Actor {
     /// # Errors
     /// If the node is in another tree or pruned, or the store fails.
     pub fn switch(&self, session: &Session, node: &Node) -> Result<Receipt> {
-        if node.state.pruned_by.is_some() {
-            return Err(OpsError::Invalid(format!("[{}] is pruned", node.local)));
-        }
+        require_visible(node)?;
         let mut metadata = session.metadata.clone();
         if let Some(from) = session.position.filter(|from| *from != node.id) {
             metadata.insert(PREVIOUS_POSITION_KEY.to_owned(), from.to_string());

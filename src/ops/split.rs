@@ -1,7 +1,7 @@
 //! Split: replace a node by two halves. The continuations of the original follow the second half. The original remains
 //! as the source of both and as one of the versions.
 
-use super::{Actor, NodeDraft, OpsError, Result};
+use super::{Actor, NodeDraft, OpsError, Result, require_visible};
 use crate::{
     id::NodeId,
     store::{Mutation, Receipt},
@@ -31,9 +31,7 @@ impl Actor {
                 node.local, node.kind
             )));
         }
-        if node.state.pruned_by.is_some() {
-            return Err(OpsError::Invalid(format!("[{}] is pruned; restore it first", node.local)));
-        }
+        require_visible(&node)?;
         if let SplitAt::After(words) = at
             && !node.content.contains(words.as_str())
         {

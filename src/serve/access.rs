@@ -20,12 +20,13 @@ use axum::{
 use super::{
     browser,
     error::{ApiError, Result},
-    state::AppState,
+    state::{AppState, ServerSettings},
     token::TokenScope,
 };
 use crate::{
     id::AgentId,
-    types::{Node, Tree, WorkItem},
+    session::ToolAccess,
+    types::{Node, Permission, Permissions, Tree, WorkItem},
 };
 
 /// Header with the token, for clients whose `Authorization` header holds another key.
@@ -66,6 +67,17 @@ impl Caller {
         }
         let scope = format!("{scope:?}").to_lowercase();
         Err(ApiError::scope(format!("this needs a token of scope {scope}")))
+    }
+
+    /// Permissions that no agent has for this caller: a token of a project reaches neither documents nor other trees.
+    pub(super) fn withheld(&self) -> Permissions {
+        const OUTSIDE: [Permission; 3] = [Permission::DocRead, Permission::DocWrite, Permission::CrossTree];
+        OUTSIDE.into_iter().filter(|_| self.project.is_some()).collect()
+    }
+
+    /// What the commands of an agent may use for this caller.
+    pub(super) fn tool_access(&self, settings: &ServerSettings) -> ToolAccess {
+        ToolAccess { withheld: self.withheld(), ..settings.tool_access.clone() }
     }
 
     /// Returns an error if the token is limited to a project: documents and agents belong to the whole file.

@@ -17,6 +17,7 @@ use crate::{
     ops::Actor,
     session::{DelegationReport, DelegationUpdate, Orchestrator, RunContext, save_report},
     tools::{ErrorCode, ToolError},
+    types::Permissions,
 };
 
 /// Runs whose outcome stays in memory.
@@ -91,7 +92,12 @@ pub(super) fn orchestrator(state: &AppState) -> Result<Arc<dyn Orchestrator>, To
 }
 
 /// Runs or resumes a delegation in the background. The report is saved below the node that delegated.
-pub(super) fn start(state: &AppState, actor: Actor, delegation: NodeId) -> Result<(), ToolError> {
+pub(super) fn start(
+    state: &AppState,
+    actor: Actor,
+    delegation: NodeId,
+    withheld: Permissions,
+) -> Result<(), ToolError> {
     let (orchestrator, background) = (orchestrator(state)?, &state.settings.tool_access.background);
     let run = state.delegations.add(delegation, background.cancel())?;
     let updates = run.updates.clone();
@@ -101,6 +107,7 @@ pub(super) fn start(state: &AppState, actor: Actor, delegation: NodeId) -> Resul
         cancel: run.cancel.clone(),
         // An error means that nobody reads.
         on_update: Arc::new(move |update| _ = updates.send(update)),
+        withheld,
     };
     background.spawn(&Handle::current(), async move {
         // A task of its own, so that a panic has an outcome too.

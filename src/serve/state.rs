@@ -222,9 +222,11 @@ impl AppState {
         tree.map(|_| session).ok_or_else(|| ApiError::not_found("session", id))
     }
 
-    /// Returns the caller's agent, or the agent with this name.
+    /// Returns the caller's agent, or the agent with this name, with the permissions that it has for this caller.
     pub(super) fn agent(&self, caller: &Caller, name: Option<&str>) -> Result<Agent> {
-        Ok(self.loom().agent(name.unwrap_or(&caller.agent))?)
+        let mut agent = self.loom().agent(name.unwrap_or(&caller.agent))?;
+        agent.profile.permissions = agent.profile.permissions.without(caller.withheld());
+        Ok(agent)
     }
 
     /// Returns an actor for the caller's agent.

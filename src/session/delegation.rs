@@ -12,6 +12,7 @@ use crate::{
     id::{LocalId, NodeId},
     ops::Actor,
     tools::ToolError,
+    types::Permissions,
 };
 
 /// Delegation to run, and its caller.
@@ -25,6 +26,8 @@ pub struct RunContext {
     pub cancel: CancellationToken,
     /// Receives progress events.
     pub on_update: UpdateSink,
+    /// Permissions that no worker has, whatever its profile says.
+    pub withheld: Permissions,
 }
 
 /// Callback for progress events of a delegation. It must not block.

@@ -16,7 +16,7 @@ use crate::{
     ops::OpsError,
     provider::{EmbeddingModel, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
     tools::{DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
-    types::{Agent, Json, Node, Todo, setters},
+    types::{Agent, Json, Node, Permissions, Todo, setters},
 };
 
 /// Request for continuations of a node or for an agent turn.
@@ -161,6 +161,8 @@ pub struct ToolAccess {
     pub max_inline_tokens: u32,
     /// Chain of agents that invoked this one, outermost first. None of them can be invoked again.
     pub callers: Vec<AgentId>,
+    /// Permissions that no agent has in this turn, whatever its profile says.
+    pub withheld: Permissions,
     /// Orchestrator of delegations; `None`: the agent cannot delegate.
     pub orchestrator: Option<Arc<dyn Orchestrator>>,
     /// Delegations that run in the background.
@@ -194,6 +196,7 @@ impl ToolAccess {
             search: None,
             max_inline_tokens: DEFAULT_REPLY_TOKENS,
             callers: Vec::new(),
+            withheld: Permissions::default(),
             orchestrator: None,
             background: Arc::default(),
         }

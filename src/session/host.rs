@@ -26,7 +26,9 @@ use crate::{
     recall::{self, QueryEmbedding},
     store::Mutation,
     tools::{ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
-    types::{Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolCallFields},
+    types::{
+        Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, Permissions, TodoScope, ToolCallFields,
+    },
 };
 
 /// Limits a page of recalled or viewed conversation to a sixth of the prompt.
@@ -101,10 +103,15 @@ impl Host for SessionHost {
         })
     }
 
+    fn withheld(&self) -> Permissions {
+        self.tool_access.withheld
+    }
+
     fn delegate(&self, actor: &Actor, request: &DelegateRequest<'_>) -> Result<String, ToolError> {
         let Some(orchestrator) = self.tool_access.orchestrator.clone() else {
             return Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"));
         };
+        let withheld = self.tool_access.withheld;
         let delegation = match request.resume {
             Some(delegation) => delegation,
             None => orchestrator.create(actor, request.at, request.goal, request.context)?,
@@ -114,7 +121,7 @@ impl Host for SessionHost {
             let cancel = self.tool_access.background.cancel();
             let background = Arc::clone(&self.tool_access.background);
             let on_update: UpdateSink = Arc::new(move |update| background.notify(update));
-            let run = RunContext { actor: actor.clone(), delegation, cancel, on_update };
+            let run = RunContext { actor: actor.clone(), delegation, cancel, on_update, withheld };
             self.tool_access.background.run(&self.runtime, orchestrator, run);
             let hint = "its report comes later: → recall tool:delegate";
             return Ok(format!("✓ delegated [{local}] · {hint}"));
@@ -122,7 +129,8 @@ impl Host for SessionHost {
         // The callback may block on a slow reader, so it must not run in a runtime task.
         let (sender, mut updates) = mpsc::unbounded_channel();
         let on_update: UpdateSink = Arc::new(move |update| _ = sender.send(update));
-        let run = RunContext { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), on_update };
+        let run =
+            RunContext { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), on_update, withheld };
         let done = self.runtime.spawn(async move { orchestrator.run(run).await });
         while let Some(update) = updates.blocking_recv() {
             (self.on_delegation)(update);

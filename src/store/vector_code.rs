@@ -31,11 +31,18 @@ pub(super) fn by_similarity<N: Copy + Ord>(nodes: Vec<N>, similarities: Vec<Opti
 
 /// Packs a vector: a scale and a byte for each number.
 #[allow(clippy::cast_possible_truncation)] // a number from -127 to 127
-pub(super) fn pack(vector: &[f32]) -> Vec<u8> {
+fn pack(vector: &[f32]) -> Vec<u8> {
     let most = vector.iter().fold(0.0_f32, |most, number| most.max(number.abs()));
     let scale = (most / 127.0).max(f32::MIN_POSITIVE);
     let numbers = vector.iter().flat_map(|number| ((number / scale).round() as i8).to_le_bytes());
     scale.to_le_bytes().into_iter().chain(numbers).collect()
+}
+
+/// Packs a vector, and returns the sign bits of the numbers as they are stored: a small one is stored as 0.
+pub(super) fn pack_with_code(vector: &[f32]) -> (Vec<u8>, Vec<u8>) {
+    let packed = pack(vector);
+    let code = code(&unpack(&packed));
+    (packed, code)
 }
 
 /// Unpacks a vector.

@@ -49,6 +49,12 @@ impl Permissions {
         Permission::ALL.iter().copied().collect()
     }
 
+    /// Returns the set without the permissions of another.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// True if the set contains `permission`.
     #[must_use]
     pub const fn has(self, permission: Permission) -> bool {

@@ -37,6 +37,8 @@ fn vector(text: &str) -> Vec<f32> {
     let mut vector: Vec<f32> =
         MEANINGS.iter().map(|words| words.iter().filter(|word| text.contains(**word)).count() as f32).collect();
     vector.push(0.1);
+    // Stored as 0.
+    vector.push(0.0001);
     vector
 }
 

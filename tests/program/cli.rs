@@ -136,6 +136,37 @@ fn buffers_show_the_selected_version() {
 }
 
 #[test]
+fn what_follows_the_first_half_of_a_split_is_shown() {
+    let home = Home::new();
+    home.ok(&["new", "Root"]);
+    home.say("owner", None, "Alpha beta");
+    home.ok(&["split", ".", "--after", "Alpha"]);
+    home.ok(&["switch", "parent"]);
+    let between = home.say("owner", None, "Between the halves.");
+    let place = home.json(&["tree", "--full"]).into_iter().find(|node| node["content"] == "Alpha beta").unwrap();
+    let place = place["local_id"].as_str().unwrap();
+    let beta = home.json(&["tree", "--full"]).into_iter().find(|node| node["content"] == " beta").unwrap();
+    let below = home.say("owner", beta["local_id"].as_str(), "Below.");
+    assert!(home.fails(1, &["move", place, &below]).contains("own branch"));
+    home.ok(&["prune", &below]);
+    for refused in [vec!["say", "--at", &below, "hidden"], vec!["continue", &below, "--model", "scripted:words"]] {
+        assert!(home.fails(1, &refused).contains("is pruned; restore it first"), "{refused:?}");
+    }
+    home.fails(1, &["do", &format!("respond {below} \"hidden\"")]);
+    home.ok(&["switch", &between]);
+    let tree = home.ok(&["tree"]);
+    let words = ["Alpha", "├─", "beta", "└─", "Between the halves.", "you are here"];
+    let mut rest = tree.as_str();
+    for word in words {
+        let at = rest.find(word).unwrap_or_else(|| panic!("{word}: {tree}"));
+        rest = &rest[at + word.len()..];
+    }
+    assert!(home.ok(&["tree", "--pruned", "--full"]).contains("Between the halves."));
+    let dot = home.ok(&["export", "--format", "dot"]);
+    assert_eq!(dot.matches(" -> ").count() + 1, dot.matches("[label=").count(), "{dot}");
+}
+
+#[test]
 fn control_characters_of_content_are_escaped() {
     let home = Home::new();
     let hostile = "a\x1b[31mred\x1b]0;title\x07\u{9b}2J\u{202e}end\x08\x7f";

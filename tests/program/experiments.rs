@@ -19,6 +19,17 @@ fn replies(home: &Home) -> usize {
 }
 
 #[test]
+fn an_estimate_of_a_prompt_writes_nothing() {
+    let home = Home::new();
+    home.ok(&["new", "Before"]);
+    let sample = ["sample", "A prompt", "--model", "scripted:words", "--depth", "1"];
+    let trees = home.ok(&["trees"]);
+    assert!(home.ok(&[&sample[..], &["--dry-run"]].concat()).starts_with("3 replies: 3 requests, up to about "));
+    home.fails(2, &sample);
+    assert_eq!(home.ok(&["trees"]), trees);
+}
+
+#[test]
 fn a_killed_sample_is_continued_scored_and_exported() {
     let home = Home::new();
     let mut child = home.command(&SAMPLE).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -150,8 +150,8 @@ fn rights_are_those_that_the_user_gave() {
     let mut server = McpProcess::start(&home, &["--read-only"]);
     let tools = server.ok("tools/list", json!({}));
     assert_eq!(tools["tools"].as_array().unwrap().len(), 3);
-    let refused = server.refused("loom", lines(&["→ respond \"No.\"", "→ todo add \"No.\""]));
-    assert_eq!(refused.matches("PERMISSION_DENIED").count(), 2, "{refused}");
+    let refused = server.refused("loom", lines(&["→ respond \"No.\"", "→ todo add \"No.\"", "→ think\nNo.\n←"]));
+    assert_eq!(refused.matches("PERMISSION_DENIED").count(), 3, "{refused}");
     assert!(refused.contains("read-only"), "{refused}");
     assert!(text(&server.call("loom", lines(&["→ view", "→ todo"]))).contains("The harbour was empty."));
     assert!(!home.ok(&["tree"]).contains("No."));

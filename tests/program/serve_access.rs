@@ -292,9 +292,38 @@ async fn a_token_of_another_project_finds_nothing_by_any_route() {
         let request = server.request(Method::POST, "/api/v1/recall").bearer_auth(&blue).json(&body);
         assert!(matches!(answer(request).await.0, 404 | 422), "{body}");
     }
+    // Commands reach no further than routes.
+    let lines = [
+        "list trees",
+        "list documents",
+        "recall search \"project\" scope:all",
+        "read doc:\"notes\"",
+        "write doc:\"notes\" append \"more\"",
+        "switch to tree:\"of no project\"",
+    ];
+    let request = server.request(Method::POST, "/api/v1/arrow").bearer_auth(&red.token);
+    let ran = answer(request.json(&json!({ "tree": tree, "lines": lines }))).await;
+    assert_eq!(ran.0, 200, "{}", ran.1);
+    let results = ran.1["results"].as_array().unwrap();
+    assert!(results.iter().all(|result| result["code"] == "PERMISSION_DENIED"), "{results:?}");
+    assert!(!ran.1.to_string().contains("of no project"));
     // A tree of no project is not of any project.
     let request = server.request(Method::GET, "/api/v1/trees").bearer_auth(&red.token);
     assert!(!answer(request).await.1.to_string().contains("of no project"));
+}
+
+#[tokio::test]
+async fn the_permissions_of_an_agent_hold_for_documents_and_recall() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    home.ok(&["docs", "new", "notes", "of the whole file"]);
+    let token = home.ok(&["serve", "token", "new", "own", "--scope", "write", "--agent", "subject"]).trim().to_owned();
+    let server = HttpServer::start(&home, &[]);
+    for path in ["/api/v1/documents", "/api/v1/documents/notes"] {
+        assert_eq!(answer(server.request(Method::GET, path).bearer_auth(&token)).await.0, 403, "{path}");
+    }
+    let request = server.request(Method::POST, "/api/v1/recall").bearer_auth(&token);
+    assert_eq!(answer(request.json(&json!({ "query": "once" }))).await.0, 403);
 }
 
 /// A token that is limited to a model's agent reads the thoughts of that agent and of no other, by any route.

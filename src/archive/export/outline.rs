@@ -36,6 +36,8 @@ pub(super) fn runs(export: &mut TreeExport<'_>) -> Result<Vec<NodeRun>, ArchiveE
     let mut places: HashMap<NodeId, Option<usize>> = HashMap::new();
     let mut parents: Vec<Option<usize>> = Vec::new();
     let mut children: Vec<Vec<usize>> = Vec::new();
+    // First halves of splits: their parents and texts.
+    let mut halves: HashMap<NodeId, (Option<NodeId>, String)> = HashMap::new();
     export.each_node(&mut |export, node| {
         match node.kind {
             EdgeKind::Continuation => {
@@ -53,10 +55,20 @@ pub(super) fn runs(export: &mut TreeExport<'_>) -> Result<Vec<NodeRun>, ArchiveE
                 children.push(Vec::new());
                 nodes.push(node);
             }
+            EdgeKind::Version if node.version_of.is_none() => {
+                halves.insert(node.id, (node.parent, node.content));
+            }
             EdgeKind::Version => {
                 let place = node.version_of.and_then(|of| places.get(&of).copied().flatten());
                 if let Some(place) = place.filter(|_| export.admits(&node)) {
                     nodes[place].content = node.content;
+                    // A split stands for its place as a whole, with the continuations of its first half.
+                    let mut above = node.parent;
+                    while let Some((id, (parent, text))) = above.and_then(|id| Some((id, halves.get(&id)?))) {
+                        nodes[place].content.insert_str(0, text);
+                        places.insert(id, Some(place));
+                        above = *parent;
+                    }
                 }
             }
             EdgeKind::Thought => {

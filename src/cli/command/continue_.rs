@@ -5,6 +5,7 @@ use std::{io::Write as _, sync::Arc};
 
 use indicatif::{MultiProgress, ProgressBar};
 use loomtree::{
+    ops::require_visible,
     provider::{FinishReason, Model, Sampling},
     session::{GenerateError, GenerateRequest, Progress, actor_at, generate},
     types::{Node, Permission},
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let author = cx.loom.agent(&args.by)?;
     let (current, _, actor) = cx.ensure_session()?;
     let from = cx.node_or_here(&current, args.id.as_deref())?;
+    require_visible(&from)?;
     let runtime = env::runtime()?;
     let own = author.profile.model.as_deref().or(cx.config.model.as_deref());
     let models = runtime.block_on(open_all(&args.model, own, &cx.config))?;

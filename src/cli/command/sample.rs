@@ -4,8 +4,8 @@ use std::io::Write as _;
 
 use indicatif::ProgressBar;
 use loomtree::{
-    experiment::{SampleProgress, SampleReport, SampleRequest, estimate_sample, prompt_root, sample},
-    ops::TreeDraft,
+    experiment::{SampleEstimate, SampleProgress, SampleReport, SampleRequest, estimate_sample, prompt_root, sample},
+    ops::{Actor, OpsError, TreeDraft},
     provider::Sampling,
     types::{Mode, Node, Tree},
 };
@@ -77,6 +77,15 @@ impl Args {
     pub(crate) fn has_prompt(&self) -> bool {
         self.prompt.is_some()
     }
+
+    /// The tree of the prompt, if there is a prompt.
+    fn draft(&self) -> Result<Option<TreeDraft>> {
+        let Some(prompt) = &self.prompt else { return Ok(None) };
+        let mode = if self.buffer { Mode::Buffer } else { Mode::Dialogue };
+        let mut draft = TreeDraft::new(input::read_text(Some(prompt.clone()), "")?).mode(mode);
+        (draft.title, draft.system_context) = (self.title.clone(), self.system.clone());
+        Ok(Some(draft))
+    }
 }
 
 /// Generates the missing replies of a sample.
@@ -85,23 +94,44 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let own = author.profile.model.clone().or_else(|| cx.config.model.clone());
     let runtime = env::runtime()?;
     let models = runtime.block_on(open_all(&args.model, own.as_deref(), &cx.config))?;
-    let (tree, start) = start(&args, cx)?;
+    let draft = args.draft()?;
+    let name = args.name.clone();
     let ctrl_c = CtrlC::listen(&runtime);
-    let request = SampleRequest::new(start.id, author, models, args.count, args.depth)
-        .follow_up(args.follow_up)
-        .name(args.name)
-        .sampling(Sampling { temperature: args.temperature, seed: args.seed, ..Sampling::default() })
-        .max_tokens(args.max_tokens)
-        .context(cx.config.context(None))
-        .prices(cx.config.prices.clone())
-        .limits(args.run.limits())
-        .cancel(ctrl_c.arm());
+    let request_at = |start: &Node| {
+        SampleRequest::new(start.id, author, models, args.count, args.depth)
+            .follow_up(args.follow_up)
+            .name(args.name)
+            .sampling(Sampling { temperature: args.temperature, seed: args.seed, ..Sampling::default() })
+            .max_tokens(args.max_tokens)
+            .context(cx.config.context(None))
+            .prices(cx.config.prices.clone())
+            .limits(args.run.limits())
+            .cancel(ctrl_c.arm())
+    };
     let actor = cx.actor();
-    let estimate = estimate_sample(&actor, &request)?;
+    let (mut request, estimate) = match &draft {
+        Some(draft) => estimate_of_prompt(&actor, draft.clone(), &name, request_at)?,
+        None => {
+            let current = cx.position()?;
+            let request = request_at(&cx.node_or_here(&current, args.from.as_deref())?);
+            let estimate = estimate_sample(&actor, &request)?;
+            (request, estimate)
+        }
+    };
     let work = replies(estimate.missing, "");
     if let RunConsent::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
         return Ok(());
     }
+    // A prompt has one tree; it becomes the current one.
+    if let Some(draft) = draft {
+        let (tree, root, _) = prompt_root(&actor, draft, &name)?;
+        request.start = root.id;
+        if cx.session(None)?.is_none_or(|session| session.tree != tree.id) {
+            actor.start_session(&cx.workspace, tree.id, Some(root.id))?;
+        }
+    }
+    let start = cx.loom.node(request.start)?;
+    let tree = cx.loom.tree(start.tree)?;
     let mut shown = RunProgress::new("sampling", estimate.missing);
     let report = runtime.block_on(sample(&actor, &request, |progress| {
         shown.print(&request.cancel, |bar| print_progress(&progress, bar, cx));
@@ -112,21 +142,27 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     experiment::stop_error(report.stopped, report.failed, report.error.as_deref())
 }
 
-/// Returns the tree and node that the branches continue. A prompt has one tree; it becomes the current one.
-fn start(args: &Args, cx: &CommandContext<'_>) -> Result<(Tree, Node)> {
-    let Some(prompt) = &args.prompt else {
-        let current = cx.position()?;
-        let node = cx.node_or_here(&current, args.from.as_deref())?;
-        return Ok((current.tree, node));
-    };
-    let mode = if args.buffer { Mode::Buffer } else { Mode::Dialogue };
-    let mut draft = TreeDraft::new(input::read_text(Some(prompt.clone()), "")?).mode(mode);
-    (draft.title, draft.system_context) = (args.title.clone(), args.system.clone());
-    let (tree, root, _) = prompt_root(&cx.actor(), draft, &args.name)?;
-    if cx.session(None)?.is_none_or(|session| session.tree != tree.id) {
-        cx.actor().start_session(&cx.workspace, tree.id, Some(root.id))?;
+/// Returns the request and the estimate for a prompt. Its tree is created in a transaction that is not committed, since the
+/// user may refuse the estimate.
+fn estimate_of_prompt(
+    actor: &Actor,
+    draft: TreeDraft,
+    name: &str,
+    request_at: impl FnOnce(&Node) -> SampleRequest,
+) -> Result<(SampleRequest, SampleEstimate)> {
+    let mut found = None;
+    let rolled_back = actor.transaction(|actor| {
+        found = Some(prompt_root(actor, draft, name).and_then(|(_, root, _)| {
+            let request = request_at(&root);
+            let estimate = estimate_sample(actor, &request)?;
+            Ok((request, estimate))
+        }));
+        Err::<(), _>(OpsError::Invalid("the estimate is ready".to_owned()))
+    });
+    match found {
+        Some(found) => Ok(found?),
+        None => Err(rolled_back.err().unwrap_or_else(|| OpsError::Invalid("no estimate".to_owned())).into()),
     }
-    Ok((tree, root))
 }
 
 fn print_progress(progress: &SampleProgress, bar: &ProgressBar, cx: &mut CommandContext<'_>) -> Result<()> {

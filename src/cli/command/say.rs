@@ -3,7 +3,7 @@
 use std::str::FromStr as _;
 
 use loomtree::{
-    ops::NodeDraft,
+    ops::{NodeDraft, require_visible},
     store::Mutation,
     types::{AgentKind, AuthorType, EdgeKind, Op, Parent},
 };
@@ -34,7 +34,11 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, session, actor) = cx.ensure_session()?;
     // The commit resolves the position, so that concurrent processes append to one chain.
     let parent = match args.at.as_deref() {
-        Some(id) => Parent::Node(cx.node(&current, id)?.id),
+        Some(id) => {
+            let node = cx.node(&current, id)?;
+            require_visible(&node)?;
+            Parent::Node(node.id)
+        }
         None => Parent::Position(session),
     };
     let text = input::read_text(args.text, "")?;

@@ -2,6 +2,8 @@
 //! shown or folded are read, and both are bounded, so a tree of a million nodes is drawn as fast as a small one. `▸`
 //! marks omitted nodes.
 
+mod run;
+
 use std::collections::{HashMap, VecDeque};
 
 use loomtree::{
@@ -10,6 +12,7 @@ use loomtree::{
     types::{EdgeKind, Node},
 };
 
+use self::run::RunDrawer;
 use super::transcript::{LineKind, OutlineLine};
 use crate::cli::error::Result;
 
@@ -41,10 +44,6 @@ pub(crate) struct Outline<'a> {
     walker: OutlineWalker<'a>,
 }
 
-/// Nodes of a run above which it is folded.
-const MAX_UNFOLDED_RUN: usize = 7;
-/// Nodes shown at each end of a folded run.
-const FOLD_END_NODES: usize = 2;
 /// Branches shown at a branch point.
 const MAX_BRANCHES: usize = 24;
 /// Nodes read at most for an outline with limited length.
@@ -100,7 +99,8 @@ impl<'a> Outline<'a> {
     pub(crate) fn draw(mut self, emit: EmitLine<'_>) -> Result<()> {
         let Some(start) = self.start else { return Ok(()) };
         let room = if self.walker.options.lines == 0 { usize::MAX } else { self.walker.options.lines };
-        self.walker.branch(start, String::new(), "", room, 0, emit)?;
+        let nodes = self.walker.read(start)?;
+        self.walker.branch(nodes, String::new(), "", room, 0, emit)?;
         self.walker.lines.last.map_or(Ok(()), emit)
     }
 }
@@ -154,11 +154,13 @@ struct OutlineNext {
     unread: Option<(NodeId, u64)>,
     /// The number of omitted continuations; `None` if it is unknown.
     more: Option<usize>,
+    /// The other half, if the node is the first half of a split and has continuations of its own.
+    other_half: Vec<Node>,
 }
 
 impl Default for OutlineNext {
     fn default() -> Self {
-        Self { nodes: VecDeque::new(), unread: None, more: Some(0) }
+        Self { nodes: VecDeque::new(), unread: None, more: Some(0), other_half: Vec::new() }
     }
 }
 
@@ -167,28 +169,12 @@ fn unread(of: NodeId, page: &VecDeque<Node>) -> Option<(NodeId, u64)> {
     page.back().filter(|_| page.len() == PAGE_BRANCHES as usize).map(|last| (of, last.seq))
 }
 
-/// The state of a run that is being drawn: nodes without branches between them.
-#[derive(Default)]
-struct RunDrawer<'g> {
-    guides: &'g str,
-    /// Guides of the first line, until it is drawn.
-    first: Option<String>,
-    /// Number of lines at which the room is used up.
-    end: usize,
-    length: usize,
-    drawn: usize,
-    /// Nodes that are read and not drawn yet.
-    held: VecDeque<Node>,
-    folded: usize,
-    first_folded: Option<Node>,
-}
-
 impl OutlineWalker<'_> {
-    /// Draws a node and its continuations in about `room` lines. `first` are the guides of the first line, `guides`
-    /// those of the others.
+    /// Draws nodes that follow each other and their continuations in about `room` lines. `first` are the guides of the
+    /// first line, `guides` those of the others.
     fn branch(
         &mut self,
-        mut node: Node,
+        mut nodes: Vec<Node>,
         first: String,
         guides: &str,
         room: usize,
@@ -196,21 +182,17 @@ impl OutlineWalker<'_> {
         emit: EmitLine<'_>,
     ) -> Result<()> {
         let begin = self.lines.len;
-        let mut run =
-            RunDrawer { guides, first: Some(first), end: begin.saturating_add(room.max(1)), ..Default::default() };
+        let mut run = RunDrawer::new(guides, first, begin.saturating_add(room.max(1)));
         // Nodes up to the next branch point or leaf, then its continuations.
         let (cut, next) = loop {
-            let nodes = self.read(node)?;
-            let mut next = match nodes.last() {
-                Some(last) => self.next(last)?,
-                None => OutlineNext::default(),
-            };
-            let alone = next.nodes.len() == 1 && next.more == Some(0) && next.unread.is_none();
+            let mut next = self.next_of_run(&mut nodes)?;
+            let alone =
+                next.nodes.len() == 1 && next.more == Some(0) && next.unread.is_none() && next.other_half.is_empty();
             if self.draw_run(&mut run, nodes, !alone, emit)? {
                 break (true, next);
             }
             match next.nodes.pop_front() {
-                Some(only) if alone => node = only,
+                Some(only) if alone => nodes = self.read(only)?,
                 first => {
                     first.into_iter().for_each(|first| next.nodes.push_front(first));
                     break (false, next);
@@ -218,7 +200,7 @@ impl OutlineWalker<'_> {
             }
         };
         let left = room.saturating_sub(self.lines.len - begin);
-        let many = next.nodes.len() > 1;
+        let many = next.nodes.len() + usize::from(!next.other_half.is_empty()) > 1;
         if cut || !many || left < 2 || level >= self.levels {
             if (cut || many || next.more != Some(0))
                 && let Some(LineKind::Node(_, more)) = self.lines.last.as_mut().map(|line| &mut line.what)
@@ -249,16 +231,23 @@ impl OutlineWalker<'_> {
                 *last = node;
             }
         }
-        while let Some(node) = next.nodes.pop_front() {
+        loop {
+            let nodes = match std::mem::take(&mut next.other_half) {
+                half if !half.is_empty() => half,
+                _ => match next.nodes.pop_front() {
+                    Some(node) => self.read(node)?,
+                    None => break,
+                },
+            };
             self.read_more(&mut next)?;
             let last = next.nodes.is_empty() && next.more == Some(0);
             let (turn, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
             let mut share = (room / (next.nodes.len() + 1)).max(1);
-            if self.path.contains_key(&node.id) {
+            if nodes.iter().any(|node| self.path.contains_key(&node.id)) {
                 share = share.max(room / 2);
             }
             let begin = self.lines.len;
-            self.branch(node, format!("{guides}{turn}"), &format!("{guides}{below}"), share, level, emit)?;
+            self.branch(nodes, format!("{guides}{turn}"), &format!("{guides}{below}"), share, level, emit)?;
             room = room.saturating_sub(self.lines.len - begin);
         }
         if next.more != Some(0) {
@@ -301,6 +290,19 @@ impl OutlineWalker<'_> {
         Ok(read)
     }
 
+    /// Returns the continuations of the last node. A first half of a split that has continuations of its own is the last one,
+    /// and the nodes behind it are its other half.
+    fn next_of_run(&mut self, nodes: &mut Vec<Node>) -> Result<OutlineNext> {
+        for at in 1..nodes.len() {
+            let mut next = self.next(&nodes[at - 1])?;
+            if !next.nodes.is_empty() || next.more != Some(0) {
+                next.other_half = nodes.split_off(at);
+                return Ok(next);
+            }
+        }
+        nodes.last().map_or_else(|| Ok(OutlineNext::default()), |last| self.next(last))
+    }
+
     fn next(&mut self, node: &Node) -> Result<OutlineNext> {
         let total = node.state.continuations as usize;
         if total == 0 && !self.options.pruned {
@@ -313,7 +315,7 @@ impl OutlineWalker<'_> {
         let limited = self.options.lines > 0;
         if !limited && !self.options.pruned {
             let nodes = self.snapshot.continuations(node.id, SiblingCursor::First, PAGE_BRANCHES)?.into();
-            return Ok(OutlineNext { unread: unread(node.id, &nodes), nodes, more: Some(0) });
+            return Ok(OutlineNext { unread: unread(node.id, &nodes), nodes, ..OutlineNext::default() });
         }
         let limit = if limited { MAX_BRANCHES + 1 } else { 0 };
         let filter = ChildFilter {
@@ -334,92 +336,6 @@ impl OutlineWalker<'_> {
             false if self.options.pruned => None,
             false => Some(total.saturating_sub(nodes.len())),
         };
-        Ok(OutlineNext { nodes, unread: None, more })
-    }
-
-    /// Draws the next nodes of a run, folded if it is long. `ends` is true for the last ones. Returns true if the room was
-    /// too small for them.
-    fn draw_run(&mut self, run: &mut RunDrawer<'_>, nodes: Vec<Node>, ends: bool, emit: EmitLine<'_>) -> Result<bool> {
-        run.length += nodes.len();
-        run.held.extend(nodes);
-        let long = !self.options.full && run.length > MAX_UNFOLDED_RUN;
-        // Until the run is long or ends, it is open whether it is folded; the last nodes never are.
-        let held = match (self.options.full || ends && !long, long) {
-            (true, _) => 0,
-            (false, true) => FOLD_END_NODES,
-            (false, false) => return Ok(false),
-        };
-        while run.held.len() > held
-            && let Some(node) = run.held.pop_front()
-        {
-            if long && run.drawn >= FOLD_END_NODES && self.foldable(&node) {
-                run.folded += 1;
-                run.first_folded.get_or_insert(node);
-            } else if self.unfold(run, emit)? || self.draw_node(run, node, emit)? {
-                return Ok(true);
-            }
-        }
-        if !ends {
-            return Ok(false);
-        }
-        if self.unfold(run, emit)? {
-            return Ok(true);
-        }
-        while let Some(node) = run.held.pop_front() {
-            if self.draw_node(run, node, emit)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Draws the folded nodes as one line. Folding a single node would save no line.
-    fn unfold(&mut self, run: &mut RunDrawer<'_>, emit: EmitLine<'_>) -> Result<bool> {
-        let (folded, first) = (std::mem::take(&mut run.folded), run.first_folded.take());
-        match first {
-            Some(node) if folded == 1 => self.draw_node(run, node, emit),
-            Some(_) => {
-                let what = LineKind::Folded(folded);
-                self.lines.push(OutlineLine { guides: run.guides.to_owned(), what }, emit)?;
-                Ok(false)
-            }
-            None => Ok(false),
-        }
-    }
-
-    /// Draws a node and its notes; returns true if there is no room for it.
-    fn draw_node(&mut self, run: &mut RunDrawer<'_>, node: Node, emit: EmitLine<'_>) -> Result<bool> {
-        if self.lines.len >= run.end {
-            return Ok(true);
-        }
-        run.drawn += 1;
-        let notes = if self.options.notes { self.notes(&node)? } else { Vec::new() };
-        let guides = run.first.take().unwrap_or_else(|| run.guides.to_owned());
-        self.lines.push(OutlineLine { guides, what: LineKind::Node(Box::new(node), false) }, emit)?;
-        for note in notes {
-            let guides = format!("{}┊ ", run.guides);
-            self.lines.push(OutlineLine { guides, what: LineKind::Node(Box::new(note), false) }, emit)?;
-        }
-        Ok(false)
-    }
-
-    fn foldable(&self, node: &Node) -> bool {
-        let state = &node.state;
-        node.id != self.position
-            && state.bookmark.is_none()
-            && state.annotations + state.versions == 0
-            && !state.excluded
-            && !node.interrupted
-            && state.pruned_by != Some(node.id)
-    }
-
-    fn notes(&mut self, node: &Node) -> Result<Vec<Node>> {
-        let mut notes = Vec::new();
-        for kind in EdgeKind::ALL.iter().filter(|k| !matches!(k, EdgeKind::Continuation | EdgeKind::Version)) {
-            let filter = ChildFilter { kind: Some(*kind), pruned: self.options.pruned, limit: 20 };
-            notes.extend(self.snapshot.children(node.id, &filter)?);
-        }
-        self.reads += notes.len();
-        Ok(notes)
+        Ok(OutlineNext { nodes, more, ..OutlineNext::default() })
     }
 }

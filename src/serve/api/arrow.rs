@@ -99,7 +99,7 @@ async fn run_lines(
             let host = SessionHost {
                 runtime,
                 agent: agent.id(),
-                tool_access: settings.tool_access.clone(),
+                tool_access: caller.tool_access(settings),
                 context: settings.context,
                 partials_dir: settings.partials_dir.clone(),
                 prices: settings.prices.clone(),

@@ -161,7 +161,7 @@ async fn start_delegation(
             let node = state.node(&caller, body.node)?;
             let actor = delegating_actor(state, &caller, &body.workspace, node.id)?;
             let id = delegation_runs::orchestrator(state)?.create(&actor, node.id, &body.goal, &body.context)?;
-            delegation_runs::start(state, actor, id)?;
+            delegation_runs::start(state, actor, id, caller.withheld())?;
             let entry = DelegationEntry::of(state, head(state, &caller, id)?);
             Ok((StatusCode::ACCEPTED, Json(entry)))
         })
@@ -224,7 +224,7 @@ async fn resume_delegation(
         .run(move |state| {
             let summary = head(state, &caller, id)?;
             let actor = delegating_actor(state, &caller, "", summary.head.parent.unwrap_or(id))?;
-            delegation_runs::start(state, actor, id)?;
+            delegation_runs::start(state, actor, id, caller.withheld())?;
             Ok((StatusCode::ACCEPTED, Json(DelegationEntry::of(state, summary))))
         })
         .await

@@ -36,6 +36,7 @@ async fn list_documents(
     caller.require_whole_file()?;
     state
         .run(move |state| {
+            state.actor_for(&caller, Tool::Read)?;
             let mut documents = state.loom().snapshot()?.documents()?;
             documents.retain(|document| !document.removed);
             Ok(Json(page.cut(documents, |document| document.name.clone())))
@@ -97,7 +98,15 @@ async fn read_document(
     Params(params): Params<VersionParams>,
 ) -> Result<Json<DocumentAnswer>> {
     caller.require_whole_file()?;
-    state.run(move |state| Ok(Json(document_answer(state, &name, params.version.unwrap_or(0))?))).await
+    if params.version == Some(0) {
+        return Err(ApiError::invalid("versions count from 1"));
+    }
+    state
+        .run(move |state| {
+            state.actor_for(&caller, Tool::Read)?;
+            Ok(Json(document_answer(state, &name, params.version.unwrap_or(0))?))
+        })
+        .await
 }
 
 fn document_answer(state: &AppState, name: &str, version: u64) -> Result<DocumentAnswer> {

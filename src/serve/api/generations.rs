@@ -20,7 +20,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::ServerSentEvent;
 use crate::{
     id::NodeId,
-    ops::Actor,
+    ops::{Actor, require_visible},
     provider::{Model, Sampling},
     serve::{
         access::{Caller, StreamGuard},
@@ -95,7 +95,7 @@ async fn generate(
     let (name, asker) = (body.agent.clone(), caller.clone());
     let author = state
         .run(move |state| {
-            state.node(&asker, id)?;
+            require_visible(&state.node(&asker, id)?)?;
             state.actor_for(&asker, Tool::Continue)?;
             state.agent(&asker, Some(name.as_deref().unwrap_or("subject")))
         })
@@ -149,6 +149,7 @@ async fn prepare(
 ) -> Result<(Actor, GenerateRequest)> {
     let n = body.n.unwrap_or(1);
     let runs_commands = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
+    let commands = runs_commands.then(|| caller.tool_access(&state.settings));
     let (writer, workspace, caller) = (author.clone(), body.workspace.clone(), caller.clone());
     let actor =
         state
@@ -173,7 +174,7 @@ async fn prepare(
         partials_dir: settings.partials_dir.clone(),
         prices: settings.prices.clone(),
         keep_position: !runs_commands,
-        commands: runs_commands.then(|| settings.tool_access.clone()),
+        commands,
         ..GenerateRequest::new(from, author, first, 1)
     };
     Ok((actor, request))

@@ -206,12 +206,12 @@ async fn dispatch(
     let models = open_models(&state, &author, &references).await?;
     let model = Arc::clone(models.first().ok_or_else(|| ApiError::invalid("no model"))?);
     let sampling = Sampling { max_tokens: body.max_tokens, temperature: body.temperature, ..Sampling::default() };
-    let (agent, reference) = (author.clone(), model.reference().to_owned());
-    let (session, message) = state.run(move |state| send(state, &caller, &agent, (&item, &reference), body)).await?;
+    let (agent, reference, sender) = (author.clone(), model.reference().to_owned(), caller.clone());
+    let (session, message) = state.run(move |state| send(state, &sender, &agent, (&item, &reference), body)).await?;
     let settings = &state.settings;
     let cancel = CancellationToken::new();
     let guard = state.register(RunningGeneration { from: message.id, cancel: cancel.clone() });
-    let commands = author.profile.permissions.has(Permission::LoomAware).then(|| settings.tool_access.clone());
+    let commands = author.profile.permissions.has(Permission::LoomAware).then(|| caller.tool_access(settings));
     let request = GenerateRequest {
         sampling,
         context: settings.conversation.context(settings.context, model.window()),

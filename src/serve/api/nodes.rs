@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     id::NodeId,
-    ops::NodeDraft,
+    ops::{NodeDraft, require_visible},
     serve::{
         access::Caller,
         error::Result,
@@ -91,7 +91,7 @@ async fn append(
     Body(body): Body<NewNodeBody>,
 ) -> Result<(StatusCode, Json<Node>)> {
     let submitted = state.read(move |state| {
-        state.node(&caller, id)?;
+        require_visible(&state.node(&caller, id)?)?;
         let draft = NodeDraft {
             kind: body.kind,
             author_type: body.author_type,

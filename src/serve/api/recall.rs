@@ -14,6 +14,7 @@ use crate::{
         extract::Body,
         state::AppState,
     },
+    tools::Tool,
     types::{EdgeKind, Node, Timestamp},
 };
 
@@ -98,6 +99,7 @@ async fn search(
             for node in [body.path, body.below].into_iter().flatten() {
                 state.node(&caller, node)?;
             }
+            state.actor_for(&caller, Tool::Recall)?;
             let snapshot = state.loom().snapshot()?;
             let author = body.by.as_deref().map(|name| Author::named(&*snapshot, name)).transpose()?;
             let branch = match (body.path, body.below) {

@@ -14,7 +14,7 @@ pub(super) async fn open(state: &AppState, caller: &Caller, name: Option<&str>) 
     let (caller, name) = (caller.clone(), name.map(str::to_owned));
     let agent = state
         .run(move |state| {
-            let named = name.as_deref().and_then(|name| state.loom().agent(name).ok());
+            let named = name.as_deref().and_then(|name| state.agent(&caller, Some(name)).ok());
             if let Some(agent) = named {
                 return Ok(agent);
             }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::store::{
     EmbeddingBatch, Result, WordFilter,
-    vector_code::{COMPARED_PER_RESULT, MAX_CHECKED_NODES, batch, by_similarity, code, pack, similarity},
+    vector_code::{COMPARED_PER_RESULT, MAX_CHECKED_NODES, batch, by_similarity, code, pack_with_code, similarity},
 };
 
 /// Sign bits, as a value of the type `bit varying`.
@@ -46,8 +46,9 @@ pub(super) fn save(
 ) -> Result<()> {
     let signed = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
     let nodes: Vec<i64> = vectors.iter().map(|(node, _)| signed(*node)).collect();
-    let packed: Vec<Vec<u8>> = vectors.iter().map(|(_, vector)| pack(vector)).collect();
-    let codes: Vec<SignBits> = vectors.iter().map(|(_, vector)| SignBits(code(vector))).collect();
+    let stored =
+        vectors.iter().map(|(_, vector)| pack_with_code(vector)).map(|(packed, code)| (packed, SignBits(code)));
+    let (packed, codes): (Vec<Vec<u8>>, Vec<SignBits>) = stored.unzip();
     conn.execute(
         "INSERT INTO vectors (tree, node, model, vector, code)
          SELECT n.tree, n.seq, $1, v.vector, v.code

@@ -14,7 +14,7 @@ use super::{
 use crate::store::{
     EmbeddingBatch, Result, WordFilter,
     vector_code::{
-        COMPARED_PER_RESULT, MAX_CHECKED_NODES, batch, by_similarity, code, pack, similarity, unpack, words,
+        COMPARED_PER_RESULT, MAX_CHECKED_NODES, batch, by_similarity, code, pack_with_code, similarity, unpack, words,
     },
 };
 
@@ -29,8 +29,9 @@ pub(super) fn save(conn: &Connection, model: &str, range: (u64, u64), vectors: &
     )?;
     let mut blocks: HashMap<u64, Vec<(u64, Vec<u8>)>> = HashMap::new();
     for (node, vector) in vectors {
-        if statement.execute(params![model, node, pack(vector)])? > 0 {
-            blocks.entry(node / NODES_PER_BLOCK).or_default().push((node % NODES_PER_BLOCK, code(vector)));
+        let (packed, code) = pack_with_code(vector);
+        if statement.execute(params![model, node, packed])? > 0 {
+            blocks.entry(node / NODES_PER_BLOCK).or_default().push((node % NODES_PER_BLOCK, code));
         }
     }
     for (block, codes) in blocks {
