@@ -12,6 +12,7 @@ mod penalties;
 mod reservations;
 mod target;
 mod tool_call;
+mod unsupported_words;
 
 pub use self::error::{ParseError, ParseErrorCode};
 use self::{
@@ -156,7 +157,8 @@ fn parse_terms(
     // Content without quotes may say anything.
     let reserved = reserved.filter(|span| intent.raw.is_none_or(|raw| span.start < raw.start));
     let reserved = reserved.filter(|_| !matches!(tool, Tool::Search | Tool::Think | Tool::Help));
-    if let Some(word) = reserved.or_else(|| reservations::in_request(line, &trace.terms, intent, &candidate)) {
+    let reserved = reserved.or_else(|| reservations::in_request(line, &trace.terms, intent, &candidate));
+    if let Some(word) = reserved.or_else(|| unsupported_words::find(line, &trace.terms, intent, &candidate)) {
         return Err(bind_error(line, &trace.terms, tool, BindError::Unexpected(word)));
     }
     let said = verb_text(line, &trace.terms, &candidate);
@@ -179,7 +181,8 @@ fn parse_terms(
     if let (Command::Think { content }, Some(thought)) = (&mut command, thought) {
         *content = Some(thought.to_owned());
     }
-    if let Some(word) = coverage::dropped_word(&trace.terms, intent, &arguments, &candidate) {
+    let lost = unsupported_words::lost_limit(line, &trace.terms, intent, &candidate, &command);
+    if let Some(word) = lost.or_else(|| coverage::dropped_word(&trace.terms, intent, &arguments, &candidate)) {
         return Err(bind_error(line, &trace.terms, tool, BindError::Unexpected(word)));
     }
     trace.penalties = penalties(&trace.terms, intent, &arguments, &candidate);

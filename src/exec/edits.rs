@@ -166,13 +166,16 @@ impl Executor<'_> {
 
     /// Undoes the agent's last operations in this tree, or redoes them.
     pub(super) fn revert(&self, here: &Position, n: u32, redo: bool) -> AnswerResult {
+        if n == 0 {
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, "n counts operations from 1"));
+        }
         if n > MAX_UNDO_STEPS {
             let message = format!("one line takes at most {MAX_UNDO_STEPS} operations back");
             return Err(ToolError::new(ErrorCode::LimitExceeded, message));
         }
         let (actor, tree) = (self.actor(), Some(here.tree.id));
         let (mut operations, mut stopped) = (Vec::new(), None);
-        for _ in 0..n.max(1) {
+        for _ in 0..n {
             match if redo { actor.redo(tree) } else { actor.undo(tree) } {
                 Ok(undone) => operations.push(undone),
                 Err(error) if operations.is_empty() => return Err(error.into()),

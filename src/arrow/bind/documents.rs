@@ -219,7 +219,12 @@ impl Binder<'_, '_> {
             Some("decision") => Some(DecisionKind::Decision),
             Some("retract") => Some(DecisionKind::Retract),
             Some(_) => return Err(BindError::Missing("kind: decision, constraint or retract")),
-            None if self.verb == Verb::Undo || self.flagged(&["retract"]) => Some(DecisionKind::Retract),
+            None if self.verb == Verb::Undo
+                || self.flagged(&["retract"])
+                || ["retract", "retracted"].iter().any(|word| self.arguments.has_bare_word(word)) =>
+            {
+                Some(DecisionKind::Retract)
+            }
             None if self.flagged(&["constraint"]) => Some(DecisionKind::Constraint),
             None => self.names(Noun::Constraint).then_some(DecisionKind::Constraint),
         };
@@ -354,7 +359,9 @@ impl Binder<'_, '_> {
             };
         let topic =
             match self.arguments.take(|arg| arg.key == Some(OptionName::Topic)).map(|arg| self.arguments.value(&arg)) {
-                Some(topic) => Some(if topic == "news" { Topic::News } else { Topic::General }),
+                Some(topic) if topic.eq_ignore_ascii_case("news") => Some(Topic::News),
+                Some(topic) if topic.eq_ignore_ascii_case("general") => Some(Topic::General),
+                Some(_) => return Err(BindError::Missing("topic: news or general")),
                 None => self.names(Noun::News).then_some(Topic::News),
             };
         let mut exclude = Vec::new();

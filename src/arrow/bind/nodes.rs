@@ -216,7 +216,14 @@ impl Binder<'_, '_> {
         if let Some(name) = self.name_for(&[OptionName::Agent, OptionName::Label]) {
             return Some(name);
         }
-        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By)) && arg.noun != Some(Noun::Instruction);
+        let line = self.arguments.line;
+        // `continue with "make it darker"`: three words are an instruction.
+        let is_wish = |arg: &Arg| {
+            matches!(arg.kind, ArgKind::Text { .. }) && arg.text.of(line).split_whitespace().nth(2).is_some()
+        };
+        let by = |arg: &Arg| {
+            matches!(arg.prep, Some(Prep::With | Prep::By)) && arg.noun != Some(Noun::Instruction) && !is_wish(arg)
+        };
         // `let the poet continue a7x2`
         let verb = self.at;
         let near = |arg: &Arg| arg.at < verb && arg.at + 3 > verb;

@@ -1,0 +1,238 @@
+//! Words that ask for something that a command has no argument for: `undo until a7x2`, `edit a7x2 append "t"`. A line with one
+//! is refused, since the command would do something else.
+
+use crate::{
+    arrow::{
+        annotate_tokens::{AnnotatedToken, TokenKind},
+        classify::Candidate,
+        intent::{ClauseRole, Intent},
+        lex::Span,
+        option_name::OptionName,
+    },
+    tools::{Command, Tool},
+};
+
+/// Where a word must stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WordPlace {
+    /// Anywhere behind the verb.
+    Anywhere,
+    /// Before a node.
+    BeforeNode,
+    /// Before a number.
+    BeforeNumber,
+    /// Behind a number.
+    AfterNumber,
+    /// Before a name that is no word of the language.
+    BeforeName,
+    /// At the end of the line, behind a node.
+    LastBehindNode,
+    /// Before a number that ends the line.
+    BeforeLastNumber,
+    /// Behind the verb of a line with quoted text.
+    BesideText,
+    /// Behind the verb of a line that names a node.
+    BesideNode,
+    /// Behind the verb of a line without quoted text.
+    WithoutText,
+}
+
+const TAKEN_BACK: &[&str] = &["delete", "deleted", "deletion", "remove", "removed", "removal", "off", "undo", "list"];
+
+/// Words by the tools that do not support them.
+const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
+    (&[Tool::Undo, Tool::Redo], WordPlace::BeforeNumber, &["operation", "change", "entry", "number", "no"]),
+    (&[Tool::Undo, Tool::Redo], WordPlace::Anywhere, &["until", "till", "today", "yesterday", "second", "third"]),
+    (&[Tool::Decide], WordPlace::BesideText, &["against", "drop", "remove", "cancel", "undo", "withdraw"]),
+    (&[Tool::Prune, Tool::Exclude], WordPlace::BeforeNode, &["above", "to"]),
+    (&[Tool::Prune, Tool::Exclude], WordPlace::LastBehindNode, &["above", "below", "beneath", "underneath"]),
+    (&[Tool::Respond], WordPlace::BeforeNode, &["before", "above"]),
+    (&[Tool::Write], WordPlace::Anywhere, &["after"]),
+    (&[Tool::Switch], WordPlace::BeforeNode, &["before", "above"]),
+    (&[Tool::Switch], WordPlace::BesideNode, &["sibling", "siblings"]),
+    (&[Tool::Unlink], WordPlace::Anywhere, &["all", "every", "everything"]),
+    (&[Tool::Bookmark, Tool::Pin, Tool::Exclude, Tool::Link], WordPlace::Anywhere, TAKEN_BACK),
+    (
+        &[Tool::Edit],
+        WordPlace::BesideText,
+        &["append", "prepend", "add", "insert", "after", "before", "replacing", "title", "appending", "adding"],
+    ),
+    (&[Tool::Stash], WordPlace::BesideText, &["append", "prepend", "add", "extend"]),
+    (&[Tool::Delegate], WordPlace::BesideText, &["list", "nowait"]),
+    (&[Tool::Delegate], WordPlace::BeforeName, &["to"]),
+    (&[Tool::Split], WordPlace::BeforeLastNumber, &["into"]),
+    (
+        &[Tool::Split],
+        WordPlace::WithoutText,
+        &["word", "words", "sentence", "sentences", "paragraph", "paragraphs", "percent", "%", "half"],
+    ),
+    (
+        &[Tool::Continue],
+        WordPlace::AfterNumber,
+        &["paragraph", "paragraphs", "sentence", "sentences", "lines", "pages"],
+    ),
+    (&[Tool::Search], WordPlace::BesideText, &["tree", "nodes", "archive", "conversation", "chat", "history"]),
+    (&[Tool::Tree], WordPlace::Anywhere, &["pruned", "trees"]),
+];
+/// Values that switch an option off. No option has them: what is off is left out.
+const OFF: &[&str] = &["false", "no", "off", "never", "none"];
+const ON_OR_OFF: &[OptionName] = &[OptionName::Full, OptionName::Annotations, OptionName::Summary, OptionName::Resume];
+/// Words that limit a recall by time or by a count of turns.
+const TIME_WORDS: &[&str] = &[
+    "before",
+    "older",
+    "newer",
+    "yesterday",
+    "today",
+    "week",
+    "weeks",
+    "month",
+    "months",
+    "year",
+    "years",
+    "hour",
+    "hours",
+    "day",
+    "days",
+    "minutes",
+];
+
+/// Finds a word that the command of a candidate does not support.
+pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Option<Span> {
+    let words = Words { line, terms, intent, candidate };
+    let has_text = terms.iter().any(AnnotatedToken::is_text);
+    let rows = UNSUPPORTED.iter().filter(|(tools, ..)| tools.contains(&candidate.tool));
+    for (_, place, unsupported) in rows {
+        let found = words.find(|at| {
+            words.is(at, unsupported)
+                && match place {
+                    WordPlace::Anywhere => true,
+                    WordPlace::BeforeNode => words.kind(at + 1).is_some_and(is_node),
+                    WordPlace::BeforeNumber => words.kind(at + 1).is_some_and(is_number),
+                    WordPlace::AfterNumber => words.kind(at - 1).is_some_and(is_number),
+                    WordPlace::BeforeName => words.kind(at + 1) == Some(TokenKind::Name),
+                    WordPlace::LastBehindNode => at + 1 == terms.len() && words.kind(at - 1).is_some_and(is_node),
+                    WordPlace::BeforeLastNumber => at + 2 == terms.len() && words.kind(at + 1).is_some_and(is_number),
+                    WordPlace::BesideText => has_text,
+                    WordPlace::BesideNode => terms.iter().any(AnnotatedToken::is_id),
+                    WordPlace::WithoutText => !has_text,
+                }
+        });
+        if found.is_some() {
+            return found;
+        }
+    }
+    // `move a7x2 from b3k9`: only a place to go to is an argument.
+    if matches!(candidate.tool, Tool::Move | Tool::Copy)
+        && words.find(|at| words.is(at, &["to", "under", "below", "beneath", "into", "onto", "there"])).is_none()
+    {
+        return words.find(|at| words.is(at, &["from"]) && words.kind(at + 1).is_some_and(is_node));
+    }
+    words.switched_off().or_else(|| words.negative_number())
+}
+
+/// Finds a limit of time or of turns that a recall does not have.
+pub(super) fn lost_limit(
+    line: &str,
+    terms: &[AnnotatedToken],
+    intent: &Intent,
+    candidate: &Candidate,
+    command: &Command,
+) -> Option<Span> {
+    let Command::Recall { only, turns, search, .. } = command else { return None };
+    let words = Words { line, terms, intent, candidate };
+    if turns.is_some() {
+        // `the last 5 turns`, `turns 5-`, `turns -5`
+        return words.find(|at| {
+            words.is(at, &["last", "first", "latest", "newest"]) && words.kind(at + 1).is_some_and(is_number)
+                || terms[at].is('-')
+                    && (words.kind(at - 1).is_some_and(is_number) || words.kind(at + 1).is_some_and(is_number))
+        });
+    }
+    if only.from.is_some() || only.to.is_some() || intent.raw.is_some() || search.is_none() {
+        return None;
+    }
+    words.find(|at| words.is(at, TIME_WORDS) || is_date(terms[at].text.of(line)) && !terms[at].is_text())
+}
+
+fn is_date(text: &str) -> bool {
+    text.len() == 10
+        && text
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() })
+}
+
+fn is_node(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Id | TokenKind::Place(_) | TokenKind::BookmarkLabel { .. })
+}
+
+fn is_number(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Number(_))
+}
+
+/// The words behind the verb of a line.
+struct Words<'r> {
+    line: &'r str,
+    terms: &'r [AnnotatedToken],
+    intent: &'r Intent,
+    candidate: &'r Candidate,
+}
+
+impl Words<'_> {
+    fn kind(&self, at: usize) -> Option<TokenKind> {
+        self.terms.get(at).map(|term| term.kind)
+    }
+
+    fn is(&self, at: usize, words: &[&str]) -> bool {
+        self.terms.get(at).is_some_and(|term| {
+            !term.is_text() && words.iter().any(|word| term.text.of(self.line).eq_ignore_ascii_case(word))
+        })
+    }
+
+    /// Finds a word of the request behind its verb.
+    fn find(&self, fits: impl Fn(usize) -> bool) -> Option<Span> {
+        let end = self.intent.raw.map_or(usize::MAX, |raw| raw.start);
+        // What says when or how far is an aside of these.
+        let asides = matches!(self.candidate.tool, Tool::Undo | Tool::Redo | Tool::Recall);
+        (self.candidate.verb + 1..self.terms.len())
+            .filter(|at| self.terms[*at].whole.start < end)
+            .filter(|at| {
+                let asked = matches!(self.intent.zones.get(*at), Some(ClauseRole::Main | ClauseRole::Relative));
+                asides || asked || matches!(self.terms[*at].kind, TokenKind::Mark(_))
+            })
+            .find(|at| fits(*at))
+            .map(|at| self.terms[at].whole)
+    }
+
+    /// Finds `full:false`, `wait no` and `--no-failed`.
+    fn switched_off(&self) -> Option<Span> {
+        self.find(|at| {
+            let named =
+                |at: usize| matches!(self.kind(at), Some(TokenKind::OptionName(name)) if ON_OR_OFF.contains(&name));
+            let valued = self.is(at, OFF)
+                && (named(at - 1)
+                    || matches!(self.kind(at - 1), Some(TokenKind::Mark('=' | ':')))
+                        && at > 1
+                        && self.is(at - 2, &["full", "annotations", "summary", "failed", "resume", "count", "exact"])
+                    || self.is(at - 1, &["wait"]) && self.kind(at - 1) == Some(TokenKind::Word));
+            // `--no-wait` is an option.
+            let flag = self.terms[at].text.of(self.line);
+            valued || self.terms[at].kind == TokenKind::Flag && flag.starts_with("no-") && flag != "no-wait"
+        })
+    }
+
+    /// Finds a number below 0 where a count is asked for.
+    fn negative_number(&self) -> Option<Span> {
+        if !matches!(self.candidate.tool, Tool::Undo | Tool::Redo | Tool::Todo | Tool::Continue) {
+            return None;
+        }
+        self.find(|at| {
+            let number = self.kind(at).is_some_and(is_number);
+            let minus = self.terms[at - 1].is('-')
+                && self.terms[at - 1].whole.end == self.terms[at].whole.start
+                && !self.kind(at.saturating_sub(2)).is_some_and(is_number);
+            number && minus
+        })
+    }
+}
