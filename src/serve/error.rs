@@ -168,6 +168,7 @@ impl From<ProviderError> for ApiError {
         let message = error.to_string();
         match error.class() {
             ErrorClass::Retryable => Self::new(StatusCode::BAD_GATEWAY, "model_failed", message).retry_after(5),
+            ErrorClass::Cancelled => Self::new(StatusCode::CONFLICT, "cancelled", message),
             _ => Self::new(StatusCode::BAD_GATEWAY, "model_failed", message),
         }
     }
@@ -179,7 +180,10 @@ impl From<ToolError> for ApiError {
             ErrorCode::NotFound => (StatusCode::NOT_FOUND, "not_found"),
             ErrorCode::PermissionDenied => (StatusCode::FORBIDDEN, "permission_denied"),
             ErrorCode::Conflict => (StatusCode::CONFLICT, "conflict"),
-            ErrorCode::NotConfigured => (StatusCode::SERVICE_UNAVAILABLE, "not_configured"),
+            // A repeated request would fail in the same way, so it is no 503, which clients repeat.
+            ErrorCode::NotConfigured => (StatusCode::UNPROCESSABLE_ENTITY, "not_configured"),
+            ErrorCode::ModelError => (StatusCode::BAD_GATEWAY, "model_failed"),
+            ErrorCode::Cancelled => (StatusCode::CONFLICT, "cancelled"),
             _ => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
         };
         Self { hint: error.hint, ..Self::new(status, code, error.message) }

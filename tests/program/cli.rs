@@ -136,6 +136,35 @@ fn buffers_show_the_selected_version() {
 }
 
 #[test]
+fn lists_make_no_database_and_empty_words_are_refused() {
+    let home = Home::new();
+    for list in [vec!["agents"], vec!["agents", "list"], vec!["docs", "list"], vec!["trees"]] {
+        assert!(home.fails(3, &list).contains("there is no database"), "{list:?}");
+    }
+    home.ok(&["new", "Root"]);
+    assert!(home.ok(&["agents", "list"]).contains("collaborator"));
+    for nothing in ["", " ", "\""] {
+        assert!(home.fails(2, &["recall", nothing]).contains("empty"), "{nothing:?}");
+    }
+    home.fails(2, &["score", "--command", "echo 3", "--name", ""]);
+}
+
+#[test]
+fn an_import_names_damage_archived_trees_and_its_session() {
+    let home = Home::new();
+    let damaged = home.file("damaged.jsonl");
+    std::fs::write(&damaged, "{bad\n{also bad\n").unwrap();
+    home.fails(1, &["import", "--from", "openai-chat", damaged.to_str().unwrap()]);
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/pi/session.jsonl");
+    let imported = home.ok(&["import", fixture]);
+    let tree = imported.split("trees --use ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    home.ok(&["trees", "--use", &tree]);
+    home.ok(&["recall", "--turns", "1-3"]);
+    home.ok(&["import", "--undo", fixture]);
+    assert!(home.ok(&["import", fixture]).contains("is archived; `loom archive --undo -t "));
+}
+
+#[test]
 fn what_follows_the_first_half_of_a_split_is_shown() {
     let home = Home::new();
     home.ok(&["new", "Root"]);

@@ -18,9 +18,18 @@ pub(crate) struct Args {
     command: Option<AgentsCommand>,
 }
 
+impl Args {
+    /// True if the command changes an agent.
+    pub(crate) const fn changes(&self) -> bool {
+        !matches!(self.command, None | Some(AgentsCommand::List))
+    }
+}
+
 /// Changes of agents. Without a subcommand the agents are listed.
 #[derive(Debug, Subcommand)]
 enum AgentsCommand {
+    /// List the agents
+    List,
     /// Add an agent
     Add {
         /// The agent's name
@@ -112,7 +121,7 @@ pub(super) fn permissions(list: &str) -> Result<Permissions> {
 /// Lists or changes agents.
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
-        None => list(cx),
+        None | Some(AgentsCommand::List) => list(cx),
         Some(AgentsCommand::Add { name, kind, profile }) => {
             let kind = AgentKind::from_str(&kind).unwrap_or(AgentKind::Model);
             let mut agent = NewAgent::new(cx.loom.agent_id(), name.clone(), kind);

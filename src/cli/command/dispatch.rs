@@ -124,7 +124,11 @@ impl CliCommand {
         if matches!(self, Self::Sample(args) if args.has_prompt()) {
             return true;
         }
-        matches!(self, Self::New(_) | Self::Chat(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
+        match self {
+            Self::Docs(args) => args.changes(),
+            Self::Agents(args) => args.changes(),
+            _ => matches!(self, Self::New(_) | Self::Chat(_) | Self::Demo(_) | Self::Import(_)),
+        }
     }
 
     /// Returns the tool whose permission the acting agent needs. Reading needs none at the terminal; arrow lines and

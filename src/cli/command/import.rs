@@ -90,8 +90,11 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
             if !args.undo {
                 print_summary(&file, &imported, cx)?;
             }
-            // The program's own format is lossless, so what cannot be imported is missing.
-            damaged += u64::from(imported.format == Format::Loomtree.as_str() && !imported.problems.is_empty());
+            // The program's own format is lossless, so what cannot be imported is missing. Of other formats a file of which
+            // nothing is readable is damaged.
+            let is_empty = imported.messages + imported.skipped == 0;
+            let is_lossless = imported.format == Format::Loomtree.as_str();
+            damaged += u64::from((is_lossless || is_empty) && !imported.problems.is_empty());
             total.0 += 1;
             total.1.add(&imported);
         }
@@ -215,6 +218,9 @@ pub(super) fn print_summary(file: &Path, imported: &Imported, cx: &mut CommandCo
     }
     for tree in imported.trees.iter().take(3).filter(|_| !imported.is_dry_run) {
         writeln!(cx.out, "  loom trees --use {}", short(*tree))?;
+        if cx.loom.tree(*tree)?.archived_at.is_some() {
+            writeln!(cx.out, "  this tree is archived; `loom archive --undo -t {}` shows it in lists", short(*tree))?;
+        }
     }
     Ok(())
 }

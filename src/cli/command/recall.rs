@@ -192,6 +192,9 @@ fn filter(args: &Args, cx: &CommandContext<'_>) -> Result<Filter> {
 }
 
 fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> {
+    if args.words.iter().all(|word| word.chars().all(|c| c.is_whitespace() || c == '"')) {
+        return Err(CliError::usage("the words to search for are empty"));
+    }
     let limit = args.limit.unwrap_or(DEFAULT_HITS) as usize;
     let query = Query {
         only: filter(args, cx)?,
@@ -363,12 +366,19 @@ fn session(args: &Args, cx: &CommandContext<'_>) -> Result<Session> {
     if let Some(text) = &args.session {
         return sessions::find(cx, text);
     }
-    let (workspace, tree) = (Some(cx.workspace.clone()), Some(cx.position()?.tree.id));
-    let filter = SessionFilter { workspace, tree, spoken: true, limit: 1, ..SessionFilter::default() };
-    cx.loom.sessions(&filter)?.pop().ok_or_else(|| CliError::Failed {
-        message: "no session has a turn in this tree yet".to_owned(),
-        hint: Some("imported nodes belong to no session; search for their words".to_owned()),
-    })
+    let tree = Some(cx.position()?.tree.id);
+    let newest = |workspace| {
+        let filter = SessionFilter { workspace, tree, spoken: true, limit: 1, ..SessionFilter::default() };
+        Ok::<_, CliError>(cx.loom.sessions(&filter)?.pop())
+    };
+    // The session of an imported history is of the workspace where it took place.
+    match newest(Some(cx.workspace.clone()))? {
+        Some(session) => Ok(session),
+        None => newest(None)?.ok_or_else(|| CliError::Failed {
+            message: "no session has a turn in this tree yet".to_owned(),
+            hint: Some("search for words: `loom recall WORDS`".to_owned()),
+        }),
+    }
 }
 
 /// Returns the words that mention a filter in messages about empty results.

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
     /// The name under which the scores are stored [default: the model or the command]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: Option<String>,
     /// The time limit of a command, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]

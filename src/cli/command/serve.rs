@@ -130,8 +130,11 @@ fn token(action: TokenAction, cx: &mut CommandContext<'_>) -> Result<()> {
         TokenAction::List => {
             for token in file.list().map_err(failed)? {
                 let scope = format!("{:?}", token.scope).to_lowercase();
-                let limit = token.project.as_deref().map_or(String::new(), |project| format!("  project {project}"));
-                let line = format!("{}  {scope}{}", paint(ID, one_line(&token.name)), paint(DIM, one_line(&limit)));
+                let limits = [("project", &token.project), ("agent", &token.agent)];
+                let limits =
+                    limits.iter().filter_map(|(what, name)| Some(format!("  {what} {}", one_line(name.as_ref()?))));
+                let limits: String = limits.collect();
+                let line = format!("{}  {scope}{}", paint(ID, one_line(&token.name)), paint(DIM, &limits));
                 cx.print_value(&token, || line)?;
             }
             Ok(())

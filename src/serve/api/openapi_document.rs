@@ -33,7 +33,7 @@ const ERRORS: [(StatusCode, &str); 13] = [
     (StatusCode::UNPROCESSABLE_ENTITY, "The request is understood, but refused"),
     (StatusCode::TOO_MANY_REQUESTS, "The token sends too many requests"),
     (StatusCode::BAD_GATEWAY, "The model failed"),
-    (StatusCode::SERVICE_UNAVAILABLE, "The database or the model is not available now"),
+    (StatusCode::SERVICE_UNAVAILABLE, "The database is not available now"),
 ];
 
 /// Returns the OpenAPI document, with the error answers of every operation.
