@@ -27,8 +27,17 @@ pub fn path(nodes: &[Node], agents: &[Agent]) -> String {
 
 /// Returns the text of a path without headings. A buffer is one text; messages of a dialogue are separated by a blank
 /// line. Notes, thoughts, tool results and purged nodes are omitted.
+/// The text ends in one line feed.
 #[must_use]
 pub fn prose(nodes: &[Node], mode: Mode) -> String {
+    let mut out = text(nodes, mode);
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+/// Returns the text of a path as [`prose`] does, with its own end.
+pub(crate) fn text(nodes: &[Node], mode: Mode) -> String {
     let mut out = String::new();
     let mut before: Option<&Node> = None;
     for node in nodes {
@@ -43,7 +52,5 @@ pub fn prose(nodes: &[Node], mode: Mode) -> String {
         out.push_str(&node.content);
         before = Some(node);
     }
-    out.truncate(out.trim_end().len());
-    out.push('\n');
     out
 }

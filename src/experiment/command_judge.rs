@@ -72,7 +72,7 @@ impl Judge for CommandJudge {
     }
 
     fn judge<'a>(&'a self, path: &'a [Node], mode: Mode) -> BoxFuture<'a, Result<Judgement, JudgeError>> {
-        let text = markdown::prose(path, mode);
+        let text = markdown::text(path, mode);
         let (command, timeout) = (self.command.clone(), self.timeout);
         let guard = CommandGuard::default();
         let is_dropped = Arc::clone(&guard.0);

@@ -219,7 +219,7 @@ fn row(snapshot: &dyn Snapshot, tree: &Tree, leaf: NodeId) -> Result<Vec<Cell>, 
         Cell::text(node.state.bookmark.as_deref()),
         Cell::Text(rfc3339(node.created_at)),
         Cell::Text(continuation(&path, label.as_ref(), tree.mode)),
-        Cell::Text(markdown::prose(&path, tree.mode)),
+        Cell::Text(markdown::text(&path, tree.mode)),
     ])
 }
 
@@ -231,7 +231,7 @@ fn continuation(path: &[Node], label: Option<&SampleLabel>, mode: Mode) -> Strin
     let is_text = |node: &Node| matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version);
     let begin = path.iter().position(|node| is_text(node) && is_sampled(node));
     let begin = begin.unwrap_or(path.len().saturating_sub(1));
-    markdown::prose(path.get(begin..).unwrap_or_default(), mode)
+    markdown::text(path.get(begin..).unwrap_or_default(), mode)
 }
 
 fn rfc3339(at: Timestamp) -> String {

@@ -19,6 +19,15 @@ fn replies(home: &Home) -> usize {
 }
 
 #[test]
+fn a_judge_and_a_table_have_the_text_unchanged() {
+    let home = Home::new();
+    home.ok(&["new", "--buffer", "ab"]);
+    home.say("owner", None, "c ");
+    assert!(home.ok(&["score", "--command", "wc -c", "--name", "bytes"]).contains("mean 4.000"));
+    assert_eq!(home.json(&["table"])[0]["text"], "abc ");
+}
+
+#[test]
 fn an_estimate_of_a_prompt_writes_nothing() {
     let home = Home::new();
     home.ok(&["new", "Before"]);
