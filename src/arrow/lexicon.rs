@@ -1,12 +1,12 @@
 //! Lexicon: each word as verb, noun, number, function word or preposition.
 //!
-//! The lists in [`verbs`] and [`noun_words`] are few, and one map is made of them with every inflection, once. A word is looked up by its
+//! The lists in [`verbs`] and [`word_lists`] are few, and one map is made of them with every inflection, once. A word is looked up by its
 //! lowered bytes in one step. A word that is not in the map may be a slip of one that is: all words of the map with one
 //! letter taken out are in a second map, so a slip (a letter too many, too few, another, two exchanged) is found by
 //! looking up the word and each of its own shortened forms, however large the lexicon is.
 
-mod noun_words;
 mod verbs;
+mod word_lists;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -207,32 +207,32 @@ fn build() -> Lexicon {
         let verb = add(&mut entries, base).verb;
         add(&mut entries, word).verb = verb.map(|(verb, _)| (verb, Form::Past));
     }
-    for (noun, names) in noun_words::NOUNS {
+    for (noun, names) in word_lists::NOUNS {
         for name in names.split_whitespace() {
             add(&mut entries, name).noun.get_or_insert(*noun);
         }
     }
-    for (func, names) in noun_words::FUNCTIONS {
+    for (func, names) in word_lists::FUNCTIONS {
         for name in names.split_whitespace() {
             add(&mut entries, name).func.get_or_insert(*func);
         }
     }
-    for (prep, names) in noun_words::PREPOSITIONS {
+    for (prep, names) in word_lists::PREPOSITIONS {
         for name in names.split_whitespace() {
             add(&mut entries, name).prep = Some(*prep);
         }
     }
-    for (option, names) in noun_words::OPTION_WORDS {
+    for (option, names) in word_lists::OPTION_WORDS {
         for name in names.split_whitespace() {
             add(&mut entries, name).option = Some(*option);
         }
     }
-    for (name, number) in noun_words::NUMBERS {
+    for (name, number) in word_lists::NUMBERS {
         add(&mut entries, name).number = Some(*number);
     }
     let mut shortened: Map<Box<[u8]>, Vec<&'static str>> = Map::default();
     let verbs = verbs::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
-    let nouns = noun_words::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
+    let nouns = word_lists::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
     let others = ["please", "under", "below", "from", "with", "into", "the", "append", "exact", "depth"];
     for word in verbs.chain(nouns).chain(others).filter(|word| word.len() >= 3) {
         shortened.entry(word.as_bytes().into()).or_default().push(word);

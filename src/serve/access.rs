@@ -75,7 +75,7 @@ impl Caller {
         OUTSIDE.into_iter().filter(|_| self.project.is_some()).collect()
     }
 
-    /// What the commands of an agent may use for this caller.
+    /// The tools of agents' commands for this caller.
     pub(super) fn tool_access(&self, settings: &ServerSettings) -> ToolAccess {
         ToolAccess { withheld: self.withheld(), ..settings.tool_access.clone() }
     }

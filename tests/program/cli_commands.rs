@@ -10,6 +10,7 @@ use support::Home;
 #[test]
 fn documents() {
     let home = Home::new();
+    home.ok(&["new", "Root"]);
     assert!(home.ok(&["docs"]).contains("no documents"));
     home.ok(&["docs", "new", "plan", "# One\n\na\n\n# Two\n\nb\n"]);
     assert!(home.fails(1, &["docs", "new", "plan"]).contains("plan"));
@@ -35,6 +36,7 @@ fn documents() {
 #[test]
 fn agents() {
     let home = Home::new();
+    home.ok(&["new", "Root"]);
     assert_eq!(home.json(&["agents"]).len(), 3);
     home.ok(&["agents", "add", "critic", "--model", "ollama:llama3.2", "--permissions", "loom_aware,doc_read"]);
     assert!(home.ok(&["agents"]).contains("may loom_aware, doc_read"));

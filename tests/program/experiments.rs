@@ -170,12 +170,12 @@ fn a_command_judges_only_by_a_number() {
     home.ok(&["annotate", ".", "score 10 by words"]);
     home.ok(&["score", "--command", "wc -c", "--name", "words"]);
     let rows = home.json(&["table"]);
-    assert_eq!(rows[0]["score: words"], 19.0);
+    assert_eq!(rows[0]["score: words"], 18.0);
     // The new score of another command is the one of the table.
     home.ok(&["score", "--command", "echo -2.5", "--name", "words"]);
     assert_eq!(home.json(&["table"])[0]["score: words"], -2.5);
     let csv = home.ok(&["table"]);
-    assert!(csv.contains("\"'=1+1\n\nPruned text.\n\"") && csv.trim_end().ends_with(",-2.5"), "{csv}");
+    assert!(csv.contains("\"'=1+1\n\nPruned text.\"") && csv.trim_end().ends_with(",-2.5"), "{csv}");
     let error = home.fails(1, &["score", "--judge", "scripted:words", "--rubric", "Is it dry?", "--yes"]);
     assert!(error.contains("holds no score from 0 to 10"), "{error}");
 }

@@ -12,14 +12,14 @@ use crate::{
     tools::{Command, Tool},
 };
 
-/// Where a word must stand.
+/// The place at which a word is unsupported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WordPlace {
     /// Anywhere behind the verb.
     Anywhere,
-    /// Before a node.
+    /// Directly before the id or place of a node.
     BeforeNode,
-    /// Before a number.
+    /// Directly before a whole number.
     BeforeNumber,
     /// Behind a number.
     AfterNumber,
@@ -99,7 +99,7 @@ const TIME_WORDS: &[&str] = &[
 
 /// Finds a word that the command of a candidate does not support.
 pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Option<Span> {
-    let words = Words { line, terms, intent, candidate };
+    let words = VerbTail { line, terms, intent, candidate };
     let has_text = terms.iter().any(AnnotatedToken::is_text);
     let rows = UNSUPPORTED.iter().filter(|(tools, ..)| tools.contains(&candidate.tool));
     for (_, place, unsupported) in rows {
@@ -140,7 +140,7 @@ pub(super) fn lost_limit(
     command: &Command,
 ) -> Option<Span> {
     let Command::Recall { only, turns, search, .. } = command else { return None };
-    let words = Words { line, terms, intent, candidate };
+    let words = VerbTail { line, terms, intent, candidate };
     if turns.is_some() {
         // `the last 5 turns`, `turns 5-`, `turns -5`
         return words.find(|at| {
@@ -172,14 +172,14 @@ fn is_number(kind: TokenKind) -> bool {
 }
 
 /// The words behind the verb of a line.
-struct Words<'r> {
+struct VerbTail<'r> {
     line: &'r str,
     terms: &'r [AnnotatedToken],
     intent: &'r Intent,
     candidate: &'r Candidate,
 }
 
-impl Words<'_> {
+impl VerbTail<'_> {
     fn kind(&self, at: usize) -> Option<TokenKind> {
         self.terms.get(at).map(|term| term.kind)
     }
