@@ -83,7 +83,7 @@ async fn delegated(parallel: usize, takes: Duration) -> Duration {
     let crew = OrchestratorConfig::new(planner, worker, judge, Arc::new(Arc::clone(&model)), Arc::new(Decision::Yes));
     let builtin = LocalOrchestrator::new(OrchestratorConfig { parallel, ..crew });
     let delegation = delegate::create(&owner, root.id, "All of it", "").unwrap();
-    let work = RunContext { actor: owner, delegation, cancel: CancellationToken::new(), on_update: Arc::new(|_| {}) };
+    let work = RunContext::new(owner, delegation, CancellationToken::new(), Arc::new(|_| {}));
     let begun = Instant::now();
     let report = builtin.run(work).await.unwrap();
     assert!(report.state == DelegationStatus::Completed);

@@ -30,6 +30,14 @@ pub struct RunContext {
     pub withheld: Permissions,
 }
 
+impl RunContext {
+    /// Creates the context of a run that withholds no permission.
+    #[must_use]
+    pub fn new(actor: Actor, delegation: NodeId, cancel: CancellationToken, on_update: UpdateSink) -> Self {
+        Self { actor, delegation, cancel, on_update, withheld: Permissions::default() }
+    }
+}
+
 /// Callback for progress events of a delegation. It must not block.
 pub type UpdateSink = Arc<dyn Fn(DelegationUpdate) + Send + Sync>;
 

@@ -26,7 +26,7 @@ use loomtree::{
     },
     store::{GenerationFilter, SessionFilter},
     tools::{ErrorCode, HostTool, ToolError},
-    types::{Agent, Permission, Permissions},
+    types::{Agent, Permission},
 };
 use serde_json::{Value, json};
 use support::store::Scene;
@@ -178,13 +178,7 @@ async fn carry_on(
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&heard);
     let tell: delegate::UpdateSink = Arc::new(move |event| told.lock().unwrap().push(event));
-    let work = RunContext {
-        actor: owner.clone(),
-        delegation,
-        cancel: cancel.clone(),
-        on_update: tell,
-        withheld: Permissions::default(),
-    };
+    let work = RunContext::new(owner.clone(), delegation, cancel.clone(), tell);
     let report = LocalOrchestrator::new(crew).run(work).await;
     let heard = heard.lock().unwrap().clone();
     (report, heard)

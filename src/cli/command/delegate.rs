@@ -12,7 +12,7 @@ use loomtree::{
     ops::Actor,
     session::{Approval, Decision, save_report},
     tools::{ErrorCode, Tool, ToolError},
-    types::{Node, Permissions},
+    types::Node,
 };
 use serde::Serialize;
 
@@ -134,13 +134,7 @@ fn run_delegation(
     let cancel = ctrl_c.arm();
     let (sender, updates) = mpsc::channel();
     let sink: delegate::UpdateSink = Arc::new(move |update| _ = sender.send(update));
-    let work = RunContext {
-        actor: actor.clone(),
-        delegation,
-        cancel: cancel.clone(),
-        on_update: sink,
-        withheld: Permissions::default(),
-    };
+    let work = RunContext::new(actor.clone(), delegation, cancel.clone(), sink);
     let orchestrator = delegation::lazy(builder);
     let done = runtime.spawn(async move { orchestrator.run(work).await });
     // The orchestrator holds the only sender, so the channel closes when it ends.
