@@ -238,9 +238,17 @@ impl<'a> CommandContext<'a> {
         Ok(CommandPosition { tree, session: None, position: self.loom.node(position)? })
     }
 
-    /// Returns the current position with its session and an actor for it. Starts a session if there is none.
+    /// Returns the current position with its session and an actor for it. Starts a session if there is none. A note says if
+    /// the tree is archived, since lists do not show what is written into it.
     pub(crate) fn ensure_session(&self) -> Result<(CommandPosition, SessionId, Actor)> {
         let mut current = self.position()?;
+        if current.tree.archived_at.is_some() {
+            let note = format!(
+                "this tree is archived: {}; `loom archive --undo` shows it in lists",
+                one_line(&current.tree.title)
+            );
+            writeln!(io::stderr(), "{note}").map_err(|e| CliError::io("writing", e))?;
+        }
         let session = match &current.session {
             Some(session) => session.id,
             None => {

@@ -165,6 +165,15 @@ fn an_import_names_damage_archived_trees_and_its_session() {
 }
 
 #[test]
+fn text_in_an_archived_tree_has_a_note() {
+    let home = Home::new();
+    home.ok(&["new", "My novel"]);
+    assert_eq!(home.run(&["say", "seen"]).err, "");
+    home.ok(&["archive"]);
+    assert!(home.run(&["say", "hidden"]).err.contains("this tree is archived: My novel; `loom archive --undo`"));
+}
+
+#[test]
 fn what_follows_the_first_half_of_a_split_is_shown() {
     let home = Home::new();
     home.ok(&["new", "Root"]);
