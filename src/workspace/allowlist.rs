@@ -118,7 +118,8 @@ const HARMLESS_OPTIONS: [&str; 22] = [
 /// True if a stage of a pipeline only selects or counts lines of its input: `head`, `tail` or `wc` with numbers and short options
 /// that name no file.
 fn is_filter(stage: &str) -> bool {
-    let mut words = stage.split_whitespace();
+    // A line feed begins another command.
+    let mut words = stage.split([' ', '\t']).filter(|word| !word.is_empty());
     let plain = |word: &str| word.trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit());
     match words.next() {
         Some("head" | "tail") => words.all(|word| plain(word) || word.strip_prefix("-n").is_some_and(plain)),
@@ -228,6 +229,7 @@ mod tests {
             "cargo test 'a; git status'",
             "cargo test \"&& git status\"",
             "cargo test | tail -5 | sh",
+            "cargo test | tail -5\n5",
             "cargo test | head Cargo.toml",
             "cargo test | tail -f",
             "cargo test | tail --pid=1",

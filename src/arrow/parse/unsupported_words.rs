@@ -7,7 +7,6 @@ use crate::{
         classify::Candidate,
         intent::{ClauseRole, Intent},
         lex::Span,
-        option_name::OptionName,
     },
     tools::{Command, Tool},
 };
@@ -76,7 +75,7 @@ const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
 ];
 /// Values that switch an option off. No option has them: what is off is left out.
 const OFF: &[&str] = &["false", "no", "off", "never", "none"];
-const ON_OR_OFF: &[OptionName] = &[OptionName::Full, OptionName::Annotations, OptionName::Summary, OptionName::Resume];
+const ON_OR_OFF: &[&str] = &["full", "annotations", "summary", "failed", "resume", "count", "exact"];
 /// Words that limit a recall by time or by a count of turns.
 const TIME_WORDS: &[&str] = &[
     "before",
@@ -208,14 +207,12 @@ impl VerbTail<'_> {
     /// Finds `full:false`, `wait no` and `--no-failed`.
     fn switched_off(&self) -> Option<Span> {
         self.find(|at| {
-            let named =
-                |at: usize| matches!(self.kind(at), Some(TokenKind::OptionName(name)) if ON_OR_OFF.contains(&name));
-            let valued = self.is(at, OFF)
-                && (named(at - 1)
-                    || matches!(self.kind(at - 1), Some(TokenKind::Mark('=' | ':')))
-                        && at > 1
-                        && self.is(at - 2, &["full", "annotations", "summary", "failed", "resume", "count", "exact"])
-                    || self.is(at - 1, &["wait"]) && self.kind(at - 1) == Some(TokenKind::Word));
+            // A mark may stand between an option's name and its value.
+            let marked = matches!(self.kind(at - 1), Some(TokenKind::Mark('=' | ':')));
+            let name = (at - 1).saturating_sub(usize::from(marked));
+            let named = marked || matches!(self.kind(name), Some(TokenKind::OptionName(_)));
+            let waits = self.is(at - 1, &["wait"]) && self.kind(at - 1) == Some(TokenKind::Word);
+            let valued = self.is(at, OFF) && (named && self.is(name, ON_OR_OFF) || waits);
             // `--no-wait` is an option.
             let flag = self.terms[at].text.of(self.line);
             valued || self.terms[at].kind == TokenKind::Flag && flag.starts_with("no-") && flag != "no-wait"
