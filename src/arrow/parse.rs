@@ -350,7 +350,7 @@ fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, ca
         has_before && (points || with || arguments.items.iter().filter(|arg| concrete(arg)).count() <= few);
     if needs_more {
         let both = |zone| asked(zone) || zone == ClauseRole::Before;
-        let lone = arguments.items.is_empty();
+        let lone = arguments.items.iter().all(|arg| matches!(arg.kind, args::ArgKind::Text { .. }));
         let mut both = args::gather(line, terms, intent, candidate.verb, both);
         // What stands before may tell anything; only ids, names of documents and strings of it are meant.
         both.items.retain(|arg| {

@@ -65,6 +65,26 @@ fn begins(line: &str, terms: &[AnnotatedToken], phrase: &[&str]) -> bool {
     phrase.iter().enumerate().all(|(at, part)| word(line, terms, at).eq_ignore_ascii_case(part))
 }
 
+/// The lengths of the first words of `PHRASES`, a bit each, by their first letter.
+const HEAD_LENGTHS: [u32; 26] = {
+    let mut lengths = [0; 26];
+    let mut at = 0;
+    while at < PHRASES.len() {
+        let head = PHRASES[at].0[0].as_bytes();
+        lengths[(head[0] - b'a') as usize] |= 1 << head.len();
+        at += 1;
+    }
+    lengths
+};
+
+/// False if no phrase begins with a word of this first letter and length.
+fn may_begin(head: &str) -> bool {
+    let Some(letter) = head.bytes().next().map(|first| first.to_ascii_lowercase().wrapping_sub(b'a')) else {
+        return false;
+    };
+    HEAD_LENGTHS.get(usize::from(letter)).is_some_and(|lengths| head.len() < 32 && lengths & (1 << head.len()) != 0)
+}
+
 /// The politeness that `terms` begin with: their number and their effect.
 pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> {
     let first = terms.first()?;
@@ -73,7 +93,8 @@ pub(super) fn padding(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Po
     }
     let head = word(line, terms, 0);
     let begun = |phrase: &[&str]| phrase[0].eq_ignore_ascii_case(head) && begins(line, terms, phrase);
-    if let Some((phrase, padding)) = PHRASES.iter().find(|(phrase, _)| begun(phrase))
+    let phrases = if may_begin(head) { PHRASES } else { &[] };
+    if let Some((phrase, padding)) = phrases.iter().find(|(phrase, _)| begun(phrase))
         // `take a look`, but not `have a bookmark`.
         && (phrase.len() != 2 || !matches!(phrase[1], "a" | "another") || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base) && terms[2].entry.noun.is_none())
         // `help me with merge` is no politeness.

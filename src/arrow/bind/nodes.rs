@@ -40,7 +40,7 @@ const PLACES: &[(&str, Noun, Relative)] = &[
 
 impl Binder<'_, '_> {
     pub(super) fn view(&mut self) -> Bound {
-        let rendering = self.rendering();
+        let rendering = self.rendering()?;
         // `the branch to a7x2, from b3k9 on`
         let two = self.names(Noun::Branch) && self.arguments.items.iter().filter(|arg| is_node(arg)).count() == 2;
         let begins =
@@ -64,15 +64,16 @@ impl Binder<'_, '_> {
         Ok(Command::View { node, branch, from, full, annotations, rendering })
     }
 
-    fn rendering(&mut self) -> Option<BranchFormat> {
+    fn rendering(&mut self) -> Bound<Option<BranchFormat>> {
         let said = self.arguments.take(|arg| arg.key == Some(OptionName::As)).map(|arg| self.arguments.value(&arg));
-        match said.as_deref() {
+        Ok(match said.as_deref() {
             Some("nodes") => Some(BranchFormat::Nodes),
-            Some(_) => Some(BranchFormat::Prose),
+            Some("prose" | "text") => Some(BranchFormat::Prose),
+            Some(_) => return Err(BindError::Missing("as:prose or as:nodes")),
             None if self.names(Noun::Prose) => Some(BranchFormat::Prose),
             None if self.arguments.role == Some(Noun::Node) => Some(BranchFormat::Nodes),
             None => None,
-        }
+        })
     }
 
     /// `this node`, or nothing but the verb.

@@ -154,7 +154,11 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             TokenKind::OptionName(key) => features |= of_key(key),
             _ => {}
         }
-        if matches!(term.kind, TokenKind::Word | TokenKind::Number(_) | TokenKind::Flag) {
+        // `doc:synopsis`: a name means nothing else.
+        let named = terms[..at].iter().rev().find(|before| !before.is(':')).map(|before| before.kind);
+        let is_name =
+            matches!(named, Some(TokenKind::OptionName(OptionName::Doc | OptionName::Label | OptionName::Stash)));
+        if !is_name && matches!(term.kind, TokenKind::Word | TokenKind::Number(_) | TokenKind::Flag) {
             if let Some(noun) = term.entry.noun {
                 features |= Features::noun(noun);
                 let with = term.text.of(line).len() == "with-annotations".len();

@@ -98,6 +98,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Continue if Features::NUMBER, p(Prep::From), Features::ID => but DOC, n(Noun::Line), n(Noun::Turn);
         _ if p(Prep::Out), Features::ID => but n(Noun::Context);
         Diff if Features::IDS => any p(Prep::Against), p(Prep::Between), p(Prep::Side) => but Features::TEXT, n(Noun::Link);
+        Continue if n(Noun::Instruction), n(Noun::Continuation), Features::NUMBER;
         Respond if n(Noun::Instruction), Features::TEXT;
         Respond if n(Noun::Context), Features::ID, Features::TEXT;
         Switch if p(Prep::Back), p(Prep::To) => any PLACE;

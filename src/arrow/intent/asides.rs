@@ -67,7 +67,31 @@ impl IntentParser<'_> {
         let is_led = at == 0 && unsure && self.terms.get(end).is_some_and(|mark| mark.is(','));
         // `I don't remember how annotate works, help please`
         let names = || (at..end).any(|at| self.names_tool(at));
-        (is_led && !names() && !self.has_concrete(at..end)).then_some(at..end + 1)
+        // `I've lost my bearings, so a summary of the tree would do`
+        let so = at == 0 && self.is_word(end + 1, &["so"]) && self.is_word(end + 2, &["a", "an", "some"]);
+        let skipped = if so { end + 2 } else { end + 1 };
+        ((so || is_led && !names()) && !self.has_concrete(at..end)).then_some(at..skipped)
+    }
+
+    /// `, where I am` behind words that name the position already: `note here, where I am: "…"`.
+    pub(super) fn position(&self, at: usize) -> Option<Range<usize>> {
+        let comma = at.checked_sub(1).filter(|before| self.terms[*before].is(','))?;
+        let end = self.clause_end(at);
+        let stands = self.is_word(at + 1, &["i", "we"]) && self.is_word(at + 2, &["am", "are", "stand", "sit"]);
+        let here = self.terms[..comma].iter().any(|term| term.entry.noun == Some(Noun::Here))
+            || self.is_word(comma.saturating_sub(2), &["this"]);
+        (stands && here && end == at + 3).then_some(comma..end)
+    }
+
+    /// `we have` behind the thing that is listed: `all the documents we have`.
+    pub(super) fn possession(&self, at: usize) -> Option<Range<usize>> {
+        let listed = self.terms[at - 1].entry.noun.is_some() && self.terms[at - 1].entry.verb.is_none();
+        let owns = match self.is_word(at, &["there"]) {
+            true => self.is_word(at + 1, &["is", "are"]),
+            false => self.is_word(at + 1, &["have", "own", "hold"]),
+        };
+        let so_far = if self.is_word(at + 2, &["so"]) && self.is_word(at + 3, &["far"]) { 2 } else { 0 };
+        (listed && owns && self.is_last(at + 2 + so_far)).then_some(at..at + 2 + so_far)
     }
 
     /// A relative clause between commas that names nothing: `a7x2, which was pruned too soon, …`.

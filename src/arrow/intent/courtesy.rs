@@ -12,6 +12,8 @@ use crate::arrow::{
 /// Words of which one stands in a condition that only asks for leave: `if you do not mind`.
 const LEAVE: &[&str] = &[
     "mind",
+    "minds",
+    "hand",
     "trouble",
     "bother",
     "please",
@@ -45,6 +47,7 @@ const LEAVE_WORDS: &[&str] = &[
     "we're", "be", "not", "no", "too", "much", "any", "a", "an", "the", "some", "to", "do", "does", "don't", "doesn't",
     "won't", "have", "has", "get", "find", "of", "your", "so", "all", "for", "me", "us", "at", "ever", "next", "able",
     "really", "just", "only", "there", "great", "big", "many", "spare", "say", "put", "way", "kind", "good", "as",
+    "nobody", "they", "they're",
 ];
 
 /// Length of the longest word that marks a range to remove.
@@ -98,7 +101,9 @@ impl IntentParser<'_> {
         let mut buffer = [0; LONGEST_MARK];
         match lexicon::lower(term.text.of(self.line), &mut buffer)? {
             b"if" | b"when" | b"whenever" => self.leave(at),
-            b"i" | b"we" | b"i'm" | b"we're" if at == 0 => self.ignorance(at),
+            b"where" => self.position(at),
+            b"i" | b"we" | b"you" | b"there" if at > 0 => self.possession(at),
+            b"i" | b"we" | b"i'm" | b"we're" | b"i've" | b"we've" if at == 0 => self.ignorance(at),
             b"so" | b"then" => self.sequel(at),
             b"no" | b"not" | b"won't" | b"rather" | b"instead" => self.set_against(at),
             b"which" | b"that" | b"who" | b"whose" => {
@@ -211,7 +216,7 @@ impl IntentParser<'_> {
         let is_open = is_open
             && (!denied
                 || (at + 1..end).any(|at| {
-                    self.is_word(at, &["mind", "trouble", "bother", "imposition", "nuisance", "inconvenient"])
+                    self.is_word(at, &["mind", "minds", "trouble", "bother", "imposition", "nuisance", "inconvenient"])
                 }));
         let begins = at == 0 || self.terms[at - 1].is(',') || self.func_at(at - 1) == Some(FunctionWord::Pad);
         if !is_open || !(begins || self.is_last(end)) {

@@ -29,6 +29,7 @@ const VALUED: &[&str] = &[
     "grand",
     "super",
     "enough",
+    "plenty",
     "sufficient",
     "convenient",
     "worthwhile",
@@ -72,7 +73,9 @@ impl IntentParser<'_> {
                     && self.is_word(described + 2, &["have", "get", "see", "read", "know", "hear"]);
                 described + if to { 3 } else { 1 }
             }
-            _ if will && self.is_word(at + 1, &["help", "do", "suffice"]) => at + 2,
+            _ if will && self.is_word(at + 1, &["help", "do", "suffice"]) => {
+                at + 2 + usize::from(self.is_word(at + 2, &["nicely", "well", "fine"]))
+            }
             _ if is
                 && self.is_word(at + 1, &["all", "what", "everything"])
                 && self.is_word(at + 2, &["i", "we"])

@@ -72,6 +72,7 @@ const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
     ),
     (&[Tool::Search], WordPlace::BesideText, &["tree", "nodes", "archive", "conversation", "chat", "history"]),
     (&[Tool::Tree], WordPlace::Anywhere, &["pruned", "trees"]),
+    (&[Tool::View], WordPlace::BeforeNode, &["before", "after", "around", "behind"]),
 ];
 /// Values that switch an option off. No option has them: what is off is left out.
 const OFF: &[&str] = &["false", "no", "off", "never", "none"];
@@ -127,7 +128,7 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
     {
         return words.find(|at| words.is(at, &["from"]) && words.kind(at + 1).is_some_and(is_node));
     }
-    words.switched_off().or_else(|| words.negative_number())
+    words.unknown_option().or_else(|| words.switched_off()).or_else(|| words.negative_number())
 }
 
 /// Finds a limit of time or of turns that a recall does not have.
@@ -202,6 +203,22 @@ impl VerbTail<'_> {
             })
             .find(|at| fits(*at))
             .map(|at| self.terms[at].whole)
+    }
+
+    /// Finds `colour:sepia`: a name and a value without a space between them, which no option is.
+    fn unknown_option(&self) -> Option<Span> {
+        self.find(|at| {
+            let [name, mark, value] = &self.terms[at..self.terms.len().min(at + 3)] else { return false };
+            let word = |term: &AnnotatedToken| matches!(term.kind, TokenKind::Name | TokenKind::Word);
+            // `steps=5`, `failed=true`
+            let known = name.entry.noun.is_some() || self.is(at, ON_OR_OFF);
+            word(name)
+                && !known
+                && matches!(mark.kind, TokenKind::Mark(':' | '='))
+                && (word(value) || is_number(value.kind))
+                && name.whole.end == mark.whole.start
+                && mark.whole.end == value.whole.start
+        })
     }
 
     /// Finds `full:false`, `wait no` and `--no-failed`.

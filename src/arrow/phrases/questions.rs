@@ -113,6 +113,10 @@ impl<'q> Question<'q> {
         if files == 1 && ids == 0 && is_what && !self.names_other_operation() {
             return Some(Verb::See);
         }
+        // `what was said around a7x2?`
+        if ids == 1 && is_what && self.has_word(&["around"]) && self.is_plain() {
+            return Some(Verb::Recall);
+        }
         if ids == 2 && (is_what || first == "how") && self.has_word(DIFFERENCE_WORDS) {
             return Some(Verb::Compare);
         }
@@ -122,7 +126,7 @@ impl<'q> Question<'q> {
             return Some(Verb::Compare);
         }
         // `which documents are there?`
-        let exist = ["there", "exist", "have", "available"];
+        let exist = ["there", "exist", "have", "available", "here", "around", "active", "working"];
         if ids == 0 && super::asks_which(self.line, self.terms) && self.has_word(&exist) && self.is_plain() {
             return Some(Verb::List);
         }
