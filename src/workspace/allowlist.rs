@@ -68,16 +68,16 @@ impl Allowlist {
     /// Names to an agent the commands that need no approval; `None` if all do.
     pub(super) fn command_summary(&self) -> Option<String> {
         let patterns: Vec<String> = self.commands.iter().map(|pattern| format!("`{pattern}`")).collect();
-        let summary = "allowed without a question, also with &&, ;, 2>&1 and | tail -N";
-        (!patterns.is_empty()).then(|| format!("{summary}: {}", patterns.join(", ")))
+        (!patterns.is_empty()).then(|| format!("allowed without a question: {}", patterns.join(", ")))
     }
 
-    /// Describes to an agent what a command that needs no approval may contain; `None` if all need it.
-    pub(super) fn command_hint(&self) -> Option<String> {
+    /// Describes to an agent what an allowed command may contain.
+    pub(super) fn command_rule() -> String {
         let options = HARMLESS_OPTIONS.join(" ");
-        self.command_summary().map(|summary| {
-            format!("{summary}; * matches words and no option but {options}; no other redirection or pipe (head, tail, wc -l)")
-        })
+        format!(
+            "They may be joined by && or ;, end in 2>&1, and be piped into head, tail -N or wc -l, but have no other \
+             redirection or pipe; * matches words and no option but {options}."
+        )
     }
 
     /// Returns true if a file, given by its path from the folder, can change without approval. Files in `.git` always

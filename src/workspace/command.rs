@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
+    allowlist::Allowlist,
     known_files::AgentFiles,
     process::{self, CommandOutcome, ExitReason},
     tools::{Answer, WorkspaceTool, arguments, blocking, lines},
@@ -22,8 +23,8 @@ const MAX_COMMAND_TIME: Duration = Duration::from_secs(600);
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "run_command",
-    description: "Runs a shell command in the workspace's folder and shows how it ended and what it printed. It has no \
-                  input, and nothing that it starts outlives it.",
+    description: "Runs a shell command in the folder and shows its exit code and output. It has no \
+                  input, and nothing that it starts outlives it. A pipeline fails if one of its commands fails.",
     permission: Permission::DocWrite,
     only_confirms: false,
     parameters,
@@ -76,7 +77,7 @@ impl AgentFiles {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "there is no command"));
         }
         if !self.state.settings.allowlist.allows_command(&command) {
-            let (summary, mut details) = match command.lines().count() {
+            let (shown, mut details) = match command.lines().count() {
                 1 => (command.clone(), String::new()),
                 count => (format!("a command of {}", lines(count)), command.clone()),
             };
@@ -85,9 +86,9 @@ impl AgentFiles {
                 let gap = if details.is_empty() { "" } else { "\n" };
                 details.push_str(&format!("{gap}(at most {} s)", timeout.as_secs()));
             }
-            let hint = self.state.settings.allowlist.command_hint();
-            self.ask(&TOOL, &command, summary, details).await.map_err(|refused| match hint {
-                Some(hint) => refused.hint(hint),
+            let summary = self.state.settings.allowlist.command_summary();
+            self.ask(&TOOL, &command, shown, details).await.map_err(|refused| match summary {
+                Some(summary) => refused.hint(format!("{summary}. {}", Allowlist::command_rule())),
                 None => refused,
             })?;
         }

@@ -21,7 +21,7 @@ use futures_util::future::BoxFuture;
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "list_files",
-    description: "Lists the files of the workspace, or of a folder in it, without those that .gitignore names.",
+    description: "Lists the files of the workspace, or of a folder in it, without caches and what .gitignore names.",
     permission: Permission::DocRead,
     only_confirms: false,
     parameters,

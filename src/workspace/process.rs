@@ -109,7 +109,7 @@ pub(super) fn run(
     let (until, mark) = (Instant::now() + time, format!("{:016x}", rand::random::<u64>()));
     let (mut reader, writer) = io::pipe()?;
     let mut child = {
-        let mut shell = shell(command);
+        let mut shell = strict_shell(command);
         shell.current_dir(folder).env_clear().envs(environment.variables()).env(MARKER_VARIABLE, &mark);
         shell.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         shell.spawn()?
@@ -159,6 +159,27 @@ pub(super) fn run(
     let orphans = stop(&mut child, &mark);
     let status = child.wait()?;
     Ok(CommandOutcome { end: stopped.unwrap_or(ExitReason::Exited { status, left: open || orphans }), output })
+}
+
+/// Returns a shell in which a pipeline fails if one of its commands fails, where bash is installed. Else the last command
+/// of a pipeline decides, as in `sh`.
+#[cfg(unix)]
+fn strict_shell(command: &str) -> Command {
+    const BASH: &str = "/bin/bash";
+    if !Path::new(BASH).exists() {
+        return shell(command);
+    }
+    let mut bash = Command::new(BASH);
+    // By the name `sh` it reads no start file that a variable names.
+    std::os::unix::process::CommandExt::arg0(&mut bash, "sh");
+    bash.args(["-o", "pipefail", "-c", command]);
+    std::os::unix::process::CommandExt::process_group(&mut bash, 0);
+    bash
+}
+
+#[cfg(not(unix))]
+fn strict_shell(command: &str) -> Command {
+    shell(command)
 }
 
 /// Returns the shell that runs a command, as the leader of a process group.

@@ -89,10 +89,14 @@ impl Workspace {
         let tools = TOOLS.iter().map(|tool| {
             let (run, files) = (tool.run, Arc::clone(&files));
             let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&files), arguments));
-            // Lists show the first sentence.
-            let hint = self.0.settings.allowlist.command_summary().filter(|_| tool.name == command::TOOL.name);
-            let description = match hint {
-                Some(hint) => tool.description.replacen(". ", &format!("; {hint}. "), 1),
+            let allowlist = &self.0.settings.allowlist;
+            let is_command = tool.name == command::TOOL.name;
+            // Lists show the first sentence, a planner the whole.
+            let description = match allowlist.command_summary().filter(|_| is_command) {
+                Some(summary) => {
+                    let described = tool.description.replacen(". ", &format!("; {summary}. "), 1);
+                    format!("{described} {}", Allowlist::command_rule())
+                }
                 None => tool.description.to_owned(),
             };
             let extra = HostTool {

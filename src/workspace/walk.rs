@@ -1,4 +1,5 @@
-//! File walk as ripgrep does it: honors `.gitignore` and `.ignore`, skips `.git`, does not follow symbolic links.
+//! File walk as ripgrep does it: honors `.gitignore` and `.ignore`, skips `.git`, does not follow symbolic links. Folders with
+//! a `CACHEDIR.TAG`, such as cargo's `target`, are skipped too.
 //!
 //! The walk returns only names. If a folder is replaced by a link during the walk, names outside may appear; contents
 //! are read through [`SandboxDir`], which stays inside.
@@ -55,7 +56,10 @@ pub(super) fn files(
 ) -> Result<WalkEntry, ToolError> {
     let mut builder = WalkBuilder::new(root.path().join(start));
     builder.hidden(false).git_global(false).require_git(false).sort_by_file_name(std::cmp::Ord::cmp);
-    builder.filter_entry(|entry| entry.file_name() != ".git");
+    builder.filter_entry(|entry| {
+        let is_cache = || entry.depth() > 0 && entry.path().join("CACHEDIR.TAG").is_file();
+        entry.file_name() != ".git" && !is_cache()
+    });
     if let Some(glob) = glob {
         let wrong = |error: ignore::Error| ToolError::new(ErrorCode::InvalidSyntax, format!("files: {error}"));
         let mut only = OverrideBuilder::new(root.path());

@@ -405,6 +405,8 @@ async fn files_are_listed_and_searched_as_ripgrep_sees_them() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
     folder.write(".gitignore", "target/\n*.log\n");
+    folder.write("cache/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55");
+    folder.write("cache/made.rs", "fn made() {}");
     folder.write(".git/config", "needle\n");
     folder.write("target/out.txt", "needle\n");
     folder.write("a.log", "needle\n");
@@ -455,6 +457,9 @@ async fn a_command_reports_its_exit_status_and_output() {
     assert_eq!(run("cat").await, "exit 0 · no output", "there is no input to wait for");
     assert_eq!(run("kill -9 $$").await, "exit none · ended by signal 9 · no output");
     assert_eq!(run("printf '10%%\\r99%%\\rdone\\n\\377'").await, "exit 0\ndone\n\u{fffd}");
+    if std::path::Path::new("/bin/bash").exists() {
+        assert_eq!(run("exit 101 | tail -1").await, "exit 101 · no output", "a pipeline fails with its first command");
+    }
     assert!(run("nosuchprogram").await.starts_with("exit 127\n"));
     assert_eq!(run("echo $PLAIN $MY_API_KEY $TERM; env | grep -c sk-1").await, "exit 1\nseen dumb\n0");
     let long = run("seq 1 1000000").await;
@@ -487,13 +492,15 @@ async fn a_refused_command_does_not_run() {
     let refused = hand.fails("run_command", json!({ "command": "touch ab; touch c\ntouch d" })).await;
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused"));
     let hint = refused.hint.as_deref().unwrap();
-    let summary = "allowed without a question, also with &&, ;, 2>&1 and | tail -N: `touch *`";
+    let summary = "allowed without a question: `touch *`";
     let rule = hint.strip_prefix(summary).unwrap();
-    assert!(rule.starts_with("; * matches words and no option but -q --quiet "), "{hint}");
+    assert!(rule.starts_with(". They may be joined by && or ;, end in 2>&1, "), "{hint}");
+    assert!(rule.contains("* matches words and no option but -q --quiet "), "{hint}");
     // The agent reads which commands are allowed before it tries.
     let tools = folder.workspace.tools("a");
     let command = &tools.iter().find(|(tool, _)| tool.name == "run_command").unwrap().0;
     assert!(command.description.split(". ").next().unwrap().ends_with(summary), "{}", command.description);
+    assert!(command.description.ends_with(rule.trim_start_matches(". ")), "{}", command.description);
     assert_eq!(folder.asked()[0].summary, "a command of 2 lines");
     hand.ok("run_command", json!({ "command": "touch ab" })).await;
     let mut there: Vec<_> = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
