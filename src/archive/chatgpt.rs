@@ -8,9 +8,8 @@ use serde_json::Value;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{TakeField as _, fields_of, id_of, model_of, text_of, time_of},
-    documents,
+    documents, parents_first,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
-    tree_order,
 };
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
@@ -62,7 +61,7 @@ fn read_conversation(
         message.id = id;
         messages.push(message);
     }
-    tree_order::write(importer, place, messages)
+    parents_first::write(importer, place, messages)
 }
 
 fn fields_without(value: Value, name: &str) -> Value {

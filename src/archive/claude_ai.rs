@@ -8,9 +8,8 @@ use serde_json::Value;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of},
-    documents,
+    documents, parents_first,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
-    tree_order,
 };
 
 /// Parent of a message that begins a conversation.
@@ -58,7 +57,7 @@ fn read_conversation(
         previous = SourceParent::Message(id.clone());
         read_message(source, (id, parent), model.as_deref(), &mut messages);
     }
-    tree_order::write(importer, place, messages)
+    parents_first::write(importer, place, messages)
 }
 
 fn read_message(

@@ -11,9 +11,9 @@ use super::{
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of},
     documents,
     nested_json::{self, NestedDocument},
+    parents_first,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
     rows::{collect, parsed},
-    tree_order,
 };
 use crate::store::{ForeignDatabase, RowFilter};
 
@@ -124,7 +124,7 @@ fn loomsidian_note(
             ..SourceMessage::default()
         });
     }
-    tree_order::write(importer, place, messages)
+    parents_first::write(importer, place, messages)
 }
 
 fn exoloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
@@ -162,7 +162,7 @@ fn exoloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Impo
         ParsedContent::of(&content).into_message(&mut message);
         messages.push(message);
     }
-    tree_order::write(importer, place, messages)
+    parents_first::write(importer, place, messages)
 }
 
 /// Longest id that is made of child numbers; a longer one is a digest.
@@ -201,7 +201,7 @@ fn pyloom(
         messages.push(pyloom_message(node.fields, id.clone(), above, responses));
         places.push((number, id, 0));
     }
-    tree_order::write(importer, place, messages)
+    parents_first::write(importer, place, messages)
 }
 
 fn pyloom_message(node: Value, id: String, parent: SourceParent, responses: &Value) -> SourceMessage {
@@ -324,7 +324,7 @@ fn write_basemode_nodes(
         });
     }
     position.into_iter().for_each(|position| importer.position(position));
-    tree_order::write(importer, place, messages)
+    parents_first::write(importer, place, messages)
 }
 
 fn librechat(
@@ -377,5 +377,5 @@ fn librechat(
         parsed.into_message(&mut message);
         messages.push(message);
     }
-    tree_order::write(importer, place, messages)
+    parents_first::write(importer, place, messages)
 }

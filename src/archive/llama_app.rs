@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, id_of, model_of, text_of, time_of},
+    parents_first,
     record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
-    tree_order,
 };
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
@@ -62,7 +62,7 @@ fn write(
             message.parent = super::record::SourceParent::Root;
         }
     }
-    tree_order::write(importer, place, std::mem::take(messages))
+    parents_first::write(importer, place, std::mem::take(messages))
 }
 
 fn read_message(place: SourcePlace, mut source: Value) -> SourceMessage {

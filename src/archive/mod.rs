@@ -33,11 +33,11 @@ mod nested_json;
 mod open_webui;
 mod openai_chat;
 mod opencode;
+mod parents_first;
 mod pi;
 mod record;
 mod rows;
 mod silly_tavern;
-mod tree_order;
 mod zed;
 #[cfg(any(feature = "cli", feature = "serve"))]
 mod zip_export;

@@ -9,10 +9,9 @@ use serde_json::{Map, Value, json};
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of, tokens_of},
-    documents,
+    documents, parents_first,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
     rows::{collect, parsed},
-    tree_order,
 };
 use crate::{
     store::{ForeignDatabase, ForeignQuery, RowFilter},
@@ -139,7 +138,7 @@ fn read_conversation(place: SourcePlace, mut entry: Value, importer: &mut Import
         };
         read_message(source, id, parent, &mut messages);
     }
-    tree_order::write(importer, place, messages)
+    parents_first::write(importer, place, messages)
 }
 
 fn read_message(mut source: Value, id: String, parent: SourceParent, messages: &mut Vec<SourceMessage>) {

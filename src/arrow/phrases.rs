@@ -3,7 +3,7 @@
 mod politeness;
 mod questions;
 
-use self::politeness::{DOUBTFUL, PHRASES, PLAIN, POLITE};
+use self::politeness::{DOUBTFUL, PHRASES, PLAIN, POLITE, may_begin};
 pub(super) use self::questions::question;
 use super::{
     annotate_tokens::{AnnotatedToken, TokenKind},
@@ -63,26 +63,6 @@ fn verb(terms: &[AnnotatedToken], at: usize) -> Option<(Verb, Form)> {
 
 fn begins(line: &str, terms: &[AnnotatedToken], phrase: &[&str]) -> bool {
     phrase.iter().enumerate().all(|(at, part)| word(line, terms, at).eq_ignore_ascii_case(part))
-}
-
-/// The lengths of the first words of `PHRASES`, a bit each, by their first letter.
-const HEAD_LENGTHS: [u32; 26] = {
-    let mut lengths = [0; 26];
-    let mut at = 0;
-    while at < PHRASES.len() {
-        let head = PHRASES[at].0[0].as_bytes();
-        lengths[(head[0] - b'a') as usize] |= 1 << head.len();
-        at += 1;
-    }
-    lengths
-};
-
-/// False if no phrase begins with a word of this first letter and length.
-fn may_begin(head: &str) -> bool {
-    let Some(letter) = head.bytes().next().map(|first| first.to_ascii_lowercase().wrapping_sub(b'a')) else {
-        return false;
-    };
-    HEAD_LENGTHS.get(usize::from(letter)).is_some_and(|lengths| head.len() < 32 && lengths & (1 << head.len()) != 0)
 }
 
 /// The politeness that `terms` begin with: their number and their effect.

@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     DelegationEffect, DelegationEvent, DelegationReport, DelegationState, DelegationUpdate, Orchestrator,
     OrchestratorConfig, Plan, RunContext, TaskStatus, events,
-    judge::{self, VerificationOutcome},
     lock::DelegationLock,
     prompts,
+    verification::{self, VerificationOutcome},
 };
 use crate::{
     id::{NodeId, SessionId},
@@ -26,7 +26,7 @@ use crate::{
 mod failures;
 mod planning;
 mod report;
-mod verification;
+mod spawn_verification;
 
 /// Orchestrator that plans, runs workers and verifies results in this process.
 pub struct LocalOrchestrator(Arc<OrchestratorConfig>);
@@ -322,7 +322,7 @@ impl DelegationDriver {
     fn retry_message(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
         Ok(match (state.verdict, &state.last_error) {
             (Some(verdict), _) => {
-                let why = judge::verdict_reason(&self.loom.node(verdict)?);
+                let why = verification::verdict_reason(&self.loom.node(verdict)?);
                 prompts::retry(&why, stronger && !state.use_fallback)
             }
             (None, trouble) => prompts::go_on(trouble.as_deref().unwrap_or("it was interrupted")),

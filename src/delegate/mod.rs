@@ -16,12 +16,12 @@
 mod config;
 mod driver;
 mod events;
-mod judge;
 mod lock;
 mod plan;
 mod prompts;
 mod state;
 mod verdict;
+mod verification;
 
 use std::sync::Arc;
 

@@ -10,12 +10,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::http::Http;
+use super::model_list::{self, default_model};
 use super::protocol::{self, Capabilities};
 use super::reply::StreamReader;
 use super::{
     DEFAULT_PARALLEL, Endpoint, Finish, Generation, Model, Protocol, ProviderError, Request, Retry, Sampling, Sink,
 };
-use super::{default_model::default_model, model_list};
 
 /// Time limit for listing models in [`Client::connect`].
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);

@@ -20,7 +20,6 @@ mod base_url;
 mod client;
 mod config;
 #[cfg(feature = "net")]
-mod default_model;
 pub mod discover;
 #[cfg(feature = "net")]
 mod embeddings;

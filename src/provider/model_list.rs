@@ -1,4 +1,4 @@
-//! Lists of the models of a server.
+//! Lists of the models of a server, and the one that is used if none is named.
 
 use std::time::Duration;
 
@@ -78,4 +78,9 @@ pub(crate) async fn list(http: &Http, timeout: Duration) -> Result<Vec<RemoteMod
         model.id = http.clean(&model.id);
     }
     Ok(models)
+}
+
+/// Returns the first model whose id does not look like an embedding model, else the first.
+pub(crate) fn default_model(listed: &[RemoteModel]) -> Option<&RemoteModel> {
+    listed.iter().find(|model| !model.id.to_lowercase().contains("embed")).or(listed.first())
 }

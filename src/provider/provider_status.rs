@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::http::Http;
+use super::model_list::{default_model, list};
 use super::model_ref::{PROVIDERS, Provider, provider_endpoint};
 use super::{Endpoint, Env, ProviderError, Timeouts};
-use super::{default_model::default_model, model_list::list};
 
 /// Time limit for a probe of a default port.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(300);

@@ -1,6 +1,6 @@
 //! Lookups of the screen for lists, pages and dialogs. A query thread runs each; all are bounded.
 
-mod branches;
+mod compare;
 mod lists;
 mod prompt;
 mod search;

@@ -3,7 +3,7 @@
 use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 
-use super::{service::Service, site_filter::query_with_sites};
+use super::{search_protocol::Service, site_filter::query_with_sites};
 use crate::tools::{WebHit, WebSearch};
 
 pub(super) struct Brave;

@@ -7,18 +7,18 @@
 //! All results are untrusted content; the layer that displays them escapes them.
 
 mod brave;
-mod config;
 mod html;
 mod page;
 mod result_limits;
+mod search_protocol;
 mod searxng;
-mod service;
+mod service_choice;
 mod service_error;
 mod site_filter;
 mod tavily;
 mod web_search;
 
 pub use self::{
-    config::{SearchConfig, open},
+    service_choice::{SearchConfig, open},
     web_search::Web,
 };

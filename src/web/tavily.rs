@@ -4,7 +4,7 @@ use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{service::Service, site_filter::normalize_host};
+use super::{search_protocol::Service, site_filter::normalize_host};
 use crate::tools::{WebHit, WebSearch};
 
 pub(super) struct Tavily;

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     page::PageFetcher,
     result_limits::{is_web_url, shorten, truncate_text},
-    service::Service,
+    search_protocol::Service,
     site_filter::matches_sites,
 };
 use crate::{

@@ -73,6 +73,23 @@ impl AgentFiles {
         files.get(path).filter(|known| known.hash == now.hash && known.by != self.agent).map(|known| known.by.clone())
     }
 
+    /// Fails if a file has content that this agent has not read.
+    pub(super) fn check_was_read(&self, path: &Path, now: &FileContent) -> Result<(), ToolError> {
+        let last_read = self.last_read_hash(path);
+        if last_read == Some(now.hash) {
+            return Ok(());
+        }
+        let name = root::display_path(path);
+        let why = match (last_read, self.modified_by(path, now)) {
+            (None, None) => format!("{name} is there, and you have not read it"),
+            (None, Some(by)) => format!("{name} is there, written by {by}, and you have not read it"),
+            (Some(_), by) => {
+                format!("{name} was changed by {} since you read it", by.as_deref().unwrap_or("another program"))
+            }
+        };
+        Err(ToolError::new(ErrorCode::Conflict, why).hint(reread_hint(path)))
+    }
+
     /// Writes an approved change if the file still has the hash `before`; returns a conflict otherwise.
     pub(super) fn write_if_unchanged(
         &self,

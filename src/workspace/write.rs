@@ -7,14 +7,11 @@ use serde_json::{Value, json};
 use similar::TextDiff;
 
 use super::{
-    known_files::{AgentFiles, reread_hint},
+    known_files::AgentFiles,
     root,
     tools::{Answer, WorkspaceTool, arguments, blocking, lines},
 };
-use crate::{
-    tools::{ErrorCode, ToolError},
-    types::Permission,
-};
+use crate::types::Permission;
 use futures_util::future::BoxFuture;
 
 /// Context lines of a diff.
@@ -55,23 +52,10 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
         let (path, before) = blocking(move || {
             let path = reader.root().canonical(&written)?;
             let before = reader.root().content_if_any(&path)?;
-            match &before {
-                Some(now) if reader.last_read_hash(&path) != Some(now.hash) => {
-                    let name = root::display_path(&path);
-                    let why = match (reader.last_read_hash(&path), reader.modified_by(&path, now)) {
-                        (None, None) => format!("{name} is there, and you have not read it"),
-                        (None, Some(by)) => format!("{name} is there, written by {by}, and you have not read it"),
-                        (Some(_), by) => {
-                            format!(
-                                "{name} was changed by {} since you read it",
-                                by.as_deref().unwrap_or("another program")
-                            )
-                        }
-                    };
-                    Err(ToolError::new(ErrorCode::Conflict, why).hint(reread_hint(&path)))
-                }
-                _ => Ok((path, before)),
+            if let Some(now) = &before {
+                reader.check_was_read(&path, now)?;
             }
+            Ok((path, before))
         })
         .await?;
         let name = root::display_path(&path);

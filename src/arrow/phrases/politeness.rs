@@ -196,3 +196,23 @@ pub(super) const PHRASES: &[(&[&str], Politeness)] = &[
     (&["gotta"], PLAIN),
     (&["lemme"], PLAIN),
 ];
+
+/// The lengths of the first words of `PHRASES`, a bit each, by their first letter.
+const HEAD_LENGTHS: [u32; 26] = {
+    let mut lengths = [0; 26];
+    let mut at = 0;
+    while at < PHRASES.len() {
+        let head = PHRASES[at].0[0].as_bytes();
+        lengths[(head[0] - b'a') as usize] |= 1 << head.len();
+        at += 1;
+    }
+    lengths
+};
+
+/// False if no phrase begins with a word of this first letter and length.
+pub(super) fn may_begin(head: &str) -> bool {
+    let Some(letter) = head.bytes().next().map(|first| first.to_ascii_lowercase().wrapping_sub(b'a')) else {
+        return false;
+    };
+    HEAD_LENGTHS.get(usize::from(letter)).is_some_and(|lengths| head.len() < 32 && lengths & (1 << head.len()) != 0)
+}

@@ -9,12 +9,12 @@
 //!
 //! **A call** is an arrow line: its first character after blanks (of any depth, for models indent under lists), list
 //! markers and one or two backticks is an arrow, or `->` with a verb after it. It is complete at its line end; an open
-//! quote or block content carries it on (`words`). Backticks must surround the line: "`→ undo` takes it back" is prose.
+//! quote or block content carries it on (`logical_line`). Backticks must surround the line: "`→ undo` takes it back" is prose.
 //!
 //! **The end of a turn** is the line `→ done` ([`ends_turn`]). It is a call here; the reader of a reply takes it out.
 //!
 //! **Never calls** are lines in fenced code (`fence`), lines that start with `>` or anything else, block content,
-//! quoted text, and what is in a scratchpad (`thought`). In doubt nothing is run: a quote, a block or a scratchpad
+//! quoted text, and what is in a scratchpad (`scratchpad`). In doubt nothing is run: a quote, a block or a scratchpad
 //! that the output ends in has taken everything to the end, and its event says that it was not closed.
 //!
 //! **A batch** ends ([`Event::BatchEnd`]) where a line of prose after calls shows that it is one, or with the output.
@@ -25,8 +25,9 @@
 mod event;
 mod fence;
 mod line_start;
+mod logical_line;
 mod output;
-mod quoting;
+
 mod scan_all;
 mod scanner;
 mod scratchpad;

@@ -5,8 +5,8 @@ use super::{
     event::Kind,
     fence::{Fence, Line},
     line_start::{self, LineStart, blank, lead},
+    logical_line::{LineEnd, Words},
     output::Output,
-    quoting::{LineEnd, Words},
     scratchpad::{self, Opening},
     utf8,
 };

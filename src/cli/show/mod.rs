@@ -2,6 +2,7 @@
 
 mod label;
 mod outline;
+mod outline_line;
 mod stream;
 mod transcript;
 

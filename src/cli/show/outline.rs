@@ -13,7 +13,7 @@ use loomtree::{
 };
 
 use self::run::RunDrawer;
-use super::transcript::{LineKind, OutlineLine};
+use super::outline_line::{LineKind, OutlineLine};
 use crate::cli::error::Result;
 
 /// The size and contents of an outline.

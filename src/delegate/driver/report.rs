@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     super::{DelegationState, DelegationStatus, SubtaskReport, SubtaskState, SubtaskStatus, SubtaskUsage, TaskStatus},
-    DelegationDriver, DelegationEvent, DelegationReport, Plan, ToolError, events, judge,
+    DelegationDriver, DelegationEvent, DelegationReport, Plan, ToolError, events, verification,
 };
 use crate::{
     id::NodeId,
@@ -123,7 +123,7 @@ impl DelegationDriver {
     pub(super) fn why(&self, task: &SubtaskState, why: Option<&str>) -> Result<String, ToolError> {
         Ok(match (why.or(task.last_error.as_deref()), task.verdict) {
             (Some(why), _) => why.to_owned(),
-            (None, Some(verdict)) => judge::verdict_reason(&self.loom.node(verdict)?),
+            (None, Some(verdict)) => verification::verdict_reason(&self.loom.node(verdict)?),
             (None, None) => String::new(),
         })
     }

@@ -26,7 +26,7 @@ use tokio::{
 };
 use tokio_postgres::{Client, Connection, Row, Statement, types::ToSql};
 
-use super::server::PgServer;
+use super::server_url::PgServer;
 use crate::store::{Result, StoreError, block_on};
 
 /// Begins a transaction that writes. PostgreSQL keeps a statement's plan, so a plan that was made while a table was

@@ -6,8 +6,10 @@
 mod apply;
 mod apply_agents;
 mod apply_documents;
+mod apply_leases;
 mod apply_memory;
 mod apply_nodes;
+mod apply_plans;
 mod apply_sessions;
 mod apply_turns;
 mod compare;
@@ -31,7 +33,7 @@ mod pool;
 mod purge;
 mod search_filter;
 mod search_reader;
-mod server;
+mod server_url;
 mod session_reader;
 mod session_state;
 mod shape_reader;
@@ -52,7 +54,7 @@ use std::{path::Path, sync::Arc};
 pub(super) use self::{copy_database::copy_database, copy_file::copy_file};
 use self::{
     pool::PgConnectionPool,
-    server::PgServer,
+    server_url::PgServer,
     snapshot::PostgresSnapshot,
     transaction::PostgresTransaction,
     writer::{PgWriterHandle, WriteConnection},

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{connection::PostgresConnection, server::PgServer};
+use super::{connection::PostgresConnection, server_url::PgServer};
 use crate::store::Result;
 
 /// Maximum number of idle connections.

@@ -7,6 +7,7 @@
 
 mod apply;
 mod apply_documents;
+mod apply_leases;
 mod apply_memory;
 mod apply_nodes;
 mod apply_plans;

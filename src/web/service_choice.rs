@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::{
     brave::Brave,
     page::PageFetcher,
+    search_protocol::Service,
     searxng::Searxng,
-    service::Service,
     tavily::Tavily,
     web_search::{DEFAULT_TIMEOUT, Web},
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     super::{
         DelegationEvent,
-        judge::{Verification, VerificationOutcome},
+        verification::{Verification, VerificationOutcome},
     },
     DelegationDriver,
 };

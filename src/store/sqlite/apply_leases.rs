@@ -1,0 +1,78 @@
+//! Application of leases, and the changes that they refuse.
+
+use super::{
+    apply::ChangeApplier,
+    tables::{
+        leases::{self, Held},
+        sessions,
+    },
+    visibility::{self, RetaggedBranch},
+};
+use crate::{
+    id::{AgentId, NodeId},
+    store::Result,
+    types::Timestamp,
+};
+
+impl ChangeApplier<'_> {
+    /// Takes or renews a lease, unless another agent holds it.
+    pub(super) fn lease(&mut self, node: NodeId, agent: AgentId, until: Timestamp) -> Result<()> {
+        let (node, agent, at) = (self.place(node)?, self.agent_row(agent)?, self.change.at);
+        if let Some(held) = self.leases()?.iter().find(|held| held.node == node && held.agent != agent) {
+            return Err(leases::refusal(self.conn, held, at)?);
+        }
+        leases::acquire(self.conn, [node, agent], self.session, until, at)?;
+        self.cache.leases = None;
+        Ok(())
+    }
+
+    /// Releases a lease of this session.
+    pub(super) fn release(&mut self, node: NodeId, agent: AgentId) -> Result<()> {
+        let (node, agent) = (self.place(node)?, self.agent_row(agent)?);
+        leases::release(self.conn, node, agent, self.session)?;
+        self.cache.leases = None;
+        Ok(())
+    }
+
+    /// The node whose children are the continuations of every version of `node`.
+    fn place(&mut self, node: NodeId) -> Result<i64> {
+        let node = self.node(node)?;
+        Ok(visibility::common(self.conn, node)?.row)
+    }
+
+    /// Fails if another agent holds the lease of the position at which `author` appends.
+    pub(super) fn check_append_lease(&mut self, node: i64, author: i64) -> Result<()> {
+        let held = self.leases()?;
+        match held.iter().find(|held| held.node == node && held.agent != author && !self.held_by_change(held)) {
+            Some(held) => Err(leases::refusal(self.conn, held, self.change.at)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if another agent holds a lease inside the branch that was just pruned.
+    pub(super) fn check_prune_lease(&mut self, branch: &RetaggedBranch<'_>) -> Result<()> {
+        for held in self.leases()? {
+            if !self.held_by_change(&held) && branch.contains(self.conn, held.node)? {
+                return Err(leases::refusal(self.conn, &held, self.change.at)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// True if this session's agent holds the lease, or another agent holds it for this session. A lease held by the
+    /// other agent's own session does not count.
+    fn held_by_change(&self, held: &Held) -> bool {
+        let behalf = |session| sessions::agent(self.conn, session).is_ok_and(|own| own != held.agent);
+        held.agent == self.agent || held.session.is_some_and(|held| Some(held) == self.session && behalf(held))
+    }
+
+    /// The current leases. Usually there are none; then this neither reads nor allocates.
+    fn leases(&mut self) -> Result<Vec<Held>> {
+        let known = match &mut self.cache.leases {
+            Some(known) => known,
+            unknown => unknown.insert(leases::all(self.conn, None)?),
+        };
+        // Expired leases stay cached, because a clock may be set back.
+        Ok(known.iter().filter(|held| held.lease.holds(self.change.at)).copied().collect())
+    }
+}
