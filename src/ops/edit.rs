@@ -4,6 +4,8 @@
 //! which shares the continuations of the original, so nothing is copied. A root has no siblings: its edit is a version
 //! in both modes.
 
+use std::collections::HashSet;
+
 use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
     id::NodeId,
@@ -58,11 +60,16 @@ impl Actor {
     /// `end`. Returns the new nodes in this order.
     ///
     /// # Errors
-    /// As [`Actor::edit`] and [`Actor::append`]; nothing is saved then.
+    /// As [`Actor::edit`] and [`Actor::append`], and if an edited node is not on the path or is edited twice; nothing is
+    /// saved then.
     pub fn edit_path(&self, end: NodeId, edits: &[(NodeId, String)], appended: Option<&str>) -> Result<Vec<NodeId>> {
         self.transaction(|actor| {
             let mut nodes = Vec::with_capacity(edits.len() + 1);
+            let mut places = actor.path_places(end, edits)?;
             for (node, content) in edits {
+                if !places.remove(&actor.version_base(&actor.loom.node(*node)?)?) {
+                    return Err(OpsError::Invalid(format!("node {node} is not on the path, or is edited twice")));
+                }
                 nodes.extend(actor.edit(*node, content)?.nodes.first().map(|node| node.id));
             }
             if let Some(content) = appended {
@@ -72,6 +79,12 @@ impl Actor {
             }
             Ok(nodes)
         })
+    }
+
+    /// Returns the bases of the nodes of a path, if there are edits.
+    fn path_places(&self, end: NodeId, edits: &[(NodeId, String)]) -> Result<HashSet<NodeId>> {
+        let path = if edits.is_empty() { Vec::new() } else { self.loom.snapshot()?.path_back(end, &[], 0)? };
+        path.iter().map(|node| self.version_base(node)).collect()
     }
 
     /// Builds a version of `node`.

@@ -18,9 +18,14 @@ impl Actor {
     /// duration and renew it.
     #[must_use = "the position is taken once this was waited for"]
     pub fn lease(&self, node: NodeId, holder: AgentId, lasting: Duration) -> Pending {
+        self.submit(Op::Generate, vec![self.lease_mutation(node, holder, lasting)])
+    }
+
+    /// Builds the mutation that takes or renews a lease.
+    pub(super) fn lease_mutation(&self, node: NodeId, agent: AgentId, lasting: Duration) -> Mutation {
         let lasting = i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX).min(Lease::MAX_DURATION_MS);
         let until = Timestamp::from_millis(self.loom.now().as_millis().saturating_add(lasting));
-        self.submit(Op::Generate, vec![Mutation::Lease { node, agent: holder, until }])
+        Mutation::Lease { node, agent, until }
     }
 
     /// Releases a lease of this session. It has no effect on the lease of another agent. [`Mutation::Release`] does the

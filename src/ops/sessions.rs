@@ -181,6 +181,25 @@ impl Actor {
     /// # Errors
     /// If the session does not exist, another agent generates there, or the store fails.
     pub fn send_to(&self, other: SessionId, draft: NodeDraft) -> Result<Receipt> {
+        self.send(other, draft, None)
+    }
+
+    /// Sends as [`Actor::send_to`], and takes the lease of the new position for `holder` in the same commit, so that no
+    /// other message comes between.
+    ///
+    /// # Errors
+    /// As [`Actor::send_to`], and if another agent has the lease of the position.
+    pub fn send_and_lease(
+        &self,
+        other: SessionId,
+        draft: NodeDraft,
+        holder: AgentId,
+        lasting: Duration,
+    ) -> Result<Receipt> {
+        self.send(other, draft, Some((holder, lasting)))
+    }
+
+    fn send(&self, other: SessionId, draft: NodeDraft, lease: Option<(AgentId, Duration)>) -> Result<Receipt> {
         let session = self.loom.session(other)?;
         if let Some(position) = session.position
             && let Some(received) = self.receive_messages(other, position, &session.versions)?
@@ -188,10 +207,12 @@ impl Actor {
             received.wait()?;
         }
         let node = self.draft(Parent::Position(other), draft);
+        let leased = lease.map(|(agent, lasting)| self.lease_mutation(node.id, agent, lasting));
         let patch = SessionPatch { position: Some(node.id), ..SessionPatch::default() };
         let mut mutations = vec![Mutation::Append(Box::new(node))];
         let own = self.session.filter(|own| *own != other);
         mutations.extend(own.map(|session| Mutation::UpdateSession { session, patch }));
+        mutations.extend(leased);
         self.clone().in_session(other).commit(Op::Append, mutations)
     }
 

@@ -27,16 +27,23 @@ impl Loom {
     /// # Errors
     /// If the store cannot be read.
     pub fn find_item_session(&self, item: &WorkItem, agent: Option<AgentId>) -> Result<Option<Session>> {
+        let filter = SessionFilter { agent, active: true, unexpired: Some(self.now()), ..SessionFilter::default() };
+        self.first_item_session(item, filter)
+    }
+
+    /// Returns the newest session of a work item of any model, also if it was archived or has expired.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn newest_item_session(&self, item: &WorkItem) -> Result<Option<Session>> {
+        self.first_item_session(item, SessionFilter::default())
+    }
+
+    fn first_item_session(&self, item: &WorkItem, filter: SessionFilter) -> Result<Option<Session>> {
         let snapshot = self.snapshot()?;
-        let filter = SessionFilter {
-            item: Some(Some(item.clone())),
-            agent,
-            active: true,
-            unexpired: Some(self.now()),
-            ..SessionFilter::default()
-        };
+        let filter = SessionFilter { item: Some(Some(item.clone())), ..filter };
         let mut sessions = snapshot.sessions(&filter)?;
-        if agent.is_none() {
+        if filter.agent.is_none() {
             let agents = snapshot.agents()?;
             let is_model = |id| agents.iter().any(|agent| agent.id() == id && agent.profile.kind == AgentKind::Model);
             sessions.retain(|session| is_model(session.agent));

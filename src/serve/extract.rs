@@ -2,7 +2,10 @@
 
 use axum::extract::{FromRequest, FromRequestParts, Json, Path, Query, Request};
 use axum::http::request::Parts;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, DeserializeOwned},
+};
 use utoipa::{IntoParams, ToSchema};
 
 use super::error::ApiError;
@@ -54,13 +57,25 @@ pub(super) struct PageParams {
     after: Option<String>,
     /// Number of entries, 1 to 1000 [default: 100].
     #[param(minimum = 1, maximum = 1000)]
+    #[serde(default, deserialize_with = "page_limit")]
     limit: Option<u32>,
+}
+
+/// Reads the number of entries of a page.
+fn page_limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    let limit = Option::<u32>::deserialize(from)?;
+    match limit {
+        Some(limit) if !(1..=MAX_PAGE).contains(&limit) => {
+            Err(de::Error::custom(format!("limit is not between 1 and {MAX_PAGE}")))
+        }
+        limit => Ok(limit),
+    }
 }
 
 impl PageParams {
     /// Returns the number of entries.
     pub(super) fn limit(&self) -> usize {
-        self.limit.unwrap_or(100).clamp(1, MAX_PAGE) as usize
+        self.limit.unwrap_or(100) as usize
     }
 
     /// Returns the cursor as a number; 0 without one.
@@ -70,15 +85,18 @@ impl PageParams {
     }
 
     /// Returns the page of a complete list. The cursor is an entry's key.
-    pub(super) fn cut<T>(&self, entries: Vec<T>, key: impl Fn(&T) -> String) -> Page<T> {
+    pub(super) fn cut<T>(&self, entries: Vec<T>, key: impl Fn(&T) -> String) -> Result<Page<T>, ApiError> {
         let start = match &self.after {
             None => 0,
-            Some(after) => entries.iter().position(|entry| key(entry) == *after).map_or(entries.len(), |at| at + 1),
+            Some(after) => match entries.iter().position(|entry| key(entry) == *after) {
+                Some(at) => at + 1,
+                None => return Err(ApiError::invalid(format!("{after:?} is no cursor of this list"))),
+            },
         };
         let more = entries.len() > start + self.limit();
         let data: Vec<T> = entries.into_iter().skip(start).take(self.limit()).collect();
         let next = data.last().filter(|_| more).map(key);
-        Page { data, next }
+        Ok(Page { data, next })
     }
 }
 

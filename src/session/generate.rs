@@ -8,6 +8,8 @@
 mod lease;
 mod save_in_order;
 
+pub(super) use lease::LEASE_DURATION;
+
 use std::{ops::Range, sync::Arc};
 
 use tokio::sync::{Semaphore, mpsc};

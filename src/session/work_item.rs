@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Deserializer, de};
 
+use super::generate::LEASE_DURATION;
 use crate::{
     context::ContextOptions,
     ops::{Actor, ITEM_SESSION_LIFETIME, NodeDraft, OpsError, SessionDraft},
@@ -117,7 +118,8 @@ crate::types::setters!(Dispatch {
 });
 
 /// Finds or starts the session of an agent for a work item, and appends the message of `person` to it. Returns the
-/// session and the node of the message, which a [`super::GenerateRequest`] continues.
+/// session and the node of the message, which a [`super::GenerateRequest`] continues. Until then, and for a minute at
+/// most, the agent has the lease of the position: another dispatch conflicts.
 ///
 /// ```
 /// use loomtree::{prelude::*, session::{ConversationSettings, Dispatch, dispatch_item}, types::WorkItem};
@@ -150,7 +152,8 @@ pub fn dispatch_item(
     }
     let draft = dispatch.session.lasting(Some(settings.session_expiration));
     let session = actor.session_for_item(item, &dispatch.system, draft)?;
-    let sent = person.send_to(session.id, NodeDraft::text(dispatch.content))?;
+    let draft = NodeDraft::text(dispatch.content);
+    let sent = person.send_and_lease(session.id, draft, agent.id(), LEASE_DURATION)?;
     let node = sent.nodes.first().ok_or_else(|| OpsError::missing("node", "of the message"))?.id;
     Ok((loom.session(session.id)?, loom.node(node)?))
 }

@@ -142,7 +142,7 @@ macro_rules! coded {
 pub(crate) use coded;
 
 /// Deserializes a present field of a patch: `null` clears the value. Serde alone would read `null` as an absent field.
-fn deserialize_present<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'de>>(
+pub(crate) fn deserialize_present<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'de>>(
     from: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     serde::Deserialize::deserialize(from).map(Some)

@@ -255,3 +255,38 @@ async fn what_was_acknowledged_is_there_after_a_kill() {
     }
     assert!(home.ok(&["verify"]).contains("no problems") || home.run(&["verify"]).code == 0);
 }
+
+#[tokio::test]
+async fn values_out_of_range_are_refused() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let (_, root) = tree(&server, "A shed.").await;
+    for query in ["limit=0", "limit=1001", "limit=-1"] {
+        assert_eq!(server.get(&format!("/api/v1/trees?{query}")).await.0, 400, "{query}");
+    }
+    let (status, error) = server.get("/api/v1/trees?after=zzz").await;
+    assert_eq!((status, &error["error"]["message"]), (422, &json!("\"zzz\" is no cursor of this list")));
+    let children = format!("/api/v1/nodes/{root}/children");
+    for metadata in [json!("text"), json!([1])] {
+        let body = json!({ "content": "Paint it.", "metadata": metadata });
+        assert_eq!(server.post(&children, body).await.0, 422, "{metadata}");
+    }
+    let child = server.ok(&children, json!({ "content": "Paint it.", "metadata": { "by": "hand" } })).await;
+    let beside = server.ok(&children, json!({ "content": "Sell it." })).await;
+    let text = format!("/api/v1/nodes/{}/text", child["id"].as_str().unwrap());
+    let edit = |node: &Value| json!({ "node": node["id"], "content": "Leave it." });
+    for edits in [json!([edit(&child), edit(&child)]), json!([edit(&beside)])] {
+        assert_eq!(server.post(&text, json!({ "edits": edits })).await.0, 422, "{edits}");
+    }
+    server.ok(&text, json!({ "edits": [edit(&child)] })).await;
+}
+
+#[tokio::test]
+async fn null_removes_a_value_of_an_agent() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    server.ok("/api/v1/agents", json!({ "name": "poet", "model": "scripted:words", "max_tokens": 9 })).await;
+    let path = "/api/v1/agents/poet";
+    let (_, changed) = answer(server.request(Method::PATCH, path).json(&json!({ "model": null }))).await;
+    assert_eq!((&changed["model"], &changed["max_tokens"]), (&Value::Null, &json!(9)));
+}

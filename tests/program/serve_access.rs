@@ -66,7 +66,8 @@ async fn every_route_needs_a_token_of_the_right_scope() {
     for (method, path) in routes {
         let (status, error) = answer(server.request(method.clone(), &path).json(&json!({}))).await;
         assert_eq!((status, error["error"]["code"].as_str()), (401, Some("unauthorized")), "{method} {path}");
-        if method != Method::GET {
+        // A recall is sent by POST and changes nothing.
+        if method != Method::GET && !path.ends_with("/recall") {
             let request = server.request(method.clone(), &path).bearer_auth(reader.trim()).json(&json!({}));
             let (status, error) = answer(request).await;
             assert_eq!((status, error["error"]["code"].as_str()), (403, Some("scope")), "{method} {path}");
@@ -206,7 +207,7 @@ impl Owned {
             (_, "children" | "messages") => json!({ "content": "x", "model": "scripted:words" }),
             (_, "changes") => json!({ "op": "annotate", "content": "x" }),
             (_, "text") => {
-                json!({ "edits": [{ "node": self.ids["another node"], "content": "an edited text" }], "appended": "x" })
+                json!({ "edits": [{ "node": node, "content": "an edited text" }], "appended": "x" })
             }
             (_, "continuations") => json!({ "models": ["scripted:words"] }),
             (_, "switch") => json!({ "node": node }),
@@ -247,8 +248,8 @@ async fn a_token_of_another_project_finds_nothing_by_any_route() {
     let red = own(&server, red).await;
     let mut checked = 0;
     let mut all = routes(&server, &blue).await;
-    // A reset moves the session to another tree.
-    all.sort_by_key(|route| route.path.ends_with("/reset"));
+    // A reset moves the session to another tree, and what was purged cannot be edited.
+    all.sort_by_key(|route| route.path.ends_with("/reset") || route.path.ends_with("/purge"));
     for route in all {
         let (path, body) = (red.path(&route.path), red.body(&route.method, &route.path));
         let send = async |token: &str, query: &str| {
@@ -324,6 +325,18 @@ async fn the_permissions_of_an_agent_hold_for_documents_and_recall() {
     }
     let request = server.request(Method::POST, "/api/v1/recall").bearer_auth(&token);
     assert_eq!(answer(request.json(&json!({ "query": "once" }))).await.0, 403);
+}
+
+#[tokio::test]
+async fn a_token_that_reads_recalls() {
+    let home = Home::new();
+    home.ok(&["new", "The well is deep."]);
+    let token = home.ok(&["serve", "token", "new", "reader", "--scope", "read"]).trim().to_owned();
+    let server = HttpServer::start(&home, &[]);
+    let post = |path: &str, body: Value| answer(server.request(Method::POST, path).bearer_auth(&token).json(&body));
+    let (status, found) = post("/api/v1/recall", json!({ "query": "well" })).await;
+    assert_eq!((status, found["hits"].as_array().unwrap().len()), (200, 1), "{found}");
+    assert_eq!(post("/api/v1/trees", json!({ "content": "x" })).await.0, 403);
 }
 
 /// A token that is limited to a model's agent reads the thoughts of that agent and of no other, by any route.

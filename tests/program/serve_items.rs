@@ -98,7 +98,11 @@ async fn dispatches_of_an_item_share_a_conversation_until_it_is_archived() {
     for path in [path.as_str(), "/api/v1/items/SHOP-7/conversation?project=shop"] {
         assert_eq!(server.get(path).await.0, 404, "{path}");
     }
-    assert_eq!(contents(&server.get(&format!("{path}?archived=true")).await.1).len(), 5, "nothing was deleted");
+    for path in [path, "/api/v1/items/SHOP-7/conversation?project=shop".to_owned()] {
+        let query = if path.contains('?') { "&" } else { "?" };
+        let (_, archived) = server.get(&format!("{path}{query}archived=true")).await;
+        assert_eq!(contents(&archived).len(), 5, "nothing was deleted");
+    }
     // The next dispatch begins anew, also if the dispatcher kept the old id.
     let mut body = message("Start over.");
     body["session_id"] = json!(id);
@@ -106,6 +110,25 @@ async fn dispatches_of_an_item_share_a_conversation_until_it_is_archived() {
     assert_ne!(third["session_id"], id);
     let messages = upstream.requests()[2].body["messages"].to_string();
     assert!(messages.contains("You fix bugs.") && !messages.contains("It leaks in A."), "{messages}");
+}
+
+#[tokio::test]
+async fn of_dispatches_at_the_same_moment_one_is_answered() {
+    let mut slow = reply("It leaks.");
+    slow.insert(1, Step::Wait(Duration::from_millis(500)));
+    let upstream = Upstream::start([slow]).await;
+    let home = Home::new();
+    let server = start(&home, "", &upstream.url());
+    let path = "/api/v1/items/7/messages";
+    server.ok(path, json!({ "content": "Begin.", "model": MODEL })).await;
+    let answers =
+        futures_util::future::join_all((0..4).map(|_| server.post(path, json!({ "content": "Look.", "model": "m" }))))
+            .await;
+    let mut statuses: Vec<u16> = answers.iter().map(|(status, _)| *status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409, 409, 409], "{answers:?}");
+    // The lease of a dispatch ends with it.
+    server.ok(path, json!({ "content": "Again.", "model": MODEL })).await;
 }
 
 #[tokio::test]

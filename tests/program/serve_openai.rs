@@ -159,6 +159,42 @@ async fn replies_of_one_completion_are_siblings_and_a_stream_reports_tokens() {
 }
 
 #[tokio::test]
+async fn content_that_no_model_is_sent_is_refused() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let image = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA==" } });
+    let message = json!({ "role": "user", "content": [{ "type": "text", "text": "What is it?" }, image] });
+    let (status, error) =
+        server.post("/v1/chat/completions", json!({ "model": MODEL, "messages": [message.clone()] })).await;
+    let wanted = "content of the type \"image_url\" is not supported, only text";
+    assert_eq!((status, &error["error"]["message"]), (422, &json!(wanted)));
+    assert_eq!(server.post("/v1/responses", json!({ "model": MODEL, "input": [message] })).await.0, 422);
+    let numbers = json!([{ "role": "user", "content": 7 }]);
+    assert_eq!(server.post("/v1/chat/completions", json!({ "model": MODEL, "messages": numbers })).await.0, 422);
+    assert_eq!(server.get("/api/v1/trees").await.1["data"], json!([]), "nothing was stored");
+}
+
+#[tokio::test]
+async fn a_response_that_is_not_stored_cannot_be_read_again() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let body = json!({ "model": MODEL, "input": "one", "store": false });
+    let response = server.ok("/v1/responses", body).await;
+    let path = format!("/v1/responses/{}", response["id"].as_str().unwrap());
+    let mut status = 200;
+    for _ in 0..200 {
+        status = server.get(&path).await.0;
+        if status == 404 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    assert_eq!(status, 404);
+    let both = json!({ "model": MODEL, "input": "one", "store": false, "background": true });
+    assert_eq!(server.post("/v1/responses", both).await.0, 422);
+}
+
+#[tokio::test]
 async fn a_model_of_the_list_can_be_retrieved() {
     let home = Home::new();
     let server = HttpServer::start(&home, &[]);

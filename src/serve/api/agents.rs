@@ -14,7 +14,7 @@ use crate::{
         token::TokenScope,
     },
     store::Receipt,
-    types::{Agent, AgentKind, NewAgent, Permission},
+    types::{Agent, AgentKind, NewAgent, Permission, deserialize_present},
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
@@ -37,12 +37,12 @@ async fn list_agents(
         .run(move |state| {
             let mut agents = state.loom().snapshot()?.agents()?;
             agents.retain(|agent| !agent.removed);
-            Ok(Json(page.cut(agents, |agent| agent.name().to_owned())))
+            Ok(Json(page.cut(agents, |agent| agent.name().to_owned())?))
         })
         .await
 }
 
-/// An agent. In a change, absent fields stay as they are.
+/// An agent. In a change, absent fields stay as they are, and `null` removes a value.
 #[derive(Deserialize, ToSchema)]
 struct AgentBody {
     /// Name, unique in the file; needed for a new agent.
@@ -50,13 +50,21 @@ struct AgentBody {
     /// `human` or `model` [default: model].
     kind: Option<AgentKind>,
     /// Reference of the agent's model.
-    model: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_present")]
+    #[schema(value_type = Option<String>)]
+    model: Option<Option<String>>,
     /// Text that the agent's model receives first.
-    system_prompt: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_present")]
+    #[schema(value_type = Option<String>)]
+    system_prompt: Option<Option<String>>,
     /// Sampling temperature.
-    temperature: Option<f64>,
+    #[serde(default, deserialize_with = "deserialize_present")]
+    #[schema(value_type = Option<f64>)]
+    temperature: Option<Option<f64>>,
     /// Maximum tokens of a reply.
-    max_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "deserialize_present")]
+    #[schema(value_type = Option<u32>)]
+    max_tokens: Option<Option<u32>>,
     /// Operations that the agent may use.
     permissions: Option<Vec<Permission>>,
 }
@@ -66,10 +74,10 @@ impl AgentBody {
         NewAgent {
             name: self.name.unwrap_or(agent.name),
             kind: self.kind.unwrap_or(agent.kind),
-            model: self.model.or(agent.model),
-            system_prompt: self.system_prompt.or(agent.system_prompt),
-            temperature: self.temperature.or(agent.temperature),
-            max_tokens: self.max_tokens.or(agent.max_tokens),
+            model: self.model.unwrap_or(agent.model),
+            system_prompt: self.system_prompt.unwrap_or(agent.system_prompt),
+            temperature: self.temperature.unwrap_or(agent.temperature),
+            max_tokens: self.max_tokens.unwrap_or(agent.max_tokens),
             permissions: self.permissions.map_or(agent.permissions, Into::into),
             ..agent
         }

@@ -126,7 +126,7 @@ async fn list_delegations(
                     visible.push(summary);
                 }
             }
-            let page = page.cut(visible, |summary| summary.head.id.to_string());
+            let page = page.cut(visible, |summary| summary.head.id.to_string())?;
             let data = page.data.into_iter().map(|summary| DelegationEntry::of(state, summary)).collect();
             Ok(Json(Page { data, next: page.next }))
         })

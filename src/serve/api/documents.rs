@@ -39,7 +39,7 @@ async fn list_documents(
             state.actor_for(&caller, Tool::Read)?;
             let mut documents = state.loom().snapshot()?.documents()?;
             documents.retain(|document| !document.removed);
-            Ok(Json(page.cut(documents, |document| document.name.clone())))
+            Ok(Json(page.cut(documents, |document| document.name.clone())?))
         })
         .await
 }

@@ -225,7 +225,13 @@ async fn dispatch(
     while let Some(progress) = running.next().await {
         count(&state, &progress);
     }
-    let nodes = running.end().await?;
+    let ended = running.end().await;
+    if ended.is_err() {
+        // A failure before the generation leaves the lease of the dispatch.
+        let released = state.loom().actor(&author).in_session(session.id).release(message.id, author.id());
+        released.await?;
+    }
+    let nodes = ended?;
     drop((guard, slot));
     Ok(Json(DispatchAnswer {
         session_id: session.id,
@@ -258,17 +264,21 @@ fn send(
 }
 
 /// Returns the conversation of a work item.
-#[utoipa::path(get, path = "/items/{ref}/conversation", tag = "items", params(("ref" = String, Path), ProjectParams), responses((status = OK, body = ConversationRecord)))]
+#[utoipa::path(get, path = "/items/{ref}/conversation", tag = "items", params(("ref" = String, Path), ProjectParams, ArchivedParams), responses((status = OK, body = ConversationRecord)))]
 async fn item_conversation(
     State(state): State<AppState>,
     caller: Caller,
     Route(external_ref): Route<String>,
     Params(project): Params<ProjectParams>,
+    Params(params): Params<ArchivedParams>,
 ) -> Result<Json<ConversationRecord>> {
     let item = project.item(&caller, external_ref)?;
     state
         .run(move |state| {
-            let session = state.loom().find_item_session(&item, None)?;
+            let session = match params.archived {
+                true => state.loom().newest_item_session(&item)?,
+                false => state.loom().find_item_session(&item, None)?,
+            };
             let session = session.ok_or_else(|| ApiError::not_found("conversation of", &item.external_ref))?;
             Ok(Json(ConversationRecord::read(state, session)?))
         })
@@ -276,14 +286,15 @@ async fn item_conversation(
 }
 
 /// Returns the conversation of a work item: another path of `/items/{ref}/conversation`.
-#[utoipa::path(get, path = "/beads/{ref}/conversation", tag = "items", params(("ref" = String, Path), ProjectParams), responses((status = OK, body = ConversationRecord)))]
+#[utoipa::path(get, path = "/beads/{ref}/conversation", tag = "items", params(("ref" = String, Path), ProjectParams, ArchivedParams), responses((status = OK, body = ConversationRecord)))]
 async fn bead_conversation(
     state: State<AppState>,
     caller: Caller,
     external_ref: Route<String>,
     project: Params<ProjectParams>,
+    params: Params<ArchivedParams>,
 ) -> Result<Json<ConversationRecord>> {
-    item_conversation(state, caller, external_ref, project).await
+    item_conversation(state, caller, external_ref, project, params).await
 }
 
 /// Selection of conversations.

@@ -10,7 +10,7 @@ use crate::{
     ops::{NodeDraft, require_visible},
     serve::{
         access::Caller,
-        error::Result,
+        error::{ApiError, Result},
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,
     },
@@ -63,7 +63,7 @@ async fn children(
             let reader = state.thought_reader(&caller)?;
             let mut nodes = state.loom().snapshot()?.children(id, &filter)?;
             nodes.retain(|node| reader.may_read(node));
-            Ok(Json(page.cut(nodes, |node| node.id.to_string())))
+            Ok(Json(page.cut(nodes, |node| node.id.to_string())?))
         })
         .await
 }
@@ -77,7 +77,7 @@ struct NewNodeBody {
     kind: Option<EdgeKind>,
     /// Kind of the author, if it differs from the agent's.
     author_type: Option<AuthorType>,
-    /// Data of the application, returned byte for byte.
+    /// Data of the application, an object, returned byte for byte.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Verbatim>,
 }
@@ -90,6 +90,10 @@ async fn append(
     Route(id): Route<NodeId>,
     Body(body): Body<NewNodeBody>,
 ) -> Result<(StatusCode, Json<Node>)> {
+    let is_object = |metadata: &Verbatim| metadata.value().is_ok_and(|value| value.is_object());
+    if body.metadata.as_ref().is_some_and(|metadata| !is_object(metadata)) {
+        return Err(ApiError::invalid("metadata is no object"));
+    }
     let submitted = state.read(move |state| {
         require_visible(&state.node(&caller, id)?)?;
         let draft = NodeDraft {

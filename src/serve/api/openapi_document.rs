@@ -2,8 +2,13 @@
 
 use axum::http::StatusCode;
 use utoipa::{
-    OpenApi, PartialSchema, ToSchema,
-    openapi::{Content, RefOr, ResponseBuilder, path::PathItem, schema::Schema},
+    Modify, OpenApi, PartialSchema, ToSchema,
+    openapi::{
+        Content, RefOr, ResponseBuilder,
+        path::PathItem,
+        schema::{ObjectBuilder, Schema, SchemaType},
+        security::{Http, HttpAuthScheme, SecurityScheme},
+    },
 };
 
 use super::routes::routes;
@@ -13,11 +18,24 @@ use crate::serve::error::ErrorAnswer;
 #[openapi(
     info(
         title = "loomtree",
-        description = "Branching conversations with language models. Times are milliseconds since 1970; ids are ULIDs.",
+        description = "Branching conversations with language models. Times are milliseconds since 1970; ids are ULIDs. The header \
+                       `x-loom-agent` names the acting agent [default: owner].",
     ),
-    components(schemas(ErrorAnswer))
+    components(schemas(ErrorAnswer)),
+    modifiers(&TokenScheme),
+    security((), ("token" = []))
 )]
 pub(super) struct ApiDocument;
+
+/// Declares the tokens of the server. A server without tokens needs none.
+struct TokenScheme;
+
+impl Modify for TokenScheme {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        document.components.get_or_insert_default().add_security_scheme("token", scheme);
+    }
+}
 
 /// Statuses that every route may answer with.
 const ERRORS: [(StatusCode, &str); 13] = [
@@ -55,7 +73,7 @@ pub(in crate::serve) fn document() -> utoipa::openapi::OpenApi {
 
 /// Schema of a JSON value of any type.
 pub(in crate::serve) fn any_json() -> RefOr<Schema> {
-    RefOr::T(Schema::default())
+    RefOr::T(ObjectBuilder::new().schema_type(SchemaType::AnyValue).into())
 }
 
 /// One event of a stream. OpenAPI 3.1 describes each event of a `text/event-stream`, not the whole body.

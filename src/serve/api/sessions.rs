@@ -63,7 +63,7 @@ async fn list_sessions(
             };
             let mut sessions = state.loom().sessions(&filter)?;
             sessions.retain(|session| caller.can_see_item(session.item.as_ref()));
-            Ok(Json(page.cut(sessions, |session| session.id.to_string())))
+            Ok(Json(page.cut(sessions, |session| session.id.to_string())?))
         })
         .await
 }

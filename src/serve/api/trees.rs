@@ -55,7 +55,7 @@ async fn list_trees(
         .run(move |state| {
             let mut trees = state.loom().snapshot()?.trees(TreeFilter { archived: params.archived, limit: 0 })?;
             trees.retain(|tree| caller.can_see(tree));
-            Ok(Json(page.cut(trees, |tree| tree.id.to_string())))
+            Ok(Json(page.cut(trees, |tree| tree.id.to_string())?))
         })
         .await
 }
@@ -202,7 +202,7 @@ async fn find_node(
 fn marked(state: &AppState, caller: &Caller, page: &PageParams, mut nodes: Vec<Node>) -> Result<Page<Node>> {
     let reader = state.thought_reader(caller)?;
     nodes.retain(|node| reader.may_read(node));
-    Ok(page.cut(nodes, |node| node.id.to_string()))
+    page.cut(nodes, |node| node.id.to_string())
 }
 
 /// Lists the bookmarked nodes of a tree.

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{item::message_text, model};
+use super::{item::text_for_model, model};
 use crate::{
     provider::{
         Finish, FinishReason, Generation, Message, MessagePart, Prompt, ProviderError, Request, Role, Sampling,
@@ -105,7 +105,7 @@ impl CompletionBody {
 }
 
 fn message(message: &Value) -> Result<Message> {
-    let text = message_text(&message["content"]);
+    let text = text_for_model(&message["content"])?;
     let role = match message["role"].as_str() {
         Some("system" | "developer") => Role::System,
         Some("user") => Role::User,

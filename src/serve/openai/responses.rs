@@ -152,6 +152,9 @@ async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<
     let (model, author) = model::open(&state, &caller, body.model.as_deref()).await?;
     let slot = body.stream.unwrap_or(false).then(|| state.rates.open_stream(&caller)).transpose()?;
     let background = body.background.unwrap_or(false);
+    if background && body.store == Some(false) {
+        return Err(ApiError::invalid("a response in the background must be stored"));
+    }
     let name = body.model.clone().unwrap_or_else(|| model.reference().to_owned());
     let plan = {
         let (model, sampling) = (Arc::clone(&model), sampling(&body));
@@ -224,6 +227,7 @@ fn prepare(
         history.extend(conversations::items_to(&*loom.snapshot()?, before, session.as_ref())?);
     }
     history.extend(items.iter().cloned());
+    let messages = messages_of(&history)?;
     let is_stored = body.store.unwrap_or(true);
     let actor = match &session {
         Some(session) => actor.clone().in_session(session.id),
@@ -250,7 +254,7 @@ fn prepare(
         deltas: Vec::new(),
         next_event: 0,
     };
-    let request = Request { tools, sampling, ..Request::new(Prompt::Chat(messages_of(&history))) };
+    let request = Request { tools, sampling, ..Request::new(Prompt::Chat(messages)) };
     Ok(ResponsePlan { record, model, request, actor: is_stored.then_some(actor), project: caller.project.clone() })
 }
 

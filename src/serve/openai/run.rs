@@ -164,12 +164,14 @@ pub(super) fn start(state: &AppState, plan: ResponsePlan) -> Arc<ResponseRun> {
     let mut sequence = EventSequence::start(plan.record.clone());
     run.append(sequence.take(), false);
     state.responses.lock().insert(id, Arc::clone(&run));
-    let (state, task) = (state.clone(), Arc::clone(&run));
+    let (state, task, is_stored) = (state.clone(), Arc::clone(&run), plan.actor.is_some());
     tokio::spawn(async move {
         state.metrics.streams.inc();
         execute(&state, &task, plan, sequence).await;
         state.metrics.streams.dec();
-        tokio::time::sleep(KEEP_EVENTS).await;
+        if is_stored {
+            tokio::time::sleep(KEEP_EVENTS).await;
+        }
         state.responses.lock().remove(&id);
     });
     run

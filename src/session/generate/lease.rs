@@ -6,7 +6,7 @@ use super::{GenerateError, GenerationDriver, OpsError, Progress};
 use crate::id::NodeId;
 
 /// Duration of a lease on a position. A crashed process blocks the position no longer than this.
-const LEASE_DURATION: Duration = Duration::from_secs(60);
+pub(in crate::session) const LEASE_DURATION: Duration = Duration::from_secs(60);
 /// Interval of lease renewals while a model streams.
 pub(super) const LEASE_RENEWAL_INTERVAL: Duration = Duration::from_secs(20);
 
