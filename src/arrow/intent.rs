@@ -20,7 +20,7 @@ mod request;
 mod verb_final;
 mod wishes;
 
-use self::predicates::is_finite;
+pub(super) use self::predicates::is_finite;
 use super::{
     annotate_tokens::AnnotatedToken,
     lex::Span,

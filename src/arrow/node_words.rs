@@ -10,7 +10,7 @@ use super::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     args::{self, Arg, ArgKind, Arguments},
     classify::Candidate,
-    intent::{ClauseRole, Intent},
+    intent::{ClauseRole, Intent, is_finite},
     lex::Span,
     lexicon::{self, Entry, FunctionWord, Noun, Prep, Verb},
     option_name::OptionName,
@@ -44,8 +44,9 @@ fn is_beside(line: &str, term: &AnnotatedToken) -> bool {
 /// True if the noun `bookmark` at `at` names the node that has the label behind it.
 fn names_bookmark(terms: &[AnnotatedToken], at: usize) -> bool {
     let [.., before, article] = &terms[..at] else { return false };
-    let leads = matches!(before.entry.prep, Some(Prep::To | Prep::From | Prep::At | Prep::Of | Prep::On));
-    let looks = at == 2 && matches!(before.entry.base(), Some(Verb::See));
+    let leads = matches!(before.entry.prep, Some(Prep::To | Prep::From | Prep::At | Prep::Of | Prep::On | Prep::Under));
+    let looks =
+        at > 1 && matches!(before.entry.base(), Some(Verb::See | Verb::Pin | Verb::Annotate | Verb::Copy | Verb::Move));
     article.entry.func == Some(FunctionWord::Det)
         && (leads || looks)
         && terms.get(at + 1).is_some_and(AnnotatedToken::is_text)
@@ -181,11 +182,12 @@ pub(super) fn promote_places(
                 || matches!(term.text.of(line), "unlike" | "than" | "beats"))
     };
     let is_related = points && terms.iter().zip(&intent.zones).any(related);
+    let is_fronted = !has_node && is_fronted(terms, intent);
     let mut at = 0;
     while at < terms.len() {
         let asked = match intent.zones.get(at) {
             Some(ClauseRole::Main | ClauseRole::Relative) => true,
-            Some(ClauseRole::Before) => points,
+            Some(ClauseRole::Before) => points || is_fronted,
             _ => false,
         };
         let place = place_at(line, terms, at, candidate).filter(|_| asked && at != candidate.verb);
@@ -214,6 +216,21 @@ pub(super) fn promote_places(
         at += length;
     }
     Ok(())
+}
+
+/// `from the root, draw the tree`: what stands before the request is only where it applies.
+fn is_fronted(terms: &[AnnotatedToken], intent: &Intent) -> bool {
+    let mut before =
+        terms.iter().zip(&intent.zones).filter(|(_, zone)| **zone == ClauseRole::Before).map(|(term, _)| term);
+    let leads = |term: &AnnotatedToken| {
+        matches!(term.entry.prep, Some(Prep::From | Prep::At | Prep::On | Prep::Under | Prep::To))
+    };
+    before.next().is_some_and(leads) && !before.any(|term| is_finite(term) || term.entry.func.is_some_and(tells))
+}
+
+/// True for words of a clause of its own.
+fn tells(word: FunctionWord) -> bool {
+    matches!(word, FunctionWord::Subject | FunctionWord::Sub | FunctionWord::What | FunctionWord::But)
 }
 
 /// Operations that take a node and give places no other meaning.

@@ -8,6 +8,7 @@
 mod coverage;
 mod decoration;
 mod error;
+mod leading_statement;
 mod penalties;
 mod reservations;
 mod target;
@@ -108,8 +109,16 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     }
     // `teh tree, but sumary only`: what a line means whose words are misspelt.
     let speech = trace.intent.as_ref().map(|intent| intent.speech);
-    if !matches!(speech, Some(Utterance::Request | Utterance::Remark)) {
+    if !matches!(speech, Some(Utterance::Request | Utterance::Remark | Utterance::Several)) {
         return read;
+    }
+    let mut terms = annotate_tokens::terms(line, &lexed);
+    if let Some(from) = leading_statement::request_start(line, &terms) {
+        let mut behind = ParseTrace { terms: terms.split_off(from), ..ParseTrace::default() };
+        if let Ok(parsed) = parse_terms(line, thought, lexed.end, None, &mut behind) {
+            *trace = behind;
+            return Ok(parsed);
+        }
     }
     let mut second = ParseTrace { terms: annotate_tokens::terms(line, &lexed), ..ParseTrace::default() };
     if annotate_tokens::correct_slips(line, &mut second.terms)

@@ -354,7 +354,9 @@ impl Binder<'_, '_> {
         })?;
         let depth =
             match self.arguments.take(|arg| arg.key == Some(OptionName::Depth)).map(|arg| self.arguments.value(&arg)) {
-                Some(depth) => Some(if depth == "deep" { SearchDepth::Deep } else { SearchDepth::Basic }),
+                Some(depth) if matches!(depth.as_str(), "deep" | "advanced") => Some(SearchDepth::Deep),
+                Some(depth) if matches!(depth.as_str(), "basic" | "shallow") => Some(SearchDepth::Basic),
+                Some(_) => return Err(BindError::Missing("depth: basic or deep")),
                 None => (self.names(Noun::Level) || self.arguments.has_bare_word("deep")).then_some(SearchDepth::Deep),
             };
         let topic =

@@ -110,7 +110,8 @@ impl Binder<'_, '_> {
         let role = |arg: &Arg| matches!(arg.text.of(line), "human" | "user" | "person" | "owner");
         // `what the human said about "x"`
         let says = |arg: &Arg| {
-            let next = line[arg.text.end..].split_whitespace().next();
+            let mut after = line[arg.text.end..].split_whitespace();
+            let next = after.find(|word| !matches!(*word, "has" | "have" | "had" | "ever" | "already" | "once"));
             role(arg) && matches!(next, Some("said" | "says" | "wrote" | "mentioned" | "asked" | "told"))
         };
         let by = |arg: &Arg| arg.prep == Some(Prep::By) || arg.prep == Some(Prep::From) && role(arg) || says(arg);

@@ -193,7 +193,7 @@ impl IntentParser<'_> {
 }
 
 /// True if a term is a verb that a subject goes with: `is`, `has`, `seems`.
-pub(super) fn is_finite(term: &AnnotatedToken) -> bool {
+pub(in crate::arrow) fn is_finite(term: &AnnotatedToken) -> bool {
     if !matches!(term.kind, TokenKind::Word) || term.entry.noun.is_some() {
         return false;
     }

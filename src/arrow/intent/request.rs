@@ -390,6 +390,13 @@ impl IntentParser<'_> {
         if todo || divided || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
             return false;
         }
+        // `the outcome is to be recorded: append "…" to plan.md`
+        if matches!(self.verb_at(verb), Some((_, Form::Past)))
+            && matches!(self.verb_at(at), Some((_, Form::Base)))
+            && self.terms[at + 1..].iter().any(AnnotatedToken::is_text)
+        {
+            return false;
+        }
         // `settle it: decide "…"`
         let again = self.verb_at(at).is_some_and(|again| self.verb_at(verb) == Some(again));
         if again && self.terms.get(at + 1).is_some_and(AnnotatedToken::is_text) {

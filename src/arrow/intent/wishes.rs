@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::IntentParser;
 use crate::arrow::{
-    annotate_tokens::TokenKind,
+    annotate_tokens::{AnnotatedToken, TokenKind},
     lexicon::{Form, FunctionWord, Noun, Verb},
 };
 
@@ -112,7 +112,9 @@ impl IntentParser<'_> {
             && !self
                 .is_word(begin, &["it", "that", "this", "which", "what", "who", "there", "he", "she", "they", "you"])
             && self.terms[begin..at].iter().any(|term| term.entry.noun.is_some_and(|noun| noun != Noun::Node));
-        let ends = end == self.terms.len() || end == self.clause_end(end);
+        let leads = self.terms.get(end).is_some_and(|mark| mark.is(':'))
+            && !self.terms.get(end + 1).is_some_and(AnnotatedToken::is_text);
+        let ends = end == self.terms.len() || end == self.clause_end(end) && !leads;
         if !(names && ends) {
             return None;
         }

@@ -76,6 +76,10 @@ const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
 ];
 /// Values that switch an option off. No option has them: what is off is left out.
 const OFF: &[&str] = &["false", "no", "off", "never", "none"];
+/// Values that switch an option on.
+const ON: &[&str] = &["true", "yes", "on"];
+/// Options whose value can only be one of these.
+const YES_OR_NO: &[&str] = &["full", "annotations", "summary", "failed", "exact", "wait"];
 const ON_OR_OFF: &[&str] = &["full", "annotations", "summary", "failed", "resume", "count", "exact"];
 /// Words that limit a recall by time or by a count of turns.
 const TIME_WORDS: &[&str] = &[
@@ -230,9 +234,13 @@ impl VerbTail<'_> {
             let named = marked || matches!(self.kind(name), Some(TokenKind::OptionName(_)));
             let waits = self.is(at - 1, &["wait"]) && self.kind(at - 1) == Some(TokenKind::Word);
             let valued = self.is(at, OFF) && (named && self.is(name, ON_OR_OFF) || waits);
+            // `full:maybe`
+            let adjoins = self.terms[at].whole.start == self.terms[at - 1].whole.end;
+            let word = matches!(self.kind(at), Some(TokenKind::Word | TokenKind::Name));
+            let unclear = named && adjoins && word && self.is(name, YES_OR_NO) && !self.is(at, ON) && !self.is(at, OFF);
             // `--no-wait` is an option.
             let flag = self.terms[at].text.of(self.line);
-            valued || self.terms[at].kind == TokenKind::Flag && flag.starts_with("no-") && flag != "no-wait"
+            valued || unclear || self.terms[at].kind == TokenKind::Flag && flag.starts_with("no-") && flag != "no-wait"
         })
     }
 
