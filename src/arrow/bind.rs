@@ -16,7 +16,7 @@ use super::{
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
 };
-use crate::tools::{MAX_CONTENT_BYTES, Tool};
+use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
 
 /// Error of binding arguments to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +118,11 @@ impl Binder<'_, '_> {
             {
                 return Err(BindError::Unexpected(arg.text));
             }
+        }
+        // `bookmark the duel at a7x2`: what is found at a node says what the node is.
+        if !matches!(self.tool.spec().side_effect, SideEffect::Destructive) {
+            let line = self.arguments.line;
+            self.arguments.items.retain(|arg| !is_found_at_id(line, arg.text));
         }
         // A word right behind the verb makes a noun of it: `link rot`, `a switch in tone`.
         let verb = self.at;
@@ -352,6 +357,13 @@ impl Binder<'_, '_> {
     fn flagged(&self, names: &[&str]) -> bool {
         self.arguments.flags.iter().any(|flag| names.iter().any(|name| flag.eq_ignore_ascii_case(name)))
     }
+}
+
+/// True for the noun of `the duel at a7x2`.
+fn is_found_at_id(line: &str, noun: Span) -> bool {
+    let mut after = line[noun.end..].split_whitespace();
+    let is_id = |word: &str| word.len() >= 4 && word.bytes().any(|byte| byte.is_ascii_digit());
+    line[..noun.start].trim_end().ends_with(" the") && after.next() == Some("at") && after.next().is_some_and(is_id)
 }
 
 /// True for a place, a bookmark's label or an agent's position.

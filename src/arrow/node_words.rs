@@ -97,8 +97,10 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
             let verb = terms.get(subject + 1).map_or("", |verb| verb.text.of(line));
             let shown = at == 2 && before.text.of(line) == "me";
             // `the node where the human is`
-            let of_node =
-                before.entry.noun == Some(Noun::Node) && at > 1 && terms[at - 2].entry.func == Some(FunctionWord::Det);
+            let is_place = before.entry.noun == Some(Noun::Node) || matches!(before.text.of(line), "place" | "spot");
+            let of_node = is_place
+                && at > 1
+                && (terms[at - 2].entry.func == Some(FunctionWord::Det) || terms[at - 2].entry.prep.is_some());
             let stands = (at == 1 || shown || leads || of_node) && matches!(verb, "is" | "stands" | "reads" | "works");
             stands.then_some((TokenKind::AgentPosition { escapes: false }, agent.text, subject + 2))
         }

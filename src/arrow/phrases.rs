@@ -181,9 +181,12 @@ fn subject(line: &str, terms: &[AnnotatedToken]) -> Option<(usize, Politeness)> 
     {
         return None;
     }
-    // `I have pruned a7x2`
-    if word(line, terms, at).eq_ignore_ascii_case("have") && matches!(verb(terms, skip(at + 1)), Some((_, Form::Past)))
-    {
+    // `I have pruned a7x2`; of `I have read a7x2` the form is also that of a request.
+    let done = verb(terms, skip(at + 1)).is_some_and(|(verb, form)| {
+        let unchanged = matches!(verb, Verb::Read | Verb::Split | Verb::Put | Verb::Respond);
+        form == Form::Past || unchanged && terms[skip(at + 1)].entry.noun.is_none()
+    });
+    if word(line, terms, at).eq_ignore_ascii_case("have") && done {
         return None;
     }
     let wants = verb(terms, at) == Some((Verb::Get, Form::Base)) && wanting(word(line, terms, at));

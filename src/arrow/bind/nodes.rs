@@ -70,10 +70,17 @@ impl Binder<'_, '_> {
             Some("nodes") => Some(BranchFormat::Nodes),
             Some("prose" | "text") => Some(BranchFormat::Prose),
             Some(_) => return Err(BindError::Missing("as:prose or as:nodes")),
-            None if self.names(Noun::Prose) => Some(BranchFormat::Prose),
+            None if self.names(Noun::Prose) || self.reads_as_text() => Some(BranchFormat::Prose),
             None if self.arguments.role == Some(Noun::Node) => Some(BranchFormat::Nodes),
             None => None,
         })
+    }
+
+    /// `as running text`
+    fn reads_as_text(&self) -> bool {
+        ["running", "plain", "flowing", "continuous"]
+            .iter()
+            .any(|kind| self.arguments.has_bare_word(kind) && self.arguments.has_bare_word(&format!("{kind} text")))
     }
 
     /// `this node`, or nothing but the verb.

@@ -37,7 +37,10 @@ impl IntentParser<'_> {
             return Clause::Arguments(at);
         }
         // `move a7x2 so that it hangs under b3k9`, `pin a7x2 so that it stays`
-        if self.text_at(at) == "that" && self.text_at(at - 1) == "so" {
+        let hangs = self.func_at(at) == Some(FunctionWord::It)
+            && matches!(group, Verb::Move | Verb::Copy)
+            && !self.has_no_argument(at);
+        if (self.text_at(at) == "that" || hangs) && self.text_at(at - 1) == "so" {
             let places = matches!(group, Verb::Move | Verb::Copy) || !self.has_no_argument(at);
             return if places { Clause::Desire(at + 1) } else { Clause::Statement };
         }

@@ -174,8 +174,12 @@ impl IntentParser<'_> {
 
     /// `…, by the planner`: true if the clause at `at` names who did it or does it.
     pub(super) fn names_author(&self, at: usize) -> bool {
+        let at = at + usize::from(self.is_word(at, &["only", "just"]));
         let article = usize::from(self.func_at(at + 1) == Some(FunctionWord::Det));
-        self.terms.get(at).is_some_and(|term| term.entry.prep == Some(Prep::By))
+        let from_role = || self.is_word(at + 1 + article, &["human", "user", "person", "owner", "model"]);
+        self.terms
+            .get(at)
+            .is_some_and(|term| term.entry.prep == Some(Prep::By) || term.entry.prep == Some(Prep::From) && from_role())
             && self.terms.get(at + 1 + article).is_some_and(|name| name.kind == TokenKind::Name)
             && self.ends(at + 2 + article)
     }
