@@ -19,6 +19,7 @@ mod input;
 mod models;
 mod output;
 mod progress;
+mod query_embedding;
 pub(crate) mod sanitize;
 mod show;
 mod terminal_lock;

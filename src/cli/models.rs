@@ -4,7 +4,6 @@ use std::{
     collections::HashMap,
     io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
 };
 
 #[cfg(feature = "local")]
@@ -14,10 +13,8 @@ use loomtree::{
     id::AgentId,
     ops::Actor,
     provider::{EmbeddingModel, Embeddings, Model, Sampling, Target, discover, resolve},
-    recall::{self, EmbedError, QueryEmbedding},
     session::{
-        Background, BoxFuture, Embedding, EmbeddingIndexer, ModelResolver, Searcher, SessionHost, ToolAccess,
-        provider_error,
+        Background, BoxFuture, EmbeddingIndexer, ModelResolver, Searcher, SessionHost, ToolAccess, provider_error,
     },
     tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::Agent,
@@ -108,11 +105,9 @@ impl ModelResolver for ConfigModels {
 
 /// Value of `embeddings` in the configuration that turns them off.
 const NO_EMBEDDINGS: &str = "none";
-/// Maximum time for missing embeddings before a search.
-const MAX_EMBEDDING_TIME: Duration = Duration::from_secs(2);
 
 /// Returns the embedding model: the configured one, else the built-in one if its weights are present.
-fn embeddings(config: &Config) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+pub(super) fn embeddings(config: &Config) -> Result<Option<Arc<dyn EmbeddingModel>>> {
     let reference = match config.embeddings.as_deref() {
         Some(NO_EMBEDDINGS) => return Ok(None),
         Some(reference) if !reference.starts_with("local:") => reference,
@@ -177,19 +172,6 @@ pub(crate) fn start_embedding(cx: &CommandContext<'_>) -> Option<EmbeddingIndexe
 #[cfg(not(feature = "local"))]
 pub(crate) fn start_embedding(_: &CommandContext<'_>) -> Option<EmbeddingIndexer> {
     None
-}
-
-/// Returns the embedding of a question, after it embedded nodes that lack a vector, the newest first. `None` if there is no
-/// embedding model.
-pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
-    let Some(client) = embeddings(&cx.config)? else { return Ok(None) };
-    let runtime = env::runtime()?;
-    let embedder = Embedding { runtime: runtime.handle().clone(), client };
-    let actor = cx.loom.actor(&cx.agent);
-    let failed = |error: EmbedError| CliError::failed(error.to_string());
-    let start = Instant::now();
-    while recall::embed(&actor, &embedder, 1).map_err(failed)? > 0 && start.elapsed() < MAX_EMBEDDING_TIME {}
-    Ok(Some(QueryEmbedding::of(&embedder, question).map_err(failed)?))
 }
 
 /// Hint for an agent and for a user: both run commands.

@@ -7,10 +7,10 @@ use crate::{
         escape::{self, count},
         is_change, todo_name, todo_progress,
     },
-    id::{AgentId, NodeId, SessionId},
-    ops::describe_entry,
+    id::SessionId,
+    ops::{AgentPresence, describe_entry, present_agents},
     recall::Hint,
-    store::{JournalFilter, Result, SessionFilter, Snapshot},
+    store::{JournalFilter, Result, Snapshot},
     tokens::estimated_tokens,
     types::{
         Agent, AgentKind, EdgeKind, JournalEntry, Node, Permission, Todo, TodoCounts, Tree, first_words, one_line,
@@ -22,10 +22,6 @@ use super::{ContextRequest, Rendering};
 
 /// Maximum nodes in the trace of the position.
 const MAX_TRACE_NODES: u32 = 2;
-/// Milliseconds after its last action for which an agent counts as active.
-const ACTIVE_MS: i64 = 120_000;
-/// Maximum leases, and sessions, that are read to find active agents.
-const MAX_LISTED_SESSIONS: usize = 16;
 /// Maximum tokens of the open todos.
 const MAX_TODO_TOKENS: u32 = 512;
 /// Maximum characters of the words at an agent's place and in a hint; and those in a hint that is long otherwise.
@@ -54,26 +50,13 @@ fn places(
     tree: &Tree,
     names: &AuthorNames,
 ) -> Result<Vec<String>> {
-    let (agent, now) = (request.agent.id(), request.now);
-    let mut found: Vec<(AgentId, NodeId, &str)> = Vec::new();
-    for lease in snapshot.leases(tree.id)?.iter().filter(|lease| lease.holds(now)).take(MAX_LISTED_SESSIONS) {
-        if lease.agent != agent {
-            found.push((lease.agent, lease.node, " · generating"));
-        }
-    }
-    let limit = u32::try_from(MAX_LISTED_SESSIONS).unwrap_or(u32::MAX);
-    let filter = SessionFilter { tree: Some(tree.id), active: true, limit, ..SessionFilter::default() };
     let is_shown = |at| at == request.leaf || request.input == Some(at);
-    for session in snapshot.sessions(&filter)? {
-        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(ACTIVE_MS);
-        let known = session.agent == agent || found.iter().any(|(other, ..)| *other == session.agent);
-        if let Some(at) = session.place().or(tree.root).filter(|at| recent && !known && !is_shown(*at)) {
-            found.push((session.agent, at, ""));
-        }
-    }
+    let mut found = present_agents(snapshot, tree, request.now, (request.agent.id(), None))?;
+    found.retain(|other| other.generating || !is_shown(other.node));
     let agents = if found.is_empty() { Vec::new() } else { snapshot.agents()? };
     let mut lines = Vec::with_capacity(found.len());
-    for (other, at, doing) in found {
+    for AgentPresence { agent: other, node: at, generating, .. } in found {
+        let doing = if generating { " · generating" } else { "" };
         let is_human = agents.iter().any(|agent| agent.id() == other && agent.profile.kind == AgentKind::Human);
         let verb = if is_human { "reads" } else { "is at" };
         if let Some(node) = snapshot.node(at)? {

@@ -20,15 +20,11 @@ use super::{
 use crate::{
     exec::outline::{OutlineReader, OutlineWindow, RowKind},
     id::{AgentId, NodeId, SessionId, TreeId},
-    ops::{ForeignChanges, Loom, OpsError, Result, describe_entry, foreign_changes},
-    store::{SessionFilter, SiblingCursor, Snapshot},
-    types::{Agent, EdgeKind, Lease, Mode, Node, Timestamp, Tree},
+    ops::{AgentPresence, ForeignChanges, Loom, OpsError, Result, describe_entry, foreign_changes, present_agents},
+    store::{SiblingCursor, Snapshot},
+    types::{Agent, EdgeKind, Mode, Node, Timestamp, Tree},
 };
 
-/// Time after its last activity during which an agent counts as present, in milliseconds.
-const PRESENCE_MS: i64 = 120_000;
-/// Present agents read, at most.
-const MAX_PRESENCES: u32 = 16;
 /// Siblings counted to find a branch's number.
 const MAX_COUNTED_SIBLINGS: u32 = 2_000;
 
@@ -388,27 +384,10 @@ fn presences(
     now: Timestamp,
 ) -> Result<(Vec<Presence>, Option<u64>)> {
     let name = |id: AgentId| agents.iter().find(|agent| agent.id() == id).map_or("?", Agent::name).to_owned();
-    let (mut found, mut presence_expires_in): (Vec<Presence>, Option<i64>) = (Vec::new(), None);
-    let mut sooner = |until: i64| {
-        presence_expires_in =
-            Some(presence_expires_in.map_or(until, |presence_expires_in| presence_expires_in.min(until)))
-    };
-    // A lease without a session belongs to another agent: the user's own generations run in the user's session.
-    let others = |lease: &&Lease| lease.holds(now) && (lease.session.is_none() || lease.session != query.session);
-    for lease in snapshot.leases(tree.id)?.iter().filter(others) {
-        found.push(Presence { name: name(lease.agent), node: lease.node, generating: true });
-        sooner(lease.until.as_millis());
-    }
-    let filter = SessionFilter { tree: Some(tree.id), active: true, limit: MAX_PRESENCES, ..SessionFilter::default() };
-    for session in snapshot.sessions(&filter)? {
-        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(PRESENCE_MS);
-        let own = Some(session.id) == query.session || session.agent == query.agent;
-        let name = name(session.agent);
-        if let Some(node) = session.place().filter(|_| recent && !own && found.iter().all(|other| other.name != name)) {
-            found.push(Presence { name, node, generating: false });
-            sooner(session.last_active_at.as_millis() + PRESENCE_MS);
-        }
-    }
-    let presence_expires_in = presence_expires_in.map(|until| u64::try_from(until - now.as_millis()).unwrap_or(0) + 1);
-    Ok((found, presence_expires_in))
+    let found = present_agents(snapshot, tree, now, (query.agent, query.session))?;
+    let until = found.iter().map(|other| other.until.as_millis()).min();
+    let expires_in = until.map(|until| u64::try_from(until - now.as_millis()).unwrap_or(0) + 1);
+    let presence =
+        |other: AgentPresence| Presence { name: name(other.agent), node: other.node, generating: other.generating };
+    Ok((found.into_iter().map(presence).collect(), expires_in))
 }

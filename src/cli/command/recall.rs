@@ -19,8 +19,8 @@ use super::sessions;
 use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
-    models,
     output::{BOLD, DIM, ID, MARK, paint},
+    query_embedding::embed_query,
     sanitize::{cut, one_line, sanitize},
     show::{NodeJson, author, text_or_calls},
 };
@@ -212,7 +212,7 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
     if args.count {
         return print_counts(args, &query, cx);
     }
-    let embedding = match models::embed_query(cx, &query.text) {
+    let embedding = match embed_query(cx, &query.text) {
         Ok(embedding) => embedding,
         Err(error) => {
             let notice = format!("recall uses words only: {}", one_line(&error.message()));

@@ -15,6 +15,7 @@ use crate::{
         outline::{MAX_PATH_NODES, OutlineReader, OutlineRow, RowKind},
     },
     id::NodeId,
+    ops::{AgentPresence, present_agents},
     recall::cut_at,
     serve::{
         access::{Caller, ThoughtReader},
@@ -22,7 +23,7 @@ use crate::{
         extract::{Params, Route},
         state::AppState,
     },
-    store::{SessionFilter, SiblingCursor, Snapshot},
+    store::{SiblingCursor, Snapshot},
     types::{AuthorType, EdgeKind, Mode, Node, PinTarget, Tree, one_line},
 };
 
@@ -40,10 +41,6 @@ const LINE_BYTES: usize = 140;
 const MAX_GUIDES: usize = 24;
 /// Nodes that the step `end` passes. A second step continues.
 const MAX_END_STEPS: usize = 20_000;
-/// Time after its last activity during which an agent counts as present, in milliseconds.
-const PRESENCE_MS: i64 = 120_000;
-/// Sessions read to find the present agents.
-const MAX_PRESENCES: u32 = 16;
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(window))
@@ -176,7 +173,13 @@ async fn window(
             let pins = snapshot.memory(me.id(), answer.tree.id)?.pins.into_iter();
             answer.pins =
                 pins.filter_map(|pin| if let PinTarget::Node(id) = pin.target { Some(id) } else { None }).collect();
-            answer.others = others(state, &*snapshot, &answer.tree, &names, me.id())?;
+            let others = present_agents(&*snapshot, &answer.tree, state.loom().now(), (me.id(), None))?;
+            let other = |other: AgentPresence| PresentAgent {
+                name: names.name(other.agent).to_owned(),
+                node: other.node,
+                generating: other.generating,
+            };
+            answer.others = others.into_iter().map(other).collect();
             Ok(Json(answer))
         })
         .await
@@ -348,30 +351,4 @@ fn line(row: &OutlineRow, on_path: bool, entries: &PathEntryReader<'_>) -> Optio
         folded: *folded,
         marks: NodeMarks::from(&**node),
     })
-}
-
-/// Returns the agents that generate in a tree, and other agents that were active in it lately.
-fn others(
-    state: &AppState,
-    snapshot: &dyn Snapshot,
-    tree: &Tree,
-    names: &AuthorNames,
-    me: crate::id::AgentId,
-) -> Result<Vec<PresentAgent>> {
-    let now = state.loom().now();
-    let mut found = Vec::new();
-    for lease in snapshot.leases(tree.id)?.iter().filter(|lease| lease.holds(now)) {
-        found.push(PresentAgent { name: names.name(lease.agent).to_owned(), node: lease.node, generating: true });
-    }
-    let filter = SessionFilter { tree: Some(tree.id), active: true, limit: MAX_PRESENCES, ..SessionFilter::default() };
-    for session in snapshot.sessions(&filter)? {
-        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(PRESENCE_MS);
-        let name = names.name(session.agent);
-        if let Some(node) = session.position.filter(|_| recent && session.agent != me)
-            && found.iter().all(|other: &PresentAgent| other.name != name)
-        {
-            found.push(PresentAgent { name: name.to_owned(), node, generating: false });
-        }
-    }
-    Ok(found)
 }

@@ -38,6 +38,7 @@ mod session_reader;
 mod session_state;
 mod shape_reader;
 mod snapshot;
+mod table_statistics;
 mod tables;
 mod transaction;
 mod undo;

@@ -1,4 +1,4 @@
-//! Presence: the cursors of others on the screen, and the own cursor for others.
+//! The own cursor, shown to others, and the time at which the others on the screen may have gone.
 
 use super::{
     message::ScreenEffect,
