@@ -265,7 +265,7 @@ impl Executor<'_> {
             Relative::BranchPoint => self.branch_point(here)?,
             Relative::Root => {
                 let root = here.tree.root.ok_or_else(|| none("this tree has no root".to_owned()))?;
-                loom.node(root)?
+                loom.root_on_path(root, &here.session.versions)?
             }
             Relative::Next => loom.sibling(at, true)?.ok_or_else(alone)?,
             Relative::Previous => loom.sibling(at, false)?.ok_or_else(alone)?,

@@ -10,6 +10,7 @@ use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use crate::{
     id::NodeId,
+    ops::selected_version,
     store::{Result, SiblingCursor, Snapshot},
     types::{EdgeKind, Node},
 };
@@ -195,16 +196,7 @@ impl OutlineReader<'_> {
 
     /// Returns the selected version of an original node, else the newest.
     pub(crate) fn selected_version(&self, place: &Node) -> Result<Node> {
-        if place.state.versions == 0 {
-            return Ok(place.clone());
-        }
-        let mut versions = self.snapshot.versions(place.id)?;
-        let chosen = self.versions.iter().find_map(|id| versions.iter().position(|node| node.id == *id));
-        let Some(at) = chosen.or(versions.len().checked_sub(1)) else { return Ok(place.clone()) };
-        let mut chosen = versions.swap_remove(at);
-        chosen.state.versions = place.state.versions;
-        chosen.state.continuations = place.state.continuations;
-        Ok(chosen)
+        selected_version(self.snapshot, place, self.versions)
     }
 
     fn row(&self, position: &mut OutlinePosition) -> Result<OutlineRow> {

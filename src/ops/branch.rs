@@ -27,12 +27,14 @@ impl Actor {
             return Err(OpsError::Invalid(format!("[{}] is already a child of that node", node.local)));
         }
         // A version stands for its original on the path.
+        let place = self.loom.version_base(&node)?;
         let path = self.loom.snapshot()?.path_back(to, &[], 0)?;
-        let inside = path.iter().any(|n| n.id == from || n.version_of == Some(from));
+        let inside = path.iter().any(|n| n.id == from || n.id == place || n.version_of == Some(place));
         if inside {
             return Err(OpsError::Invalid(format!("[{}] cannot be moved into its own branch", node.local)));
         }
+        // Of an edited passage all versions go.
         let id = self.loom.node_id();
-        self.commit(Op::Move, vec![Mutation::CopyBranch { from, to, id }, Mutation::Prune { node: from }])
+        self.commit(Op::Move, vec![Mutation::CopyBranch { from, to, id }, Mutation::Prune { node: place }])
     }
 }

@@ -67,7 +67,7 @@ impl Actor {
             let mut nodes = Vec::with_capacity(edits.len() + 1);
             let mut places = actor.path_places(end, edits)?;
             for (node, content) in edits {
-                if !places.remove(&actor.version_base(&actor.loom.node(*node)?)?) {
+                if !places.remove(&actor.loom.version_base(&actor.loom.node(*node)?)?) {
                     return Err(OpsError::Invalid(format!("node {node} is not on the path, or is edited twice")));
                 }
                 nodes.extend(actor.edit(*node, content)?.nodes.first().map(|node| node.id));
@@ -84,7 +84,7 @@ impl Actor {
     /// Returns the bases of the nodes of a path, if there are edits.
     fn path_places(&self, end: NodeId, edits: &[(NodeId, String)]) -> Result<HashSet<NodeId>> {
         let path = if edits.is_empty() { Vec::new() } else { self.loom.snapshot()?.path_back(end, &[], 0)? };
-        path.iter().map(|node| self.version_base(node)).collect()
+        path.iter().map(|node| self.loom.version_base(node)).collect()
     }
 
     /// Builds a version of `node`.
@@ -95,15 +95,6 @@ impl Actor {
         let halved = self.is_first_half(node)?;
         let place = if halved { Some(node.id) } else { node.version_of.or(Some(node.id)) };
         Ok(NewNode { version_of: place, edited_from: Some(node.id), ..new })
-    }
-
-    /// Returns the node that all versions of `node` share as their base: `node` itself if it is no version.
-    pub(super) fn version_base(&self, node: &Node) -> Result<NodeId> {
-        let mut place = (node.id, node.version_of);
-        while let (_, Some(of)) = place {
-            place = (of, self.loom.node(of)?.version_of);
-        }
-        Ok(place.0)
     }
 
     fn is_first_half(&self, node: &Node) -> Result<bool> {

@@ -47,6 +47,7 @@ pub use foreign_changes::{ForeignChanges, foreign_changes};
 pub use history::tree_history;
 pub use loom::Loom;
 pub use navigate::require_visible;
+pub(crate) use navigate::selected_version;
 pub(crate) use present_agents::{AgentPresence, present_agents};
 pub use sessions::SessionDraft;
 pub use split::SplitAt;

@@ -3,7 +3,7 @@
 use super::{Actor, Loom, OpsError, Result};
 use crate::{
     id::{NodeId, SessionId},
-    store::{ChildFilter, Mutation, Pending, Receipt},
+    store::{ChildFilter, Mutation, Pending, Receipt, Snapshot, StoreError},
     types::{EdgeKind, Node, Op, Session, SessionPatch},
 };
 
@@ -23,6 +23,20 @@ pub fn require_visible(node: &Node) -> Result<()> {
     }
 }
 
+/// Returns the selected version of an original node, else the newest.
+pub(crate) fn selected_version(snapshot: &dyn Snapshot, place: &Node, selected: &[NodeId]) -> Result<Node, StoreError> {
+    if place.state.versions == 0 {
+        return Ok(place.clone());
+    }
+    let mut versions = snapshot.versions(place.id)?;
+    let chosen = selected.iter().find_map(|id| versions.iter().position(|node| node.id == *id));
+    let Some(at) = chosen.or(versions.len().checked_sub(1)) else { return Ok(place.clone()) };
+    let mut chosen = versions.swap_remove(at);
+    chosen.state.versions = place.state.versions;
+    chosen.state.continuations = place.state.continuations;
+    Ok(chosen)
+}
+
 impl Actor {
     /// Shows others that the session's person reads this node. The session keeps its position, and no entry of the
     /// journal names it.
@@ -39,6 +53,27 @@ impl Loom {
     pub fn parent_on_path(&self, at: &Node, versions: &[NodeId]) -> Result<Option<Node>> {
         let path = self.snapshot()?.path_back(at.id, versions, 2)?;
         Ok(path.into_iter().next().filter(|node| node.id != at.id))
+    }
+
+    /// Returns the root of a tree in the version that a path through the selected versions has.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn root_on_path(&self, root: NodeId, versions: &[NodeId]) -> Result<Node> {
+        let snapshot = self.snapshot()?;
+        let selected = selected_version(&*snapshot, &self.node(root)?, versions)?;
+        // The first half of a split is before the second.
+        let path = snapshot.path_back(selected.id, versions, 0)?;
+        Ok(path.into_iter().next().unwrap_or(selected))
+    }
+
+    /// Returns the node that all versions of `node` share as their base: `node` itself if it is no version.
+    pub(super) fn version_base(&self, node: &Node) -> Result<NodeId> {
+        let mut place = (node.id, node.version_of);
+        while let (_, Some(of)) = place {
+            place = (of, self.node(of)?.version_of);
+        }
+        Ok(place.0)
     }
 
     /// Returns the next or previous continuation of the same parent, cyclically; `None` if there is no other.

@@ -5,7 +5,7 @@ use super::{Actor, NodeDraft, OpsError, Result, require_visible};
 use crate::{
     id::NodeId,
     store::{Mutation, Receipt},
-    types::{EdgeKind, NewNode, Op, Parent},
+    types::{EdgeKind, NewNode, Op, Parent, SessionPatch},
 };
 
 /// Position of a split.
@@ -48,12 +48,12 @@ impl Actor {
                 node.local
             )));
         };
-        let position = self.session.map(|session| self.loom.session(session)).transpose()?.and_then(|s| s.position);
-        let at_node = position == Some(node.id);
+        let session = self.session.map(|session| self.loom.session(session)).transpose()?;
+        let at_node = session.as_ref().is_some_and(|session| session.position == Some(node.id));
         let (first, second) = node.content.split_at(at);
         // The first half of a root, or of a version of it, is a version of the root. Otherwise it is a node of its own.
         let mut head = self.build_version(&node, first)?;
-        if node.parent.is_some() && Some(self.version_base(&node)?) != node.parent {
+        if node.parent.is_some() && Some(self.loom.version_base(&node)?) != node.parent {
             head.version_of = None;
         }
         head.author = node.author;
@@ -67,9 +67,17 @@ impl Actor {
             role: node.role,
             edited_from: Some(node.id),
             version_of: node.version_of.or(Some(node.id)),
-            advance: !self.keeps_position || at_node,
+            advance: at_node,
             ..tail
         };
-        self.commit(Op::Split, vec![Mutation::Append(Box::new(head)), Mutation::Append(Box::new(tail))])
+        // The halves replace the version that the session has selected: the second one leads to the first.
+        let half = tail.id;
+        let mut mutations = vec![Mutation::Append(Box::new(head)), Mutation::Append(Box::new(tail))];
+        if let Some(session) = session.filter(|session| !session.versions.is_empty()) {
+            let versions = self.with_version(&session.versions, &node, half)?;
+            let patch = SessionPatch { versions: Some(versions), ..SessionPatch::default() };
+            mutations.push(Mutation::UpdateSession { session: session.id, patch });
+        }
+        self.commit(Op::Split, mutations)
     }
 }

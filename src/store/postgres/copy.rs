@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Copies `from` and its visible descendants (annotations, sources and versions included) under `to`, in insertion order,
-/// in one transaction. The metadata of each copy names its original.
+/// in one transaction. What follows a version follows its copy. The metadata of each copy names its original.
 pub(super) fn copy_branch(
     apply: &mut PgChangeApplier<'_>,
     from: NodeId,
@@ -22,17 +22,23 @@ pub(super) fn copy_branch(
 ) -> Result<PgAppliedMutation> {
     let (source, target) = (apply.node(from)?, apply.node(to)?);
     let mark = visibility::hidden_by(apply, source.tree, source.seq)?;
+    let place = apply.common(source)?;
+    let other_versions = (place.seq != source.seq).then_some(place.seq);
+    // The continuations of a version are those of its original, whose other versions are not copied.
     let sql = format!(
         "WITH RECURSIVE branch (node) AS (
-             SELECT $2::bigint
+             (SELECT $2::bigint UNION SELECT c.seq FROM nodes c LEFT JOIN node_state s ON s.tree = $1 AND s.node = c.seq
+              WHERE c.tree = $1 AND c.parent = $4 AND c.version_of IS DISTINCT FROM $4
+                  AND s.hidden_by IS NOT DISTINCT FROM $3)
              UNION ALL
              SELECT c.seq FROM branch b JOIN nodes c ON c.tree = $1 AND c.parent = b.node
                  LEFT JOIN node_state s ON s.tree = $1 AND s.node = c.seq
              WHERE s.hidden_by IS NOT DISTINCT FROM $3
          )
-         SELECT {NODE} {FROM} WHERE n.tree = $1 AND n.seq IN (SELECT node FROM branch) ORDER BY n.seq"
+         SELECT {NODE} {FROM} WHERE n.tree = $1 AND n.seq IN (SELECT node FROM branch)
+         ORDER BY n.seq <> $2, n.seq"
     );
-    let rows = apply.conn.query(&sql, &[&source.tree, &source.seq, &mark])?;
+    let rows = apply.conn.query(&sql, &[&source.tree, &source.seq, &mark, &other_versions])?;
     let read = rows.iter().map(PgNodeRow::read).collect::<Result<Vec<_>>>()?;
     let above: Vec<_> = read.iter().map(|row| (row.seq, row.parent)).collect();
     let mut copies: HashMap<NodeId, NodeId> = HashMap::new();
@@ -50,6 +56,9 @@ pub(super) fn copy_branch(
         root = root.or(made.node);
         copies.insert(original, copy);
         by_seq.insert(seq, copy);
+        if is_root {
+            by_seq.extend(other_versions.map(|place| (place, copy)));
+        }
     }
     let root = root.ok_or_else(|| StoreError::not_found("node", from))?;
     Ok(PgAppliedMutation::new(target.tree, Some(root), Some(Mutation::Prune { node: id })))

@@ -18,14 +18,18 @@ use super::{
         staged_nodes::UNSTAGED,
         trees,
     },
+    visibility,
 };
 use crate::{
     id::NodeId,
     store::{Mutation, Result, StoreError, new_node::copy_of},
 };
 
-/// Copies `from` and its visible descendants (annotations, sources and versions included) under `to`. The metadata of
-/// each copy names its original. The nodes of a large branch are staged already ([`staged_copy`]).
+/// No row has this number.
+const NO_ROW: i64 = -1;
+
+/// Copies `from` and its visible descendants (annotations, sources and versions included) under `to`. What follows a
+/// version follows its copy. The metadata of each copy names its original. The nodes of a large branch are staged already ([`staged_copy`]).
 pub(super) fn copy_branch(
     apply: &mut ChangeApplier<'_>,
     from: NodeId,
@@ -51,6 +55,8 @@ pub(super) struct BranchCopy {
     pub(super) target: Anchor,
     /// The visibility of the source; nodes with another one are not copied.
     pub(super) mark: Option<i64>,
+    /// The original of the source if that is a version: its continuations belong to the branch.
+    place: Option<Anchor>,
     /// Row number of the copy's root; `None` until it is copied.
     pub(super) root: Option<i64>,
     /// The contribution of the copies to the tree's counts.
@@ -65,9 +71,11 @@ pub(super) struct BranchCopy {
 impl BranchCopy {
     pub(super) fn begin(apply: &mut ChangeApplier<'_>, from: NodeId, to: NodeId, id: NodeId) -> Result<Self> {
         let (source, target) = (apply.node(from)?, apply.node(to)?);
+        let place = visibility::common(apply.conn, source)?;
         Ok(Self {
             id,
             to,
+            place: (place.row != source.row).then_some(place),
             source,
             target,
             mark: nodes::hidden_by(apply.conn, source.row)?,
@@ -86,7 +94,7 @@ impl BranchCopy {
 
     /// Number of copied nodes.
     pub(super) fn len(&self) -> u64 {
-        self.copies.len() as u64
+        self.copies.len() as u64 - u64::from(self.place.is_some_and(|place| self.copies.contains_key(&place.row)))
     }
 
     /// Copies the next node, if there is one; returns the length of its text.
@@ -102,6 +110,9 @@ impl BranchCopy {
         let bytes = node.content.len() + node.raw.as_ref().map_or(0, String::len);
         self.find_children(apply.conn, row, node.depth)?;
         let is_root = row == self.source.row;
+        if let Some(place) = self.place.filter(|_| is_root) {
+            self.find_children(apply.conn, place.row, place.depth)?;
+        }
         let id = if is_root { self.id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
         let copied = |row: Option<i64>| row.and_then(|row| self.copies.get(&row)).copied();
         let parent = copied(parent_row).filter(|_| !is_root).unwrap_or(self.to);
@@ -110,6 +121,9 @@ impl BranchCopy {
         self.added.add(&added);
         self.root = self.root.or(Some(row_of_copy));
         self.copies.insert(row, id);
+        if let Some(place) = self.place.filter(|_| is_root) {
+            self.copies.insert(place.row, id);
+        }
         Ok(bytes)
     }
 
@@ -117,9 +131,13 @@ impl BranchCopy {
     fn find_children(&mut self, conn: &Connection, row: i64, depth: u32) -> Result<()> {
         let mut children = conn.prepare_cached(&format!(
             "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-             WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND n.seq <= ?4 AND {HIDDEN_BY} IS ?5 AND {UNSTAGED}"
+             WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND n.seq <= ?4 AND {HIDDEN_BY} IS ?5 AND {UNSTAGED}
+                 AND n.version_of IS NOT ?6"
         ))?;
-        let mut rows = children.query(params![self.source.tree, depth + 1, row, self.last, self.mark])?;
+        // The versions of a root are its children.
+        let other_versions = self.place.map_or(NO_ROW, |place| place.row);
+        let mut rows =
+            children.query(params![self.source.tree, depth + 1, row, self.last, self.mark, other_versions])?;
         while let Some(child) = rows.next()? {
             self.next.push(Reverse(child.get(0)?));
         }
