@@ -8,7 +8,7 @@ use super::command::CliCommand;
 
 const HELP_FOOTER: &str = "\
 Ids: nodes have short ids such as a7x2kq; a unique prefix or a full ULID works too. \
-`.` is your position, `..` the node before it, `/` the root.
+`.` is your position, `..` the node before it, `/` the root; so are `here`, `parent` and `root`.
 
 Exit codes:
 0    success

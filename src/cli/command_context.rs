@@ -260,17 +260,17 @@ impl<'a> CommandContext<'a> {
         Ok((current, session, self.actor().in_session(session)))
     }
 
-    /// Resolves `text` to a node: an id in any form, `.` for the position, `..` for its parent, `/` for the root.
+    /// Resolves `text` to a node: an id in any form, `.` or `here` for the position, `..` or `parent`, `/` or `root`.
     pub(crate) fn node(&self, current: &CommandPosition, text: &str) -> Result<Node> {
         match text {
-            "." => return Ok(current.position.clone()),
-            ".." => {
+            "." | "here" => return Ok(current.position.clone()),
+            ".." | "parent" => {
                 let before = self.loom.parent_on_path(&current.position, current.versions())?;
                 return before.ok_or_else(|| CliError::failed("the root has no parent"));
             }
-            "/" => {
+            "/" | "root" => {
                 let root = current.tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
-                return Ok(self.loom.node(root)?);
+                return Ok(self.loom.root_on_path(root, current.versions())?);
             }
             _ => {}
         }

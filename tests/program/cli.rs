@@ -135,6 +135,51 @@ fn buffers_show_the_selected_version() {
     home.ok(&["split", "/", "--after", "dark"]);
 }
 
+/// In a buffer, the outline, the exported text and `root` have the same versions.
+#[test]
+fn an_edited_and_split_root_of_a_buffer_reads_the_same_everywhere() {
+    let home = Home::new();
+    home.ok(&["new", "--buffer", "The harbour lay empty."]);
+    home.say("owner", None, "A gull cried.");
+    home.say("owner", None, "The keeper woke.");
+    let expect = |passages: &[&str]| {
+        assert_eq!(home.ok(&["export", "--format", "prose"]).trim_end(), passages.concat());
+        let tree = home.ok(&["tree"]);
+        let lines: Vec<&str> = tree.lines().skip(1).collect();
+        assert_eq!(lines.len(), passages.len(), "{tree}");
+        for (line, passage) in lines.iter().zip(passages) {
+            assert!(line.contains(passage.trim()), "{tree}");
+        }
+    };
+    home.ok(&["edit", "root", "The harbour lay full."]);
+    assert!(home.ok(&["switch", "root"]).contains("The harbour lay full."));
+    home.ok(&["switch", "leaf"]);
+    expect(&["The harbour lay full.", "A gull cried.", "The keeper woke."]);
+    home.ok(&["split", "/", "--after", "The"]);
+    assert!(home.ok(&["view"]).contains("The keeper woke."), "a split elsewhere leaves the position");
+    expect(&["The", " harbour lay full.", "A gull cried.", "The keeper woke."]);
+    home.ok(&["edit", "/", "That"]);
+    expect(&["That", " harbour lay full.", "A gull cried.", "The keeper woke."]);
+}
+
+#[test]
+fn what_follows_an_edited_passage_is_copied_and_moved_with_it() {
+    let home = Home::new();
+    home.ok(&["new", "--buffer", "One."]);
+    let two = home.say("owner", None, "Two.");
+    home.say("owner", None, "Three.");
+    home.ok(&["edit", &two, "Deux."]);
+    let side = home.say("owner", Some("/"), "Side.");
+    let shown = home.json(&["tree"]).into_iter().find(|node| node["content"] == "Deux.").unwrap();
+    let shown = shown["local_id"].as_str().unwrap();
+    assert!(home.ok(&["copy", shown, &side]).contains("2 nodes copied"));
+    home.ok(&["undo"]);
+    assert!(home.ok(&["move", shown, &side]).contains("2 nodes moved"));
+    let tree = home.ok(&["tree"]);
+    assert_eq!((tree.matches("Deux.").count(), tree.matches("Three.").count()), (1, 1), "{tree}");
+    assert!(!tree.contains("Two.") && home.ok(&["verify"]).contains("no problems"), "{tree}");
+}
+
 #[test]
 fn lists_make_no_database_and_empty_words_are_refused() {
     let home = Home::new();

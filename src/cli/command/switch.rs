@@ -47,8 +47,6 @@ fn target(to: &str, current: &CommandPosition, cx: &CommandContext<'_>) -> Resul
     let (at, loom) = (&current.position, &cx.loom);
     let non_interactive = || CliError::failed(format!("[{}] has no siblings", at.local));
     match to {
-        "parent" => cx.node(current, ".."),
-        "root" => cx.node(current, "/"),
         "next" => loom.sibling(at, true)?.ok_or_else(non_interactive),
         "previous" => loom.sibling(at, false)?.ok_or_else(non_interactive),
         "leaf" => Some(loom.leaf(at)?)

@@ -73,21 +73,15 @@ impl<'a> Outline<'a> {
         } else {
             (options.width.saturating_sub(MIN_TEXT_COLUMNS) / 3).clamp(4, 30)
         };
+        let named = start.as_ref().map(|node| node.id);
         let start = match start {
             Some(node) => Some(node),
             None if options.lines == 0 => root.map(|id| snapshot.node(id)).transpose()?.flatten(),
             None => outline_start(&path, levels).cloned().or_else(|| Some(position.clone())),
         };
         // Counts and children belong to the original version; the walk selects the version to show.
-        let mut versions = versions.to_vec();
-        let original = start.as_ref().filter(|node| node.kind == EdgeKind::Version).and_then(|node| node.version_of);
-        let start = match original.map(|id| snapshot.node(id)).transpose()?.flatten() {
-            Some(original) => {
-                versions.splice(0..0, start.map(|node| node.id));
-                Some(original)
-            }
-            None => start,
-        };
+        let versions: Vec<NodeId> = named.into_iter().chain(versions.iter().copied()).collect();
+        let start = start.map(|node| original(snapshot, node)).transpose()?;
         let above = start.as_ref().map_or(0, |node| node.depth);
         let path = path.into_iter().map(|node| (node.id, node)).collect();
         let (position, lines) = (position.id, LineQueue::default());
@@ -132,6 +126,17 @@ fn outline_start(path: &[Node], levels: usize) -> Option<&Node> {
         from = index;
     }
     path.get(from)
+}
+
+/// Returns the node that a version, or a half of a split, stands for.
+fn original(snapshot: &dyn Snapshot, mut node: Node) -> Result<Node> {
+    while node.kind == EdgeKind::Version
+        && let Some(of) = node.version_of.or(node.edited_from)
+        && let Some(original) = snapshot.node(of)?
+    {
+        node = original;
+    }
+    Ok(node)
 }
 
 struct OutlineWalker<'a> {
@@ -268,26 +273,33 @@ impl OutlineWalker<'_> {
 
     /// Returns the version of a node to show, preceded by the first half if the version was split.
     fn read(&mut self, node: Node) -> Result<Vec<Node>> {
-        if node.state.versions == 0 {
-            return Ok(vec![node]);
-        }
-        let mut versions_read = self.snapshot.versions(node.id)?;
-        self.reads += versions_read.len();
-        let wanted = self.versions.iter().find_map(|id| versions_read.iter().position(|n| n.id == *id));
-        let Some(chosen) = wanted.or(versions_read.len().checked_sub(1)) else { return Ok(vec![node]) };
-        let mut chosen = versions_read.swap_remove(chosen);
-        chosen.state.versions = node.state.versions;
-        chosen.state.continuations = node.state.continuations;
-        let mut read = vec![chosen];
+        let mut read = vec![self.shown_version(&node)?];
         // A version has its original's parent; the second half of a split has the first as parent.
         while let Some(parent) =
             read.first().and_then(|n| n.parent).filter(|p| Some(*p) != node.parent && *p != node.id)
             && let Some(half) = self.snapshot.node(parent)?
             && half.kind == EdgeKind::Version
         {
-            read.insert(0, half);
+            // The half has versions of its own.
+            let edited = self.path.values().find(|on_path| on_path.version_of == Some(half.id)).cloned();
+            read.insert(0, edited.unwrap_or(half));
         }
         Ok(read)
+    }
+
+    /// Returns the selected version of an original node, else the newest.
+    fn shown_version(&mut self, node: &Node) -> Result<Node> {
+        if node.state.versions == 0 {
+            return Ok(node.clone());
+        }
+        let mut versions_read = self.snapshot.versions(node.id)?;
+        self.reads += versions_read.len();
+        let wanted = self.versions.iter().find_map(|id| versions_read.iter().position(|n| n.id == *id));
+        let Some(chosen) = wanted.or(versions_read.len().checked_sub(1)) else { return Ok(node.clone()) };
+        let mut chosen = versions_read.swap_remove(chosen);
+        chosen.state.versions = node.state.versions;
+        chosen.state.continuations = node.state.continuations;
+        Ok(chosen)
     }
 
     /// Returns the continuations of the last node. A first half of a split that has continuations of its own is the last one,
