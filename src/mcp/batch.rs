@@ -174,7 +174,12 @@ pub(super) fn take_text(arguments: &mut JsonObject, name: &str) -> Result<Option
 /// Parses the arguments of a tool to requests.
 fn requests(executor: &Executor<'_>, tool: &str, mut arguments: JsonObject) -> Result<Vec<ExecRequest>, ToolError> {
     if tool == LINES_TOOL {
-        return Ok(line_requests(executor, arguments.remove("lines"))?.into_iter().map(in_background).collect());
+        let lines = arguments.remove("lines");
+        if let Some(name) = arguments.keys().next() {
+            let message = format!("there is no argument {name:?}");
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("lines, task, session"));
+        }
+        return Ok(line_requests(executor, lines)?.into_iter().map(in_background).collect());
     }
     let scope = take_text(&mut arguments, "scope")?;
     let mut request = executor.read_call(tool, &Value::Object(arguments).to_string());

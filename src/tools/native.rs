@@ -64,6 +64,9 @@ const ALIASES: &[NativeAlias] = &[
         },
         fields: |given| {
             let (tool, mut fields) = rename_fields(Tool::Todo, given, &[("items", "add")])?;
+            if fields.get("add").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+                return Err("create_todo needs items, a list with at least one".to_owned());
+            }
             // The answer names the ids, which `complete_todo` takes.
             fields.insert("status".to_owned(), "all".into());
             Ok((tool, fields))

@@ -7,10 +7,10 @@ use std::{panic, sync::mpsc, thread};
 
 use loomtree::{
     id::{NodeId, TreeId},
-    ops::{Actor, OpsError, SplitAt, TreeDraft},
+    ops::{Actor, NodeDraft, OpsError, SplitAt, TreeDraft},
     session_state::RecordKind,
     store::{JournalFilter, PurgeTarget, StoreError},
-    types::{LinkTarget, Mode, PinTarget, SessionPatch, StashContent, TreePatch},
+    types::{LinkTarget, Mode, Parent, PinTarget, SessionPatch, StashContent, TreePatch},
 };
 
 use crate::support::store::Scene;
@@ -192,5 +192,25 @@ fn other_writers_wait_for_a_transaction_and_readers_do_not_see_it() {
         assert!(waiting.join().unwrap() > last);
     });
     assert_eq!(owner.loom().node(root).unwrap().state.continuations, 3);
+    assert_clean(&owner);
+}
+
+#[test]
+fn a_version_is_copied_with_what_follows_it() {
+    let scene = Scene::new(32);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("One.").mode(Mode::Buffer)).unwrap();
+    let append = |parent, text: &str| owner.append(Parent::Node(parent), NodeDraft::text(text)).unwrap().nodes[0].id;
+    let two = append(root.id, "Two.");
+    append(append(two, "Three."), "Four.");
+    let deux = owner.edit(two, "Deux.").unwrap().nodes[0].id;
+    let copied = owner.copy_branch(deux, root.id).unwrap();
+    assert_eq!(copied.affected, 3);
+    let leaf = owner.loom().leaf(&owner.loom().node(copied.nodes[0].id).unwrap()).unwrap();
+    let path = owner.loom().snapshot().unwrap().path_back(leaf.id, &[], 0).unwrap();
+    let texts: Vec<&str> = path.iter().map(|node| node.content.as_str()).collect();
+    assert_eq!(texts, ["One.", "Deux.", "Three.", "Four."]);
+    owner.undo(Some(tree.id)).unwrap();
+    assert!(!visible(&owner, leaf.id));
     assert_clean(&owner);
 }

@@ -264,3 +264,16 @@ fn content_cannot_forge_the_answers_of_a_batch() {
     let shown = result["structuredContent"]["text"].as_str().unwrap();
     assert!(!shown.lines().any(|line| line.starts_with("✓ pruned")), "{shown}");
 }
+
+#[test]
+fn calls_without_what_they_need_are_refused() {
+    let home = Home::new();
+    home.start("The harbour was empty.");
+    let mut server = McpProcess::initialized(&home, &[], HANDSHAKE_REVISIONS[3]);
+    for empty in [json!({}), json!({ "items": [] })] {
+        let refused = server.refused("create_todo", empty);
+        assert!(refused.contains("create_todo needs items"), "{refused}");
+    }
+    let refused = server.refused("loom", json!({ "lines": ["→ view"], "colour": "red" }));
+    assert!(refused.contains("there is no argument \"colour\""), "{refused}");
+}
