@@ -257,6 +257,7 @@ impl Executor<'_> {
         let (loom, at) = (&self.loom, &here.position);
         let none = |message: String| ToolError::new(ErrorCode::NotFound, message);
         let alone = || none(format!("{} has no siblings", id(at)));
+        let shown = |node: Node| loom.version_on_path(&node, &here.session.versions);
         Ok(match relative {
             Relative::Parent => loom
                 .parent_on_path(at, &here.session.versions)?
@@ -267,9 +268,9 @@ impl Executor<'_> {
                 let root = here.tree.root.ok_or_else(|| none("this tree has no root".to_owned()))?;
                 loom.root_on_path(root, &here.session.versions)?
             }
-            Relative::Next => loom.sibling(at, true)?.ok_or_else(alone)?,
-            Relative::Previous => loom.sibling(at, false)?.ok_or_else(alone)?,
-            Relative::Leaf => loom.leaf(at)?,
+            Relative::Next => shown(loom.sibling(at, true)?.ok_or_else(alone)?)?,
+            Relative::Previous => shown(loom.sibling(at, false)?.ok_or_else(alone)?)?,
+            Relative::Leaf => shown(loom.leaf(at)?)?,
             Relative::Back => loom
                 .previous_position(&here.session)?
                 .ok_or_else(|| none("you have not been anywhere else in this tree yet".to_owned()))?,

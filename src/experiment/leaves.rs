@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::{ExperimentError, ScoreLabel};
 use crate::{
     id::{NodeId, TreeId},
+    ops::{OpsError, selected_version},
     store::Snapshot,
     types::{EdgeKind, Node},
 };
@@ -38,21 +39,22 @@ impl Leaves {
                     }
                     branch.insert(node.id);
                 }
-                leaves.add(node);
+                leaves.add(snapshot, node)?;
             }
         }
     }
 
-    fn add(&mut self, node: &Node) {
+    fn add(&mut self, snapshot: &dyn Snapshot, node: &Node) -> Result<(), ExperimentError> {
         if node.state.pruned_by.is_some() || node.purged_at.is_some() {
-            return;
+            return Ok(());
         }
         if node.kind == EdgeKind::Continuation && node.state.continuations == 0 {
-            self.nodes.push(node.id);
+            self.nodes.push(selected_version(snapshot, node, &[]).map_err(OpsError::from)?.id);
         }
         if let (EdgeKind::Annotation, Some(parent), Some(score)) = (node.kind, node.parent, ScoreLabel::of(node)) {
             self.scores.entry(parent).or_default().push(score);
         }
+        Ok(())
     }
 
     /// Names of the judges of all leaves, sorted.

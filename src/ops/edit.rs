@@ -92,18 +92,19 @@ impl Actor {
         let parent = Parent::Node(node.parent.unwrap_or(node.id));
         let new = self.draft(parent, NodeDraft { kind: Some(EdgeKind::Version), ..NodeDraft::text(content) });
         // The first half of a split is the base of its own versions, because it is followed by the second half only.
-        let halved = self.is_first_half(node)?;
+        let halved = self.second_half(node)?.is_some();
         let place = if halved { Some(node.id) } else { node.version_of.or(Some(node.id)) };
         Ok(NewNode { version_of: place, edited_from: Some(node.id), ..new })
     }
 
-    fn is_first_half(&self, node: &Node) -> Result<bool> {
+    /// Returns the second half of a split if the node is the first.
+    pub(super) fn second_half(&self, node: &Node) -> Result<Option<NodeId>> {
         if node.kind != EdgeKind::Version || node.edited_from.is_none() {
-            return Ok(false);
+            return Ok(None);
         }
         let filter = ChildFilter { kind: Some(EdgeKind::Version), pruned: true, limit: 0 };
         let halves = self.loom.snapshot()?.children(node.id, &filter)?;
-        Ok(halves.iter().any(|half| half.edited_from == node.edited_from))
+        Ok(halves.iter().find(|half| half.edited_from == node.edited_from).map(|half| half.id))
     }
 
     /// Replaces the other versions of `node` in a session's selection by `new`.

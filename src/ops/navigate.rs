@@ -55,6 +55,17 @@ impl Loom {
         Ok(path.into_iter().next().filter(|node| node.id != at.id))
     }
 
+    /// Returns the version of a node that a path through the selected versions has: the node itself if it is a version.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn version_on_path(&self, node: &Node, versions: &[NodeId]) -> Result<Node> {
+        match node.kind {
+            EdgeKind::Continuation => Ok(selected_version(&*self.snapshot()?, node, versions)?),
+            _ => Ok(node.clone()),
+        }
+    }
+
     /// Returns the root of a tree in the version that a path through the selected versions has.
     ///
     /// # Errors
@@ -139,9 +150,7 @@ impl Actor {
             metadata.insert(PREVIOUS_POSITION_KEY.to_owned(), from.to_string());
         }
         let mut patch = SessionPatch { position: Some(node.id), metadata: Some(metadata), ..SessionPatch::default() };
-        if node.state.versions > 0 || node.kind == EdgeKind::Version {
-            patch.versions = Some(self.with_version(&session.versions, node, node.id)?);
-        }
+        patch.versions = self.selection_at(session, node)?;
         self.update_session(session.id, patch)
     }
 
@@ -161,10 +170,27 @@ impl Actor {
             metadata.insert(PREVIOUS_POSITION_KEY.to_owned(), from.to_string());
             patch.metadata = Some(metadata);
         }
-        if node.state.versions > 0 || node.kind == EdgeKind::Version {
-            patch.versions = Some(self.with_version(&session.versions, node, node.id)?);
-        }
+        patch.versions = self.selection_at(session, node)?;
         self.commit(Op::Turn, vec![Mutation::UpdateSession { session: session.id, patch }])
+    }
+
+    /// Returns the versions that a session selects when it moves to a node; `None` if they stay. Of the first half of a
+    /// split the second is selected: what follows it follows both.
+    fn selection_at(&self, session: &Session, node: &Node) -> Result<Option<Vec<NodeId>>> {
+        if node.state.versions == 0 && node.kind != EdgeKind::Version {
+            return Ok(None);
+        }
+        let snapshot = self.loom.snapshot()?;
+        let mut selected = node.id;
+        if let Some(second) = self.second_half(node)? {
+            for version in &session.versions {
+                if snapshot.path_back(*version, &session.versions, 0)?.iter().any(|above| above.id == node.id) {
+                    return Ok(None);
+                }
+            }
+            selected = second;
+        }
+        self.with_version(&session.versions, node, selected).map(Some)
     }
 
     /// True if `from` is one of the last nodes on the path to `node`.

@@ -660,3 +660,37 @@ fn changes_of_agents_are_reported_on_a_terminal() {
     home.ok(&["undo", "--agent", "collaborator"]);
     assert!(!run(&home).contains("pruned"), "the owner's own change is newer");
 }
+
+/// The position of a buffer reads the version that is shown, however it came there.
+#[test]
+fn moves_in_a_buffer_find_the_shown_versions() {
+    let home = Home::new();
+    home.ok(&["new", "--buffer", "Zero."]);
+    home.say("owner", None, " One.");
+    home.ok(&["edit", ".", " UNO."]);
+    let text = |expected: &str| {
+        assert_eq!(home.ok(&["export", "--format", "prose"]).trim_end(), expected);
+        assert_eq!(home.ok(&["tree"]).matches("you are here").count(), 1);
+    };
+    home.ok(&["switch", "root"]);
+    home.ok(&["switch", "leaf"]);
+    text("Zero. UNO.");
+    home.say("owner", None, " Two.");
+    home.ok(&["undo"]);
+    text("Zero. UNO.");
+    let table = home.ok(&["table"]);
+    assert!(table.contains("UNO.") && !table.contains("One."), "{table}");
+}
+
+#[test]
+fn the_second_half_of_a_split_root_stays_when_the_first_is_visited() {
+    let home = Home::new();
+    home.ok(&["new", "--buffer", "One. Two."]);
+    home.say("owner", None, " Three.");
+    home.ok(&["split", "root", "--after", "One."]);
+    home.ok(&["switch", "root"]);
+    home.ok(&["switch", "leaf"]);
+    assert_eq!(home.ok(&["export", "--format", "prose"]).trim_end(), "One. Two. Three.");
+    let tree = home.ok(&["tree"]);
+    assert!(tree.contains("One.") && tree.contains("Two.") && tree.contains("Three."), "{tree}");
+}

@@ -46,12 +46,15 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
 fn target(to: &str, current: &CommandPosition, cx: &CommandContext<'_>) -> Result<Node> {
     let (at, loom) = (&current.position, &cx.loom);
     let non_interactive = || CliError::failed(format!("[{}] has no siblings", at.local));
+    let shown = |node: Node| Ok(loom.version_on_path(&node, current.versions())?);
     match to {
-        "next" => loom.sibling(at, true)?.ok_or_else(non_interactive),
-        "previous" => loom.sibling(at, false)?.ok_or_else(non_interactive),
-        "leaf" => Some(loom.leaf(at)?)
-            .filter(|leaf| leaf.id != at.id)
-            .ok_or_else(|| CliError::failed(format!("[{}] is a leaf", at.local))),
+        "next" => shown(loom.sibling(at, true)?.ok_or_else(non_interactive)?),
+        "previous" => shown(loom.sibling(at, false)?.ok_or_else(non_interactive)?),
+        "leaf" => shown(loom.leaf(at)?).and_then(|leaf| {
+            Some(leaf)
+                .filter(|leaf| leaf.id != at.id)
+                .ok_or_else(|| CliError::failed(format!("[{}] is a leaf", at.local)))
+        }),
         "back" => {
             let back = current.session.as_ref().map(|session| loom.previous_position(session)).transpose()?.flatten();
             back.ok_or_else(|| CliError::failed("there is no previous position"))

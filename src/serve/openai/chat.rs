@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{item::text_for_model, model};
+use super::{item::message_text, model};
 use crate::{
     provider::{
         Finish, FinishReason, Generation, Message, MessagePart, Prompt, ProviderError, Request, Role, Sampling,
@@ -102,6 +102,25 @@ impl CompletionBody {
         let tools = self.tools.iter().filter(|tool| tool["type"] == "function").map(definition).collect();
         Ok(Request { tools, sampling, ..Request::new(Prompt::Chat(messages)) })
     }
+}
+
+/// Returns the text of a message for a model.
+///
+/// # Errors
+/// If a part is no text, such as an image: no model would be sent it.
+fn text_for_model(content: &Value) -> Result<String> {
+    let is_text = |part: &Value| part.is_string() || part["text"].is_string() || part["type"] == "refusal";
+    match content {
+        Value::Null | Value::String(_) => {}
+        Value::Array(parts) => {
+            if let Some(other) = parts.iter().find(|part| !is_text(part)) {
+                let kind = other["type"].as_str().unwrap_or("unknown");
+                return Err(ApiError::invalid(format!("content of the type {kind:?} is not supported, only text")));
+            }
+        }
+        _ => return Err(ApiError::invalid("content must be a text or a list of parts")),
+    }
+    Ok(message_text(content))
 }
 
 fn message(message: &Value) -> Result<Message> {

@@ -138,23 +138,14 @@ pub(in crate::serve) fn message_text(content: &Value) -> String {
     }
 }
 
-/// Returns the text of a message for a model.
-///
-/// # Errors
-/// If a part is no text, such as an image: no model would be sent it.
-pub(super) fn text_for_model(content: &Value) -> Result<String> {
-    let is_text = |part: &Value| part.is_string() || part["text"].is_string() || part["type"] == "refusal";
-    match content {
-        Value::Null | Value::String(_) => {}
-        Value::Array(parts) => {
-            if let Some(other) = parts.iter().find(|part| !is_text(part)) {
-                let kind = other["type"].as_str().unwrap_or("unknown");
-                return Err(ApiError::invalid(format!("content of the type {kind:?} is not supported, only text")));
-            }
-        }
-        _ => return Err(ApiError::invalid("content must be a text or a list of parts")),
-    }
-    Ok(message_text(content))
+/// Returns the texts of a content, with the types of other parts in brackets.
+fn shown_text(content: &Value) -> String {
+    let Value::Array(parts) = content else { return message_text(content) };
+    let shown = |part: &Value| match part["text"].as_str().or(part.as_str()) {
+        Some(text) => text.to_owned(),
+        None => format!("[{}]", part["type"].as_str().unwrap_or("unknown")),
+    };
+    parts.iter().map(shown).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Returns the item of a node with its id. Nodes of other origin read as messages.
@@ -194,10 +185,9 @@ pub(super) fn item_id(item: &Value, node: NodeId) -> String {
 }
 
 /// Returns the messages that a model is sent for a list of items.
-///
-/// # Errors
-/// If a message or an output has a part that is no text.
-pub(super) fn messages_of(items: &[Value]) -> Result<Vec<Message>> {
+/// A part that is no text, such as an image, is
+/// named in brackets: the items may be kept by a client for other models, so a request with one is not refused.
+pub(super) fn messages_of(items: &[Value]) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for item in items {
         let text = |field: &str| item[field].as_str().unwrap_or_default().to_owned();
@@ -208,14 +198,14 @@ pub(super) fn messages_of(items: &[Value]) -> Result<Vec<Message>> {
                     "system" | "developer" => Role::System,
                     _ => Role::User,
                 };
-                (role, MessagePart::Text(text_for_model(&item["content"])?))
+                (role, MessagePart::Text(shown_text(&item["content"])))
             }
             "function_call" => {
                 let call = ToolCall { id: text("call_id"), name: text("name"), arguments: text("arguments") };
                 (Role::Assistant, MessagePart::Call(call))
             }
             "function_call_output" => {
-                let text = text_for_model(&item["output"])?;
+                let text = shown_text(&item["output"]);
                 let call = item["call_id"].as_str().unwrap_or_default().to_owned();
                 (Role::User, MessagePart::Result { call, text, failed: false })
             }
@@ -227,7 +217,7 @@ pub(super) fn messages_of(items: &[Value]) -> Result<Vec<Message>> {
             _ => messages.push(Message { role, parts: vec![part], cache: false }),
         }
     }
-    Ok(messages)
+    messages
 }
 
 #[cfg(test)]
@@ -253,7 +243,7 @@ mod tests {
             { "type": "function_call_output", "call_id": "a", "output": "1" },
             { "type": "reasoning", "summary": [] },
         ]));
-        let messages = messages_of(&items.unwrap()).unwrap();
+        let messages = messages_of(&items.unwrap());
         let shape: Vec<_> = messages.iter().map(|message| (message.role, message.parts.len())).collect();
         assert_eq!(shape, [(Role::User, 1), (Role::Assistant, 2), (Role::User, 1)]);
     }

@@ -227,7 +227,7 @@ fn prepare(
         history.extend(conversations::items_to(&*loom.snapshot()?, before, session.as_ref())?);
     }
     history.extend(items.iter().cloned());
-    let messages = messages_of(&history)?;
+    let messages = messages_of(&history);
     let is_stored = body.store.unwrap_or(true);
     let actor = match &session {
         Some(session) => actor.clone().in_session(session.id),

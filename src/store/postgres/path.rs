@@ -64,6 +64,21 @@ pub(super) fn common(conn: &PostgresConnection, mut node: PgAnchor) -> Result<Pg
     Ok(node)
 }
 
+/// The node at which a session with these selected versions is: the node itself if it is visible, else the nearest one above
+/// it in the version that is shown.
+pub(super) fn shown_position(conn: &PostgresConnection, key: NodeKey, versions: &[NodeId]) -> Result<NodeKey> {
+    let visible = nearest_visible(conn, key)?;
+    if visible.seq == key.seq {
+        return Ok(visible);
+    }
+    let mut wanted = Vec::with_capacity(versions.len());
+    for version in versions {
+        wanted.extend(find(conn, *version)?.map(|version| version.key.seq));
+    }
+    let place = common(conn, anchor(conn, visible)?)?;
+    Ok(NodeKey { seq: version_read(conn, place.key, &wanted)?, ..key })
+}
+
 /// The node itself if it is visible, else its nearest visible ancestor.
 pub(super) fn nearest_visible(conn: &PostgresConnection, key: NodeKey) -> Result<NodeKey> {
     let mut node = anchor(conn, key)?;

@@ -82,7 +82,11 @@ impl<'p> SqliteSnapshot<'p> {
         let names = NameCache::new(&self.conn);
         session.agent = names.agent(agent)?;
         session.tree = names.tree(tree)?;
-        let visible = |row| names.node(visibility::nearest_visible(&self.conn, row)?.row);
+        let mut versions = Vec::with_capacity(session.versions.len());
+        for version in &session.versions {
+            versions.extend(visibility::row_of(&self.conn, *version)?);
+        }
+        let visible = |row| names.node(visibility::shown_position(&self.conn, row, &versions)?);
         session.position = position.map(visible).transpose()?;
         session.cursor = cursor.map(visible).transpose()?;
         Ok(session)

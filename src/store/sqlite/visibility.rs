@@ -263,6 +263,15 @@ pub(super) fn nearest_visible(conn: &Connection, row: i64) -> Result<Anchor> {
     Ok(node)
 }
 
+/// The node at which a session with these selected versions is: `row`, or above it in the version that is shown.
+pub(super) fn shown_position(conn: &Connection, row: i64, versions: &[i64]) -> Result<i64> {
+    let visible = nearest_visible(conn, row)?;
+    if visible.row == row {
+        return Ok(row);
+    }
+    version_read(conn, common(conn, visible)?.row, versions)
+}
+
 /// The original of a place, which is the parent of all versions' continuations.
 pub(super) fn common(conn: &Connection, mut node: Anchor) -> Result<Anchor> {
     while let Some(first) = node.version_of {

@@ -22,18 +22,19 @@ const SESSION: &str = "SELECT s.id, s.workspace, s.agent, s.tree, s.position, s.
     s.since, (SELECT c.node FROM cursors c WHERE c.session = s.id AND c.seen_at >= s.last_active_at), s.person_turns
     FROM sessions s";
 
-/// The id of a node, or of its nearest visible ancestor if it is hidden.
-fn visible(conn: &PostgresConnection, key: NodeKey) -> Result<NodeId> {
-    let key = path::nearest_visible(conn, key)?;
+/// The id of a node, or of its nearest visible ancestor if it is hidden, in the version that is shown.
+fn visible(conn: &PostgresConnection, key: NodeKey, versions: &[NodeId]) -> Result<NodeId> {
+    let key = path::shown_position(conn, key, versions)?;
     let sql = "SELECT id FROM nodes WHERE tree = $1 AND seq = $2";
     id(&conn.query_one(sql, &[&Uuid(key.tree.to_bytes()), &key.seq])?, 0, NodeId::from_bytes)
 }
 
 fn read(conn: &PostgresConnection, row: &Row) -> Result<Session> {
     let tree = id(row, 3, TreeId::from_bytes)?;
-    let position = opt_int(row, 4)?.map(|seq| visible(conn, NodeKey { tree, seq })).transpose()?;
+    let versions: Vec<NodeId> = from_json(row, 5)?;
+    let position = opt_int(row, 4)?.map(|seq| visible(conn, NodeKey { tree, seq }, &versions)).transpose()?;
     let cursor = opt_id(row, 18, NodeId::from_bytes)?.map(|id| path::find(conn, id)).transpose()?.flatten();
-    let cursor = cursor.map(|at| visible(conn, at.key)).transpose()?;
+    let cursor = cursor.map(|at| visible(conn, at.key, &versions)).transpose()?;
     Ok(Session {
         id: id(row, 0, SessionId::from_bytes)?,
         workspace: get(row, 1)?,
@@ -41,7 +42,7 @@ fn read(conn: &PostgresConnection, row: &Row) -> Result<Session> {
         tree,
         position,
         cursor,
-        versions: from_json(row, 5)?,
+        versions,
         started_at: time(row, 6)?,
         last_active_at: time(row, 7)?,
         expires_at: opt_time(row, 8)?,
