@@ -19,7 +19,6 @@ mod base_url;
 #[cfg(feature = "net")]
 mod client;
 mod config;
-#[cfg(feature = "net")]
 pub mod discover;
 #[cfg(feature = "net")]
 mod embeddings;

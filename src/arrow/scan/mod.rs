@@ -27,7 +27,6 @@ mod fence;
 mod line_start;
 mod logical_line;
 mod output;
-
 mod scan_all;
 mod scanner;
 mod scratchpad;
