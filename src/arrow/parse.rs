@@ -107,7 +107,6 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     if read.is_ok() || reserved.is_some() {
         return read;
     }
-    // `teh tree, but sumary only`: what a line means whose words are misspelt.
     let speech = trace.intent.as_ref().map(|intent| intent.speech);
     if !matches!(speech, Some(Utterance::Request | Utterance::Remark | Utterance::Several)) {
         return read;
@@ -120,8 +119,10 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
             return Ok(parsed);
         }
     }
+    // `teh tree, but sumary only`: what a line means whose words are misspelt.
     let mut second = ParseTrace { terms: annotate_tokens::terms(line, &lexed), ..ParseTrace::default() };
-    if annotate_tokens::correct_slips(line, &mut second.terms)
+    if speech != Some(Utterance::Several)
+        && annotate_tokens::correct_slips(line, &mut second.terms)
         && let Ok(corrected) = parse_terms(line, thought, lexed.end, None, &mut second)
         // `help wether`: a tool's name is suggested.
         && !matches!(corrected.command, Command::Help { .. })

@@ -81,9 +81,16 @@ impl Actor {
         })
     }
 
-    /// Returns the bases of the nodes of a path, if there are edits.
+    /// Returns the bases of the nodes of the path through the edited versions, if there are edits.
     fn path_places(&self, end: NodeId, edits: &[(NodeId, String)]) -> Result<HashSet<NodeId>> {
-        let path = if edits.is_empty() { Vec::new() } else { self.loom.snapshot()?.path_back(end, &[], 0)? };
+        if edits.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let mut selected = Vec::with_capacity(edits.len());
+        for (node, _) in edits {
+            selected.push(self.second_half(&self.loom.node(*node)?)?.unwrap_or(*node));
+        }
+        let path = self.loom.snapshot()?.path_back(end, &selected, 0)?;
         path.iter().map(|node| self.loom.version_base(node)).collect()
     }
 

@@ -23,8 +23,11 @@ pub fn require_visible(node: &Node) -> Result<()> {
     }
 }
 
-/// Returns the selected version of an original node, else the newest.
-pub(crate) fn selected_version(snapshot: &dyn Snapshot, place: &Node, selected: &[NodeId]) -> Result<Node, StoreError> {
+/// Returns the version of an original node that a path through the selected versions has: the selected one, else the newest.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn selected_version(snapshot: &dyn Snapshot, place: &Node, selected: &[NodeId]) -> Result<Node, StoreError> {
     if place.state.versions == 0 {
         return Ok(place.clone());
     }

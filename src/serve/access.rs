@@ -149,7 +149,7 @@ fn caller(state: &AppState, request: &Request) -> Result<Caller> {
     check_host(headers, request, &state.settings.hosts)?;
     let caller = authenticate(state, headers)?;
     // A recall has its question in a body, and changes nothing.
-    let recalls = request.method() == Method::POST && request.uri().path().ends_with("/recall");
+    let recalls = request.method() == Method::POST && request.uri().path() == "/api/v1/recall";
     let reads = recalls || matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     caller.require(if reads { TokenScope::Read } else { TokenScope::Write })?;
     state.rates.take(&caller.token)?;

@@ -214,3 +214,24 @@ fn a_version_is_copied_with_what_follows_it() {
     assert!(!visible(&owner, leaf.id));
     assert_clean(&owner);
 }
+
+/// The halves of a split can be edited though a newer version of the whole exists.
+#[test]
+fn the_path_that_is_edited_is_the_one_through_the_edited_versions() {
+    let scene = Scene::new(33);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("One.").mode(Mode::Buffer)).unwrap();
+    let append = |parent, text: &str| owner.append(Parent::Node(parent), NodeDraft::text(text)).unwrap().nodes[0].id;
+    let two = append(root.id, "Two. Three.");
+    let end = append(two, "Four.");
+    let halves = owner.split(two, &SplitAt::After("Two.".to_owned())).unwrap().nodes;
+    let whole = owner.edit(two, "Zwei. Drei.").unwrap().nodes[0].id;
+    let edit = |node, text: &str| (node, text.to_owned());
+    for edits in [vec![edit(halves[0].id, "Deux.")], vec![edit(halves[1].id, " Trois.")], vec![edit(whole, "Dos.")]] {
+        assert_eq!(owner.edit_path(end, &edits, None).unwrap().len(), 1, "{edits:?}");
+    }
+    let twice = [edit(end, "Fin."), edit(end, "Ende.")];
+    assert!(matches!(owner.edit_path(end, &twice, None), Err(OpsError::Invalid(_))));
+    let beside = append(root.id, "Beside.");
+    assert!(matches!(owner.edit_path(end, &[edit(beside, "x")], None), Err(OpsError::Invalid(_))));
+}

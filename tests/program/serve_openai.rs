@@ -171,6 +171,9 @@ async fn content_that_no_model_is_sent_is_refused() {
     let numbers = json!([{ "role": "user", "content": 7 }]);
     assert_eq!(server.post("/v1/chat/completions", json!({ "model": MODEL, "messages": numbers })).await.0, 422);
     assert_eq!(server.get("/api/v1/trees").await.1["data"], json!([]), "nothing was stored");
+    let refusal = json!([{ "role": "assistant", "content": [{ "type": "refusal", "refusal": "No." }] },
+        { "role": "user", "content": "Why?" }]);
+    server.ok("/v1/chat/completions", json!({ "model": MODEL, "messages": refusal })).await;
     // A client of Responses keeps items for several models.
     server.ok("/v1/responses", json!({ "model": MODEL, "input": [message] })).await;
 }

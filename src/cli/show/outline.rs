@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use loomtree::{
     id::NodeId,
+    ops::selected_version,
     store::{ChildFilter, SiblingCursor, Snapshot},
     types::{EdgeKind, Node},
 };
@@ -287,19 +288,10 @@ impl OutlineWalker<'_> {
         Ok(read)
     }
 
-    /// Returns the selected version of an original node, else the newest.
+    /// Returns the version of an original node to show.
     fn shown_version(&mut self, node: &Node) -> Result<Node> {
-        if node.state.versions == 0 {
-            return Ok(node.clone());
-        }
-        let mut versions_read = self.snapshot.versions(node.id)?;
-        self.reads += versions_read.len();
-        let wanted = self.versions.iter().find_map(|id| versions_read.iter().position(|n| n.id == *id));
-        let Some(chosen) = wanted.or(versions_read.len().checked_sub(1)) else { return Ok(node.clone()) };
-        let mut chosen = versions_read.swap_remove(chosen);
-        chosen.state.versions = node.state.versions;
-        chosen.state.continuations = node.state.continuations;
-        Ok(chosen)
+        self.reads += node.state.versions as usize;
+        Ok(selected_version(self.snapshot, node, &self.versions)?)
     }
 
     /// Returns the continuations of the last node. A first half of a split that has continuations of its own is the last one,

@@ -229,7 +229,9 @@ async fn dispatch(
     if ended.is_err() {
         // A failure before the generation leaves the lease of the dispatch.
         let released = state.loom().actor(&author).in_session(session.id).release(message.id, author.id());
-        released.await?;
+        if let Err(error) = released.await {
+            tracing::warn!(%error, "the lease of a dispatch could not be released; it will expire");
+        }
     }
     let nodes = ended?;
     drop((guard, slot));

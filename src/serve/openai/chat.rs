@@ -21,7 +21,10 @@ use tokio::sync::oneshot;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{item::message_text, model};
+use super::{
+    item::{message_text, text_of_part},
+    model,
+};
 use crate::{
     provider::{
         Finish, FinishReason, Generation, Message, MessagePart, Prompt, ProviderError, Request, Role, Sampling,
@@ -109,11 +112,10 @@ impl CompletionBody {
 /// # Errors
 /// If a part is no text, such as an image: no model would be sent it.
 fn text_for_model(content: &Value) -> Result<String> {
-    let is_text = |part: &Value| part.is_string() || part["text"].is_string() || part["type"] == "refusal";
     match content {
         Value::Null | Value::String(_) => {}
         Value::Array(parts) => {
-            if let Some(other) = parts.iter().find(|part| !is_text(part)) {
+            if let Some(other) = parts.iter().find(|part| text_of_part(part).is_none()) {
                 let kind = other["type"].as_str().unwrap_or("unknown");
                 return Err(ApiError::invalid(format!("content of the type {kind:?} is not supported, only text")));
             }

@@ -126,12 +126,17 @@ fn item_text(item: &Value) -> String {
     }
 }
 
+/// Returns the text of a part of a content; `None` if it is no text.
+pub(super) fn text_of_part(part: &Value) -> Option<&str> {
+    part["text"].as_str().or(part["refusal"].as_str()).or(part.as_str())
+}
+
 /// Returns the texts of a content: a text, or a list of parts.
 pub(in crate::serve) fn message_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str().or(part.as_str())).collect();
+            let texts: Vec<&str> = parts.iter().filter_map(text_of_part).collect();
             texts.join("\n\n")
         }
         _ => String::new(),
@@ -141,7 +146,7 @@ pub(in crate::serve) fn message_text(content: &Value) -> String {
 /// Returns the texts of a content, with the types of other parts in brackets.
 fn shown_text(content: &Value) -> String {
     let Value::Array(parts) = content else { return message_text(content) };
-    let shown = |part: &Value| match part["text"].as_str().or(part.as_str()) {
+    let shown = |part: &Value| match text_of_part(part) {
         Some(text) => text.to_owned(),
         None => format!("[{}]", part["type"].as_str().unwrap_or("unknown")),
     };
@@ -184,9 +189,8 @@ pub(super) fn item_id(item: &Value, node: NodeId) -> String {
     ItemId::new(prefix, node).to_string()
 }
 
-/// Returns the messages that a model is sent for a list of items.
-/// A part that is no text, such as an image, is
-/// named in brackets: the items may be kept by a client for other models, so a request with one is not refused.
+/// Returns the messages that a model is sent for a list of items. A part that is no text, such as an image, is named in
+/// brackets: a client may keep the items for other models, so a request with one is not refused.
 pub(super) fn messages_of(items: &[Value]) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for item in items {
