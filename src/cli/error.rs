@@ -205,7 +205,9 @@ fn ops_error(error: &OpsError) -> ErrorText {
                 .hint("write the tree's id")
         },
         OpsError::Section(_) => ErrorText::new("not_found", 1, error.to_string()),
-        OpsError::Invalid(_) | OpsError::NothingToRevert(_) => ErrorText::new("invalid", 1, error.to_string()),
+        OpsError::Invalid(_) | OpsError::LimitExceeded(_) | OpsError::NothingToRevert(_) => {
+            ErrorText::new("invalid", 1, error.to_string())
+        }
         OpsError::Store(error) => store_error(error),
         other => ErrorText::new("failed", 1, other.to_string()),
     }

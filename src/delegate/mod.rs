@@ -13,6 +13,7 @@
 //!
 //! Not supported: a worker that delegates.
 
+mod attempts;
 mod config;
 mod driver;
 mod events;
@@ -28,6 +29,8 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
 
+#[doc(hidden)] // for the program
+pub use attempts::DelegationLimits;
 pub use config::{AgentModel, CheckResult, OrchestratorConfig, WorkerTools};
 pub use driver::LocalOrchestrator;
 pub use events::{DelegationSummary, create, events, list, summary};
@@ -35,7 +38,7 @@ pub use lock::lock_holder;
 pub use plan::{Plan, PlanError, PlanRules, Subtask};
 pub use state::DelegationEvent;
 #[doc(hidden)] // for the program
-pub use state::{DelegationEffect, DelegationLimits, DelegationState, SubtaskState, TaskStatus};
+pub use state::{DelegationEffect, DelegationState, SubtaskState, TaskStatus};
 #[doc(hidden)] // for the program
 pub use verdict::{Verdict, read as read_verdict};
 

@@ -14,9 +14,11 @@ use serde_json::{Value, json};
 
 use crate::types::{literal, literal_line};
 
-mod graph;
+mod dependency_graph;
+mod shared_files;
 
-use graph::{cycles, file_order, levels};
+use dependency_graph::{cycles, levels};
+use shared_files::file_order;
 
 /// Maximum bytes of a plan's text.
 const MAX_PLAN_BYTES: usize = 1 << 20;

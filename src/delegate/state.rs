@@ -6,22 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
+use super::{DelegationLimits, Plan};
 use crate::id::{NodeId, SessionId};
-
-/// Limits of concurrency and attempts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DelegationLimits {
-    /// Maximum number of subtasks in work or verification at once; at least 1.
-    pub parallel: usize,
-    /// Attempts of a subtask by the worker's model; at least 1.
-    pub attempts: u32,
-    /// True if a fallback model makes one more attempt.
-    pub stronger: bool,
-    /// True if the checks of the plan can run.
-    pub checks: bool,
-}
 
 /// Event of a delegation, stored as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,8 +183,8 @@ enum DelegationPhase {
 #[derive(Debug, Clone)]
 pub struct DelegationState {
     plan: Plan,
-    limits: DelegationLimits,
-    tasks: Vec<SubtaskState>,
+    pub(super) limits: DelegationLimits,
+    pub(super) tasks: Vec<SubtaskState>,
     phase: DelegationPhase,
 }
 
@@ -307,15 +293,6 @@ impl DelegationState {
         effects
     }
 
-    /// Records a failed attempt. The subtask waits for another attempt unless the limit is reached.
-    fn failed(&mut self, task: usize, verdict: Option<NodeId>, why: Option<&String>) {
-        let most = self.limits.attempts + u32::from(self.limits.stronger);
-        let Some(state) = self.tasks.get_mut(task) else { return };
-        (state.verdict, state.last_error) = (verdict, why.cloned());
-        state.failures += 1;
-        state.standing = if state.failures < most { TaskStatus::Waiting } else { TaskStatus::Failed(why.cloned()) };
-    }
-
     /// Restarts unfinished subtasks. Results without a verdict are verified again.
     fn resume(&mut self) -> Vec<DelegationEffect> {
         if self.phase != DelegationPhase::Proposed {
@@ -356,7 +333,7 @@ impl DelegationState {
                 && self.plan.after(task).iter().all(|before| self.tasks[*before].standing.has_ended())
                 && needs.iter().all(|need| matches!(self.tasks[*need].standing, TaskStatus::Verified(_)))
             {
-                let stronger = self.limits.stronger && self.tasks[task].failures >= self.limits.attempts;
+                let stronger = self.limits.uses_stronger(self.tasks[task].failures);
                 let state = &mut self.tasks[task];
                 state.standing = TaskStatus::Working;
                 let has_check = self.limits.checks && self.plan.subtasks()[task].check.is_some();

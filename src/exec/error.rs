@@ -44,6 +44,7 @@ impl From<OpsError> for ToolError {
             }
             OpsError::Section(error) => Self::new(ErrorCode::Ambiguous, error.to_string()),
             OpsError::Invalid(message) => Self::new(ErrorCode::Conflict, message),
+            OpsError::LimitExceeded(message) => Self::new(ErrorCode::LimitExceeded, message),
             OpsError::NothingToRevert(_) => Self::new(ErrorCode::Conflict, error.to_string()),
             OpsError::Store(error) => error.into(),
         }

@@ -11,10 +11,6 @@ use crate::{
     types::{Timestamp, Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
 };
 
-/// The maximum number of items of a plan.
-const MAX_PLAN_ITEMS: usize = 100;
-/// The maximum number of items that one command adds.
-const MAX_ADDED_ITEMS: usize = 32;
 /// Characters of an item's title in replies about other items.
 const MAX_TITLE_CHARS: usize = 100;
 /// Characters of an outcome in a list.
@@ -107,15 +103,6 @@ impl Executor<'_> {
     fn add_todos(&mut self, items: &[TodoDraft], with_ids: bool) -> AnswerResult {
         let actor = self.actor();
         let before = self.loom.todos(self.scope)?;
-        let over = |what: &str, most: usize| {
-            Err(ToolError::new(ErrorCode::LimitExceeded, format!("{what} has at most {most} items")))
-        };
-        if items.len() > MAX_ADDED_ITEMS {
-            return over("one command", MAX_ADDED_ITEMS);
-        }
-        if before.len() + items.len() > MAX_PLAN_ITEMS {
-            return over("a plan", MAX_PLAN_ITEMS);
-        }
         if items.iter().any(|item| item.title.trim().is_empty()) {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "an item needs a title")
                 .hint("→ todo add \"what is to be done\""));

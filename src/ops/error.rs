@@ -44,6 +44,9 @@ pub enum OpsError {
     /// Invalid arguments; the text states the reason.
     #[error("{0}")]
     Invalid(String),
+    /// More items than a limit allows; the text states the limit.
+    #[error("{0}")]
+    LimitExceeded(String),
     /// Error of the store.
     #[error(transparent)]
     Store(#[from] StoreError),

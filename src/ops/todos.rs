@@ -7,12 +7,25 @@ use crate::{
     types::{NewTodo, Op, Todo, TodoDraft, TodoPatch, TodoScope, TodoStatus},
 };
 
+/// Maximum number of items of a plan.
+const MAX_PLAN_ITEMS: usize = 100;
+/// Maximum number of items that one call adds.
+const MAX_ADDED_ITEMS: usize = 32;
+
 impl Actor {
     /// Adds items to a plan, all or none, and returns the plan.
     ///
     /// # Errors
-    /// If an item has no title, the session does not exist, or the store fails.
+    /// If an item has no title, there are more than 32 items or the plan would have more than 100, the session does not
+    /// exist, or the store fails.
     pub fn add_todos(&self, scope: TodoScope, items: &[TodoDraft]) -> Result<Vec<Todo>> {
+        let over = |what: &str, most: usize| OpsError::LimitExceeded(format!("{what} has at most {most} items"));
+        if items.len() > MAX_ADDED_ITEMS {
+            return Err(over("one command", MAX_ADDED_ITEMS));
+        }
+        if self.loom.todos(scope)?.len() + items.len() > MAX_PLAN_ITEMS {
+            return Err(over("a plan", MAX_PLAN_ITEMS));
+        }
         if items.is_empty() || items.iter().any(|item| item.title.trim().is_empty()) {
             return Err(OpsError::Invalid("a todo needs a title".to_owned()));
         }

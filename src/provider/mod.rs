@@ -32,6 +32,7 @@ mod model;
 #[cfg(feature = "net")]
 mod model_list;
 mod model_ref;
+mod prices;
 #[cfg(feature = "net")]
 pub(crate) mod protocol;
 #[cfg(feature = "net")]
@@ -74,6 +75,7 @@ pub use model_list::{RemoteModel, list_models};
 pub use model_ref::{
     ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, known_providers, resolve,
 };
+pub use prices::{Money, Price, Prices};
 #[cfg(feature = "net")]
 pub use provider_status::{ProviderStatus, survey};
 #[cfg(feature = "net")]
@@ -82,7 +84,7 @@ pub use sampling::Sampling;
 pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
 pub use tool_definition::ToolDefinition;
-pub use usage::{Money, Price, Prices, Usage};
+pub use usage::Usage;
 pub use weights::LocalModel;
 #[cfg(feature = "local")]
 pub use weights::load_sentence_encoder;

@@ -8,6 +8,7 @@
 //! The newest message, the counts of the session and its todos are not part of the state. They change every turn and
 //! are read when the state is rendered.
 
+mod command_errors;
 mod directives;
 mod extraction_rules;
 mod session_yaml;

@@ -2,16 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CompiledRules, directives};
+use super::{CompiledRules, command_errors::PendingError, directives};
 use crate::types::{AuthorType, EdgeKind, Json, NewNode, coded, first_words, one_line};
 
 /// Maximum number of entries of each kind. The oldest are dropped; their turns remain in the archive.
 pub(super) const MAX_FILES: usize = 20;
 pub(super) const MAX_DECISIONS: usize = 10;
 pub(super) const MAX_CONSTRAINTS: usize = 10;
-pub(super) const MAX_RESOLVED_ERRORS: usize = 5;
-/// Maximum number of failed commands that may still succeed.
-pub(super) const MAX_PENDING_ERRORS: usize = 10;
 /// Maximum length in characters of an entry or a path.
 pub(super) const MAX_ENTRY_CHARS: usize = 200;
 
@@ -61,15 +58,6 @@ pub struct StateEntry {
     pub turn: u64,
 }
 
-/// A failed command that has not succeeded since.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct PendingError {
-    command: String,
-    /// Most descriptive line of the output.
-    error: String,
-    turn: u64,
-}
-
 /// State of a session. Each list is in the order of turns, the newest last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,7 +76,7 @@ pub struct SessionState {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors_resolved: Vec<StateEntry>,
     #[serde(rename = "failing", default, skip_serializing_if = "Vec::is_empty")]
-    pending_errors: Vec<PendingError>,
+    pub(super) pending_errors: Vec<PendingError>,
     /// Newest message of a user. It is not stored: the reader of the state fills it in.
     #[serde(skip)]
     pub current_focus: Option<String>,
@@ -212,29 +200,10 @@ impl SessionState {
             });
         }
     }
-
-    pub(super) fn command_failed(&mut self, command: &str, error: String, turn: u64) {
-        let pending = PendingError { command: entry_text(command), error, turn };
-        push_bounded(&mut self.pending_errors, MAX_PENDING_ERRORS, pending, |old, new| old.command == new.command);
-    }
-
-    /// Moves an error to the resolved ones if the command failed before.
-    pub(super) fn command_succeeded(&mut self, command: &str, turn: u64) {
-        let command = entry_text(command);
-        let Some(at) = self.pending_errors.iter().position(|pending| pending.command == command) else { return };
-        let PendingError { error, turn: failed, .. } = self.pending_errors.remove(at);
-        // A file changed in between probably fixed the error.
-        let by = self.files_touched.iter().rev().find(|file| file.turn > failed);
-        let by = by.map(|file| format!("after {} was {}, ", file.path, file.action)).unwrap_or_default();
-        let text = entry_text(&format!("{error} — fixed: {by}`{command}` works"));
-        push_bounded(&mut self.errors_resolved, MAX_RESOLVED_ERRORS, StateEntry { text, turn }, |old, new| {
-            old.text == new.text
-        });
-    }
 }
 
 /// Appends an entry, replaces an equal one, and drops the oldest entries over `most`.
-fn push_bounded<T>(list: &mut Vec<T>, most: usize, new: T, same: impl Fn(&T, &T) -> bool) {
+pub(super) fn push_bounded<T>(list: &mut Vec<T>, most: usize, new: T, same: impl Fn(&T, &T) -> bool) {
     list.retain(|old| !same(old, &new));
     list.push(new);
     let over = list.len().saturating_sub(most);
@@ -242,7 +211,7 @@ fn push_bounded<T>(list: &mut Vec<T>, most: usize, new: T, same: impl Fn(&T, &T)
 }
 
 /// Shortens a text to one line of at most [`MAX_ENTRY_CHARS`].
-fn entry_text(words: &str) -> String {
+pub(super) fn entry_text(words: &str) -> String {
     let line = one_line(words);
     if line.chars().nth(MAX_ENTRY_CHARS).is_some() { first_words(&line, MAX_ENTRY_CHARS) } else { line }
 }

@@ -1,5 +1,8 @@
-use super::state::{MAX_CONSTRAINTS, MAX_DECISIONS, MAX_FILES, MAX_RESOLVED_ERRORS};
 use super::*;
+use super::{
+    command_errors::MAX_RESOLVED_ERRORS,
+    state::{MAX_CONSTRAINTS, MAX_DECISIONS, MAX_FILES},
+};
 use crate::types::{AuthorType, EdgeKind};
 
 /// Returns hits, false matches, misses and a description of each error.

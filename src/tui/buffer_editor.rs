@@ -10,7 +10,7 @@ use ratatui::{
 
 use super::{
     editor::Editor,
-    text::Piece,
+    line_wrap::Piece,
     theme::{ColorRole, Palette},
 };
 use crate::{exec::authorship::Authorship, id::NodeId, types::AuthorType};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
-use super::soft_wrap::{self, VisualRows};
+use super::editor_wrap::{self, VisualRows};
 
 /// Text with a cursor between graphemes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl Editor {
         let column = self.column.unwrap_or(column);
         let target = if up { row.checked_sub(by) } else { Some(row + by).filter(|to| *to < seen.rows.len()) };
         self.cursor = match target {
-            Some(to) => soft_wrap::byte_at_column(&self.text, &seen.rows[to], column),
+            Some(to) => editor_wrap::byte_at_column(&self.text, &seen.rows[to], column),
             None if up => 0,
             None => self.text.len(),
         };
@@ -172,17 +172,17 @@ impl Editor {
     fn row_end(&self, start: bool) -> usize {
         let seen = self.rows(0, 0);
         let row = &seen.rows[seen.cursor.0];
-        if start { row.start } else { soft_wrap::byte_at_column(&self.text, row, usize::MAX) }
+        if start { row.start } else { editor_wrap::byte_at_column(&self.text, row, usize::MAX) }
     }
 
     /// Rows around the cursor: at most `above` above it and `below` below.
     pub(crate) fn rows(&self, above: usize, below: usize) -> VisualRows {
-        soft_wrap::rows_around(&self.text, self.cursor, self.max_columns, above, below)
+        editor_wrap::rows_around(&self.text, self.cursor, self.max_columns, above, below)
     }
 
     /// Displayed text of a row.
     pub(crate) fn line(&self, row: &Range<usize>) -> String {
-        self.text[row.clone()].graphemes(true).map(|grapheme| soft_wrap::displayed(grapheme).0).collect()
+        self.text[row.clone()].graphemes(true).map(|grapheme| editor_wrap::displayed(grapheme).0).collect()
     }
 }
 

@@ -19,8 +19,8 @@ use synoptic::TokOpt;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
+    line_wrap::Piece,
     message::{BackgroundEvent, BackgroundReport},
-    text::Piece,
     theme::{ColorRole, Palette},
 };
 

@@ -12,7 +12,8 @@ use ratatui::{
 use self::table::MarkdownTable;
 use super::{
     highlight::{self, StyledRuns},
-    text::{self, Piece, wrap},
+    line_wrap::{Piece, wrap},
+    text,
     theme::{ColorRole, Palette},
 };
 

@@ -105,7 +105,8 @@ impl ConfirmPanel {
     /// Rows of the detail on a screen of this size, at least one; must match `view::popup::confirm`.
     pub(crate) fn page(&self, width: u16, height: u16) -> usize {
         let columns = usize::from(width.saturating_sub(4).clamp(width.min(20), 100)).saturating_sub(4);
-        let text = super::text::wrap(&[(self.text.clone(), ratatui::style::Style::new())], columns, &[], &[]).len();
+        let text =
+            super::line_wrap::wrap(&[(self.text.clone(), ratatui::style::Style::new())], columns, &[], &[]).len();
         usize::from(height).saturating_sub(text + 5).max(1)
     }
 

@@ -11,9 +11,10 @@ use ratatui::{
 use super::{
     buffer_editor::{self, ProsePart},
     highlight::HighlightBudget,
+    line_wrap::{self, Piece},
     markdown,
     screen_query::{PathBlock, ScreenQuery},
-    text::{self, Piece},
+    text,
     theme::{ColorRole, Palette},
 };
 use crate::{
@@ -124,7 +125,7 @@ impl PathLayout<'_> {
                 let first: [Piece; 2] = [("┊ ".into(), bar), (sign.into(), palette.style(ColorRole::Mark))];
                 let rest: [Piece; 2] = [("┊ ".into(), bar), ("  ".into(), bar)];
                 let words = [(words, palette.style(ColorRole::Dim))];
-                lines.extend(text::wrap(&words, max_columns, &first, &rest));
+                lines.extend(line_wrap::wrap(&words, max_columns, &first, &rest));
             }
         }
         Ok(lines)
@@ -154,7 +155,7 @@ impl PathLayout<'_> {
             }
             joined.push((words, style));
         }
-        Ok(vec![PathBlock { lines: text::wrap(&joined, self.query.columns, &[], &[]) }])
+        Ok(vec![PathBlock { lines: line_wrap::wrap(&joined, self.query.columns, &[], &[]) }])
     }
 
     /// Returns whether the tree is a dialogue: each turn then is a paragraph.

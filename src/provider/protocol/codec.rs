@@ -1,6 +1,6 @@
 //! Encoding of requests and decoding of responses, by the protocol of the server.
 
-use super::{anthropic, capabilities::Capabilities, decoded_reply::DecodedReply, openai};
+use super::{anthropic, decoded_reply::DecodedReply, openai, refused_features::Capabilities};
 use crate::provider::{Protocol, ProviderError, Request};
 
 /// Returns the path and the body of a request for `n` replies.

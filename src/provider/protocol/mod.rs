@@ -4,17 +4,17 @@
 //! accepts the known deviations of servers, but JSON without any expected field is an error, not an empty reply.
 
 mod anthropic;
-mod capabilities;
 mod codec;
 mod decoded_reply;
 mod error_body;
 mod openai;
+mod refused_features;
 mod tool_calls;
 
 pub(crate) use self::{
-    capabilities::Capabilities,
     codec::{decode, request_body},
     decoded_reply::{DecodedReply, PartialUsage, StreamPiece, finish_reason},
     error_body::{ErrorBody, parse_error_body},
+    refused_features::Capabilities,
     tool_calls::{PartialToolCalls, ToolCallPiece},
 };

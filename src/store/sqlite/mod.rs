@@ -56,6 +56,7 @@ mod vectors;
 mod verify;
 mod visibility;
 mod watch;
+mod write_lock;
 mod writer;
 
 use std::{path::Path, sync::Arc};

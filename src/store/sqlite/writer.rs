@@ -2,16 +2,13 @@
 //!
 //! All queued changes are committed in one transaction, so that many callers share one sync (group commit), after which
 //! they get receipts. If a change fails, the others are applied again: a savepoint per change would slow down all.
-//!
-//! Other processes may write the file too. The lock is taken at the start of the transaction (`BEGIN IMMEDIATE`), with
-//! short sleeps between attempts. SQLite's own sleeps grow to 100 ms and let eight writers starve.
 
 use std::{
     collections::VecDeque,
     path::PathBuf,
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -20,7 +17,7 @@ use tokio::sync::oneshot;
 use super::{
     apply::ChangeApplier,
     cache::WriterCache,
-    error::{clone_error, is_busy},
+    error::clone_error,
     fts_index,
     job_queue::{IdleWriter, JobQueue, Task, WriteJob},
     prepared_change::{PreparedChange, TokenizerPool},
@@ -42,8 +39,6 @@ use crate::{
 const MAX_GROUP_MUTATIONS: usize = 1_024;
 /// Polls of the queue before the thread sleeps: about 50 µs, the cost of waking a thread on a virtual machine.
 const MAX_QUEUE_POLLS: u32 = 1_024;
-/// Maximum sleep between two attempts to take the lock.
-const MAX_LOCK_SLEEP: Duration = Duration::from_millis(4);
 
 pub(super) type Reply = oneshot::Sender<Result<Receipt>>;
 
@@ -372,31 +367,6 @@ impl WriterThread {
     fn reply_all(&self, replies: impl IntoIterator<Item = Reply>, error: &StoreError) {
         for reply in replies {
             let _ = reply.send(Err(clone_error(error)));
-        }
-    }
-
-    /// Takes the file's write lock, waiting for other processes.
-    pub(super) fn begin(&mut self) -> Result<()> {
-        let start = Instant::now();
-        let mut sleep = Duration::from_micros(100);
-        while !self.try_begin()? {
-            if start.elapsed() >= self.wait {
-                return Err(StoreError::Busy { waited: self.wait });
-            }
-            thread::sleep(sleep);
-            sleep = (sleep * 2).min(MAX_LOCK_SLEEP);
-        }
-        Ok(())
-    }
-
-    /// Takes the file's write lock; `false` if another process has it.
-    pub(super) fn try_begin(&mut self) -> Result<bool> {
-        match self.conn.prepare_cached("BEGIN IMMEDIATE").and_then(|mut s| s.execute([])) {
-            Ok(_) => self.cache.begin(&self.conn).map(|()| true).inspect_err(|_| {
-                let _ = self.conn.execute_batch("ROLLBACK");
-            }),
-            Err(error) if is_busy(&error) => Ok(false),
-            Err(error) => Err(self.with_context(error.into())),
         }
     }
 

@@ -8,7 +8,8 @@ use ratatui::{
 
 use super::MarkdownPage;
 use crate::tui::{
-    text::{self, Piece, wrap},
+    line_wrap::{Piece, wrap},
+    text,
     theme::ColorRole,
 };
 

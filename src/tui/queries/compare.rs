@@ -15,8 +15,9 @@ use crate::{
     id::NodeId,
     ops::Result,
     tui::{
+        line_wrap::{self, Piece},
         message::LookupResult,
-        text::{self, Piece},
+        text,
         theme::{ColorRole, Palette},
     },
     types::{Agent, Node, one_line},
@@ -93,7 +94,7 @@ impl LookupRequest<'_> {
         };
         spans.retain(|span| !span.content.is_empty());
         let mut lines = vec![Line::from(spans)];
-        lines.extend(text::wrap(&pieces, self.context.columns, &[], &[]));
+        lines.extend(line_wrap::wrap(&pieces, self.context.columns, &[], &[]));
         lines
     }
 }

@@ -10,11 +10,11 @@ use crate::{
     id::NodeId,
     tui::{
         keys::{KEYS, KeyAction, KeyGroup},
+        line_wrap,
         message::{InputPurpose, ScreenEffect, ScreenLookup, WriteRequest},
         model::{ConfirmPanel, ListKind, ListPanel, MAX_CONTINUATIONS, PagePanel, PaneLayout, ScreenMode, ScreenModel},
         screen_query::{NavigationStep, ReadingMode},
         search_scope::LookupScope,
-        text,
         theme::ColorRole,
         tour, view,
     },
@@ -359,7 +359,7 @@ fn help(model: &ScreenModel) -> PagePanel {
                 model.keys.names(binding.action).iter().map(|key| crate::tui::keys::key_label(key)).collect();
             let keys = [(format!("  {:<16}", keys.join(" ")), palette.style(ColorRole::Id))];
             let rest = [(" ".repeat(18), palette.style(ColorRole::Id))];
-            lines.extend(text::wrap(&[(binding.help.to_owned(), Style::new())], max_columns, &keys, &rest));
+            lines.extend(line_wrap::wrap(&[(binding.help.to_owned(), Style::new())], max_columns, &keys, &rest));
         }
     }
     lines.push(Line::default());
@@ -370,6 +370,6 @@ fn help(model: &ScreenModel) -> PagePanel {
         "a dialogue tree: an edit is a branch"
     };
     let about = format!("This is {about}. Up to {MAX_CONTINUATIONS} continuations at a time.");
-    lines.extend(text::wrap(&[(about, palette.style(ColorRole::Dim))], max_columns, &[], &[]));
+    lines.extend(line_wrap::wrap(&[(about, palette.style(ColorRole::Dim))], max_columns, &[], &[]));
     PagePanel { title: "keys".to_owned(), lines, scroll: 0 }
 }

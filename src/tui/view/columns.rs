@@ -9,6 +9,7 @@ use ratatui::{
 
 use super::rows::{put, row};
 use crate::tui::{
+    line_wrap,
     model::{GenerationColumn, GenerationPanel, ScreenModel},
     text,
     theme::ColorRole,
@@ -114,7 +115,7 @@ fn draw_column(
     }
     let mut lines = layout_lines(column, usize::from(body.width), palette.style(ColorRole::ModelWords));
     if let Some(error) = &column.error {
-        lines.extend(text::wrap(
+        lines.extend(line_wrap::wrap(
             &[(error.clone(), palette.style(ColorRole::Error))],
             usize::from(body.width),
             &[],
@@ -140,7 +141,7 @@ fn layout_lines(column: &GenerationColumn, width: usize, style: Style) -> Vec<Li
         end -= 1;
     }
     let words = column.text[from..end].trim_start_matches('\n').to_owned();
-    text::wrap(&[(words, style)], width, &[], &[])
+    line_wrap::wrap(&[(words, style)], width, &[], &[])
 }
 
 /// Returns the end of a text on one line.

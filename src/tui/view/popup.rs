@@ -9,6 +9,7 @@ use ratatui::{
 
 use super::rows::{put, row};
 use crate::tui::{
+    line_wrap,
     model::{ConfirmPanel, ListKind, ListPanel, PagePanel, ScreenModel},
     text,
     theme::ColorRole,
@@ -153,7 +154,8 @@ pub(super) fn page(model: &ScreenModel, page: &PagePanel, screen: Rect, buffer: 
 pub(super) fn confirm(model: &ScreenModel, confirm: &ConfirmPanel, screen: Rect, buffer: &mut Buffer) {
     let max_width = if confirm.detail.is_empty() { 64 } else { MAX_POPUP_COLUMNS };
     let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), max_width);
-    let lines = text::wrap(&[(confirm.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
+    let lines =
+        line_wrap::wrap(&[(confirm.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
     let gap = usize::from(!confirm.detail.is_empty());
     let height = u16::try_from(lines.len() + gap + confirm.detail.len() + 4).unwrap_or(u16::MAX).min(screen.height);
     let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };

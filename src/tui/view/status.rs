@@ -16,6 +16,7 @@ use crate::{
     tools::Tool,
     tui::{
         keys::KeyAction,
+        line_wrap,
         message::InputPurpose,
         model::{ScreenMode, ScreenModel, TextInput},
         text,
@@ -64,7 +65,7 @@ const MAX_NOTICE_ROWS: u16 = 4;
 /// Draws a notice in as many rows as needed, over the rows above: the layout does not move.
 fn draw_notice(message: &str, style: Style, area: Rect, buffer: &mut Buffer) {
     let max_columns = usize::from(area.width).saturating_sub(2).max(1);
-    let mut lines = text::wrap(&[(message.to_owned(), style)], max_columns, &[], &[]);
+    let mut lines = line_wrap::wrap(&[(message.to_owned(), style)], max_columns, &[], &[]);
     let max_rows = MAX_NOTICE_ROWS.min(area.bottom().saturating_sub(buffer.area().top() + 1)).max(1);
     if lines.len() > usize::from(max_rows) {
         lines.truncate(usize::from(max_rows) - 1);

@@ -8,8 +8,8 @@ use ratatui::{
 use super::rows::{put, row};
 use crate::tui::{
     buffer_editor::BufferEditor,
+    editor_wrap::{self, VisualRows},
     model::ScreenModel,
-    soft_wrap::{self, VisualRows},
 };
 
 /// Returns the first visible line without scrolling, the number of lines and the rows of the pane.
@@ -68,5 +68,5 @@ pub(crate) fn byte_at(buffer: &BufferEditor, area: Rect, at: Position) -> usize 
     let (seen, first) = page(buffer, area);
     let row = (first + usize::from(at.y.saturating_sub(area.y))).min(seen.rows.len() - 1);
     let column = usize::from(at.x.saturating_sub(area.x + 1));
-    soft_wrap::byte_at_column(buffer.editor.text(), &seen.rows[row], column)
+    editor_wrap::byte_at_column(buffer.editor.text(), &seen.rows[row], column)
 }

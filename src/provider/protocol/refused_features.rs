@@ -1,4 +1,4 @@
-//! Capabilities of a server, learned from its refusals.
+//! Features that a server refuses, such as a prefilled reply. They are learned from its errors and not sent again.
 
 use crate::provider::ProviderError;
 

@@ -1,8 +1,6 @@
-//! Graph of the dependencies of a plan: levels, cycles, and the order of subtasks that change one file.
+//! Graph of the dependencies of a plan: levels and cycles.
 
-use std::collections::BTreeMap;
-
-use super::{MAX_LISTED_PROBLEMS, Subtask, normalize_path};
+use super::{MAX_LISTED_PROBLEMS, Subtask};
 
 /// Returns the length of the longest chain of dependencies before each subtask; `None` if there is a cycle.
 pub(super) fn levels(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
@@ -23,33 +21,8 @@ pub(super) fn levels(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     levels.into_iter().collect()
 }
 
-/// Orders subtasks that change the same file and do not depend on each other: the later one waits for the earlier one.
-pub(super) fn file_order(subtasks: &[Subtask], needs: &[Vec<usize>], order: &[usize]) -> Vec<Vec<usize>> {
-    let mut by_file: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for &at in order {
-        for file in &subtasks[at].files {
-            let tasks = by_file.entry(normalize_path(file)).or_default();
-            if !tasks.contains(&at) {
-                tasks.push(at);
-            }
-        }
-    }
-    let (mut edges, mut after) = (needs.to_vec(), vec![Vec::new(); subtasks.len()]);
-    for tasks in by_file.values() {
-        for (place, &later) in tasks.iter().enumerate() {
-            for &earlier in &tasks[..place] {
-                if !reached(&edges, later)[earlier] && !reached(&edges, earlier)[later] {
-                    edges[later].push(earlier);
-                    after[later].push(earlier);
-                }
-            }
-        }
-    }
-    after
-}
-
 /// Returns whether each subtask is reached from `from` by at least one edge.
-fn reached(edges: &[Vec<usize>], from: usize) -> Vec<bool> {
+pub(super) fn reached(edges: &[Vec<usize>], from: usize) -> Vec<bool> {
     let mut reached = vec![false; edges.len()];
     let mut open = vec![from];
     while let Some(at) = open.pop() {
