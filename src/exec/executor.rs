@@ -1,6 +1,9 @@
 //! The executor: checks of a command, its run, and what its reply says of the position.
 
-use std::{cell::Cell, collections::HashMap};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+};
 
 use super::{
     Answer, ExecRights, Host, Outcome, answer::AnswerResult, edits::ContinueLength, escape, limits, paging, recall,
@@ -9,7 +12,7 @@ use super::{
 
 use crate::{
     arrow::{Command, RecallFilter, SearchDepth, Topic},
-    id::{SessionId, TodoId},
+    id::{NodeId, SessionId, TodoId},
     ops::{Actor, Loom, OpsError},
     tools::{DEFAULT_REPLY_TOKENS, ErrorCode, Tool, ToolError, WebSearch},
     types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
@@ -48,6 +51,8 @@ pub struct Executor<'h> {
     pub(super) planned: Vec<TodoId>,
     /// Answers to recalls of this turn by their canonical line; `None` outside a turn.
     pub(super) recalled: Option<HashMap<String, String>>,
+    /// Nodes that the agent's prompt shows.
+    pub(super) in_view: HashSet<NodeId>,
     pub(super) trace_buffer: Vec<AgentAction>,
     /// True if the host returned no summary once; it is not asked again.
     pub(super) no_summaries: Cell<bool>,
@@ -76,6 +81,7 @@ impl<'h> Executor<'h> {
             scope: TodoScope { session, turn: 0 },
             planned: Vec::new(),
             recalled: None,
+            in_view: HashSet::new(),
             trace_buffer: Vec::new(),
             no_summaries: Cell::new(false),
         }
@@ -95,6 +101,13 @@ impl<'h> Executor<'h> {
         for (line, answer) in before {
             recalled.entry(line.to_owned()).or_insert_with(|| answer.to_owned());
         }
+        self
+    }
+
+    /// Sets the nodes that the agent's prompt shows. A search lists them last.
+    #[must_use]
+    pub fn in_view(mut self, nodes: HashSet<NodeId>) -> Self {
+        self.in_view = nodes;
         self
     }
 

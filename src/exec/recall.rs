@@ -6,9 +6,9 @@
 mod render;
 mod tool;
 
-pub(super) use self::render::{MAX_REPLY_TOKENS, result_lines};
+pub(super) use self::render::{CallLengths, MAX_REPLY_TOKENS, result_lines};
 
-use self::render::{entries, entries_with_results, fit_entries, header, indent, shown};
+use self::render::{entries, entries_with_results, fit_entries, header, indent, outline_steps, shown};
 use std::collections::HashMap;
 
 use super::{
@@ -21,8 +21,9 @@ use crate::{
     recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
     session_state::SessionInfo,
     store::{SessionFilter, Snapshot},
+    tokens::estimated_tokens,
     tools::{ErrorCode, Tool, ToolError},
-    types::{AgentKind, AuthorType, Session, first_words, one_line},
+    types::{AgentKind, AuthorType, Node, Session, first_words, one_line},
 };
 
 /// The default number of hits, and the maximum number of turns or results.
@@ -32,6 +33,8 @@ const MAX_HITS: u32 = 200;
 const MAX_MORE_HITS: usize = 15;
 /// The maximum number of near results of a search for a word that no message contains.
 const MAX_NEAR_OF_ABSENT: usize = 3;
+/// Maximum number of nodes that are read to show what follows a message.
+const MAX_STEPS: u32 = 5_000;
 /// Nodes of a turn that are searched for the message it answers.
 const MAX_TURN_NODES: u32 = 500;
 
@@ -71,6 +74,7 @@ impl Executor<'_> {
             exact: only.exact,
             by_time: only.sort.is_some(),
             oldest_first: only.sort == Some(RecallSort::Oldest),
+            in_view: self.in_view.clone(),
             ..Query::new(text, within.scope.clone())
         };
         if only.count {
@@ -113,13 +117,19 @@ impl Executor<'_> {
             }
         };
         let absent = absent_words(&found, &within.narrowed);
-        let before = || -> Box<dyn Iterator<Item = &str>> {
-            Box::new(self.recalled.iter().flat_map(HashMap::values).map(String::as_str))
-        };
-        let said = format!("{absent}{head}\n{}{more}", shown(&*snapshot, here, &found, &before)?);
+        let said =
+            format!("{absent}{head}\n{}{more}", shown(&*snapshot, here, &found, &|node| self.is_shown_before(node))?);
         let found = if found.hits.is_empty() { found.near } else { found.hits };
         let nodes = found.into_iter().map(|hit| hit.node).collect();
         Ok(Answer::found(said, subject, nodes))
+    }
+
+    /// True if an earlier answer of the turn shows the node.
+    fn is_shown_before(&self, node: &Node) -> bool {
+        let id = escape::id(node);
+        let (listed, viewed) = (format!("{id} · "), format!("{id} {} ", node.author_type));
+        let mut answers = self.recalled.iter().flat_map(HashMap::values);
+        answers.any(|answer| answer.contains(&listed) || answer.contains(&viewed))
     }
 
     /// Returns counts only.
@@ -146,8 +156,14 @@ impl Executor<'_> {
         }
         let centre = nodes.iter().position(|near| near.id == node.id);
         let head = format!("around {}, in order:", escape::id(&node));
-        let text =
-            fit_entries(entries_with_results(&*snapshot, here, &nodes)?, self.page_tokens(Tool::Recall.name()), centre);
+        let page = self.page_tokens(Tool::Recall.name());
+        let mut entries = entries_with_results(&*snapshot, here, &nodes, page / 2)?;
+        for (entry, near) in entries.iter_mut().zip(&nodes).filter(|(_, near)| near.id != node.id) {
+            if self.is_shown_before(near) {
+                entry.refer_to("shown above");
+            }
+        }
+        let text = fit_entries(entries, page, centre);
         Ok(Answer::found(format!("{head}\n{text}"), format!("around:{}", node.local), nodes))
     }
 
@@ -182,6 +198,9 @@ impl Executor<'_> {
         let (tree, position) = (here.tree.clone(), here.position.clone());
         let numbered = Position { session: session.clone(), tree, position, now: here.now };
         let mut text = fit_entries(entries(&*snapshot, &numbered, &nodes)?, MAX_REPLY_TOKENS, None);
+        if let ([node], true) = (nodes.as_slice(), turns.first == turns.last && within.narrowed.is_empty()) {
+            text.push_str(&self.steps_after(&numbered, node, estimated_tokens(&text))?);
+        }
         if session.id != here.session.id {
             text.insert_str(0, "of an earlier session of this tree; this one has 0 turns:\n");
         }
@@ -189,6 +208,24 @@ impl Executor<'_> {
             text.push_str(&format!("\n[more turns · → recall turns:{}-{}{}]", last + 1, turns.last, within.said));
         }
         Ok(Answer::found(text, name, nodes))
+    }
+
+    /// Formats what follows a message of a person up to the next one, if those nodes are no turns of the session, as in an
+    /// imported conversation. `used` tokens of the page are taken.
+    fn steps_after(&self, here: &Position, message: &Node, used: u32) -> Result<String, ToolError> {
+        let snapshot = self.loom.snapshot()?;
+        let after = here.position.depth.saturating_sub(message.depth).min(MAX_STEPS);
+        let path = snapshot.path_back(here.position.id, &here.session.versions, after)?;
+        let is_last = |node: &&Node| node.author_type == AuthorType::Human || node.session == Some(here.session.id);
+        let steps: Vec<Node> = path.iter().take_while(|node| !is_last(node)).cloned().collect();
+        let is_next = path.first().is_some_and(|first| first.parent == Some(message.id));
+        let (Some(last), true) = (steps.last(), is_next && message.author_type == AuthorType::Human) else {
+            return Ok(String::new());
+        };
+        let page = self.page_tokens(Tool::Recall.name()).saturating_sub(used);
+        let (number, whole) = (count(steps.len() as u64, "message"), format!("view branch:{}", last.local));
+        let text = outline_steps(&*snapshot, here, &steps, page)?;
+        Ok(format!("\n{number} until the next of a person (→ {whole} from:ID):\n{text}"))
     }
 
     pub(super) fn recall_summary(&self, here: &Position) -> AnswerResult {

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use super::{
     Answer, AnswerResult, AuthorNames, Executor, Position,
     escape::{self, content, facts, gist, header, id, mention},
-    recall::result_lines,
+    recall::{CallLengths, result_lines},
 };
 use crate::{
     arrow::{BranchFormat, NodeRef},
     recall::{self, cut_at},
     store::ChildFilter,
     tokens::estimated_tokens,
-    tools::{ErrorCode, ToolError},
+    tools::{ErrorCode, Tool, ToolError},
     types::{EdgeKind, Node},
 };
 
@@ -27,9 +27,9 @@ const MAX_SHOWN_CONTINUATIONS: usize = 8;
 /// The maximum number of nodes of a branch in one reply.
 const MAX_BRANCH_NODES: u32 = 1_000;
 
-/// Appends the tool calls of a message after its words: a line each, or with their whole arguments if `full`.
-fn push_calls(text: &mut String, node: &Node, full: bool) {
-    for call in if full { recall::whole_calls(node) } else { recall::calls(node) } {
+/// Appends the tool calls of a message after its words: a line each, or whole without `lengths`.
+fn push_calls(text: &mut String, node: &Node, lengths: Option<CallLengths>) {
+    for call in lengths.map_or_else(|| recall::whole_calls(node), |most| recall::calls_within(node, most.call)) {
         let gap = if text.ends_with('\n') { "" } else { "\n" };
         let _ = write!(text, "{gap}calls {}", escape::escape(&call));
     }
@@ -51,8 +51,9 @@ impl Executor<'_> {
                 let _ = write!(text, "{part}\n… {rest} more → view {} full", mention(&node));
             }
         }
-        push_calls(&mut text, &node, full);
-        for result in result_lines(&*self.loom.snapshot()?, &node, full)? {
+        let lengths = if full { None } else { Some(CallLengths::ALL[1]) };
+        push_calls(&mut text, &node, lengths);
+        for result in result_lines(&*self.loom.snapshot()?, &node, lengths)? {
             let _ = write!(text, "\n{result}");
         }
         let facts = facts(&node);
@@ -144,9 +145,18 @@ impl Executor<'_> {
                 path.iter().map(|node| content(node).into_owned()).collect::<Vec<_>>().join("\n\n")
             }
             Some(BranchFormat::Nodes) | None => {
-                let before = std::iter::once(None).chain(path.iter().map(Some));
-                let nodes = path.iter().zip(before).map(|(node, before)| self.branch_node(here, &names, node, before));
-                nodes.collect::<Result<Vec<_>, _>>()?.join("\n\n")
+                let mut text = String::new();
+                // Calls and results are as long as fits a page.
+                for lengths in CallLengths::ALL {
+                    let before = std::iter::once(None).chain(path.iter().map(Some));
+                    let nodes = path.iter().zip(before);
+                    let nodes = nodes.map(|(node, before)| self.branch_node(here, &names, (node, before), lengths));
+                    text = nodes.collect::<Result<Vec<_>, _>>()?.join("\n\n");
+                    if estimated_tokens(&text) <= self.page_tokens(Tool::View.name()) {
+                        break;
+                    }
+                }
+                text
             }
         };
         let text = match before.filter(|_| first.is_none()) {
@@ -166,8 +176,8 @@ impl Executor<'_> {
         &self,
         here: &Position,
         names: &AuthorNames,
-        node: &Node,
-        before: Option<&Node>,
+        (node, before): (&Node, Option<&Node>),
+        lengths: CallLengths,
     ) -> Result<String, ToolError> {
         let mut text = header(node, &names.full(node), here.now);
         let date = |node: &Node| {
@@ -189,8 +199,8 @@ impl Executor<'_> {
             self.push_links(&mut text, node, false)?;
         }
         let _ = write!(text, "\n---\n{}", content(node));
-        push_calls(&mut text, node, false);
-        for result in result_lines(&*self.loom.snapshot()?, node, false)? {
+        push_calls(&mut text, node, Some(lengths));
+        for result in result_lines(&*self.loom.snapshot()?, node, Some(lengths))? {
             let _ = write!(text, "\n{result}");
         }
         Ok(text)

@@ -24,6 +24,8 @@ const RARE_WEIGHT_SHARE: f64 = 0.5;
 const MAX_CHECKED_PASSAGES: usize = 200;
 /// Number of nodes read at once to find a word.
 const CHECKED_PAGE_NODES: usize = 20;
+/// Maximum number of nodes that are read to state that a quoted text stands nowhere.
+const MAX_PHRASE_NODES: u32 = 20_000;
 /// Number of nodes read at once for a count.
 const COUNT_PAGE_NODES: usize = 500;
 
@@ -169,16 +171,8 @@ pub(super) fn absent_words(
         let with_word = places.filter(|(passage, place)| passage.place.or(*place).is_some());
         let mut nodes: Vec<u64> = with_word.map(|(passage, _)| passage.node).chain(possible.iter().copied()).collect();
         nodes.dedup();
-        let mut is_present = false;
-        for page in nodes.chunks(CHECKED_PAGE_NODES) {
-            for node in snapshot.nodes_at(page)? {
-                is_present = is_present || matching.word_bits(&node) & 1 << at != 0 && fits.node(&node)?;
-            }
-            if is_present {
-                break;
-            }
-        }
-        if !is_present {
+        let has_word = |node: &Node| Ok(matching.word_bits(node) & 1 << at != 0 && fits.node(node)?);
+        if !any_fits(snapshot, &nodes, &has_word)? {
             absent.push(word.as_str());
         }
     }
@@ -192,6 +186,48 @@ pub(super) fn absent_words(
         }
     }
     Ok(written)
+}
+
+/// Returns the quoted texts of a query that no node within the filter contains literally; none if there are too many
+/// nodes to read.
+pub(super) fn absent_phrases(
+    snapshot: &dyn Snapshot,
+    question: &ParsedQuery,
+    filter: &WordFilter,
+) -> Result<Vec<String>> {
+    let mut found: Vec<Vec<u64>> = vec![Vec::new(); question.phrases.len()];
+    let mut read = 0;
+    if !found.is_empty() {
+        snapshot.newest_first(filter, MAX_PHRASE_NODES, &mut |node, content| {
+            read += 1;
+            for (phrase, nodes) in question.phrases.iter().zip(&mut found) {
+                if may_contain(content, phrase) && normalize(content).contains(phrase) {
+                    nodes.push(node);
+                }
+            }
+            true
+        })?;
+    }
+    let fits = HitFilter::new(snapshot, filter);
+    let mut absent = Vec::new();
+    for (phrase, nodes) in question.phrases.iter().zip(found).filter(|_| read < MAX_PHRASE_NODES) {
+        if !any_fits(snapshot, &nodes, &|node| fits.node(node))? {
+            absent.push(phrase.clone());
+        }
+    }
+    Ok(absent)
+}
+
+/// True if one of the nodes passes a test.
+fn any_fits(snapshot: &dyn Snapshot, nodes: &[u64], test: &dyn Fn(&Node) -> Result<bool>) -> Result<bool> {
+    for page in nodes.chunks(CHECKED_PAGE_NODES) {
+        for node in snapshot.nodes_at(page)? {
+            if test(&node)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the newest nodes that contain a text literally, at most `limit` among the newest `read`.

@@ -23,7 +23,7 @@ mod tool_results;
 mod turns;
 
 pub(crate) use self::excerpt::cut_at;
-pub(crate) use self::tool_calls::{call_excerpt, tool_call_summary, unnamed_call, whole_calls};
+pub(crate) use self::tool_calls::{call_excerpt, calls_within, tool_call_summary, unnamed_call, whole_calls};
 pub(crate) use self::tool_results::{exit_code, is_failure};
 pub(crate) use self::turns::set_received_turn;
 pub use self::{

@@ -9,17 +9,21 @@ use super::{
     Result,
     filter::{Filter, Scope},
     hit_filter::HitFilter,
-    matching::{Matching, absent_words, search_phrase},
+    matching::{Matching, absent_phrases, absent_words, search_phrase},
     query_parser::{ParsedQuery, is_question, normalize},
     rank::{RankCandidate, RankQuery, rank},
     semantic::{QueryEmbedding, SIMILAR},
     turns::set_received_turn,
 };
 use crate::{
-    id::SessionId,
+    id::{NodeId, SessionId},
     store::{Neighbors, Snapshot, WordFilter},
-    types::{AuthorType, Node, setters},
+    text_index::has_recall_call,
+    types::{AuthorType, Json, Node, setters},
 };
+
+/// Of so many times the query's limit, the hits that repeat others are put last.
+const REPEATS_FACTOR: usize = 3;
 
 /// Maximum number of index rows that a search reads.
 const MAX_INDEX_ROWS: usize = 5_000;
@@ -51,6 +55,8 @@ pub struct Query {
     pub by_time: bool,
     /// True if a sort by time puts the oldest first.
     pub oldest_first: bool,
+    /// Nodes that the asker sees already. They rank after the others.
+    pub in_view: HashSet<NodeId>,
     /// Maximum number of hits.
     pub limit: usize,
 }
@@ -67,6 +73,7 @@ impl Query {
             exact: false,
             by_time: false,
             oldest_first: false,
+            in_view: HashSet::new(),
             limit: 20,
         }
     }
@@ -83,6 +90,8 @@ setters!(Query {
     by_time(bool);
     /// Sets whether a sort by time puts the oldest first.
     oldest_first(bool);
+    /// Sets the nodes that the asker sees already.
+    in_view(HashSet<NodeId>);
     /// Sets the maximum number of hits.
     limit(usize);
 });
@@ -103,10 +112,20 @@ pub struct Hit {
     pub own_words: u32,
     /// True if an embedding of the node is similar to that of the question.
     pub similar: bool,
+    /// True if the asker sees the node already.
+    pub in_view: bool,
     /// Parent of the node.
     pub before: Option<Node>,
     /// First continuation of the node.
     pub after: Option<Node>,
+}
+
+impl Hit {
+    /// True if the node or a neighbor searches the archive: what is said there is said elsewhere too.
+    fn is_answered_by_recall(&self) -> bool {
+        let nodes = [Some(&self.node), self.before.as_ref(), self.after.as_ref()];
+        nodes.into_iter().flatten().any(|node| has_recall_call(node.tool.calls.as_ref().map_or("", Json::as_str)))
+    }
 }
 
 /// Results of a search.
@@ -124,7 +143,7 @@ pub struct SearchResults {
     pub is_complete: bool,
     /// Searched index words; empty if the text had none and was searched literally.
     pub words: Vec<String>,
-    /// Words of the query, as written, that no searched node contains.
+    /// Words of the query, as written, that no searched node contains, and its quoted texts that none contains literally.
     pub absent: Vec<String>,
 }
 
@@ -224,10 +243,14 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     };
     let present = hits.iter().fold(0, |bits, hit| bits | matching.word_bits(&hit.node));
     let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(is_match);
-    let absent = match literal && !hits.is_empty() {
+    let mut absent = match literal && !hits.is_empty() {
         true => Vec::new(),
         false => absent_words(snapshot, query, &question, (&said, &matching), (&filter, present))?,
     };
+    if hits.is_empty() {
+        let phrases = absent_phrases(snapshot, &question, &filter)?;
+        absent.extend(phrases.into_iter().filter(|text| !text.chars().all(char::is_alphanumeric)));
+    }
     let mut matches = hits.len();
     near.truncate(query.limit);
     if query.by_time {
@@ -245,9 +268,27 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
             sort_by_time(&mut hits, query.oldest_first);
         }
     }
+    if !query.by_time {
+        put_repeats_last(snapshot, query, &mut hits)?;
+        put_repeats_last(snapshot, query, &mut near)?;
+    }
     hits.truncate(query.limit);
     load_neighbors(snapshot, query.only.seen_by, hits.iter_mut().chain(&mut near))?;
     Ok(SearchResults { hits, near, matches, is_complete, words: question.words, absent })
+}
+
+/// Puts hits that repeat others behind them: nodes that the asker sees already, and questions that an agent answered by
+/// recall, with the answers.
+fn put_repeats_last(snapshot: &dyn Snapshot, query: &Query, hits: &mut [Hit]) -> Result<()> {
+    if query.only.seen_by.is_none() {
+        return Ok(());
+    }
+    let most = hits.len().min(query.limit.saturating_mul(REPEATS_FACTOR));
+    let best = &mut hits[..most];
+    load_neighbors(snapshot, None, best.iter_mut())?;
+    best.iter_mut().for_each(|hit| hit.in_view = query.in_view.contains(&hit.node.id));
+    best.sort_by_key(|hit| (hit.in_view, hit.is_answered_by_recall()));
+    Ok(())
 }
 
 /// Reads the nodes of ranked candidates that pass the filter.
@@ -288,7 +329,17 @@ fn hit(question: &ParsedQuery, matching: &Matching, node: Node) -> Hit {
 
 /// Returns a hit that contains the searched text literally.
 fn exact_hit(node: Node) -> Hit {
-    Hit { node, passage: 0, score: 1.0, exact: true, own_words: 0, similar: false, before: None, after: None }
+    Hit {
+        node,
+        passage: 0,
+        score: 1.0,
+        exact: true,
+        own_words: 0,
+        similar: false,
+        in_view: false,
+        before: None,
+        after: None,
+    }
 }
 
 /// Lists the hits among nodes in ascending order, the newest first or the oldest, up to the query's limit. Returns also how

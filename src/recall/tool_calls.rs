@@ -9,8 +9,8 @@ use crate::{
     types::{AuthorType, Node, first_words, one_line},
 };
 
-/// Maximum length in characters of a call's arguments.
-const ARGUMENTS: usize = 160;
+/// Default length in characters of a call's arguments on one line.
+const MAX_ARGUMENTS_CHARS: usize = 160;
 
 /// Returns the arguments of the call that a tool node answers, on one line: `path="src/auth.py"`. `None` if the call is
 /// unknown.
@@ -21,8 +21,10 @@ pub(crate) fn tool_call_summary(snapshot: &dyn Snapshot, node: &Node) -> Result<
     let Some(id) = &node.tool.call_id else {
         // The line without its arrow and the operation.
         let rest = |line: &str| line.trim_start_matches(['→', ' ']).split_once(' ').map(|(_, rest)| one_line(rest));
-        let summary = |call: &Value| match arguments(call) {
-            none if none.is_empty() => call["line"].as_str().and_then(rest).map(|rest| first_words(&rest, ARGUMENTS)),
+        let summary = |call: &Value| match arguments(call, MAX_ARGUMENTS_CHARS) {
+            none if none.is_empty() => {
+                call["line"].as_str().and_then(rest).map(|rest| first_words(&rest, MAX_ARGUMENTS_CHARS))
+            }
             given => Some(given),
         };
         return Ok(unnamed_call(node).as_ref().and_then(summary));
@@ -33,7 +35,7 @@ pub(crate) fn tool_call_summary(snapshot: &dyn Snapshot, node: &Node) -> Result<
         return Ok(None);
     };
     let call = all.as_array().into_iter().flatten().find(|call| call["id"].as_str() == Some(id));
-    Ok(call.map(arguments))
+    Ok(call.map(|call| arguments(call, MAX_ARGUMENTS_CHARS)))
 }
 
 /// Returns the call of a result that does not name it, from the command in its metadata; `None` for other nodes. Results of
@@ -58,9 +60,15 @@ pub(crate) fn unnamed_call(result: &Node) -> Option<Value> {
 /// without its arrow.
 #[must_use]
 pub fn calls(node: &Node) -> Vec<String> {
+    calls_within(node, MAX_ARGUMENTS_CHARS)
+}
+
+/// Returns the [`calls`] of a node with at most `most` characters of arguments each.
+#[must_use]
+pub(crate) fn calls_within(node: &Node, most: usize) -> Vec<String> {
     each_call(node, |call| match call["line"].as_str() {
-        Some(line) => first_words(one_line(line).trim_start_matches(['→', ' ']), ARGUMENTS),
-        None => format!("{}({})", call_name(call), arguments(call)),
+        Some(line) => first_words(one_line(line).trim_start_matches(['→', ' ']), most),
+        None => format!("{}({})", call_name(call), arguments(call, most)),
     })
 }
 
@@ -82,7 +90,7 @@ pub(crate) fn whole_calls(node: &Node) -> Vec<String> {
             let arguments: String = fields.iter().map(argument).collect();
             format!("{}:{arguments}{}", call_name(call), change.unwrap_or_default())
         }
-        (None, _) => format!("{}({})", call_name(call), arguments(call)),
+        (None, _) => format!("{}({})", call_name(call), arguments(call, MAX_ARGUMENTS_CHARS)),
     })
 }
 
@@ -154,26 +162,26 @@ fn given(call: &Value) -> Value {
     }
 }
 
-/// Returns the arguments of a call on one line.
-fn arguments(call: &Value) -> String {
+/// Returns the arguments of a call on one line of at most `most` characters.
+fn arguments(call: &Value, most: usize) -> String {
     let text = match given(call) {
         Value::Object(mut fields) => {
             let edit = take_edit(&mut fields);
-            let all = |most| {
+            let all = |most: usize| {
                 let one =
                     |(name, value): (&String, &Value)| format!("{name}={}", first_words(&value.to_string(), most));
                 let change = edit.iter().map(|edit| edit.summary(most));
                 fields.iter().map(one).chain(change).collect::<Vec<_>>().join(", ")
             };
-            let whole = all(ARGUMENTS);
+            let whole = all(most);
             let parts = fields.len() + usize::from(edit.is_some());
             // A long argument must not push out the others: the file's name is more useful than its content.
-            if whole.chars().count() > ARGUMENTS { all((ARGUMENTS / parts.max(1)).max(20)) } else { whole }
+            if whole.chars().count() > most { all((most / parts.max(1)).max(20)) } else { whole }
         }
         Value::Null => String::new(),
         other => other.to_string(),
     };
-    first_words(&one_line(&text), ARGUMENTS)
+    first_words(&one_line(&text), most)
 }
 
 #[cfg(test)]
@@ -183,13 +191,17 @@ mod tests {
     #[test]
     fn a_long_argument_leaves_room_for_the_others() {
         let call = json!({ "input": { "content": "x ".repeat(900), "path": "src/auth.py" } });
-        assert!(arguments(&call).contains("path=\"src/auth.py\""), "{}", arguments(&call));
+        assert!(
+            arguments(&call, MAX_ARGUMENTS_CHARS).contains("path=\"src/auth.py\""),
+            "{}",
+            arguments(&call, MAX_ARGUMENTS_CHARS)
+        );
         let edit = json!({ "input": { "path": "a.json", "oldText": "{\n  \"dim\": 1,\n}", "newText": "{\n  \"dim\": 2,\n}" } });
-        assert_eq!(arguments(&edit), "path=\"a.json\", - \"dim\": 1, + \"dim\": 2,");
-        assert_eq!(arguments(&json!({ "input": { "old_string": "a", "new_string": "" } })), "- a");
-        assert_eq!(arguments(&json!({ "input": { "old": "a", "new": 1 } })), "new=1, old=\"a\"");
-        assert_eq!(arguments(&json!({ "function": { "arguments": "{\"a\":1}" } })), "a=1");
-        assert_eq!(arguments(&json!({ "arguments": "no JSON" })), "\"no JSON\"");
-        assert_eq!(arguments(&json!({})), "");
+        assert_eq!(arguments(&edit, MAX_ARGUMENTS_CHARS), "path=\"a.json\", - \"dim\": 1, + \"dim\": 2,");
+        assert_eq!(arguments(&json!({ "input": { "old_string": "a", "new_string": "" } }), MAX_ARGUMENTS_CHARS), "- a");
+        assert_eq!(arguments(&json!({ "input": { "old": "a", "new": 1 } }), MAX_ARGUMENTS_CHARS), "new=1, old=\"a\"");
+        assert_eq!(arguments(&json!({ "function": { "arguments": "{\"a\":1}" } }), MAX_ARGUMENTS_CHARS), "a=1");
+        assert_eq!(arguments(&json!({ "arguments": "no JSON" }), MAX_ARGUMENTS_CHARS), "\"no JSON\"");
+        assert_eq!(arguments(&json!({}), MAX_ARGUMENTS_CHARS), "");
     }
 }

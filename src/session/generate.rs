@@ -10,7 +10,7 @@ mod save_in_order;
 
 pub(super) use lease::LEASE_DURATION;
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     agent::{BatchOutcome, RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
-    context::CommandRound,
+    context::{CommandRound, Inclusion},
     exec::CommandReply,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
@@ -98,6 +98,7 @@ pub async fn generate(
         slots: Vec::new(),
         scope: None,
         rounds: Vec::new(),
+        in_view: HashSet::new(),
         saved: Vec::new(),
         first_error: None,
         leased: None,
@@ -141,6 +142,8 @@ struct GenerationDriver<F> {
     scope: Option<TodoScope>,
     /// Finished command rounds of this turn.
     rounds: Vec<CommandRound>,
+    /// Nodes that the newest prompt shows whole.
+    in_view: HashSet<NodeId>,
     saved: Vec<Node>,
     first_error: Option<GenerateError>,
     /// Position under lease while models stream there.
@@ -316,6 +319,8 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             record_system_prompt(&self.actor, assembled.system).await?;
         }
         let (prompt, estimated) = (assembled.prompt, assembled.report.total);
+        let whole = assembled.report.path.iter().filter(|node| node.inclusion == Inclusion::Full);
+        self.in_view = whole.map(|node| node.id).collect();
         self.lease(from).await?;
         let sampling = self.request.sampling.clone().or(&self.request.own_sampling());
         let request = Request { sampling, tools: self.native_tools(), ..Request::new(prompt) };
@@ -371,6 +376,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             session,
             after: self.slots[index].partial_header.node,
             scope: self.scope.unwrap_or(TodoScope { session, turn: 0 }),
+            in_view: self.in_view.clone(),
             before: self.rounds.iter().flat_map(|round| round.results.iter().cloned()).collect(),
             host: super::SessionHost {
                 runtime: tokio::runtime::Handle::current(),

@@ -1,6 +1,6 @@
 //! Host functions for commands: models, web search, host tools and delegation. Also runs the command batch of a reply.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::HashSet, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use tokio::{runtime::Handle, sync::mpsc};
@@ -274,6 +274,8 @@ pub(super) struct CommandBatch {
     pub(super) after: NodeId,
     /// Owner of the todos that the commands edit.
     pub(super) scope: TodoScope,
+    /// Nodes that the prompt shows.
+    pub(super) in_view: HashSet<NodeId>,
     /// Earlier results of this turn.
     pub(super) before: Vec<CommandResult>,
     pub(super) host: SessionHost,
@@ -285,7 +287,7 @@ impl CommandBatch {
         let runner = Executor::new(self.loom.clone(), self.agent.clone(), self.session, &self.host);
         let before = self.before.iter().filter(|result| !result.failed);
         let before = before.filter_map(|result| Some((result.line.strip_prefix("→ ")?, result.answer.as_str())));
-        let runner = runner.in_turn(self.scope).answered(before);
+        let runner = runner.in_turn(self.scope).answered(before).in_view(self.in_view.clone());
         let reading = self.host.context.prompt_tokens() / READING_BUDGET_DIVISOR;
         let mut runner = runner.inline(self.host.tool_access.max_inline_tokens).reading(reading);
         let parsed: Vec<ExecRequest> = requests.iter().map(|request| to_exec_request(&runner, request)).collect();

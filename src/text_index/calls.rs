@@ -73,6 +73,17 @@ pub(crate) fn is_lookup_result(tool: &str, metadata: &str) -> bool {
     LOOKUP_COMMANDS.contains(&tool) && command(metadata).is_some()
 }
 
+/// True if one of a node's calls searches the archive.
+#[must_use]
+pub(crate) fn has_recall_call(calls: &str) -> bool {
+    let is_recall = |call: &Value| {
+        let name = call["function"]["name"].as_str().or(call["name"].as_str());
+        name.is_some_and(|name| name == "conversation_recall" || name == "recall" && call["line"].is_string())
+    };
+    let calls = serde_json::from_str::<Value>(calls).unwrap_or_default();
+    calls.as_array().is_some_and(|calls| calls.iter().any(is_recall))
+}
+
 /// Returns the text of the command in a result's metadata, for a result whose call has no id. Programs before version 20
 /// of the schema stored arrow commands there only.
 #[must_use]

@@ -7,6 +7,6 @@ mod calls;
 mod stopwords;
 mod tokenizer;
 
-pub(crate) use calls::{call_text, command_text, is_lookup_result};
+pub(crate) use calls::{call_text, command_text, has_recall_call, is_lookup_result};
 pub(crate) use stopwords::is_stopword;
 pub(crate) use tokenizer::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer};

@@ -487,3 +487,87 @@ fn a_message_ranks_above_a_result_with_the_same_words() {
     let found = recall::search(&*play.loom.snapshot().unwrap(), &query).unwrap();
     assert_eq!(found.hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>(), [said, result]);
 }
+
+#[test]
+fn a_received_message_is_shown_with_what_follows_up_to_the_next() {
+    let play = Play::new();
+    let older = play.session("owner", play.nine);
+    let asked = say(&play.owner.clone().in_session(older), play.nine, "Mend the winch.");
+    let mut at = asked;
+    for number in 0..60 {
+        at = bash(&play.owner, at, &format!("grep winch file{number}.txt"), "exit code: 1")[0];
+    }
+    let thanks = say(&play.owner.clone().in_session(older), at, "Thanks.");
+    let after = bash(&play.owner, thanks, "ls quay", "boats")[0];
+    let mut runner = reader(&play, after);
+    let said = lines(&mut runner, &["→ recall turns:1"]);
+    assert!(said.contains("60 messages until the next of a person (→ view branch:"), "{said}");
+    assert!(said.contains("\"calls bash(command=\"grep winch file0.txt\")\" · failed"), "{said}");
+    assert!(!said.contains("ls quay"), "{said}");
+    // A few are shown with their results, whole.
+    let said = lines(&mut runner, &["→ recall turns:2"]);
+    assert!(said.contains("1 message until") && said.contains("bash: boats"), "{said}");
+    assert!(!lines(&mut runner, &["→ recall turns:1-2"]).contains("until the next"));
+}
+
+#[test]
+fn calls_are_as_long_as_fits_a_page() {
+    let play = Play::new();
+    let command = "printf heron; ".repeat(30);
+    let mut at = bash(&play.owner, play.nine, &command, "herons")[0];
+    let first = at;
+    let shown = |runner: &mut Executor<'_>, at| {
+        let (first, last) = (play.id(first), play.id(at));
+        lines(runner, &[&format!("→ view branch:{last} from:{first}")]).matches("printf heron").count()
+    };
+    assert_eq!(shown(&mut reader(&play, at), at), 30);
+    for _ in 0..12 {
+        at = bash(&play.owner, at, &command, "herons")[0];
+    }
+    assert!((13..13 * 12).contains(&shown(&mut reader(&play, at), at)));
+}
+
+#[test]
+fn nodes_around_another_one_are_shown_once_in_a_turn() {
+    let play = Play::new();
+    let first = say(&play.owner, play.nine, &"The winch creaks and the lamp is out. ".repeat(9));
+    let second = say(&play.owner, first, "What creaks?");
+    let mut runner = reader(&play, second).answered([]);
+    let around = |node| format!("→ recall around:{}", play.id(node));
+    let answers = lines(&mut runner, &[&around(first), &around(second)]);
+    assert!(answers.contains("(shown above)") && answers.matches("creaks and").count() < 18, "{answers}");
+}
+
+#[test]
+fn what_the_agent_sees_or_recalled_itself_comes_last() {
+    let play = Play::new();
+    let old = say(&play.owner, play.nine, "We hung the lantern over the door, and the other lantern in the yard.");
+    let seen = say(&play.owner, old, "lantern");
+    let asked = say(&play.owner, seen, "Where is the lantern?");
+    let calls = r#"[{"id":"c","name":"recall","arguments":"{}","line":"→ recall \"lantern\""}]"#;
+    let batch = NodeDraft::text("")
+        .tool(ToolCallFields { calls: Some(Json::parse(calls.to_owned()).unwrap()), ..ToolCallFields::default() });
+    let batch = play.owner.append(Parent::Node(asked), batch).unwrap().nodes[0].id;
+    let answer = say(&play.owner, batch, "The lantern");
+    let end = say(&play.owner, answer, "Good.");
+    let mut runner = reader(&play, end).in_view([seen].into());
+    let said = lines(&mut runner, &["→ recall search \"lantern\""]);
+    let place = |node| said.find(&format!("[{}] · ", play.id(node))).unwrap();
+    assert!(place(old) < place(asked) && place(old) < place(answer), "{said}");
+    assert!(place(asked) < place(seen) && said.contains("(in your window)"), "{said}");
+    // In order of time nothing is moved.
+    let said = lines(&mut runner, &["→ recall search \"lantern\" sort:oldest"]);
+    let place = |node| said.find(&format!("[{}] · ", play.id(node))).unwrap();
+    assert!(place(old) < place(seen) && place(seen) < place(asked), "{said}");
+}
+
+#[test]
+fn a_quoted_text_that_stands_nowhere_is_named() {
+    let play = Play::new();
+    let at = say(&play.owner, play.nine, "The theme of the lantern, and a --dark flag.");
+    let mut runner = reader(&play, at);
+    let said = lines(&mut runner, &[r#"→ recall search "\"--theme\"""#]);
+    assert!(said.starts_with("\"--theme\" stands in no earlier message.\n"), "{said}");
+    let said = lines(&mut runner, &[r#"→ recall search "\"--dark\"""#]);
+    assert!(said.starts_with("1 match"), "{said}");
+}

@@ -21,8 +21,10 @@ use crate::{
 pub(in crate::exec) const MAX_REPLY_TOKENS: u32 = 8_000;
 /// Tokens that an entry is shortened to; tool results first.
 const SHORTENED_TOKENS: u32 = 60;
-/// Characters of an entry, or of a result, on one line.
+/// Characters of an entry on one line.
 const LINE_CHARS: usize = 100;
+/// Characters of a step on a line, the first with which all fit.
+const STEP_CHARS: [usize; 3] = [LINE_CHARS, 70, 45];
 /// Maximum number of results of a node that are shown with it.
 const MAX_RESULT_LINES: usize = 8;
 /// Characters of a hit's neighbor.
@@ -39,6 +41,20 @@ const TOKENS_PER_ID: u32 = 5;
 /// Maximum number of near nodes that are named next to hits, and the characters of each.
 const MAX_NAMED_NEAR: usize = 3;
 const NAMED_NEAR_CHARS: usize = 50;
+
+/// Lengths of the calls of a node and of their results on one line, in characters.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::exec) struct CallLengths {
+    pub(in crate::exec) call: usize,
+    pub(in crate::exec) result: usize,
+}
+
+impl CallLengths {
+    /// From the longest to the shortest. An answer takes the first with which it fits.
+    pub(in crate::exec) const ALL: [Self; 3] =
+        [Self { call: 1_200, result: 500 }, Self { call: 480, result: 220 }, Self::SHORTEST];
+    pub(in crate::exec) const SHORTEST: Self = Self { call: 160, result: LINE_CHARS };
+}
 
 /// A formatted node: its header and its text.
 pub(super) struct RecallEntry {
@@ -61,10 +77,19 @@ pub(super) struct RecallEntry {
 
 impl RecallEntry {
     fn of(snapshot: &dyn Snapshot, here: &Position, node: &Node) -> Result<Self, ToolError> {
+        Self::with_calls(snapshot, here, node, CallLengths::SHORTEST)
+    }
+
+    fn with_calls(
+        snapshot: &dyn Snapshot,
+        here: &Position,
+        node: &Node,
+        lengths: CallLengths,
+    ) -> Result<Self, ToolError> {
         let call = recall::tool_call_summary(snapshot, node)?;
         let other = if node.tree == here.tree.id { None } else { snapshot.tree(node.tree)? };
         let mut text = content(node).into_owned();
-        for call in recall::calls(node) {
+        for call in recall::calls_within(node, lengths.call) {
             let gap = if text.is_empty() { "" } else { "\n" };
             text.push_str(&format!("{gap}calls {call}"));
         }
@@ -124,6 +149,13 @@ impl RecallEntry {
         }
     }
 
+    /// Reduces an entry to a line that names the place where the agent sees it.
+    pub(super) fn refer_to(&mut self, place: &str) {
+        self.reduce_to_line();
+        self.results.clear();
+        self.head.push_str(&format!(" ({place})"));
+    }
+
     fn shown(&self) -> String {
         let lines = self.text.lines().chain(self.results.iter().map(String::as_str));
         lines.fold(self.head.clone(), |shown, line| format!("{shown}\n  {line}"))
@@ -178,19 +210,20 @@ fn failure(node: &Node) -> Option<String> {
     recall::is_failure(node).then(|| failed(code()))
 }
 
-/// Formats the results of a node's calls, one line each: `result [1gpw2c] bash: 77`, or with all their words if `full`.
+/// Formats the results of a node's calls, one line each: `result [1gpw2c] bash: 77`; whole without `lengths`.
 pub(in crate::exec) fn result_lines(
     snapshot: &dyn Snapshot,
     node: &Node,
-    full: bool,
+    lengths: Option<CallLengths>,
 ) -> Result<Vec<String>, ToolError> {
+    let most = lengths.map_or(LINE_CHARS, |lengths| lengths.result);
     let filter = ChildFilter { kind: Some(EdgeKind::Tool), pruned: false, limit: 0 };
     let results = snapshot.children(node.id, &filter)?;
     let line = |result: &Node| {
         let tool = result.tool.name.as_deref().map(|name| format!(" {}", one_line(name))).unwrap_or_default();
         let failed = failure(result).map(|failure| format!(" {failure}")).unwrap_or_default();
         let text = content(result);
-        if full && (text.lines().count() > 1 || text.chars().count() > LINE_CHARS) {
+        if lengths.is_none() && (text.lines().count() > 1 || text.chars().count() > LINE_CHARS) {
             return format!("result {}{tool}{failed}:\n{text}", escape::id(result));
         }
         let lines = match text.lines().count() {
@@ -198,8 +231,8 @@ pub(in crate::exec) fn result_lines(
             lines => format!(", {}", count(lines as u64, "line")),
         };
         let words = match failed.is_empty() {
-            true => first_words(&one_line(&text), LINE_CHARS),
-            false => end_of(&one_line(without_exit_code(&text)), LINE_CHARS).trim().to_owned(),
+            true => first_words(&one_line(&text), most),
+            false => end_of(&one_line(without_exit_code(&text)), most).trim().to_owned(),
         };
         let words = if words.is_empty() { words } else { format!(": {words}") };
         format!("result {}{tool}{failed}{lines}{words}", escape::id(result))
@@ -216,26 +249,62 @@ pub(super) fn entries(snapshot: &dyn Snapshot, here: &Position, nodes: &[Node]) 
     nodes.iter().map(|node| RecallEntry::of(snapshot, here, node)).collect()
 }
 
-/// Formats nodes for a list, each with the results of its calls.
+/// Formats nodes for a list, each with the results of its calls, which are as long as fits `most` tokens.
 pub(super) fn entries_with_results(
     snapshot: &dyn Snapshot,
     here: &Position,
     nodes: &[Node],
+    most: u32,
 ) -> Result<Vec<RecallEntry>, ToolError> {
-    let mut entries = entries(snapshot, here, nodes)?;
-    for (entry, node) in entries.iter_mut().zip(nodes) {
-        entry.results = result_lines(snapshot, node, false)?;
+    let entry = |node: &Node, lengths| {
+        let results = result_lines(snapshot, node, Some(lengths))?;
+        Ok(RecallEntry { results, ..RecallEntry::with_calls(snapshot, here, node, lengths)? })
+    };
+    let mut entries = Vec::new();
+    for lengths in CallLengths::ALL {
+        entries = nodes.iter().map(|node| entry(node, lengths)).collect::<Result<Vec<_>, ToolError>>()?;
+        if entries.iter().map(|entry| estimated_tokens(&entry.shown())).sum::<u32>() <= most {
+            break;
+        }
     }
     Ok(entries)
 }
 
-/// Formats hits with their neighbors, then nodes that match by meaning only. `before` are earlier answers of the turn: a
-/// node that one of them shows is only named.
-pub(super) fn shown<'b>(
+/// Formats consecutive nodes with their results if they fit `most` tokens, else on a line each.
+pub(super) fn outline_steps(
+    snapshot: &dyn Snapshot,
+    here: &Position,
+    steps: &[Node],
+    most: u32,
+) -> Result<String, ToolError> {
+    let whole: Vec<String> =
+        entries_with_results(snapshot, here, steps, most)?.iter().map(RecallEntry::shown).collect();
+    let whole = whole.join("\n");
+    if estimated_tokens(&whole) <= most {
+        return Ok(whole);
+    }
+    let line = |node: &Node, chars| {
+        let failed =
+            result_lines(snapshot, node, Some(CallLengths::SHORTEST))?.iter().any(|line| line.contains(" failed"));
+        let failed = if failed { " · failed" } else { "" };
+        Ok(format!("  {}{failed}", named(here, node, chars)))
+    };
+    let mut lines = String::new();
+    for chars in STEP_CHARS {
+        lines = steps.iter().map(|node| line(node, chars)).collect::<Result<Vec<_>, ToolError>>()?.join("\n");
+        if estimated_tokens(&lines) <= most {
+            break;
+        }
+    }
+    Ok(lines)
+}
+
+/// Formats hits with their neighbors, then nodes that match by meaning only. A node for which `is_shown` holds is only named.
+pub(super) fn shown(
     snapshot: &dyn Snapshot,
     here: &Position,
     found: &SearchResults,
-    before: &dyn Fn() -> Box<dyn Iterator<Item = &'b str> + 'b>,
+    is_shown: &dyn Fn(&Node) -> bool,
 ) -> Result<String, ToolError> {
     let hits: HashSet<u64> = found.hits.iter().map(|hit| hit.node.seq).collect();
     let mut told = hits.clone();
@@ -246,10 +315,10 @@ pub(super) fn shown<'b>(
         if !is_match && told.contains(&hit.node.seq) {
             continue;
         }
-        let head = format!("{} · ", escape::id(&hit.node));
-        let block = match before().any(|answer| answer.contains(&head)) {
-            true => repeated(snapshot, here, hit, &mut told)?,
-            false => with_context(snapshot, here, hit, &found.words, &mut told)?,
+        let block = match (hit.in_view, is_shown(&hit.node)) {
+            (true, _) => repeated(snapshot, here, hit, "in your window", &mut told)?,
+            (_, true) => repeated(snapshot, here, hit, "shown above", &mut told)?,
+            _ => with_context(snapshot, here, hit, &found.words, &mut told)?,
         };
         used += estimated_tokens(&block);
         if used > MAX_REPLY_TOKENS {
@@ -266,28 +335,34 @@ pub(super) fn shown<'b>(
         let near = found.near.iter().filter(|hit| hit.own_words > 0 || hit.similar);
         let near: Vec<&Hit> = near.filter(|hit| !told.contains(&hit.node.seq)).collect();
         if !near.is_empty() {
-            let named = near.iter().take(MAX_NAMED_NEAR).map(|hit| named(here, &hit.node));
+            let named = near.iter().take(MAX_NAMED_NEAR).map(|hit| named(here, &hit.node, NAMED_NEAR_CHARS));
             blocks.push(format!("near, without all of the words: {}", named.collect::<Vec<_>>().join(" · ")));
         }
     }
     Ok(blocks.join("\n"))
 }
 
-/// Names a node with its first words, or with its first call.
-fn named(here: &Position, node: &Node) -> String {
+/// Names a node with its first words, at most `most` characters, or with its first call.
+fn named(here: &Position, node: &Node, most: usize) -> String {
     let tree = if node.tree == here.tree.id { "" } else { " in another tree" };
     let text = one_line(&content(node));
     let call = || recall::calls(node).into_iter().next().map(|call| format!("calls {call}")).unwrap_or_default();
     let text = if text.is_empty() { call() } else { text };
-    format!("{}{tree} {}", escape::id(node), quoted(&first_words(&text, NAMED_NEAR_CHARS)))
+    format!("{}{tree} {}", escape::id(node), quoted(&first_words(&text, most)))
 }
 
-/// Formats a hit that an earlier answer of the turn shows.
-fn repeated(snapshot: &dyn Snapshot, here: &Position, hit: &Hit, told: &mut HashSet<u64>) -> Result<String, ToolError> {
+/// Formats a hit that the agent sees elsewhere.
+fn repeated(
+    snapshot: &dyn Snapshot,
+    here: &Position,
+    hit: &Hit,
+    place: &str,
+    told: &mut HashSet<u64>,
+) -> Result<String, ToolError> {
     told.insert(hit.node.seq);
     let mut entry = RecallEntry::of(snapshot, here, &hit.node)?;
-    entry.reduce_to_line();
-    Ok(format!("{} (shown above)", entry.shown()))
+    entry.refer_to(place);
+    Ok(entry.shown())
 }
 
 /// Formats a hit with one line for each neighbor.
