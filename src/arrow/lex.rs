@@ -41,7 +41,7 @@ pub(super) enum LexKind {
     Word,
     /// A string; the span is without the quotes.
     Quoted {
-        /// True if `\"` and the like mean something in it.
+        /// True if backslashes escape characters in it.
         escapes: bool,
     },
     /// A string between backticks: a string, or an id or a word formatted as code.
@@ -134,7 +134,7 @@ pub(super) fn line(input: &str) -> Result<Lexed, LexError> {
         }
         if spaced && comment(rest).is_ok() {
             lexed.end = at(rest);
-            // A comment ends with its line; what follows can only be a quoted string's rest, and there is none here.
+            // A comment lasts to the end of the line.
             return Ok(lexed);
         }
         let start = at(rest);

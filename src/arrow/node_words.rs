@@ -184,7 +184,7 @@ pub(super) fn promote_places(
                 || matches!(term.text.of(line), "unlike" | "than" | "beats"))
     };
     let is_related = points && terms.iter().zip(&intent.zones).any(related);
-    let is_fronted = !has_node && is_fronted(terms, intent);
+    let is_fronted = (!has_node || takes_two(candidate.tool)) && is_fronted(terms, intent);
     let mut at = 0;
     while at < terms.len() {
         let asked = match intent.zones.get(at) {

@@ -20,7 +20,7 @@ use loomtree::{
     },
     store::{Location, OpenOptions, Receipt, SessionFilter, Store, StoreError, TreeFilter, migration_copies},
     tools::Tool,
-    types::{Agent, Node, Op, Session, Timestamp, Tree},
+    types::{Agent, Node, Op, Session, SessionPatch, Timestamp, Tree},
 };
 use serde::Serialize;
 
@@ -185,6 +185,14 @@ impl<'a> CommandContext<'a> {
         Ok(self.loom.find_session(&self.workspace, self.agent.id(), tree)?)
     }
 
+    /// Makes a session the newest one of the agent in this workspace again.
+    pub(crate) fn keep_current(&self, session: &Session) -> Result<()> {
+        if self.session(None)?.is_some_and(|newest| newest.id != session.id) {
+            self.actor().update_session(session.id, SessionPatch::default())?;
+        }
+        Ok(())
+    }
+
     /// Returns the current position. Starts no session.
     pub(crate) fn position(&self) -> Result<CommandPosition> {
         self.try_position()?.ok_or_else(|| {
@@ -228,7 +236,7 @@ impl<'a> CommandContext<'a> {
         let mut trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: 2 })?;
         let (Some(tree), true) = (trees.pop(), trees.is_empty()) else { return Ok(None) };
         let root = tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
-        let position = self.loom.leaf(&self.loom.node(root)?)?;
+        let position = self.loom.leaf(&self.loom.node(root)?, &[])?;
         Ok(Some(CommandPosition { tree, session: None, position }))
     }
 

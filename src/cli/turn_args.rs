@@ -21,7 +21,7 @@ use super::{
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TurnArgs {
     /// Limit of a reply, in tokens [default: the model's]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
     /// Sampling temperature, 0 to 10 [default: the model's]
     #[arg(long, value_name = "NUMBER")]

@@ -230,7 +230,7 @@ pub(super) fn block(lines: &[String]) -> String {
 }
 
 fn trace(trail: &[Node]) -> String {
-    let above = trail.first().is_some_and(|node| node.depth > 0).then(|| "…".to_owned());
+    let above = trail.first().is_some_and(|node| !node.begins_path()).then(|| "…".to_owned());
     above.into_iter().chain(trail.iter().map(escape::id)).collect::<Vec<_>>().join(" → ")
 }
 

@@ -1,7 +1,8 @@
 //! Command results of the current turn, as the next round's prompt shows them.
 //!
 //! Each batch follows the node that requested it. The prompt of a round therefore starts with the prompt of the round
-//! before. Results get at most half of the budget; older results beyond that are omitted.
+//! before. Results get at most half of the budget, those of the newest round two thirds of a large one; older results beyond
+//! that are omitted.
 
 use super::{ContextSection, message::PromptPiece, node::NodeRenderer};
 use crate::{
@@ -16,6 +17,8 @@ const MAX_TEXT_CHARS: usize = 60;
 const CALL_OVERHEAD_TOKENS: u32 = 8;
 /// Limits results to half of the budget.
 const ROUNDS_BUDGET_DIVISOR: u32 = 2;
+/// Budget from which the newest round may use two thirds. A smaller one is needed for the rest of the prompt.
+const LARGE_BUDGET: u32 = 10_000;
 
 /// Command with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,29 +50,39 @@ pub(super) fn render_rounds(
     view: &NodeRenderer,
     budget: u32,
 ) -> Vec<(NodeId, Vec<PromptPiece>)> {
-    let mut left = budget / ROUNDS_BUDGET_DIVISOR;
-    let mut rendered: Vec<(NodeId, Vec<PromptPiece>)> = rounds
-        .iter()
-        .rev()
-        .map(|round| {
-            let mut answers: Vec<String> =
-                round.results.iter().rev().map(|o| fit_result(&o.answer, view, &mut left)).collect();
-            answers.reverse();
-            (round.after, pieces(round, answers, view))
-        })
-        .collect();
+    let half = budget / ROUNDS_BUDGET_DIVISOR;
+    let most = if budget < LARGE_BUDGET { half } else { budget / 3 * 2 };
+    let mut rest = most;
+    let Some((newest, older)) = rounds.split_last() else { return Vec::new() };
+    let answers = newest.results.iter().map(|result| fit_result(&result.answer, view, &mut rest, false)).collect();
+    let mut rendered = vec![(newest.after, pieces(newest, answers, view))];
+    let mut left = half.saturating_sub(most - rest);
+    for round in older.iter().rev() {
+        let results = round.results.iter().rev();
+        let mut answers: Vec<String> =
+            results.map(|result| fit_result(&result.answer, view, &mut left, true)).collect();
+        answers.reverse();
+        rendered.push((round.after, pieces(round, answers, view)));
+    }
     rendered.reverse();
     rendered
 }
 
-/// Returns the result if it fits the rest of the budget, or else a note.
-fn fit_result(answer: &str, view: &NodeRenderer, left: &mut u32) -> String {
+/// Returns the result if it fits the rest of the budget, or else a note. `was_shown` is true for a result of an older round.
+fn fit_result(answer: &str, view: &NodeRenderer, left: &mut u32, was_shown: bool) -> String {
     let tokens = view.estimate_tokens(answer);
     if tokens <= *left {
         *left -= tokens;
         return answer.to_owned();
     }
-    format!("[about {tokens} tokens, shown in an earlier round and not any more; the same command shows them again]")
+    match was_shown {
+        true => format!(
+            "[about {tokens} tokens, shown in an earlier round and not any more; the same command shows them again]"
+        ),
+        false => {
+            format!("[about {tokens} tokens, which do not fit beside the results above; the command alone shows them]")
+        }
+    }
 }
 
 fn pieces(round: &CommandRound, answers: Vec<String>, view: &NodeRenderer) -> Vec<PromptPiece> {

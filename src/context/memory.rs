@@ -53,7 +53,7 @@ pub(super) fn read(
         lines.push("Pinned:".to_owned());
     }
     for pin in memory.pins {
-        let name = pinned(snapshot, &pin.target).map_err(store)?;
+        let name = pinned(snapshot, &pin.target).map_err(into_store_error)?;
         let words = PinContent::read(snapshot, &pin.target)?;
         let (text, inclusion) = words.fit(left, tokenizer);
         left = left.saturating_sub(tokenizer.tokens(&text));
@@ -74,7 +74,7 @@ pub(super) fn read(
 }
 
 /// Pinned objects cannot be deleted, so only store errors remain.
-fn store(error: OpsError) -> StoreError {
+fn into_store_error(error: OpsError) -> StoreError {
     match error {
         OpsError::Store(error) => error,
         other => StoreError::Undecodable(other.to_string()),

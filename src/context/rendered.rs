@@ -41,8 +41,7 @@ impl<'w> RenderedNodes<'w> {
         let shown = |candidate: &&'w WindowCandidate| candidate.excluded_by.is_none();
         let head: Vec<&WindowCandidate> = window.head.iter().filter(shown).collect();
         let tail: Vec<&WindowCandidate> = window.candidates[window.start..].iter().filter(shown).collect();
-        let gone = tail.first().map_or(0, |first| first.node.depth);
-        let gone = gone.saturating_sub(u32::try_from(window.head.len()).unwrap_or(u32::MAX));
+        let gone = window.omitted_above(tail.first().copied());
         let note = (window.full && view.aware && gone > 0).then(|| (head.len(), omitted_note(gone)));
         let mut nodes: Vec<RenderedText<'w>> = Vec::with_capacity(head.len() + tail.len());
         for (at, candidate) in head.iter().chain(&tail).enumerate() {

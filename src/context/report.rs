@@ -1,5 +1,7 @@
 //! Report of a prompt: included parts, omitted parts and reasons.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 use crate::{
@@ -168,4 +170,12 @@ pub struct ContextReport {
     pub path: Vec<NodeReport>,
     /// Pins, oldest first.
     pub pins: Vec<PinReport>,
+}
+
+impl ContextReport {
+    /// Returns the nodes of the path that the prompt shows whole.
+    #[must_use]
+    pub fn nodes_in_full(&self) -> HashSet<NodeId> {
+        self.path.iter().filter(|node| node.inclusion == Inclusion::Full).map(|node| node.id).collect()
+    }
 }

@@ -8,6 +8,7 @@
 
 use crate::{
     id::NodeId,
+    ops::selected_version,
     store::{ChildFilter, Result as StoreResult, Snapshot},
     types::{AuthorType, EdgeKind, Node, Role, Tree},
 };
@@ -95,7 +96,12 @@ pub(super) struct Window {
 impl Window {
     /// Number of nodes above the first candidate.
     pub(super) fn earlier(&self) -> u32 {
-        let above = self.candidates.first().map_or(0, |seen| seen.node.depth);
+        self.omitted_above(self.candidates.first())
+    }
+
+    /// Number of nodes above a candidate that may be included and are not in the head.
+    pub(super) fn omitted_above(&self, first: Option<&WindowCandidate>) -> u32 {
+        let above = first.map_or(0, |seen| seen.node.depth);
         above.saturating_sub(self.base + u32::try_from(self.head.len()).unwrap_or(u32::MAX))
     }
 }
@@ -289,17 +295,19 @@ impl WindowParams<'_> {
         snapshot: &dyn Snapshot,
         seen: &mut Vec<WindowCandidate>,
     ) -> StoreResult<Option<WindowCandidate>> {
-        let is_root = seen.len() > 1 && seen.last().is_some_and(|last| Some(last.node.id) == self.tree.root);
+        let is_root = seen.len() > 1 && seen.last().is_some_and(|last| last.node.begins_path());
         let candidate = match self.tree.root.filter(|_| self.first_node.is_none()) {
             None => None,
             Some(_) if is_root => seen.last().map(|last| last.node.clone()),
-            Some(root) => snapshot.node(root)?.map(|root| self.read_version(snapshot, root)).transpose()?,
+            Some(root) => {
+                snapshot.node(root)?.map(|root| selected_version(snapshot, &root, self.versions)).transpose()?
+            }
         };
         let candidate = candidate.map(|node| self.candidate(node));
         let is_system = |root: &WindowCandidate| {
             root.excluded_by.is_none()
                 && self.view.role(&root.node) == Role::System
-                && (is_root || seen.last().is_some_and(|last| last.node.depth > root.node.depth))
+                && (is_root || seen.last().is_some_and(|last| !last.node.begins_path()))
         };
         let Some(mut root) = candidate.filter(is_system) else { return Ok(None) };
         if is_root {
@@ -330,7 +338,7 @@ impl WindowParams<'_> {
             Some(first) => Some(first),
             None => self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten(),
         };
-        let mut next = root.map(|root| self.read_version(snapshot, root)).transpose()?;
+        let mut next = root.map(|root| selected_version(snapshot, &root, self.versions)).transpose()?;
         let (mut head, mut used) = (Vec::<WindowCandidate>::new(), 0u32);
         while let Some(node) = next.take().filter(|node| node.depth < above && head.len() < MAX_HEAD_NODES) {
             if node.state.continuations == 1 && node.state.versions == 0 {
@@ -349,17 +357,6 @@ impl WindowParams<'_> {
             head.push(seen);
         }
         Ok(head)
-    }
-
-    /// Returns the version that is read in place of a node.
-    fn read_version(&self, snapshot: &dyn Snapshot, node: Node) -> StoreResult<Node> {
-        if node.state.versions == 0 {
-            return Ok(node);
-        }
-        let mut all = snapshot.versions(node.id)?;
-        let chosen = all.iter().position(|version| self.versions.contains(&version.id));
-        let at = chosen.unwrap_or(all.len().saturating_sub(1));
-        Ok(if all.is_empty() { node } else { all.swap_remove(at) })
     }
 }
 

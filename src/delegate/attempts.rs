@@ -31,6 +31,6 @@ impl DelegationState {
         let Some(state) = self.tasks.get_mut(task) else { return };
         (state.verdict, state.last_error) = (verdict, why.cloned());
         state.failures += 1;
-        state.standing = if state.failures < most { TaskStatus::Waiting } else { TaskStatus::Failed(why.cloned()) };
+        state.status = if state.failures < most { TaskStatus::Waiting } else { TaskStatus::Failed(why.cloned()) };
     }
 }

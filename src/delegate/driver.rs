@@ -17,7 +17,7 @@ use crate::{
     id::{NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::Model,
-    session::{BoxFuture, GenerateRequest as Turn, HostTools, Progress, ToolAccess, generate},
+    session::{BoxFuture, GenerateRequest, HostTools, Progress, ToolAccess, generate},
     store::{Mutation, StoreError},
     tools::{ErrorCode, HostTool, ToolError},
     types::{AuthorType, NewSession, Node, Op, Parent, SessionPatch},
@@ -270,7 +270,7 @@ impl DelegationDriver {
                 mutations.push(Mutation::CreateSession(self.worker_session(session)?));
                 let mut results = Vec::new();
                 for need in plan.needs(task) {
-                    if let TaskStatus::Verified(node) = delegation.tasks()[*need].standing {
+                    if let TaskStatus::Verified(node) = delegation.tasks()[*need].status {
                         results.push((&plan.subtasks()[*need], self.loom.node(node)?));
                     }
                 }
@@ -336,7 +336,7 @@ impl DelegationDriver {
         (task, subtask): (usize, &super::Subtask),
         (from, context_start): (NodeId, NodeId),
         model: Arc<dyn Model>,
-    ) -> Result<Turn, ToolError> {
+    ) -> Result<GenerateRequest, ToolError> {
         let config = &self.config;
         let who = self.worker_name(task);
         let tools_of_subtask =
@@ -351,13 +351,13 @@ impl DelegationDriver {
             tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error.to_string()))?),
             ..ToolAccess::new(Arc::clone(&config.models))
         };
-        Ok(Turn {
+        Ok(GenerateRequest {
             context_start: Some(context_start),
             context: config.context,
             cancel: self.run_context.cancel.child_token(),
             partials_dir: config.partials_dir.clone(),
             prices: config.prices.clone(),
-            ..Turn::turn(from, config.worker.agent.clone(), model, commands)
+            ..GenerateRequest::turn(from, config.worker.agent.clone(), model, commands)
         })
     }
 
@@ -383,7 +383,7 @@ fn take_lock(
 }
 
 /// Runs one attempt as a whole turn; `None` if it was cancelled.
-async fn run_worker(actor: Actor, turn: Turn, task: usize, on_update: super::UpdateSink) -> TaskOutcome {
+async fn run_worker(actor: Actor, turn: GenerateRequest, task: usize, on_update: super::UpdateSink) -> TaskOutcome {
     let cancel: CancellationToken = turn.cancel.clone();
     let mut failed = None;
     let done = generate(&actor, turn, |progress| match progress {

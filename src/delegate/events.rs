@@ -28,7 +28,7 @@ impl DelegationSummary {
         Self { head, goal, last }
     }
 
-    /// Returns true if the delegation is running or can be resumed.
+    /// Returns true if the delegation is running or was interrupted: it has neither ended nor been stopped or refused.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         !matches!(self.last, DelegationEvent::Ended | DelegationEvent::Stopped | DelegationEvent::Refused)

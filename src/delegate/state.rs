@@ -150,7 +150,7 @@ impl TaskStatus {
 #[non_exhaustive]
 pub struct SubtaskState {
     /// Progress of the subtask.
-    pub standing: TaskStatus,
+    pub status: TaskStatus,
     /// Consecutive failures since the subtask was started or resumed.
     pub failures: u32,
     /// Number of started attempts.
@@ -193,7 +193,7 @@ impl DelegationState {
     #[must_use]
     pub fn new(plan: Plan, limits: DelegationLimits) -> Self {
         let task = SubtaskState {
-            standing: TaskStatus::Waiting,
+            status: TaskStatus::Waiting,
             failures: 0,
             attempts: 0,
             session: None,
@@ -235,7 +235,7 @@ impl DelegationState {
     /// Returns true if every subtask is verified.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.tasks.iter().all(|task| matches!(task.standing, TaskStatus::Verified(_)))
+        self.tasks.iter().all(|task| matches!(task.status, TaskStatus::Verified(_)))
     }
 
     /// Applies an event and returns the effects. An event that does not fit the state has no effect.
@@ -251,14 +251,14 @@ impl DelegationState {
             DelegationEvent::CheckedBefore { task, passed } => {
                 if let Some(state) = self.tasks.get_mut(*task) {
                     state.checked_before = Some(*passed);
-                    if state.standing == TaskStatus::Working {
+                    if state.status == TaskStatus::Working {
                         effects.push(DelegationEffect::Work { task: *task, stronger: false });
                     }
                 }
             }
             DelegationEvent::Started { task, session, brief, stronger } => {
                 if let Some(task) = self.tasks.get_mut(*task) {
-                    task.standing = TaskStatus::Working;
+                    task.status = TaskStatus::Working;
                     (task.session, task.use_fallback) = (Some(*session), *stronger);
                     task.brief.get_or_insert(*brief);
                     task.attempts += 1;
@@ -266,7 +266,7 @@ impl DelegationState {
             }
             DelegationEvent::Finished { task, node } => {
                 if let Some(state) = self.tasks.get_mut(*task) {
-                    state.standing = TaskStatus::Verifying(*node);
+                    state.status = TaskStatus::Verifying(*node);
                     (state.result, state.verdict, state.last_error) = (Some(*node), None, None);
                     effects.push(DelegationEffect::Verify { task: *task, node: *node });
                 }
@@ -277,13 +277,13 @@ impl DelegationState {
                 if let Some(state) = self.tasks.get_mut(*task)
                     && let Some(result) = state.result
                 {
-                    state.standing = TaskStatus::Verified(result);
+                    state.status = TaskStatus::Verified(result);
                     state.verdict = Some(*node);
                 }
             }
             DelegationEvent::VerifyFailed { task, why } => {
                 if let Some(state) = self.tasks.get_mut(*task) {
-                    state.standing = TaskStatus::Failed(Some(why.clone()));
+                    state.status = TaskStatus::Failed(Some(why.clone()));
                 }
             }
         }
@@ -301,14 +301,14 @@ impl DelegationState {
         let mut effects = Vec::new();
         for (at, task) in self.tasks.iter_mut().enumerate() {
             let unseen = task.verdict.is_none() && task.last_error.is_none();
-            match (&task.standing, task.result) {
+            match (&task.status, task.result) {
                 (TaskStatus::Verified(_), _) => {}
                 (TaskStatus::Verifying(_) | TaskStatus::Failed(_), Some(node)) if unseen => {
-                    task.standing = TaskStatus::Verifying(node);
+                    task.status = TaskStatus::Verifying(node);
                     effects.push(DelegationEffect::Verify { task: at, node });
                 }
-                (TaskStatus::Failed(_), _) => (task.standing, task.failures) = (TaskStatus::Waiting, 0),
-                _ => task.standing = TaskStatus::Waiting,
+                (TaskStatus::Failed(_), _) => (task.status, task.failures) = (TaskStatus::Waiting, 0),
+                _ => task.status = TaskStatus::Waiting,
             }
         }
         effects
@@ -317,25 +317,25 @@ impl DelegationState {
     /// Returns the effects of all subtasks that can start now.
     fn ready_effects(&mut self) -> Vec<DelegationEffect> {
         let mut effects = Vec::new();
-        let busy = |task: &&SubtaskState| matches!(task.standing, TaskStatus::Working | TaskStatus::Verifying(_));
+        let busy = |task: &&SubtaskState| matches!(task.status, TaskStatus::Working | TaskStatus::Verifying(_));
         let mut active = self.tasks.iter().filter(busy).count();
         for &task in self.plan.order() {
-            if self.tasks[task].standing != TaskStatus::Waiting {
+            if self.tasks[task].status != TaskStatus::Waiting {
                 continue;
             }
             let needs = self.plan.needs(task);
             let lost =
-                |need: &&usize| matches!(self.tasks[**need].standing, TaskStatus::Failed(_) | TaskStatus::Skipped(_));
+                |need: &&usize| matches!(self.tasks[**need].status, TaskStatus::Failed(_) | TaskStatus::Skipped(_));
             if let Some(&because) = needs.iter().find(lost) {
-                self.tasks[task].standing = TaskStatus::Skipped(because);
+                self.tasks[task].status = TaskStatus::Skipped(because);
                 effects.push(DelegationEffect::Skip { task, because });
             } else if active < self.limits.parallel.max(1)
-                && self.plan.after(task).iter().all(|before| self.tasks[*before].standing.has_ended())
-                && needs.iter().all(|need| matches!(self.tasks[*need].standing, TaskStatus::Verified(_)))
+                && self.plan.after(task).iter().all(|before| self.tasks[*before].status.has_ended())
+                && needs.iter().all(|need| matches!(self.tasks[*need].status, TaskStatus::Verified(_)))
             {
                 let stronger = self.limits.uses_stronger(self.tasks[task].failures);
                 let state = &mut self.tasks[task];
-                state.standing = TaskStatus::Working;
+                state.status = TaskStatus::Working;
                 let has_check = self.limits.checks && self.plan.subtasks()[task].check.is_some();
                 effects.push(if has_check && state.attempts == 0 && state.checked_before.is_none() {
                     DelegationEffect::CheckFirst { task }
@@ -345,7 +345,7 @@ impl DelegationState {
                 active += 1;
             }
         }
-        if active == 0 && !self.tasks.iter().any(|task| task.standing == TaskStatus::Waiting) {
+        if active == 0 && !self.tasks.iter().any(|task| task.status == TaskStatus::Waiting) {
             effects.push(DelegationEffect::End);
         }
         effects

@@ -5,7 +5,10 @@
 
 use std::fmt;
 
-use super::escape::{count, facts, gist_within, id, mention, quoted};
+use super::{
+    Delegated,
+    escape::{count, facts, gist_within, id, mention, quoted},
+};
 use crate::{
     id::LocalId,
     ops::{Actor, OpsError, UndoResult},
@@ -47,6 +50,8 @@ pub enum Answer {
         /// The label of the stored result, in quotes.
         label: String,
     },
+    /// A delegation.
+    Delegated(Delegated),
     /// A change of the tree.
     Changed(Box<TreeChange>),
     /// Operations that `undo` or `redo` reverted.
@@ -139,7 +144,7 @@ impl Answer {
             Self::Found { subject, .. } => Some(subject),
             Self::Page { label, .. } => Some(label),
             Self::Changed(change) => change.nodes.first().map(|node| node.local.as_str()),
-            Self::Reverted { .. } => None,
+            Self::Reverted { .. } | Self::Delegated(_) => None,
             Self::Continued { from: node, .. } | Self::Moved { node, .. } => Some(node.local.as_str()),
         }
     }
@@ -184,10 +189,13 @@ impl fmt::Display for Answer {
     /// Writes the reply's text for a model, without a trailing line feed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text { text, .. } | Self::Found { text, .. } | Self::Page { text, .. } => f.write_str(text),
+            Self::Text { text, .. }
+            | Self::Found { text, .. }
+            | Self::Page { text, .. }
+            | Self::Delegated(Delegated { text, .. }) => f.write_str(text),
             Self::Changed(change) => change.fmt(f),
             Self::Reverted { redo, operations, stopped } => {
-                let verb = if *redo { "did again" } else { "took back" };
+                let verb = if *redo { "redid" } else { "undid" };
                 write!(f, "✓ {verb} {}", count(operations.len() as u64, "operation"))?;
                 for operation in operations {
                     write!(f, "\n  {}", operation.description.words(&|id| format!("[{id}]"), &quoted))?;

@@ -1,4 +1,4 @@
-//! LineCompletion of an arrow line while it is typed: a verb, then what the forms of the tool allow next.
+//! Completion of an arrow line while it is typed: a verb, then what the forms of the tool allow next.
 //!
 //! Verbs, words and options come from the declarations of the tools; ids, labels and names from the store. Nothing is
 //! guessed about the meaning of the line, and nothing runs.
@@ -6,7 +6,7 @@
 use crate::{
     id::{NodeId, TreeId},
     store::{LocalIdLookup, Result, SiblingCursor, Snapshot, TreeFilter},
-    tools::{ArgType, TABLE, ToolSpec},
+    tools::{ArgType, Relative, TABLE, ToolSpec},
     types::{Node, Permission, Permissions, first_words, one_line},
 };
 
@@ -16,8 +16,6 @@ const MAX_COMPLETIONS: usize = 40;
 const MAX_NODES: u32 = 24;
 /// Characters of a text that describes a completion.
 const MAX_DETAIL_CHARS: usize = 72;
-/// Names of places that a reference accepts.
-const PLACES: [&str; 4] = ["parent", "root", "previous", "next"];
 
 /// Kind of a completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,7 +273,7 @@ impl CompletionList<'_> {
         if typed.is_empty() {
             return Ok(());
         }
-        for place in PLACES.iter().filter(|place| place.starts_with(&typed)) {
+        for place in Relative::WORDS.iter().filter(|place| place.starts_with(&typed)) {
             self.push(CompletionKind::Node, format!("{prefix}{place} "), "by its place");
         }
         let resolved = match snapshot.resolve(tree, &typed)? {

@@ -1,7 +1,7 @@
 //! The command `delegate`: begins or resumes a delegation, or lists those of the tree.
 
 use super::{
-    AnswerResult, DelegateRequest, Executor, Position,
+    Answer, AnswerResult, DelegateRequest, Executor, Position,
     escape::{count, id, quoted},
 };
 use crate::{
@@ -32,7 +32,7 @@ impl Executor<'_> {
         let resume = resume.as_ref().map(|node| self.resolve_node(here, node)).transpose()?.map(|node| node.id);
         let (at, wait) = (here.position.id, wait.unwrap_or(true));
         let asked = DelegateRequest { at, goal, resume, context, wait };
-        Ok(self.host.delegate(&self.actor(), &asked)?.into())
+        Ok(Answer::Delegated(self.host.delegate(&self.actor(), &asked)?))
     }
 
     fn list_delegations(&self, here: &Position) -> AnswerResult {

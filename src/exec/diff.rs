@@ -102,7 +102,10 @@ fn diff_text(first: &Node, second: &Node) -> String {
                 ChangeTag::Insert => '+',
                 ChangeTag::Equal => ' ',
             };
-            let _ = writeln!(text, "{sign} {}", change.value().trim_end_matches(['\n', '\r']));
+            // Lines of content must not read as a result or a header.
+            for line in escape::escape(change.value().trim_end_matches(['\n', '\r'])).split('\n') {
+                let _ = writeln!(text, "{sign} {line}");
+            }
         }
     }
     text.trim_end().to_owned()

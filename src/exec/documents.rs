@@ -23,6 +23,10 @@ impl Executor<'_> {
         summary: bool,
         (lines, heading): (Option<Range>, Option<&str>),
     ) -> AnswerResult {
+        if usize::from(summary) + usize::from(heading.is_some()) + usize::from(lines.is_some()) > 1 {
+            let message = "read takes one of summary, section: and lines:";
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint(format!("→ read doc:{}", quoted(name))));
+        }
         let mut document = self.loom.document(name)?;
         let text = match version {
             None => self.document_text(&document)?,

@@ -118,7 +118,7 @@ pub fn mention(node: &Node) -> String {
     if node.local.bytes().any(|byte| byte.is_ascii_digit()) { node.local.to_string() } else { id(node) }
 }
 
-/// Formats a count with its noun: `3 continuations`, `1 branch`, `2 branches`.
+/// Formats a count with its noun: `3 continuations`, `1 branch`, `2 branches`, `2 replies`, `2 leaves`.
 #[must_use]
 pub fn count(number: impl Into<u64>, noun: &str) -> String {
     match number.into() {
@@ -129,7 +129,14 @@ pub fn count(number: impl Into<u64>, noun: &str) -> String {
 
 /// Returns the plural of a noun: `continuations`, `branches`.
 pub(super) fn plural(noun: &str) -> String {
-    format!("{noun}{}", if noun.ends_with("ch") { "es" } else { "s" })
+    if let Some(stem) = noun.strip_suffix("leaf") {
+        return format!("{stem}leaves");
+    }
+    match noun.strip_suffix("ly") {
+        Some(stem) => format!("{stem}lies"),
+        None if noun.ends_with("ch") => format!("{noun}es"),
+        None => format!("{noun}s"),
+    }
 }
 
 /// Formats a node's header line: `[a7x2kq] human owner · 3m ago`. An age of a day and more is a date and a time.

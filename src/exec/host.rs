@@ -2,7 +2,7 @@
 
 use super::escape;
 use crate::{
-    id::NodeId,
+    id::{LocalId, NodeId},
     ops::Actor,
     recall::QueryEmbedding,
     tools::{ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
@@ -43,6 +43,15 @@ pub struct DelegateRequest<'a> {
     pub wait: bool,
 }
 
+/// A delegation and what its command answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delegated {
+    /// Local id of the delegation's first node.
+    pub node: LocalId,
+    /// The report or, without waiting, the command that shows the state.
+    pub text: String,
+}
+
 /// The services of the embedding program. Every method blocks, so an asynchronous program runs the
 /// [`Executor`](super::Executor) on a thread that may block.
 pub trait Host: Send + Sync {
@@ -52,11 +61,11 @@ pub trait Host: Send + Sync {
     /// If nothing was saved: no model is configured, it failed, or the user cancelled.
     fn generate(&self, actor: &Actor, asked: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError>;
 
-    /// Delegates a goal to an orchestrator. Returns its report or, without waiting, the command that shows its state.
+    /// Delegates a goal to an orchestrator.
     ///
     /// # Errors
     /// If no orchestrator is configured, the user rejects the plan, or the delegation fails.
-    fn delegate(&self, actor: &Actor, asked: &DelegateRequest<'_>) -> Result<String, ToolError> {
+    fn delegate(&self, actor: &Actor, asked: &DelegateRequest<'_>) -> Result<Delegated, ToolError> {
         let _ = (actor, asked);
         Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"))
     }

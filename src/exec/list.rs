@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{
     Answer, AnswerResult, Executor, Position,
     documents::words,
-    escape::{count, gist, id, mention, quoted},
+    escape::{count, gist, id, mention, plural, quoted},
 };
 use crate::{
     arrow::{Listing, NodeRef},
@@ -65,10 +65,10 @@ impl Executor<'_> {
     }
 
     fn siblings(&self, node: &Node) -> Result<Vec<Node>, ToolError> {
-        let Some(parent) = node.parent else { return Ok(Vec::new()) };
-        let place = node.version_of.unwrap_or(node.id);
+        let place = self.loom.snapshot()?.original(node)?;
+        let Some(parent) = place.parent else { return Ok(Vec::new()) };
         let mut children = self.children_of_kind(&self.loom.node(parent)?, EdgeKind::Continuation)?;
-        children.retain(|child| child.id != place);
+        children.retain(|child| child.id != place.id);
         Ok(children)
     }
 
@@ -77,9 +77,7 @@ impl Executor<'_> {
         let snapshot = self.loom.snapshot()?;
         let mut lines = Vec::new();
         for marked in snapshot.bookmarks(node.tree)? {
-            let Some(up) = marked.depth.checked_sub(node.depth) else { continue };
-            let path = snapshot.path_back(marked.id, &[], up + 1)?;
-            if marked.id == node.id || path.iter().any(|above| above.id == node.id) {
+            if is_below(&*snapshot, node, &marked)? {
                 let label = marked.state.bookmark.as_deref().unwrap_or("");
                 let label = if label.is_empty() { String::new() } else { format!("{} · ", one_line(label)) };
                 lines.push(format!("  {} {label}{}", id(&marked), self.stored_summary(&marked)?));
@@ -204,11 +202,7 @@ impl Executor<'_> {
         let top = node.map(|node| self.resolve_node(here, node)).transpose()?;
         let mut lines = Vec::new();
         for pruned in snapshot.pruned(here.tree.id)?.into_iter().rev() {
-            let is_below = |top: &Node| -> Result<bool, ToolError> {
-                let steps = pruned.depth.saturating_sub(top.depth);
-                Ok(snapshot.path_back(pruned.id, &[], steps + 1)?.first().is_some_and(|first| first.id == top.id))
-            };
-            if top.as_ref().map_or(Ok(true), is_below)? && self.may_read(&pruned) {
+            if top.as_ref().map_or(Ok(true), |top| is_below(&*snapshot, top, &pruned))? && self.may_read(&pruned) {
                 let author = self.author_names()?.full(&pruned);
                 let parent = pruned.parent.map(|parent| snapshot.node(parent)).transpose()?.flatten();
                 let below = parent.map(|parent| format!(" · below {}", id(&parent))).unwrap_or_default();
@@ -240,7 +234,29 @@ pub(super) fn titled(noun: &str, number: usize, lines: &[String], hint: &str) ->
         more => format!("\n  … {more} more"),
     };
     match number {
-        0 => format!("no {noun}{}{hint}", if noun.ends_with("ch") { "es" } else { "s" }),
+        0 => format!("no {}{hint}", plural(noun)),
         number => format!("{}:\n{}{more}", count(number as u64, noun), lines[..number.min(MAX_LISTED)].join("\n")),
     }
+}
+
+/// True if `top` is a node, or stands on the path to it in any version.
+fn is_below(snapshot: &dyn Snapshot, top: &Node, node: &Node) -> Result<bool, ToolError> {
+    if top.id == node.id || top.begins_path() {
+        return Ok(true);
+    }
+    let place = snapshot.original(top)?;
+    let Some(steps) = node.depth.checked_sub(place.depth) else { return Ok(false) };
+    // A split makes a path longer than the depths say.
+    for limit in [steps + 1, 0] {
+        let path = snapshot.path_back(node.id, &[], limit)?;
+        for above in &path {
+            if above.id == top.id || snapshot.original(above)?.id == place.id {
+                return Ok(true);
+            }
+        }
+        if path.iter().all(|above| above.kind != EdgeKind::Version) {
+            break;
+        }
+    }
+    Ok(false)
 }

@@ -144,7 +144,7 @@ impl Executor<'_> {
         if first.depth > last.depth {
             std::mem::swap(&mut first, &mut last);
         }
-        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, last.depth - first.depth + 1)?;
+        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, 0)?;
         let Some(from) = path.iter().position(|node| node.id == first.id) else {
             let message = format!("{} is not on the path to {}", id(&first), id(&last));
             return Err(ToolError::new(ErrorCode::NotFound, message));

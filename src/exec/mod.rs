@@ -54,7 +54,7 @@ pub use author_names::AuthorNames;
 pub use commit_command::{NodeResolver, commit};
 pub use executor::Executor;
 use executor::Position;
-pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
+pub use host::{ContinueRequest, DelegateRequest, Delegated, Host, NoHost};
 pub(crate) use host_tool::read_line;
 pub use limits::ExecRights;
 #[doc(hidden)] // for prompts

@@ -270,7 +270,7 @@ impl Executor<'_> {
             }
             Relative::Next => shown(loom.sibling(at, true)?.ok_or_else(alone)?)?,
             Relative::Previous => shown(loom.sibling(at, false)?.ok_or_else(alone)?)?,
-            Relative::Leaf => shown(loom.leaf(at)?)?,
+            Relative::Leaf => loom.leaf(at, &here.session.versions)?,
             Relative::Back => loom
                 .previous_position(&here.session)?
                 .ok_or_else(|| none("you have not been anywhere else in this tree yet".to_owned()))?,
@@ -289,18 +289,18 @@ impl Executor<'_> {
     /// Returns the abbreviated path to a node: the root and the last `end` nodes; `None` marks the omitted part.
     pub(super) fn trail(&self, node: &Node, versions: &[NodeId], end: u32) -> Result<Vec<Option<Node>>, ToolError> {
         let snapshot = self.loom.snapshot()?;
-        let end = snapshot.path_back(node.id, versions, end)?;
-        let first = end.first().map_or(0, |node| node.depth);
+        let mut path = snapshot.path_back(node.id, versions, end.saturating_add(2))?;
+        let above = path.len().saturating_sub(end as usize);
         let mut trail = Vec::new();
-        if first > 0
+        if above > 0
             && let Some(root) = snapshot.tree(node.tree)?.and_then(|tree| tree.root)
         {
-            trail.extend(snapshot.node(root)?.map(Some));
-            if first > 1 {
+            trail.push(Some(self.loom.root_on_path(root, versions)?));
+            if above > 1 {
                 trail.push(None);
             }
         }
-        trail.extend(end.into_iter().map(Some));
+        trail.extend(path.drain(above..).map(Some));
         Ok(trail)
     }
 }

@@ -184,14 +184,10 @@ impl OutlineReader<'_> {
     }
 
     fn original<'n>(&self, node: &'n Node) -> Result<Cow<'n, Node>> {
-        let mut place = Cow::Borrowed(node);
-        while place.kind == EdgeKind::Version {
-            // The first half of a split is above the second, which records the original.
-            let Some(of) = place.version_of.or(place.edited_from) else { break };
-            let Some(original) = self.snapshot.node(of)? else { break };
-            place = Cow::Owned(original);
+        match node.kind {
+            EdgeKind::Version => self.snapshot.original(node).map(Cow::Owned),
+            _ => Ok(Cow::Borrowed(node)),
         }
-        Ok(place)
     }
 
     /// Returns the selected version of an original node, else the newest.

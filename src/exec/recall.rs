@@ -3,12 +3,19 @@
 //! Searches by words, turns and tool take the same filters and name them in the reply. A single turn is shown whole,
 //! page by page. The text is quoted, not rephrased.
 
+mod entry;
 mod render;
 mod tool;
 
-pub(super) use self::render::{CallLengths, MAX_REPLY_TOKENS, result_lines};
+pub(super) use self::{
+    entry::{CallLengths, result_lines},
+    render::MAX_REPLY_TOKENS,
+};
 
-use self::render::{entries, entries_with_results, fit_entries, header, indent, outline_steps, shown};
+use self::{
+    entry::{entries, entries_with_results, header},
+    render::{fit_entries, indent, outline_steps, shown},
+};
 use std::collections::HashMap;
 
 use super::{
@@ -20,7 +27,7 @@ use crate::{
     ops::Loom,
     recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
     session_state::SessionInfo,
-    store::{SessionFilter, Snapshot},
+    store::{LocalIdLookup, SessionFilter, Snapshot},
     tokens::estimated_tokens,
     tools::{ErrorCode, Tool, ToolError},
     types::{AgentKind, AuthorType, Node, Session, first_words, one_line},
@@ -93,7 +100,11 @@ impl Executor<'_> {
         let near = if found.absent.is_empty() { limit } else { limit.min(MAX_NEAR_OF_ABSENT) };
         found.near.truncate(near.saturating_sub(found.hits.len()));
         if found.is_empty() {
-            return Ok(Answer::found(no_results(text, only.exact, &found, &within), subject, Vec::new()));
+            let named = snapshot.resolve(here.tree.id, text.trim()).ok();
+            let named = named.and_then(|found| if let LocalIdLookup::One(node) = found { Some(node) } else { None });
+            let mut none = no_results(text, only.exact, &found, &within);
+            none.extend(named.map(|node: Box<Node>| format!("\n  that is a node: → view {}", escape::mention(&node))));
+            return Ok(Answer::found(none, subject, Vec::new()));
         }
         let order = match only.sort {
             None => "the best first",

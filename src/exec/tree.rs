@@ -39,14 +39,11 @@ impl Executor<'_> {
         let path = snapshot.path_back(here.position.id, &here.session.versions, MAX_PATH_NODES)?;
         let top = match (from, here.tree.root) {
             (Some(from), _) => self.resolve_node(here, from)?,
-            (None, Some(root)) => match path.first().filter(|first| first.parent.is_none()) {
-                Some(version) => version.clone(),
-                None => self.loom.node(root)?,
-            },
+            (None, Some(root)) => self.loom.node(root)?,
             (None, None) => here.position.clone(),
         };
         let mut text = format!("Tree: {} ({})\n", quoted(&here.tree.title), sizes(&here.tree));
-        if top.depth > 0 {
+        if !top.begins_path() {
             let trail = self.trail(&top, &here.session.versions, 2)?;
             let above = trail.iter().take(trail.len().saturating_sub(1));
             let above: Vec<String> = above.map(|step| step.as_ref().map_or_else(|| "…".to_owned(), id)).collect();

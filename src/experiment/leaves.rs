@@ -26,6 +26,9 @@ impl Leaves {
         let mut leaves = Self { nodes: Vec::new(), scores: HashMap::new() };
         // A parent precedes its children, so one pass finds the whole branch.
         let mut branch = HashSet::new();
+        // What follows an edited node is below the original.
+        let below = below.map(|below| snapshot.node(below)).transpose()?.flatten();
+        let below = below.map(|below| snapshot.original(&below)).transpose()?.map(|below| below.id);
         let mut after = 0;
         loop {
             let page = snapshot.nodes_after(tree, after, PAGE_NODES)?;

@@ -137,7 +137,12 @@ impl Judge for ModelJudge {
 
     fn bound(&self, path: &[Node], _: Mode) -> Spending {
         let prompt = u64::from(estimated_tokens(&self.instructions)) + u64::from(estimated_tokens(&path_json(path)));
-        self.spent(Usage { prompt, output: MAX_VERDICT_TOKENS.into(), ..Usage::default() })
+        let output = u64::from(MAX_VERDICT_TOKENS);
+        // A reply without a score is followed by a second request, which repeats the first.
+        let again = prompt + output + u64::from(estimated_tokens(FORMAT_REMINDER));
+        let mut most = self.spent(Usage { prompt, output, ..Usage::default() });
+        most.add(&self.spent(Usage { prompt: again, output, ..Usage::default() }), 1);
+        most
     }
 
     fn judge<'a>(&'a self, path: &'a [Node], _: Mode) -> BoxFuture<'a, Result<Judgement, JudgeError>> {

@@ -249,9 +249,8 @@ fn details(
             let node = |node: &Node| json!({ "id": node.local, "uri": resource::node_address(node) });
             fields.insert(NODES_FIELD.to_owned(), nodes.iter().map(node).collect());
         }
-        ("delegate_task", _) => {
-            let id = outcome.text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-            fields.extend(id.map(|(id, _)| (DELEGATION_FIELD.to_owned(), id.into())));
+        ("delegate_task", Answer::Delegated(delegated)) => {
+            fields.insert(DELEGATION_FIELD.to_owned(), delegated.node.to_string().into());
         }
         ("create_todo" | "list_todo" | "complete_todo", _) => {
             let item = |todo: &Todo| json!({ "number": todo.number, "title": todo.title, "status": todo.status });

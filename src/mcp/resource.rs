@@ -164,7 +164,7 @@ pub(super) fn visible_trees(backend: &McpBackend) -> Result<Vec<Tree>, ToolError
 fn tree_text(backend: &McpBackend, name: &str) -> Result<String, ToolError> {
     let tree = backend.loom.find_tree_among(name, |tree| tree.item.is_none())?;
     let root = tree.root.ok_or_else(|| ToolError::new(ErrorCode::NotFound, "this tree has no root"))?;
-    let leaf = backend.loom.leaf(&backend.loom.node(root)?)?;
+    let leaf = backend.loom.leaf(&backend.loom.node(root)?, &[])?;
     let path = backend.loom.snapshot()?.path_back(leaf.id, &[], MAX_PATH_NODES)?;
     let mut texts: Vec<String> = Vec::new();
     let mut bytes = 0;
@@ -176,7 +176,7 @@ fn tree_text(backend: &McpBackend, name: &str) -> Result<String, ToolError> {
         }
         texts.push(cut_end(&text).to_owned());
     }
-    let earlier = path.first().is_some_and(|first| first.parent.is_some()) || texts.len() < path.len();
+    let earlier = path.first().is_some_and(|first| !first.begins_path()) || texts.len() < path.len();
     let begin = if earlier { "[Note: the beginning of the path is left out.]\n\n" } else { "" };
     texts.reverse();
     Ok(format!("{begin}{}", texts.join("\n\n")))

@@ -104,7 +104,7 @@ impl<'a> SessionResolver<'a> {
     /// Starts a session at the newest end of a tree.
     fn join_tree(&self, tree: &Tree) -> Result<SessionId, ToolError> {
         let root = tree.root.ok_or_else(|| ToolError::new(ErrorCode::NotFound, "this tree has no root"))?;
-        let leaf = self.loom.leaf(&self.loom.node(root)?)?;
+        let leaf = self.loom.leaf(&self.loom.node(root)?, &[])?;
         Ok(self.actor.open_session(tree.id, Some(leaf.id), self.draft())?)
     }
 

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
     id::NodeId,
-    store::{ChildFilter, Mutation, Receipt},
+    store::{Mutation, Receipt},
     types::{EdgeKind, Mode, NewNode, Node, Op, Parent, SessionPatch},
 };
 
@@ -30,7 +30,7 @@ impl Actor {
         let session = self.session.map(|s| self.loom.session(s)).transpose()?;
         let at_node = session.as_ref().is_some_and(|s| s.position == Some(node.id));
         let mut new = match node.parent {
-            Some(parent) if !buffer && node.kind != EdgeKind::Version => {
+            Some(parent) if node.kind != EdgeKind::Version && !(buffer && node.kind == EdgeKind::Continuation) => {
                 let new =
                     self.draft(Parent::Node(parent), NodeDraft { kind: Some(node.kind), ..NodeDraft::text(content) });
                 NewNode { advance: !self.keeps_position && node.kind == EdgeKind::Continuation, ..new }
@@ -44,6 +44,9 @@ impl Actor {
         let id = new.id;
         let is_version = new.kind == EdgeKind::Version;
         mutations.push(Mutation::Append(Box::new(new)));
+        if is_version && node.state.excluded {
+            mutations.push(Mutation::SetExcluded { node: id, excluded: true });
+        }
         if let Some(session) = session.filter(|s| is_version && !s.versions.is_empty()) {
             let versions = self.with_version(&session.versions, &node, id)?;
             let patch = SessionPatch { versions: Some(versions), ..SessionPatch::default() };
@@ -87,8 +90,10 @@ impl Actor {
             return Ok(HashSet::new());
         }
         let mut selected = Vec::with_capacity(edits.len());
-        for (node, _) in edits {
-            selected.push(self.second_half(&self.loom.node(*node)?)?.unwrap_or(*node));
+        for (id, _) in edits {
+            // A transaction has one snapshot at a time.
+            let node = self.loom.node(*id)?;
+            selected.push(self.loom.snapshot()?.second_half(&node)?.map_or(*id, |half| half.id));
         }
         let path = self.loom.snapshot()?.path_back(end, &selected, 0)?;
         path.iter().map(|node| self.loom.version_base(node)).collect()
@@ -99,19 +104,9 @@ impl Actor {
         let parent = Parent::Node(node.parent.unwrap_or(node.id));
         let new = self.draft(parent, NodeDraft { kind: Some(EdgeKind::Version), ..NodeDraft::text(content) });
         // The first half of a split is the base of its own versions, because it is followed by the second half only.
-        let halved = self.second_half(node)?.is_some();
+        let halved = self.loom.snapshot()?.second_half(node)?.is_some();
         let place = if halved { Some(node.id) } else { node.version_of.or(Some(node.id)) };
         Ok(NewNode { version_of: place, edited_from: Some(node.id), ..new })
-    }
-
-    /// Returns the second half of a split if the node is the first.
-    pub(super) fn second_half(&self, node: &Node) -> Result<Option<NodeId>> {
-        if node.kind != EdgeKind::Version || node.edited_from.is_none() {
-            return Ok(None);
-        }
-        let filter = ChildFilter { kind: Some(EdgeKind::Version), pruned: true, limit: 0 };
-        let halves = self.loom.snapshot()?.children(node.id, &filter)?;
-        Ok(halves.iter().find(|half| half.edited_from == node.edited_from).map(|half| half.id))
     }
 
     /// Replaces the other versions of `node` in a session's selection by `new`.

@@ -14,20 +14,20 @@ impl Actor {
     /// If there are fewer than two different nodes, they are in several trees, the content is empty, or the store
     /// fails.
     pub fn merge(&self, nodes: &[NodeId], content: &str) -> Result<Receipt> {
-        let mut drawn: Vec<NodeId> = Vec::new();
+        let mut unique: Vec<NodeId> = Vec::new();
         for node in nodes {
-            if !drawn.contains(node) {
-                drawn.push(*node);
+            if !unique.contains(node) {
+                unique.push(*node);
             }
         }
-        let [first, _, ..] = drawn.as_slice() else {
+        let [first, _, ..] = unique.as_slice() else {
             return Err(OpsError::Invalid("a merge needs at least two nodes".to_owned()));
         };
         if content.trim().is_empty() {
             return Err(OpsError::Invalid("a merge needs text".to_owned()));
         }
         let tree = self.loom.node(*first)?.tree;
-        for node in &drawn {
+        for node in &unique {
             let other = self.loom.node(*node)?;
             if other.tree != tree {
                 return Err(OpsError::Invalid(format!("[{}] is in another tree", other.local)));
@@ -36,7 +36,7 @@ impl Actor {
         let new = self.draft(Parent::Node(*first), NodeDraft::text(content));
         let source = new.id;
         let mut mutations = vec![Mutation::Append(Box::new(new))];
-        mutations.extend(drawn.iter().map(|target| {
+        mutations.extend(unique.iter().map(|target| {
             Mutation::Link(Link {
                 id: self.loom.link_id(),
                 source,

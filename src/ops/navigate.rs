@@ -95,12 +95,13 @@ impl Loom {
     /// # Errors
     /// If the store cannot be read.
     pub fn sibling(&self, at: &Node, next: bool) -> Result<Option<Node>> {
-        let Some(parent) = at.parent else { return Ok(None) };
-        let place = at.version_of.unwrap_or(at.id);
-        let siblings = self.snapshot()?.children(parent, &visible_continuations())?;
-        let Some(index) = siblings.iter().position(|node| node.id == place) else { return Ok(None) };
+        let snapshot = self.snapshot()?;
+        let place = snapshot.original(at)?;
+        let Some(parent) = place.parent else { return Ok(None) };
+        let siblings = snapshot.children(parent, &visible_continuations(0))?;
+        let Some(index) = siblings.iter().position(|node| node.id == place.id) else { return Ok(None) };
         let step = if next { 1 } else { siblings.len() - 1 };
-        Ok(siblings.get((index + step) % siblings.len()).filter(|node| node.id != place).cloned())
+        Ok(siblings.get((index + step) % siblings.len()).filter(|node| node.id != place.id).cloned())
     }
 
     /// True if the node has more than one continuation.
@@ -108,15 +109,25 @@ impl Loom {
     /// # Errors
     /// If the store cannot be read.
     pub fn has_branches(&self, node: &Node) -> Result<bool> {
-        Ok(self.snapshot()?.children(node.id, &visible_continuations())?.len() > 1)
+        Ok(self.snapshot()?.children(node.id, &visible_continuations(2))?.len() > 1)
     }
 
-    /// Returns the leaf that the newest continuations lead to, which is `at` if it has no continuation.
+    /// Returns the leaf that the newest continuations lead to, in the version that a path through the selected versions
+    /// has. It is `at` if nothing follows.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn leaf(&self, at: &Node) -> Result<Node> {
-        Ok(self.snapshot()?.leaf(at.id)?.unwrap_or_else(|| at.clone()))
+    pub fn leaf(&self, at: &Node, versions: &[NodeId]) -> Result<Node> {
+        let (leaf, second_half) = {
+            let snapshot = self.snapshot()?;
+            let place = snapshot.original(at)?;
+            (snapshot.leaf(place.id)?.filter(|leaf| leaf.id != place.id), snapshot.second_half(at)?)
+        };
+        match (leaf, second_half) {
+            (Some(leaf), _) => self.version_on_path(&leaf, versions),
+            (None, Some(half)) => Ok(half),
+            (None, None) => self.version_on_path(at, versions),
+        }
     }
 
     /// Returns the position of a session before its last switch.
@@ -128,8 +139,8 @@ impl Loom {
     }
 }
 
-fn visible_continuations() -> ChildFilter {
-    ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 }
+fn visible_continuations(limit: u32) -> ChildFilter {
+    ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit }
 }
 
 impl Actor {
@@ -185,13 +196,13 @@ impl Actor {
         }
         let snapshot = self.loom.snapshot()?;
         let mut selected = node.id;
-        if let Some(second) = self.second_half(node)? {
+        if let Some(second) = snapshot.second_half(node)? {
             for version in &session.versions {
                 if snapshot.path_back(*version, &session.versions, 0)?.iter().any(|above| above.id == node.id) {
                     return Ok(None);
                 }
             }
-            selected = second;
+            selected = second.id;
         }
         self.with_version(&session.versions, node, selected).map(Some)
     }

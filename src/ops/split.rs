@@ -71,8 +71,12 @@ impl Actor {
             ..tail
         };
         // The halves replace the version that the session has selected: the second one leads to the first.
+        let halves = [head.id, tail.id];
         let half = tail.id;
         let mut mutations = vec![Mutation::Append(Box::new(head)), Mutation::Append(Box::new(tail))];
+        if node.state.excluded {
+            mutations.extend(halves.map(|node| Mutation::SetExcluded { node, excluded: true }));
+        }
         if let Some(session) = session.filter(|session| !session.versions.is_empty()) {
             let versions = self.with_version(&session.versions, &node, half)?;
             let patch = SessionPatch { versions: Some(versions), ..SessionPatch::default() };

@@ -143,7 +143,7 @@ impl<'a> StreamReader<'a> {
 
     fn results(self, end: &ReadEnd) -> Vec<Result<Finish, ProviderError>> {
         let total = self.started.elapsed();
-        // The usage is split among those replies that have has_begun.
+        // The usage is split among the replies that have begun.
         let has_begun = |choice: &ReplyChoice<'_>| choice.finish.is_some() || choice.sink.has_emitted();
         let length = |choice: &ReplyChoice<'_>| (choice.text_bytes + choice.calls.length()) as u64;
         let lengths: Vec<u64> = self.choices.iter().filter(|choice| has_begun(choice)).map(length).collect();

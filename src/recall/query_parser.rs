@@ -271,9 +271,20 @@ pub(super) fn normalize(text: &str) -> String {
 fn quoted_texts(text: &str) -> Vec<String> {
     let text = text.replace(['“', '”', '„', '«', '»'], "\"");
     let parts: Vec<&str> = text.split('"').collect();
+    if parts.len() == 1 && is_literal(text.trim()) {
+        return vec![normalize(&text)];
+    }
     // The last part follows an odd quote or the last quote.
     let inside = parts.iter().skip(1).step_by(2).take(parts.len().saturating_sub(1) / 2);
     inside.map(|part| normalize(part)).filter(|part| !part.is_empty()).take(8).collect()
+}
+
+/// True for a single word whose marks matter: `--theme`, `@anna`, `render()`.
+fn is_literal(text: &str) -> bool {
+    let has_letter = text.contains(char::is_alphanumeric);
+    has_letter
+        && !text.contains(char::is_whitespace)
+        && (text.starts_with(['-', '@', '#', '$', '/', '<']) || text.ends_with("()"))
 }
 
 #[cfg(test)]
@@ -285,6 +296,8 @@ mod tests {
         assert_eq!(quoted_texts("say \"One  two\" and “three”"), ["one two", "three"]);
         assert_eq!(quoted_texts("an odd \" quote"), [""; 0]);
         assert_eq!(quoted_texts("\"\""), [""; 0]);
+        assert_eq!(quoted_texts("--theme"), ["--theme"]);
+        assert_eq!(quoted_texts("- theme"), [""; 0]);
     }
 
     #[test]

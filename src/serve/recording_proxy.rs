@@ -141,6 +141,7 @@ async fn pass(
         dialect,
         request: body,
         answer: Vec::new(),
+        is_too_long: false,
         complete: false,
     });
     let node = recording.as_ref().map(|recording| recording.id);
@@ -179,11 +180,29 @@ struct Recording {
     dialect: Dialect,
     request: Bytes,
     answer: Vec<u8>,
+    /// True if the answer is longer than what is recorded.
+    is_too_long: bool,
     complete: bool,
+}
+
+impl Recording {
+    fn push(&mut self, bytes: &[u8]) {
+        self.is_too_long |= self.answer.len() + bytes.len() > MAX_RECORDED_BYTES;
+        if self.is_too_long {
+            self.answer = Vec::new();
+        } else {
+            self.answer.extend_from_slice(bytes);
+        }
+    }
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
+        if self.is_too_long {
+            self.state.metrics.unrecorded.inc();
+            tracing::warn!("a call was not recorded: its answer is too long");
+            return;
+        }
         let (caller, id, dialect) = (self.caller.clone(), self.id, self.dialect);
         let (request, answer, complete) = (self.request.clone(), std::mem::take(&mut self.answer), self.complete);
         let is_queued = self.state.calls.push(move |state| {
@@ -225,10 +244,8 @@ impl<S: Stream<Item = reqwest::Result<Bytes>>> Stream for Tee<S> {
         let polled = self.stream.poll_next_unpin(context);
         match &polled {
             Poll::Ready(Some(Ok(bytes))) => {
-                if let Some(recording) = &mut self.recording
-                    && recording.answer.len() + bytes.len() <= MAX_RECORDED_BYTES
-                {
-                    recording.answer.extend_from_slice(bytes);
+                if let Some(recording) = &mut self.recording {
+                    recording.push(bytes);
                 }
             }
             Poll::Ready(None) => {

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     agent::{BatchOutcome, RoundOutput, ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
-    context::{CommandRound, Inclusion},
+    context::CommandRound,
     exec::CommandReply,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
@@ -319,8 +319,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             record_system_prompt(&self.actor, assembled.system).await?;
         }
         let (prompt, estimated) = (assembled.prompt, assembled.report.total);
-        let whole = assembled.report.path.iter().filter(|node| node.inclusion == Inclusion::Full);
-        self.in_view = whole.map(|node| node.id).collect();
+        self.in_view = assembled.report.nodes_in_full();
         self.lease(from).await?;
         let sampling = self.request.sampling.clone().or(&self.request.own_sampling());
         let request = Request { sampling, tools: self.native_tools(), ..Request::new(prompt) };

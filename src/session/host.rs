@@ -19,7 +19,7 @@ use crate::{
     agent::{BatchOutcome, ToolRequest},
     arrow::Command,
     context::{self, CommandResult, CommandRound},
-    exec::{CommandReply, ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
+    exec::{CommandReply, ContinueRequest, DelegateRequest, Delegated, ExecRequest, Executor, Host, NoHost},
     id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent},
@@ -107,7 +107,7 @@ impl Host for SessionHost {
         self.tool_access.withheld
     }
 
-    fn delegate(&self, actor: &Actor, request: &DelegateRequest<'_>) -> Result<String, ToolError> {
+    fn delegate(&self, actor: &Actor, request: &DelegateRequest<'_>) -> Result<Delegated, ToolError> {
         let Some(orchestrator) = self.tool_access.orchestrator.clone() else {
             return Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"));
         };
@@ -124,7 +124,8 @@ impl Host for SessionHost {
             let run = RunContext { actor: actor.clone(), delegation, cancel, on_update, withheld };
             self.tool_access.background.run(&self.runtime, orchestrator, run);
             let hint = "its report comes later: → recall tool:delegate";
-            return Ok(format!("✓ delegated [{local}] · {hint}"));
+            let text = format!("✓ delegated [{local}] · {hint}");
+            return Ok(Delegated { node: local, text });
         }
         // The callback may block on a slow reader, so it must not run in a runtime task.
         let (sender, mut updates) = mpsc::unbounded_channel();
@@ -143,7 +144,7 @@ impl Host for SessionHost {
         if done.is_ok() && self.is_person(actor)? {
             self.runtime.block_on(save_report(actor, delegation, &done))?;
         }
-        Ok(done?.to_string())
+        Ok(Delegated { node: local, text: done?.to_string() })
     }
 
     fn tools(&self) -> &[HostTool] {

@@ -93,35 +93,48 @@ pub(super) fn is_streaming(folder: &Path, session: SessionId) -> bool {
 /// the new nodes.
 ///
 /// # Errors
-/// If a file cannot be read or the store fails. The remaining files are recovered by the next call.
+/// If no file could be recovered, the first error. An unreadable file does not prevent the recovery of others.
 pub fn recover(actor: &Actor, folder: &Path) -> Result<Vec<NodeId>, OpsError> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let io = |e: io::Error| OpsError::Invalid(format!("{}: {e}", folder.display()));
-    let mut recovered = Vec::new();
+    let (mut recovered, mut first_error) = (Vec::new(), None);
     for entry in entries {
         let path = entry.map_err(io)?.path();
         if path.extension().is_none_or(|e| e != "draft") {
             continue;
         }
-        let mut file = File::open(&path).map_err(io)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => continue,
-            Err(TryLockError::Error(error)) => return Err(io(error)),
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io)?;
-        recovered.extend(node_of(actor, &bytes)?);
-        // Another process may have recovered and deleted the same file.
-        if let Err(error) = fs::remove_file(&path)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            return Err(io(error));
+        match recover_file(actor, &path) {
+            Ok(node) => recovered.extend(node),
+            Err(error) => {
+                tracing::warn!(%error, "a partial reply was not recovered");
+                first_error.get_or_insert(error);
+            }
         }
     }
     // Best effort: removal fails, and may, if the folder is not empty.
     let _ = fs::remove_dir(folder);
-    Ok(recovered)
+    first_error.filter(|_| recovered.is_empty()).map_or(Ok(recovered), Err)
+}
+
+/// Saves a partial reply and deletes its file; `None` if there is nothing to save, or another process has the file.
+fn recover_file(actor: &Actor, path: &Path) -> Result<Option<NodeId>, OpsError> {
+    let io = |e: io::Error| OpsError::Invalid(format!("{}: {e}", path.display()));
+    let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let mut file = match File::open(path) {
+        Err(error) if is_gone(&error) => return Ok(None),
+        opened => opened.map_err(io)?,
+    };
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(error)) => return Err(io(error)),
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(io)?;
+    let node = node_of(actor, &bytes)?;
+    // Another process may have recovered and deleted the same file.
+    fs::remove_file(path).or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) }).map_err(io)?;
+    Ok(node)
 }
 
 /// Saves a partial reply as its intended node. `None` if the node exists, its parent does not, or there is no text.

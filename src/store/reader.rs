@@ -16,8 +16,8 @@ use crate::{
     session_state::{SessionRecord, SessionState},
     tokens::TokenCalibration,
     types::{
-        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, SessionCounts,
-        StashContent, Summary, SummarySubject, Timestamp, Todo, Tree,
+        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
+        SessionCounts, StashContent, Summary, SummarySubject, Timestamp, Todo, Tree,
     },
 };
 
@@ -73,6 +73,27 @@ pub trait NodeReader {
     fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>>;
     /// All versions of a node's place, the original first.
     fn versions(&self, of: NodeId) -> Result<Vec<Node>>;
+    /// The node that a version, or a half of a split, stands for; a node that is no version itself.
+    fn original(&self, node: &Node) -> Result<Node> {
+        let mut original = node.clone();
+        while original.kind == EdgeKind::Version
+            // The first half of a split is above the second, which records the original.
+            && let Some(of) = original.version_of.or(original.edited_from)
+            && let Some(before) = self.node(of)?
+        {
+            original = before;
+        }
+        Ok(original)
+    }
+    /// The second half of a split, for the first one; `None` for other nodes.
+    fn second_half(&self, node: &Node) -> Result<Option<Node>> {
+        if node.kind != EdgeKind::Version || node.edited_from.is_none() {
+            return Ok(None);
+        }
+        let filter = ChildFilter { kind: Some(EdgeKind::Version), pruned: true, limit: 0 };
+        let halves = self.children(node.id, &filter)?;
+        Ok(halves.into_iter().find(|half| half.edited_from == node.edited_from))
+    }
     /// At most `limit` nodes of a tree with a higher sequence number than `after`, in insertion order.
     fn nodes_after(&self, tree: TreeId, after: u64, limit: u32) -> Result<Vec<Node>>;
     /// A tree's visible bookmarked nodes, in insertion order.

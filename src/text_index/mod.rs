@@ -9,4 +9,4 @@ mod tokenizer;
 
 pub(crate) use calls::{call_text, command_text, has_recall_call, is_lookup_result};
 pub(crate) use stopwords::is_stopword;
-pub(crate) use tokenizer::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer};
+pub(crate) use tokenizer::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer, is_unspaced_script};

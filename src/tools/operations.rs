@@ -166,14 +166,14 @@ operations! {
     Undo "undo" also ["revert"] (Content, LoomWrite, Write) "Takes the last changes back." {
         brief "undo [2] — your last changes";
         forms ["undo", "undo 2"];
-        reply "✓ took back 1 operation\n  pruned [a7x2kq]";
+        reply "✓ undid 1 operation\n  pruned [a7x2kq]";
         example "→ undo";
         n: Option<u32> [ArgType::Number(MAX_UNDO_STEPS)], "How many of your own operations in this tree; 1 if not said. Each changing command is one; messages, moves and todos are none.";
     }
     Redo "redo" also ["reapply"] (Content, LoomWrite, Write) "Makes changes again that were taken back." {
         brief "redo [2]";
         forms ["redo", "redo 2"];
-        reply "✓ did again 1 operation\n  prune [a7x2kq]";
+        reply "✓ redid 1 operation\n  prune [a7x2kq]";
         example "→ redo";
         n: Option<u32> [ArgType::Number(MAX_UNDO_STEPS)], "How many; 1 if not said.";
     }

@@ -44,7 +44,7 @@ impl BackgroundReport {
     }
 }
 
-/// Report of a background thread; hosts pass it on unread.
+/// Content of a [`BackgroundReport`].
 #[derive(Debug)]
 pub(crate) enum BackgroundEvent {
     /// Result of a screen query, with its number.
@@ -188,8 +188,8 @@ pub(crate) enum ItemAction {
     ShowDocument(DocumentId),
     /// Adds a model to the selection, or removes it.
     ToggleModel(String),
-    /// A section or node of the context; `None`: not a node.
-    ContextPart(Option<NodeId>),
+    /// A section of the context, or a node of it and whether that is excluded.
+    ContextPart(Option<(NodeId, bool)>),
 }
 
 /// Write request; the write thread executes requests in order.

@@ -226,7 +226,7 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
     Ok(ScreenData {
         newest_entry,
         foreign_change,
-        branch: branch_index(snapshot, &at, place)?,
+        branch: branch_index(snapshot, &at)?,
         place,
         blocks,
         parts,
@@ -269,12 +269,15 @@ fn node(snapshot: &dyn Snapshot, id: NodeId) -> Result<Node> {
     snapshot.node(id)?.ok_or_else(|| OpsError::missing("node", id))
 }
 
-/// Returns the node, or its nearest ancestor that is not pruned.
+/// Returns the node, or the nearest one above it that is not pruned. Above a version is its original.
 fn nearest_visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
-    while at.state.pruned_by.is_some()
-        && let Some(parent) = at.parent
-    {
-        at = node(snapshot, parent)?;
+    while at.state.pruned_by.is_some() {
+        let original = snapshot.original(&at)?;
+        at = match (at.parent, original.state.pruned_by) {
+            (_, None) => original,
+            (Some(parent), Some(_)) => node(snapshot, parent)?,
+            (None, Some(_)) => break,
+        };
     }
     Ok(at)
 }
@@ -297,9 +300,12 @@ fn resolve_step(
             let parent = path.into_iter().next().filter(|node| node.id != at.id);
             parent.filter(|_| query.hoist != Some(place))
         }
-        NavigationStep::Child => read(child(snapshot, query, trail, place)?)?,
+        NavigationStep::Child => match snapshot.second_half(at)? {
+            Some(half) => Some(half),
+            None => read(child(snapshot, query, trail, place)?)?,
+        },
         NavigationStep::Sibling(forward) => {
-            let Some(original) = snapshot.node(place)? else { return Ok(None) };
+            let original = snapshot.original(at)?;
             let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else {
                 return Ok(None);
             };
@@ -312,7 +318,7 @@ fn resolve_step(
             if found.is_none() {
                 found = snapshot.continuations(parent, wrap, 1)?.pop();
             }
-            read(found.filter(|node| node.id != place))?
+            read(found.filter(|node| node.id != original.id))?
         }
         NavigationStep::Line(down) => outline.adjacent(&path_cache.path(snapshot, at.id, &query.versions)?, down)?,
         NavigationStep::Root => {
@@ -364,8 +370,8 @@ fn child(snapshot: &dyn Snapshot, query: &ScreenQuery, trail: &VisitedTrail, pla
 }
 
 /// Returns a node's branch number and the number of branches. Numbers beyond the counting limit are too low.
-fn branch_index(snapshot: &dyn Snapshot, at: &Node, place: NodeId) -> Result<(usize, usize)> {
-    let original = if at.id == place { at.clone() } else { node(snapshot, place)? };
+fn branch_index(snapshot: &dyn Snapshot, at: &Node) -> Result<(usize, usize)> {
+    let original = snapshot.original(at)?;
     let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else { return Ok((1, 1)) };
     let all = node(snapshot, parent)?.state.continuations as usize;
     if all < 2 {

@@ -130,9 +130,7 @@ impl WriteThread {
             WriteRequest::Change(node, command) => self.change(*node, command),
             WriteRequest::PruneAll(nodes) => {
                 let actor = self.setup.loom.actor(&self.setup.agent);
-                for node in nodes {
-                    commit(&actor, &Command::Prune { node: (*node).into() }, self)?;
-                }
+                actor.transaction(|actor| nodes.iter().try_for_each(|node| actor.prune(*node).map(drop)))?;
                 Ok(undoable(&format!("pruned the other {}", nodes.len())))
             }
             WriteRequest::Undo => self.apply_undo("taken back", Actor::undo),

@@ -149,6 +149,12 @@ pub struct Node {
 }
 
 impl Node {
+    /// True if a path begins with the node: a root, or a version of it.
+    #[must_use]
+    pub fn begins_path(&self) -> bool {
+        self.parent.is_none() || self.kind == EdgeKind::Version && self.version_of == self.parent
+    }
+
     /// Role of the content in the conversation.
     #[must_use]
     pub fn role(&self) -> AuthorType {

@@ -154,6 +154,8 @@ impl HtmlReader {
         }
         match name {
             "a" => self.link = self.link.saturating_sub(1),
+            // An empty one must not mark what follows it.
+            "li" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.mark = "",
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
             name if MAIN_TAGS.contains(&name) => self.main = self.main.saturating_sub(1),
             _ => {}

@@ -40,7 +40,7 @@ impl Deadline {
 
 /// Files found by a walk.
 #[derive(Default)]
-pub(super) struct WalkEntry {
+pub(super) struct WalkResult {
     /// Sorted paths from the root: regular files and links.
     pub(super) files: Vec<PathBuf>,
     /// True if the walk stopped before its end.
@@ -53,7 +53,7 @@ pub(super) fn files(
     start: &Path,
     glob: Option<&str>,
     deadline: &Deadline,
-) -> Result<WalkEntry, ToolError> {
+) -> Result<WalkResult, ToolError> {
     let mut builder = WalkBuilder::new(root.path().join(start));
     builder.hidden(false).git_global(false).require_git(false).sort_by_file_name(std::cmp::Ord::cmp);
     builder.filter_entry(|entry| {
@@ -66,7 +66,7 @@ pub(super) fn files(
         only.add(glob.trim_start_matches("./")).map_err(wrong)?;
         builder.overrides(only.build().map_err(wrong)?);
     }
-    let mut walk = WalkEntry::default();
+    let mut walk = WalkResult::default();
     for entry in builder.build() {
         if walk.files.len() >= MAX_FILES || deadline.is_over() {
             walk.incomplete = true;

@@ -679,12 +679,12 @@ fn undo_takes_back_and_redo_does_again() {
     ✓ annotation [y2ys2p] added to [46vf6z]
     ✓ bookmarked [46vf6z] as "here"
     ✓ pruned [fkc5zd] · undo with → restore fkc5zd
-    ✓ took back 1 operation
+    ✓ undid 1 operation
       pruned [fkc5zd]
-    ✓ took back 2 operations
+    ✓ undid 2 operations
       bookmarked [46vf6z]
       annotated [46vf6z] as [y2ys2p]
-    ✓ did again 3 operations
+    ✓ redid 3 operations
       annotated [46vf6z] as [y2ys2p]
       bookmarked [46vf6z]
       pruned [fkc5zd]
@@ -692,13 +692,13 @@ fn undo_takes_back_and_redo_does_again() {
     ✗ LIMIT_EXCEEDED: undo: one line takes at most 50 operations back
     ✓ pinned [46vf6z]
     ✓ recorded decision: "keep it" (turn 1)
-    ✓ took back 1 operation
+    ✓ undid 1 operation
       decided
     === Operational Memory ===
     Pinned:
       [46vf6z] "Marie's reluctance stems from her childhood. Her father left in the summer."
     Recent actions:
-      responded to 46vf6z as yk943e, fkc5zd and jykvjd as 6v90ah, … · annotated 46vf6z as y2ys2p · bookmarked 46vf6z · pruned fkc5zd · took back fkc5zd, 46vf6z, y2ys2p · did again y2ys2p, 46vf6z, fkc5zd · pinned 46vf6z · decided · took back
+      responded to 46vf6z as yk943e, fkc5zd and jykvjd as 6v90ah, … · annotated 46vf6z as y2ys2p · bookmarked 46vf6z · pruned fkc5zd · undid fkc5zd, 46vf6z, y2ys2p · redid y2ys2p, 46vf6z, fkc5zd · pinned 46vf6z · decided · undid
     ===
     "#);
 }
@@ -984,7 +984,7 @@ fn recent_actions_have_the_undo_of_a_document() {
     let play = Play::new();
     let session = play.session("owner", play.marie);
     let said = lines(&mut play.runner("owner", session), &["→ write doc:\"notes\" \"A plan.\"", "→ undo", "→ memory"]);
-    assert!(said.contains(" · wrote doc:\"notes\" · took back \"notes\"\n"), "{said}");
+    assert!(said.contains(" · wrote doc:\"notes\" · undid \"notes\"\n"), "{said}");
 }
 
 #[test]
@@ -1650,12 +1650,12 @@ fn a_continuation_keeps_its_instruction() {
     ✓ 1 continuation from [46vf6z] by subject
       [y2ys2p] "One way on."
       you stay at [46vf6z]
-    ✓ took back 1 operation
+    ✓ undid 1 operation
       continued from [46vf6z] as [y2ys2p]
     Recent actions:
       responded to 46vf6z as yk943e, fkc5zd and jykvjd as 6v90ah, …
       continued from 46vf6z as y2ys2p
-      took back y2ys2p
+      undid y2ys2p
     "#);
     let asked = host.asked.into_inner().unwrap();
     assert_eq!(asked, [(1, Some(180), "subject: in her own voice Write about 60 words.".to_owned())]);
@@ -1854,7 +1854,7 @@ fn all_changes_are_listed_with_messages_in_one_line() {
     lines(&mut play.runner("owner", other), &["→ write doc:\"Other\" append \"x\""]);
     let said = lines(&mut runner, &["→ list changes"]);
     for line in [
-        "you made the document \"Ingrid\"",
+        "you created the document \"Ingrid\"",
         "you stashed \"slow clock\"",
         "you decided",
         &format!("you bookmarked [{marie}] \"dry joke, keep\""),

@@ -963,7 +963,7 @@ async fn a_background_delegation_reports_later() {
     // The next prompt of the delegating agent has the end too.
     let talker = Player::new("test:talker", |_| "Then we can go on.".to_owned());
     let model: Arc<dyn Model> = talker.clone();
-    let end = team.owner.loom().leaf(&team.owner.loom().node(team.at).unwrap()).unwrap();
+    let end = team.owner.loom().leaf(&team.owner.loom().node(team.at).unwrap(), &[]).unwrap();
     let next = team.owner.append(end.id, "And now?").unwrap().nodes[0].id;
     let access = ToolAccess::new(Arc::new(Arc::clone(&model)));
     let plan = GenerateRequest::turn(next, team.agent("collaborator"), model, access);

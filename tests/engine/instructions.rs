@@ -7,7 +7,7 @@ use crate::support::sample_tree as play;
 use loomtree::{
     arrow::ends_turn,
     context::{AssembledPrompt, ContextOptions, ContextRequest, ContextSection, assemble},
-    exec::{ContinueRequest, DelegateRequest, ExecRequest, Executor, Host},
+    exec::{ContinueRequest, DelegateRequest, Delegated, ExecRequest, Executor, Host},
     id::{NodeId, SessionId},
     ops::{Actor, NodeDraft},
     tokens::estimated_tokens,
@@ -52,9 +52,9 @@ impl Host for Services {
         (0..asked.n).map(append).collect()
     }
 
-    fn delegate(&self, _: &Actor, asked: &DelegateRequest<'_>) -> Result<String, ToolError> {
+    fn delegate(&self, _: &Actor, asked: &DelegateRequest<'_>) -> Result<Delegated, ToolError> {
         assert_eq!((asked.goal, asked.context), ("goal", "what they have to know"));
-        Ok("✓ done".to_owned())
+        Ok(Delegated { node: "a7x2kq".try_into().unwrap(), text: "✓ done".to_owned() })
     }
 
     fn tools(&self) -> &[HostTool] {

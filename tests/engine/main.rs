@@ -15,6 +15,7 @@ mod async_calls;
 mod commits;
 mod context;
 mod delegate;
+mod edited_nodes;
 mod experiments;
 mod export_formats;
 mod generate;

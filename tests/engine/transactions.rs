@@ -206,7 +206,7 @@ fn a_version_is_copied_with_what_follows_it() {
     let deux = owner.edit(two, "Deux.").unwrap().nodes[0].id;
     let copied = owner.copy_branch(deux, root.id).unwrap();
     assert_eq!(copied.affected, 3);
-    let leaf = owner.loom().leaf(&owner.loom().node(copied.nodes[0].id).unwrap()).unwrap();
+    let leaf = owner.loom().leaf(&owner.loom().node(copied.nodes[0].id).unwrap(), &[]).unwrap();
     let path = owner.loom().snapshot().unwrap().path_back(leaf.id, &[], 0).unwrap();
     let texts: Vec<&str> = path.iter().map(|node| node.content.as_str()).collect();
     assert_eq!(texts, ["One.", "Deux.", "Three.", "Four."]);

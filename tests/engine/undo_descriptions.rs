@@ -48,7 +48,7 @@ fn every_operation_is_described_when_it_is_undone() {
     let document = || PinTarget::Document { id: notes, section: None };
     type Does<'a> = Box<dyn Fn() + 'a>;
     let steps: Vec<(&str, Does<'_>)> = vec![
-        ("made the document \"the notes\"", Box::new(|| ())),
+        ("created the document \"the notes\"", Box::new(|| ())),
         ("responded to ONE as NEW", Box::new(|| assert_ne!(add(one, "more"), one))),
         ("annotated ONE as NEW", Box::new(|| drop(actor.annotate(one, "a note").unwrap()))),
         ("edited ONE as NEW", Box::new(|| drop(actor.edit(one, "otherwise").unwrap()))),
@@ -65,9 +65,9 @@ fn every_operation_is_described_when_it_is_undone() {
         ("split ONE as NEW", Box::new(|| drop(actor.split(one, &SplitAt::Character(3)).unwrap()))),
         ("copied to NEW", Box::new(|| drop(actor.copy_branch(two, end).unwrap()))),
         ("moved to NEW", Box::new(|| drop(actor.move_branch(two, end).unwrap()))),
-        ("reworded the tree \"A study\"", Box::new(|| drop(actor.rename(id, patch()).unwrap()))),
-        ("put away the tree \"A study\"", Box::new(|| drop(actor.archive_tree(id).unwrap()))),
-        ("took out the tree \"A study\"", Box::new(|| drop(actor.unarchive_tree(id).unwrap()))),
+        ("changed the tree \"A study\"", Box::new(|| drop(actor.rename(id, patch()).unwrap()))),
+        ("archived the tree \"A study\"", Box::new(|| drop(actor.archive_tree(id).unwrap()))),
+        ("unarchived the tree \"A study\"", Box::new(|| drop(actor.unarchive_tree(id).unwrap()))),
         (
             "wrote the document \"the notes\"",
             Box::new(|| drop(actor.write_document(notes, &DocumentEdit::Append("more".to_owned())).unwrap())),
@@ -84,7 +84,7 @@ fn every_operation_is_described_when_it_is_undone() {
         ("dropped stash \"aside\"", Box::new(|| drop(actor.unstash(id, "aside").unwrap()))),
         ("decided", Box::new(|| drop(actor.record(RecordKind::Decision, "so be it").unwrap()))),
         ("removed the document \"the notes\"", Box::new(|| drop(actor.remove_document(notes).unwrap()))),
-        ("made the agent \"helper\"", Box::new(|| drop(actor.create_agent(helper.clone()).unwrap()))),
+        ("created the agent \"helper\"", Box::new(|| drop(actor.create_agent(helper.clone()).unwrap()))),
         ("changed the agent \"helper\"", Box::new(|| drop(actor.update_agent(changed.clone()).unwrap()))),
         ("removed the agent \"helper\"", Box::new(|| drop(actor.remove_agent(helper.id).unwrap()))),
         (
@@ -108,8 +108,8 @@ fn every_operation_is_described_when_it_is_undone() {
         let entries = snapshot.journal(JournalFilter::default().limit(40)).unwrap();
         let group = |op| entries.iter().find(|entry| entry.op == op && entry.seq == entry.group).unwrap();
         let told = |op| words(&describe_entry(&*snapshot, group(op)).unwrap(), &known, &actor);
-        assert_eq!(told(Op::Undo), format!("took back: {named}"));
-        assert_eq!(told(Op::Redo), format!("did again: {named}"));
+        assert_eq!(told(Op::Undo), format!("undid: {named}"));
+        assert_eq!(told(Op::Redo), format!("redid: {named}"));
     }
     let (other, _) = owner.create_tree(TreeDraft::new("root").title("Next").mode(Mode::Buffer)).unwrap();
     let undone = owner.undo(Some(other.id)).unwrap();

@@ -29,5 +29,5 @@ fn a_branch_of_thousands_of_nodes_is_copied_and_moved_whole() {
     owner.copy_branch(path[1].id, root.id).unwrap();
     owner.move_branch(path[1].id, root.id).unwrap_err();
     owner.move_branch(path[2].id, root.id).unwrap();
-    assert_eq!(u64::from(owner.loom().leaf(&root).unwrap().depth), DEPTH - 1);
+    assert_eq!(u64::from(owner.loom().leaf(&root, &[]).unwrap().depth), DEPTH - 1);
 }

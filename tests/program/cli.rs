@@ -497,13 +497,13 @@ fn changes_can_be_undone() {
         "responded to ",
         "annotated ",
         &edited,
-        &format!("took back: {edited}"),
-        &format!("did again: {edited}"),
+        &format!("undid: {edited}"),
+        &format!("redid: {edited}"),
         "merged into ",
         "split ",
         "moved to ",
-        "put away the tree \"A new title\"",
-        "took out the tree",
+        "archived the tree \"A new title\"",
+        "unarchived the tree",
     ] {
         assert!(log.contains(told), "{told} not in {log}");
     }
@@ -575,7 +575,7 @@ fn recall_filters_apply_to_every_mode() {
         (&["--around", "a7x2", "--failed"], 2, "cannot be used with"),
         (&["--turns", "1-2", "--in", "all"], 2, "cannot be used with"),
         (&["--summary", "--by", "human"], 2, "cannot be used with"),
-        (&["--turns", "two"], 1, "write turns as 5-10"),
+        (&["--turns", "two"], 2, "write turns as 5-10"),
     ] {
         let told = home.fails(code, &[&["recall"], args].concat());
         assert!(told.contains(said), "{args:?}: {told}");
@@ -693,4 +693,36 @@ fn the_second_half_of_a_split_root_stays_when_the_first_is_visited() {
     assert_eq!(home.ok(&["export", "--format", "prose"]).trim_end(), "One. Two. Three.");
     let tree = home.ok(&["tree"]);
     assert!(tree.contains("One.") && tree.contains("Two.") && tree.contains("Three."), "{tree}");
+}
+
+#[test]
+fn a_named_tree_is_for_one_command() {
+    let home = Home::new();
+    home.ok(&["new", "one", "--title", "One"]);
+    home.ok(&["new", "two", "--title", "Two"]);
+    for command in [["say", "in One"].as_slice(), &["do", "tree"], &["bookmark", ".", "x"], &["undo"]] {
+        home.ok(&[&["-t", "One"], command].concat());
+        assert!(home.ok(&["trees"]).contains("* Two"), "{command:?}");
+    }
+    home.ok(&["switch", "-t", "One"]);
+    assert!(home.ok(&["trees"]).contains("* One"));
+}
+
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    let (home, ids) = sample();
+    let jars = id(&ids, "JARS");
+    for format in ["html", "dot", "mermaid", "preference"] {
+        home.fails(2, &["export", "--format", format, "--path"]);
+        home.fails(2, &["export", "--format", format, "--leaf", jars]);
+    }
+    assert!(home.ok(&["export", "--format", "openai-chat", "--leaf", "here"]).contains("\"messages\""));
+    home.fails(2, &["view", jars, "--all"]);
+    home.fails(2, &["view", jars, "--last", "2"]);
+    home.ok(&["view", jars, "--path", "--last", "2"]);
+    home.fails(2, &["docs", "revert", "plan", "0"]);
+    home.fails(2, &["continue", "--max-tokens", "0"]);
+    home.ok(&["prune", jars]);
+    assert!(home.fails(1, &["context", jars]).contains("is pruned"));
+    assert!(home.fails(1, &["switch", jars]).contains("is pruned"));
 }

@@ -164,7 +164,7 @@ fn the_log_of_a_tree_names_documents_that_its_sessions_wrote() {
     home.ok(&["do", "write doc:\"Ingrid\" append \"She keeps the light.\""]);
     home.ok(&["say", "Go on."]);
     let log = home.ok(&["log"]);
-    assert!(log.contains("made the document \"Ingrid\""), "{log}");
+    assert!(log.contains("created the document \"Ingrid\""), "{log}");
     // Page by page, nothing is missing or repeated.
     let all = home.json(&["log", "-n", "0"]);
     let (mut seen, mut before) = (Vec::new(), 0);

@@ -273,7 +273,7 @@ impl Loom {
     /// Returns the leaf that the newest continuations lead to.
     fn leaf(&self, py: Python<'_>, node: NodeRef) -> PyResult<Node> {
         let loom = self.loom()?;
-        detached(py, || loom.leaf(&loom.node(node.0)?)).map(Node)
+        detached(py, || loom.leaf(&loom.node(node.0)?, &[])).map(Node)
     }
 
     /// Appends a node under a node or at the position of a session, and returns it when it is on disk.

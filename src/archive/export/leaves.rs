@@ -1,7 +1,7 @@
 //! The conversations of a tree that are exported: all, the bookmarked ones, or one.
 
 use super::tree_export::TreeExport;
-use crate::{archive::ArchiveError, id::NodeId, types::EdgeKind};
+use crate::{archive::ArchiveError, id::NodeId, ops::selected_version, types::EdgeKind};
 
 /// Conversations of a tree to export, each given by its last node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,11 +27,12 @@ impl TreeExport<'_> {
                     self.report.leave_out("pruned branches", hidden);
                 }
                 let is_pruned_included = self.options.pruned;
+                let snapshot = self.snapshot;
                 let mut leaves = Vec::new();
                 self.each_node(&mut |_, node| {
                     let is_leaf = node.kind == EdgeKind::Continuation && node.state.continuations == 0;
                     if is_leaf && (node.state.pruned_by.is_none() || is_pruned_included) {
-                        leaves.push(node.id);
+                        leaves.push(selected_version(snapshot, &node, &[])?.id);
                     }
                     Ok(())
                 })?;

@@ -11,6 +11,7 @@ use super::{chat, json_line::write_line, tree_export::TreeExport};
 use crate::{
     archive::ArchiveError,
     id::NodeId,
+    ops::selected_version,
     store::ChildFilter,
     types::{AuthorType, EdgeKind, Node},
 };
@@ -29,6 +30,10 @@ pub(super) fn write(export: &mut TreeExport<'_>, is_openai: bool, out: &mut dyn 
     for parent in parents.into_values() {
         let filter = ChildFilter::default().kind(EdgeKind::Continuation).pruned(true);
         let mut replies = export.snapshot.children(parent, &filter)?;
+        // The newest text of an edited reply counts.
+        for reply in &mut replies {
+            reply.content = selected_version(export.snapshot, reply, &[])?.content;
+        }
         replies.retain(|reply| reply.role() == AuthorType::Model && !reply.content.trim().is_empty());
         if replies.len() < 2 {
             continue;

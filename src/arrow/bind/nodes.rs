@@ -286,7 +286,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn merge(&mut self) -> Bound {
-        // `make one node of`
+        // `make one node of a7x2 and b3k9`
         // `join the three scenes`
         while self.arguments.take(|arg| matches!(arg.kind, ArgKind::Number(..1_000)) && arg.key.is_none()).is_some() {}
         let mut nodes = self.nodes();

@@ -110,18 +110,34 @@ impl IntentParser<'_> {
             if self.quotes(at) {
                 return Some((Utterance::Remark, None, at));
             }
-            if matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
+            // `before line 14 of script.txt, insert "x"`: where, which belongs to the request.
+            let place = self.terms[at].is(',') && !self.tells(at) && self.is_adverbial(at);
+            if !place && matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
                 return Some((Utterance::Hypothetical, None, 0));
             }
-            // `before line 14 of script.txt, insert "x"`: where, which belongs to the request.
-            let place = self.terms[0].entry.prep.is_some()
-                && self.terms[at].is(',')
-                && !self.tells(at)
-                && self.terms[..at].iter().any(|term| term.kind == TokenKind::File);
             self.zones[..at].fill(if place { ClauseRole::Main } else { ClauseRole::Before });
             return Some(self.request(verb, group));
         }
         None
+    }
+
+    /// True if the tokens before `end` are a phrase with a preposition that names something: `in the tree "Harbor"`, `after 260
+    /// characters`.
+    fn is_adverbial(&self, end: usize) -> bool {
+        let names = |term: &AnnotatedToken| {
+            matches!(
+                term.kind,
+                TokenKind::File
+                    | TokenKind::Id
+                    | TokenKind::IdRange { .. }
+                    | TokenKind::Place(_)
+                    | TokenKind::BookmarkLabel { .. }
+                    | TokenKind::AgentPosition { .. }
+                    | TokenKind::Number(_)
+                    | TokenKind::Text { .. }
+            )
+        };
+        self.terms[0].entry.prep.is_some() && self.terms[..end].iter().any(names)
     }
 
     /// Reads on from a verb that stands behind what it is about.

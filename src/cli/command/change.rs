@@ -256,7 +256,9 @@ fn line(change: &TreeChange) -> String {
     let copied = || count(change.receipt.nodes.len() as u64, "node");
     match change.tool {
         Tool::Edit => {
-            let version = change.added.as_ref().is_some_and(|node| node.kind == EdgeKind::Version);
+            // An edited note replaces the old one.
+            let is_branch = |node: &Node| node.kind == EdgeKind::Continuation;
+            let version = !change.added.as_ref().is_some_and(is_branch);
             format!("{added}  a {} of {subject}, which stays", if version { "version" } else { "branch" })
         }
         Tool::Annotate => format!("{added}  a note on {subject}"),

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use loomtree::{
     context::{AssembledPrompt, ContextOptions, ContextReport, Inclusion, InclusionReason, Rendering, Strategy},
     ops::OpsError,
+    ops::require_visible,
     provider::{MODEL_VARIABLE, resolve},
     session::context_of,
     types::{Agent, PinTarget, Prompt},
@@ -63,6 +64,7 @@ enum RenderingArg {
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = cx.position()?;
     let from = cx.node_or_here(&current, args.id.as_deref())?;
+    require_visible(&from)?;
     let author = cx.loom.agent(&args.agent)?;
     let defaults = cx.config.context(args.window);
     let options = ContextOptions {

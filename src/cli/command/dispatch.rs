@@ -174,7 +174,20 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
             if !matches!(command, CliCommand::Log(_) | CliCommand::Undo(_)) {
                 foreign_changes::notify(&mut cx)?;
             }
-            run_at(command, &mut cx)
+            // A named tree is for this command; the current tree stays.
+            let selects_tree = matches!(
+                command,
+                CliCommand::New(_)
+                    | CliCommand::Trees(_)
+                    | CliCommand::Switch(_)
+                    | CliCommand::Chat(_)
+                    | CliCommand::Resume(_)
+                    | CliCommand::Sessions(_)
+            );
+            let current = if globals.tree.is_some() && !selects_tree { cx.session(None)? } else { None };
+            let done = run_at(command, &mut cx);
+            current.map_or(Ok(()), |session| cx.keep_current(&session))?;
+            done
         }
     }
 }

@@ -71,6 +71,7 @@ enum DocsCommand {
         /// The document's name
         name: String,
         /// The version to restore, from 1
+        #[arg(value_parser = clap::value_parser!(u64).range(1..))]
         version: u64,
     },
     /// Remove a document; its versions stay, and undo restores it

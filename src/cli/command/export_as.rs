@@ -75,13 +75,24 @@ pub(super) fn is_known(format: &str) -> bool {
     names().any(|name| name == format)
 }
 
+/// Formats that hold a whole tree.
+const TREE_FORMATS: [&str; 5] = ["html", "dot", "mermaid", OBSIDIAN, "preference"];
+
 pub(super) fn run(target: &ExportTarget<'_>, choice: &ChoiceArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let is_part = choice.leaf.is_some() || choice.bookmarked || target.path.is_some();
+    if is_part && TREE_FORMATS.contains(&target.format) {
+        let format = target.format;
+        return Err(CliError::usage(format!(
+            "{format} holds the whole tree; --path, --leaf and --bookmarked are not for it"
+        )));
+    }
     let tree = match target.which {
         Some(text) => cx.loom.find_tree(text)?,
         None => cx.position()?.tree,
     };
     let leaves = match choice.leaf.as_deref().or(target.path.filter(|path| *path != ".")) {
-        Some(id) => LeafChoice::One(cx.loom.find_node(tree.id, id)?.id),
+        Some(id) if target.which.is_some() => LeafChoice::One(cx.loom.find_node(tree.id, id)?.id),
+        Some(id) => LeafChoice::One(cx.node(&cx.position()?, id)?.id),
         None if choice.bookmarked => LeafChoice::Bookmarked,
         None if choice.all_leaves => LeafChoice::All,
         None => here(target, cx)?,

@@ -229,7 +229,7 @@ pub(super) fn print_summary(file: &Path, imported: &Imported, cx: &mut CommandCo
 fn facts(imported: &Imported) -> String {
     let mut facts = vec![count(imported.trees.len() as u64, "tree"), count(imported.messages, "message")];
     if imported.branches > 0 {
-        facts.push(count(imported.branches, "new branch").replace("branchs", "branches"));
+        facts.push(count(imported.branches, "new branch"));
     }
     if imported.versions > 0 {
         facts.push(count(imported.versions, "new version"));

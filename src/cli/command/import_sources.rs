@@ -143,7 +143,7 @@ fn print_source(source: &HistorySource, found: &Imported, cx: &mut CommandContex
     let facts = [
         count(found.conversations, "conversation"),
         count(found.messages, "message"),
-        count(found.branches, "new branch").replace("branchs", "branches"),
+        count(found.branches, "new branch"),
         count(found.nodes, "new node"),
     ];
     let folder = one_line(&source.folder.display().to_string());
@@ -188,7 +188,8 @@ pub(super) fn watch(args: &Args, options: ImportOptions, cx: &mut CommandContext
     loop {
         let mut files: Vec<(PathBuf, Option<Format>)> = Vec::new();
         for path in &args.paths {
-            files.extend(files_of(path)?.into_iter().map(|file| (file, options.format)));
+            // A file may vanish while its folder is read; the next round reads it again.
+            files.extend(files_of(path).unwrap_or_default().into_iter().map(|file| (file, options.format)));
         }
         if args.paths.is_empty() {
             for source in find_sources()? {
@@ -200,10 +201,18 @@ pub(super) fn watch(args: &Args, options: ImportOptions, cx: &mut CommandContext
             if known.get(&file) == Some(&state) || format.or_else(|| archive::detect_path(&file)).is_none() {
                 continue;
             }
-            let imported = import(&file, format.map_or(options, |format| options.format(format)), cx)?;
-            if imported.nodes > 0 {
-                print_summary(&file, &imported, cx)?;
-                cx.out.flush()?;
+            match import(&file, format.map_or(options, |format| options.format(format)), cx) {
+                Ok(imported) if imported.nodes > 0 => {
+                    print_summary(&file, &imported, cx)?;
+                    cx.out.flush()?;
+                }
+                Ok(_) => {}
+                // A writer may begin with an empty file.
+                Err(CliError::Failed { message, .. }) => {
+                    let message = one_line(&message);
+                    writeln!(io::stderr(), "{message}").map_err(|error| CliError::io("writing", error))?;
+                }
+                Err(error) => return Err(error),
             }
             // A line that was not complete is imported with the next change.
             known.insert(file, state);

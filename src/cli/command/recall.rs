@@ -227,7 +227,7 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
     found.near.truncate(limit.saturating_sub(found.hits.len()));
     let shown: HashSet<u64> = found.hits.iter().flat_map(hit_and_neighbours).collect();
     // Next to matches, nodes without any of the words are only context.
-    found.near.retain(|hit| !shown.contains(&hit.node.seq) && (shown.is_empty() || hit.own_words > 0 || hit.similar));
+    found.near.retain(|hit| !shown.contains(&hit.node.seq) && (hit.own_words > 0 || hit.similar));
     if found.is_empty() && !cx.out.json {
         return print_no_hits(&found, &query, args.failed, cx);
     }
@@ -389,6 +389,6 @@ fn filter_suffix(args: &Args, filter: &Filter) -> &'static str {
 /// Parses `5-10` or `5`.
 fn parse_turns(text: &str) -> Result<(u64, u64)> {
     let (from, to) = text.split_once('-').unwrap_or((text, text));
-    let number = |text: &str| text.trim().parse().map_err(|_| CliError::failed("write turns as 5-10"));
+    let number = |text: &str| text.trim().parse().map_err(|_| CliError::usage("write turns as 5-10"));
     Ok((number(from)?, number(to)?))
 }

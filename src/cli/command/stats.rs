@@ -6,7 +6,7 @@ use loomtree::{
     provider::Money,
     session::{UsageTotals, path_stats, stats},
     store::GenerationFilter,
-    types::Tree,
+    types::{Session, Tree},
 };
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
@@ -85,7 +85,9 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         }
     };
     let names: Vec<String> = found.shares.iter().map(|share| cx.name(share.agent).to_owned()).collect();
-    let tree = current.as_ref().map(|current| &current.tree);
+    // A session names its tree.
+    let of_session = session(args, cx)?.map(|session| cx.loom.tree(session.tree)).transpose()?;
+    let tree = of_session.as_ref().or(current.as_ref().map(|current| &current.tree));
     if cx.out.json {
         let shares = found.shares.iter().zip(&names).map(|(share, agent)| ShareJson {
             agent,
@@ -100,7 +102,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         writeln!(cx.out, "{}", tree_line(tree, width))?;
         let counts = &tree.counts;
         let points = count(counts.branch_points, "branch point");
-        let leaves = if counts.leaves == 1 { "1 leaf".to_owned() } else { format!("{} leaves", counts.leaves) };
+        let leaves = count(counts.leaves, "leaf");
         let depth = cx.loom.snapshot()?.message_depth(tree.id)?;
         let shape = format!("depth {depth} · {leaves} · {points}");
         writeln!(cx.out, "{}", paint(DIM, shape))?;
@@ -127,19 +129,21 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the session that the options name.
+fn session(args: &Args, cx: &CommandContext<'_>) -> Result<Option<Session>> {
+    let named = args.session.as_deref().map(|text| Some(text).filter(|text| !text.is_empty()));
+    named.map(|text| sessions::find_or_current(cx, text)).transpose()
+}
+
 /// Returns the filter of generations.
 fn filter(args: &Args, current: Option<&CommandPosition>, cx: &CommandContext<'_>) -> Result<GenerationFilter> {
     let agent = args.agent.as_deref().map(|name| cx.loom.agent(name)).transpose()?.map(|agent| agent.id());
-    let session = match args.session.as_deref() {
-        None => None,
-        Some(text) => Some(sessions::find_or_current(cx, Some(text).filter(|text| !text.is_empty()))?.id),
-    };
-    // A session names its tree.
+    let session = session(args, cx)?.map(|session| session.id);
     let tree = if session.is_some() { None } else { current.map(|current| current.tree.id) };
     Ok(GenerationFilter { tree, session, agent })
 }
 
-const COLUMN_TITLES: [&str; 8] = ["agent", "model", "replies", "taken up", "prompt", "cached", "output", "cost"];
+const COLUMN_TITLES: [&str; 8] = ["agent", "model", "replies", "continued", "prompt", "cached", "output", "cost"];
 
 fn row(agent: &str, model: &str, sums: &UsageTotals) -> [String; 8] {
     let share = (sums.taken_up * 100).checked_div(sums.generations).unwrap_or_default();

@@ -30,10 +30,11 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
             hint: Some(format!("loom switch --tree {} {}", super::super::show::short(node.tree), node.local)),
         });
     }
-    if node.state.pruned_by.is_some() {
+    if let Some(pruned) = node.state.pruned_by {
+        let pruned = cx.loom.node(pruned)?;
         return Err(CliError::Failed {
             message: format!("[{}] is pruned", node.local),
-            hint: Some("`loom restore` shows it again; `loom view ID` reads it".to_owned()),
+            hint: Some(format!("`loom restore {}` shows it again; `loom view {}` reads it", pruned.local, node.local)),
         });
     }
     actor.switch(&cx.loom.session(session)?, &node)?;
@@ -45,16 +46,15 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
 
 fn target(to: &str, current: &CommandPosition, cx: &CommandContext<'_>) -> Result<Node> {
     let (at, loom) = (&current.position, &cx.loom);
-    let non_interactive = || CliError::failed(format!("[{}] has no siblings", at.local));
+    let no_siblings = || CliError::failed(format!("[{}] has no siblings", at.local));
     let shown = |node: Node| Ok(loom.version_on_path(&node, current.versions())?);
     match to {
-        "next" => shown(loom.sibling(at, true)?.ok_or_else(non_interactive)?),
-        "previous" => shown(loom.sibling(at, false)?.ok_or_else(non_interactive)?),
-        "leaf" => shown(loom.leaf(at)?).and_then(|leaf| {
-            Some(leaf)
-                .filter(|leaf| leaf.id != at.id)
-                .ok_or_else(|| CliError::failed(format!("[{}] is a leaf", at.local)))
-        }),
+        "next" => shown(loom.sibling(at, true)?.ok_or_else(no_siblings)?),
+        "previous" => shown(loom.sibling(at, false)?.ok_or_else(no_siblings)?),
+        "leaf" => {
+            let leaf = Some(loom.leaf(at, current.versions())?).filter(|leaf| leaf.id != at.id);
+            leaf.ok_or_else(|| CliError::failed(format!("[{}] is a leaf", at.local)))
+        }
         "back" => {
             let back = current.session.as_ref().map(|session| loom.previous_position(session)).transpose()?.flatten();
             back.ok_or_else(|| CliError::failed("there is no previous position"))

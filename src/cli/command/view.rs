@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::cli::{
     command_context::{CommandContext, CommandPosition},
-    error::Result,
+    error::{CliError, Result},
     output::{DIM, ID, paint},
     sanitize::{cut, one_line},
     show::{NodeJson, author, short, text_or_calls, tree_line, turn},
@@ -27,13 +27,16 @@ pub(crate) struct Args {
     /// Print the whole path
     #[arg(long)]
     all: bool,
-    /// Number of nodes at the end of the path
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", conflicts_with = "all")]
-    last: u32,
+    /// Number of nodes at the end of the path [default: 20]
+    #[arg(long, short = 'n', value_name = "COUNT", conflicts_with = "all")]
+    last: Option<u32>,
 }
 
 /// Nodes of a path in memory at once, which bounds memory for long paths.
 const PATH_PAGE_NODES: u32 = 1_000;
+
+/// Default number of nodes at the end of a path.
+const DEFAULT_LAST: u32 = 20;
 
 /// Maximum number of listed children.
 const MAX_CHILDREN: u32 = 50;
@@ -42,6 +45,9 @@ const MAX_CHILDREN: u32 = 50;
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = cx.position()?;
     match &args.id {
+        Some(_) if !args.path && (args.all || args.last.is_some()) => {
+            Err(CliError::usage("--all and --last are for a path: add --path"))
+        }
         Some(id) if !args.path => {
             let node = cx.node(&current, id)?;
             show_node(&node, cx)
@@ -57,7 +63,7 @@ fn show_path(args: &Args, current: &CommandPosition, to: &Node, cx: &mut Command
     if !cx.out.json {
         writeln!(cx.out, "{}", tree_line(&current.tree, cx.out.width))?;
     }
-    let limit = if args.all { PATH_PAGE_NODES } else { args.last };
+    let limit = if args.all { PATH_PAGE_NODES } else { args.last.unwrap_or(DEFAULT_LAST) };
     let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
     let (mut ends, mut page) = (vec![to.id], snapshot.path_back(to.id, current.versions(), limit)?);

@@ -82,7 +82,7 @@ impl<'a> Outline<'a> {
         };
         // Counts and children belong to the original version; the walk selects the version to show.
         let versions: Vec<NodeId> = named.into_iter().chain(versions.iter().copied()).collect();
-        let start = start.map(|node| original(snapshot, node)).transpose()?;
+        let start = start.map(|node| snapshot.original(&node)).transpose()?;
         let above = start.as_ref().map_or(0, |node| node.depth);
         let path = path.into_iter().map(|node| (node.id, node)).collect();
         let (position, lines) = (position.id, LineQueue::default());
@@ -127,17 +127,6 @@ fn outline_start(path: &[Node], levels: usize) -> Option<&Node> {
         from = index;
     }
     path.get(from)
-}
-
-/// Returns the node that a version, or a half of a split, stands for.
-fn original(snapshot: &dyn Snapshot, mut node: Node) -> Result<Node> {
-    while node.kind == EdgeKind::Version
-        && let Some(of) = node.version_of.or(node.edited_from)
-        && let Some(original) = snapshot.node(of)?
-    {
-        node = original;
-    }
-    Ok(node)
 }
 
 struct OutlineWalker<'a> {

@@ -46,7 +46,7 @@ impl DelegationDriver {
         }
         let mut failures = Vec::new();
         for (subtask, task) in state.plan().subtasks().iter().zip(state.tasks()) {
-            let TaskStatus::Failed(why) = &task.standing else { continue };
+            let TaskStatus::Failed(why) = &task.status else { continue };
             let why = first_words(&one_line(&self.why(task, why.as_deref())?), MAX_REASON_CHARS);
             failures.push(format!("\"{}\": {why}", one_line(&subtask.title)));
         }

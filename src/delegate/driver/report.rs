@@ -71,7 +71,7 @@ impl DelegationDriver {
         usage: SubtaskUsage,
     ) -> Result<SubtaskReport, ToolError> {
         let subtask = &delegation.plan().subtasks()[at];
-        let mark = match &task.standing {
+        let mark = match &task.status {
             TaskStatus::Verified(_) => SubtaskStatus::Verified,
             TaskStatus::Failed(why) => SubtaskStatus::Failed { why: self.why(task, why.as_deref())? },
             TaskStatus::Skipped(needs) => {

@@ -82,11 +82,11 @@ fn failures_are_retried_then_use_the_fallback_and_skip_their_dependents() {
     machine.step(&finished(3));
     assert_eq!(machine.step(&verified(3, true)), [DelegationEffect::End]);
     assert!(!machine.is_complete());
-    assert_eq!(machine.tasks()[2].standing, TaskStatus::Skipped(1));
+    assert_eq!(machine.tasks()[2].status, TaskStatus::Skipped(1));
     // After a resume, unfinished subtasks have all their attempts.
     let effects = machine.step(&DelegationEvent::Resumed);
     assert_eq!(works(&effects), [(0, false)]);
-    assert_eq!(machine.tasks()[1].standing, TaskStatus::Waiting);
+    assert_eq!(machine.tasks()[1].status, TaskStatus::Waiting);
 }
 
 #[test]
@@ -132,10 +132,8 @@ fn play(plan: &Plan, passes: &dyn Fn(usize, u32) -> bool, cut: usize) -> (HashMa
             events.push(DelegationEvent::Resumed);
             continue;
         }
-        let busy = machine
-            .tasks()
-            .iter()
-            .filter(|task| matches!(task.standing, TaskStatus::Working | TaskStatus::Verifying(_)));
+        let busy =
+            machine.tasks().iter().filter(|task| matches!(task.status, TaskStatus::Working | TaskStatus::Verifying(_)));
         assert!(busy.count() <= LIMITS.parallel);
         let happened = match effect {
             DelegationEffect::Work { task, .. } => {
@@ -179,7 +177,7 @@ proptest! {
         let plan = plan(&needs.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let (passed, machine) = play(&plan, &|task, _| !bad.contains(&task), cut);
         prop_assert!(passed.values().all(|times| *times == 1));
-        let settled = |task: &SubtaskState| !matches!(task.standing, TaskStatus::Waiting | TaskStatus::Working | TaskStatus::Verifying(_));
+        let settled = |task: &SubtaskState| !matches!(task.status, TaskStatus::Waiting | TaskStatus::Working | TaskStatus::Verifying(_));
         prop_assert!(machine.tasks().iter().all(settled));
         // Exactly the subtasks without a failing dependency are verified.
         let mut good = vec![false; needs.len()];

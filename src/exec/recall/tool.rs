@@ -1,8 +1,9 @@
 //! Recall of the results of a tool.
 
 use super::{
-    DEFAULT_HITS, MAX_HITS, named,
-    render::{self, RecallEntry},
+    DEFAULT_HITS, MAX_HITS,
+    entry::{self, RecallEntry},
+    named, render,
 };
 use crate::{
     arrow::RecallFilter,
@@ -52,7 +53,7 @@ impl Executor<'_> {
             all if all == found.total => "the newest first".to_owned(),
             shown => format!("the newest {shown}"),
         };
-        let mut entries = render::entries(&*snapshot, here, &found.newest)?;
+        let mut entries = entry::entries(&*snapshot, here, &found.newest)?;
         if entries.len() > 1 {
             entries.iter_mut().for_each(RecallEntry::drop_exit_code);
         }

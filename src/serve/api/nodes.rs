@@ -181,7 +181,7 @@ async fn leaf(State(state): State<AppState>, caller: Caller, Route(id): Route<No
     state
         .read(move |state| {
             let node = state.node(&caller, id)?;
-            Ok(Json(state.loom().leaf(&node)?))
+            Ok(Json(state.loom().leaf(&node, &[])?))
         })
         .await
 }

@@ -162,7 +162,7 @@ pub(super) struct PathEntryReader<'a> {
 impl PathEntryReader<'_> {
     /// Returns the entry of a node.
     pub(super) fn entry(&self, node: &Node) -> Result<PathEntry> {
-        let place = self.place(node)?;
+        let place = self.snapshot.original(node)?;
         let (markdown, left_out) = markdown_tokens::tokens(&node.content);
         let mut marks = NodeMarks::from(node);
         (marks.continuations, marks.versions) = (place.state.continuations, place.state.versions);
@@ -192,17 +192,6 @@ impl PathEntryReader<'_> {
     /// Returns the name of a node's author: of the tool for a result of a tool.
     pub(super) fn author(&self, node: &Node) -> String {
         node.tool.name.clone().unwrap_or_else(|| self.names.name(node.author).to_owned())
-    }
-
-    /// Returns the original of a version.
-    fn place(&self, node: &Node) -> Result<Node> {
-        let mut place = node.clone();
-        while place.kind == EdgeKind::Version {
-            let Some(of) = place.version_of.or(place.edited_from) else { break };
-            let Some(original) = self.snapshot.node(of)? else { break };
-            place = original;
-        }
-        Ok(place)
     }
 
     fn model(&self, node: &Node) -> Result<Option<String>> {

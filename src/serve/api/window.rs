@@ -221,9 +221,12 @@ impl PageWalker<'_> {
         let found = match step {
             "parent" if self.hoist == Some(place) => None,
             "parent" => self.snapshot.path_back(at.id, &self.versions, 2)?.into_iter().find(|node| node.id != at.id),
-            "child" => self.snapshot.continuations(place, SiblingCursor::First, 1)?.pop(),
-            "next" => self.sibling(place, true)?,
-            "previous" => self.sibling(place, false)?,
+            "child" => match self.snapshot.second_half(&at)? {
+                Some(half) => return Ok(half),
+                None => self.snapshot.continuations(place, SiblingCursor::First, 1)?.pop(),
+            },
+            "next" => self.sibling(&at, true)?,
+            "previous" => self.sibling(&at, false)?,
             "line_down" => self.outline().adjacent(&self.path(at.id)?, true)?,
             "line_up" => self.outline().adjacent(&self.path(at.id)?, false)?,
             "root" => self.hoist.or(tree.root).map(|id| self.snapshot.node(id)).transpose()?.flatten(),
@@ -250,8 +253,8 @@ impl PageWalker<'_> {
         }
     }
 
-    fn sibling(&self, place: NodeId, forward: bool) -> Result<Option<Node>> {
-        let Some(original) = self.snapshot.node(place)? else { return Ok(None) };
+    fn sibling(&self, at: &Node, forward: bool) -> Result<Option<Node>> {
+        let original = self.snapshot.original(at)?;
         let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else { return Ok(None) };
         let (beside, wrapped) = if forward {
             (SiblingCursor::After(original.seq), SiblingCursor::First)
@@ -296,7 +299,7 @@ impl PageWalker<'_> {
         let start = path.len().saturating_sub(shown);
         let end = path[start..].iter().filter(|node| reader.may_read(node));
         let end = end.map(|node| entries.entry(node)).collect::<Result<_>>()?;
-        let more_path = path.get(start).is_some_and(|first| shown > 0 && first.parent.is_some());
+        let more_path = path.get(start).is_some_and(|first| shown > 0 && !first.begins_path());
         Ok(WindowAnswer {
             tree,
             node: at.id,

@@ -165,9 +165,10 @@ async fn complete(State(state): State<AppState>, caller: Caller, Body(body): Bod
         created: state.loom().now().as_millis() / 1_000,
         model: body.model.clone().unwrap_or_else(|| model.reference().to_owned()),
         with_usage: body.stream_options["include_usage"] == true,
+        state: state.clone(),
     };
-    let choices = Choices::new(model.stream_n(request, count));
     let slot = body.stream.then(|| state.rates.open_stream(&caller)).transpose()?;
+    let choices = Choices::new(model.stream_n(request, count));
     let stored = body.store.unwrap_or(true).then(|| StoredChat { state, caller, author: author.id(), body });
     if let Some(slot) = slot {
         return Ok(completion.stream(choices, stored, slot));
@@ -235,6 +236,7 @@ struct Completion {
     model: String,
     /// True if the stream ends with a chunk that has the tokens.
     with_usage: bool,
+    state: AppState,
 }
 
 /// Request and writer of a completion that is stored when it ends.
@@ -252,9 +254,6 @@ impl StoredChat {
             let mut reply = json!({ "role": "assistant", "content": text });
             if !finish.calls.is_empty() {
                 reply["tool_calls"] = calls_json(&finish.calls);
-            }
-            if let Some(usage) = &finish.usage {
-                self.state.metrics.used(usage.prompt, usage.output);
             }
             let call = RecordedCall {
                 messages: self.body.messages.clone(),
@@ -296,9 +295,18 @@ fn finish_word(finish: &Finish) -> &'static str {
 }
 
 impl Completion {
+    /// Returns text and end of each reply, and counts their tokens.
+    fn ended(&self, choices: Choices) -> Vec<(String, Finish)> {
+        let replies = choices.ended();
+        for usage in replies.iter().filter_map(|(_, finish)| finish.usage.as_ref()) {
+            self.state.metrics.used(usage.prompt, usage.output);
+        }
+        replies
+    }
+
     async fn whole(self, mut choices: Choices, stored: Option<StoredChat>) -> Result<Response> {
         while choices.next().await?.is_some() {}
-        let replies = choices.ended();
+        let replies = self.ended(choices);
         let choice = |(index, (text, finish)): (usize, &(String, Finish))| {
             let mut message = json!({ "role": "assistant", "content": text, "refusal": null });
             if !finish.calls.is_empty() {
@@ -356,7 +364,7 @@ impl Completion {
                     }
                 }
             }
-            let replies = choices.ended();
+            let replies = self.ended(choices);
             for (index, (_, finish)) in replies.iter().enumerate() {
                 if !finish.calls.is_empty() {
                     let mut calls = calls_json(&finish.calls);

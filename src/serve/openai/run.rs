@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -102,6 +103,15 @@ impl ResponseRun {
         self.progress.send_replace((log.len(), ended));
     }
 
+    /// Ends a response whose task panicked.
+    fn fail(&self, mut record: ResponseRecord) {
+        fail(&mut record, "the server failed");
+        let response = record.response("failed", &[]);
+        let number = self.progress.borrow().0;
+        let event = json!({ "type": "response.failed", "sequence_number": number, "response": response });
+        self.append(vec![event], true);
+    }
+
     /// Returns the events from number `from` on, as far as they exist.
     pub(super) fn events(&self, from: usize) -> Vec<Value> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).iter().skip(from).cloned().collect()
@@ -120,7 +130,7 @@ impl ResponseRun {
 
     /// Waits for the end.
     pub(super) async fn ended(&self) {
-        // An error means that the task ended without a last event, which is an end too.
+        // The sender lives as long as this run.
         let _ = self.progress().wait_for(|(_, ended)| *ended).await;
     }
 }
@@ -167,7 +177,12 @@ pub(super) fn start(state: &AppState, plan: ResponsePlan) -> Arc<ResponseRun> {
     let (state, task, is_stored) = (state.clone(), Arc::clone(&run), plan.actor.is_some());
     tokio::spawn(async move {
         state.metrics.streams.inc();
-        execute(&state, &task, plan, sequence).await;
+        let record = plan.record.clone();
+        let work = std::panic::AssertUnwindSafe(execute(&state, &task, plan, sequence));
+        if work.catch_unwind().await.is_err() {
+            // Readers wait for the last event.
+            task.fail(record);
+        }
         state.metrics.streams.dec();
         if is_stored {
             tokio::time::sleep(KEEP_EVENTS).await;
@@ -228,7 +243,6 @@ async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut se
     record.deltas = reply.deltas;
     record.output = (!record.deltas.is_empty()).then_some(record.id).into_iter().collect();
     record.output.extend(calls.iter().map(|(id, _)| *id));
-    record.output.dedup();
     let output = sequence.end(record.clone());
     if let Some(actor) = actor
         && let Err(error) = store(&actor, &record, &output).await

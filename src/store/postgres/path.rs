@@ -26,9 +26,11 @@ pub(super) struct PgAnchor {
     pub(super) parent: Option<i64>,
     pub(super) version_of: Option<i64>,
     pub(super) hidden_by: Option<i64>,
+    /// The place of a version, which for the first half of a split is the split node.
+    place: Option<i64>,
 }
 
-const ANCHOR: &str = "SELECT n.tree, n.seq, n.parent, n.version_of, s.hidden_by";
+const ANCHOR: &str = "SELECT n.tree, n.seq, n.parent, n.version_of, s.hidden_by, CASE WHEN n.kind = 6 THEN coalesce(n.version_of, n.edited_from) END";
 
 fn read(row: &tokio_postgres::Row) -> Result<PgAnchor> {
     Ok(PgAnchor {
@@ -36,6 +38,7 @@ fn read(row: &tokio_postgres::Row) -> Result<PgAnchor> {
         parent: opt_int(row, 2)?,
         version_of: opt_int(row, 3)?,
         hidden_by: opt_int(row, 4)?,
+        place: opt_int(row, 5)?,
     })
 }
 
@@ -86,7 +89,7 @@ pub(super) fn nearest_visible(conn: &PostgresConnection, key: NodeKey) -> Result
     while let Some(by) = node.hidden_by {
         let pruned = anchor(conn, NodeKey { seq: by, ..key })?;
         // The nearest ancestor of a pruned version is its place.
-        let place = pruned.version_of.map(|first| anchor(conn, NodeKey { seq: first, ..key })).transpose()?;
+        let place = pruned.place.map(|first| anchor(conn, NodeKey { seq: first, ..key })).transpose()?;
         let above = match place {
             Some(first) if first.hidden_by.is_none() => Some(first.key.seq),
             _ => pruned.parent,

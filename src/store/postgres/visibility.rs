@@ -199,7 +199,8 @@ pub(super) fn nearest_visible(apply: &PgChangeApplier<'_>, tree: Uuid, seq: i64)
     while let Some(by) = hidden_by(apply, tree, node.seq)? {
         let pruned = apply.place_at(tree, by)?;
         // The nearest ancestor of a pruned version is its place.
-        let above = match pruned.version_of {
+        let place = pruned.version_of.or(pruned.edited_from).filter(|_| pruned.kind == EdgeKind::Version);
+        let above = match place {
             Some(first) if hidden_by(apply, tree, first)?.is_none() => Some(first),
             _ => pruned.parent,
         };

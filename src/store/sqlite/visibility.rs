@@ -69,13 +69,17 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
 /// The tag that a node without its own pruning has: that of its parent or, for a version, of its place. For the first
 /// half of a split the place is the split node.
 fn inherited_tag(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
-    let place = match node.kind {
-        EdgeKind::Version => conn
+    tag_of(conn, node.parent, place_of(conn, node)?)
+}
+
+/// The place of a version, which for the first half of a split is the split node; `None` for other nodes.
+fn place_of(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
+    match node.kind {
+        EdgeKind::Version => Ok(conn
             .prepare_cached("SELECT coalesce(version_of, edited_from) FROM nodes WHERE seq = ?1")?
-            .query_row([node.row], |r| r.get(0))?,
-        _ => None,
-    };
-    tag_of(conn, node.parent, place)
+            .query_row([node.row], |r| r.get(0))?),
+        _ => Ok(None),
+    }
 }
 
 /// The tag inherited from `parent` and, for a version, from `place`.
@@ -253,7 +257,7 @@ pub(super) fn nearest_visible(conn: &Connection, row: i64) -> Result<Anchor> {
     while let Some(by) = nodes::hidden_by(conn, node.row)? {
         let pruned = nodes::anchor(conn, by)?;
         // The nearest ancestor of a pruned version is its place.
-        let above = match pruned.version_of {
+        let above = match place_of(conn, pruned)? {
             Some(first) if nodes::hidden_by(conn, first)?.is_none() => Some(first),
             _ => pruned.parent,
         };

@@ -88,18 +88,17 @@ impl LookupRequest<'_> {
                 Span::styled(fate, palette.style(ColorRole::Mark)),
                 Span::styled(text::truncate(&words, max_columns), style),
             ];
-            let excluded = part.inclusion == Inclusion::Omitted(InclusionReason::Excluded);
-            let words = if excluded { "excluded" } else { "" };
+            let is_excluded = part.inclusion == Inclusion::Omitted(InclusionReason::Excluded);
             items.push(ListItem {
                 line: Line::from(line),
                 detail: Vec::new(),
-                words: words.to_owned(),
-                action: ItemAction::ContextPart(Some(part.id)),
+                words,
+                action: ItemAction::ContextPart(Some((part.id, is_excluded))),
             });
         }
         for pin in &report.pins {
             let action = match &pin.target {
-                PinTarget::Node(id) => ItemAction::ContextPart(Some(*id)),
+                PinTarget::Node(id) => ItemAction::ContextPart(Some((*id, false))),
                 PinTarget::Document { .. } => ItemAction::ContextPart(None),
             };
             let name = text::truncate(&pin.name, self.context.columns.saturating_sub(20));

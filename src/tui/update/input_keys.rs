@@ -193,7 +193,7 @@ pub(super) fn run_item_action(model: &mut ScreenModel, then: ItemAction) -> Vec<
             generation::toggle_model(model, &reference);
             Vec::new()
         }
-        ItemAction::ContextPart(Some(node)) => model.go_to(node),
+        ItemAction::ContextPart(Some((node, _))) => model.go_to(node),
         ItemAction::ContextPart(None) => Vec::new(),
     }
 }

@@ -94,11 +94,8 @@ fn context_key(model: &mut ScreenModel, c: char) -> Vec<ScreenEffect> {
             model.mode = ScreenMode::Tree;
             return model.load_screen();
         }
-        ('P', Some(node)) => return tree_keys::pin(model, node),
-        ('X', Some(node)) => {
-            let words = list.visible_items().get(list.selected).map(|item| item.words.clone()).unwrap_or_default();
-            return write(super::exclusion(node, !words.contains("excluded")));
-        }
+        ('P', Some((node, _))) => return tree_keys::pin(model, node),
+        ('X', Some((node, is_excluded))) => return write(super::exclusion(node, !is_excluded)),
         ('P' | 'X', None) => model.notify("this section is not a node of the path"),
         _ => model.notify("P pins, X excludes or includes, enter goes there, esc closes"),
     }

@@ -93,7 +93,7 @@ pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffec
         KeyAction::Bookmark => bookmark(model),
         KeyAction::Mark => mark(model),
         KeyAction::Merge => merge(model),
-        KeyAction::CopyHere | KeyAction::MoveHere => branch(model, action == KeyAction::MoveHere),
+        KeyAction::CopyHere | KeyAction::MoveHere => copy_or_move(model, action == KeyAction::MoveHere),
         KeyAction::Prune => vec![ScreenEffect::Query(ScreenLookup::DescendantCount(model.cursor))],
         KeyAction::Undo => write(WriteRequest::Undo),
         KeyAction::Redo => write(WriteRequest::Redo),
@@ -264,7 +264,7 @@ fn merge(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     input_keys::open(model, InputPurpose::Change(model.cursor, Box::new(command)), "")
 }
 
-fn branch(model: &mut ScreenModel, moves: bool) -> Vec<ScreenEffect> {
+fn copy_or_move(model: &mut ScreenModel, moves: bool) -> Vec<ScreenEffect> {
     let [from] = model.marked[..] else {
         model.notify_error("mark the branch with x first, exactly one");
         return Vec::new();
