@@ -84,7 +84,7 @@ impl Binder<'_, '_> {
             Tool::Restore => Ok(Command::Restore { node: self.needed_node()? }),
             Tool::Undo if self.arguments.modifiers.whole => Err(BindError::Missing("how many changes")),
             Tool::Undo => Ok(Command::Undo { n: self.count() }),
-            Tool::Redo => Ok(Command::Redo { n: self.count() }),
+            Tool::Redo => Ok(Command::Redo { n: self.count().or(self.both()) }),
             Tool::Copy => self.pair().map(|(node, to)| Command::Copy { node, to }),
             Tool::Move => self.pair().map(|(node, to)| Command::Move { node, to }),
             Tool::Split => self.split(),
@@ -190,7 +190,10 @@ impl Binder<'_, '_> {
         let takes_no_text = takes_no_text || views || spare;
         let ids = |arg: &Arg| arg.prep == Some(Prep::From) && self.is_quoted_id(arg);
         let at = self.arguments.items.iter().position(|arg| {
-            matches!(arg.kind, ArgKind::Text { .. }) && arg.key.is_none() && (takes_no_text || ids(arg))
+            // `the bookmark called "x"`
+            let is_label = self.tool == Tool::Unbookmark && arg.key == Some(OptionName::Label);
+            let is_free = arg.key.is_none() || is_label;
+            matches!(arg.kind, ArgKind::Text { .. }) && is_free && (takes_no_text || ids(arg))
         })?;
         Some(self.arguments.items.remove(at))
     }
@@ -311,6 +314,11 @@ impl Binder<'_, '_> {
     /// Number of changes for undo and redo.
     fn count(&mut self) -> Option<u32> {
         self.number(|_| true).map(|(number, _)| number)
+    }
+
+    /// Two operations, if the line says `both`.
+    fn both(&self) -> Option<u32> {
+        self.arguments.has_bare_word("both").then_some(2)
     }
 
     /// A range of numbers; one number is a range, too.

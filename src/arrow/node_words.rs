@@ -225,7 +225,7 @@ fn is_fronted(terms: &[AnnotatedToken], intent: &Intent) -> bool {
     let mut before =
         terms.iter().zip(&intent.zones).filter(|(_, zone)| **zone == ClauseRole::Before).map(|(term, _)| term);
     let leads = |term: &AnnotatedToken| {
-        matches!(term.entry.prep, Some(Prep::From | Prep::At | Prep::On | Prep::Under | Prep::To))
+        matches!(term.entry.prep, Some(Prep::From | Prep::At | Prep::On | Prep::Under | Prep::To | Prep::For))
     };
     before.next().is_some_and(leads) && !before.any(|term| is_finite(term) || term.entry.func.is_some_and(tells))
 }

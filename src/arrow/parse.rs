@@ -381,7 +381,23 @@ fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, ca
         });
         return both;
     }
+    // `reword a7x2, it drags: "She ran."`
+    let has_text = arguments.items.iter().any(|arg| matches!(arg.kind, args::ArgKind::Text { .. }));
+    let takes_text = matches!(candidate.tool, Tool::Edit | Tool::Annotate | Tool::Respond);
+    if takes_text && !has_text && is_text_at_end(terms) {
+        let mut all = args::gather(line, terms, intent, candidate.verb, |_| true);
+        let last = terms.len() - 1;
+        let known: Vec<usize> = arguments.items.iter().map(|arg| arg.at).collect();
+        all.items.retain(|arg| arg.at == last || known.contains(&arg.at));
+        return all;
+    }
     arguments
+}
+
+/// True if the line ends with a colon and a text in quotes.
+fn is_text_at_end(terms: &[AnnotatedToken]) -> bool {
+    let [.., mark, text] = terms else { return false };
+    text.is_text() && mark.is(':')
 }
 
 /// Confidence that an operation needs.

@@ -232,10 +232,13 @@ impl Binder<'_, '_> {
         let by = |arg: &Arg| {
             matches!(arg.prep, Some(Prep::With | Prep::By)) && arg.noun != Some(Noun::Instruction) && !is_wish(arg)
         };
-        // `let the poet continue a7x2`
+        // `let the poet continue a7x2`, `have "quill" continue a7x2`
         let verb = self.at;
         let near = |arg: &Arg| arg.at < verb && arg.at + 3 > verb;
-        if let Some(arg) = self.arguments.take(|arg| arg.kind == ArgKind::Name && near(arg) && arg.key.is_none()) {
+        let lead = line.split_whitespace().find(|word| word.starts_with(char::is_alphabetic)).unwrap_or_default();
+        let is_told = matches!(lead.to_ascii_lowercase().as_str(), "have" | "let" | "get" | "ask" | "make");
+        let is_agent = |arg: &Arg| arg.kind == ArgKind::Name || is_told && matches!(arg.kind, ArgKind::Text { .. });
+        if let Some(arg) = self.arguments.take(|arg| is_agent(arg) && near(arg) && arg.key.is_none()) {
             return Some(self.arguments.value(&arg));
         }
         let arg = self
@@ -379,6 +382,10 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn split(&mut self) -> Bound {
+        // `cut a7x2 at 120`, but `prune a7x2` hides it.
+        if self.verb_text == "prune" {
+            return Err(BindError::Missing("a word for a cut, as in `split a7x2 at:120`"));
+        }
         let node = self.node();
         // `in two`
         self.arguments

@@ -56,6 +56,16 @@ impl IntentParser<'_> {
         begin.or(instead.then_some(at)).map(|begin| begin..end)
     }
 
+    /// The words before a limit of length: `…, keep it to about 90 words`.
+    pub(super) fn limit(&self, at: usize) -> Option<Range<usize>> {
+        let bounds = ["to", "under", "below", "within", "around", "at", "in"];
+        let number = |at: usize| matches!(self.terms.get(at).map(|term| term.kind), Some(TokenKind::Number(_)));
+        let is_limit = self.is_word(at + 1, &["it"]) && self.is_word(at + 2, &bounds) && (at + 3..at + 6).any(number);
+        let before = at.checked_sub(1).filter(|before| *before > 0)?;
+        let joined = self.func_at(before) == Some(FunctionWord::And);
+        (is_limit && (joined || self.terms[before].is(','))).then(|| at - usize::from(joined)..at + 2)
+    }
+
     /// A clause on what the speaker does not know, before the request: `I'm not sure which commands there are, so …`.
     pub(super) fn ignorance(&self, at: usize) -> Option<Range<usize>> {
         let end = self.clause_end(at);
