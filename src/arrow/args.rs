@@ -13,7 +13,7 @@ use super::{
     Relative,
     annotate_tokens::{AnnotatedToken, TokenKind},
     intent::{ClauseRole, Intent},
-    lex::Span,
+    lex::{ARROWS, Span},
     lexicon::{FunctionWord, Noun, Prep, Verb},
     option_name::OptionName,
 };
@@ -151,10 +151,7 @@ pub(super) fn gather<'a>(
         let term = &terms[at];
         if !within(intent.zones[at]) || at == verb {
             arguments.modifiers.dash |= term.is('-') && at + 1 == terms.len();
-            if term.kind == TokenKind::Mark('→') || term.kind == TokenKind::Mark('>') || term.is('➜') || term.is('⇒')
-            {
-                prefix.arrow = true;
-            }
+            prefix.arrow |= matches!(term.kind, TokenKind::Mark(c) if c == '>' || ARROWS.contains(&c));
             // A list goes on after a comma, anything else begins anew.
             if !matches!(
                 term.kind,
@@ -247,7 +244,7 @@ impl<'a> Arguments<'a> {
                 if c == '§' {
                     prefix.key = Some(OptionName::Section);
                 }
-                prefix.arrow |= matches!(c, '→' | '➜' | '⇒' | '➔' | '⟶' | '>' | '+');
+                prefix.arrow |= matches!(c, '>' | '+') || ARROWS.contains(&c);
                 return at + 1;
             }
             TokenKind::Word => {

@@ -17,6 +17,9 @@ use nom::{
 
 use super::option_name::OptionName;
 
+/// The characters that are read as an arrow; ASCII `->` is one, too.
+pub(super) const ARROWS: [char; 5] = ['→', '➔', '➜', '⟶', '⇒'];
+
 /// A part of a line, in bytes: the first, and the one after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
@@ -177,7 +180,7 @@ pub(super) fn marker(input: &str) -> Step<'_, &str> {
 
 /// Production `arrow`: the arrow, and what is taken for it.
 pub(super) fn arrow(input: &str) -> Step<'_, &str> {
-    alt((tag("→"), tag("➔"), tag("➜"), tag("⟶"), tag("⇒"), tag("->"))).parse(input)
+    alt((recognize(one_of(&ARROWS[..])), tag("->"))).parse(input)
 }
 
 /// Production `gap`: white space, and what has no width.

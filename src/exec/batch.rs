@@ -2,8 +2,8 @@
 
 use super::{CommandReply, ExecRequest, Executor};
 use crate::{
-    arrow::Command,
-    tools::{ErrorCode, MAX_BATCH_LINES, ToolError},
+    arrow::{Command, NodeRef},
+    tools::{ErrorCode, MAX_BATCH_LINES, Tool, ToolError},
 };
 
 impl Executor<'_> {
@@ -71,5 +71,53 @@ impl Executor<'_> {
 
     fn run_command(&mut self, command: &Command) -> CommandReply {
         CommandReply { tool: Some(command.tool()), result: self.run_checked(command) }
+    }
+}
+
+impl ExecRequest {
+    /// Returns whether a failure of `switch` before it makes the request run at a place that its agent does not mean.
+    #[must_use]
+    pub(super) fn depends_on(&self, switch: &Self) -> bool {
+        let is_sure = !switch.leaves_tree() && self.names_nodes_by_id();
+        !is_sure && !self.moves() && !self.ignores_position()
+    }
+
+    /// Returns whether the request switches to another tree.
+    #[must_use]
+    const fn leaves_tree(&self) -> bool {
+        matches!(self, Self::Command(Command::Switch { tree: Some(_), .. }))
+    }
+
+    /// Returns whether the request names its nodes by their ids, which mean the same at every position of a tree.
+    #[must_use]
+    fn names_nodes_by_id(&self) -> bool {
+        let Self::Command(command) = self else { return false };
+        let is_id = |node: &NodeRef| matches!(node, NodeRef::Id(_));
+        let mut named = command.nodes().into_iter().flatten().peekable();
+        // The other end of a link may be a place, and a delegation begins at the position.
+        let needs_position = matches!(command.tool(), Tool::Link | Tool::Unlink | Tool::Delegate);
+        named.peek().is_some() && named.all(is_id) && !needs_position
+    }
+
+    /// Returns whether the request changes the position, also if its line could not be parsed.
+    #[must_use]
+    pub(super) fn moves(&self) -> bool {
+        match self {
+            Self::Command(command) => command.tool() == Tool::Switch,
+            Self::Refused(failure) => failure.hint.as_deref().is_some_and(|hint| hint.starts_with("→ switch ")),
+            Self::HostTool { .. } => false,
+        }
+    }
+
+    /// Returns whether the request has the same result wherever in the tree its agent is.
+    #[must_use]
+    fn ignores_position(&self) -> bool {
+        match self {
+            Self::Command(command) => matches!(
+                command.tool(),
+                Tool::Decide | Tool::Help | Tool::Memory | Tool::Read | Tool::Search | Tool::Think | Tool::Todo
+            ),
+            Self::HostTool { .. } | Self::Refused(_) => true,
+        }
     }
 }

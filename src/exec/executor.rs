@@ -6,8 +6,7 @@ use std::{
 };
 
 use super::{
-    Answer, ExecRights, Host, Outcome, answer::AnswerResult, edits::ContinueLength, escape, limits, paging, recall,
-    trace,
+    Answer, ExecRights, Host, Outcome, answer::AnswerResult, edits::ContinueLength, escape, limits, recall, trace,
 };
 
 use crate::{
@@ -15,7 +14,7 @@ use crate::{
     id::{NodeId, SessionId, TodoId},
     ops::{Actor, Loom, OpsError},
     tools::{DEFAULT_REPLY_TOKENS, ErrorCode, Tool, ToolError, WebSearch},
-    types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
+    types::{Agent, AgentAction, Node, Session, Timestamp, TodoScope, Tree},
 };
 
 /// Runs commands as one agent in one session.
@@ -273,26 +272,6 @@ impl<'h> Executor<'h> {
                 Ok(format!("{text}\n  you stay at {}", escape::id(&before.position)))
             }
             None => Ok(text),
-        }
-    }
-
-    /// Returns the first page of the text and stores the whole. The last line names the command for the next page.
-    fn paginate(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
-        let parts = paging::split_pages(&text, self.page_tokens(tool));
-        if parts.len() == 1 {
-            return text;
-        }
-        let kept = paging::truncate_stored(&text);
-        let label = format!("{tool} {}", about.unwrap_or("")).replace('"', "");
-        let label = self.free_label(here, label.trim_end(), kept);
-        let content = StashContent::Result(kept.to_owned());
-        match self.actor().stash(here.tree.id, &self.result_key(&label), content) {
-            Ok(_) => paging::render_page(&parts, 1, &label),
-            // The first page is still valid; only the rest cannot be paged.
-            Err(error) => {
-                tracing::warn!(%error, "a long reply could not be stored");
-                paging::render_page(&parts, 1, "")
-            }
         }
     }
 

@@ -3,8 +3,8 @@
 //! The whole result is stored for the agent under the command's label. `→ recall "view a7x2kq part 2"` shows the second
 //! page of any tool's result. Pages are cut from the stored text, so a repeated request returns the same page.
 
-use super::escape::count;
-use crate::tokens::estimated_tokens;
+use super::{Executor, Position, escape::count};
+use crate::{tokens::estimated_tokens, types::StashContent};
 
 /// The maximum bytes of a stored result.
 const MAX_STORED_BYTES: usize = 256 * 1024;
@@ -101,6 +101,28 @@ pub(super) fn split_pages(text: &str, most: u32) -> Vec<&str> {
         }
     }
     parts
+}
+
+impl Executor<'_> {
+    /// Returns the first page of the text and stores the whole. The last line names the command for the next page.
+    pub(super) fn paginate(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
+        let parts = split_pages(&text, self.page_tokens(tool));
+        if parts.len() == 1 {
+            return text;
+        }
+        let kept = truncate_stored(&text);
+        let label = format!("{tool} {}", about.unwrap_or("")).replace('"', "");
+        let label = self.free_label(here, label.trim_end(), kept);
+        let content = StashContent::Result(kept.to_owned());
+        match self.actor().stash(here.tree.id, &self.result_key(&label), content) {
+            Ok(_) => render_page(&parts, 1, &label),
+            // The first page is still valid; only the rest cannot be paged.
+            Err(error) => {
+                tracing::warn!(%error, "a long reply could not be stored");
+                render_page(&parts, 1, "")
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ operations! {
     Tree "tree" also ["map", "overview", "outline"] (Navigation, LoomAware, ReadOnly) "Draws the tree." {
         brief "tree [from:ID] [depth:3]";
         forms ["tree", "tree from:ID depth:N", "tree summary"];
-        reply "Tree: \"Marie Character Study\" (47 nodes, 6 branches)\n[r001aa] human \"Who is Marie?\"\n└→ [a7x2kq] model \"Her reluctance stems from …\" ★ key decision ✎1\n   ├→ [b3k9ze] model \"Building on the …\" → [e6p4tt] \"And yet …\" * you are here · ← owner reads here\n   ├→ [d5n7hh] model \"What if she knew …\" (leaf)\n   └→ 2 hidden (→ list pruned)";
+        reply "Tree: \"Marie Character Study\" (47 nodes, 6 branches)\n[r001aa] human \"Who is Marie?\"\n└→ [a7x2kq] model \"Her reluctance stems from …\" ★ key decision ✎1 ↔1\n   ├→ [b3k9ze] model \"Building on the …\" → [e6p4tt] \"And yet …\" * you are here · ← owner reads here\n   ├→ [d5n7hh] model \"What if she knew …\" (leaf)\n   └→ 2 hidden (→ list pruned)";
         example "→ tree from:a7x2kq depth:3";
         from: Option<NodeRef>, "Where the drawing starts; the root, if not said.";
         depth: Option<u32> [ArgType::Number(MAX_TREE_DEPTH)], "Levels below it; as many as fit, if not said.";

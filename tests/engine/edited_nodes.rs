@@ -211,3 +211,11 @@ fn an_edited_system_message_stays_in_a_long_conversation() {
     }
     assert_eq!(loom.tree(tree.id).unwrap().root, Some(root.id));
 }
+
+#[test]
+fn a_tree_marks_links() {
+    let play = Play::new();
+    let [trauma, tired] = [play.trauma, play.tired].map(|id| play.id(id));
+    let said = lines(&mut play.at(play.nine), &[&format!("→ link {trauma} to {tired}"), "→ tree"]);
+    assert_eq!(said.matches(" ↔1").count(), 2, "{said}");
+}

@@ -696,6 +696,23 @@ fn the_second_half_of_a_split_root_stays_when_the_first_is_visited() {
 }
 
 #[test]
+fn an_edited_half_is_drawn_from_every_position() {
+    let home = Home::new();
+    home.ok(&["new", "Root"]);
+    home.ok(&["say", "A first. A second."]);
+    home.ok(&["split", ".", "--after", "A first."]);
+    let tree = home.ok(&["tree", "--json"]);
+    let first = tree.lines().find(|line| line.contains("\"A first.\"")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(first).unwrap();
+    home.ok(&["edit", first["local_id"].as_str().unwrap(), "A changed."]);
+    for position in ["root", "leaf"] {
+        home.ok(&["switch", position]);
+        let tree = home.ok(&["tree"]);
+        assert!(tree.contains("A changed.") && !tree.contains("A first."), "{position}: {tree}");
+    }
+}
+
+#[test]
 fn a_named_tree_is_for_one_command() {
     let home = Home::new();
     home.ok(&["new", "one", "--title", "One"]);

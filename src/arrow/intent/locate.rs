@@ -3,6 +3,7 @@
 use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::Reading};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
+    lex::ARROWS,
     lexicon::{Form, FunctionWord, Verb},
     phrases,
 };
@@ -103,7 +104,7 @@ impl IntentParser<'_> {
                 || !self.tells(at)
                 || verb + 1 == self.terms.len() && matches!(group, Verb::Undo | Verb::Redo))
         {
-            let arrow = matches!(self.terms[at].kind, TokenKind::Mark('→' | '➜' | '⇒' | '➔' | '⟶'));
+            let arrow = matches!(self.terms[at].kind, TokenKind::Mark(c) if ARROWS.contains(&c));
             if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.kind == TokenKind::Name)) {
                 return Some((Utterance::Remark, None, at));
             }

@@ -3,6 +3,7 @@
 use super::IntentParser;
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
+    lex::ARROWS,
     lexicon::{Form, FunctionWord, Noun, Prep, Verb},
     phrases,
 };
@@ -65,9 +66,8 @@ impl IntentParser<'_> {
     pub(super) fn is_boundary(&self, at: usize) -> bool {
         let Some(term) = self.terms.get(at) else { return false };
         match term.kind {
-            TokenKind::Mark(
-                ',' | ';' | '.' | '!' | '?' | '—' | '–' | '(' | ')' | ':' | '→' | '➜' | '⇒' | '➔' | '⟶' | '-' | '>',
-            ) => true,
+            TokenKind::Mark(',' | ';' | '.' | '!' | '?' | '—' | '–' | '(' | ')' | ':' | '-' | '>') => true,
+            TokenKind::Mark(mark) => ARROWS.contains(&mark),
             TokenKind::Word => {
                 matches!(
                     term.entry.func,

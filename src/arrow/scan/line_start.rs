@@ -5,16 +5,13 @@
 //! at a lead again with each chunk until it is decided, and this keeps that work constant.
 
 use super::fence::Fence;
-use crate::arrow::is_verb;
+use crate::arrow::{is_verb, lex::ARROWS};
 
 /// Bytes of blanks and list markers before an arrow; more make the line prose.
 pub(super) const LONGEST: usize = 128;
 
 /// Bytes after which a lead is decided whatever they are: blanks and markers, an arrow, blanks, a verb.
 pub(super) const DECIDED: usize = 4 * LONGEST;
-
-/// The arrows that open a line; ASCII `->` is one where a verb follows.
-const ARROWS: [&str; 5] = ["→", "➔", "➜", "⟶", "⇒"];
 
 /// The word after the arrow on a line that ends a turn.
 const DONE: &str = "done";
@@ -166,8 +163,8 @@ fn marker(text: &str, last: bool) -> Lookahead {
 
 /// An arrow, in bytes.
 fn arrow(text: &str, last: bool) -> Lookahead {
-    if let Some(arrow) = ARROWS.iter().find(|arrow| text.starts_with(**arrow)) {
-        return Lookahead::Yes(arrow.len());
+    if let Some(arrow) = text.chars().next().filter(|first| ARROWS.contains(first)) {
+        return Lookahead::Yes(arrow.len_utf8());
     }
     let Some(after) = text.strip_prefix("->") else {
         return if !last && (text.is_empty() || text == "-") { Lookahead::Wait } else { Lookahead::No };

@@ -4,6 +4,7 @@ use super::{
     Scanner,
     event::{Event, Kind},
 };
+use crate::arrow::lex::ARROWS;
 
 /// The events of a whole model output; prose between two others is one event.
 #[must_use]
@@ -21,7 +22,7 @@ pub fn scan_commands(text: &str) -> Vec<Event<'_>> {
 /// Text that quotes arrow lines among others is text.
 #[must_use]
 pub fn is_command(text: &str) -> bool {
-    let arrow = text.trim_start().starts_with(['→', '➔', '➜', '⟶', '⇒']) || text.trim_start().starts_with("->");
+    let arrow = text.trim_start().starts_with(ARROWS) || text.trim_start().starts_with("->");
     let events = if arrow { scan(text) } else { Vec::new() };
     events.iter().any(|event| matches!(event, Event::Call(_) | Event::Thought(_)))
         && !events.iter().any(|event| matches!(event, Event::Prose(prose) if !prose.trim().is_empty()))

@@ -270,9 +270,10 @@ impl OutlineWalker<'_> {
             && let Some(half) = self.snapshot.node(parent)?
             && half.kind == EdgeKind::Version
         {
-            // The half has versions of its own.
-            let edited = self.path.values().find(|on_path| on_path.version_of == Some(half.id)).cloned();
-            read.insert(0, edited.unwrap_or(half));
+            // The half has versions of its own. That of a root is itself a version, so only the path names them.
+            let edited = || self.path.values().find(|on_path| on_path.version_of == Some(half.id)).cloned();
+            let shown = if half.version_of.is_none() { Some(self.shown_version(&half)?) } else { edited() };
+            read.insert(0, shown.unwrap_or(half));
         }
         Ok(read)
     }

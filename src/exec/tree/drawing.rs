@@ -243,6 +243,9 @@ impl<'a> TreeDrawing<'a> {
         if node.state.annotations > 0 {
             let _ = write!(self.text, " ✎{}", node.state.annotations);
         }
+        if node.state.links > 0 {
+            let _ = write!(self.text, " ↔{}", node.state.links);
+        }
         let here = (node.id == self.here).then_some("* you are here");
         let others = self.standing.get(&node.id).into_iter().flatten().map(String::as_str);
         let standing: Vec<&str> = here.into_iter().chain(others).collect();
