@@ -313,7 +313,9 @@ impl Binder<'_, '_> {
 
     /// Number of changes for undo and redo.
     fn count(&mut self) -> Option<u32> {
-        self.number(|_| true).map(|(number, _)| number)
+        // `within 3 tries, undo`
+        let verb = self.at;
+        self.number(|arg| arg.at > verb || arg.prep.is_none()).map(|(number, _)| number)
     }
 
     /// Two operations, if the line says `both`.

@@ -1,7 +1,7 @@
 //! Copy and move of a branch to another node, in the same or another tree. A move is a copy and a prune, so the
 //! original branch can be restored.
 
-use super::{Actor, NodeDraft, OpsError, Result};
+use super::{Actor, NodeDraft, OpsError, Result, require_visible};
 use crate::{
     id::NodeId,
     store::{Mutation, Receipt},
@@ -16,6 +16,7 @@ impl Actor {
     /// If a node does not exist, `from` is a note or the like, or the store fails.
     pub fn copy_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
         let node = self.conversation_node(from)?;
+        require_visible(&self.loom.node(to)?)?;
         // A snapshot must not stay open while a transaction commits.
         let second = self.loom.snapshot()?.second_half(&node)?;
         match second {
@@ -31,6 +32,7 @@ impl Actor {
     /// split, or the store fails.
     pub fn move_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
         let node = self.conversation_node(from)?;
+        require_visible(&self.loom.node(to)?)?;
         if node.parent == Some(to) {
             return Err(OpsError::Invalid(format!("[{}] is already a child of that node", node.local)));
         }
@@ -78,7 +80,7 @@ impl Actor {
         let mut receipt = self.commit(op, vec![Mutation::Append(Box::new(head))])?;
         let rest = self.commit(op, vec![Mutation::CopyBranch { from: second, to: copy, id: self.loom.node_id() }])?;
         receipt.nodes.extend(rest.nodes);
-        receipt.affected += rest.affected;
+        receipt.affected = rest.affected + 1;
         Ok(receipt)
     }
 

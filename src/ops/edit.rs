@@ -30,7 +30,7 @@ impl Actor {
         let session = self.session.map(|s| self.loom.session(s)).transpose()?;
         let at_node = session.as_ref().is_some_and(|s| s.position == Some(node.id));
         let mut new = match node.parent {
-            Some(parent) if node.kind != EdgeKind::Version && !(buffer && node.kind == EdgeKind::Continuation) => {
+            Some(parent) if node.kind == EdgeKind::Annotation || !buffer && node.kind != EdgeKind::Version => {
                 let new =
                     self.draft(Parent::Node(parent), NodeDraft { kind: Some(node.kind), ..NodeDraft::text(content) });
                 NewNode { advance: !self.keeps_position && node.kind == EdgeKind::Continuation, ..new }

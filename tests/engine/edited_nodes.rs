@@ -219,3 +219,12 @@ fn a_tree_marks_links() {
     let said = lines(&mut play.at(play.nine), &[&format!("→ link {trauma} to {tired}"), "→ tree"]);
     assert_eq!(said.matches(" ↔1").count(), 2, "{said}");
 }
+
+#[test]
+fn nothing_is_copied_or_moved_into_a_hidden_branch() {
+    let play = Play::new();
+    play.owner.prune(play.tired).unwrap();
+    for done in [play.owner.copy_branch(play.nine, play.tired), play.owner.move_branch(play.nine, play.tired)] {
+        assert!(matches!(done, Err(OpsError::Invalid(why)) if why.contains("is pruned")));
+    }
+}

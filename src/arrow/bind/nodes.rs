@@ -370,9 +370,15 @@ impl Binder<'_, '_> {
 
     /// A branch, and the node that it is put under.
     pub(super) fn pair(&mut self) -> Bound<(NodeRef, NodeRef)> {
+        // `in c3yd, copy a7x2`
+        let line = self.arguments.line;
+        let is_inside = line.split(char::is_whitespace).find(|word| word.starts_with(char::is_alphabetic));
+        let is_inside = is_inside.is_some_and(|word| word.eq_ignore_ascii_case("in"));
+        let verb = self.at;
         let under = |arg: &Arg| {
             arg.key == Some(OptionName::To)
                 || arg.arrow
+                || is_inside && arg.at < verb && arg.prep == Some(Prep::In)
                 || matches!(arg.prep, Some(Prep::To | Prep::Into | Prep::Under | Prep::On | Prep::After))
         };
         match self.two(under) {

@@ -4,7 +4,7 @@ use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::Reading};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::ARROWS,
-    lexicon::{Form, FunctionWord, Verb},
+    lexicon::{Form, FunctionWord, Noun, Prep, Verb},
     phrases,
 };
 
@@ -112,7 +112,7 @@ impl IntentParser<'_> {
                 return Some((Utterance::Remark, None, at));
             }
             // `before line 14 of script.txt, insert "x"`: where, which belongs to the request.
-            let place = self.terms[at].is(',') && !self.tells(at) && self.is_adverbial(at);
+            let place = self.terms[at].is(',') && !self.tells(at) && self.is_adverbial(at, group);
             if !place && matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
                 return Some((Utterance::Hypothetical, None, 0));
             }
@@ -122,23 +122,26 @@ impl IntentParser<'_> {
         None
     }
 
-    /// True if the tokens before `end` are a phrase with a preposition that names something: `in the tree "Harbor"`, `after 260
-    /// characters`.
-    fn is_adverbial(&self, end: usize) -> bool {
-        let names = |term: &AnnotatedToken| {
-            matches!(
-                term.kind,
-                TokenKind::File
-                    | TokenKind::Id
-                    | TokenKind::IdRange { .. }
-                    | TokenKind::Place(_)
-                    | TokenKind::BookmarkLabel { .. }
-                    | TokenKind::AgentPosition { .. }
-                    | TokenKind::Number(_)
-                    | TokenKind::Text { .. }
-            )
-        };
-        self.terms[0].entry.prep.is_some() && self.terms[..end].iter().any(names)
+    /// True if the tokens before `end` are an argument of the request behind them: a document, a cut's place (`after 260
+    /// characters`), a stash's label, or a tree to go to.
+    fn is_adverbial(&self, end: usize, group: Verb) -> bool {
+        let Some(prep) = self.terms[0].entry.prep else { return false };
+        let phrase: Vec<&AnnotatedToken> =
+            self.terms[1..end].iter().filter(|term| term.entry.func != Some(FunctionWord::Det)).collect();
+        let is_noun = |term: &AnnotatedToken, noun| term.entry.noun == Some(noun);
+        match (group, phrase.as_slice()) {
+            (Verb::Split, [number, unit] | [_, number, unit]) => {
+                let is_first = phrase.len() == 2 || self.is_word(end - 3, &["first"]);
+                let is_number = matches!(number.kind, TokenKind::Number(_));
+                prep == Prep::After && is_first && is_number && is_noun(unit, Noun::Character)
+            }
+            (Verb::Stash, [text] | [_, text]) => {
+                let is_label = phrase.len() == 1 || is_noun(phrase[0], Noun::Label);
+                matches!(prep, Prep::Under | Prep::As) && is_label && text.is_text()
+            }
+            (Verb::Go, [tree, text]) => prep == Prep::In && is_noun(tree, Noun::Tree) && text.is_text(),
+            _ => self.terms[..end].iter().any(|term| term.kind == TokenKind::File),
+        }
     }
 
     /// Reads on from a verb that stands behind what it is about.

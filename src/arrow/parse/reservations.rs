@@ -62,6 +62,14 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
             (at..).zip(**phrase).all(|(at, word)| is(at, &[word])) && !follows_subject(terms, at, phrase[0])
         })
     };
+    // `instead of c3yd, copy a7x2`
+    let comma = terms.iter().position(|term| term.is(',')).unwrap_or(0);
+    let is_named = terms[..comma].last().is_some_and(|term| term.is_id() || term.is_text());
+    let leads = is(0, &["except", "besides", "beside", "above"]) && comma < 4
+        || is(0, &["next", "instead"]) && is(1, &["to", "of"]) && comma == 3;
+    if is_named && leads {
+        return Some(terms[0].whole);
+    }
     let mut buffer = [0; 12];
     let ending = lexicon::lower(terms[last - 1].text.of(line), &mut buffer).unwrap_or_default();
     let mut retractions =

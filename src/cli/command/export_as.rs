@@ -76,7 +76,7 @@ pub(super) fn is_known(format: &str) -> bool {
 }
 
 /// Formats that hold a whole tree.
-const TREE_FORMATS: [&str; 5] = ["html", "dot", "mermaid", OBSIDIAN, "preference"];
+const TREE_FORMATS: [&str; 6] = ["html", "dot", "mermaid", OBSIDIAN, "preference", "openai-preference"];
 
 pub(super) fn run(target: &ExportTarget<'_>, choice: &ChoiceArgs, cx: &mut CommandContext<'_>) -> Result<()> {
     let is_part = choice.leaf.is_some() || choice.bookmarked || target.path.is_some();
