@@ -204,6 +204,8 @@ impl Actor {
             }
             selected = second.id;
         }
+        // A transaction has one snapshot at a time.
+        drop(snapshot);
         self.with_version(&session.versions, node, selected).map(Some)
     }
 

@@ -186,8 +186,7 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
             );
             let current = if globals.tree.is_some() && !selects_tree { cx.session(None)? } else { None };
             let done = run_at(command, &mut cx);
-            current.map_or(Ok(()), |session| cx.keep_current(&session))?;
-            done
+            done.and(current.map_or(Ok(()), |session| cx.keep_current(&session)))
         }
     }
 }

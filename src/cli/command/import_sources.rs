@@ -185,6 +185,9 @@ fn state_of(path: &Path) -> io::Result<FileState> {
 /// Imports files whenever they change, until the process ends. Without paths, the files of the usual places.
 pub(super) fn watch(args: &Args, options: ImportOptions, cx: &mut CommandContext<'_>) -> Result<()> {
     let mut known: HashMap<PathBuf, FileState> = HashMap::new();
+    for path in &args.paths {
+        files_of(path)?;
+    }
     loop {
         let mut files: Vec<(PathBuf, Option<Format>)> = Vec::new();
         for path in &args.paths {
