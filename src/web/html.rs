@@ -155,7 +155,7 @@ impl HtmlReader {
         match name {
             "a" => self.link = self.link.saturating_sub(1),
             // An empty one must not mark what follows it.
-            "li" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.mark = "",
+            "li" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.mark = "",
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
             name if MAIN_TAGS.contains(&name) => self.main = self.main.saturating_sub(1),
             _ => {}
@@ -228,6 +228,12 @@ mod tests {
         let text = main_text(&page);
         let words = words.trim_end();
         assert_eq!(text, format!("# The Light\n{words} More of it.\nSecond & last\nline\n- one\n- two\na  b\n  c"));
+    }
+
+    #[test]
+    fn an_empty_heading_or_item_marks_nothing() {
+        assert_eq!(main_text("<h1><img src=logo></h1><p>Hello world."), "Hello world.");
+        assert_eq!(main_text("<ul><li></ul><p>Words."), "Words.");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::{sync::Arc, time::Duration};
 
 use loomtree::{
     experiment::{
-        ModelJudge, RunLimits, SampleLabel, SampleProgress, SampleRequest, ScoreRequest, StopReason, TableFormat,
-        estimate_sample, sample, score, write_table,
+        Judge, ModelJudge, RunLimits, SampleLabel, SampleProgress, SampleRequest, ScoreRequest, StopReason,
+        TableFormat, estimate_sample, sample, score, write_table,
     },
     ops::{Actor, TreeDraft},
     provider::{Model, Prices, Prompt, ProviderError, Scripted, ScriptedEnd, ScriptedReply},
@@ -161,4 +161,28 @@ async fn a_judge_gets_a_path_as_data_and_its_verdict_is_a_label() {
     let third = opened("Is it short?");
     let limited = score(&owner, &ScoreRequest::new(root.tree, &third).limits(limits), |_| {}).await.unwrap();
     assert_eq!((limited.added, limited.stopped), (0, Some(StopReason::Limit)));
+}
+
+#[tokio::test]
+async fn a_judge_without_a_verdict_spends_no_more_than_its_bound() {
+    let (_scene, owner, root) = scene();
+    let writer = model("x:writer", &["One.", "Two."]);
+    sample(&owner, &request(&owner, &root, &[&writer], 2, 1), |_| {}).await.unwrap();
+    let judge = model("x:judge", &["I give it 7."; 4]);
+    let taste = ModelJudge::new(judge, "Is it dry?", (0.0, 10.0), None, Prices::default()).unwrap();
+    let snapshot = owner.loom().snapshot().unwrap();
+    let leaves = snapshot.nodes_after(root.tree, 0, 100).unwrap();
+    let bounds = leaves.iter().filter(|node| node.depth == 1).map(|leaf| {
+        let path = snapshot.path_back(leaf.id, &[], 0).unwrap();
+        taste.bound(&path, loomtree::types::Mode::Dialogue)
+    });
+    let (mut prompt, mut output) = (0, 0);
+    bounds.for_each(|bound| (prompt, output) = (prompt + bound.prompt_tokens, output + bound.output_tokens));
+    let report = score(&owner, &ScoreRequest::new(root.tree, &taste), |_| {}).await.unwrap();
+    assert_eq!((report.failed, report.spent.requests), (2, 4));
+    assert!(
+        report.spent.prompt_tokens <= prompt && report.spent.output_tokens <= output,
+        "{:?} {prompt}",
+        report.spent
+    );
 }
