@@ -318,6 +318,12 @@ impl Binder<'_, '_> {
         self.number(|arg| arg.at > verb || arg.prep.is_none()).map(|(number, _)| number)
     }
 
+    /// True if the first word of the line is one of `words`.
+    fn begins_with(&self, words: &[&str]) -> bool {
+        let first = self.arguments.line.split_whitespace().find(|word| word.starts_with(char::is_alphabetic));
+        first.is_some_and(|first| words.iter().any(|word| first.eq_ignore_ascii_case(word)))
+    }
+
     /// Two operations, if the line says `both`.
     fn both(&self) -> Option<u32> {
         self.arguments.has_bare_word("both").then_some(2)

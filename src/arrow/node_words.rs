@@ -184,15 +184,16 @@ pub(super) fn promote_places(
                 || matches!(term.text.of(line), "unlike" | "than" | "beats"))
     };
     let is_related = points && terms.iter().zip(&intent.zones).any(related);
-    let is_fronted = (!has_node || matches!(candidate.tool, Tool::Copy | Tool::Move)) && is_fronted(terms, intent);
+    let is_fronted = is_fronted(terms, intent);
     // `under the root, merge a7x2 and b3k9 "x"`: a merge has no place, so none is dropped.
-    let has_no_place = has_node && matches!(candidate.tool, Tool::Merge | Tool::Diff);
-    if has_no_place
-        && self::is_fronted(terms, intent)
+    if is_fronted
+        && has_node
+        && matches!(candidate.tool, Tool::Merge | Tool::Diff)
         && let Some((first, _)) = terms.iter().zip(&intent.zones).find(|(_, zone)| **zone == ClauseRole::Before)
     {
         return Err(first.text);
     }
+    let is_fronted = is_fronted && (!has_node || matches!(candidate.tool, Tool::Copy | Tool::Move));
     let mut at = 0;
     while at < terms.len() {
         let asked = match intent.zones.get(at) {

@@ -1,8 +1,8 @@
 //! Command results of the current turn, as the next round's prompt shows them.
 //!
 //! Each batch follows the node that requested it. The prompt of a round therefore starts with the prompt of the round
-//! before. Results get at most half of the budget, those of the newest round two thirds of a large one; older results beyond
-//! that are omitted.
+//! before. Results get at most half of the budget, those of the newest round two thirds of a large one. Older results
+//! beyond that are omitted.
 
 use super::{ContextSection, message::PromptPiece, node::NodeRenderer};
 use crate::{
@@ -68,7 +68,7 @@ pub(super) fn render_rounds(
     rendered
 }
 
-/// Returns the result if it fits the rest of the budget, or else a note. `was_shown` is true for a result of an older round.
+/// Returns the result if it fits the rest of the budget, or else a note. `was_shown` is true for one of an older round.
 fn fit_result(answer: &str, view: &NodeRenderer, left: &mut u32, was_shown: bool) -> String {
     let tokens = view.estimate_tokens(answer);
     if tokens <= *left {

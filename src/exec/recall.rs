@@ -100,10 +100,10 @@ impl Executor<'_> {
         let near = if found.absent.is_empty() { limit } else { limit.min(MAX_NEAR_OF_ABSENT) };
         found.near.truncate(near.saturating_sub(found.hits.len()));
         if found.is_empty() {
-            let named = snapshot.resolve(here.tree.id, text.trim()).ok();
-            let named = named.and_then(|found| if let LocalIdLookup::One(node) = found { Some(node) } else { None });
             let mut none = no_results(text, only.exact, &found, &within);
-            none.extend(named.map(|node: Box<Node>| format!("\n  that is a node: → view {}", escape::mention(&node))));
+            if let LocalIdLookup::One(node) = snapshot.resolve(here.tree.id, text.trim())? {
+                none.push_str(&format!("\n  that is a node: → view {}", escape::mention(&node)));
+            }
             return Ok(Answer::found(none, subject, Vec::new()));
         }
         let order = match only.sort {

@@ -51,7 +51,7 @@ impl Executor<'_> {
                 let _ = write!(text, "{part}\n… {rest} more → view {} full", mention(&node));
             }
         }
-        let lengths = if full { None } else { Some(CallLengths::ALL[1]) };
+        let lengths = if full { None } else { Some(CallLengths::MIDDLE) };
         push_calls(&mut text, &node, lengths);
         for result in result_lines(&*self.loom.snapshot()?, &node, lengths)? {
             let _ = write!(text, "\n{result}");

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Actor {
-    /// Copies a node and its visible descendants under `to`; with the first half of a split also the second. The first node
-    /// of the receipt is the copy.
+    /// Copies a node and its visible descendants under `to`; with the first half of a split also the second. The first
+    /// node of the receipt is the copy.
     ///
     /// # Errors
     /// If a node does not exist, `from` is a note or the like, or the store fails.

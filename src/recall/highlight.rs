@@ -30,8 +30,8 @@ pub fn highlights(content: &str, words: &[String], text: &str) -> Vec<Range<usiz
     found
 }
 
-/// Iterates over the ranges of runs of letters and digits. In a script without spaces, two characters that follow each other
-/// are a run.
+/// Iterates over the ranges of runs of letters and digits. In a script without spaces, two characters that follow each
+/// other are a run.
 fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     let runs = text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|run| !run.is_empty());
     runs.flat_map(move |run| {
@@ -39,7 +39,8 @@ fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
         let start = run.as_ptr().addr() - text.as_ptr().addr();
         let places: Vec<(usize, char)> = run.char_indices().collect();
         if places.len() < 3 || !places.iter().any(|(_, c)| is_unspaced_script(*c)) {
-            return std::iter::once(start..start + run.len()).collect::<Vec<Range<usize>>>();
+            let whole = start..start + run.len();
+            return vec![whole];
         }
         let end = |at: usize| places.get(at + 2).map_or(run.len(), |(end, _)| *end);
         (0..places.len() - 1).map(|at| start + places[at].0..start + end(at)).collect()

@@ -38,6 +38,12 @@ impl ExportFormat {
         ("mermaid", Self::Mermaid),
         ("html", Self::Html),
     ];
+
+    /// True if an export holds the whole tree, whatever [`ExportOptions::leaves`] says.
+    #[must_use]
+    pub const fn is_of_whole_tree(self) -> bool {
+        !matches!(self, Self::OpenAiChat | Self::ShareGpt)
+    }
 }
 
 /// Options of an export.

@@ -235,8 +235,7 @@ impl Binder<'_, '_> {
         // `let the poet continue a7x2`, `have "quill" continue a7x2`
         let verb = self.at;
         let near = |arg: &Arg| arg.at < verb && arg.at + 3 > verb;
-        let lead = line.split_whitespace().find(|word| word.starts_with(char::is_alphabetic)).unwrap_or_default();
-        let is_told = matches!(lead.to_ascii_lowercase().as_str(), "have" | "let" | "get" | "ask" | "make");
+        let is_told = self.begins_with(&["have", "let", "get", "ask", "make"]);
         let is_agent = |arg: &Arg| arg.kind == ArgKind::Name || is_told && matches!(arg.kind, ArgKind::Text { .. });
         if let Some(arg) = self.arguments.take(|arg| is_agent(arg) && near(arg) && arg.key.is_none()) {
             return Some(self.arguments.value(&arg));
@@ -371,9 +370,7 @@ impl Binder<'_, '_> {
     /// A branch, and the node that it is put under.
     pub(super) fn pair(&mut self) -> Bound<(NodeRef, NodeRef)> {
         // `in c3yd, copy a7x2`
-        let line = self.arguments.line;
-        let is_inside = line.split(char::is_whitespace).find(|word| word.starts_with(char::is_alphabetic));
-        let is_inside = is_inside.is_some_and(|word| word.eq_ignore_ascii_case("in"));
+        let is_inside = self.begins_with(&["in"]);
         let verb = self.at;
         let under = |arg: &Arg| {
             arg.key == Some(OptionName::To)

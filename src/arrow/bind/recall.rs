@@ -65,7 +65,9 @@ impl Binder<'_, '_> {
     /// True if a word stands alone outside the quotes of a recall that has a text in quotes or a tool, or as a flag. Takes the
     /// word.
     fn switched(&mut self, name: &str) -> bool {
-        let line = self.arguments.line.replace("\\\\", "").replace("\\\"", "").replace(['“', '”', '„'], "\"");
+        let line = self.arguments.line.replace("\\\\", "").replace("\\\"", "");
+        // Inside straight quotes, others are content.
+        let line = if line.contains('"') { line } else { line.replace(['“', '”', '„'], "\"") };
         let outside = || line.split('"').step_by(2).flat_map(str::split_whitespace);
         let bounded = line.contains('"')
             || self.names(Noun::Tool)
@@ -150,7 +152,10 @@ impl Binder<'_, '_> {
             (RecallScope::All, ["all trees", "every tree", "all the trees"].as_slice()),
             (RecallScope::Session, &["in this session", "in the session", "grep this session", "search this session"]),
             (RecallScope::Tree, &["in this tree", "in the whole tree"]),
-            (RecallScope::Workspace, &["this workspace", "the workspace", "whole workspace", "entire workspace"]),
+            (
+                RecallScope::Workspace,
+                &["in this workspace", "in the workspace", "in the whole workspace", "grep the workspace"],
+            ),
         ];
         let is_said = |phrases: &[&str]| phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase));
         scopes.into_iter().find(|(_, phrases)| is_said(phrases)).map(|(scope, _)| scope)

@@ -112,7 +112,7 @@ impl IntentParser<'_> {
                 return Some((Utterance::Remark, None, at));
             }
             // `before line 14 of script.txt, insert "x"`: where, which belongs to the request.
-            let place = self.terms[at].is(',') && !self.tells(at) && self.is_adverbial(at, group);
+            let place = self.terms[at].is(',') && !self.tells(at) && self.is_leading_argument(at, group);
             if !place && matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
                 return Some((Utterance::Hypothetical, None, 0));
             }
@@ -124,7 +124,7 @@ impl IntentParser<'_> {
 
     /// True if the tokens before `end` are an argument of the request behind them: a document, a cut's place (`after 260
     /// characters`), a stash's label, or a tree to go to.
-    fn is_adverbial(&self, end: usize, group: Verb) -> bool {
+    fn is_leading_argument(&self, end: usize, group: Verb) -> bool {
         let Some(prep) = self.terms[0].entry.prep else { return false };
         let phrase: Vec<&AnnotatedToken> =
             self.terms[1..end].iter().filter(|term| term.entry.func != Some(FunctionWord::Det)).collect();

@@ -131,6 +131,12 @@ impl CliCommand {
         }
     }
 
+    /// True if the command may make another tree the current one.
+    const fn selects_tree(&self) -> bool {
+        let selects_session = matches!(self, Self::Chat(_) | Self::Resume(_) | Self::Sessions(_));
+        selects_session || matches!(self, Self::New(_) | Self::Trees(_) | Self::Switch(_))
+    }
+
     /// Returns the tool whose permission the acting agent needs. Reading needs none at the terminal; arrow lines and
     /// [`change::ChangeCommand`] check each command.
     fn tool(&self) -> Option<Tool> {
@@ -175,16 +181,7 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
                 foreign_changes::notify(&mut cx)?;
             }
             // A named tree is for this command; the current tree stays.
-            let selects_tree = matches!(
-                command,
-                CliCommand::New(_)
-                    | CliCommand::Trees(_)
-                    | CliCommand::Switch(_)
-                    | CliCommand::Chat(_)
-                    | CliCommand::Resume(_)
-                    | CliCommand::Sessions(_)
-            );
-            let current = if globals.tree.is_some() && !selects_tree { cx.session(None)? } else { None };
+            let current = if globals.tree.is_some() && !command.selects_tree() { cx.session(None)? } else { None };
             let done = run_at(command, &mut cx);
             done.and(current.map_or(Ok(()), |session| cx.keep_current(&session)))
         }

@@ -75,16 +75,12 @@ pub(super) fn is_known(format: &str) -> bool {
     names().any(|name| name == format)
 }
 
-/// Formats that hold a whole tree.
-const TREE_FORMATS: [&str; 6] = ["html", "dot", "mermaid", OBSIDIAN, "preference", "openai-preference"];
-
 pub(super) fn run(target: &ExportTarget<'_>, choice: &ChoiceArgs, cx: &mut CommandContext<'_>) -> Result<()> {
+    let format = ExportFormat::NAMES.iter().find(|(name, _)| *name == target.format).map(|(_, format)| *format);
     let is_part = choice.leaf.is_some() || choice.bookmarked || target.path.is_some();
-    if is_part && TREE_FORMATS.contains(&target.format) {
-        let format = target.format;
-        return Err(CliError::usage(format!(
-            "{format} holds the whole tree; --path, --leaf and --bookmarked are not for it"
-        )));
+    if is_part && format.is_none_or(ExportFormat::is_of_whole_tree) {
+        let message = "holds the whole tree; --path, --leaf and --bookmarked are not for it";
+        return Err(CliError::usage(format!("{} {message}", target.format)));
     }
     let tree = match target.which {
         Some(text) => cx.loom.find_tree(text)?,
@@ -100,12 +96,12 @@ pub(super) fn run(target: &ExportTarget<'_>, choice: &ChoiceArgs, cx: &mut Comma
     let options = choice.options().leaves(leaves);
     let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
-    let Some((_, format)) = ExportFormat::NAMES.iter().find(|(name, _)| *name == target.format) else {
+    let Some(format) = format else {
         let (notes, report) = export::notes(&*snapshot, tree.id, options)?;
         write_notes(target, &notes)?;
         return finish(target, &report, cx);
     };
-    let write = |out: &mut dyn io::Write| Ok(export::write(&*snapshot, tree.id, *format, options, out)?);
+    let write = |out: &mut dyn io::Write| Ok(export::write(&*snapshot, tree.id, format, options, out)?);
     let report = match target.output {
         Some(file) => to_file(file, target.force, write)?,
         None if cx.out.terminal => {

@@ -67,7 +67,8 @@ pub(super) fn outline_steps(
     Ok(lines)
 }
 
-/// Formats hits with their neighbors, then nodes that match by meaning only. A node for which `is_shown` holds is only named.
+/// Formats hits with their neighbors, then nodes that match by meaning only. A node that an earlier answer shows
+/// (`is_shown`) is only named.
 pub(super) fn shown(
     snapshot: &dyn Snapshot,
     here: &Position,

@@ -30,7 +30,8 @@ pub(super) struct PgAnchor {
     place: Option<i64>,
 }
 
-const ANCHOR: &str = "SELECT n.tree, n.seq, n.parent, n.version_of, s.hidden_by, CASE WHEN n.kind = 6 THEN coalesce(n.version_of, n.edited_from) END";
+const ANCHOR: &str = "SELECT n.tree, n.seq, n.parent, n.version_of, s.hidden_by,
+    CASE WHEN n.kind = 6 THEN coalesce(n.version_of, n.edited_from) END";
 
 fn read(row: &tokio_postgres::Row) -> Result<PgAnchor> {
     Ok(PgAnchor {
