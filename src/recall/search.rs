@@ -12,7 +12,7 @@ use super::{
     matching::{Matching, absent_phrases, absent_words, search_phrase},
     query_parser::{ParsedQuery, is_question, normalize},
     rank::{RankCandidate, RankQuery, rank},
-    semantic::{QueryEmbedding, SIMILAR},
+    semantic::{QueryEmbedding, SIMILAR, SIMILAR_WITHOUT_WORDS},
     turns::set_received_turn,
 };
 use crate::{
@@ -234,7 +234,9 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     question.discount_other_trees(&mut hits);
     if let Some(meaning) = meaning {
         let near = meaning.similarities(snapshot, &hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
-        hits.iter_mut().zip(near).for_each(|(hit, near)| hit.similar = near >= SIMILAR);
+        let has_words = hits.iter().any(|hit| hit.own_words > 0);
+        let least = if has_words { SIMILAR } else { SIMILAR_WITHOUT_WORDS };
+        hits.iter_mut().zip(near).for_each(|(hit, near)| hit.similar = near >= least);
     }
     hits.sort_by(by_rank);
     let is_match = |hit: &Hit| {

@@ -18,6 +18,8 @@ const MAX_TEXT_BYTES: usize = 2_000;
 const MAX_NEAREST_NODES: usize = 200;
 /// Similarity from which a text is shown as similar. That of unrelated texts is about 0.15.
 pub(super) const SIMILAR: f64 = 0.4;
+/// The same if no node contains a word of the question.
+pub(super) const SIMILAR_WITHOUT_WORDS: f64 = 0.25;
 
 /// A model that converts texts into embeddings.
 pub trait Embedder: Send + Sync {

@@ -246,3 +246,35 @@ fn an_invalid_reply_is_an_error_and_stores_nothing() {
     let nowhere = embedding(&runtime, "http://127.0.0.1:1/v1");
     assert!(matches!(nowhere.embed(&["x".to_owned()]), Err(EmbedError::Model(_))));
 }
+
+/// Embeddings of two numbers, the first of which stands behind `~` in the text; a question is similar by that number.
+struct Stated;
+
+impl Embedder for Stated {
+    fn model(&self) -> &str {
+        "stated"
+    }
+
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let stated = |text: &String| text.split_once('~').map_or(1.0, |(_, number)| number.parse::<f32>().unwrap());
+        Ok(texts.iter().map(stated).map(|near| vec![near, (1.0 - near * near).sqrt()]).collect())
+    }
+}
+
+#[test]
+fn a_weakly_similar_node_counts_only_if_no_node_has_a_word() {
+    let scene = Scene::of_file(3);
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(TreeDraft::new("begin ~0")).unwrap();
+    let weak = say(&owner, root.id, "More salt. ~0.3");
+    let unrelated = say(&owner, weak, "A bridge. ~0.1");
+    recall::embed(&owner, &Stated, usize::MAX).unwrap();
+    let similar = |question: &str| -> Vec<NodeId> {
+        let meaning = QueryEmbedding::of(&Stated, question).unwrap();
+        let query = Query::new(question, Scope::Tree(tree.id));
+        let found = recall::search_with(&*owner.loom().snapshot().unwrap(), &query, Some(&meaning)).unwrap();
+        found.ranked().into_iter().filter(|hit| hit.similar).map(|hit| hit.node.id).collect()
+    };
+    assert_eq!(similar("seasoning"), [weak]);
+    assert!(!similar("seasoning of a bridge").contains(&weak), "the word is in {unrelated}");
+}

@@ -226,7 +226,7 @@ fn search(args: &Args, scope: Scope, cx: &mut CommandContext<'_>) -> Result<()> 
     found.hits.truncate(limit);
     found.near.truncate(limit.saturating_sub(found.hits.len()));
     let shown: HashSet<u64> = found.hits.iter().flat_map(hit_and_neighbours).collect();
-    // Next to matches, nodes without any of the words are only context.
+    // Nodes that were found by their neighbors alone are only context.
     found.near.retain(|hit| !shown.contains(&hit.node.seq) && (hit.own_words > 0 || hit.similar));
     if found.is_empty() && !cx.out.json {
         return print_no_hits(&found, &query, args.failed, cx);
