@@ -134,7 +134,8 @@ impl Executor<'_> {
     /// Appends a node under another one.
     pub(super) fn append(&self, tool: Tool, node: Node, draft: NodeDraft) -> AnswerResult {
         let actor = self.actor();
-        let receipt = actor.append(Parent::Node(node.id), draft)?;
+        let new = actor.draft(Parent::Node(node.id), draft);
+        let receipt = actor.commit(Op::Append, actor.append_mutations(new)?)?;
         Ok(TreeChange::new(&actor, tool, Op::Append, vec![node], receipt)?.into())
     }
 

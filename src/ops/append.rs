@@ -3,9 +3,9 @@
 
 use super::{Actor, OpsError, Result};
 use crate::{
-    id::NodeId,
+    id::{NodeId, TreeId},
     store::{Mutation, Receipt},
-    types::{AuthorType, EdgeKind, Json, NewNode, Node, Op, Parent, ToolCallFields, setters},
+    types::{AuthorType, EdgeKind, Json, NewNode, Node, Op, Parent, SessionPatch, ToolCallFields, setters},
 };
 
 /// Content and options of a node to be appended. Text converts into a draft of a continuation.
@@ -101,6 +101,32 @@ impl Actor {
             advance: !draft.keep_position && !self.keeps_position && kind == EdgeKind::Continuation,
             ..NewNode::new(self.loom.node_id(), parent, author, self.loom.now(), draft.content)
         }
+    }
+
+    /// Returns the mutations that append a node. A node that does not continue the session's position moves the session
+    /// by a mutation of its own, so that an undo moves the session back.
+    ///
+    /// # Errors
+    /// If the session or the parent does not exist, or the store fails.
+    pub fn append_mutations(&self, node: NewNode) -> Result<Vec<Mutation>> {
+        match (self.session, node.parent) {
+            (Some(_), Parent::Node(parent)) => self.append_in_tree(node, self.loom.node(parent)?.tree),
+            _ => Ok(vec![Mutation::Append(Box::new(node))]),
+        }
+    }
+
+    /// Returns the mutations that append a node to this tree, as [`Actor::append_mutations`]. Its parent may be new.
+    pub(super) fn append_in_tree(&self, mut node: NewNode, tree: TreeId) -> Result<Vec<Mutation>> {
+        let session = self.session.filter(|_| node.advance).map(|session| self.loom.session(session)).transpose()?;
+        let left = session.filter(|session| {
+            session.tree == tree && session.position.is_some_and(|position| Parent::Node(position) != node.parent)
+        });
+        node.advance &= left.is_none();
+        let moved = left.map(|session| {
+            let patch = SessionPatch { position: Some(node.id), ..SessionPatch::default() };
+            Mutation::UpdateSession { session: session.id, patch }
+        });
+        Ok([Mutation::Append(Box::new(node))].into_iter().chain(moved).collect())
     }
 
     /// Reads the first node that a commit appended.

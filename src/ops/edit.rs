@@ -40,10 +40,9 @@ impl Actor {
         new.edited_from = Some(node.id);
         // The editor is the author; the role remains that of the original.
         new.role = Some(node.role()).filter(|role| *role != new.author_type);
-        let mut mutations = Vec::new();
         let id = new.id;
         let is_version = new.kind == EdgeKind::Version;
-        mutations.push(Mutation::Append(Box::new(new)));
+        let mut mutations = self.append_in_tree(new, node.tree)?;
         if is_version && node.state.excluded {
             mutations.push(Mutation::SetExcluded { node: id, excluded: true });
         }

@@ -35,7 +35,7 @@ impl Actor {
         }
         let new = self.draft(Parent::Node(*first), NodeDraft::text(content));
         let source = new.id;
-        let mut mutations = vec![Mutation::Append(Box::new(new))];
+        let mut mutations = self.append_in_tree(new, tree)?;
         mutations.extend(unique.iter().map(|target| {
             Mutation::Link(Link {
                 id: self.loom.link_id(),

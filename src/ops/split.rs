@@ -73,7 +73,8 @@ impl Actor {
         // The halves replace the version that the session has selected: the second one leads to the first.
         let halves = [head.id, tail.id];
         let half = tail.id;
-        let mut mutations = vec![Mutation::Append(Box::new(head)), Mutation::Append(Box::new(tail))];
+        let mut mutations = vec![Mutation::Append(Box::new(head))];
+        mutations.extend(self.append_in_tree(tail, node.tree)?);
         if node.state.excluded {
             mutations.extend(halves.map(|node| Mutation::SetExcluded { node, excluded: true }));
         }

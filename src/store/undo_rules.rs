@@ -7,7 +7,10 @@
 use std::{collections::HashSet, ops::ControlFlow};
 
 use super::{Change, ChangeKind, Direction, Mutation, Result, StoreError};
-use crate::types::Op;
+use crate::{
+    id::{NodeId, SessionId},
+    types::{Op, SessionPatch},
+};
 
 /// An entry of a group that is reverted. `N` identifies a node.
 pub(super) struct RevertedEntry<N> {
@@ -39,6 +42,22 @@ impl<N: Copy> RevertedEntry<N> {
     }
 }
 
+/// The inverse of an operation's move of a session from a position and selected versions. `None` if there is none, or
+/// if the operation is not one to undo.
+pub(super) fn move_back(
+    (op, session, patch): (Op, SessionId, &SessionPatch),
+    position: Option<NodeId>,
+    versions: Vec<NodeId>,
+) -> Option<Mutation> {
+    let patch = SessionPatch {
+        position: patch.position.and(position),
+        versions: patch.versions.is_some().then_some(versions),
+        ..SessionPatch::default()
+    };
+    let is_move = (op.can_be_undone() || is_reversal(op)) && patch != SessionPatch::default();
+    is_move.then_some(Mutation::UpdateSession { session, patch })
+}
+
 /// Reverts a group by its entries, newest first. `apply` applies the inverse of one, and returns false if it has none.
 pub(super) fn revert<N>(
     (change, group): (&Change, u64),
@@ -50,7 +69,11 @@ pub(super) fn revert<N>(
     }
     let first = entries.last().ok_or_else(|| StoreError::not_found("operation", group))?;
     let (mut applied, mut refused) = (false, true);
-    for entry in entries.iter().filter(|entry| entry.op.can_be_undone() || entry.op == Op::Undo) {
+    // A session moves back if its position is hidden then.
+    let is_move = |entry: &&RevertedEntry<N>| entry.change == ChangeKind::UpdateSession.code();
+    let (moves, others): (Vec<_>, Vec<_>) =
+        entries.iter().filter(|entry| entry.op.can_be_undone() || entry.op == Op::Undo).partition(is_move);
+    for entry in others.into_iter().chain(moves) {
         refused = false;
         applied |= apply(entry)?;
     }

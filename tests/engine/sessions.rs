@@ -16,7 +16,9 @@ use loomtree::{
     session::{GenerateRequest, Interruption, actor_at, context_of, generate, resume},
     session_state::{ExtractionRules, FileWriteTool, RecordKind},
     store::{SessionFilter, WordFilter},
-    types::{AuthorType, EdgeKind, Json, Lease, Prompt, SessionPatch, Timestamp, ToolCallFields, WorkItem},
+    types::{
+        AuthorType, EdgeKind, Json, Lease, Mode, Op, Parent, Prompt, SessionPatch, Timestamp, ToolCallFields, WorkItem,
+    },
 };
 use support::store::Scene;
 
@@ -383,4 +385,57 @@ fn outside_tools_find_turns_and_sessions_by_their_names() {
     let state: String =
         conn.query_row("SELECT session_state FROM cowork_sessions WHERE id = ?1", [row.0], |r| r.get(0)).unwrap();
     assert!(state.contains("Never use the word sea."), "{state}");
+}
+
+/// A tree of this mode with two messages below the root, and the owner in a session at the second.
+fn owner_at_the_second(mode: Mode) -> (Scene, Actor, [NodeId; 3]) {
+    let scene = Scene::new(17);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("A lighthouse.").mode(mode)).unwrap();
+    let first = owner.append(root.id, "It is dark.").unwrap().nodes[0].id;
+    let second = owner.append(first, "The keeper is gone.").unwrap().nodes[0].id;
+    let agent = owner.loom().agent("owner").unwrap();
+    let owner = actor_at(owner.loom(), &agent, "/work", second).unwrap();
+    (scene, owner, [root.id, first, second])
+}
+
+#[test]
+fn undo_moves_the_session_back_to_where_an_edit_a_merge_or_a_response_took_it_from() {
+    let (_scene, owner, [root, first, second]) = owner_at_the_second(Mode::Dialogue);
+    let tree = owner.loom().node(root).unwrap().tree;
+    let position = || owner.loom().session(owner.session().unwrap()).unwrap().position.unwrap();
+    let new = |receipt: loomtree::store::Receipt| receipt.nodes[0].id;
+    let edited = new(owner.edit(first, "It is light.").unwrap());
+    let merged = new(owner.merge(&[root, second], "Both.").unwrap());
+    let draft = owner.draft(Parent::Node(first), NodeDraft::text("Someone knocks."));
+    let said = new(owner.commit(Op::Append, owner.append_mutations(draft).unwrap()).unwrap());
+    assert_eq!(position(), said);
+    let went_on = new(owner.append(said, "Nobody is there.").unwrap());
+    assert_eq!(position(), went_on);
+    for before in [said, merged, edited, second] {
+        owner.undo(Some(tree)).unwrap();
+        assert_eq!(position(), before);
+    }
+    for after in [edited, merged, said] {
+        owner.redo(Some(tree)).unwrap();
+        assert_eq!(position(), after);
+    }
+    // A session that went elsewhere stays there.
+    owner.switch_to(owner.session().unwrap(), second).unwrap();
+    owner.undo(Some(tree)).unwrap();
+    assert_eq!(position(), second);
+}
+
+#[test]
+fn undo_selects_the_versions_again_that_an_edit_replaced() {
+    let (_scene, owner, [root, first, _]) = owner_at_the_second(Mode::Buffer);
+    let tree = owner.loom().node(root).unwrap().tree;
+    let session = owner.session().unwrap();
+    let older = owner.edit(first, "It is light.").unwrap().nodes[0].id;
+    owner.edit(first, "It is noon.").unwrap();
+    owner.choose_version(session, older).unwrap();
+    let newest = owner.edit(first, "It is dawn.").unwrap().nodes[0].id;
+    assert_eq!(owner.loom().session(session).unwrap().versions, [newest]);
+    owner.undo(Some(tree)).unwrap();
+    assert_eq!(owner.loom().session(session).unwrap().versions, [older]);
 }

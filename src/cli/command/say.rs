@@ -4,7 +4,6 @@ use std::str::FromStr as _;
 
 use loomtree::{
     ops::{NodeDraft, require_visible},
-    store::Mutation,
     types::{AgentKind, AuthorType, EdgeKind, Op, Parent},
 };
 
@@ -52,7 +51,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
             AgentKind::Model => AuthorType::Model,
         };
     }
-    let receipt = actor.commit(Op::Append, vec![Mutation::Append(Box::new(node))])?;
+    let receipt = actor.commit(Op::Append, actor.append_mutations(node)?)?;
     let local = receipt.nodes.first().map(|node| paint(ID, &node.local)).unwrap_or_default();
     cx.print_receipt(Op::Append, &receipt, || match kind {
         EdgeKind::Continuation => format!("{local}  you are here"),

@@ -4,18 +4,19 @@ use std::collections::hash_map::Entry;
 
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
-    decode::{coded, get, item, number, opt_int},
+    decode::{coded, from_json, get, item, number, opt_int},
     group_reads::{SESSION, session_row},
     pending_rows::{PgSessionRow, Place},
     session_state::json,
     uuid::Uuid,
 };
 use crate::{
-    id::SessionId,
+    id::{NodeId, SessionId},
     session_state::{RecordKind, SessionRecord, TurnRecord},
     store::{
         ChangeKind, Mutation, Result, StoreError,
         new_node::{TurnFigures, TurnOrder},
+        undo_rules::move_back,
     },
     types::{AuthorType, EdgeKind, NewSession, SessionPatch, Timestamp, WorkItem},
 };
@@ -27,7 +28,9 @@ impl PgChangeApplier<'_> {
             Mutation::UpdateSession { session, patch } => {
                 let key = Uuid::from(*session);
                 self.exists("sessions", "session", key, session)?;
-                (ChangeKind::UpdateSession, Some(self.update_session(key, patch)?))
+                let (old, versions) = self.session_place(key)?;
+                let undo = move_back((self.change.op, *session, patch), old, versions);
+                (ChangeKind::UpdateSession, Some(PgAppliedMutation { undo, ..self.update_session(key, patch)? }))
             }
             Mutation::Record { session, kind, content, turn } => {
                 let key = Uuid::from(*session);
@@ -148,6 +151,14 @@ impl PgChangeApplier<'_> {
 
     pub(super) fn session_tree(&self, session: Uuid) -> Result<Uuid> {
         get(&self.conn.query_one("SELECT tree FROM sessions WHERE id = $1", &[&session])?, 0)
+    }
+
+    /// The position of a session and its selected versions.
+    fn session_place(&self, session: Uuid) -> Result<(Option<NodeId>, Vec<NodeId>)> {
+        let row = self.conn.query_one("SELECT tree, position, versions FROM sessions WHERE id = $1", &[&session])?;
+        let tree = get(&row, 0)?;
+        let position = opt_int(&row, 1)?.map(|seq| self.place_at(tree, seq)).transpose()?;
+        Ok((position.map(|place| place.id), from_json(&row, 2)?))
     }
 
     /// The row of a session, which is locked.

@@ -8,7 +8,7 @@ use super::{
     visibility,
 };
 use crate::{
-    id::NodeId,
+    id::{NodeId, SessionId},
     store::{
         Mutation, Result,
         undo_rules::{RevertedEntry, revert},
@@ -31,8 +31,20 @@ pub(super) fn undo(apply: &mut PgChangeApplier<'_>, group: u64) -> Result<()> {
     let entries = apply.conn.query(sql, &[&first, &end, &target])?.iter().map(read).collect::<Result<Vec<_>>>()?;
     revert((apply.change, group), &entries, |entry| {
         let inverse = entry.inverse(group, |(tree, node)| inverse_of_append(apply, tree, node))?;
+        let inverse = match (inverse, entry.node) {
+            (Some(Mutation::UpdateSession { session, .. }), Some(node)) if has_moved_on(apply, session, node)? => None,
+            (inverse, _) => inverse,
+        };
         inverse.map(|mutation| apply.apply_and_journal(&mutation, Some(target))).transpose().map(|done| done.is_some())
     })
+}
+
+/// True if a session is neither at a node nor at a hidden one.
+fn has_moved_on(apply: &PgChangeApplier<'_>, session: SessionId, node: (Uuid, i64)) -> Result<bool> {
+    let sql = "SELECT tree, position FROM sessions WHERE id = $1";
+    let row = apply.conn.query_one(sql, &[&Uuid::from(session)])?;
+    let (tree, position) = (get(&row, 0)?, opt_int(&row, 1)?.unwrap_or(node.1));
+    Ok((tree, position) != node && visibility::hidden_by(apply, tree, position)?.is_none())
 }
 
 /// Returns the inverse of an append: pruning the node. `None` for a root, whose tree is archived, and for a node pruned

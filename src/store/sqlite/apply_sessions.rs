@@ -2,6 +2,7 @@
 
 use super::{
     apply::{Applied, AppliedMutation, ChangeApplier, unsupported},
+    decode::NameCache,
     tables::{
         agents,
         nodes::{self, Anchor},
@@ -13,6 +14,7 @@ use crate::{
     store::{
         ChangeKind, Mutation, Result, StoreError,
         new_node::{TurnFigures, TurnOrder},
+        undo_rules::move_back,
     },
     types::{AuthorType, EdgeKind},
 };
@@ -73,8 +75,11 @@ impl ChangeApplier<'_> {
                 for version in patch.versions.iter().flatten() {
                     self.node_of(*version, tree)?;
                 }
+                let (old, versions) = sessions::place(self.conn, row)?;
+                let old = old.map(|node| NameCache::new(self.conn).node(node)).transpose()?;
+                let undo = move_back((self.change.op, *session, patch), old, versions);
                 sessions::update(self.conn, row, patch, position, at)?;
-                (ChangeKind::UpdateSession, Some(AppliedMutation::new(Some(tree), position, None)))
+                (ChangeKind::UpdateSession, Some(AppliedMutation::new(Some(tree), position, undo)))
             }
             Mutation::Record { session, kind, content, turn } => {
                 let row = self.session_row(*session)?;

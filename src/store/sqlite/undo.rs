@@ -7,9 +7,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     apply::ChangeApplier,
     decode::{NameCache, coded, entry_of},
-    tables::{journal, nodes},
+    tables::{journal, nodes, sessions},
 };
 use crate::{
+    id::SessionId,
     store::{
         ChangeKind, Direction, JournalFilter, Mutation, Result, StoreError, UndoTarget,
         undo_rules::{RevertedEntry, UndoWalk, WalkedEntry, described_by, revert},
@@ -26,8 +27,18 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
     let entries = group_entries(apply.conn, target, -1)?;
     revert((apply.change, group), &entries, |entry| {
         let inverse = entry.inverse(group, |node| inverse_of_append(apply.conn, node))?;
+        let inverse = match (inverse, entry.node) {
+            (Some(Mutation::UpdateSession { session, .. }), Some(node)) if has_moved_on(apply, session, node)? => None,
+            (inverse, _) => inverse,
+        };
         inverse.map(|mutation| apply.apply_and_journal(&mutation, Some(target))).transpose().map(|done| done.is_some())
     })
+}
+
+/// True if a session is neither at a node nor at a hidden one.
+fn has_moved_on(apply: &ChangeApplier<'_>, session: SessionId, node: i64) -> Result<bool> {
+    let position = sessions::position(apply.conn, sessions::row(apply.conn, session)?)?.unwrap_or(node);
+    Ok(position != node && nodes::hidden_by(apply.conn, position)?.is_none())
 }
 
 /// The last entries of a group, newest first; all if `most` is negative.

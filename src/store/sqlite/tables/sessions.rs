@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::retags::hidden_by;
 use crate::{
-    id::SessionId,
+    id::{NodeId, SessionId},
     store::{Result, SessionFilter, StoreError, new_node::TurnFigures, sqlite::decode},
     types::{NewSession, Session, SessionCounts, SessionPatch, Timestamp, WorkItem},
 };
@@ -176,6 +176,12 @@ pub(in crate::store::sqlite) fn reset(conn: &Connection, row: i64, tree: i64) ->
 /// The position of a session.
 pub(in crate::store::sqlite) fn position(conn: &Connection, row: i64) -> Result<Option<i64>> {
     Ok(conn.prepare_cached("SELECT position FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
+}
+
+/// Returns the position of a session and its selected versions.
+pub(in crate::store::sqlite) fn place(conn: &Connection, row: i64) -> Result<(Option<i64>, Vec<NodeId>)> {
+    let mut statement = conn.prepare_cached("SELECT position, versions FROM sessions WHERE id = ?1")?;
+    Ok(statement.query_row([row], |r| Ok((r.get(0)?, decode::from_json(r, 1)?)))?)
 }
 
 /// Moves a session to a node of its own tree, and sets it as the newest human message; each if requested.
