@@ -230,6 +230,12 @@ fn word(text: &str, term: &mut AnnotatedToken) {
             return;
         }
     }
+    // `_a7x2_`: emphasis of Markdown
+    if let Some(id) = bare.strip_prefix('_').and_then(|id| id.strip_suffix('_')).filter(|id| is_id(id)) {
+        (term.kind, term.text.start) = (TokenKind::Id, term.text.start + 1);
+        term.text.end = term.text.start + id.len();
+        return;
+    }
     // `node/a7x2`, as in a path
     if let Some(id) = bare.strip_prefix("node/").filter(|id| is_id(id)) {
         (term.kind, term.text.start) = (TokenKind::Id, term.text.start + bare.len() - id.len());

@@ -10,6 +10,9 @@ use crate::{
     tools::TABLE,
 };
 
+/// Most tokens of a description and the mark behind it.
+const MAX_DESCRIPTION: usize = 6;
+
 /// Corrects tokens that depend on those around them: numbers that are ids, operations in the place of options.
 pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
     // `pin:a7x2`: the operation itself stands where an option's name does.
@@ -28,8 +31,18 @@ pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
     }) {
         terms.drain(at..at + 2);
     }
+    // `everything that's been pruned`
+    for at in 1..terms.len().saturating_sub(1) {
+        let next = &terms[at + 1];
+        let is_passive = next.text.of(line) == "been" || matches!(next.entry.verb, Some((_, Form::Past)));
+        let follows_noun = terms[at - 1].entry.noun.is_some();
+        if is_passive && follows_noun && matches!(terms[at].text.of(line), "that's" | "that’s") {
+            terms[at].entry = lexicon::look_up("that");
+        }
+    }
     node_words::fold_references(line, terms);
     numbers(line, terms);
+    appositions(line, terms);
     if id_for_word(line, terms) {
         (terms[1].kind, terms[1].entry) = (TokenKind::Name, Entry::default());
     }
@@ -90,6 +103,53 @@ fn numbers(line: &str, terms: &mut Vec<AnnotatedToken>) {
             terms[at - 2].entry = lexicon::look_up("the");
         }
     }
+}
+
+/// Removes what describes a node whose id follows it: `the tavern scene, a7x2, …`, `the second attempt (a7x2)`.
+fn appositions(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    let mut at = 1;
+    while at + 2 < terms.len() {
+        if let Some((id, closed)) = described_id(line, terms, at) {
+            if closed {
+                terms.remove(id + 1);
+            }
+            terms.drain(at..id);
+        }
+        at += 1;
+    }
+}
+
+/// The place of the id that a description at `at` belongs to, and whether a mark closes it.
+fn described_id(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(usize, bool)> {
+    let is = |at: usize, words: &[&str]| {
+        terms.get(at).is_some_and(|term| words.iter().any(|word| term.text.of(line).eq_ignore_ascii_case(word)))
+    };
+    let leads = at == 1 && terms[0].entry.prep.is_some();
+    if leads || !is(at, &["the", "my", "our", "your", "this", "that"]) {
+        return None;
+    }
+    let mark = (at + 2..terms.len().min(at + MAX_DESCRIPTION)).find(|at| terms[*at].is(',') || terms[*at].is('('))?;
+    let id = mark + 1;
+    let is_word = |term: &AnnotatedToken| {
+        let ordinal = matches!(term.kind, TokenKind::Number(_));
+        let known = term.entry.prep.is_some() || term.entry.option.is_some() || term.entry.noun.is_some();
+        ordinal || matches!(term.kind, TokenKind::Word | TokenKind::Name) && !known
+    };
+    let (words, noun) = (&terms[at + 1..mark - 1], &terms[mark - 1]);
+    let is_message = matches!(
+        noun.entry.noun,
+        Some(Noun::Node | Noun::Alternative | Noun::Reply | Noun::Version | Noun::Start | Noun::End | Noun::Decision)
+    );
+    // `the opening`
+    let is_ing = noun.entry.noun.is_none() && matches!(noun.entry.verb, Some((_, Form::Ing)));
+    let is_name = is_message || is_ing || noun.entry == Entry::default();
+    let next = terms.get(id + 1);
+    let closed = next.is_some_and(|next| next.is(if terms[mark].is('(') { ')' } else { ',' }));
+    let goes_on = next.is_none_or(|next| {
+        next.is_text() || matches!(next.kind, TokenKind::Mark(_)) || next.entry.prep.is_some() && !is_message
+    });
+    let is_id = terms.get(id).is_some_and(AnnotatedToken::is_id);
+    (is_id && is_name && words.iter().all(is_word) && (closed || goes_on)).then_some((id, closed))
 }
 
 /// True if the number at `at` counts something, or says where: nothing else makes a number of four digits one.

@@ -39,6 +39,9 @@ impl Features {
     /// `says`, `read`: what a node shall say.
     pub(super) const SAYS: Self = Self(1 << 119);
 
+    /// `pruned`: hidden branches, without an id of one.
+    pub(super) const PRUNED: Self = Self(1 << 120);
+
     pub(super) const fn noun(noun: Noun) -> Self {
         Self(1 << noun as u8)
     }
@@ -191,6 +194,9 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             }
             if matches!(term.text.of(line), "done" | "finished") {
                 features |= Features::DONE;
+            }
+            if matches!(term.text.of(line), "pruned" | "hidden") {
+                features |= Features::PRUNED;
             }
             if matches!(term.text.of(line), "me" | "us" | "myself") {
                 features |= Features::ME;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::IntentParser;
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
-    lexicon::{Form, FunctionWord, Noun, Verb},
+    lexicon::{Form, FunctionWord, Noun, Prep, Verb},
 };
 
 impl IntentParser<'_> {
@@ -142,6 +142,16 @@ impl IntentParser<'_> {
             self.remove(at + 2..at + 3);
         }
         has.then_some(at..at + 1)
+    }
+
+    /// `what follows` before an id: `three takes on what follows a7x2`.
+    pub(super) fn follows(&self, at: usize) -> Option<Range<usize>> {
+        let goes_on = at > 0
+            && self.is_word(at, &["what"])
+            && self.is_word(at + 1, &["follows"])
+            && self.terms.get(at + 2).is_some_and(AnnotatedToken::is_id);
+        let joined = goes_on && matches!(self.terms[at - 1].entry.prep, Some(Prep::On | Prep::Of | Prep::For));
+        joined.then_some(at..at + 2)
     }
 
     /// `whatever has been said` in a recall: what is recalled was said.

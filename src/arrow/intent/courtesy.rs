@@ -111,7 +111,7 @@ impl IntentParser<'_> {
                 self.relative(at).or_else(|| self.passive_relative(at)).or_else(|| self.possessive(at))
             }
             b"what" | b"what's" | b"whatever" | b"everything" | b"anything" | b"all" => {
-                self.stands(at).or_else(|| self.said(at))
+                self.stands(at).or_else(|| self.said(at)).or_else(|| self.follows(at))
             }
             b"would" | b"will" | b"could" | b"might" | b"is" | b"are" => self.valued(at),
             _ => None,

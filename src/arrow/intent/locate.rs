@@ -1,6 +1,6 @@
 //! Position of the request in a line: at the start, after a mark, or after its object.
 
-use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::Reading};
+use super::{ClauseRole, ClauseStart, IntentParser, Utterance, clause::Clause, request::Reading};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::ARROWS,
@@ -78,6 +78,13 @@ impl IntentParser<'_> {
             }
             return self.request_behind(verb, group);
         }
+        // `back to the parent, this attempt does not compile`
+        if let Some(mark) = self.direction_end() {
+            self.zones[..mark].fill(ClauseRole::Main);
+            self.zones[mark..].fill(ClauseRole::Tail);
+            self.nominal = true;
+            return (Utterance::Request, Some((0, Verb::Go)), 0);
+        }
         // An id alone says nothing of what shall be done with it.
         if self.is_nominal() && (self.terms.len() > 1 || self.terms[0].entry.is_known()) {
             self.zones.fill(ClauseRole::Main);
@@ -85,6 +92,25 @@ impl IntentParser<'_> {
             return (Utterance::Request, Some(self.named()), 0);
         }
         (Utterance::Remark, None, 0)
+    }
+
+    /// The end of a direction without a verb, if a statement follows it.
+    fn direction_end(&mut self) -> Option<usize> {
+        let leads = matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up | Prep::Down | Prep::Over));
+        let to = (1..self.terms.len().min(3)).find(|at| self.terms[*at].entry.prep == Some(Prep::To));
+        let mark = to
+            .filter(|_| leads)
+            .and_then(|to| (to + 2..self.terms.len().min(to + 4)).find(|at| self.is_boundary(*at)))?;
+        let is_place = |term: &AnnotatedToken| {
+            let places = [Noun::Root, Noun::Parent, Noun::Leaf, Noun::Next, Noun::Previous];
+            term.is_id() || term.entry.noun.is_some_and(|noun| places.contains(&noun))
+        };
+        if !self.terms[..mark].iter().any(is_place) {
+            return None;
+        }
+        let states = !self.has_concrete(mark..self.terms.len())
+            && matches!(self.segment(mark + 1, Verb::Go, false), Clause::Statement);
+        states.then_some(mark)
     }
 
     /// `it is hereby decided: "x"`: the participle of a decision that the line records.

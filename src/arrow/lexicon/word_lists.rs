@@ -25,7 +25,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     ),
     (
         Noun::Alternative,
-        "openings endings attempts attempt tries stabs way ways direction directions alternative alternatives option options completions completion candidate candidates",
+        "samples openings endings attempts attempt tries stabs way ways direction directions alternative alternatives option options completions completion candidate candidates",
     ),
     (
         Noun::Annotation,
