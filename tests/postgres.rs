@@ -439,7 +439,9 @@ fn no_read_of_the_hot_paths_scans_a_table() {
         }
         snapshot.journal(JournalFilter::default().after(1).limit(5).oldest_first(true)).unwrap();
         let owner = owner.agent();
-        snapshot.undo_target(None, owner, loomtree::store::Direction::Undo).unwrap();
+        snapshot
+            .undo_target(None, loomtree::store::UndoReach::default(), owner, loomtree::store::Direction::Undo)
+            .unwrap();
         search(&*snapshot, &Query::new("the map of the coast", Scope::Everything)).unwrap();
     }
     // Writes: groups of appends, of which the later ones are planned for any parameters.

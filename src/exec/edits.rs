@@ -8,9 +8,9 @@ use crate::{
     arrow::{Command, LinkEnd, NodeRef, ResponseKind},
     id::NodeId,
     ops::{NodeDraft, require_visible},
-    store::Mutation,
+    store::{Mutation, UndoReach},
     tools::{ErrorCode, MAX_UNDO_STEPS, Tool, ToolError},
-    types::{EdgeKind, LinkTarget, Node, Op, Parent},
+    types::{EdgeKind, LinkTarget, Node, Op, Parent, Permission},
 };
 
 /// The agent that writes continuations if the command names none.
@@ -174,7 +174,10 @@ impl Executor<'_> {
             let message = format!("one line takes at most {MAX_UNDO_STEPS} operations back");
             return Err(ToolError::new(ErrorCode::LimitExceeded, message));
         }
-        let (actor, tree) = (self.actor(), Some(here.tree.id));
+        // No command changes agents.
+        let writes = self.agent.profile.permissions.has(Permission::DocWrite);
+        let reach = if writes { UndoReach::Documents } else { UndoReach::Tree };
+        let (actor, tree) = (self.actor().reverting(reach), Some(here.tree.id));
         let (mut operations, mut stopped) = (Vec::new(), None);
         for _ in 0..n {
             match if redo { actor.redo(tree) } else { actor.undo(tree) } {

@@ -3,7 +3,7 @@
 use super::{Loom, Result};
 use crate::{
     id::{AgentId, SessionId},
-    store::{Change, Mutation, Pending, Receipt},
+    store::{Change, Mutation, Pending, Receipt, UndoReach},
     types::{AgentKind, AuthorType, Op},
 };
 
@@ -33,6 +33,7 @@ pub struct Actor {
     pub(super) session: Option<SessionId>,
     /// True if new nodes do not move the session's position.
     pub(super) keeps_position: bool,
+    pub(super) undo_reach: UndoReach,
 }
 
 impl Actor {
@@ -48,6 +49,13 @@ impl Actor {
     #[must_use]
     pub fn keeping_position(mut self) -> Self {
         self.keeps_position = true;
+        self
+    }
+
+    /// Limits what [`Actor::undo`] and [`Actor::redo`] in a tree revert and repeat besides the tree's own changes.
+    #[must_use]
+    pub fn reverting(mut self, reach: UndoReach) -> Self {
+        self.undo_reach = reach;
         self
     }
 

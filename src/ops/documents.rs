@@ -79,6 +79,9 @@ impl Actor {
     /// # Errors
     /// If the version does not exist, or the store fails.
     pub fn revert_document(&self, document: DocumentId, to: u64) -> Result<Receipt> {
+        if to == 0 {
+            return Err(OpsError::Invalid("versions count from 1".to_owned()));
+        }
         self.commit(Op::WriteDocument, vec![Mutation::RevertDocument { document, to }])
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Actor, OpsError, Result};
 use crate::{
     id::{AgentId, DocumentId, IdSource, LinkId, NodeId, SessionId, TreeId},
-    store::{LocalIdLookup, Snapshot, Store, TreeFilter},
+    store::{LocalIdLookup, Snapshot, Store, TreeFilter, UndoReach},
     types::{Agent, Clock, Document, Node, Session, Timestamp, Tree},
 };
 
@@ -205,6 +205,13 @@ impl Loom {
     /// Creates an actor of this agent without a session.
     #[must_use]
     pub fn actor(&self, agent: &Agent) -> Actor {
-        Actor { loom: self.clone(), agent: agent.id(), kind: agent.profile.kind, session: None, keeps_position: false }
+        Actor {
+            loom: self.clone(),
+            agent: agent.id(),
+            kind: agent.profile.kind,
+            session: None,
+            keeps_position: false,
+            undo_reach: UndoReach::default(),
+        }
     }
 }

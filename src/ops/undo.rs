@@ -57,7 +57,8 @@ impl Actor {
             Direction::Redo => Op::Redo,
         };
         let snapshot = self.loom.snapshot()?;
-        let target = snapshot.undo_target(tree, agent, direction)?.ok_or(OpsError::NothingToRevert(direction))?;
+        let target = snapshot.undo_target(tree, self.undo_reach, agent, direction)?;
+        let target = target.ok_or(OpsError::NothingToRevert(direction))?;
         let description = describe_entry(&*snapshot, &target.entry)?;
         drop(snapshot);
         let receipt = self.commit(op, vec![Mutation::Undo { group: target.group }])?;

@@ -18,7 +18,7 @@ use axum::{
 };
 
 use super::{
-    browser,
+    browser::{self, BrowserLogin},
     error::{ApiError, Result},
     state::{AppState, ServerSettings},
     token::TokenScope,
@@ -112,7 +112,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 /// Middleware that rejects requests of foreign hosts and origins, without a valid token, of a wrong scope, or above the
 /// rate, and passes on the [`Caller`].
 pub(super) async fn check(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    match caller(&state, &request) {
+    let is_named = request.headers().contains_key(AGENT_HEADER);
+    let known = match caller(&state, &request) {
+        Ok(caller) if is_named && !caller.bound => {
+            // The agent must exist.
+            state.read(move |state| state.agent(&caller, None).map(|_| caller)).await
+        }
+        Ok(caller) => Ok(caller),
+        Err(error) => Err(error),
+    };
+    match known {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -191,21 +200,30 @@ fn is_own_host(authority: &str, hosts: &[String]) -> bool {
         || hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
+/// Returns the token of an `Authorization` header. The name of the scheme has no case.
+pub(super) fn bearer_token(value: &str) -> Option<&str> {
+    value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token)
+}
+
 fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Caller> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let agent = text(AGENT_HEADER);
-    let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    let bearer = text("authorization").and_then(bearer_token);
     let cookie = browser::cookie(headers);
-    let given = text(TOKEN_HEADER).or(bearer).or(cookie).unwrap_or_default();
     let (tokens, browsers) = (&state.settings.tokens, &state.settings.browsers);
-    if let Some(record) = tokens.find(given) {
+    let login = cookie.and_then(|cookie| browsers.of_cookie(cookie));
+    let record = match (text(TOKEN_HEADER).or(bearer), &login) {
+        (Some(token), _) => tokens.find(token),
+        (None, Some(BrowserLogin::Token(name))) => tokens.named(name),
+        _ => None,
+    };
+    if let Some(record) = record {
         // A token for one agent cannot act as another.
         let bound = record.agent.is_some();
         let agent = record.agent.as_deref().or(agent).unwrap_or("owner").to_owned();
         return Ok(Caller { token: record.name, scope: record.scope, project: record.project, agent, bound });
     }
-    let is_logged_in = cookie.is_some_and(|cookie| browsers.knows(cookie));
-    if is_logged_in || tokens.is_empty() && !browsers.is_required() {
+    if login == Some(BrowserLogin::Link) || tokens.is_empty() && !browsers.is_required() {
         let agent = agent.unwrap_or("owner").to_owned();
         return Ok(Caller { token: String::new(), scope: TokenScope::Admin, project: None, agent, bound: false });
     }

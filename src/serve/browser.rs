@@ -1,6 +1,9 @@
 //! Browsers: a code or a token is exchanged for a cookie that scripts cannot read and that other sites cannot send.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use axum::{
     Router,
@@ -24,14 +27,23 @@ const COOKIE: &str = "loom_session_";
 /// Header in which browsers name the relation between the page that sends a request and the server.
 const FETCH_SITE: &str = "sec-fetch-site";
 
-/// Logins of browsers by a link that works once. The default has no link.
+/// Logins of browsers, by a link that works once or by a token. The default has no link.
 #[derive(Debug, Default)]
 pub struct BrowserLogins {
     /// Hash of the link's code, until it is used.
     code: Mutex<Option<blake3::Hash>>,
-    /// Hashes of the cookies that were given out.
-    sessions: Mutex<Vec<blake3::Hash>>,
+    /// Logins by the hash of their cookie.
+    logins: Mutex<HashMap<blake3::Hash, BrowserLogin>>,
     is_required: bool,
+}
+
+/// What a browser logged in with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum BrowserLogin {
+    /// The link.
+    Link,
+    /// The token of this name.
+    Token(String),
 }
 
 impl BrowserLogins {
@@ -42,11 +54,8 @@ impl BrowserLogins {
     /// If the operating system has no random numbers.
     pub fn with_code() -> std::io::Result<(Self, String)> {
         let code = secret()?;
-        let logins = Self {
-            code: Mutex::new(Some(blake3::hash(code.as_bytes()))),
-            sessions: Mutex::default(),
-            is_required: true,
-        };
+        let logins =
+            Self { code: Mutex::new(Some(blake3::hash(code.as_bytes()))), logins: Mutex::default(), is_required: true };
         Ok((logins, code))
     }
 
@@ -55,10 +64,9 @@ impl BrowserLogins {
         self.is_required
     }
 
-    /// True if the cookie belongs to a login by the link.
-    pub(super) fn knows(&self, cookie: &str) -> bool {
-        let hash = blake3::hash(cookie.as_bytes());
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash)
+    /// Returns the login that a cookie belongs to.
+    pub(super) fn of_cookie(&self, cookie: &str) -> Option<BrowserLogin> {
+        self.lock().get(&blake3::hash(cookie.as_bytes())).cloned()
     }
 
     /// Exchanges the code for a cookie.
@@ -67,11 +75,24 @@ impl BrowserLogins {
         if *expected != Some(blake3::hash(code.as_bytes())) {
             return Ok(None);
         }
-        let cookie = secret().map_err(ApiError::internal)?;
+        let cookie = self.begin(BrowserLogin::Link)?;
         *expected = None;
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.push(blake3::hash(cookie.as_bytes()));
         Ok(Some(cookie))
+    }
+
+    /// Returns a cookie for a new login. It is no token: other programs on ports of this host receive it too.
+    fn begin(&self, login: BrowserLogin) -> Result<String> {
+        let cookie = secret().map_err(ApiError::internal)?;
+        self.lock().insert(blake3::hash(cookie.as_bytes()), login);
+        Ok(cookie)
+    }
+
+    fn end(&self, cookie: &str) {
+        self.lock().remove(&blake3::hash(cookie.as_bytes()));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<blake3::Hash, BrowserLogin>> {
+        self.logins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -129,8 +150,10 @@ struct LoginBody {
 async fn log_in(State(state): State<AppState>, headers: HeaderMap, Body(body): Body<LoginBody>) -> Result<Response> {
     let value = match (body.code, body.token) {
         (Some(code), None) => state.settings.browsers.exchange(&code)?,
-        // The token itself is the cookie, so that its revocation and a restart of the server have their usual effect.
-        (None, Some(token)) => state.settings.tokens.find(&token).map(|_| token),
+        (None, Some(token)) => {
+            let record = state.settings.tokens.find(&token);
+            record.map(|record| state.settings.browsers.begin(BrowserLogin::Token(record.name))).transpose()?
+        }
         _ => return Err(ApiError::invalid("send a code or a token")),
     };
     let value = value.ok_or_else(|| {
@@ -140,14 +163,18 @@ async fn log_in(State(state): State<AppState>, headers: HeaderMap, Body(body): B
     with_cookie(&headers, &value, "")
 }
 
-async fn log_out(headers: HeaderMap) -> Result<Response> {
+async fn log_out(State(state): State<AppState>, headers: HeaderMap) -> Result<Response> {
+    if let Some(cookie) = cookie(&headers) {
+        state.settings.browsers.end(cookie);
+    }
     with_cookie(&headers, "", "; Max-Age=0")
 }
 
 fn with_cookie(headers: &HeaderMap, value: &str, more: &str) -> Result<Response> {
     let cookie = format!("{}={value}; Path=/; HttpOnly; SameSite=Strict{more}", cookie_name(headers));
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let cookie = HeaderValue::from_str(&cookie).map_err(|_| ApiError::invalid("the token cannot be a cookie"))?;
+    let cookie =
+        HeaderValue::from_str(&cookie).map_err(|_| ApiError::invalid("the host cannot be a part of a cookie"))?;
     response.headers_mut().insert(header::SET_COOKIE, cookie);
     Ok(response)
 }
@@ -165,7 +192,10 @@ mod tests {
         let (logins, code) = BrowserLogins::with_code().unwrap();
         assert!(logins.exchange("guess").unwrap().is_none());
         let cookie = logins.exchange(&code).unwrap().unwrap();
-        assert!(logins.knows(&cookie) && !logins.knows(&code) && logins.is_required());
+        assert!(logins.of_cookie(&cookie) == Some(BrowserLogin::Link) && logins.of_cookie(&code).is_none());
+        assert!(logins.is_required());
+        logins.end(&cookie);
+        assert!(logins.of_cookie(&cookie).is_none());
         assert!(logins.exchange(&code).unwrap().is_none());
         assert!(BrowserLogins::default().exchange("").unwrap().is_none());
     }

@@ -1,7 +1,7 @@
 //! Extractors whose rejections have the server's error shape, and pages of lists.
 
 use axum::extract::{FromRequest, FromRequestParts, Json, Path, Query, Request};
-use axum::http::request::Parts;
+use axum::http::{HeaderMap, request::Parts};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{self, DeserializeOwned},
@@ -49,6 +49,13 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Route<T
     }
 }
 
+/// Returns the number of the last event that a reconnecting client has: of the header `Last-Event-ID`, else `after`.
+pub(super) fn last_event(headers: &HeaderMap, after: Option<u64>) -> Result<Option<u64>, ApiError> {
+    let Some(id) = headers.get("last-event-id").filter(|id| !id.is_empty()) else { return Ok(after) };
+    let number = id.to_str().ok().and_then(|id| id.parse().ok());
+    number.map(Some).ok_or_else(|| ApiError::invalid("Last-Event-ID is no number of an event"))
+}
+
 /// Position and size of a page.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -57,16 +64,16 @@ pub(super) struct PageParams {
     after: Option<String>,
     /// Number of entries, 1 to 1000 [default: 100].
     #[param(minimum = 1, maximum = 1000)]
-    #[serde(default, deserialize_with = "page_limit")]
+    #[serde(default, deserialize_with = "limit_up_to::<MAX_PAGE, _>")]
     limit: Option<u32>,
 }
 
-/// Reads the number of entries of a page.
-fn page_limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+/// Reads a number of entries from 1 to `MOST`.
+pub(super) fn limit_up_to<'de, const MOST: u32, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
     let limit = Option::<u32>::deserialize(from)?;
     match limit {
-        Some(limit) if !(1..=MAX_PAGE).contains(&limit) => {
-            Err(de::Error::custom(format!("limit is not between 1 and {MAX_PAGE}")))
+        Some(limit) if !(1..=MOST).contains(&limit) => {
+            Err(de::Error::custom(format!("limit is not between 1 and {MOST}")))
         }
         limit => Ok(limit),
     }

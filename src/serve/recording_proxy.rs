@@ -7,8 +7,9 @@
 mod reply;
 
 use std::{
+    future::Future as _,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use axum::{
@@ -21,15 +22,17 @@ use axum::{
 };
 use futures_util::{Stream, StreamExt as _};
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 use super::{
-    access::Caller,
+    access::{Caller, bearer_token},
     browser,
     error::{ApiError, Result},
     record::{RecordedCall, record},
     state::AppState,
+    token::TOKEN_PREFIX,
 };
-use crate::id::NodeId;
+use crate::{id::NodeId, tools::Tool};
 use reply::{Dialect, read_calls};
 
 /// Largest recorded answer, in bytes. A longer one is passed on and not recorded.
@@ -37,6 +40,9 @@ const MAX_RECORDED_BYTES: usize = 32 << 20;
 
 /// Header with the node of the reply, once it is recorded.
 const NODE_HEADER: HeaderName = HeaderName::from_static("x-loom-node");
+
+/// Header with the key of a provider, where it is no bearer token.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Headers that belong to one connection, or to this server.
 const OWN_HEADERS: [&str; 12] = [
@@ -115,6 +121,10 @@ async fn pass(
     path: &str,
     (dialect, request): (Option<Dialect>, Request),
 ) -> Result<Response> {
+    if dialect.is_some() {
+        let caller = caller.clone();
+        state.run(move |state| state.actor_for(&caller, Tool::Respond).map(drop)).await?;
+    }
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, state.settings.limits.body_bytes)
         .await
@@ -124,7 +134,7 @@ async fn pass(
     let upstream = state
         .client
         .request(parts.method.clone(), url)
-        .headers(without_own_credentials(&state, passed_on(&parts.headers)))
+        .headers(without_own_credentials(passed_on(&parts.headers)))
         .header(header::ACCEPT_ENCODING, "identity")
         .body(body.clone())
         .send()
@@ -134,7 +144,14 @@ async fn pass(
             ApiError::new(StatusCode::BAD_GATEWAY, "upstream", message)
         })?;
     let (status, headers) = (upstream.status(), passed_on(upstream.headers()));
-    let recording = dialect.filter(|_| status.is_success() && parts.method == Method::POST).map(|dialect| Recording {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let streams = content_type.starts_with("text/event-stream");
+    let is_read = streams || content_type.starts_with("application/json");
+    let is_recorded = status.is_success() && parts.method == Method::POST && is_read;
+    if dialect.is_some() && status.is_success() && parts.method == Method::POST && !is_read {
+        state.metrics.unrecorded.inc();
+    }
+    let recording = dialect.filter(|_| is_recorded).map(|dialect| Recording {
         id: state.loom().node_id(),
         state: state.clone(),
         caller,
@@ -143,9 +160,13 @@ async fn pass(
         answer: Vec::new(),
         is_too_long: false,
         complete: false,
+        is_queued: false,
     });
     let node = recording.as_ref().map(|recording| recording.id);
-    let mut response = Response::new(Body::from_stream(Tee { stream: Box::pin(upstream.bytes_stream()), recording }));
+    let holds = recording.is_some() && !streams;
+    let stream = Box::pin(upstream.bytes_stream());
+    let tee = Tee { stream, recording, holds, held: None, stored: None, ended: false };
+    let mut response = Response::new(Body::from_stream(tee));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     if let Some(node) = node.and_then(|node| HeaderValue::from_str(&node.to_string()).ok()) {
@@ -160,13 +181,15 @@ fn passed_on(headers: &HeaderMap) -> HeaderMap {
     headers.iter().filter(|(name, _)| !own(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Removes what authorises a request at this server: its cookies, and its token where a key of the provider could be.
-fn without_own_credentials(state: &AppState, mut headers: HeaderMap) -> HeaderMap {
+/// Removes what authorises a request at a server of this program: its cookies, and tokens where a key of the provider could
+/// be.
+fn without_own_credentials(mut headers: HeaderMap) -> HeaderMap {
     browser::remove_own_cookies(&mut headers);
-    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token = value.and_then(|value| value.strip_prefix("Bearer "));
-    if token.is_some_and(|token| state.settings.tokens.find(token).is_some()) {
-        headers.remove(header::AUTHORIZATION);
+    for name in [header::AUTHORIZATION, API_KEY] {
+        let value = headers.get(&name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if bearer_token(value).unwrap_or(value).starts_with(TOKEN_PREFIX) {
+            headers.remove(&name);
+        }
     }
     headers
 }
@@ -183,6 +206,8 @@ struct Recording {
     /// True if the answer is longer than what is recorded.
     is_too_long: bool,
     complete: bool,
+    /// True once the call was passed to the queue.
+    is_queued: bool,
 }
 
 impl Recording {
@@ -194,18 +219,19 @@ impl Recording {
             self.answer.extend_from_slice(bytes);
         }
     }
-}
 
-impl Drop for Recording {
-    fn drop(&mut self) {
+    /// Passes the call to the queue. The receiver ends when it is recorded or given up.
+    fn queue(&mut self) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.is_queued = true;
         if self.is_too_long {
             self.state.metrics.unrecorded.inc();
             tracing::warn!("a call was not recorded: its answer is too long");
-            return;
+            return receiver;
         }
         let (caller, id, dialect) = (self.caller.clone(), self.id, self.dialect);
         let (request, answer, complete) = (self.request.clone(), std::mem::take(&mut self.answer), self.complete);
-        let is_queued = self.state.calls.push(move |state| {
+        let is_accepted = self.state.calls.push(move |state| {
             let stored = || {
                 let request: Value = serde_json::from_slice(&request)
                     .map_err(|error| ApiError::invalid(format!("the request is not JSON: {error}")))?;
@@ -223,38 +249,68 @@ impl Drop for Recording {
                 state.metrics.unrecorded.inc();
                 tracing::warn!(error = error.message(), "a call was not recorded");
             }
+            // Nobody waits for the call of a client that went away.
+            let _ = sender.send(());
         });
-        if !is_queued {
+        if !is_accepted {
             self.state.metrics.unrecorded.inc();
             tracing::warn!("a call was not recorded: too many wait");
+        }
+        receiver
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if !self.is_queued {
+            drop(self.queue());
         }
     }
 }
 
-/// Body of an answer that copies what passes.
+/// Body of an answer that copies what passes. A client that has read an answer which is no stream finds its node: the
+/// last part waits for the recording.
 struct Tee<S> {
     stream: Pin<Box<S>>,
     recording: Option<Recording>,
+    /// True if the last part waits.
+    holds: bool,
+    held: Option<Bytes>,
+    stored: Option<oneshot::Receiver<()>>,
+    ended: bool,
 }
 
 impl<S: Stream<Item = reqwest::Result<Bytes>>> Stream for Tee<S> {
     type Item = reqwest::Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let polled = self.stream.poll_next_unpin(context);
-        match &polled {
-            Poll::Ready(Some(Ok(bytes))) => {
-                if let Some(recording) = &mut self.recording {
-                    recording.push(bytes);
+        loop {
+            if let Some(stored) = &mut self.stored {
+                ready!(Pin::new(stored).poll(context)).ok();
+                self.stored = None;
+            }
+            if self.ended {
+                return Poll::Ready(self.held.take().map(Ok));
+            }
+            match ready!(self.stream.poll_next_unpin(context)) {
+                Some(Ok(bytes)) => {
+                    if let Some(recording) = &mut self.recording {
+                        recording.push(&bytes);
+                    }
+                    let part = if self.holds { self.held.replace(bytes) } else { Some(bytes) };
+                    if part.is_some() {
+                        return Poll::Ready(part.map(Ok));
+                    }
+                }
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => {
+                    self.ended = true;
+                    if let Some(mut recording) = self.recording.take() {
+                        recording.complete = true;
+                        self.stored = Some(recording.queue());
+                    }
                 }
             }
-            Poll::Ready(None) => {
-                if let Some(mut recording) = self.recording.take() {
-                    recording.complete = true;
-                }
-            }
-            Poll::Ready(Some(Err(_))) | Poll::Pending => {}
         }
-        polled
     }
 }

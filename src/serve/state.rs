@@ -21,7 +21,7 @@ use super::{
     openai::ResponseRuns,
     record::CallQueue,
     recording_proxy::Upstreams,
-    token::TokenFile,
+    token::{CHECK_INTERVAL, TokenFile},
     tree_shape::ShapeCache,
 };
 use crate::{
@@ -181,6 +181,18 @@ impl AppState {
         self.run(call).await
     }
 
+    /// True unless the caller's token was revoked.
+    pub(super) fn is_allowed(&self, caller: &Caller) -> bool {
+        caller.token.is_empty() || self.settings.tokens.has(&caller.token)
+    }
+
+    /// Waits until the caller's token is revoked.
+    pub(super) async fn revoked(&self, caller: &Caller) {
+        while self.is_allowed(caller) {
+            tokio::time::sleep(CHECK_INTERVAL).await;
+        }
+    }
+
     pub(super) fn loom(&self) -> &Loom {
         &self.settings.loom
     }
@@ -194,6 +206,17 @@ impl AppState {
             }
             Err(_) => Ok(self.loom().find_tree_among(text, |tree| caller.can_see(tree))?),
         }
+    }
+
+    /// Returns the tree with this id or this whole title, if the caller may see it. Changes ask for it: a part of a title
+    /// may be that of another tree.
+    pub(super) fn exact_tree(&self, caller: &Caller, text: &str) -> Result<Tree> {
+        let tree = self.tree(caller, text)?;
+        let is_id = text.parse() == Ok(tree.id);
+        if is_id || tree.title.trim().eq_ignore_ascii_case(text.trim()) {
+            return Ok(tree);
+        }
+        Err(ApiError::not_found("tree", text).hint("a change needs the tree's whole id or its whole title"))
     }
 
     /// Returns the agent whose thoughts the caller sees.

@@ -3,7 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -70,8 +70,11 @@ struct TokenCache {
     tokens: Vec<TokenRecord>,
 }
 
+/// Start of every token.
+pub(super) const TOKEN_PREFIX: &str = "loom_";
+
 /// Interval between checks of the file's modification time.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl TokenFile {
     /// Names the token file of a database. The file need not exist.
@@ -113,7 +116,7 @@ impl TokenFile {
         }
         let mut bytes = [0; 32];
         SysRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;
-        let token = format!("loom_{}", blake3::Hash::from(bytes).to_hex());
+        let token = format!("{TOKEN_PREFIX}{}", blake3::Hash::from(bytes).to_hex());
         let hash = hash(&token).to_hex().to_string();
         tokens.push(TokenRecord { name: name.to_owned(), hash, scope, project, agent, created_at: now });
         self.write(&tokens)?;
@@ -155,17 +158,26 @@ impl TokenFile {
     /// Returns the record of a token; `None` if it is unknown. Compares hashes in constant time.
     pub(super) fn find(&self, token: &str) -> Option<TokenRecord> {
         let given = hash(token);
-        self.current()
-            .into_iter()
-            .find(|record| blake3::Hash::from_hex(&record.hash).is_ok_and(|stored| stored == given))
+        let is_given = |record: &&TokenRecord| blake3::Hash::from_hex(&record.hash).is_ok_and(|stored| stored == given);
+        self.current().tokens.iter().find(is_given).cloned()
+    }
+
+    /// Returns the record of the token with this name.
+    pub(super) fn named(&self, name: &str) -> Option<TokenRecord> {
+        self.current().tokens.iter().find(|record| record.name == name).cloned()
     }
 
     /// True if there is no token.
     pub(super) fn is_empty(&self) -> bool {
-        self.current().is_empty()
+        self.current().tokens.is_empty()
     }
 
-    fn current(&self) -> Vec<TokenRecord> {
+    /// True if there is a token of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.current().tokens.iter().any(|record| record.name == name)
+    }
+
+    fn current(&self) -> MutexGuard<'_, TokenCache> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.checked.is_none_or(|checked| checked.elapsed() > CHECK_INTERVAL) {
             let modified = fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok();
@@ -178,7 +190,7 @@ impl TokenFile {
             }
             cache.checked = Some(Instant::now());
         }
-        cache.tokens.clone()
+        cache
     }
 }
 

@@ -48,7 +48,7 @@ use pending::block_on;
 pub use postgres::PostgresStore;
 pub use query::{
     ChildFilter, CopyReport, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup,
-    MapNode, RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
+    MapNode, RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoReach, UndoTarget, VerifyReport,
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, ShapeReader, Snapshot};
 #[doc(hidden)] // for the ranking

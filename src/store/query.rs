@@ -227,6 +227,18 @@ pub enum Direction {
     Redo,
 }
 
+/// What undo and redo in a tree reach besides the tree's own changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum UndoReach {
+    /// Nothing.
+    Tree,
+    /// Changes of documents.
+    Documents,
+    /// Changes of documents and agents.
+    #[default]
+    Agents,
+}
+
 /// The result of [`super::Store::verify`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct VerifyReport {

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use super::{
     ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, MapNode,
     Neighbors, PassageInfo, Postings, PurgeTarget, Result, SessionFilter, ShapeRow, SiblingCursor, TreeFilter,
-    UndoTarget, WordFilter,
+    UndoReach, UndoTarget, WordFilter,
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
@@ -207,8 +207,14 @@ pub trait JournalReader {
     /// Journal entries, newest first unless the filter asks for the oldest first.
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>>;
     /// The group that an agent's next undo or redo in a tree applies to. Operations on documents and agents belong to
-    /// every tree.
-    fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>>;
+    /// every tree, as far as `reach` includes them.
+    fn undo_target(
+        &self,
+        tree: Option<TreeId>,
+        reach: UndoReach,
+        agent: AgentId,
+        direction: Direction,
+    ) -> Result<Option<UndoTarget>>;
 }
 
 /// Queries of the shape of a whole tree, for maps.

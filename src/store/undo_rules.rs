@@ -6,7 +6,7 @@
 
 use std::{collections::HashSet, ops::ControlFlow};
 
-use super::{Change, ChangeKind, Direction, Mutation, Result, StoreError};
+use super::{Change, ChangeKind, Direction, Mutation, Result, StoreError, UndoReach};
 use crate::{
     id::{NodeId, SessionId},
     types::{Op, SessionPatch},
@@ -130,6 +130,7 @@ impl<A> WalkedEntry<A> {
 /// The walk from the newest entry of a tree, and of no tree, to the next group to undo or redo for an agent.
 pub(super) struct UndoWalk<A> {
     agent: A,
+    pub(super) reach: UndoReach,
     direction: Direction,
     /// Groups that a newer entry reverted.
     off: HashSet<i64>,
@@ -137,8 +138,13 @@ pub(super) struct UndoWalk<A> {
 }
 
 impl<A: PartialEq> UndoWalk<A> {
-    pub(super) fn new(agent: A, direction: Direction) -> Self {
-        Self { agent, direction, off: HashSet::new(), seen: HashSet::new() }
+    pub(super) fn new(agent: A, reach: UndoReach, direction: Direction) -> Self {
+        Self { agent, reach, direction, off: HashSet::new(), seen: HashSet::new() }
+    }
+
+    /// True if an operation is within the reach.
+    pub(super) fn reaches(&self, op: Op) -> bool {
+        op != Op::Agent || self.reach == UndoReach::Agents
     }
 
     /// Examines the next older entry. Breaks with the group and the first entry of the operation that it reverts or
@@ -150,7 +156,11 @@ impl<A: PartialEq> UndoWalk<A> {
     ) -> Result<ControlFlow<Option<(i64, i64)>>> {
         // A human may undo operations of other agents, so undo and redo entries of every agent count.
         let others = entry.agent != self.agent;
-        if !entry.counts() || !self.seen.insert(entry.group) || others && !is_reversal(entry.op) {
+        if !entry.counts()
+            || !self.reaches(entry.op)
+            || !self.seen.insert(entry.group)
+            || others && !is_reversal(entry.op)
+        {
             return Ok(ControlFlow::Continue(()));
         }
         let active = !self.off.contains(&entry.group);

@@ -45,8 +45,8 @@ impl Command {
             Self::List { what, .. } => (*what == Listing::Documents, *what == Listing::Trees),
             Self::Switch { tree, .. } => (false, tree.is_some()),
             Self::Recall { only, .. } => (false, matches!(only.scope, Some(RecallScope::Workspace | RecallScope::All))),
-            Self::Link { to, .. } => (false, to.tree.is_some()),
-            Self::Unlink { from, .. } => (false, from.tree.is_some()),
+            Self::Link { to, .. } => (to.doc.is_some(), to.tree.is_some()),
+            Self::Unlink { from, .. } => (from.doc.is_some(), from.tree.is_some()),
             _ => (false, false),
         };
         let document = document.then_some(Permission::DocRead);

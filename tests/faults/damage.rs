@@ -15,7 +15,7 @@ use loomtree::{
     session_state::RecordKind,
     store::{
         ChildFilter, Direction, JournalFilter, LocalIdLookup, PurgeTarget, SessionFilter, Snapshot, Store, StoreError,
-        TreeFilter, WordFilter,
+        TreeFilter, UndoReach, WordFilter,
     },
     types::{
         AgentAction, AgentKind, Json, LinkTarget, Mode, NewAgent, Parent, Permissions, PinTarget, SessionPatch,
@@ -234,7 +234,10 @@ impl Dump {
                 }
                 all.push(format!("{memory:?}"));
                 for direction in [Direction::Undo, Direction::Redo] {
-                    all.push(format!("{:?}", snapshot.undo_target(Some(tree.id), agent.id(), direction)?));
+                    all.push(format!(
+                        "{:?}",
+                        snapshot.undo_target(Some(tree.id), UndoReach::default(), agent.id(), direction)?
+                    ));
                 }
             }
         }

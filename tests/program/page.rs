@@ -288,6 +288,11 @@ async fn a_token_becomes_a_cookie_of_own_pages_only() {
     assert_eq!(log_in(&server, json!({ "token": "loom_guess" })).await, Err(401));
     assert_eq!(log_in(&server, json!({ "code": "" })).await, Err(401));
     let cookie = log_in(&server, json!({ "token": token.trim() })).await.unwrap();
+    assert!(!cookie.contains(token.trim()), "{cookie}");
+    let other = log_in(&server, json!({ "token": token.trim() })).await.unwrap();
+    let out = server.request(Method::DELETE, "/login").header("cookie", &other);
+    assert_eq!(answer(out).await.0, 204);
+    assert_eq!(answer(server.request(Method::GET, "/api/v1/me").header("cookie", &other)).await.0, 401);
     let me = |site: &'static str| {
         let request = server.request(Method::GET, "/api/v1/me").header("cookie", &cookie);
         async move { answer(request.header("sec-fetch-site", site)).await }

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::support::{
     cli::Home,
-    http::{HttpServer, answer},
+    http::{HttpServer, answer, events},
+    sse::{Server as Upstream, status},
 };
 
 /// An id of nothing.
@@ -288,7 +289,7 @@ async fn a_token_of_another_project_finds_nothing_by_any_route() {
     let request = server.request(Method::GET, &format!("/api/v1/events?tree={tree}")).bearer_auth(&blue);
     assert_eq!(answer(request).await.0, 404);
     let request = server.request(Method::GET, &format!("/api/v1/sessions?tree={tree}")).bearer_auth(&blue);
-    assert_eq!(answer(request).await.1["data"], json!([]));
+    assert_eq!(answer(request).await.0, 404);
     for body in [json!({ "query": "red" }), json!({ "query": "red", "session": session })] {
         let request = server.request(Method::POST, "/api/v1/recall").bearer_auth(&blue).json(&body);
         assert!(matches!(answer(request).await.0, 404 | 422), "{body}");
@@ -428,6 +429,127 @@ async fn a_conversation_lists_no_thought() {
     server.ok(&format!("/api/v1/sessions/{id}/switch"), json!({ "node": below })).await;
     let items = server.get(&format!("/v1/conversations/{conversation}/items")).await.1.to_string();
     assert!(items.contains("the butler") && !items.contains(SECRET), "{items}");
+}
+
+#[tokio::test]
+async fn an_undo_in_a_tree_reverts_neither_documents_nor_agents() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    let token =
+        |name: &str, more: &[&str]| home.ok(&[&["serve", "token", "new", name], more].concat()).trim().to_owned();
+    let admin = token("admin", &["--scope", "admin"]);
+    let shop = token("shop", &["--scope", "write", "--project", "shop"]);
+    let server = HttpServer::start(&home, &[]);
+    let send = |method: Method, path: &str, token: &str, body: Value| {
+        answer(server.request(method, path).bearer_auth(token).json(&body))
+    };
+    assert_eq!(send(Method::PATCH, "/api/v1/agents/collaborator", &admin, json!({ "permissions": [] })).await.0, 200);
+    let plan = json!({ "name": "plan", "content": "v1" });
+    assert_eq!(send(Method::POST, "/api/v1/documents", &admin, plan).await.0, 201);
+    let tree = send(Method::POST, "/api/v1/trees", &shop, json!({ "content": "mine" })).await.1;
+    let tree = tree["tree"]["id"].as_str().unwrap().to_owned();
+    let undo = format!("/api/v1/trees/{tree}/undo");
+    assert_eq!(send(Method::POST, &undo, &shop, json!({})).await.0, 200);
+    for token in [&shop, &admin] {
+        let (status, error) = send(Method::POST, &undo, token, json!({})).await;
+        assert_eq!(status, 422, "{error}");
+    }
+    let body = json!({ "tree": tree, "lines": ["→ undo", "→ link root to doc:plan", "→ link root to doc:nope"] });
+    let ran = send(Method::POST, "/api/v1/arrow", &shop, body).await.1.to_string();
+    assert!(!ran.contains("\"ok\":true") && ran.contains("PERMISSION_DENIED") && !ran.contains("there are"), "{ran}");
+    assert_eq!(send(Method::GET, "/api/v1/documents/plan", &admin, json!(null)).await.0, 200);
+    let agent = send(Method::GET, "/api/v1/agents/collaborator", &admin, json!(null)).await.1;
+    assert_eq!(agent["permissions"], json!([]), "{agent}");
+}
+
+#[tokio::test]
+async fn a_revoked_token_streams_no_more() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    let admin = home.ok(&["serve", "token", "new", "admin", "--scope", "admin"]).trim().to_owned();
+    let reader = home.ok(&["serve", "token", "new", "reader", "--scope", "read"]).trim().to_owned();
+    let server = HttpServer::start(&home, &[]);
+    let stream = server.request(Method::GET, "/api/v1/events").bearer_auth(&reader).send().await.unwrap();
+    let write = async || {
+        let request = server.request(Method::POST, "/api/v1/trees").bearer_auth(&admin);
+        assert_eq!(answer(request.json(&json!({ "content": "after" }))).await.0, 201);
+    };
+    write().await;
+    home.ok(&["serve", "token", "revoke", "reader"]);
+    // Events of the first change may come, and then the end, although nothing else is written.
+    let rest = tokio::time::timeout(std::time::Duration::from_secs(20), events(stream, usize::MAX)).await;
+    assert!(rest.is_ok_and(|events| events.len() < 20), "the stream goes on");
+    write().await;
+}
+
+#[tokio::test]
+async fn an_agent_without_permissions_writes_by_no_protocol_and_a_model_not_as_a_person() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    let token = |name: &str, agent: &str| {
+        home.ok(&["serve", "token", "new", name, "--scope", "write", "--agent", agent]).trim().to_owned()
+    };
+    let (none, model) = (token("none", "subject"), token("model", "collaborator"));
+    let server = HttpServer::start(&home, &["--openai-upstream", "http://127.0.0.1:9"]);
+    let post = |path: &str, token: &str, body: Value| {
+        answer(server.request(Method::POST, path).header("x-loom-token", token).json(&body))
+    };
+    let chat = json!({ "model": "scripted:words", "messages": [{ "role": "user", "content": "hi" }] });
+    for (path, body) in [
+        ("/v1/chat/completions", chat.clone()),
+        ("/v1/responses", json!({ "model": "scripted:words", "input": "hi" })),
+        ("/proxy/openai/v1/chat/completions", chat),
+    ] {
+        let (status, error) = post(path, &none, body).await;
+        assert_eq!(status, 403, "{path}: {error}");
+    }
+    let trees = answer(server.request(Method::GET, "/api/v1/trees").bearer_auth(&model)).await.1["data"].clone();
+    assert_eq!(trees.as_array().unwrap().len(), 1, "{trees}");
+    let children = format!("/api/v1/nodes/{}/children", trees[0]["root_id"].as_str().unwrap());
+    for (author, expected) in [("human", 403), ("system", 403), ("tool", 201), ("model", 201)] {
+        let body = json!({ "content": "forged", "author_type": author });
+        assert_eq!(post(&children, &model, body).await.0, expected, "{author}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_needs_the_whole_title_and_a_named_agent_exists() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let body = json!({ "content": "z", "title": "Quarterly budget" });
+    let tree = server.ok("/api/v1/trees", body).await["tree"]["id"].as_str().unwrap().to_owned();
+    for part in ["budget", "quart", &tree[tree.len() - 6..]] {
+        assert_eq!(server.get(&format!("/api/v1/trees/{part}")).await.0, 200, "{part}");
+        for (method, rest) in
+            [(Method::DELETE, ""), (Method::PATCH, ""), (Method::POST, "/undo"), (Method::POST, "/redo")]
+        {
+            let request = server.request(method.clone(), &format!("/api/v1/trees/{part}{rest}")).json(&json!({}));
+            assert_eq!(answer(request).await.0, 404, "{method} {part}{rest}");
+        }
+    }
+    let named = answer(server.request(Method::DELETE, "/api/v1/trees/quarterly%20budget")).await;
+    assert_eq!(named.0, 200, "{}", named.1);
+    let unknown = server.request(Method::GET, "/api/v1/me").header("x-loom-agent", "nope");
+    assert_eq!(answer(unknown).await.0, 404);
+    let sessions = server.get(&format!("/api/v1/sessions?tree={NO_ID}")).await;
+    assert_eq!(sessions.0, 404, "{}", sessions.1);
+    let behind = server.request(Method::GET, "/api/v1/events").header("last-event-id", "x");
+    assert_eq!(answer(behind).await.0, 422);
+}
+
+#[tokio::test]
+async fn a_model_that_fails_beside_others_is_named() {
+    let home = Home::new();
+    let models = status(200, "content-type: application/json", r#"{"data":[{"id":"m"}]}"#);
+    let failed = || status(400, "", r#"{"error":{"message":"boom"}}"#);
+    let upstream = Upstream::start([models, failed(), failed()]).await;
+    let server = HttpServer::start(&home, &[]);
+    let root = server.ok("/api/v1/trees", json!({ "content": "z" })).await["root"]["id"].as_str().unwrap().to_owned();
+    let body = json!({ "models": ["scripted:words", upstream.url()] });
+    let done = server.ok(&format!("/api/v1/nodes/{root}/continuations"), body).await;
+    assert_eq!(done["data"].as_array().unwrap().len(), 1, "{done}");
+    assert_eq!(done["failed"][0]["index"], 1, "{done}");
+    assert!(done["failed"][0]["error"].as_str().unwrap().contains("boom"), "{done}");
 }
 
 #[tokio::test]

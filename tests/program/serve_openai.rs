@@ -260,15 +260,9 @@ async fn the_proxy_passes_bytes_on_and_records_a_tree_without_the_key() {
     assert_eq!(response.text().await.unwrap(), body);
     assert_eq!(upstream.requests()[0].header("authorization"), Some("Bearer sk-secret-key"));
     assert_eq!(upstream.requests()[0].header("cookie"), Some("theme=dark"), "logins of this server stay here");
-    let mut recorded = Value::Null;
-    for _ in 0..100 {
-        let (status, found) = server.get(&format!("/api/v1/nodes/{node}")).await;
-        if status == 200 {
-            recorded = found;
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    // Whoever has read the answer finds its node.
+    let (found, recorded) = server.get(&format!("/api/v1/nodes/{node}")).await;
+    assert_eq!(found, 200, "{recorded}");
     assert_eq!((&recorded["content"], &recorded["author_type"]), (&json!("Hello"), &json!("model")));
     let longer = json!([{ "role": "user", "content": "hi" }, { "role": "assistant", "content": "Hello" }, { "role": "user", "content": "more" }]);
     call(longer).await.unwrap().text().await.unwrap();
@@ -280,6 +274,75 @@ async fn the_proxy_passes_bytes_on_and_records_a_tree_without_the_key() {
     for entry in std::fs::read_dir(home.file("")).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap_or_default();
         assert!(!bytes.windows(13).any(|window| window == b"sk-secret-key"));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_json_and_no_stream_names_no_node() {
+    let home = Home::new();
+    let upstream = Upstream::start([status(200, "content-type: text/html", "<p>hi</p>")]).await;
+    let base = upstream.url();
+    let server = HttpServer::start(&home, &["--openai-upstream", base.trim_end_matches("/v1")]);
+    let request = server.request(Method::POST, "/proxy/openai/v1/chat/completions");
+    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "hi" }] });
+    let response = request.json(&body).send().await.unwrap();
+    assert!(!response.headers().contains_key("x-loom-node"), "{response:?}");
+    assert_eq!(response.text().await.unwrap(), "<p>hi</p>");
+}
+
+#[tokio::test]
+async fn a_completion_that_breaks_off_is_stored_as_far_as_it_came() {
+    let home = Home::new();
+    let part = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"At the har\"}}]}\n\n";
+    let models = || status(200, "content-type: application/json", r#"{"data":[{"id":"m"}]}"#);
+    let broken = || status(200, "content-type: text/event-stream", part);
+    let upstream = Upstream::start([models(), broken(), models(), broken()]).await;
+    let server = HttpServer::start(&home, &[]);
+    for (asked, stream) in [("one", false), ("two", true)] {
+        let body =
+            json!({ "model": upstream.url(), "stream": stream, "messages": [{ "role": "user", "content": asked }] });
+        let request = server.request(Method::POST, "/v1/chat/completions").json(&body);
+        request.send().await.unwrap().text().await.unwrap();
+        let (_, trees) = server.get("/api/v1/trees").await;
+        let newest = trees["data"][0]["id"].as_str().unwrap().to_owned();
+        let nodes = server.get(&format!("/api/v1/trees/{newest}/nodes")).await.1["data"].clone();
+        assert_eq!(nodes[0]["content"], asked, "{nodes}");
+        assert_eq!((&nodes[1]["content"], &nodes[1]["interrupted"]), (&json!("At the har"), &json!(true)), "{nodes}");
+    }
+}
+
+#[tokio::test]
+async fn responses_of_one_conversation_run_one_at_a_time_and_none_is_lost() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let conversation = server.ok("/v1/conversations", json!({})).await["id"].as_str().unwrap().to_owned();
+    let ask = |turn: usize| {
+        let body = json!({ "model": "scripted:words", "input": format!("turn {turn}"), "conversation": conversation });
+        answer(server.request(Method::POST, "/v1/responses").json(&body))
+    };
+    let asked = futures_util::future::join_all((0..8).map(ask)).await;
+    let completed = asked.iter().filter(|(status, _)| *status == 200).count();
+    assert!(completed > 0, "{asked:?}");
+    let locked = |(status, error): &&(u16, Value)| *status == 409 && error["error"]["code"] == "conversation_locked";
+    assert_eq!(completed + asked.iter().filter(locked).count(), 8, "{asked:?}");
+    let items = server.get(&format!("/v1/conversations/{conversation}/items?order=asc&limit=100")).await.1;
+    let roles: Vec<_> = items["data"].as_array().unwrap().iter().map(|item| item["role"].clone()).collect();
+    assert_eq!(roles, ["user", "assistant"].repeat(completed), "{items}");
+}
+
+#[tokio::test]
+async fn a_deleted_response_and_what_follows_it_are_found_by_no_request() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let create = async |body: Value| server.ok("/v1/responses", body).await["id"].as_str().unwrap().to_owned();
+    let first = create(json!({ "model": "scripted:words", "input": "one" })).await;
+    let second = create(json!({ "model": "scripted:words", "input": "two", "previous_response_id": first })).await;
+    assert_eq!(answer(server.request(Method::DELETE, &format!("/v1/responses/{first}"))).await.0, 200);
+    for id in [&first, &second] {
+        for rest in ["", "/input_items"] {
+            assert_eq!(server.get(&format!("/v1/responses/{id}{rest}")).await.0, 404, "{id}{rest}");
+        }
+        assert_eq!(answer(server.request(Method::DELETE, &format!("/v1/responses/{id}"))).await.0, 404);
     }
 }
 

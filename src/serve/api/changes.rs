@@ -131,11 +131,14 @@ impl ChangeBody {
         let target = |node: Option<NodeId>, tree: Option<TreeId>| match (node, tree) {
             (Some(node), None) => Ok(LinkTarget::Node(node)),
             (None, Some(tree)) => Ok(LinkTarget::Tree(tree)),
-            _ => Err(ApiError::invalid("name a node or a tree")),
+            _ => Err(ApiError::invalid("name a node or a tree, not both")),
         };
         Ok(match self {
             Self::Edit { content } => actor.edit(id, &content)?,
             Self::Annotate { content } => actor.annotate(id, &content)?,
+            Self::Bookmark { label } if label.trim().is_empty() => {
+                return Err(ApiError::invalid("the label of a bookmark is empty"));
+            }
             Self::Bookmark { label } => actor.bookmark(id, &label)?,
             Self::Unbookmark => actor.unbookmark(id)?,
             Self::Prune => actor.prune(id)?,

@@ -27,7 +27,7 @@ use crate::{
         access::{Caller, StreamGuard},
         delegation_runs::{self, DelegationOutcome, DelegationRun},
         error::{ApiError, Result},
-        extract::{Body, Page, PageParams, Params, Route},
+        extract::{Body, Page, PageParams, Params, Route, last_event},
         journal_tail::JournalTail,
         state::AppState,
     },
@@ -249,15 +249,17 @@ async fn delegation_events(
     Params(params): Params<DelegationEventParams>,
 ) -> Result<Response> {
     let slot = state.rates.open_stream(&caller)?;
-    let summary = state.run(move |state| head(state, &caller, id)).await?;
-    let header = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse().ok());
+    let reader = caller.clone();
+    let summary = state.run(move |state| head(state, &reader, id)).await?;
+    let after = last_event(&headers, params.after)?.unwrap_or(0);
     let run = state.delegations.get(id);
     state.metrics.streams.inc();
     let reader = DelegationReader {
         journal: state.journal.clone(),
-        after: header.or(params.after).unwrap_or(0),
+        after,
         updates: run.as_ref().map(|run| run.updates()),
         state,
+        caller,
         head: summary.head,
         run,
         queue: VecDeque::new(),
@@ -270,6 +272,7 @@ async fn delegation_events(
 /// Reads the events of one delegation for one client.
 struct DelegationReader {
     state: AppState,
+    caller: Caller,
     head: Node,
     run: Option<Arc<DelegationRun>>,
     updates: Option<broadcast::Receiver<DelegationUpdate>>,
@@ -294,6 +297,9 @@ impl DelegationReader {
 
     async fn next(&mut self) -> Option<Event> {
         loop {
+            if !self.state.is_allowed(&self.caller) {
+                return None;
+            }
             if let Some(event) = self.queue.pop_front() {
                 return Some(event);
             }
@@ -378,6 +384,7 @@ impl DelegationReader {
                 Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => self.updates = None,
             },
+            () = self.state.revoked(&self.caller) => {}
             _ = self.journal.changed() => {}
             () = ended => {}
         }

@@ -22,7 +22,7 @@ use crate::{
     serve::{
         access::{Caller, StreamGuard},
         error::{ApiError, Result},
-        extract::Params,
+        extract::{Params, last_event},
         journal_tail::JournalTail,
         state::AppState,
     },
@@ -63,8 +63,7 @@ async fn events(
     }
     let slot = state.rates.open_stream(&caller)?;
     let newest = state.journal.borrow().seq;
-    let header = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse().ok());
-    let after = header.or(params.after).unwrap_or(newest);
+    let after = last_event(&headers, params.after)?.unwrap_or(newest);
     state.metrics.streams.inc();
     let mut reader = EventReader {
         journal: state.journal.clone(),
@@ -114,6 +113,9 @@ impl EventReader {
 
     async fn next(&mut self) -> Option<Event> {
         loop {
+            if !self.state.is_allowed(&self.caller) {
+                return None;
+            }
             if let Some(event) = self.queue.pop_front() {
                 return Some(event);
             }
@@ -132,6 +134,7 @@ impl EventReader {
                     self.ended = true;
                     return Some(Event::default().event("bye").data("{}"));
                 }
+                () = self.state.revoked(&self.caller) => return None,
                 changed = self.journal.changed() => changed.ok()?,
             }
         }

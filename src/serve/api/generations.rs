@@ -75,6 +75,26 @@ struct GenerateBody {
 #[derive(Serialize, ToSchema)]
 struct GeneratedNodes {
     data: Vec<Node>,
+    /// Continuations that failed, if others did not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failed: Vec<FailedContinuation>,
+}
+
+/// A continuation that failed.
+#[derive(Serialize, ToSchema)]
+struct FailedContinuation {
+    /// Number of the continuation in the request, from 0, model by model.
+    index: usize,
+    error: String,
+}
+
+impl FailedContinuation {
+    fn of(progress: &Progress) -> Option<Self> {
+        match progress {
+            Progress::Failed { index, error, .. } => Some(Self { index: *index, error: error.to_string() }),
+            _ => None,
+        }
+    }
 }
 
 /// Has models continue a node. One continuation by an agent that sees the tree is a whole turn, in which the agent runs
@@ -110,13 +130,14 @@ async fn generate(
         let events = events(state, running, (guard, slot));
         return Ok((header, Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))).into_response());
     }
-    let mut running = running;
+    let (mut running, mut failed) = (running, Vec::new());
     while let Some(progress) = running.next().await {
         count(&state, &progress);
+        failed.extend(FailedContinuation::of(&progress));
     }
-    let nodes = running.end().await?;
+    let data = running.end().await?;
     drop((guard, slot));
-    Ok((header, Json(GeneratedNodes { data: nodes })).into_response())
+    Ok((header, Json(GeneratedNodes { data, failed })).into_response())
 }
 
 /// Opens the models with these references, or else the author's model.
@@ -198,15 +219,16 @@ fn events(
 ) -> impl Stream<Item = Result<Event, Infallible>> {
     let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
     tokio::spawn(async move {
-        let mut running = running;
+        let (mut running, mut failed) = (running, Vec::new());
         state.metrics.streams.inc();
         while let Some(progress) = running.next().await {
             count(&state, &progress);
+            failed.extend(FailedContinuation::of(&progress));
             // A closed channel is a client that went away.
             let _ = sender.send(event(&progress));
         }
         let end = match running.end().await {
-            Ok(nodes) => Event::default().event("end").json_data(GeneratedNodes { data: nodes }),
+            Ok(data) => Event::default().event("end").json_data(GeneratedNodes { data, failed }),
             Err(error) => {
                 let error = ApiError::from(error);
                 let body = serde_json::json!({ "code": error.code(), "message": error.message() });

@@ -341,7 +341,7 @@ async fn archive_conversation(
     state
         .run(move |state| {
             conversation(state, &caller, id, false)?;
-            state.actor(&caller)?.archive_session(id)?;
+            state.actor_for(&caller, Tool::Respond)?.archive_session(id)?;
             Ok(Json(ArchiveAnswer { success: true, message: "the conversation is archived".to_owned() }))
         })
         .await
@@ -372,7 +372,7 @@ async fn reset_conversation(
             let reset = SessionReset::default()
                 .keep_system_message(body.keep_system_message)
                 .drop_system_context(body.drop_system_context);
-            state.actor(&caller)?.reset_session(id, reset)?;
+            state.actor_for(&caller, Tool::Respond)?.reset_session(id, reset)?;
             Ok(Json(ConversationRecord::read(state, state.loom().session(id)?)?))
         })
         .await

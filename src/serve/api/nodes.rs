@@ -16,7 +16,7 @@ use crate::{
     },
     store::{ChildFilter, Mutation},
     tools::Tool,
-    types::{AuthorType, EdgeKind, Json as Verbatim, Link, Node, Op, Parent},
+    types::{AgentKind, AuthorType, EdgeKind, Json as Verbatim, Link, Node, Op, Parent},
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
@@ -103,6 +103,11 @@ async fn append(
             ..NodeDraft::text(body.content)
         };
         let actor = state.actor_for(&caller, Tool::Respond)?;
+        let speaks_for_others = matches!(draft.author_type, Some(AuthorType::Human | AuthorType::System));
+        if speaks_for_others && state.agent(&caller, None)?.profile.kind == AgentKind::Model {
+            let message = "a model's agent does not write as a person or as system";
+            return Err(ApiError::new(StatusCode::FORBIDDEN, "permission_denied", message));
+        }
         let node = actor.draft(Parent::Node(id), draft);
         Ok(actor.submit(Op::Append, vec![Mutation::Append(Box::new(node))]))
     });

@@ -11,7 +11,7 @@ use crate::{
     serve::{
         access::Caller,
         error::{ApiError, Result},
-        extract::Body,
+        extract::{Body, limit_up_to},
         state::AppState,
     },
     tools::Tool,
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Largest number of hits.
-const MAX_HITS: usize = 200;
+const MAX_HITS: u32 = 200;
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().routes(routes!(search))
@@ -56,7 +56,8 @@ struct RecallBody {
     by_time: bool,
     /// Maximum number of hits, 1 to 200 [default: 20].
     #[schema(minimum = 1, maximum = 200)]
-    limit: Option<usize>,
+    #[serde(default, deserialize_with = "limit_up_to::<MAX_HITS, _>")]
+    limit: Option<u32>,
 }
 
 /// A node found by a search.
@@ -115,7 +116,7 @@ async fn search(
                 only,
                 exact: body.exact,
                 by_time: body.by_time,
-                limit: body.limit.unwrap_or(20).clamp(1, MAX_HITS),
+                limit: body.limit.unwrap_or(20) as usize,
                 ..Query::new(body.query, scope)
             };
             let found = recall::search(&*snapshot, &query)?;

@@ -55,6 +55,9 @@ async fn list_sessions(
 ) -> Result<Json<Page<Session>>> {
     state
         .run(move |state| {
+            if let Some(tree) = params.tree {
+                state.tree(&caller, &tree.to_string())?;
+            }
             let filter = SessionFilter {
                 tree: params.tree,
                 workspace: params.workspace,
@@ -94,7 +97,8 @@ async fn start_session(
                 state.node(&caller, position)?;
             }
             let draft = SessionDraft { item: tree.item, ..SessionDraft::of(body.workspace) };
-            let id = state.actor(&caller)?.open_session(tree.id, body.position.or(tree.root), draft)?;
+            let id =
+                state.actor_for(&caller, Tool::Switch)?.open_session(tree.id, body.position.or(tree.root), draft)?;
             Ok((StatusCode::CREATED, Json(state.loom().session(id)?)))
         })
         .await
@@ -164,7 +168,7 @@ async fn name_session(
     state
         .run(move |state| {
             state.session(&caller, id)?;
-            state.actor(&caller)?.name_session(id, &body.name)?;
+            state.actor_for(&caller, Tool::Switch)?.name_session(id, &body.name)?;
             Ok(Json(state.loom().session(id)?))
         })
         .await
@@ -194,7 +198,7 @@ async fn reset_session(
             let mut reset =
                 SessionReset::default().keep_system_message(true).drop_system_context(body.drop_system_context);
             reset.system = body.system;
-            let root = state.actor(&caller)?.reset_session(id, reset)?;
+            let root = state.actor_for(&caller, Tool::Respond)?.reset_session(id, reset)?;
             if !caller.can_see(&state.loom().tree(root.tree)?) {
                 state.assign_project(&caller, root.tree, root.id)?;
             }
@@ -213,7 +217,7 @@ async fn end_session(
     state
         .run(move |state| {
             state.session(&caller, id)?;
-            Ok(Json(state.actor(&caller)?.end_session(id)?))
+            Ok(Json(state.actor_for(&caller, Tool::Switch)?.end_session(id)?))
         })
         .await
 }
@@ -261,7 +265,7 @@ async fn switch(
         .run(move |state| {
             state.session(&caller, id)?;
             state.node(&caller, body.node)?;
-            state.actor(&caller)?.switch_to(id, body.node)?;
+            state.actor_for(&caller, Tool::Switch)?.switch_to(id, body.node)?;
             Ok(Json(state.loom().session(id)?))
         })
         .await

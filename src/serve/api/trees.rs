@@ -16,7 +16,7 @@ use crate::{
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,
     },
-    store::{Direction, Receipt, Snapshot, TreeFilter},
+    store::{Direction, Receipt, Snapshot, TreeFilter, UndoReach},
     tools::Tool,
     types::{Agent, JournalEntry, Mode, Node, Tree, TreePatch},
 };
@@ -101,7 +101,7 @@ async fn create_tree(
         .await
 }
 
-/// Returns a tree by its id or title.
+/// Returns a tree by its id or title, or a part of them that only one tree has. Changes need the whole id or title.
 #[utoipa::path(get, path = "/trees/{tree}", tag = "trees", params(("tree" = String, Path)), responses((status = OK, body = Tree)))]
 async fn read_tree(State(state): State<AppState>, caller: Caller, Route(tree): Route<String>) -> Result<Json<Tree>> {
     state.run(move |state| Ok(Json(state.tree(&caller, &tree)?))).await
@@ -126,7 +126,7 @@ async fn update_tree(
 ) -> Result<Json<Tree>> {
     state
         .run(move |state| {
-            let (actor, id) = (state.actor_for(&caller, Tool::Respond)?, state.tree(&caller, &tree)?.id);
+            let (actor, id) = (state.actor_for(&caller, Tool::Respond)?, state.exact_tree(&caller, &tree)?.id);
             if body.patch != TreePatch::default() {
                 actor.rename(id, body.patch)?;
             }
@@ -149,7 +149,7 @@ async fn archive_tree(
 ) -> Result<Json<Receipt>> {
     state
         .run(move |state| {
-            let id = state.tree(&caller, &tree)?.id;
+            let id = state.exact_tree(&caller, &tree)?.id;
             Ok(Json(state.actor_for(&caller, Tool::Respond)?.archive_tree(id)?))
         })
         .await
@@ -259,7 +259,7 @@ fn described(snapshot: &dyn Snapshot, tree: TreeId, entries: Vec<JournalEntry>) 
         let target = match targets.entry(entry.agent) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => {
-                let target = snapshot.undo_target(Some(tree), entry.agent, Direction::Undo)?;
+                let target = snapshot.undo_target(Some(tree), UndoReach::Tree, entry.agent, Direction::Undo)?;
                 *new.insert(target.map(|target| target.group))
             }
         };
@@ -311,7 +311,8 @@ struct UndoParams {
     agent: Option<String>,
 }
 
-/// Reverts the last change of the caller's agent in a tree, or of another agent.
+/// Reverts the last change of the caller's agent in a tree, or of another agent. Changes of documents and agents are in no
+/// tree.
 #[utoipa::path(post, path = "/trees/{tree}/undo", tag = "trees", params(("tree" = String, Path), UndoParams), responses((status = OK, body = UndoAnswer)))]
 async fn undo(
     State(state): State<AppState>,
@@ -322,7 +323,8 @@ async fn undo(
     state
         .run(move |state| {
             let agent = state.agent(&caller, params.agent.as_deref())?.id();
-            let done = state.actor_for(&caller, Tool::Undo)?.undo_of(agent, Some(state.tree(&caller, &tree)?.id))?;
+            let actor = state.actor_for(&caller, Tool::Undo)?.reverting(UndoReach::Tree);
+            let done = actor.undo_of(agent, Some(state.exact_tree(&caller, &tree)?.id))?;
             Ok(Json(UndoAnswer { reverted: done.target.entry, receipt: done.receipt }))
         })
         .await
@@ -333,7 +335,8 @@ async fn undo(
 async fn redo(State(state): State<AppState>, caller: Caller, Route(tree): Route<String>) -> Result<Json<UndoAnswer>> {
     state
         .run(move |state| {
-            let done = state.actor_for(&caller, Tool::Redo)?.redo(Some(state.tree(&caller, &tree)?.id))?;
+            let actor = state.actor_for(&caller, Tool::Redo)?.reverting(UndoReach::Tree);
+            let done = actor.redo(Some(state.exact_tree(&caller, &tree)?.id))?;
             Ok(Json(UndoAnswer { reverted: done.target.entry, receipt: done.receipt }))
         })
         .await

@@ -159,7 +159,7 @@ async fn complete(State(state): State<AppState>, caller: Caller, Body(body): Bod
     if !(1..=MAX_CHOICES).contains(&count) {
         return Err(ApiError::invalid("n is not between 1 and 10"));
     }
-    let (model, author) = model::open(&state, &caller, body.model.as_deref()).await?;
+    let (model, author) = model::open(&state, &caller, body.model.as_deref(), body.store.unwrap_or(true)).await?;
     let completion = Completion {
         id: format!("chatcmpl-{}", state.loom().node_id()),
         created: state.loom().now().as_millis() / 1_000,
@@ -248,9 +248,12 @@ struct StoredChat {
 }
 
 impl StoredChat {
-    /// Stores messages and replies, which are siblings. A failure is logged: the client has its replies.
+    /// Stores messages and replies, which are siblings, without replies of which nothing came. A failure is logged: the
+    /// client has its replies.
     async fn store(self, replies: &[(String, Finish)]) {
-        for (text, finish) in replies {
+        for (text, finish) in
+            replies.iter().filter(|(text, finish)| !text.is_empty() || finish.reason != FinishReason::Interrupted)
+        {
             let mut reply = json!({ "role": "assistant", "content": text });
             if !finish.calls.is_empty() {
                 reply["tool_calls"] = calls_json(&finish.calls);
@@ -261,6 +264,7 @@ impl StoredChat {
                 tools: Value::Array(self.body.tools.clone()),
                 model: self.body.model.clone().unwrap_or_default(),
                 author: Some(self.author),
+                interrupted: finish.reason == FinishReason::Interrupted,
                 ..RecordedCall::default()
             };
             let caller = self.caller.clone();
@@ -305,8 +309,21 @@ impl Completion {
     }
 
     async fn whole(self, mut choices: Choices, stored: Option<StoredChat>) -> Result<Response> {
-        while choices.next().await?.is_some() {}
+        let mut failure = None;
+        while failure.is_none() {
+            match choices.next().await {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(error) => failure = Some(error),
+            }
+        }
         let replies = self.ended(choices);
+        if let Some(error) = failure {
+            if let Some(stored) = stored {
+                stored.store(&replies).await;
+            }
+            return Err(error.into());
+        }
         let choice = |(index, (text, finish)): (usize, &(String, Finish))| {
             let mut message = json!({ "role": "assistant", "content": text, "refusal": null });
             if !finish.calls.is_empty() {
@@ -360,6 +377,9 @@ impl Completion {
                     Err(error) => {
                         let error = json!({ "error": { "message": error.to_string(), "type": "server_error" } });
                         send(Event::default().json_data(error).unwrap_or_default());
+                        if let Some(stored) = stored {
+                            stored.store(&self.ended(choices)).await;
+                        }
                         return;
                     }
                 }

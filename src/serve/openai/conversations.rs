@@ -16,7 +16,7 @@ use crate::{
         access::Caller,
         api::any_json,
         error::{ApiError, Result},
-        extract::{Body, Params, Route},
+        extract::{Body, Params, Route, limit_up_to},
         state::AppState,
     },
     store::{Mutation, Snapshot},
@@ -138,7 +138,7 @@ struct NewConversation {
     metadata: Option<BTreeMap<String, String>>,
 }
 
-fn checked_metadata(metadata: Option<BTreeMap<String, String>>) -> Result<BTreeMap<String, String>> {
+pub(super) fn checked_metadata(metadata: Option<BTreeMap<String, String>>) -> Result<BTreeMap<String, String>> {
     let metadata = metadata.unwrap_or_default();
     let (pairs, key, value) = MAX_METADATA;
     let fits =
@@ -206,10 +206,13 @@ async fn update(
     state
         .run(move |state| {
             let session = find_text(state, &caller, &id)?;
-            let mut metadata = checked_metadata(body.metadata)?;
+            let mut metadata = match body.metadata {
+                Some(metadata) => checked_metadata(Some(metadata))?,
+                None => return Ok(Json(session.into())),
+            };
             metadata.extend(session.metadata.into_iter().filter(|(key, _)| key.starts_with("loom.")));
             let patch = SessionPatch { metadata: Some(metadata), ..SessionPatch::default() };
-            state.actor(&caller)?.update_session(session.id, patch)?;
+            state.actor_for(&caller, Tool::Respond)?.update_session(session.id, patch)?;
             Ok(Json(state.loom().session(session.id)?.into()))
         })
         .await
@@ -221,7 +224,7 @@ async fn delete(State(state): State<AppState>, caller: Caller, Route(id): Route<
     state
         .run(move |state| {
             let session = find_text(state, &caller, &id)?;
-            state.actor(&caller)?.end_session(session.id)?;
+            state.actor_for(&caller, Tool::Respond)?.end_session(session.id)?;
             Ok(Json(json!({ "id": id, "object": "conversation.deleted", "deleted": true })))
         })
         .await
@@ -235,7 +238,8 @@ pub(super) struct ItemParams {
     after: Option<String>,
     /// Number of items, 1 to 100 [default: 20].
     #[param(minimum = 1, maximum = 100)]
-    limit: Option<usize>,
+    #[serde(default, deserialize_with = "limit_up_to::<100, _>")]
+    limit: Option<u32>,
     /// `asc` or `desc` [default: desc].
     order: Option<String>,
 }
@@ -265,7 +269,7 @@ impl ItemParams {
                 at.ok_or_else(|| ApiError::invalid(format!("no item {after:?}")))? + 1
             }
         };
-        let limit = self.limit.unwrap_or(20).clamp(1, 100);
+        let limit = self.limit.unwrap_or(20) as usize;
         let has_more = items.len() > start + limit;
         Ok(item_page(items.into_iter().skip(start).take(limit).collect(), has_more))
     }
@@ -354,7 +358,7 @@ async fn delete_item(
             let deleted = metadata.entry(DELETED.to_owned()).or_default();
             deleted.push_str(&format!(" {node}"));
             let patch = SessionPatch { metadata: Some(metadata), ..SessionPatch::default() };
-            state.actor(&caller)?.update_session(session.id, patch)?;
+            state.actor_for(&caller, Tool::Respond)?.update_session(session.id, patch)?;
             Ok(Json(state.loom().session(session.id)?.into()))
         })
         .await

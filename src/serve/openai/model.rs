@@ -5,15 +5,25 @@ use std::sync::Arc;
 use crate::{
     provider::Model,
     serve::{access::Caller, error::Result, state::AppState},
+    tools::Tool,
     types::Agent,
 };
 
 /// Opens a model by the name of an agent or a reference. Returns it with the agent that writes: the named one, or the
-/// subject.
-pub(super) async fn open(state: &AppState, caller: &Caller, name: Option<&str>) -> Result<(Arc<dyn Model>, Agent)> {
+/// subject. Fails if the caller's agent may not generate or, unless nothing `is_stored`, not write.
+pub(super) async fn open(
+    state: &AppState,
+    caller: &Caller,
+    name: Option<&str>,
+    is_stored: bool,
+) -> Result<(Arc<dyn Model>, Agent)> {
     let (caller, name) = (caller.clone(), name.map(str::to_owned));
     let agent = state
         .run(move |state| {
+            state.actor_for(&caller, Tool::Continue)?;
+            if is_stored {
+                state.actor_for(&caller, Tool::Respond)?;
+            }
             let named = name.as_deref().and_then(|name| state.agent(&caller, Some(name)).ok());
             if let Some(agent) = named {
                 return Ok(agent);

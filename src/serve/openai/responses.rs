@@ -1,6 +1,6 @@
 //! `/v1/responses`: create, stream, read, resume a stream, cancel, delete, list the input.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
 
 use axum::{
     Json,
@@ -85,8 +85,7 @@ struct CreateResponse {
     safety_identifier: Option<String>,
     prompt_cache_key: Option<String>,
     /// Up to 16 pairs of texts.
-    #[schema(value_type = Option<Object>)]
-    metadata: Value,
+    metadata: Option<BTreeMap<String, String>>,
     #[schema(schema_with = any_json)]
     text: Value,
     truncation: Option<String>,
@@ -114,7 +113,7 @@ impl CreateResponse {
             "service_tier": self.service_tier.as_deref().unwrap_or("default"),
             "safety_identifier": self.safety_identifier,
             "prompt_cache_key": self.prompt_cache_key,
-            "metadata": or(&self.metadata, json!({})),
+            "metadata": self.metadata.clone().unwrap_or_default(),
             "text": or(&self.text, json!({ "format": { "type": "text" } })),
             "truncation": self.truncation.as_deref().unwrap_or("disabled"),
             "reasoning": or(&self.reasoning, json!({ "effort": null, "summary": null })),
@@ -149,13 +148,16 @@ impl CreateResponse {
 /// Creates a response.
 #[utoipa::path(post, path = "/responses", tag = "openai", request_body = CreateResponse, responses((status = OK, description = "The response, or a stream of events", content((Value = "application/json"), (ServerSentEvent = "text/event-stream")))))]
 async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<CreateResponse>) -> Result<Response> {
-    let (model, author) = model::open(&state, &caller, body.model.as_deref()).await?;
+    let (model, author) = model::open(&state, &caller, body.model.as_deref(), body.store.unwrap_or(true)).await?;
     let slot = body.stream.unwrap_or(false).then(|| state.rates.open_stream(&caller)).transpose()?;
     let background = body.background.unwrap_or(false);
     if background && body.store == Some(false) {
         return Err(ApiError::invalid("a response in the background must be stored"));
     }
     let name = body.model.clone().unwrap_or_else(|| model.reference().to_owned());
+    let is_stored = body.store.unwrap_or(true);
+    let lock =
+        body.conversation_id()?.filter(|_| is_stored).map(|id| state.responses.lock_conversation(id)).transpose()?;
     let plan = {
         let (model, sampling) = (Arc::clone(&model), sampling(&body));
         state
@@ -165,7 +167,7 @@ async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<
             })
             .await?
     };
-    let run = run::start(&state, plan);
+    let run = run::start(&state, ResponsePlan { lock, ..plan });
     if let Some(slot) = slot {
         return Ok(event_stream(run, 0, slot).into_response());
     }
@@ -200,6 +202,7 @@ fn prepare(
     body: CreateResponse,
     (model, sampling, name): (Arc<dyn crate::provider::Model>, Sampling, String),
 ) -> Result<ResponsePlan> {
+    conversations::checked_metadata(body.metadata.clone())?;
     let conversation = body.conversation_id()?;
     if conversation.is_some() && body.previous_response_id.is_some() {
         return Err(ApiError::invalid("conversation and previous_response_id exclude each other"));
@@ -255,7 +258,14 @@ fn prepare(
         next_event: 0,
     };
     let request = Request { tools, sampling, ..Request::new(Prompt::Chat(messages)) };
-    Ok(ResponsePlan { record, model, request, actor: is_stored.then_some(actor), project: caller.project.clone() })
+    Ok(ResponsePlan {
+        record,
+        model,
+        request,
+        actor: is_stored.then_some(actor),
+        project: caller.project.clone(),
+        lock: None,
+    })
 }
 
 /// Returns a stored response with its output nodes.
@@ -297,6 +307,12 @@ async fn read(
     let id = ItemId::parse("response", &text)?;
     let from = params.starting_after.map_or(0, |after| usize::try_from(after).unwrap_or(usize::MAX).saturating_add(1));
     if let Some(run) = state.responses.get(&caller, id) {
+        let reader = caller.clone();
+        let is_pruned =
+            move |state: &AppState| Ok(state.node(&reader, id).is_ok_and(|node| node.state.pruned_by.is_some()));
+        if state.read(is_pruned).await? {
+            return Err(ApiError::not_found("response", text));
+        }
         return Ok(match params.stream {
             true => event_stream(run, from, state.rates.open_stream(&caller)?).into_response(),
             false => Json(run.response()).into_response(),

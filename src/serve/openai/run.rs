@@ -1,11 +1,12 @@
 //! Responses while they run: a task asks the model, keeps the events for readers, and stores the output.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use axum::http::StatusCode;
 use futures_util::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use crate::{
     id::{NodeId, SessionId},
     ops::Actor,
     provider::{Finish, FinishReason, Model, ProviderError, Request, StreamEvent, ToolCall, Usage},
-    serve::{access::Caller, state::AppState},
+    serve::{access::Caller, error::ApiError, state::AppState},
     store::Mutation,
     types::{Json, Op, Parent},
 };
@@ -135,11 +136,36 @@ impl ResponseRun {
     }
 }
 
-/// Running responses by their id.
+/// Running responses by their id, and the conversations that they continue.
 #[derive(Default)]
-pub(in crate::serve) struct ResponseRuns(Mutex<HashMap<NodeId, Arc<ResponseRun>>>);
+pub(in crate::serve) struct ResponseRuns {
+    runs: Mutex<HashMap<NodeId, Arc<ResponseRun>>>,
+    conversations: Arc<Mutex<HashSet<SessionId>>>,
+}
+
+/// Keeps other responses from a conversation until it is dropped.
+pub(super) struct ConversationLock {
+    conversation: SessionId,
+    conversations: Arc<Mutex<HashSet<SessionId>>>,
+}
+
+impl Drop for ConversationLock {
+    fn drop(&mut self) {
+        self.conversations.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.conversation);
+    }
+}
 
 impl ResponseRuns {
+    /// Locks a conversation. Fails if a response of this server continues it.
+    pub(super) fn lock_conversation(&self, conversation: SessionId) -> crate::serve::error::Result<ConversationLock> {
+        let conversations = Arc::clone(&self.conversations);
+        if !conversations.lock().unwrap_or_else(PoisonError::into_inner).insert(conversation) {
+            let message = "another response continues this conversation";
+            return Err(ApiError::new(StatusCode::CONFLICT, "conversation_locked", message));
+        }
+        Ok(ConversationLock { conversation, conversations })
+    }
+
     /// Returns a response that runs or has just ended. A caller of a project sees those of its project only.
     pub(super) fn get(&self, caller: &Caller, id: NodeId) -> Option<Arc<ResponseRun>> {
         let found = self.lock().get(&id).cloned();
@@ -152,7 +178,7 @@ impl ResponseRuns {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<NodeId, Arc<ResponseRun>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -165,6 +191,8 @@ pub(super) struct ResponsePlan {
     pub(super) actor: Option<Actor>,
     /// Project of the token that creates the response.
     pub(super) project: Option<String>,
+    /// Lock of the conversation that the response continues.
+    pub(super) lock: Option<ConversationLock>,
 }
 
 /// Starts the task of a response.
@@ -201,7 +229,8 @@ struct Reply {
 }
 
 async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut sequence: EventSequence) {
-    let ResponsePlan { mut record, model, request, actor, .. } = plan;
+    // The lock ends behind the stored output.
+    let ResponsePlan { mut record, model, request, actor, lock: _lock, .. } = plan;
     let mut generation = model.stream(request);
     let mut reply = Reply::default();
     let mut cancelled = false;

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     id::{AgentId, TreeId},
     store::{
-        ChangeKind, Direction, JournalFilter, JournalReader, Result, StoreError, UndoTarget,
+        ChangeKind, Direction, JournalFilter, JournalReader, Result, StoreError, UndoReach, UndoTarget,
         undo_rules::{UndoWalk, WalkedEntry, described_by},
     },
     types::{JournalEntry, Op},
@@ -86,23 +86,24 @@ impl JournalReader for PostgresSnapshot<'_> {
         rows.iter().map(entry_of).collect()
     }
 
-    fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>> {
+    fn undo_target(
+        &self,
+        tree: Option<TreeId>,
+        reach: UndoReach,
+        agent: AgentId,
+        direction: Direction,
+    ) -> Result<Option<UndoTarget>> {
         let tree = tree.map(|id| self.tree_key(id)).transpose()?;
         self.agent_key(agent)?;
-        next(self, tree, agent, direction)
+        next(self, tree, UndoWalk::new(agent, reach, direction))
     }
 }
 
 /// Finds the next group to undo or redo for an agent in a tree, by a walk over the entries of the tree and those of no
 /// tree, a page at a time.
-fn next(
-    conn: &PostgresConnection,
-    tree: Option<Uuid>,
-    agent: AgentId,
-    direction: Direction,
-) -> Result<Option<UndoTarget>> {
-    let trees: Vec<Uuid> = tree.into_iter().chain([NO_TREE]).collect();
-    let mut walk = UndoWalk::new(agent, direction);
+fn next(conn: &PostgresConnection, tree: Option<Uuid>, mut walk: UndoWalk<AgentId>) -> Result<Option<UndoTarget>> {
+    let shared = Some(NO_TREE).filter(|_| walk.reach > UndoReach::Tree);
+    let trees: Vec<Uuid> = tree.into_iter().chain(shared).collect();
     let mut before = i64::MAX;
     loop {
         let sql = "SELECT j.seq, j.grp, j.agent, j.op, j.target FROM unnest($1::uuid[]) t (tree) CROSS JOIN LATERAL (
@@ -115,7 +116,8 @@ fn next(
             let (group, agent) = (int(row, 1)?, id(row, 2, AgentId::from_bytes)?);
             let entry = WalkedEntry { group, agent, op: coded(row, 3, Op::from_code)?, target: opt_int(row, 4)? };
             if let ControlFlow::Break(found) = walk.step(&entry, || description(conn, group))? {
-                return found.map(|(group, operation)| target_of(conn, group, operation)).transpose();
+                let found = found.map(|(group, operation)| target_of(conn, group, operation)).transpose()?;
+                return Ok(found.filter(|target| walk.reaches(target.entry.op)));
             }
         }
     }

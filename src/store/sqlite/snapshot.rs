@@ -12,28 +12,28 @@ use super::{
     pool::ConnectionPool,
     search_filter, session_state, sibling_page,
     tables::{
-        agents, delegations, documents, estimates, journal, leases, links, memory,
+        agents, delegations, documents, estimates, leases, links, memory,
         nodes::{self, Anchor, hidden_by, nearest},
         provenance, received_turns, registers, sessions, sources,
         staged_nodes::UNSTAGED,
         summaries, system_prompts, todos, trees,
     },
     transaction::ReadConnection,
-    undo, vectors,
+    vectors,
     visibility::{self, row_of},
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, SessionId, TreeId},
     session_state::{SessionRecord, SessionState},
     store::{
-        ChildFilter, Direction, EmbeddingBatch, GenerationFilter, GenerationRow, JournalFilter, JournalReader,
-        LocalIdLookup, Neighbors, NodeReader, PassageInfo, Postings, PurgeTarget, Result, SearchReader, SessionFilter,
-        SessionReader, SiblingCursor, TreeFilter, UndoTarget, WordFilter,
+        ChildFilter, EmbeddingBatch, GenerationFilter, GenerationRow, LocalIdLookup, Neighbors, NodeReader,
+        PassageInfo, Postings, PurgeTarget, Result, SearchReader, SessionFilter, SessionReader, SiblingCursor,
+        TreeFilter, WordFilter,
     },
     tokens::TokenCalibration,
     types::{
-        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
-        SessionCounts, StashContent, Summary, SummarySubject, Timestamp, Todo, Tree,
+        Agent, Document, DocumentVersion, EdgeKind, Json, Lease, Link, Memory, Node, Session, SessionCounts,
+        StashContent, Summary, SummarySubject, Timestamp, Todo, Tree,
     },
 };
 
@@ -73,7 +73,7 @@ impl<'p> SqliteSnapshot<'p> {
         NameCache::new(&self.conn).finish(rows)
     }
 
-    fn tree_row(&self, id: Option<TreeId>) -> Result<Option<i64>> {
+    pub(super) fn tree_row(&self, id: Option<TreeId>) -> Result<Option<i64>> {
         id.map(|id| trees::row(&self.conn, id)).transpose()
     }
 
@@ -411,19 +411,5 @@ impl SearchReader for SqliteSnapshot<'_> {
     }
     fn tool_names(&self, filter: &WordFilter, most: u32) -> Result<Vec<String>> {
         search_filter::tool_names(&self.conn, filter, most)
-    }
-}
-
-impl JournalReader for SqliteSnapshot<'_> {
-    fn last_seq(&self) -> Result<u64> {
-        journal::last(&self.conn)
-    }
-
-    fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
-        undo::entries(&self.conn, self.tree_row(filter.tree)?, filter)
-    }
-
-    fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>> {
-        undo::next(&self.conn, self.tree_row(tree)?, agents::row(&self.conn, agent)?, direction)
     }
 }

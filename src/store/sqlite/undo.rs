@@ -7,16 +7,38 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     apply::ChangeApplier,
     decode::{NameCache, coded, entry_of},
-    tables::{journal, nodes, sessions},
+    snapshot::SqliteSnapshot,
+    tables::{agents, journal, nodes, sessions},
 };
 use crate::{
-    id::SessionId,
+    id::{AgentId, SessionId, TreeId},
     store::{
-        ChangeKind, Direction, JournalFilter, Mutation, Result, StoreError, UndoTarget,
+        ChangeKind, Direction, JournalFilter, JournalReader, Mutation, Result, StoreError, UndoReach, UndoTarget,
         undo_rules::{RevertedEntry, UndoWalk, WalkedEntry, described_by, revert},
     },
     types::{JournalEntry, Op},
 };
+
+impl JournalReader for SqliteSnapshot<'_> {
+    fn last_seq(&self) -> Result<u64> {
+        journal::last(&self.conn)
+    }
+
+    fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
+        entries(&self.conn, self.tree_row(filter.tree)?, filter)
+    }
+
+    fn undo_target(
+        &self,
+        tree: Option<TreeId>,
+        reach: UndoReach,
+        agent: AgentId,
+        direction: Direction,
+    ) -> Result<Option<UndoTarget>> {
+        let agent = agents::row(&self.conn, agent)?;
+        next(&self.conn, self.tree_row(tree)?, UndoWalk::new(agent, reach, direction))
+    }
+}
 
 /// Inverses of a group that are examined before the undo, since large ones are staged.
 const MAX_STAGED_INVERSES: i64 = 8;
@@ -96,15 +118,9 @@ fn step(conn: &Connection, seq: i64) -> Result<(WalkedEntry<i64>, Option<i64>)> 
 
 /// Finds the next group to undo or redo for an agent in a tree. Merges the chain of the tree and that of entries
 /// without tree.
-pub(super) fn next(
-    conn: &Connection,
-    tree: Option<i64>,
-    agent: i64,
-    direction: Direction,
-) -> Result<Option<UndoTarget>> {
+pub(super) fn next(conn: &Connection, tree: Option<i64>, mut walk: UndoWalk<i64>) -> Result<Option<UndoTarget>> {
     let mut ours = tree.map(|t| journal::tree_head(conn, t)).transpose()?.flatten();
-    let mut shared = journal::head(conn)?;
-    let mut walk = UndoWalk::new(agent, direction);
+    let mut shared = if walk.reach == UndoReach::Tree { None } else { journal::head(conn)? };
     while let Some(seq) = ours.max(shared) {
         let (entry, previous) = step(conn, seq)?;
         let own = ours == Some(seq);
@@ -120,7 +136,8 @@ pub(super) fn next(
         }
         *(if own { &mut ours } else { &mut shared }) = before;
         if let ControlFlow::Break(found) = walk.step(&entry, || description(conn, entry.group))? {
-            return found.map(|(group, operation)| target_of(conn, group, operation)).transpose();
+            let found = found.map(|(group, operation)| target_of(conn, group, operation)).transpose()?;
+            return Ok(found.filter(|target| walk.reaches(target.entry.op)));
         }
     }
     Ok(None)

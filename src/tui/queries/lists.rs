@@ -9,7 +9,7 @@ use crate::{
     id::{AgentId, DocumentId},
     ops::{OpsError, Result, describe_entry, tree_history},
     session::opening,
-    store::{Direction, SessionFilter, Snapshot, TreeFilter},
+    store::{Direction, SessionFilter, Snapshot, TreeFilter, UndoReach},
     tui::{
         generate::{COLLABORATOR, SUBJECT},
         highlight, markdown,
@@ -116,7 +116,8 @@ impl LookupRequest<'_> {
 
     /// Returns the question whether to undo an agent's last change; no action if nothing can be undone.
     fn undo_offer(&self, snapshot: &dyn Snapshot, agent: AgentId, name: &str) -> Result<ItemAction> {
-        let Some(target) = snapshot.undo_target(Some(self.context.tree), agent, Direction::Undo)? else {
+        let Some(target) = snapshot.undo_target(Some(self.context.tree), UndoReach::Agents, agent, Direction::Undo)?
+        else {
             return Ok(ItemAction::ContextPart(None));
         };
         let change = change_line(&describe_entry(snapshot, &target.entry)?);
