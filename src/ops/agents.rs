@@ -1,14 +1,19 @@
 //! Operations on agents: create, update, remove.
 
+use std::ops::RangeInclusive;
+
 use super::{Actor, OpsError, Result};
 use crate::{
     id::AgentId,
     store::{Mutation, Receipt},
-    types::{NewAgent, Op},
+    types::{AuthorType, NewAgent, Op},
 };
 
 /// Name of the agent as which programs act by default.
 const OWNER: &str = "owner";
+
+/// Sampling temperatures that an agent may have.
+const TEMPERATURES: RangeInclusive<f64> = 0.0..=10.0;
 
 impl Actor {
     /// Creates an agent from its profile.
@@ -16,9 +21,7 @@ impl Actor {
     /// # Errors
     /// If the name is empty or taken, or the store fails.
     pub fn create_agent(&self, agent: NewAgent) -> Result<Receipt> {
-        if agent.name.trim().is_empty() {
-            return Err(OpsError::Invalid("an agent needs a name".to_owned()));
-        }
+        check_profile(&agent)?;
         self.commit(Op::Agent, vec![Mutation::CreateAgent(agent)])
     }
 
@@ -31,6 +34,7 @@ impl Actor {
         if agent.name != OWNER && self.is_owner(agent.id) {
             return Err(OpsError::Invalid(format!("the agent {OWNER:?} keeps its name: programs act as it")));
         }
+        check_profile(&agent)?;
         self.commit(Op::Agent, vec![Mutation::UpdateAgent(agent)])
     }
 
@@ -52,4 +56,23 @@ impl Actor {
     fn is_owner(&self, agent: AgentId) -> bool {
         self.loom.agent(OWNER).is_ok_and(|owner| owner.id() == agent)
     }
+}
+
+/// Checks the name and the sampling of an agent.
+fn check_profile(agent: &NewAgent) -> Result<()> {
+    let name = agent.name.trim();
+    let invalid = |message: String| Err(OpsError::Invalid(message));
+    if name.is_empty() {
+        return invalid("an agent needs a name".to_owned());
+    }
+    if name.parse::<AuthorType>().is_ok() {
+        return invalid(format!("{name:?} names all authors of a kind, so no agent has this name"));
+    }
+    if agent.temperature.is_some_and(|temperature| !TEMPERATURES.contains(&temperature)) {
+        return invalid("the temperature must be between 0 and 10".to_owned());
+    }
+    if agent.max_tokens == Some(0) {
+        return invalid("the limit of a reply is at least one token".to_owned());
+    }
+    Ok(())
 }

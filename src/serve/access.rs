@@ -109,6 +109,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
+/// Sender of a request that needs a token of scope `admin`. It is checked before the body is read.
+pub(super) struct AdminCaller(pub(super) Caller);
+
+impl<S: Send + Sync> FromRequestParts<S> for AdminCaller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        let caller = Caller::from_request_parts(parts, state).await?;
+        caller.require(TokenScope::Admin)?;
+        Ok(Self(caller))
+    }
+}
+
 /// Middleware that rejects requests of foreign hosts and origins, without a valid token, of a wrong scope, or above the
 /// rate, and passes on the [`Caller`].
 pub(super) async fn check(State(state): State<AppState>, mut request: Request, next: Next) -> Response {

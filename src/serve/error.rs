@@ -206,14 +206,24 @@ impl From<JsonRejection> for ApiError {
             StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported_media_type",
             _ => "invalid",
         };
-        Self::new(rejection.status(), code, rejection.body_text())
+        Self::new(rejection.status(), code, reason(&rejection.body_text()))
     }
 }
 
 impl From<QueryRejection> for ApiError {
     fn from(rejection: QueryRejection) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "invalid", rejection.body_text())
+        Self::new(StatusCode::BAD_REQUEST, "invalid", reason(&rejection.body_text()))
     }
+}
+
+/// Returns what is wrong with a body or a query, without the framework's introduction.
+fn reason(text: &str) -> String {
+    let introductions = [
+        "Failed to deserialize the JSON body into the target type: ",
+        "Failed to deserialize query string: ",
+        "Failed to parse the request body as JSON: ",
+    ];
+    introductions.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text).to_owned()
 }
 
 impl From<PathRejection> for ApiError {

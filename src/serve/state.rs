@@ -245,6 +245,15 @@ impl AppState {
         tree.map(|_| session).ok_or_else(|| ApiError::not_found("session", id))
     }
 
+    /// Returns the session with this id for a change. Fails if it has ended.
+    pub(super) fn active_session(&self, caller: &Caller, id: SessionId) -> Result<Session> {
+        let session = self.session(caller, id)?;
+        if session.active {
+            return Ok(session);
+        }
+        Err(ApiError::new(StatusCode::CONFLICT, "session_ended", "the session has ended"))
+    }
+
     /// Returns the caller's agent, or the agent with this name, with the permissions that it has for this caller.
     pub(super) fn agent(&self, caller: &Caller, name: Option<&str>) -> Result<Agent> {
         let mut agent = self.loom().agent(name.unwrap_or(&caller.agent))?;

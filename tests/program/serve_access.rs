@@ -205,7 +205,8 @@ impl Owned {
             ("PATCH", "{session}") => json!({ "name": "red" }),
             ("PATCH", "{name}") if pattern.contains("documents") => json!({ "op": "append", "content": "x" }),
             ("PATCH", _) => json!({ "model": "scripted:words" }),
-            (_, "children" | "messages") => json!({ "content": "x", "model": "scripted:words" }),
+            (_, "children") => json!({ "content": "x" }),
+            (_, "messages") => json!({ "content": "x", "model": "scripted:words" }),
             (_, "changes") => json!({ "op": "annotate", "content": "x" }),
             (_, "text") => {
                 json!({ "edits": [{ "node": node, "content": "an edited text" }], "appended": "x" })
@@ -535,6 +536,57 @@ async fn a_change_needs_the_whole_title_and_a_named_agent_exists() {
     assert_eq!(sessions.0, 404, "{}", sessions.1);
     let behind = server.request(Method::GET, "/api/v1/events").header("last-event-id", "x");
     assert_eq!(answer(behind).await.0, 422);
+}
+
+#[tokio::test]
+async fn what_a_request_cannot_mean_is_refused_with_the_field() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let made = server.ok("/api/v1/trees", json!({ "content": "z" })).await;
+    let (tree, root) = (made["tree"]["id"].as_str().unwrap(), made["root"]["id"].as_str().unwrap());
+    let session = server.ok("/api/v1/sessions", json!({ "tree": tree })).await["id"].as_str().unwrap().to_owned();
+    let end = |path: String| answer(server.request(Method::DELETE, &path));
+    assert_eq!(end(format!("/api/v1/sessions/{session}")).await.0, 200);
+    let send = async |method: Method, path: &str, body: Value| answer(server.request(method, path).json(&body)).await;
+    for (method, path, body, expected, said) in [
+        (Method::PATCH, format!("/api/v1/trees/{tree}"), json!({ "mode": "buffer" }), 422, "unknown field `mode`"),
+        (Method::POST, "/api/v1/trees".into(), json!({ "content": "x", "titel": "y" }), 422, "unknown field `titel`"),
+        (Method::POST, "/api/v1/recall".into(), json!({ "query": "z", "limit": 201 }), 422, "between 1 and 200"),
+        (Method::POST, "/api/v1/imports?dryrun=true".into(), json!({}), 400, "unknown field `dryrun`"),
+        (Method::POST, "/api/v1/agents".into(), json!({ "name": "human" }), 422, "all authors of a kind"),
+        (Method::POST, "/api/v1/agents".into(), json!({ "name": "a", "temperature": -3 }), 422, "between 0 and 10"),
+        (Method::POST, "/api/v1/agents".into(), json!({ "name": "a", "max_tokens": 0 }), 422, "at least one token"),
+        (
+            Method::POST,
+            format!("/api/v1/nodes/{root}/continuations"),
+            json!({ "models": ["scripted:words"], "agent": "owner" }),
+            422,
+            "owner is a person",
+        ),
+        (
+            Method::POST,
+            format!("/api/v1/nodes/{root}/changes"),
+            json!({ "op": "bookmark", "label": " " }),
+            422,
+            "empty",
+        ),
+        (Method::POST, format!("/api/v1/sessions/{session}/switch"), json!({ "node": root }), 409, "has ended"),
+        (Method::POST, format!("/api/v1/sessions/{session}/reset"), json!({}), 409, "has ended"),
+        (Method::DELETE, format!("/api/v1/sessions/{session}"), json!({}), 409, "has ended"),
+        (
+            Method::POST,
+            "/v1/responses".into(),
+            json!({ "input": "x", "metadata": { "a": 1 } }),
+            422,
+            "expected a string",
+        ),
+    ] {
+        let (status, error) = send(method, &path, body.clone()).await;
+        let message = error["error"]["message"].as_str().unwrap_or_default();
+        assert!(status == expected && message.contains(said), "{path} {body}: {status} {error}");
+    }
+    let trees = server.get("/api/v1/trees").await.1;
+    assert_eq!(trees["data"].as_array().unwrap().len(), 1, "{trees}");
 }
 
 #[tokio::test]

@@ -7,11 +7,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     serve::{
-        access::Caller,
+        access::{AdminCaller, Caller},
         error::Result,
         extract::{Body, Page, PageParams, Params, Route},
         state::AppState,
-        token::TokenScope,
     },
     store::Receipt,
     types::{Agent, AgentKind, NewAgent, Permission, deserialize_present},
@@ -44,6 +43,7 @@ async fn list_agents(
 
 /// An agent. In a change, absent fields stay as they are, and `null` removes a value.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct AgentBody {
     /// Name, unique in the file; needed for a new agent.
     name: Option<String>,
@@ -88,10 +88,9 @@ impl AgentBody {
 #[utoipa::path(post, path = "/agents", tag = "agents", request_body = AgentBody, responses((status = CREATED, body = Agent)))]
 async fn create_agent(
     State(state): State<AppState>,
-    caller: Caller,
+    AdminCaller(caller): AdminCaller,
     Body(body): Body<AgentBody>,
 ) -> Result<(StatusCode, Json<Agent>)> {
-    caller.require(TokenScope::Admin)?;
     caller.require_whole_file()?;
     state
         .run(move |state| {
@@ -115,11 +114,10 @@ async fn read_agent(State(state): State<AppState>, caller: Caller, Route(name): 
 #[utoipa::path(patch, path = "/agents/{name}", tag = "agents", params(("name" = String, Path)), request_body = AgentBody, responses((status = OK, body = Agent)))]
 async fn update_agent(
     State(state): State<AppState>,
-    caller: Caller,
+    AdminCaller(caller): AdminCaller,
     Route(name): Route<String>,
     Body(body): Body<AgentBody>,
 ) -> Result<Json<Agent>> {
-    caller.require(TokenScope::Admin)?;
     caller.require_whole_file()?;
     state
         .run(move |state| {
@@ -135,10 +133,9 @@ async fn update_agent(
 #[utoipa::path(delete, path = "/agents/{name}", tag = "agents", params(("name" = String, Path)), responses((status = OK, body = Receipt)))]
 async fn remove_agent(
     State(state): State<AppState>,
-    caller: Caller,
+    AdminCaller(caller): AdminCaller,
     Route(name): Route<String>,
 ) -> Result<Json<Receipt>> {
-    caller.require(TokenScope::Admin)?;
     caller.require_whole_file()?;
     state
         .run(move |state| {

@@ -7,12 +7,11 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     serve::{
-        access::Caller,
+        access::{AdminCaller, Caller},
         approval::WaitingApproval,
         error::{ApiError, Result},
         extract::{Body, Route},
         state::AppState,
-        token::TokenScope,
     },
     session::Decision,
 };
@@ -34,8 +33,7 @@ fn is_visible(state: &AppState, caller: &Caller, waiting: &WaitingApproval) -> b
 
 /// Lists the actions that wait for a decision, the oldest first.
 #[utoipa::path(get, path = "/approvals", tag = "approvals", responses((status = OK, body = ApprovalList)))]
-async fn list_approvals(State(state): State<AppState>, caller: Caller) -> Result<Json<ApprovalList>> {
-    caller.require(TokenScope::Admin)?;
+async fn list_approvals(State(state): State<AppState>, AdminCaller(caller): AdminCaller) -> Result<Json<ApprovalList>> {
     state
         .run(move |state| {
             let mut data = state.settings.approvals.list();
@@ -47,6 +45,7 @@ async fn list_approvals(State(state): State<AppState>, caller: Caller) -> Result
 
 /// Answer of a person to an approval.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct DecisionBody {
     /// True approves exactly this action once.
     approve: bool,
@@ -61,11 +60,10 @@ struct DecisionBody {
 #[utoipa::path(post, path = "/approvals/{id}", tag = "approvals", params(("id" = u64, Path)), request_body = DecisionBody, responses((status = NO_CONTENT, description = "Decided")))]
 async fn decide(
     State(state): State<AppState>,
-    caller: Caller,
+    AdminCaller(caller): AdminCaller,
     Route(id): Route<String>,
     Body(body): Body<DecisionBody>,
 ) -> Result<StatusCode> {
-    caller.require(TokenScope::Admin)?;
     if body.always && caller.project.is_some() {
         return Err(ApiError::scope("a permanent approval holds for all projects; the token is limited to one"));
     }

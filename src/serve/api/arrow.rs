@@ -33,6 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 
 /// Arrow lines to run.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct ArrowBody {
     /// Lines, with or without the arrow.
     lines: Vec<String>,
@@ -131,6 +132,7 @@ fn session_of(state: &AppState, caller: &Caller, body: &ArrowBody) -> Result<Ses
 
 /// Beginning of an arrow line.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct LineCompletionBody {
     /// The line up to the caret, with or without the arrow.
     line: String,

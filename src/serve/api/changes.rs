@@ -9,11 +9,10 @@ use crate::{
     id::{NodeId, TreeId},
     ops::{Actor, SplitAt},
     serve::{
-        access::Caller,
+        access::{AdminCaller, Caller},
         error::{ApiError, Result},
         extract::{Body, Route},
         state::AppState,
-        token::TokenScope,
     },
     store::{PurgeTarget, Receipt},
     tools::Tool,
@@ -30,7 +29,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 
 /// A change of a node.
 #[derive(Deserialize, ToSchema)]
-#[serde(tag = "op", rename_all = "snake_case")]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 enum ChangeBody {
     /// Appends an edited copy; the original stays. In a dialogue tree the copy is a new branch without continuations. In a
     /// buffer tree, and at a root, it is a version, which has the continuations of the original.
@@ -198,6 +197,7 @@ struct NodeEdit {
 
 /// Edited text of the end of a path.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct PathTextBody {
     /// Changed nodes of the path, each once.
     #[serde(default)]
@@ -240,6 +240,7 @@ async fn save_text(
 
 /// Nodes to merge.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct MergeBody {
     /// Merged nodes; the new node continues the first.
     nodes: Vec<NodeId>,
@@ -268,8 +269,11 @@ async fn merge(
 
 /// Removes the content of a node and of its copies permanently. Needs a token of scope admin.
 #[utoipa::path(post, path = "/nodes/{node}/purge", tag = "nodes", params(("node" = NodeId, Path)), responses((status = OK, body = Receipt)))]
-async fn purge(State(state): State<AppState>, caller: Caller, Route(id): Route<NodeId>) -> Result<Json<Receipt>> {
-    caller.require(TokenScope::Admin)?;
+async fn purge(
+    State(state): State<AppState>,
+    AdminCaller(caller): AdminCaller,
+    Route(id): Route<NodeId>,
+) -> Result<Json<Receipt>> {
     state
         .run(move |state| {
             state.node(&caller, id)?;

@@ -24,6 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 /// Reader of the context.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 struct ContextParams {
     /// Name of the agent that would be asked [default: subject].
     agent: Option<String>,

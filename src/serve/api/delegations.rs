@@ -135,6 +135,7 @@ async fn list_delegations(
 
 /// A delegation to start.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct NewDelegationBody {
     /// Node below which it starts.
     node: NodeId,
@@ -233,6 +234,7 @@ async fn resume_delegation(
 /// Start of a stream of a delegation's events.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 struct DelegationEventParams {
     /// Number of the last known event [default: 0, all events]. `Last-Event-ID` has precedence.
     after: Option<u64>,

@@ -46,6 +46,7 @@ async fn list_documents(
 
 /// A document to create.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct NewDocumentBody {
     /// Name, unique in the file.
     name: String,
@@ -84,6 +85,7 @@ async fn create_document(
 /// Version of a document.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 struct VersionParams {
     /// Number of the version [default: the newest].
     version: Option<u64>,
@@ -119,7 +121,7 @@ fn document_answer(state: &AppState, name: &str, version: u64) -> Result<Documen
 
 /// A change of a document.
 #[derive(Deserialize, ToSchema)]
-#[serde(tag = "op", rename_all = "snake_case")]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 enum DocumentBody {
     /// Replaces the whole text.
     Whole {
@@ -187,6 +189,7 @@ async fn remove_document(
 
 /// An earlier version.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct RevertBody {
     /// Number of the version whose text becomes the newest.
     version: u64,

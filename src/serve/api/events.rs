@@ -40,6 +40,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 /// Start of a stream.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 struct EventParams {
     /// Number of the last known journal entry [default: the newest]. `Last-Event-ID` has precedence.
     after: Option<u64>,

@@ -35,6 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 /// Form and content of an export.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 struct ExportParams {
     /// `jsonl` (lossless), `markdown` and `prose` (the path to `node`), `openai-chat`, `sharegpt`, `preference`,
     /// `openai-preference`, `dot`, `mermaid` or `html` [default: jsonl].

@@ -30,7 +30,7 @@ use crate::{
     },
     session::{self, GenerateRequest, GenerationStream, Progress, actor_at},
     tools::Tool,
-    types::{Agent, Node, Permission},
+    types::{Agent, AgentKind, Node, Permission},
 };
 
 /// Largest number of continuations of one request.
@@ -48,6 +48,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 
 /// A request for continuations.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct GenerateBody {
     /// Name of the agent that writes [default: subject].
     agent: Option<String>,
@@ -117,7 +118,11 @@ async fn generate(
         .run(move |state| {
             require_visible(&state.node(&asker, id)?)?;
             state.actor_for(&asker, Tool::Continue)?;
-            state.agent(&asker, Some(name.as_deref().unwrap_or("subject")))
+            let author = state.agent(&asker, Some(name.as_deref().unwrap_or("subject")))?;
+            if author.profile.kind == AgentKind::Human {
+                return Err(ApiError::invalid(format!("{} is a person and writes no continuations", author.name())));
+            }
+            Ok(author)
         })
         .await?;
     let models = open_models(&state, &author, &body.models).await?;

@@ -21,12 +21,11 @@ use crate::{
     archive::{self, ArchiveError, Format, ImportOptions, Imported},
     ops::{Actor, OpsError},
     serve::{
-        access::Caller,
+        access::AdminCaller,
         body_io::{BodyReader, is_too_long, read_body},
         error::{ApiError, Result},
         extract::Params,
         state::AppState,
-        token::TokenScope,
     },
     store::StoreError,
     tools::Tool,
@@ -43,6 +42,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 /// File to import.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 struct ImportParams {
     /// Format, such as `loomtree`, `claude-code`, `chatgpt` or `openai-chat` [default: detected].
     format: Option<String>,
@@ -60,12 +60,11 @@ struct ImportParams {
 #[utoipa::path(post, path = "/imports", tag = "trees", params(ImportParams), request_body(content = String, description = "The file", content_type = "application/octet-stream"), responses((status = OK, body = Imported)))]
 async fn import_file(
     State(state): State<AppState>,
-    caller: Caller,
+    AdminCaller(caller): AdminCaller,
     headers: HeaderMap,
     Params(params): Params<ImportParams>,
     body: RequestBody,
 ) -> Result<Json<Imported>> {
-    caller.require(TokenScope::Admin)?;
     caller.require_whole_file()?;
     let max_bytes = state.settings.limits.import_bytes;
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());

@@ -143,6 +143,7 @@ fn conversation(state: &AppState, caller: &Caller, id: SessionId, archived: bool
 
 /// A message to the agent that works on an item.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct DispatchBody {
     /// Text of the message.
     #[schema(min_length = 1)]
@@ -349,6 +350,7 @@ async fn archive_conversation(
 
 /// Options of a reset.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct ResetBody {
     /// True to begin with the first system message [default: false].
     #[serde(default)]

@@ -70,6 +70,7 @@ async fn children(
 
 /// A node to append.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct NewNodeBody {
     /// Text of the node.
     content: String,
@@ -121,6 +122,7 @@ async fn append(
 /// Length of a path.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 struct PathParams {
     /// Number of nodes, counted from the end [default: 0, the whole path].
     #[serde(default)]

@@ -27,6 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
 
 /// A search.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct RecallBody {
     /// A question or words; text in double quotes is searched for literally.
     query: String,

@@ -73,6 +73,7 @@ async fn list_sessions(
 
 /// A session to start.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct NewSessionBody {
     /// Tree of the session.
     tree: TreeId,
@@ -106,6 +107,7 @@ async fn start_session(
 
 /// A conversation to begin.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct ConversationBody {
     /// Agent that answers [default: collaborator].
     agent: Option<String>,
@@ -152,6 +154,7 @@ async fn read_session(
 
 /// Name of a session.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct SessionNameBody {
     /// New name. An empty name removes it.
     name: String,
@@ -176,6 +179,7 @@ async fn name_session(
 
 /// Content of a session after a reset.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct SessionResetBody {
     /// Text of the new root. Without it, the first system message is kept.
     system: Option<String>,
@@ -194,7 +198,7 @@ async fn reset_session(
 ) -> Result<Json<Session>> {
     state
         .run(move |state| {
-            state.session(&caller, id)?;
+            state.active_session(&caller, id)?;
             let mut reset =
                 SessionReset::default().keep_system_message(true).drop_system_context(body.drop_system_context);
             reset.system = body.system;
@@ -216,7 +220,7 @@ async fn end_session(
 ) -> Result<Json<Receipt>> {
     state
         .run(move |state| {
-            state.session(&caller, id)?;
+            state.active_session(&caller, id)?;
             Ok(Json(state.actor_for(&caller, Tool::Switch)?.end_session(id)?))
         })
         .await
@@ -248,6 +252,7 @@ async fn turns(
 
 /// A position.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct SwitchBody {
     /// Node to move to.
     node: NodeId,
@@ -263,7 +268,7 @@ async fn switch(
 ) -> Result<Json<Session>> {
     state
         .run(move |state| {
-            state.session(&caller, id)?;
+            state.active_session(&caller, id)?;
             state.node(&caller, body.node)?;
             state.actor_for(&caller, Tool::Switch)?.switch_to(id, body.node)?;
             Ok(Json(state.loom().session(id)?))

@@ -18,7 +18,7 @@ use crate::{
     },
     store::{Direction, Receipt, Snapshot, TreeFilter, UndoReach},
     tools::Tool,
-    types::{Agent, JournalEntry, Mode, Node, Tree, TreePatch},
+    types::{Agent, JournalEntry, Mode, Node, Tree, TreePatch, deserialize_present},
 };
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
@@ -62,6 +62,7 @@ async fn list_trees(
 
 /// A tree to create.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct NewTreeBody {
     /// Title; without one it follows the first node.
     title: Option<String>,
@@ -109,11 +110,22 @@ async fn read_tree(State(state): State<AppState>, caller: Caller, Route(tree): R
 
 /// Changes of a tree. An absent field stays as it is, null clears it.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct TreeBody {
     /// True archives the tree, false lists it again.
     archived: Option<bool>,
-    #[serde(flatten)]
-    patch: TreePatch,
+    /// Title; null restores the first words of the root.
+    #[serde(default, deserialize_with = "deserialize_present")]
+    #[schema(value_type = Option<String>)]
+    title: Option<Option<String>>,
+    /// Description.
+    #[serde(default, deserialize_with = "deserialize_present")]
+    #[schema(value_type = Option<String>)]
+    description: Option<Option<String>>,
+    /// System prompt.
+    #[serde(default, deserialize_with = "deserialize_present")]
+    #[schema(value_type = Option<String>)]
+    system_context: Option<Option<String>>,
 }
 
 /// Changes title, description or system prompt, archives, or lists again.
@@ -127,10 +139,12 @@ async fn update_tree(
     state
         .run(move |state| {
             let (actor, id) = (state.actor_for(&caller, Tool::Respond)?, state.exact_tree(&caller, &tree)?.id);
-            if body.patch != TreePatch::default() {
-                actor.rename(id, body.patch)?;
+            let TreeBody { title, description, system_context, archived } = body;
+            let patch = TreePatch { title, description, system_context };
+            if patch != TreePatch::default() {
+                actor.rename(id, patch)?;
             }
-            match body.archived {
+            match archived {
                 Some(true) => drop(actor.archive_tree(id)?),
                 Some(false) => drop(actor.unarchive_tree(id)?),
                 None => {}
@@ -306,6 +320,7 @@ struct UndoAnswer {
 /// Agent whose change is reverted.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 struct UndoParams {
     /// Name of an agent whose last change a person reverts [default: the caller's agent].
     agent: Option<String>,
