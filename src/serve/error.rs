@@ -166,6 +166,10 @@ impl From<GenerateError> for ApiError {
 impl From<ProviderError> for ApiError {
     fn from(error: ProviderError) -> Self {
         let message = error.to_string();
+        if let ProviderError::Http { status: 429, retry_after, .. } = &error {
+            let seconds = retry_after.map_or(5, |delay| delay.as_secs().max(1));
+            return Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(seconds);
+        }
         match error.class() {
             ErrorClass::Retryable => Self::new(StatusCode::BAD_GATEWAY, "model_failed", message).retry_after(5),
             ErrorClass::Cancelled => Self::new(StatusCode::CONFLICT, "cancelled", message),

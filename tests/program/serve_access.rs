@@ -580,6 +580,20 @@ async fn what_a_request_cannot_mean_is_refused_with_the_field() {
             422,
             "expected a string",
         ),
+        (
+            Method::POST,
+            "/v1/responses".into(),
+            json!({ "model": "scripted:words", "input": "x", "text": { "format": { "type": "json_object" } } }),
+            422,
+            "only replies as text",
+        ),
+        (
+            Method::POST,
+            "/v1/chat/completions".into(),
+            json!({ "messages": [{ "role": "user", "content": "x" }], "tool_choice": "required" }),
+            422,
+            "tool_choice",
+        ),
     ] {
         let (status, error) = send(method, &path, body.clone()).await;
         let message = error["error"]["message"].as_str().unwrap_or_default();
@@ -587,6 +601,18 @@ async fn what_a_request_cannot_mean_is_refused_with_the_field() {
     }
     let trees = server.get("/api/v1/trees").await.1;
     assert_eq!(trees["data"].as_array().unwrap().len(), 1, "{trees}");
+}
+
+#[tokio::test]
+async fn the_limit_of_a_provider_is_answered_with_its_delay() {
+    let home = Home::new();
+    let models = status(200, "content-type: application/json", r#"{"data":[{"id":"m"}]}"#);
+    let limited = || status(429, "retry-after: 90", r#"{"error":{"message":"slow down"}}"#);
+    let upstream = Upstream::start([models, limited(), limited(), limited()]).await;
+    let server = HttpServer::start(&home, &[]);
+    let body = json!({ "model": upstream.url(), "messages": [{ "role": "user", "content": "x" }] });
+    let response = server.request(Method::POST, "/v1/chat/completions").json(&body).send().await.unwrap();
+    assert_eq!((response.status().as_u16(), &response.headers()["retry-after"]), (429, &"90".parse().unwrap()));
 }
 
 #[tokio::test]

@@ -74,6 +74,14 @@ struct CompletionBody {
     #[serde(default)]
     #[schema(value_type = Vec<Object>)]
     tools: Vec<Value>,
+    /// `auto` or `none`; other choices are refused.
+    #[serde(default)]
+    #[schema(schema_with = any_json)]
+    tool_choice: Value,
+    /// `{"type": "text"}`; other formats are refused.
+    #[serde(default)]
+    #[schema(schema_with = any_json)]
+    response_format: Value,
     #[serde(default)]
     #[schema(schema_with = any_json)]
     stop: Value,
@@ -102,7 +110,9 @@ impl CompletionBody {
             description: tool["function"]["description"].as_str().unwrap_or_default().to_owned(),
             parameters: tool["function"]["parameters"].clone(),
         };
-        let tools = self.tools.iter().filter(|tool| tool["type"] == "function").map(definition).collect();
+        let offers_tools = model::check_supported(&self.tool_choice, &self.response_format)?;
+        let functions = self.tools.iter().filter(|tool| offers_tools && tool["type"] == "function");
+        let tools = functions.map(definition).collect();
         Ok(Request { tools, sampling, ..Request::new(Prompt::Chat(messages)) })
     }
 }

@@ -2,9 +2,15 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::{
     provider::Model,
-    serve::{access::Caller, error::Result, state::AppState},
+    serve::{
+        access::Caller,
+        error::{ApiError, Result},
+        state::AppState,
+    },
     tools::Tool,
     types::Agent,
 };
@@ -34,4 +40,24 @@ pub(super) async fn open(
         })
         .await?;
     Ok((state.settings.tool_access.models.open(&agent).await?, agent))
+}
+
+/// Fails for a choice of tools or a format of the reply that the engine cannot ask a model for. Returns whether the model
+/// is offered tools.
+pub(super) fn check_supported(tool_choice: &Value, format: &Value) -> Result<bool> {
+    let offers_tools = match tool_choice {
+        Value::Null => true,
+        Value::String(choice) if choice == "auto" => true,
+        Value::String(choice) if choice == "none" => false,
+        other => {
+            return Err(ApiError::invalid(format!("tool_choice is none of: auto, none; {other} is not supported")));
+        }
+    };
+    if !format.is_null() && format["type"] != "text" {
+        return Err(ApiError::invalid(format!(
+            "only replies as text are supported, not the format {}",
+            format["type"]
+        )));
+    }
+    Ok(offers_tools)
 }

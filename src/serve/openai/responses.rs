@@ -123,7 +123,8 @@ impl CreateResponse {
     }
 
     fn tools(&self) -> Result<Vec<ToolDefinition>> {
-        let functions = self.tools.iter().filter(|tool| tool["type"] == "function");
+        let offers_tools = model::check_supported(&self.tool_choice, &self.text["format"])?;
+        let functions = self.tools.iter().filter(|tool| offers_tools && tool["type"] == "function");
         let definition = |tool: &Value| {
             let name = tool["name"].as_str().ok_or_else(|| ApiError::invalid("a function needs a name"))?;
             Ok(ToolDefinition {
