@@ -135,12 +135,14 @@ impl Executor<'_> {
         Ok(Answer::found(said, subject, nodes))
     }
 
-    /// True if an earlier answer of the turn shows the node.
+    /// True if an earlier answer of the turn shows the whole node.
     fn is_shown_before(&self, node: &Node) -> bool {
         let id = escape::id(node);
         let (listed, viewed) = (format!("{id} · "), format!("{id} {} ", node.author_type));
+        // An answer that shortens the node names the command for the rest.
+        let rest = format!("→ view {} full", escape::mention(node));
         let mut answers = self.recalled.iter().flat_map(HashMap::values);
-        answers.any(|answer| answer.contains(&listed) || answer.contains(&viewed))
+        answers.any(|answer| (answer.contains(&listed) || answer.contains(&viewed)) && !answer.contains(&rest))
     }
 
     /// Returns counts only.
@@ -236,7 +238,7 @@ impl Executor<'_> {
         let page = self.page_tokens(Tool::Recall.name()).saturating_sub(used);
         let (number, whole) = (count(steps.len() as u64, "message"), format!("view branch:{}", last.local));
         let text = outline_steps(&*snapshot, here, &steps, page)?;
-        Ok(format!("\n{number} until the next of a person (→ {whole} from:ID):\n{text}"))
+        Ok(format!("\n{number} until the next of a person (→ {whole} from:{}):\n{text}", message.local))
     }
 
     pub(super) fn recall_summary(&self, here: &Position) -> AnswerResult {

@@ -323,6 +323,20 @@ fn a_node_that_an_earlier_line_of_the_turn_shows_is_not_repeated() {
 }
 
 #[test]
+fn another_passage_of_a_node_that_was_shortened_is_shown() {
+    let play = Play::new();
+    let filler = "The keeper counts the waves and writes the number down. ".repeat(60);
+    let long = format!("The winch was made in Bergen. {filler} The lamp burns whale oil since March.");
+    let said = say(&play.owner, play.nine, &long);
+    let asked = say(&play.owner, said, "What of it?");
+    let mut runner = reader(&play, asked).answered([]);
+    let answers = lines(&mut runner, &["→ recall search \"winch Bergen\"", "→ recall search \"whale oil\""]);
+    let (first, second) = answers.split_once("whale oil\"").unwrap();
+    assert!(first.contains("made in Bergen") && !first.contains("burns"), "{answers}");
+    assert!(second.contains("burns whale oil since March") && !second.contains("(shown above)"), "{answers}");
+}
+
+#[test]
 fn the_trace_names_what_a_recall_found() {
     let play = Play::new();
     let mut runner = reader(&play, play.nine);
