@@ -37,12 +37,12 @@ pub struct BrowserLogins {
     is_required: bool,
 }
 
-/// What a browser logged in with.
+/// Login of a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BrowserLogin {
-    /// The link.
+    /// By the link of `loom open`.
     Link,
-    /// The token of this name.
+    /// With the token of this name.
     Token(String),
 }
 

@@ -11,7 +11,7 @@ use super::generate::LEASE_DURATION;
 use crate::{
     context::ContextOptions,
     ops::{Actor, ITEM_SESSION_LIFETIME, NodeDraft, OpsError, SessionDraft},
-    types::{Agent, Node, Session, WorkItem},
+    types::{Agent, AuthorType, Node, Session, WorkItem},
 };
 
 /// Settings of the conversations of work items.
@@ -119,7 +119,8 @@ crate::types::setters!(Dispatch {
 
 /// Finds or starts the session of an agent for a work item, and appends the message of `person` to it. Returns the
 /// session and the node of the message, which a [`super::GenerateRequest`] continues. Until then, and for a minute at
-/// most, the agent has the lease of the position: another dispatch conflicts.
+/// most, the agent has the lease of the position: another dispatch conflicts. A dispatch that repeats the last message,
+/// which has no answer because the model failed, continues that message.
 ///
 /// ```
 /// use loomtree::{prelude::*, session::{ConversationSettings, Dispatch, dispatch_item}, types::WorkItem};
@@ -152,10 +153,25 @@ pub fn dispatch_item(
     }
     let draft = dispatch.session.lasting(Some(settings.session_expiration));
     let session = actor.session_for_item(item, &dispatch.system, draft)?;
+    if let Some(message) = unanswered(person, &session, &dispatch.content)? {
+        actor.in_session(session.id).lease(message.id, agent.id(), LEASE_DURATION).wait()?;
+        return Ok((session, message));
+    }
     let draft = NodeDraft::text(dispatch.content);
     let sent = person.send_and_lease(session.id, draft, agent.id(), LEASE_DURATION)?;
     let node = sent.nodes.first().ok_or_else(|| OpsError::missing("node", "of the message"))?.id;
     Ok((loom.session(session.id)?, loom.node(node)?))
+}
+
+/// Returns the message at a session's position if it is this text by this person, and has no answer.
+fn unanswered(person: &Actor, session: &Session, content: &str) -> Result<Option<Node>, OpsError> {
+    let last = session.position.map(|position| person.loom().node(position)).transpose()?;
+    Ok(last.filter(|node| {
+        node.author == person.agent()
+            && node.author_type == AuthorType::Human
+            && node.content == content
+            && node.state.continuations == 0
+    }))
 }
 
 #[cfg(test)]

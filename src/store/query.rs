@@ -227,7 +227,7 @@ pub enum Direction {
     Redo,
 }
 
-/// What undo and redo in a tree reach besides the tree's own changes.
+/// Changes that undo and redo in a tree reach besides those of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum UndoReach {
     /// Nothing.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{
     cli::Home,
     http::{HttpServer, answer},
-    sse::{DONE, Server as Upstream, Step, finish, head, send, text, usage},
+    sse::{DONE, Server as Upstream, Step, finish, head, send, status, text, usage},
 };
 
 const MODEL: &str = "scripted:words";
@@ -110,6 +110,24 @@ async fn dispatches_of_an_item_share_a_conversation_until_it_is_archived() {
     assert_ne!(third["session_id"], id);
     let messages = upstream.requests()[2].body["messages"].to_string();
     assert!(messages.contains("You fix bugs.") && !messages.contains("It leaks in A."), "{messages}");
+}
+
+#[tokio::test]
+async fn a_repeated_dispatch_asks_once_and_an_answer_that_broke_off_is_marked() {
+    let failed = status(400, "", "");
+    let broken = vec![head(), send(text("It leaks"))];
+    let upstream = Upstream::start([failed, reply("It leaks in A."), broken]).await;
+    let home = Home::new();
+    let server = start(&home, "", &upstream.url());
+    let path = "/api/v1/items/SHOP-7/messages?project=shop";
+    let look = json!({ "content": "Look.", "model": "m" });
+    assert_eq!(server.post(path, look.clone()).await.0, 502);
+    let answered = server.ok(path, look).await;
+    assert_eq!(answered["replies"][0].get("interrupted"), None, "{answered}");
+    let more = server.ok(path, json!({ "content": "More.", "model": "m" })).await;
+    assert_eq!(more["replies"][0]["interrupted"], true, "{more}");
+    let (_, record) = server.get("/api/v1/items/SHOP-7/conversation?project=shop").await;
+    assert_eq!(contents(&record), ["Look.", "It leaks in A.", "More.", "It leaks"]);
 }
 
 #[tokio::test]

@@ -78,20 +78,25 @@ impl IntentParser<'_> {
             }
             return self.request_behind(verb, group);
         }
+        self.request_without_verb().unwrap_or((Utterance::Remark, None, 0))
+    }
+
+    /// Reading of a line that names a direction or a thing.
+    fn request_without_verb(&mut self) -> Option<Reading> {
         // `back to the parent, this attempt does not compile`
         if let Some(mark) = self.direction_end() {
             self.zones[..mark].fill(ClauseRole::Main);
             self.zones[mark..].fill(ClauseRole::Tail);
             self.nominal = true;
-            return (Utterance::Request, Some((0, Verb::Go)), 0);
+            return Some((Utterance::Request, Some((0, Verb::Go)), 0));
         }
         // An id alone says nothing of what shall be done with it.
         if self.is_nominal() && (self.terms.len() > 1 || self.terms[0].entry.is_known()) {
             self.zones.fill(ClauseRole::Main);
             self.nominal = true;
-            return (Utterance::Request, Some(self.named()), 0);
+            return Some((Utterance::Request, Some(self.named()), 0));
         }
-        (Utterance::Remark, None, 0)
+        None
     }
 
     /// The end of a direction without a verb, if a statement follows it.

@@ -64,6 +64,9 @@ struct ConversationMessage {
     /// Number of tokens, if it was counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     token_count: Option<u32>,
+    /// True if the model broke off; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
 }
 
 impl ConversationMessage {
@@ -74,7 +77,8 @@ impl ConversationMessage {
             AuthorType::Model => "assistant",
             AuthorType::Tool => "tool",
         };
-        Self { role, timestamp: rfc3339(node.created_at), token_count: node.tokens, content: node.content }
+        let (timestamp, token_count, interrupted) = (rfc3339(node.created_at), node.tokens, node.interrupted);
+        Self { role, timestamp, token_count, interrupted, content: node.content }
     }
 
     /// True if a node is a message: no note, no thought, not empty.
@@ -263,7 +267,7 @@ fn send(
     let draft = SessionDraft::of(body.workspace).metadata(metadata).model(reference);
     let dispatch = Dispatch::default().content(body.content).system(body.system_message).session(draft);
     state.metrics.appends.inc();
-    Ok(dispatch_item(&state.actor(caller)?, agent, item, dispatch, &state.settings.conversation)?)
+    Ok(dispatch_item(&state.actor_for(caller, Tool::Respond)?, agent, item, dispatch, &state.settings.conversation)?)
 }
 
 /// Returns the conversation of a work item.

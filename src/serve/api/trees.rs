@@ -114,15 +114,15 @@ async fn read_tree(State(state): State<AppState>, caller: Caller, Route(tree): R
 struct TreeBody {
     /// True archives the tree, false lists it again.
     archived: Option<bool>,
-    /// Title; null restores the first words of the root.
+    /// New title; null restores the first words of the root.
     #[serde(default, deserialize_with = "deserialize_present")]
     #[schema(value_type = Option<String>)]
     title: Option<Option<String>>,
-    /// Description.
+    /// New description; null removes it.
     #[serde(default, deserialize_with = "deserialize_present")]
     #[schema(value_type = Option<String>)]
     description: Option<Option<String>>,
-    /// System prompt.
+    /// New system prompt; null removes it.
     #[serde(default, deserialize_with = "deserialize_present")]
     #[schema(value_type = Option<String>)]
     system_context: Option<Option<String>>,
