@@ -244,7 +244,10 @@ fn wanting(word: &str) -> bool {
 
 /// True if `terms` express a wish: `I want three of them`.
 pub(super) fn wants(line: &str, terms: &[AnnotatedToken]) -> bool {
-    padding(line, terms).is_some_and(|(length, _)| (0..=length).any(|at| wanting(word(line, terms, at))))
+    // `we may want them in the end`
+    let is_open = |at: usize| matches!(word(line, terms, at), "may" | "might");
+    padding(line, terms)
+        .is_some_and(|(length, _)| (0..=length).any(|at| wanting(word(line, terms, at))) && !(0..=length).any(is_open))
 }
 
 /// True if `terms` express a wish, or begin with a polite request: `I would ask you to`.

@@ -57,6 +57,8 @@ impl Binder<'_, '_> {
         let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
         let exact = exact || self.is_literal();
         let counts = ["counts only", "count only", "only the count", "only count"];
+        let is_grep = matches!(self.verb_text, "grep" | "rg");
+        let count = count || is_grep && self.flagged(&["c"]);
         let count =
             count || self.verb_text == "count" || counts.iter().any(|words| self.arguments.has_bare_word(words));
         Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort, words: None })
@@ -109,7 +111,7 @@ impl Binder<'_, '_> {
     /// The author in words: `by Ada`, `from the human`.
     fn author(&mut self) -> Option<String> {
         let line = self.arguments.line;
-        let role = |arg: &Arg| matches!(arg.text.of(line), "human" | "user" | "person" | "owner");
+        let role = |arg: &Arg| matches!(arg.text.of(line), "human" | "humans" | "user" | "person" | "owner");
         // `what the human said about "x"`
         let says = |arg: &Arg| {
             let mut after = line[arg.text.end..].split_whitespace();
@@ -130,7 +132,7 @@ impl Binder<'_, '_> {
             };
         };
         let name = self.arguments.value(&arg);
-        Some(if matches!(name.as_str(), "user" | "person") { "human".to_owned() } else { name })
+        Some(if matches!(name.as_str(), "user" | "person" | "humans") { "human".to_owned() } else { name })
     }
 
     /// `for exactly "x"`, `"x" exactly`, but not `what exactly was said`.

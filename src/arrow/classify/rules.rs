@@ -76,10 +76,10 @@ pub(super) const RULES: &[Rule] = rules! {
         Recall if n(Noun::Turn);
         Memory if n(Noun::Stash);
         List if Features::PRUNED => but Features::ID, Features::TEXT, n(Noun::Tree);
+        Read if n(Noun::Version), Features::NUMBER => any DOC;
         List => any LISTED;
         List if n(Noun::Annotation) => but Features::ANNOTATED;
-        Todo => any TODO;
-        Read => any DOC;
+        Todo => any TODO; Read => any DOC;
         Recall if n(Noun::Result);
         Tree if n(Noun::Tree);
         Read if n(Noun::Summary), p(Prep::Of), Features::TEXT => but Features::ID, n(Noun::Stash), n(Noun::Turn);
@@ -423,7 +423,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Roll { Merge if Features::IDS, Features::TEXT, p(Prep::Into); Undo if p(Prep::Back); }
     Break { Unlink if n(Noun::Link); Split; }
     Turn { Merge if Features::IDS, Features::TEXT, p(Prep::Into); Switch if p(Prep::Back); Switch if p(Prep::To), Features::ID => but Features::TEXT; }
-    Remind { _ if p(Prep::To); Recall if n(Noun::Turn); Recall if n(Noun::Summary) => but Features::ID; View if Features::ID => but Features::TEXT; Todo if Features::TEXT; }
+    Remind { _ if p(Prep::To); Recall if n(Noun::Turn); Recall if Features::SAYS, Features::TEXT => but Features::ID; Recall if n(Noun::Summary) => but Features::ID; View if Features::ID => but Features::TEXT; Todo if Features::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Features::ID, Features::TEXT; }
     Ask { Restore if p(Prep::Back), Features::ID => but Features::TEXT, n(Noun::Context); Exclude if n(Noun::Context), p(Prep::Out); Continue if Features::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Features::TEXT => but Features::ID; Include if n(Noun::Context); Continue if Features::ID, p(Prep::From) => but Features::TEXT; Edit if Features::ID, Features::TEXT, Features::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Features::TEXT; Recall if n(Noun::Stash); }
 };

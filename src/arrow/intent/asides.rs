@@ -144,6 +144,16 @@ impl IntentParser<'_> {
         has.then_some(at..at + 1)
     }
 
+    /// A clause on what comes later, behind an argument: `stash a7x2 as "x" before the context fills up`.
+    pub(super) fn deadline(&self, at: usize) -> Option<Range<usize>> {
+        let behind_argument = at > 1 && (self.terms[at - 1].is_id() || self.terms[at - 1].is_text());
+        let end = self.clause_end(at);
+        let has_subject = matches!(self.func_at(at + 1), Some(FunctionWord::Det | FunctionWord::Subject));
+        let recalls = self.terms.iter().take(4).any(|term| term.entry.base() == Some(Verb::Recall));
+        let is_idle = !recalls && self.is_last(end) && !self.has_concrete(at..end) && end > at + 3;
+        (behind_argument && is_idle && has_subject).then_some(at..end)
+    }
+
     /// `what follows` before an id: `three takes on what follows a7x2`.
     pub(super) fn follows(&self, at: usize) -> Option<Range<usize>> {
         let goes_on = at > 0

@@ -1,6 +1,6 @@
 //! Position of the request in a line: at the start, after a mark, or after its object.
 
-use super::{ClauseRole, ClauseStart, IntentParser, Utterance, clause::Clause, request::Reading};
+use super::{ClauseRole, ClauseStart, IntentParser, Utterance, request::Reading};
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::ARROWS,
@@ -113,8 +113,21 @@ impl IntentParser<'_> {
         if !self.terms[..mark].iter().any(is_place) {
             return None;
         }
-        let states = !self.has_concrete(mark..self.terms.len())
-            && matches!(self.segment(mark + 1, Verb::Go, false), Clause::Statement);
+        let tail = mark + 1..self.terms.len();
+        let opens = |at: usize| {
+            matches!(
+                self.func_at(at),
+                Some(FunctionWord::If | FunctionWord::Or | FunctionWord::Doubt | FunctionWord::Then)
+            )
+        };
+        let has_subject = matches!(
+            self.func_at(tail.start),
+            Some(FunctionWord::Det | FunctionWord::Subject | FunctionWord::It | FunctionWord::Clause)
+        );
+        let states = has_subject
+            && tail.len() > 2
+            && !tail.clone().any(opens)
+            && !self.terms[tail].iter().any(|term| term.is_concrete() || is_place(term));
         states.then_some(mark)
     }
 
