@@ -1,7 +1,11 @@
 //! Copy and move of a branch to another node, in the same or another tree. A move is a copy and a prune, so the
 //! original branch can be restored.
 
-use super::{Actor, NodeDraft, OpsError, Result, require_visible};
+use super::{
+    Actor, NodeDraft, OpsError, Result,
+    navigate::{first_part, rest_of_split},
+    require_visible,
+};
 use crate::{
     id::NodeId,
     store::{Mutation, Receipt},
@@ -9,19 +13,18 @@ use crate::{
 };
 
 impl Actor {
-    /// Copies a node and its visible descendants under `to`; with the first half of a split also the second. The first
-    /// node of the receipt is the copy.
+    /// Copies a node and its visible descendants under `to`; with a part of a split also those that
+    /// follow it, in the versions that the session has selected. The first node of the receipt is the copy.
     ///
     /// # Errors
     /// If a node does not exist, `from` is a note or the like, or the store fails.
     pub fn copy_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
         let node = self.conversation_node(from)?;
         require_visible(&self.loom.node(to)?)?;
-        // A snapshot must not stay open while a transaction commits.
-        let second = self.loom.snapshot()?.second_half(&node)?;
-        match second {
-            Some(second) => self.transaction(|actor| actor.copy_halves(Op::Copy, &node, second.id, to)),
-            None => self.commit(Op::Copy, vec![Mutation::CopyBranch { from, to, id: self.loom.node_id() }]),
+        let parts = self.parts_from(&node)?;
+        match parts.as_slice() {
+            [] => self.commit(Op::Copy, vec![Mutation::CopyBranch { from, to, id: self.loom.node_id() }]),
+            parts => self.transaction(|actor| actor.copy_parts(Op::Copy, &node, parts, to)),
         }
     }
 
@@ -36,15 +39,16 @@ impl Actor {
         if node.parent == Some(to) {
             return Err(OpsError::Invalid(format!("[{}] is already a child of that node", node.local)));
         }
-        let before = node.parent.map(|parent| self.loom.node(parent)).transpose()?;
-        if let Some(first) = before.filter(|before| node.is_second_half_of(before)) {
+        let first = first_part(&*self.loom.snapshot()?, &node)?;
+        if let Some(first) = first {
             let message = format!("[{}] is the second half of a split: move the first, [{}]", node.local, first.local);
             return Err(OpsError::Invalid(message));
         }
         // A version stands for its original on the path.
-        let (place, path, second) = {
+        let parts = self.parts_from(&node)?;
+        let (place, path) = {
             let snapshot = self.loom.snapshot()?;
-            (snapshot.original(&node)?.id, snapshot.path_back(to, &[], 0)?, snapshot.second_half(&node)?)
+            (snapshot.original(&node)?.id, snapshot.path_back(to, &[], 0)?)
         };
         let inside = path.iter().any(|n| n.id == from || n.id == place || n.version_of == Some(place));
         if inside {
@@ -52,9 +56,9 @@ impl Actor {
         }
         // Of an edited passage all versions go.
         let prune = Mutation::Prune { node: place };
-        if let Some(second) = second {
+        if !parts.is_empty() {
             return self.transaction(|actor| {
-                let copied = actor.copy_halves(Op::Move, &node, second.id, to)?;
+                let copied = actor.copy_parts(Op::Move, &node, &parts, to)?;
                 actor.commit(Op::Move, vec![prune])?;
                 Ok(copied)
             });
@@ -63,24 +67,38 @@ impl Actor {
         self.commit(Op::Move, vec![Mutation::CopyBranch { from, to, id }, prune])
     }
 
-    /// Copies the first half of a split, then the second with what follows.
-    fn copy_halves(&self, op: Op, first: &Node, second: NodeId, to: NodeId) -> Result<Receipt> {
-        // As every copy, it says what it is a copy of.
-        let metadata = Some(serde_json::json!({ "copied_from": first.id }).into());
-        let head = self.draft(Parent::Node(to), NodeDraft::text(&first.content));
-        let head = NewNode {
-            author: first.author,
-            author_type: first.author_type,
-            role: first.role,
-            advance: false,
-            metadata,
-            ..head
-        };
-        let copy = head.id;
-        let mut receipt = self.commit(op, vec![Mutation::Append(Box::new(head))])?;
-        let rest = self.commit(op, vec![Mutation::CopyBranch { from: second, to: copy, id: self.loom.node_id() }])?;
+    /// Returns the parts of a split that follow a node, in the versions that the session has selected.
+    fn parts_from(&self, node: &Node) -> Result<Vec<Node>> {
+        let session = self.session.map(|session| self.loom.session(session)).transpose()?;
+        let selected = session.map(|session| session.versions).unwrap_or_default();
+        // A snapshot must not stay open while a transaction commits.
+        Ok(rest_of_split(&*self.loom.snapshot()?, node, &selected)?)
+    }
+
+    /// Copies the first part of a split, then the others, the last with what follows.
+    fn copy_parts(&self, op: Op, first: &Node, parts: &[Node], to: NodeId) -> Result<Receipt> {
+        let (mut parent, mut receipt) = (to, Receipt::default());
+        let Some((last, between)) = parts.split_last() else { return Ok(receipt) };
+        for part in std::iter::once(first).chain(between) {
+            // As every copy, it says what it is a copy of.
+            let metadata = Some(serde_json::json!({ "copied_from": part.id }).into());
+            let draft = self.draft(Parent::Node(parent), NodeDraft::text(&part.content));
+            let copy = NewNode {
+                author: part.author,
+                author_type: part.author_type,
+                role: part.role,
+                advance: false,
+                metadata,
+                ..draft
+            };
+            parent = copy.id;
+            let copied = self.commit(op, vec![Mutation::Append(Box::new(copy))])?;
+            receipt.nodes.extend(copied.nodes);
+        }
+        let rest =
+            self.commit(op, vec![Mutation::CopyBranch { from: last.id, to: parent, id: self.loom.node_id() }])?;
+        receipt.affected = rest.affected + receipt.nodes.len() as u64;
         receipt.nodes.extend(rest.nodes);
-        receipt.affected = rest.affected + 1;
         Ok(receipt)
     }
 

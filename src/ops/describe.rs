@@ -145,6 +145,7 @@ const fn further_verb(op: Op, change: ChangeKind) -> Option<&'static str> {
         (_, ChangeKind::Restore) => "restored",
         (_, ChangeKind::CopyBranch) => "copied to",
         (_, ChangeKind::Link) => "linked",
+        (Op::Redo, ChangeKind::SetLinkRemoved) => "linked",
         (_, ChangeKind::SetLinkRemoved) => "unlinked",
         (_, ChangeKind::SetBookmark) => "marked",
         (_, ChangeKind::UpdateSession) => "switched to",

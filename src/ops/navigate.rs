@@ -23,6 +23,9 @@ pub fn require_visible(node: &Node) -> Result<()> {
     }
 }
 
+/// Parts of one split that are read at most.
+const MAX_SPLIT_PARTS: u32 = 64;
+
 /// Returns the version of an original node that a path through the selected versions has: the selected one, else the newest.
 ///
 /// # Errors
@@ -38,6 +41,43 @@ pub fn selected_version(snapshot: &dyn Snapshot, place: &Node, selected: &[NodeI
     chosen.state.versions = place.state.versions;
     chosen.state.continuations = place.state.continuations;
     Ok(chosen)
+}
+
+/// Returns the parts of a split that follow one of them on a path through the selected versions; empty for other nodes and
+/// for the last part. An edit of a part stands for it.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn rest_of_split(snapshot: &dyn Snapshot, part: &Node, selected: &[NodeId]) -> Result<Vec<Node>, StoreError> {
+    if part.kind != EdgeKind::Version {
+        return Ok(Vec::new());
+    }
+    let original = snapshot.original(part)?;
+    let chosen = selected_version(snapshot, &original, selected)?;
+    let selected: Vec<NodeId> = std::iter::once(part.id).chain(selected.iter().copied()).collect();
+    let versions = snapshot.versions(original.id)?;
+    for last in std::iter::once(&chosen).chain(versions.iter().rev()) {
+        let path = snapshot.path_back(last.id, &selected, MAX_SPLIT_PARTS)?;
+        if let Some(at) = path.iter().position(|node| node.id == part.id).filter(|at| at + 1 < path.len()) {
+            return Ok(path.into_iter().skip(at + 1).collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Returns the first part of the split that a node is a later part of; `None` for other nodes.
+pub(super) fn first_part(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<Node>, StoreError> {
+    let (mut first, original) = (None, snapshot.original(node)?);
+    let mut part = node.clone();
+    while part.kind == EdgeKind::Version
+        && let Some(before) = part.parent.map(|parent| snapshot.node(parent)).transpose()?.flatten()
+        && before.kind == EdgeKind::Version
+        && snapshot.original(&before)?.id == original.id
+    {
+        part = before.clone();
+        first = Some(before);
+    }
+    Ok(first)
 }
 
 impl Actor {
@@ -118,14 +158,15 @@ impl Loom {
     /// # Errors
     /// If the store cannot be read.
     pub fn leaf(&self, at: &Node, versions: &[NodeId]) -> Result<Node> {
-        let (leaf, second_half) = {
+        let (leaf, last_part) = {
             let snapshot = self.snapshot()?;
             let place = snapshot.original(at)?;
-            (snapshot.leaf(place.id)?.filter(|leaf| leaf.id != place.id), snapshot.second_half(at)?)
+            let leaf = snapshot.leaf(place.id)?.filter(|leaf| leaf.id != place.id);
+            (leaf, rest_of_split(&*snapshot, at, versions)?.pop())
         };
-        match (leaf, second_half) {
+        match (leaf, last_part) {
             (Some(leaf), _) => self.version_on_path(&leaf, versions),
-            (None, Some(half)) => Ok(half),
+            (None, Some(part)) => Ok(part),
             (None, None) => self.version_on_path(at, versions),
         }
     }
@@ -188,25 +229,32 @@ impl Actor {
         self.commit(Op::Turn, vec![Mutation::UpdateSession { session: session.id, patch }])
     }
 
-    /// Returns the versions that a session selects when it moves to a node; `None` if they stay. Of the first half of a
-    /// split the second is selected: what follows it follows both.
+    /// Returns the versions that a session selects when it moves to a node; `None` if they stay. Of a split the last part is
+    /// selected, since what follows it follows all parts, and the part itself if it has versions of its own.
     fn selection_at(&self, session: &Session, node: &Node) -> Result<Option<Vec<NodeId>>> {
         if node.state.versions == 0 && node.kind != EdgeKind::Version {
             return Ok(None);
         }
         let snapshot = self.loom.snapshot()?;
-        let mut selected = node.id;
-        if let Some(second) = snapshot.second_half(node)? {
+        let last = rest_of_split(&*snapshot, node, &session.versions)?.pop();
+        if last.is_some() {
             for version in &session.versions {
-                if snapshot.path_back(*version, &session.versions, 0)?.iter().any(|above| above.id == node.id) {
+                let path = snapshot.path_back(*version, &session.versions, 0)?;
+                if path.iter().any(|above| above.id == node.id) {
                     return Ok(None);
                 }
             }
-            selected = second.id;
         }
         // A transaction has one snapshot at a time.
         drop(snapshot);
-        self.with_version(&session.versions, node, selected).map(Some)
+        let Some(last) = last else { return self.with_version(&session.versions, node, node.id).map(Some) };
+        let mut selected = self.with_version(&session.versions, &last, last.id)?;
+        if node.version_of.is_some() || node.state.versions > 0 {
+            let others = self.loom.snapshot()?.versions(node.id)?;
+            selected.retain(|version| *version == last.id || others.iter().all(|other| other.id != *version));
+            selected.push(node.id);
+        }
+        Ok(Some(selected))
     }
 
     /// True if `from` is one of the last nodes on the path to `node`.

@@ -20,7 +20,10 @@ use super::{
 use crate::{
     exec::outline::{OutlineReader, OutlineWindow, RowKind},
     id::{AgentId, NodeId, SessionId, TreeId},
-    ops::{AgentPresence, ForeignChanges, Loom, OpsError, Result, describe_entry, foreign_changes, present_agents},
+    ops::{
+        AgentPresence, ForeignChanges, Loom, OpsError, Result, describe_entry, foreign_changes, present_agents,
+        rest_of_split,
+    },
     store::{SiblingCursor, Snapshot},
     types::{Agent, EdgeKind, Mode, Node, Timestamp, Tree},
 };
@@ -300,7 +303,7 @@ fn resolve_step(
             let parent = path.into_iter().next().filter(|node| node.id != at.id);
             parent.filter(|_| query.hoist != Some(place))
         }
-        NavigationStep::Child => match snapshot.second_half(at)? {
+        NavigationStep::Child => match rest_of_split(snapshot, at, &query.versions)?.into_iter().next() {
             Some(half) => Some(half),
             None => read(child(snapshot, query, trail, place)?)?,
         },

@@ -148,6 +148,67 @@ fn halves_are_copied_and_moved_together() {
 }
 
 #[test]
+fn edited_halves_are_copied_and_moved_with_the_selected_text_and_what_follows() {
+    for edited in ["first", "second"] {
+        let play = Play::of(Mode::Buffer);
+        let [first, second] = split(&play, play.trauma, "Building on");
+        let newer = match edited {
+            "first" => edit(&play, first, "Starting from"),
+            _ => edit(&play, second, " the sea."),
+        };
+        let from = if edited == "first" { newer } else { first };
+        let text = match edited {
+            "first" => ["Starting from", " the trauma angle, she avoids the sea."],
+            _ => ["Building on", " the sea."],
+        };
+        for later in [second, newer].into_iter().filter(|later| *later != from) {
+            let refused = play.owner.move_branch(later, play.tired).unwrap_err();
+            assert!(matches!(&refused, OpsError::Invalid(why) if why.contains("second half")), "{refused}");
+        }
+        type Run = fn(&loomtree::ops::Actor, NodeId, NodeId) -> loomtree::ops::Result<loomtree::store::Receipt>;
+        let runs: [Run; 2] = [loomtree::ops::Actor::copy_branch, loomtree::ops::Actor::move_branch];
+        for run in runs {
+            assert_eq!(run(&play.owner, from, play.tired).unwrap().nodes.len(), 4, "{edited}");
+            let end = play.loom.leaf(&play.loom.node(play.tired).unwrap(), &[]).unwrap();
+            let copy = path(&play, end.id);
+            assert_eq!(copy[3..5], text, "{edited}");
+            assert_eq!(copy[5..], ["Go on.", "She was nine that summer.\n\nThe lighthouse was dark."], "{edited}");
+            play.owner.undo(Some(play.tree)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn older_halves_and_the_whole_are_selected_by_a_switch_and_lead_to_what_follows() {
+    let play = Play::of(Mode::Buffer);
+    let [first, second] = split(&play, play.trauma, "Building on");
+    let newer = edit(&play, first, "Starting from");
+    let runner = play.at(play.nine);
+    let session = runner.session();
+    let owner = play.owner.clone().in_session(session);
+    let read = |id: NodeId| play.loom.node(id).unwrap();
+    let text_at = |to: NodeId| -> String {
+        owner.switch(&play.loom.session(session).unwrap(), &read(to)).unwrap();
+        let versions = play.loom.session(session).unwrap().versions;
+        owner.switch(&play.loom.session(session).unwrap(), &read(play.nine)).unwrap();
+        let texts = play.loom.snapshot().unwrap().path_back(play.nine, &versions, 0).unwrap();
+        texts.into_iter().map(|node| node.content).collect::<Vec<_>>()[2..4].join("|")
+    };
+    let rest = " the trauma angle, she avoids the sea.";
+    assert_eq!(text_at(newer), format!("Starting from|{rest}"));
+    assert_eq!(text_at(first), format!("Building on|{rest}"));
+    assert_eq!(text_at(newer), format!("Starting from|{rest}"));
+    assert!(text_at(play.trauma).starts_with("Building on the trauma angle"));
+    assert_eq!(text_at(first), format!("Building on|{rest}"));
+    assert_eq!(text_at(second), format!("Building on|{rest}"));
+    // An edited half without continuations leads to the other.
+    let alone = owner.append(play.tired, "One. Two.").unwrap().nodes[0].id;
+    let [one, two] = split(&play, alone, "One.");
+    let edited = edit(&play, one, "1.");
+    assert_eq!(play.loom.leaf(&read(edited), &[]).unwrap().id, two);
+}
+
+#[test]
 fn a_note_is_neither_copied_nor_moved() {
     let play = Play::new();
     let note = play.owner.annotate(play.marie, "private").unwrap().nodes[0].id;

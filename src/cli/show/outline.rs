@@ -4,7 +4,10 @@
 
 mod run;
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, VecDeque},
+};
 
 use loomtree::{
     id::NodeId,
@@ -57,6 +60,8 @@ const MIN_TEXT_COLUMNS: usize = 52;
 const MAX_LEVELS: usize = 200;
 /// Branches of a branch point that an unlimited outline reads at once.
 const PAGE_BRANCHES: u32 = 256;
+/// Parts of one split that are read at most.
+const MAX_SPLIT_PARTS: u32 = 64;
 
 impl<'a> Outline<'a> {
     /// Prepares the outline of the branch at `start`; without it, of the tree, or of the part around a deep position.
@@ -261,21 +266,29 @@ impl OutlineWalker<'_> {
         Ok(())
     }
 
-    /// Returns the version of a node to show, preceded by the first half if the version was split.
+    /// Returns the version of a node to show, preceded by the other parts if the version is the last part of a split.
     fn read(&mut self, node: Node) -> Result<Vec<Node>> {
-        let mut read = vec![self.shown_version(&node)?];
-        // A version has its original's parent; the second half of a split has the first as parent.
-        while let Some(parent) =
-            read.first().and_then(|n| n.parent).filter(|p| Some(*p) != node.parent && *p != node.id)
-            && let Some(half) = self.snapshot.node(parent)?
-            && half.kind == EdgeKind::Version
-        {
-            // The half has versions of its own. That of a root is itself a version, so only the path names them.
-            let edited = || self.path.values().find(|on_path| on_path.version_of == Some(half.id)).cloned();
-            let shown = if half.version_of.is_none() { Some(self.shown_version(&half)?) } else { edited() };
-            read.insert(0, shown.unwrap_or(half));
+        let shown = self.shown_version(&node)?;
+        // A version has its original's parent, or is below the root; a later part of a split is below an earlier one.
+        if shown.parent.is_none_or(|parent| Some(parent) == node.parent || parent == node.id) {
+            return Ok(vec![shown]);
         }
-        Ok(read)
+        let mut selected: Vec<&Node> = self.path.values().filter(|node| node.kind == EdgeKind::Version).collect();
+        // Parts of a split are versions of one place: the last one leads to the others.
+        selected.sort_unstable_by_key(|node| Reverse(node.depth));
+        let selected: Vec<NodeId> =
+            selected.into_iter().map(|node| node.id).chain(self.versions.iter().copied()).collect();
+        let mut parts = self.snapshot.path_back(shown.id, &selected, MAX_SPLIT_PARTS)?;
+        let mut begin = parts.len();
+        while begin > 0 && self.snapshot.original(&parts[begin - 1])?.id == node.id {
+            begin -= 1;
+        }
+        parts.drain(..begin);
+        match parts.last_mut() {
+            Some(last) => *last = shown,
+            None => parts.push(shown),
+        }
+        Ok(parts)
     }
 
     /// Returns the version of an original node to show.

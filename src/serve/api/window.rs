@@ -15,7 +15,7 @@ use crate::{
         outline::{MAX_PATH_NODES, OutlineReader, OutlineRow, RowKind},
     },
     id::NodeId,
-    ops::{AgentPresence, present_agents},
+    ops::{AgentPresence, present_agents, rest_of_split},
     recall::cut_at,
     serve::{
         access::{Caller, ThoughtReader},
@@ -221,7 +221,7 @@ impl PageWalker<'_> {
         let found = match step {
             "parent" if self.hoist == Some(place) => None,
             "parent" => self.snapshot.path_back(at.id, &self.versions, 2)?.into_iter().find(|node| node.id != at.id),
-            "child" => match self.snapshot.second_half(&at)? {
+            "child" => match rest_of_split(self.snapshot, &at, &self.versions)?.into_iter().next() {
                 Some(half) => return Ok(half),
                 None => self.snapshot.continuations(place, SiblingCursor::First, 1)?.pop(),
             },
