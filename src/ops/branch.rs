@@ -77,8 +77,8 @@ impl Actor {
 
     /// Copies the first part of a split, then the others, the last with what follows.
     fn copy_parts(&self, op: Op, first: &Node, parts: &[Node], to: NodeId) -> Result<Receipt> {
-        let (mut parent, mut receipt) = (to, Receipt::default());
-        let Some((last, between)) = parts.split_last() else { return Ok(receipt) };
+        let (mut parent, mut nodes) = (to, Vec::with_capacity(parts.len()));
+        let (last, between) = parts.split_last().ok_or_else(|| OpsError::missing("part", first.id))?;
         for part in std::iter::once(first).chain(between) {
             // As every copy, it says what it is a copy of.
             let metadata = Some(serde_json::json!({ "copied_from": part.id }).into());
@@ -92,14 +92,13 @@ impl Actor {
                 ..draft
             };
             parent = copy.id;
-            let copied = self.commit(op, vec![Mutation::Append(Box::new(copy))])?;
-            receipt.nodes.extend(copied.nodes);
+            nodes.extend(self.commit(op, vec![Mutation::Append(Box::new(copy))])?.nodes);
         }
-        let rest =
-            self.commit(op, vec![Mutation::CopyBranch { from: last.id, to: parent, id: self.loom.node_id() }])?;
-        receipt.affected = rest.affected + receipt.nodes.len() as u64;
-        receipt.nodes.extend(rest.nodes);
-        Ok(receipt)
+        let copy = Mutation::CopyBranch { from: last.id, to: parent, id: self.loom.node_id() };
+        let rest = self.commit(op, vec![copy])?;
+        let affected = rest.affected + nodes.len() as u64;
+        nodes.extend(rest.nodes);
+        Ok(Receipt { nodes, affected, ..rest })
     }
 
     /// Returns a node that can be copied: one of the conversation.

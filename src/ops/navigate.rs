@@ -56,7 +56,9 @@ pub fn rest_of_split(snapshot: &dyn Snapshot, part: &Node, selected: &[NodeId]) 
     let chosen = selected_version(snapshot, &original, selected)?;
     let selected: Vec<NodeId> = std::iter::once(part.id).chain(selected.iter().copied()).collect();
     let versions = snapshot.versions(original.id)?;
-    for last in std::iter::once(&chosen).chain(versions.iter().rev()) {
+    // A last part is below another part: neither beside the original nor, as an edit of a root, below it.
+    let is_below = |last: &&Node| last.parent != original.parent && last.parent != Some(original.id);
+    for last in std::iter::once(&chosen).chain(versions.iter().rev()).filter(is_below) {
         let path = snapshot.path_back(last.id, &selected, MAX_SPLIT_PARTS)?;
         if let Some(at) = path.iter().position(|node| node.id == part.id).filter(|at| at + 1 < path.len()) {
             return Ok(path.into_iter().skip(at + 1).collect());

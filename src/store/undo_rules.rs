@@ -42,20 +42,23 @@ impl<N: Copy> RevertedEntry<N> {
     }
 }
 
-/// The inverse of an operation's move of a session from a position and selected versions. `None` if there is none, or
-/// if the operation is not one to undo.
+/// The inverse of an operation's move of a session. `None` if there is none, or if the operation is not one to undo.
+/// `place` reads the position and the selected versions before the move.
 pub(super) fn move_back(
     (op, session, patch): (Op, SessionId, &SessionPatch),
-    position: Option<NodeId>,
-    versions: Vec<NodeId>,
-) -> Option<Mutation> {
+    place: impl FnOnce() -> Result<(Option<NodeId>, Vec<NodeId>)>,
+) -> Result<Option<Mutation>> {
+    let is_undone = op.can_be_undone() || is_reversal(op);
+    if !is_undone || patch.position.is_none() && patch.versions.is_none() {
+        return Ok(None);
+    }
+    let (position, versions) = place()?;
     let patch = SessionPatch {
         position: patch.position.and(position),
         versions: patch.versions.is_some().then_some(versions),
         ..SessionPatch::default()
     };
-    let is_move = (op.can_be_undone() || is_reversal(op)) && patch != SessionPatch::default();
-    is_move.then_some(Mutation::UpdateSession { session, patch })
+    Ok(Some(Mutation::UpdateSession { session, patch }))
 }
 
 /// Reverts a group by its entries, newest first. `apply` applies the inverse of one, and returns false if it has none.

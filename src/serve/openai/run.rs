@@ -229,8 +229,7 @@ struct Reply {
 }
 
 async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut sequence: EventSequence) {
-    // The lock ends behind the stored output.
-    let ResponsePlan { mut record, model, request, actor, lock: _lock, .. } = plan;
+    let ResponsePlan { mut record, model, request, actor, lock, .. } = plan;
     let mut generation = model.stream(request);
     let mut reply = Reply::default();
     let mut cancelled = false;
@@ -278,6 +277,8 @@ async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut se
     {
         tracing::error!(%error, "a response was not stored");
     }
+    // Whoever has read the end can continue the conversation.
+    drop(lock);
     run.append(sequence.take(), true);
 }
 

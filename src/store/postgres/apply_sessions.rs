@@ -28,8 +28,7 @@ impl PgChangeApplier<'_> {
             Mutation::UpdateSession { session, patch } => {
                 let key = Uuid::from(*session);
                 self.exists("sessions", "session", key, session)?;
-                let (old, versions) = self.session_place(key)?;
-                let undo = move_back((self.change.op, *session, patch), old, versions);
+                let undo = move_back((self.change.op, *session, patch), || self.session_place(key))?;
                 (ChangeKind::UpdateSession, Some(PgAppliedMutation { undo, ..self.update_session(key, patch)? }))
             }
             Mutation::Record { session, kind, content, turn } => {

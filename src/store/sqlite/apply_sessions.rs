@@ -75,9 +75,10 @@ impl ChangeApplier<'_> {
                 for version in patch.versions.iter().flatten() {
                     self.node_of(*version, tree)?;
                 }
-                let (old, versions) = sessions::place(self.conn, row)?;
-                let old = old.map(|node| NameCache::new(self.conn).node(node)).transpose()?;
-                let undo = move_back((self.change.op, *session, patch), old, versions);
+                let undo = move_back((self.change.op, *session, patch), || {
+                    let (position, versions) = sessions::place(self.conn, row)?;
+                    Ok((position.map(|node| NameCache::new(self.conn).node(node)).transpose()?, versions))
+                })?;
                 sessions::update(self.conn, row, patch, position, at)?;
                 (ChangeKind::UpdateSession, Some(AppliedMutation::new(Some(tree), position, undo)))
             }
