@@ -24,8 +24,10 @@ use super::{ContextRequest, Rendering};
 const MAX_TRACE_NODES: u32 = 2;
 /// Maximum tokens of the open todos.
 const MAX_TODO_TOKENS: u32 = 512;
-/// Maximum characters of the words at an agent's place and in a hint; and those in a hint that is long otherwise.
+/// Maximum characters of the words at an agent's place and of a hint's best node; those of its other nodes; and those in a
+/// hint that is long otherwise.
 const MAX_PLACE_CHARS: usize = 80;
+const MAX_OTHER_CHARS: usize = 40;
 const MIN_PLACE_CHARS: usize = 24;
 /// Maximum entries of the line on news and their tokens, and the journal entries that are read for it.
 const MAX_NEWS: usize = 8;
@@ -186,17 +188,22 @@ pub(super) fn hint(snapshot: &dyn Snapshot, hint: &Hint, reader: Option<SessionI
         "" => format!("recall around:{}", escape::mention(best)),
         search => format!("recall search {}", escape::quoted(search)),
     };
-    let line = |others: &[Node], chars| {
-        let others: String = others.iter().map(|node| format!(" · {}", named(node))).collect();
-        format!(
-            "Hint: {} may mean what is not shown here: {} {}{others}. → {command}",
-            escape::quoted(words),
-            named(best),
-            escape::quoted(&first_words(&one_line(&best.content), chars))
-        )
+    let excerpt = |node: &Node, chars| match chars {
+        0 => named(node),
+        _ if node.content.trim().is_empty() => named(node),
+        chars => format!("{} {}", named(node), escape::quoted(&first_words(&one_line(&node.content), chars))),
     };
-    let lengths = (0..=others.len()).rev().map(|count| (count, MAX_PLACE_CHARS));
-    let mut lines = lengths.chain([(0, MIN_PLACE_CHARS)]).map(|(count, chars)| line(&others[..count], chars));
+    let line = |others: &[Node], chars, chars_of_others| {
+        let others: String = others.iter().map(|node| format!(" · {}", excerpt(node, chars_of_others))).collect();
+        let (words, best) = (escape::quoted(words), excerpt(best, chars));
+        format!("Hint: {words} may mean what is not shown here: {best}{others}. → {command}")
+    };
+    let lengths = (0..=others.len())
+        .rev()
+        .flat_map(|count| [(count, MAX_PLACE_CHARS, MAX_OTHER_CHARS), (count, MAX_PLACE_CHARS, 0)]);
+    let mut lines = lengths
+        .chain([(0, MIN_PLACE_CHARS, 0)])
+        .map(|(count, chars, of_others)| line(&others[..count], chars, of_others));
     lines.find(|line| estimated_tokens(line) <= MAX_HINT_TOKENS)
 }
 

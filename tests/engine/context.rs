@@ -281,6 +281,7 @@ fn a_reference_to_an_omitted_node_yields_a_hint() {
         let hint = text.lines().find(|line| line.starts_with("Hint: \"as we discussed\" may mean")).unwrap();
         let command = hint.split_once("→ ").unwrap().1;
         assert!(command.starts_with("recall around:") && hint.contains(": We go on to talk"), "{hint}");
+        assert!(hint.matches("We go on").count() > 1, "the other nodes have words too: {hint}");
         assert!(lines(&mut play.at(phrase), &[command]).contains("We go on to talk"), "{command}");
         for other in ["And the zeppelin?", "What do you think?", "Talk of something else.", ""] {
             let other = play.owner.append(Parent::Node(last), NodeDraft::text(other)).unwrap().nodes[0].id;
