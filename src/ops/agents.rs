@@ -65,7 +65,7 @@ fn check_profile(agent: &NewAgent) -> Result<()> {
     if name.is_empty() {
         return invalid("an agent needs a name".to_owned());
     }
-    if name.parse::<AuthorType>().is_ok() {
+    if name.to_lowercase().parse::<AuthorType>().is_ok() {
         return invalid(format!("{name:?} names all authors of a kind, so no agent has this name"));
     }
     if agent.temperature.is_some_and(|temperature| !TEMPERATURES.contains(&temperature)) {

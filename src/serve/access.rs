@@ -21,7 +21,7 @@ use super::{
     browser::{self, BrowserLogin},
     error::{ApiError, Result},
     state::{AppState, ServerSettings},
-    token::TokenScope,
+    token::{TokenRecord, TokenScope},
 };
 use crate::{
     id::AgentId,
@@ -40,6 +40,8 @@ const AGENT_HEADER: &str = "x-loom-agent";
 pub(super) struct Caller {
     /// Name of the token; empty for a request without one.
     pub(super) token: String,
+    /// Hash of the token; empty for a request without one.
+    pub(super) token_hash: String,
     pub(super) scope: TokenScope,
     /// Project that the caller is limited to.
     pub(super) project: Option<String>,
@@ -215,7 +217,7 @@ fn is_own_host(authority: &str, hosts: &[String]) -> bool {
 
 /// Returns the token of an `Authorization` header. The name of the scheme has no case.
 pub(super) fn bearer_token(value: &str) -> Option<&str> {
-    value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token)
+    value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim())
 }
 
 fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Caller> {
@@ -227,18 +229,20 @@ fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Caller> {
     let login = cookie.and_then(|cookie| browsers.of_cookie(cookie));
     let record = match (text(TOKEN_HEADER).or(bearer), &login) {
         (Some(token), _) => tokens.find(token),
-        (None, Some(BrowserLogin::Token(name))) => tokens.named(name),
+        (None, Some(BrowserLogin::Token(hash))) => tokens.of_hash(hash),
         _ => None,
     };
     if let Some(record) = record {
         // A token for one agent cannot act as another.
         let bound = record.agent.is_some();
         let agent = record.agent.as_deref().or(agent).unwrap_or("owner").to_owned();
-        return Ok(Caller { token: record.name, scope: record.scope, project: record.project, agent, bound });
+        let TokenRecord { name, hash, scope, project, .. } = record;
+        return Ok(Caller { token: name, token_hash: hash, scope, project, agent, bound });
     }
     if login == Some(BrowserLogin::Link) || tokens.is_empty() && !browsers.is_required() {
         let agent = agent.unwrap_or("owner").to_owned();
-        return Ok(Caller { token: String::new(), scope: TokenScope::Admin, project: None, agent, bound: false });
+        let (token, token_hash) = Default::default();
+        return Ok(Caller { token, token_hash, scope: TokenScope::Admin, project: None, agent, bound: false });
     }
     Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a valid token is required")
         .hint("send `Authorization: Bearer TOKEN`; `loom serve token new NAME` creates a token"))

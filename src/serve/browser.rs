@@ -42,7 +42,7 @@ pub struct BrowserLogins {
 pub(super) enum BrowserLogin {
     /// By the link of `loom open`.
     Link,
-    /// With the token of this name.
+    /// With the token that has this hash.
     Token(String),
 }
 
@@ -152,7 +152,7 @@ async fn log_in(State(state): State<AppState>, headers: HeaderMap, Body(body): B
         (Some(code), None) => state.settings.browsers.exchange(&code)?,
         (None, Some(token)) => {
             let record = state.settings.tokens.find(&token);
-            record.map(|record| state.settings.browsers.begin(BrowserLogin::Token(record.name))).transpose()?
+            record.map(|record| state.settings.browsers.begin(BrowserLogin::Token(record.hash))).transpose()?
         }
         _ => return Err(ApiError::invalid("send a code or a token")),
     };

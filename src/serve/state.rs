@@ -183,7 +183,7 @@ impl AppState {
 
     /// True unless the caller's token was revoked.
     pub(super) fn is_allowed(&self, caller: &Caller) -> bool {
-        caller.token.is_empty() || self.settings.tokens.has(&caller.token)
+        caller.token_hash.is_empty() || self.settings.tokens.of_hash(&caller.token_hash).is_some()
     }
 
     /// Waits until the caller's token is revoked.

@@ -162,19 +162,14 @@ impl TokenFile {
         self.current().tokens.iter().find(is_given).cloned()
     }
 
-    /// Returns the record of the token with this name.
-    pub(super) fn named(&self, name: &str) -> Option<TokenRecord> {
-        self.current().tokens.iter().find(|record| record.name == name).cloned()
+    /// Returns the record of the token with this hash. A name can be given again.
+    pub(super) fn of_hash(&self, hash: &str) -> Option<TokenRecord> {
+        self.current().tokens.iter().find(|record| record.hash == hash).cloned()
     }
 
     /// True if there is no token.
     pub(super) fn is_empty(&self) -> bool {
         self.current().tokens.is_empty()
-    }
-
-    /// True if there is a token of this name.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.current().tokens.iter().any(|record| record.name == name)
     }
 
     fn current(&self) -> MutexGuard<'_, TokenCache> {

@@ -163,10 +163,13 @@ pub fn dispatch_item(
     Ok((loom.session(session.id)?, loom.node(node)?))
 }
 
-/// Returns the message at a session's position if it is this text by this person, and has no answer.
+/// Returns the message at a session's position if it is this text by this person, and has no answer and no agent that
+/// generates one.
 fn unanswered(person: &Actor, session: &Session, content: &str) -> Result<Option<Node>, OpsError> {
-    let last = session.position.map(|position| person.loom().node(position)).transpose()?;
-    Ok(last.filter(|node| {
+    let loom = person.loom();
+    let last = session.position.map(|position| loom.node(position)).transpose()?;
+    let (leases, now) = (loom.snapshot()?.leases(session.tree)?, loom.now());
+    Ok(last.filter(|node| !leases.iter().any(|lease| lease.node == node.id && lease.until > now)).filter(|node| {
         node.author == person.agent()
             && node.author_type == AuthorType::Human
             && node.content == content

@@ -477,6 +477,8 @@ async fn a_revoked_token_streams_no_more() {
     };
     write().await;
     home.ok(&["serve", "token", "revoke", "reader"]);
+    // Another token of the name keeps nothing open.
+    home.ok(&["serve", "token", "new", "reader", "--scope", "read"]);
     // Events of the first change may come, and then the end, although nothing else is written.
     let rest = tokio::time::timeout(std::time::Duration::from_secs(20), events(stream, usize::MAX)).await;
     assert!(rest.is_ok_and(|events| events.len() < 20), "the stream goes on");
@@ -553,7 +555,14 @@ async fn what_a_request_cannot_mean_is_refused_with_the_field() {
         (Method::POST, "/api/v1/trees".into(), json!({ "content": "x", "titel": "y" }), 422, "unknown field `titel`"),
         (Method::POST, "/api/v1/recall".into(), json!({ "query": "z", "limit": 201 }), 422, "between 1 and 200"),
         (Method::POST, "/api/v1/imports?dryrun=true".into(), json!({}), 400, "unknown field `dryrun`"),
-        (Method::POST, "/api/v1/agents".into(), json!({ "name": "human" }), 422, "all authors of a kind"),
+        (Method::POST, "/api/v1/agents".into(), json!({ "name": "Human" }), 422, "all authors of a kind"),
+        (
+            Method::POST,
+            "/api/v1/items/I-1/messages?project=shop".into(),
+            json!({ "content": "x", "agent": "owner", "model": "scripted:words" }),
+            422,
+            "owner is a person",
+        ),
         (Method::POST, "/api/v1/agents".into(), json!({ "name": "a", "temperature": -3 }), 422, "between 0 and 10"),
         (Method::POST, "/api/v1/agents".into(), json!({ "name": "a", "max_tokens": 0 }), 422, "at least one token"),
         (

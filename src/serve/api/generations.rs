@@ -118,11 +118,7 @@ async fn generate(
         .run(move |state| {
             require_visible(&state.node(&asker, id)?)?;
             state.actor_for(&asker, Tool::Continue)?;
-            let author = state.agent(&asker, Some(name.as_deref().unwrap_or("subject")))?;
-            if author.profile.kind == AgentKind::Human {
-                return Err(ApiError::invalid(format!("{} is a person and writes no continuations", author.name())));
-            }
-            Ok(author)
+            writer(state, &asker, name.as_deref())
         })
         .await?;
     let models = open_models(&state, &author, &body.models).await?;
@@ -143,6 +139,15 @@ async fn generate(
     let data = running.end().await?;
     drop((guard, slot));
     Ok((header, Json(GeneratedNodes { data, failed })).into_response())
+}
+
+/// Returns the agent that writes continuations: the one with this name, or else the subject.
+pub(super) fn writer(state: &AppState, caller: &Caller, name: Option<&str>) -> Result<Agent> {
+    let author = state.agent(caller, Some(name.unwrap_or("subject")))?;
+    if author.profile.kind == AgentKind::Human {
+        return Err(ApiError::invalid(format!("{} is a person and writes no continuations", author.name())));
+    }
+    Ok(author)
 }
 
 /// Opens the models with these references, or else the author's model.
@@ -298,6 +303,7 @@ async fn cancel(State(state): State<AppState>, caller: Caller, Route(id): Route<
             let running = state.running().into_iter().find(|(known, _)| *known == id).map(|(_, running)| running);
             let running = running.ok_or_else(|| ApiError::not_found("generation", &id))?;
             state.node(&caller, running.from).map_err(|_| ApiError::not_found("generation", &id))?;
+            state.actor_for(&caller, Tool::Continue)?;
             running.cancel.cancel();
             Ok(StatusCode::ACCEPTED)
         })

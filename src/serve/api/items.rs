@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::generations::{count, open_models};
+use super::generations::{count, open_models, writer};
 use crate::{
     id::SessionId,
     ops::{SessionDraft, SessionReset},
@@ -204,7 +204,7 @@ async fn dispatch(
     let author = state
         .run(move |state| {
             state.actor_for(&asker, Tool::Continue)?;
-            state.agent(&asker, Some(name.as_deref().unwrap_or("subject")))
+            writer(state, &asker, name.as_deref())
         })
         .await?;
     let references: Vec<String> = body.model.iter().cloned().collect();

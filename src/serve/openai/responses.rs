@@ -380,6 +380,7 @@ fn sse(event: &Value) -> Event {
 async fn cancel(State(state): State<AppState>, caller: Caller, Route(text): Route<String>) -> Result<Json<Value>> {
     let id = ItemId::parse("response", &text)?;
     if let Some(run) = state.responses.get(&caller, id) {
+        state.read(move |state| state.actor_for(&caller, Tool::Continue).map(drop)).await?;
         run.cancel.cancel();
         run.ended().await;
         return Ok(Json(run.response()));
