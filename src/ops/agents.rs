@@ -19,9 +19,10 @@ impl Actor {
     /// Creates an agent from its profile.
     ///
     /// # Errors
-    /// If the name is empty or taken, or the store fails.
+    /// If the name is empty, taken or stands for all authors of a kind, the sampling is out of range, or the store fails.
     pub fn create_agent(&self, agent: NewAgent) -> Result<Receipt> {
-        check_profile(&agent)?;
+        check_name(&agent.name)?;
+        check_sampling(&agent)?;
         self.commit(Op::Agent, vec![Mutation::CreateAgent(agent)])
     }
 
@@ -34,7 +35,12 @@ impl Actor {
         if agent.name != OWNER && self.is_owner(agent.id) {
             return Err(OpsError::Invalid(format!("the agent {OWNER:?} keeps its name: programs act as it")));
         }
-        check_profile(&agent)?;
+        // An agent of an older file or an import keeps its name.
+        let agents = self.loom.snapshot()?.agents()?;
+        if !agents.iter().any(|known| known.id() == agent.id && known.name() == agent.name) {
+            check_name(&agent.name)?;
+        }
+        check_sampling(&agent)?;
         self.commit(Op::Agent, vec![Mutation::UpdateAgent(agent)])
     }
 
@@ -58,21 +64,25 @@ impl Actor {
     }
 }
 
-/// Checks the name and the sampling of an agent.
-fn check_profile(agent: &NewAgent) -> Result<()> {
-    let name = agent.name.trim();
-    let invalid = |message: String| Err(OpsError::Invalid(message));
+/// Checks the name of an agent.
+fn check_name(name: &str) -> Result<()> {
+    let name = name.trim();
     if name.is_empty() {
-        return invalid("an agent needs a name".to_owned());
+        return Err(OpsError::Invalid("an agent needs a name".to_owned()));
     }
     if name.to_lowercase().parse::<AuthorType>().is_ok() {
-        return invalid(format!("{name:?} names all authors of a kind, so no agent has this name"));
+        return Err(OpsError::Invalid(format!("{name:?} names all authors of a kind, so no agent has this name")));
     }
+    Ok(())
+}
+
+/// Checks the sampling of an agent.
+fn check_sampling(agent: &NewAgent) -> Result<()> {
     if agent.temperature.is_some_and(|temperature| !TEMPERATURES.contains(&temperature)) {
-        return invalid("the temperature must be between 0 and 10".to_owned());
+        return Err(OpsError::Invalid("the temperature must be between 0 and 10".to_owned()));
     }
     if agent.max_tokens == Some(0) {
-        return invalid("the limit of a reply is at least one token".to_owned());
+        return Err(OpsError::Invalid("the limit of a reply is at least one token".to_owned()));
     }
     Ok(())
 }

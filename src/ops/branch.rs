@@ -3,7 +3,7 @@
 
 use super::{
     Actor, NodeDraft, OpsError, Result,
-    navigate::{first_part, rest_of_split},
+    navigate::{parts_to, rest_of_split},
     require_visible,
 };
 use crate::{
@@ -39,8 +39,8 @@ impl Actor {
         if node.parent == Some(to) {
             return Err(OpsError::Invalid(format!("[{}] is already a child of that node", node.local)));
         }
-        let first = first_part(&*self.loom.snapshot()?, &node)?;
-        if let Some(first) = first {
+        let parts = parts_to(&*self.loom.snapshot()?, &node, &[])?;
+        if let [first, .., _] = parts.as_slice() {
             let message = format!("[{}] is the second half of a split: move the first, [{}]", node.local, first.local);
             return Err(OpsError::Invalid(message));
         }

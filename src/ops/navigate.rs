@@ -67,19 +67,20 @@ pub fn rest_of_split(snapshot: &dyn Snapshot, part: &Node, selected: &[NodeId]) 
     Ok(Vec::new())
 }
 
-/// Returns the first part of the split that a node is a later part of; `None` for other nodes.
-pub(super) fn first_part(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<Node>, StoreError> {
-    let (mut first, original) = (None, snapshot.original(node)?);
-    let mut part = node.clone();
-    while part.kind == EdgeKind::Version
-        && let Some(before) = part.parent.map(|parent| snapshot.node(parent)).transpose()?.flatten()
-        && before.kind == EdgeKind::Version
-        && snapshot.original(&before)?.id == original.id
+/// Returns the parts of a split on a path through the selected versions, up to `part`; of other nodes the node alone.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn parts_to(snapshot: &dyn Snapshot, part: &Node, selected: &[NodeId]) -> Result<Vec<Node>, StoreError> {
+    let original = snapshot.original(part)?.id;
+    let mut path = snapshot.path_back(part.id, selected, MAX_SPLIT_PARTS)?;
+    let mut begin = path.len().saturating_sub(1);
+    while begin > 0 && path[begin - 1].kind == EdgeKind::Version && snapshot.original(&path[begin - 1])?.id == original
     {
-        part = before.clone();
-        first = Some(before);
+        begin -= 1;
     }
-    Ok(first)
+    path.drain(..begin);
+    Ok(path)
 }
 
 impl Actor {

@@ -323,6 +323,11 @@ async fn responses_of_one_conversation_run_one_at_a_time_and_none_is_lost() {
     let asked = futures_util::future::join_all((0..8).map(ask)).await;
     let completed = asked.iter().filter(|(status, _)| *status == 200).count();
     assert!(completed > 0, "{asked:?}");
+    // A conversation that does not exist is not found, and is not locked by the question.
+    let body = json!({ "model": "scripted:words", "input": "x", "conversation": "conv_01M839FST2Y84E52N1S0Z6P1XS" });
+    for _ in 0..2 {
+        assert_eq!(server.post("/v1/responses", body.clone()).await.0, 404);
+    }
     let locked = |(status, error): &&(u16, Value)| *status == 409 && error["error"]["code"] == "conversation_locked";
     assert_eq!(completed + asked.iter().filter(locked).count(), 8, "{asked:?}");
     let items = server.get(&format!("/v1/conversations/{conversation}/items?order=asc&limit=100")).await.1;

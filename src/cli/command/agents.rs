@@ -89,12 +89,7 @@ impl AgentProfile {
         if let Some(system) = self.system {
             agent.system_prompt = words(system);
         }
-        if let Some(temperature) = self.temperature {
-            if !(0.0..=10.0).contains(&temperature) {
-                return Err(CliError::usage("the temperature must be between 0 and 10"));
-            }
-            agent.temperature = Some(temperature);
-        }
+        agent.temperature = self.temperature.or(agent.temperature);
         agent.max_tokens = self.max_tokens.or(agent.max_tokens);
         if !self.stop.is_empty() {
             agent.stop = self.stop.into_iter().filter(|stop| !stop.is_empty()).collect();

@@ -11,7 +11,7 @@ use std::{
 
 use loomtree::{
     id::NodeId,
-    ops::selected_version,
+    ops::{parts_to, selected_version},
     store::{ChildFilter, SiblingCursor, Snapshot},
     types::{EdgeKind, Node},
 };
@@ -60,8 +60,6 @@ const MIN_TEXT_COLUMNS: usize = 52;
 const MAX_LEVELS: usize = 200;
 /// Branches of a branch point that an unlimited outline reads at once.
 const PAGE_BRANCHES: u32 = 256;
-/// Parts of one split that are read at most.
-const MAX_SPLIT_PARTS: u32 = 64;
 
 impl<'a> Outline<'a> {
     /// Prepares the outline of the branch at `start`; without it, of the tree, or of the part around a deep position.
@@ -278,16 +276,10 @@ impl OutlineWalker<'_> {
         selected.sort_unstable_by_key(|node| Reverse(node.depth));
         let selected: Vec<NodeId> =
             selected.into_iter().map(|node| node.id).chain(self.versions.iter().copied()).collect();
-        let mut parts = self.snapshot.path_back(shown.id, &selected, MAX_SPLIT_PARTS)?;
-        let mut begin = parts.len();
-        while begin > 0 && self.snapshot.original(&parts[begin - 1])?.id == node.id {
-            begin -= 1;
-        }
-        parts.drain(..begin);
-        match parts.last_mut() {
-            Some(last) => *last = shown,
-            None => parts.push(shown),
-        }
+        let mut parts = parts_to(self.snapshot, &shown, &selected)?;
+        // The version shows the counts of its place.
+        parts.pop();
+        parts.push(shown);
         Ok(parts)
     }
 

@@ -157,8 +157,13 @@ async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<
     }
     let name = body.model.clone().unwrap_or_else(|| model.reference().to_owned());
     let is_stored = body.store.unwrap_or(true);
-    let lock =
-        body.conversation_id()?.filter(|_| is_stored).map(|id| state.responses.lock_conversation(id)).transpose()?;
+    let mut lock = None;
+    if let Some(id) = body.conversation_id()?.filter(|_| is_stored) {
+        // Only those who may see a conversation lock it, or learn that it is locked.
+        let reader = caller.clone();
+        state.read(move |state| conversations::find(state, &reader, id).map(drop)).await?;
+        lock = Some(state.responses.lock_conversation(id)?);
+    }
     let plan = {
         let (model, sampling) = (Arc::clone(&model), sampling(&body));
         state
