@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{
     cli::Home,
     http::{HttpServer, answer, events},
-    sse::{Server as Upstream, status},
+    sse::{Server as Upstream, Step, good, status},
 };
 
 const MODEL: &str = "scripted:words";
@@ -333,6 +333,49 @@ async fn responses_of_one_conversation_run_one_at_a_time_and_none_is_lost() {
     let items = server.get(&format!("/v1/conversations/{conversation}/items?order=asc&limit=100")).await.1;
     let roles: Vec<_> = items["data"].as_array().unwrap().iter().map(|item| item["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant"].repeat(completed), "{items}");
+}
+
+#[tokio::test]
+async fn items_added_while_a_response_runs_stay_in_the_conversation() {
+    let held = || [vec![Step::Hold], good("answer")].concat();
+    let upstream = Upstream::with_model("m", [held(), held()]).await;
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let conversation = server.ok("/v1/conversations", json!({})).await["id"].as_str().unwrap().to_owned();
+    let items = format!("/v1/conversations/{conversation}/items");
+    let ask = async |content: &str| {
+        let input = json!([{ "role": "user", "content": content }]);
+        let body = json!({ "model": upstream.url(), "input": input, "conversation": conversation, "background": true });
+        server.ok("/v1/responses", body).await["id"].as_str().unwrap().to_owned()
+    };
+    let ended = async |response: String| {
+        upstream.release();
+        while server.get(&format!("/v1/responses/{response}")).await.1["status"] == "in_progress" {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let contents = async || {
+        let page = server.get(&format!("{items}?order=asc")).await.1;
+        let text = |item: &Value| item["content"][0]["text"].as_str().or(item["content"].as_str()).unwrap().to_owned();
+        page["data"].as_array().unwrap().iter().map(text).collect::<Vec<_>>()
+    };
+    let first = ask("one").await;
+    server.ok(&items, json!({ "items": [{ "role": "user", "content": "added" }] })).await;
+    ended(first).await;
+    assert_eq!(contents().await, ["one", "added", "answer"]);
+
+    // A person who goes elsewhere in the meantime stays there. The answer is in the tree.
+    let second = ask("two").await;
+    let session = conversation.strip_prefix("conv_").unwrap();
+    let (status, tree) = server.get(&format!("/api/v1/sessions/{session}")).await;
+    assert_eq!(status, 200);
+    let nodes = server.get(&format!("/api/v1/trees/{}/nodes", tree["tree_id"].as_str().unwrap())).await.1;
+    let one = nodes["data"].as_array().unwrap().iter().find(|node| node["content"] == "one").unwrap();
+    server.ok(&format!("/api/v1/sessions/{session}/switch"), json!({ "node": one["id"] })).await;
+    ended(second.clone()).await;
+    assert_eq!(contents().await, ["one"]);
+    let answer = server.get(&format!("/v1/responses/{second}")).await.1;
+    assert_eq!(answer["output"][0]["content"][0]["text"], "answer", "{answer}");
 }
 
 #[tokio::test]

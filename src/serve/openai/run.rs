@@ -273,9 +273,9 @@ async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut se
     record.output.extend(calls.iter().map(|(id, _)| *id));
     let output = sequence.end(record.clone());
     if let Some(actor) = actor
-        && let Err(error) = store(&actor, &record, &output).await
+        && let Err(error) = store(state, &actor, &record, &output).await
     {
-        tracing::error!(%error, "a response was not stored");
+        tracing::error!(?error, "a response was not stored");
     }
     // Whoever has read the end can continue the conversation.
     drop(lock);
@@ -333,15 +333,24 @@ fn usage_json(usage: &Usage) -> Value {
 }
 
 /// Appends the output as a chain of nodes in one commit.
-async fn store(actor: &Actor, record: &ResponseRecord, output: &[Value]) -> Result<(), crate::store::StoreError> {
-    let Some(mut parent) = record.parent else { return Ok(()) };
+async fn store(
+    state: &AppState,
+    actor: &Actor,
+    record: &ResponseRecord,
+    output: &[Value],
+) -> crate::serve::error::Result<()> {
+    let Some(asked) = record.parent else { return Ok(()) };
+    let (mut parent, keep_position) = match record.conversation {
+        Some(session) => state.run(move |state| place_of_output(state, session, asked)).await?,
+        None => (Parent::Node(asked), false),
+    };
     let mut mutations = Vec::with_capacity(output.len());
     for (item, id) in output.iter().zip(&record.output) {
         let mut stored = item.clone();
         if let Some(fields) = stored.as_object_mut() {
             fields.remove("id");
         }
-        let mut node = actor.draft(Parent::Node(parent), draft_of(&stored));
+        let mut node = actor.draft(parent, draft_of(&stored).keep_position(keep_position));
         node.id = *id;
         if *id == record.id {
             let mut metadata = json!({ "item": stored });
@@ -350,9 +359,27 @@ async fn store(actor: &Actor, record: &ResponseRecord, output: &[Value]) -> Resu
             node.interrupted = matches!(record.status.as_str(), "cancelled" | "failed");
         }
         mutations.push(Mutation::Append(Box::new(node)));
-        parent = *id;
+        parent = Parent::Node(*id);
     }
-    actor.submit(Op::Generate, mutations).await.map(drop)
+    Ok(actor.submit(Op::Generate, mutations).await.map(drop)?)
+}
+
+/// Returns the parent of a response's output, and whether the conversation's session stays where it is. Items that were
+/// added while the response ran precede the output. A session that was switched to another branch stays there.
+fn place_of_output(
+    state: &AppState,
+    session: SessionId,
+    asked: NodeId,
+) -> crate::serve::error::Result<(Parent, bool)> {
+    let record = state.loom().session(session)?;
+    let has_followed = match record.position {
+        Some(position) => {
+            let path = state.loom().snapshot()?.path_back(position, &record.versions, 0)?;
+            path.iter().any(|node| node.id == asked)
+        }
+        None => false,
+    };
+    Ok(if has_followed { (Parent::Position(session), false) } else { (Parent::Node(asked), true) })
 }
 
 /// Returns the events of a stored response, the same as those of the live one.
