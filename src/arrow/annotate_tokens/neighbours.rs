@@ -41,6 +41,7 @@ pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
         }
     }
     node_words::fold_references(line, terms);
+    bookmarked(line, terms);
     numbers(line, terms);
     appositions(line, terms);
     if id_for_word(line, terms) {
@@ -55,6 +56,26 @@ pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
         {
             terms[at - 2].kind = TokenKind::Word;
         }
+    }
+}
+
+/// Makes `bookmarks` of `the nodes that have been bookmarked` and `the bookmarked nodes` at the end of a line.
+fn bookmarked(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    const CLAUSE: &[&str] =
+        &["that", "which", "that's", "are", "is", "were", "was", "has", "have", "had", "been", "we", "i", "you"];
+    const NOUNS: &[&str] = &["nodes", "messages", "places", "everything", "all", "what"];
+    let is = |at: usize, words: &[&str]| words.contains(&terms[at].text.of(line));
+    let marked = |at: &usize| is(*at, &["bookmarked", "starred"]);
+    let Some(last) = terms.len().checked_sub(1).filter(|last| *last > 0) else { return };
+    let noun = match Some(last).filter(marked) {
+        Some(last) => (1..last).rfind(|at| !is(*at, CLAUSE)).filter(|at| is(*at, NOUNS)),
+        None => Some(last - 1).filter(|at| marked(at) && *at > 0 && is(last, NOUNS)),
+    };
+    if let Some(noun) = noun {
+        let end = terms[last].whole.end;
+        terms.truncate(noun + 1);
+        (terms[noun].kind, terms[noun].entry) = (TokenKind::Word, lexicon::look_up("bookmarks"));
+        terms[noun].whole.end = end;
     }
 }
 

@@ -151,7 +151,14 @@ impl IntentParser<'_> {
         let has_subject = matches!(self.func_at(at + 1), Some(FunctionWord::Det | FunctionWord::Subject));
         let recalls = self.terms.iter().take(4).any(|term| term.entry.base() == Some(Verb::Recall));
         let is_idle = !recalls && self.is_last(end) && !self.has_concrete(at..end) && end > at + 3;
-        (behind_argument && is_idle && has_subject).then_some(at..end)
+        (behind_argument && is_idle && has_subject && !self.ends_in_place(at + 1)).then_some(at..end)
+    }
+
+    /// True if the line ends with a place of at most three words: `the root`, `the last node`.
+    pub(super) fn ends_in_place(&self, at: usize) -> bool {
+        let last = self.terms.len() - 1;
+        let places = [Noun::Root, Noun::Parent, Noun::Leaf, Noun::Node];
+        (at..at + 3).contains(&last) && self.terms[last].entry.noun.is_some_and(|noun| places.contains(&noun))
     }
 
     /// `what follows` before an id: `three takes on what follows a7x2`.

@@ -270,7 +270,7 @@ impl IntentParser<'_> {
                 self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Base)
                     && !matches!(group, Verb::Get | Verb::Ask | Verb::Tell)
             }
-            Some(Prep::Before) => true,
+            Some(Prep::Before) => !self.ends_in_place(at + 1),
             _ => false,
         };
         purpose

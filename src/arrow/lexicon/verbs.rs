@@ -218,7 +218,7 @@ pub(super) const ORDINARY: &str = "\
     role room rope rough rover row rule rules rust sack safe sage sail sake sale same sampler sane sang save \
     scenes score scout scrape sed seed seek seem sell sender sent severe sew shake shave shed shell shield shim \
     ship shoe shop shore short shot shout shrug shut side sides sigh simple sin sing sink sip sit sizes skid \
-    skill slash slim sling correct_typo slop slot slow smart smash smell smile snake snap sneak snow soak sock sold \
+    skill slash slim sling slip slop slot slow smart smash smell smile snake snap sneak snow soak sock sold \
     some sort sow space span spare spat speak spend spice spill spit splint spray squeal stab stack stage stake \
     stale stalk stamp stand stare stark start state stay stays steak steal steel steer stem stick sting stock \
     stone store story stout stove stray stride string strive stroll structure suck sunk sway swear sweep swim \

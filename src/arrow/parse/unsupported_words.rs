@@ -7,6 +7,7 @@ use crate::{
         classify::Candidate,
         intent::{ClauseRole, Intent},
         lex::Span,
+        lexicon::Noun,
     },
     tools::{Command, Tool},
 };
@@ -71,6 +72,7 @@ const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
         &["paragraph", "paragraphs", "sentence", "sentences", "lines", "pages"],
     ),
     (&[Tool::Search], WordPlace::BesideText, &["tree", "nodes", "archive", "conversation", "chat", "history"]),
+    (&[Tool::List], WordPlace::BesideNode, &["bookmarked", "starred"]),
     (&[Tool::Tree], WordPlace::Anywhere, &["pruned", "trees"]),
     (&[Tool::View], WordPlace::BeforeNode, &["before", "after", "around", "behind"]),
 ];
@@ -111,7 +113,7 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
             words.is(at, unsupported)
                 && match place {
                     WordPlace::Anywhere => true,
-                    WordPlace::BeforeNode => words.kind(at + 1).is_some_and(is_node),
+                    WordPlace::BeforeNode => words.is_before_node(at + 1),
                     WordPlace::BeforeNumber => words.kind(at + 1).is_some_and(is_number),
                     WordPlace::AfterNumber => words.kind(at - 1).is_some_and(is_number),
                     WordPlace::BeforeName => words.kind(at + 1) == Some(TokenKind::Name),
@@ -192,6 +194,13 @@ impl VerbTail<'_> {
         self.terms.get(at).is_some_and(|term| {
             !term.is_text() && words.iter().any(|word| term.text.of(self.line).eq_ignore_ascii_case(word))
         })
+    }
+
+    /// True for a node, also for a place in words behind an article.
+    fn is_before_node(&self, at: usize) -> bool {
+        let is_place = |noun| matches!(noun, Noun::Root | Noun::Parent | Noun::Leaf);
+        let term = self.terms.get(at + usize::from(self.is(at, &["the", "its"])));
+        term.is_some_and(|term| is_node(term.kind) || !term.is_text() && term.entry.noun.is_some_and(is_place))
     }
 
     /// Finds a word of the request behind its verb.

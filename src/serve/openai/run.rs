@@ -366,11 +366,7 @@ async fn store(
 
 /// Returns the parent of a response's output, and whether the conversation's session stays where it is. Items that were
 /// added while the response ran precede the output. A session that was switched to another branch stays there.
-fn place_of_output(
-    state: &AppState,
-    session: SessionId,
-    asked: NodeId,
-) -> crate::serve::error::Result<(Parent, bool)> {
+fn place_of_output(state: &AppState, session: SessionId, asked: NodeId) -> crate::serve::error::Result<(Parent, bool)> {
     let record = state.loom().session(session)?;
     let has_followed = match record.position {
         Some(position) => {
