@@ -2,10 +2,10 @@
 
 mod neighbours;
 mod numbers;
-mod slips;
+mod typos;
 
 pub(super) use self::numbers::number;
-pub(super) use self::slips::correct_slips;
+pub(super) use self::typos::correct_typos;
 use self::{neighbours::reclassify, numbers::hyphenated};
 use super::{
     Relative,

@@ -116,7 +116,7 @@ pub(super) struct IntentParser<'a> {
     end: usize,
 }
 
-/// Finds what `terms` do. Words that are read as slips of verbs are changed in place.
+/// Finds what `terms` do. Words that are read as misspelt verbs are changed in place.
 pub(super) fn read(line: &str, terms: &mut Vec<AnnotatedToken>, end: usize) -> Intent {
     let zones = vec![ClauseRole::Skip; terms.len()];
     let mut reader = IntentParser {

@@ -1,20 +1,18 @@
 //! Lexicon: each word as verb, noun, number, function word or preposition.
 //!
 //! The lists in [`verbs`] and [`word_lists`] are few, and one map is made of them with every inflection, once. A word is looked up by its
-//! lowered bytes in one step. A word that is not in the map may be a slip of one that is: all words of the map with one
-//! letter taken out are in a second map, so a slip (a letter too many, too few, another, two exchanged) is found by
-//! looking up the word and each of its own shortened forms, however large the lexicon is.
+//! lowered bytes in one step. [`typos`] corrects words that are not in the map.
 
+mod typos;
 mod verbs;
 mod word_lists;
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::LazyLock,
-};
+use std::{collections::HashMap, sync::LazyLock};
 
 use foldhash::fast::FixedState;
+use typos::Typos;
 
+pub(super) use self::typos::{correct_typo, within_one_edit};
 pub(super) use super::option_name::OptionName;
 
 macro_rules! classes {
@@ -104,10 +102,7 @@ type Map<K, V> = HashMap<K, V, FixedState>;
 
 struct Lexicon {
     entries: Map<Box<[u8]>, Entry>,
-    /// Words with one letter taken out, and the words that they were.
-    shortened: Map<Box<[u8]>, Vec<&'static str>>,
-    /// Words that are no slip of another one.
-    ordinary: HashSet<&'static [u8], FixedState>,
+    typos: Typos,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(build);
@@ -126,37 +121,6 @@ pub(super) fn is_unchanged(word: &str) -> bool {
     verbs::UNCHANGED.contains(&word)
 }
 
-/// The word that `word` may be a slip of, if one is within an edit or an exchange.
-pub(super) fn correct_typo(word: &str) -> Option<&'static str> {
-    let mut buffer = [0_u8; LONGEST];
-    let word = lower(word, &mut buffer)?;
-    if word.len() < 3 || !word.iter().all(u8::is_ascii_alphabetic) || LEXICON.ordinary.contains(word) {
-        return None;
-    }
-    let mut short = [0_u8; LONGEST];
-    let mut best: Option<&'static str> = None;
-    let mut consider = |form: &[u8]| {
-        for target in LEXICON.shortened.get(form).into_iter().flatten() {
-            // Of several, the one of the same letters: two exchanged is the likeliest slip.
-            let better =
-                best.is_none_or(|best| same_letters(target.as_bytes(), word) && !same_letters(best.as_bytes(), word));
-            // Of three letters two may be exchanged or a fourth left out: too many short words are one letter apart.
-            let long = word.len() > 3 || target.len() == 4 || same_letters(target.as_bytes(), word);
-            if better && long && within_one_edit(word, target.as_bytes()) {
-                best = Some(target);
-            }
-        }
-    };
-    consider(word);
-    for at in 0..word.len() {
-        let (head, tail) = (&word[..at], &word[at + 1..]);
-        short[..at].copy_from_slice(head);
-        short[at..word.len() - 1].copy_from_slice(tail);
-        consider(&short[..word.len() - 1]);
-    }
-    best
-}
-
 /// The word in lower case, if it is of ASCII and fits; a curly apostrophe becomes a straight one.
 pub(super) fn lower<'b>(word: &str, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let mut length = 0;
@@ -167,24 +131,6 @@ pub(super) fn lower<'b>(word: &str, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
         length += 1;
     }
     buffer.get(..length)
-}
-
-fn same_letters(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len()
-        && a.iter().fold(0_u32, |sum, c| sum + u32::from(*c)) == b.iter().fold(0, |sum, c| sum + u32::from(*c))
-}
-
-/// True if one letter added, left out, changed, or two neighbours exchanged make the one of the other.
-pub(super) fn within_one_edit(a: &[u8], b: &[u8]) -> bool {
-    let ahead = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&a[ahead..], &b[ahead..]);
-    let behind = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-    match (&a[..a.len() - behind], &b[..b.len() - behind]) {
-        ([], []) => false,
-        ([_], [] | [_]) | ([], [_]) => true,
-        ([a, b], [c, d]) => a == d && b == c,
-        _ => false,
-    }
 }
 
 fn build() -> Lexicon {
@@ -230,22 +176,7 @@ fn build() -> Lexicon {
     for (name, number) in word_lists::NUMBERS {
         add(&mut entries, name).number = Some(*number);
     }
-    let mut shortened: Map<Box<[u8]>, Vec<&'static str>> = Map::default();
-    let verbs = verbs::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
-    let nouns = word_lists::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
-    let others = ["please", "under", "below", "from", "with", "into", "the", "append", "exact", "depth"];
-    for word in verbs.chain(nouns).chain(others).filter(|word| word.len() >= 3) {
-        shortened.entry(word.as_bytes().into()).or_default().push(word);
-        for at in 0..word.len() {
-            let form = [&word.as_bytes()[..at], &word.as_bytes()[at + 1..]].concat();
-            let words = shortened.entry(form.into()).or_default();
-            if !words.contains(&word) {
-                words.push(word);
-            }
-        }
-    }
-    let ordinary = verbs::ORDINARY.split(' ').map(str::as_bytes).collect();
-    Lexicon { entries, shortened, ordinary }
+    Lexicon { entries, typos: Typos::build() }
 }
 
 /// A base with its regular inflections.

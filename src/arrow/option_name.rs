@@ -223,8 +223,8 @@ impl OptionName {
         }
         let lowered = word.to_ascii_lowercase();
         let long = NAMES.iter().filter(|(known, _)| known.len() >= MIN_CORRECTED_CHARS);
-        let mut slips = long.filter(|(known, _)| within_one_edit(lowered.as_bytes(), known.as_bytes()));
-        slips.next().map(|(_, key)| *key)
+        let mut typos = long.filter(|(known, _)| within_one_edit(lowered.as_bytes(), known.as_bytes()));
+        typos.next().map(|(_, key)| *key)
     }
 
     /// True if words without quotes can follow it.

@@ -122,7 +122,7 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     // `teh tree, but sumary only`: what a line means whose words are misspelt.
     let mut second = ParseTrace { terms: annotate_tokens::terms(line, &lexed), ..ParseTrace::default() };
     if speech != Some(Utterance::Several)
-        && annotate_tokens::correct_slips(line, &mut second.terms)
+        && annotate_tokens::correct_typos(line, &mut second.terms)
         && let Ok(corrected) = parse_terms(line, thought, lexed.end, None, &mut second)
         // `help wether`: a tool's name is suggested.
         && !matches!(corrected.command, Command::Help { .. })

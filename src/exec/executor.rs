@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Answer, ExecRights, Host, Outcome, answer::AnswerResult, edits::ContinueLength, escape, limits, recall, trace,
+    Answer, ExecRights, Host, Outcome, answer::AnswerResult, authorize, edits::ContinueLength, escape, recall, trace,
 };
 
 use crate::{
@@ -139,7 +139,7 @@ impl<'h> Executor<'h> {
 
     pub(super) fn run_checked(&mut self, command: &Command) -> Result<Outcome, ToolError> {
         self.reload_agent()?;
-        limits::check(command, self.agent.profile.permissions, self.rights.read_only)?;
+        authorize::check(command, self.agent.profile.permissions, self.rights.read_only)?;
         // A stash can be replaced within the turn, so only recalls of nodes are cached.
         let recall = matches!(command, Command::Recall { label: None, .. }).then(|| command.to_string());
         if let Some(answer) = recall.as_ref().zip(self.recalled.as_ref()).and_then(|(line, all)| all.get(line)) {

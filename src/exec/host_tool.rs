@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Answer, ExecRequest, Executor, Position, escape::escape, help::unknown, limits};
+use super::{Answer, ExecRequest, Executor, Position, authorize, escape::escape, help::unknown};
 use crate::{
     arrow::{Command, host_tool_args, parse},
     tools::{ErrorCode, HostTool, NativeAlias, Tool, ToolError, json_arguments},
@@ -46,7 +46,7 @@ impl Executor<'_> {
     /// Runs a host tool. Its output is untrusted content, so each line is escaped and indented.
     pub(super) fn call_host_tool(&mut self, name: &str, arguments: &Value) -> Result<(Position, Answer), ToolError> {
         let extra = self.host_tool(name).ok_or_else(|| unknown(name, self.host.tools()))?;
-        limits::check_host_tool(extra, arguments, self.agent.profile.permissions)?;
+        authorize::check_host_tool(extra, arguments, self.agent.profile.permissions)?;
         let here = self.load_position()?;
         let answer = self.host.call(name, arguments)?;
         let mut text = format!("✓ {name}");

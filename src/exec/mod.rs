@@ -11,6 +11,7 @@
 
 mod answer;
 mod author_names;
+mod authorize;
 #[cfg(any(feature = "tui", feature = "serve"))]
 pub(crate) mod authorship;
 mod batch;
@@ -28,7 +29,6 @@ mod extractive_summary;
 mod help;
 mod host;
 mod host_tool;
-mod limits;
 mod list;
 mod list_changes;
 mod llm_summary;
@@ -50,13 +50,13 @@ use answer::AnswerResult;
 pub use answer::{Answer, TreeChange};
 #[doc(hidden)] // for prompts
 pub use author_names::AuthorNames;
+pub use authorize::ExecRights;
 #[doc(hidden)] // for the program
 pub use commit_command::{NodeResolver, commit};
 pub use executor::Executor;
 use executor::Position;
 pub use host::{ContinueRequest, DelegateRequest, Delegated, Host, NoHost};
 pub(crate) use host_tool::read_line;
-pub use limits::ExecRights;
 #[doc(hidden)] // for prompts
 pub use list_changes::is_change;
 #[doc(hidden)] // for the program

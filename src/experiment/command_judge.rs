@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Judge, JudgeError, Judgement, Spending, sample_plan::digest};
+use super::{Judge, JudgeError, Judgement, Spending, sample_request::digest};
 use crate::{
     archive::markdown,
     session::BoxFuture,

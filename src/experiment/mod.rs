@@ -11,10 +11,11 @@ mod budget;
 mod command_judge;
 mod csv;
 mod leaves;
+mod missing_replies;
 mod model_judge;
 mod parquet;
 mod sample;
-mod sample_plan;
+mod sample_request;
 mod score;
 mod table;
 
@@ -23,7 +24,7 @@ pub use budget::{RunLimits, Spending};
 pub use command_judge::CommandJudge;
 pub use model_judge::ModelJudge;
 pub use sample::{SampleProgress, SampleReport, StopReason, sample};
-pub use sample_plan::{SampleEstimate, SampleLabel, SampleRequest, estimate_sample, prompt_root};
+pub use sample_request::{SampleEstimate, SampleLabel, SampleRequest, estimate_sample, prompt_root};
 pub use score::{
     Judge, JudgeError, Judgement, ScoreEstimate, ScoreLabel, ScoreProgress, ScoreReport, ScoreRequest, estimate_scores,
     score,

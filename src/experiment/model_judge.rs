@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{ExperimentError, Judge, JudgeError, Judgement, RunLimits, Spending, sample_plan::digest};
+use super::{ExperimentError, Judge, JudgeError, Judgement, RunLimits, Spending, sample_request::digest};
 use crate::{
     provider::{Finish, Message, Model, Prices, Prompt, Request, Sampling, StreamEvent, Usage},
     session::{BoxFuture, GenerationMetadata},

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{
     ExperimentError, SampleLabel, SampleRequest, Spending,
     budget::Budget,
-    sample_plan::{SampleJob, SampleSurvey},
+    missing_replies::{SampleJob, SampleReplies},
 };
 use crate::{
     id::NodeId,
@@ -119,7 +119,7 @@ pub async fn sample(
     on_progress: impl FnMut(SampleProgress),
 ) -> Result<SampleReport, ExperimentError> {
     request.check()?;
-    let SampleSurvey { present, jobs } = request.survey(&*actor.loom().snapshot()?)?;
+    let SampleReplies { present, jobs } = request.replies(&*actor.loom().snapshot()?)?;
     let mut run = SampleRun {
         actor,
         request,

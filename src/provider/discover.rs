@@ -4,11 +4,17 @@
 //! environment, servers on their default ports of this machine, weights on disk (feature `local`). Providers are tried in
 //! the order of their table. A server counts only if it lists a model, because any program may listen on the port.
 
+#[cfg(feature = "net")]
+mod endpoint;
+
 use std::sync::Arc;
 
 use super::error::clean;
 use super::weights;
 use super::{Env, Model, Names, ProviderError, Target, resolve};
+
+#[cfg(feature = "net")]
+pub(super) use endpoint::probe;
 
 /// Environment variable with the reference of the model to use.
 pub const MODEL_VARIABLE: &str = "LOOM_MODEL";
@@ -28,7 +34,7 @@ pub async fn discover(names: &Names, env: &Env<'_>) -> Result<Option<Target>, Pr
         });
     }
     #[cfg(feature = "net")]
-    if let Some(endpoint) = super::provider_status::find_endpoint(env).await? {
+    if let Some(endpoint) = endpoint::find_endpoint(env).await? {
         return Ok(Some(Target::Endpoint(endpoint)));
     }
     Ok(weights::find_installed(env).map(Target::Local))

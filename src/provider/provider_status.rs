@@ -1,14 +1,8 @@
 //! The known providers on this machine: which have a key, and which servers answer on their default ports.
 
-use std::time::Duration;
-
-use super::http::Http;
-use super::model_list::{default_model, list};
+use super::discover::probe;
 use super::model_ref::{PROVIDERS, Provider, provider_endpoint};
-use super::{Endpoint, Env, ProviderError, Timeouts};
-
-/// Time limit for a probe of a default port.
-const PROBE_TIMEOUT: Duration = Duration::from_millis(300);
+use super::{Env, ProviderError};
 
 /// A known provider and its state on this machine. It holds no key.
 #[derive(Debug)]
@@ -41,31 +35,4 @@ async fn status(provider: &'static Provider, env: &Env<'_>) -> ProviderStatus {
         Err(error) => status.error = Some(error),
     }
     status
-}
-
-/// Returns the endpoint of the first provider with a key in the environment or with a server on its default port.
-pub(super) async fn find_endpoint(env: &Env<'_>) -> Result<Option<Endpoint>, ProviderError> {
-    for provider in PROVIDERS {
-        if let Some(key) = provider.key_env {
-            if env(key).is_some_and(|key| !key.trim().is_empty()) {
-                return provider_endpoint(provider, None, env).map(Some);
-            }
-            continue;
-        }
-        if let Some(endpoint) = probe(provider_endpoint(provider, None, env)?).await {
-            return Ok(Some(endpoint));
-        }
-    }
-    Ok(None)
-}
-
-/// Returns the endpoint with its first model, or `None` if no server answers in time or it lists no model. Sends no key.
-async fn probe(mut endpoint: Endpoint) -> Option<Endpoint> {
-    let timeouts = Timeouts { connect: PROBE_TIMEOUT, first_byte: PROBE_TIMEOUT, between_chunks: PROBE_TIMEOUT };
-    let http = Http::new(&Endpoint { key: None, timeouts, ..endpoint.clone() }).ok()?;
-    let listed = list(&http, PROBE_TIMEOUT).await.ok()?;
-    let first = default_model(&listed)?;
-    endpoint.apply_listing(Some(first), &listed);
-    endpoint.parallel.get_or_insert(super::DEFAULT_PARALLEL);
-    Some(endpoint)
 }

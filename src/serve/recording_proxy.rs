@@ -27,8 +27,8 @@ use tokio::sync::oneshot;
 use super::{
     access::{Caller, bearer_token},
     browser,
+    call_recorder::{RecordedCall, record},
     error::{ApiError, Result},
-    record::{RecordedCall, record},
     state::AppState,
     token::TOKEN_PREFIX,
 };

@@ -6,9 +6,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    call_recorder::{CallQueue, record_calls},
     connection,
     journal_tail::watch_journal,
-    record::{CallQueue, record_calls},
     router::router,
     state::{AppState, ServerSettings},
 };

@@ -33,9 +33,9 @@ use crate::{
     serve::{
         access::{Caller, StreamGuard},
         api::{KEEP_ALIVE, ServerSentEvent, any_json},
+        call_recorder::{RecordedCall, record},
         error::{ApiError, Result},
         extract::Body,
-        record::{RecordedCall, record},
         state::AppState,
     },
 };

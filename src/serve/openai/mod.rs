@@ -5,11 +5,11 @@
 
 mod chat;
 mod conversations;
-mod events;
+mod event_sequence;
 mod item;
 mod model;
+mod response_run;
 mod responses;
-mod run;
 
 use axum::{Json, extract::State};
 use serde::Serialize;
@@ -25,7 +25,7 @@ use super::{
 use crate::types::AgentKind;
 
 pub(super) use item::message_text;
-pub(super) use run::ResponseRuns;
+pub(super) use response_run::ResponseRuns;
 
 pub(super) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new().nest(

@@ -20,7 +20,7 @@ use super::{
     conversations::{self, ItemPage, ItemParams},
     item::{ItemId, item_of, items_of, messages_of},
     model,
-    run::{self, RESPONSE_FIELD, ResponsePlan, ResponseRecord, ResponseRun},
+    response_run::{self, RESPONSE_FIELD, ResponsePlan, ResponseRecord, ResponseRun},
 };
 use crate::{
     id::{NodeId, SessionId},
@@ -173,7 +173,7 @@ async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<
             })
             .await?
     };
-    let run = run::start(&state, ResponsePlan { lock, ..plan });
+    let run = response_run::start(&state, ResponsePlan { lock, ..plan });
     if let Some(slot) = slot {
         return Ok(event_stream(run, 0, slot).into_response());
     }
@@ -331,7 +331,7 @@ async fn read(
     }
     let (text, calls) = text_and_calls(&record, &nodes);
     let events: Vec<_> =
-        run::replay(&record, &text, &calls).into_iter().skip(from).map(|event| Ok(sse(&event))).collect();
+        response_run::replay(&record, &text, &calls).into_iter().skip(from).map(|event| Ok(sse(&event))).collect();
     Ok(Sse::new(stream::iter(events.into_iter().map(|event: Result<Event, Infallible>| event))).into_response())
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{provider::sse::SseParser, serve::record::RecordedCall};
+use crate::{provider::sse::SseParser, serve::call_recorder::RecordedCall};
 
 /// API of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,13 +6,17 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    time::Instant,
 };
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::{
-    backup, error::is_busy, fts_index, open::APPLICATION_ID, row_sums, session_figures, session_state, tables::agents,
+    backup,
+    error::is_busy,
+    fts_index,
+    open::{self, APPLICATION_ID},
+    row_sums, session_figures, session_state,
+    tables::agents,
 };
 use crate::store::{OpenOptions, Result, StoreError, default_agents};
 use crate::text_index::WordTokenizer;
@@ -140,7 +144,7 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
         return Ok(());
     }
     if found == 0 {
-        set_wal(conn, options)?;
+        open::set_wal(conn, options)?;
     }
     // One transaction, so that no process sees a partial migration. The version is read again under the lock.
     let tx = begin(conn, options)?;
@@ -208,20 +212,6 @@ fn schema(conn: &Connection) -> Result<BTreeSet<[String; 4]>> {
 fn begin<'c>(conn: &'c mut Connection, options: &OpenOptions) -> Result<rusqlite::Transaction<'c>> {
     conn.transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| if is_busy(&error) { StoreError::Busy { waited: options.wait } } else { error.into() })
-}
-
-/// Enables WAL. Retries, because two processes creating a file may both get `SQLITE_BUSY` despite the timeout.
-fn set_wal(conn: &Connection, options: &OpenOptions) -> Result<()> {
-    let start = Instant::now();
-    loop {
-        match conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)) {
-            Ok(_) => return Ok(()),
-            Err(error) if is_busy(&error) && start.elapsed() < options.wait => {
-                std::thread::sleep(std::time::Duration::from_millis(2));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
 }
 
 /// Copies the file next to itself before a migration. Uses a second connection, since SQLite cannot copy from one with

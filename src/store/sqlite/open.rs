@@ -2,13 +2,17 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use super::{
-    SqliteStore, error::at_open, migrate, pool::ConnectionPool, row_sums, scrub, staged_copy, staged_retag,
+    SqliteStore,
+    error::{at_open, is_busy},
+    migrate,
+    pool::ConnectionPool,
+    row_sums, scrub, staged_copy, staged_retag,
     writer::WriterHandle,
 };
 use crate::store::{OpenOptions, Result, StoreError};
@@ -87,6 +91,20 @@ pub(super) fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqli
         conn.pragma_update(None, "max_page_count", pages)?;
     }
     Ok(())
+}
+
+/// Enables WAL. Retries, because two processes creating a file may both get `SQLITE_BUSY` despite the timeout.
+pub(super) fn set_wal(conn: &Connection, options: &OpenOptions) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        match conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)) {
+            Ok(_) => return Ok(()),
+            Err(error) if is_busy(&error) && start.elapsed() < options.wait => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Adds the path and the wait to errors created where they are unknown.

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    events::EventSequence,
+    event_sequence::EventSequence,
     item::{ItemId, draft_of},
 };
 use crate::{

@@ -1,9 +1,6 @@
-//! Plan of a sample: the replies that exist, those that are missing, and an upper bound of their cost.
+//! Request for a sample, and an upper bound of what it still needs.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -15,9 +12,9 @@ use crate::{
     ops::{Actor, TreeDraft},
     provider::{Model, Prices, Sampling, Usage},
     session::context_of,
-    store::{ChildFilter, Mutation, Snapshot},
+    store::Mutation,
     tokens::estimated_tokens,
-    types::{Agent, AuthorType, EdgeKind, Json, NewTree, Node, Op, Parent, Tree, setters},
+    types::{Agent, Json, NewTree, Node, Op, Parent, Tree, setters},
 };
 
 /// Maximum replies of one sample; a typing error should not ask for millions.
@@ -114,24 +111,6 @@ impl SampleLabel {
     }
 }
 
-/// A reply to generate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SampleJob {
-    /// The start, or the reply that the new one follows.
-    pub(super) after: NodeId,
-    pub(super) level: u32,
-    pub(super) index: u32,
-    /// Index of the model in the request.
-    pub(super) model: usize,
-}
-
-/// Replies of a sample that exist and that are missing.
-pub(super) struct SampleSurvey {
-    pub(super) present: u64,
-    /// Missing replies to existing nodes, by model; those of lower levels first.
-    pub(super) jobs: Vec<VecDeque<SampleJob>>,
-}
-
 /// Upper bound of what a sample still needs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -199,44 +178,6 @@ impl SampleRequest {
         self.limits.check_prices(&self.prices, references.into_iter())
     }
 
-    /// Reads the replies that exist, and returns those that are missing. A pruned reply counts as existing, and nothing
-    /// is added below it; an interrupted one counts as missing.
-    pub(super) fn survey(&self, snapshot: &dyn Snapshot) -> Result<SampleSurvey, ExperimentError> {
-        let id = self.id();
-        let mut survey = SampleSurvey { present: 0, jobs: vec![VecDeque::new(); self.models.len()] };
-        for (model, opened) in self.models.iter().enumerate() {
-            let mut places = VecDeque::from([(self.start, self.start, 1)]);
-            while let Some((after, place, level)) = places.pop_front() {
-                let mut found = BTreeSet::new();
-                let filter = ChildFilter::default().kind(EdgeKind::Continuation).pruned(true);
-                for reply in snapshot.children(place, &filter)? {
-                    let label = SampleLabel::of(&reply).filter(|label| label.id == id && label.level == level);
-                    let Some(label) = label.filter(|label| label.model == opened.reference()) else { continue };
-                    let counts = reply.author_type == AuthorType::Model && !reply.interrupted && label.index < self.n;
-                    if !counts || !found.insert(label.index) {
-                        continue;
-                    }
-                    survey.present += 1;
-                    let visible = reply.state.pruned_by.is_none() && reply.purged_at.is_none();
-                    if visible && level < self.depth {
-                        places.push_back((reply.id, self.place_after(snapshot, reply.id)?, level + 1));
-                    }
-                }
-                let missing = (0..self.n).filter(|index| !found.contains(index));
-                survey.jobs[model].extend(missing.map(|index| SampleJob { after, level, index, model }));
-            }
-        }
-        Ok(survey)
-    }
-
-    /// Returns the node that the replies after a reply continue: the follow-up message if it exists, else the reply.
-    pub(super) fn place_after(&self, snapshot: &dyn Snapshot, reply: NodeId) -> Result<NodeId, ExperimentError> {
-        let Some(follow_up) = &self.follow_up else { return Ok(reply) };
-        let children = snapshot.children(reply, &ChildFilter::default().kind(EdgeKind::Continuation))?;
-        let is_follow_up = |node: &&Node| node.author_type == AuthorType::Human && node.content == *follow_up;
-        Ok(children.iter().find(is_follow_up).map_or(reply, |node| node.id))
-    }
-
     /// Returns the estimated tokens of the prompt at the start.
     pub(super) fn base_tokens(&self, actor: &Actor) -> Result<u64, ExperimentError> {
         Ok(context_of(actor, &self.author, self.start, &[], self.context)?.report.total.into())
@@ -258,11 +199,11 @@ impl SampleRequest {
 /// If the request is invalid, the context at the start does not fit, or the store fails.
 pub fn estimate_sample(actor: &Actor, request: &SampleRequest) -> Result<SampleEstimate, ExperimentError> {
     request.check()?;
-    let survey = request.survey(&*actor.loom().snapshot()?)?;
+    let replies = request.replies(&*actor.loom().snapshot()?)?;
     let base = request.base_tokens(actor)?;
     let mut estimate =
-        SampleEstimate { sample: request.id(), present: survey.present, missing: 0, bound: Spending::default() };
-    for (model, jobs) in survey.jobs.iter().enumerate() {
+        SampleEstimate { sample: request.id(), present: replies.present, missing: 0, bound: Spending::default() };
+    for (model, jobs) in replies.jobs.iter().enumerate() {
         let mut missing = 0;
         for level in 1..=request.depth {
             // Each missing reply of the level above lacks all its replies.

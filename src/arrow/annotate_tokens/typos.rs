@@ -3,12 +3,12 @@
 use super::{AnnotatedToken, TokenKind};
 use crate::arrow::lexicon::{self, Noun, Prep};
 
-/// Longest line, in terms, whose slips are corrected.
+/// Longest line, in terms, whose typos are corrected.
 const MAX_CORRECTED: usize = 24;
 
-/// Reads unknown words as the known ones that they may be slips of. Names follow an option or a noun that has them, and stay.
+/// Reads unknown words as the known ones that they may be typos of. Names follow an option or a noun that has them, and stay.
 /// Returns true if a word changed.
-pub(in crate::arrow) fn correct_slips(line: &str, terms: &mut [AnnotatedToken]) -> bool {
+pub(in crate::arrow) fn correct_typos(line: &str, terms: &mut [AnnotatedToken]) -> bool {
     if terms.len() > MAX_CORRECTED {
         return false;
     }
