@@ -105,11 +105,11 @@ fn typed(schema: &Value, value: Value) -> Option<Value> {
 }
 
 /// A canonical line: what [`read`] reads back to the same arguments. The path comes first and long texts last, so that a
-/// truncated line still shows the short arguments.
+/// truncated line still shows the short arguments; a replacement follows what it replaces.
 pub(crate) fn write(f: &mut fmt::Formatter<'_>, name: &str, arguments: &Value) -> fmt::Result {
     f.write_str(name)?;
     let mut arguments: Vec<_> = arguments.as_object().into_iter().flatten().collect();
-    arguments.sort_by_key(|(key, value)| (value.as_str().map_or(0, str::len) > LONG, *key != "path"));
+    arguments.sort_by_key(|(key, value)| (value.as_str().map_or(0, str::len) > LONG, *key != "path", *key == "new"));
     for (key, value) in arguments {
         let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         for value in values {

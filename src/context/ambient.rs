@@ -62,9 +62,7 @@ fn places(
         let is_human = agents.iter().any(|agent| agent.id() == other && agent.profile.kind == AgentKind::Human);
         let verb = if is_human { "reads" } else { "is at" };
         if let Some(node) = snapshot.node(at)? {
-            // A worker of a delegation does not see the conversation above its task.
-            let words =
-                if request.first_node.is_none() { escape::gist_within(&node, MAX_PLACE_CHARS) } else { String::new() };
+            let words = escape::gist_within(&node, MAX_PLACE_CHARS);
             let words = if words.is_empty() { words } else { format!(" {words}") };
             let name = names.name(other);
             lines.push(format!("{name} {verb} {}{words}, depth:{}{doing}", escape::id(&node), node.depth));
@@ -151,15 +149,18 @@ pub(super) fn lines(
     let trail = snapshot.path_back(request.leaf, request.versions, MAX_TRACE_NODES)?;
     let depth = trail.last().map_or(0, |node| node.depth);
     let (nodes, branches) = (count(tree.counts.messages, "node"), count(tree.counts.leaves, "branch"));
-    let permissions: Vec<&str> =
-        request.agent.profile.permissions.iter().map(|permission| permission.as_str()).collect();
     let mut lines = vec![
         format!("Tree: {} ({} mode)", escape::quoted(&tree.title), tree.mode),
         format!("{nodes} · {branches} · depth: {depth}"),
         format!("Position: {}*", trace(&trail)),
-        format!("Permissions: {}", permissions.join(", ")),
     ];
-    lines.extend(places(snapshot, request, tree, names)?);
+    // A worker of a delegation has its task, its commands, and nobody to talk with.
+    if request.first_node.is_none() {
+        let permissions = request.agent.profile.permissions.iter();
+        let permissions: Vec<&str> = permissions.map(|permission| permission.as_str()).collect();
+        lines.push(format!("Permissions: {}", permissions.join(", ")));
+        lines.extend(places(snapshot, request, tree, names)?);
+    }
     lines.extend(news_line(snapshot, request, tree, names)?);
     lines.extend(documents_line(snapshot, request.agent)?);
     lines.extend(todo_line(snapshot, request)?);

@@ -162,6 +162,8 @@ fn metadata(result: &Node) -> Option<serde_json::Value> {
 fn host_result(result: &Node) -> HostResult {
     let line = command(result).unwrap_or_default();
     let name = result.tool.name.as_deref().unwrap_or("tool");
+    // On one line, a text of several lines would differ from what was written, down to its spaces.
+    let line = without_long_texts(&line);
     let short = first_words(one_line(&line).trim_start_matches(['→', ' ']), MAX_COMMAND_CHARS);
     let short = if short.is_empty() { one_line(name) } else { short };
     let lines = crate::exec::escape::count(result.content.lines().count() as u64, "line");

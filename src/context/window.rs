@@ -160,7 +160,7 @@ impl WindowParams<'_> {
         }
         let head = match self.options.strategy {
             Strategy::Middle => self.head(snapshot, first, above)?,
-            _ => self.system_message(snapshot, &mut seen)?.into_iter().collect(),
+            _ => self.lead_message(snapshot, first, &mut seen)?.into_iter().collect(),
         };
         let taken: u32 = head.iter().map(|first| first.tokens).sum();
         let note = if self.view.aware { NOTE_TOKENS } else { 0 };
@@ -223,13 +223,18 @@ impl WindowParams<'_> {
     }
 
     /// Limits the tokens of a long node, so that it does not take the place of older ones. The newest message of a human
-    /// has no limit.
+    /// or to a worker has no limit, nor has the node that the context begins with.
     fn limit_length(&self, next: &mut WindowCandidate, human_shown: &mut bool) {
-        if next.excluded_by.is_some() || self.options.strategy == Strategy::Stop || next.acts.is_some() {
+        let is_first = Some(next.node.id) == self.first_node;
+        if next.excluded_by.is_some() || self.options.strategy == Strategy::Stop || next.acts.is_some() || is_first {
             return;
         }
-        let divisor = match next.node.role() {
-            AuthorType::Human if !*human_shown => {
+        let (role, tool) = (next.node.role(), &next.node.tool);
+        // A worker gets its messages from the program, and they answer no call.
+        let asks =
+            role == AuthorType::Human || role == AuthorType::Tool && tool.name.is_none() && tool.call_id.is_none();
+        let divisor = match role {
+            _ if asks && !*human_shown => {
                 *human_shown = true;
                 return;
             }
@@ -288,29 +293,35 @@ impl WindowParams<'_> {
         recent.last().copied().unwrap_or(0)
     }
 
-    /// Returns the root if it is a system message, which applies to the whole conversation. It gets up to half of the
-    /// budget. If it is the last of `seen`, it is removed there.
-    fn system_message(
+    /// Returns the message that applies to the whole conversation: the root if it is a system message, or the node that the
+    /// context begins with. It gets up to half of the budget. If it is the last of `seen`, it is removed there.
+    fn lead_message(
         &self,
         snapshot: &dyn Snapshot,
+        first: Option<Node>,
         seen: &mut Vec<WindowCandidate>,
     ) -> StoreResult<Option<WindowCandidate>> {
-        let is_root = seen.len() > 1 && seen.last().is_some_and(|last| last.node.begins_path());
-        let candidate = match self.tree.root.filter(|_| self.first_node.is_none()) {
-            None => None,
-            Some(_) if is_root => seen.last().map(|last| last.node.clone()),
-            Some(root) => {
+        let is_first = |last: &WindowCandidate| match self.first_node {
+            Some(first) => last.node.id == first,
+            None => last.node.begins_path(),
+        };
+        let is_last = seen.len() > 1 && seen.last().is_some_and(is_first);
+        let candidate = match (first, self.tree.root) {
+            _ if is_last => seen.last().map(|last| last.node.clone()),
+            (Some(first), _) => Some(first),
+            (None, Some(root)) => {
                 snapshot.node(root)?.map(|root| selected_version(snapshot, &root, self.versions)).transpose()?
             }
+            (None, None) => None,
         };
         let candidate = candidate.map(|node| self.candidate(node));
-        let is_system = |root: &WindowCandidate| {
+        let leads = |root: &WindowCandidate| {
             root.excluded_by.is_none()
-                && self.view.role(&root.node) == Role::System
-                && (is_root || seen.last().is_some_and(|last| !last.node.begins_path()))
+                && (self.first_node.is_some() || self.view.role(&root.node) == Role::System)
+                && (is_last || seen.last().is_some_and(|last| !is_first(last)))
         };
-        let Some(mut root) = candidate.filter(is_system) else { return Ok(None) };
-        if is_root {
+        let Some(mut root) = candidate.filter(leads) else { return Ok(None) };
+        if is_last {
             seen.pop();
         }
         if root.tokens > self.steady_tokens / 2 {

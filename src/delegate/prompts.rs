@@ -57,16 +57,19 @@ impl DelegationGoal {
     }
 }
 
-/// Shortens a text to its beginning and end.
+/// Shortens a text to its beginning and end, at ends of lines if some are near. A text that is little too long stays.
 fn truncate_middle(text: &str, most: usize) -> String {
     let all = text.chars().count();
-    if all <= most {
+    if all <= most + most / 8 {
         return text.to_owned();
     }
     let half = most / 2;
     let start: String = text.chars().take(half).collect();
     let end: String = text.chars().skip(all - half).collect();
-    format!("{start}\n[… {} characters are left out here …]\n{end}", all - 2 * half)
+    let start = start.rsplit_once('\n').map(|(kept, _)| kept).filter(|kept| kept.len() > half / 2).unwrap_or(&start);
+    let end = end.split_once('\n').map(|(_, kept)| kept).filter(|kept| kept.len() > half / 2).unwrap_or(&end);
+    let left_out = all - start.chars().count() - end.chars().count();
+    format!("{start}\n[… {left_out} characters are left out here …]\n{end}")
 }
 
 /// Returns the planner's system prompt and its first message. `failures` are those of earlier delegations.
@@ -160,19 +163,24 @@ pub(super) fn go_on(why: &str) -> String {
     )
 }
 
+/// Work that a judge sees.
+pub(super) struct WorkDone {
+    /// Commands with their results.
+    pub(super) steps: Vec<(String, String)>,
+    /// Files that the worker changed.
+    pub(super) files: Vec<String>,
+    /// Text of the result.
+    pub(super) result: String,
+}
+
 /// Returns the judge's question.
-pub(super) fn judge_question(
-    task: &DelegationGoal,
-    subtask: &Subtask,
-    done: &[(String, String)],
-    result: &str,
-) -> String {
+pub(super) fn judge_question(task: &DelegationGoal, subtask: &Subtask, done: &WorkDone) -> String {
     let mut text = format!("Subtask: {}\n\n{}", subtask.title.trim(), subtask.details.trim());
     text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.format_background()));
     let criteria = if subtask.criteria.trim().is_empty() { "as the subtask says" } else { subtask.criteria.trim() };
     text.push_str(&format!("\n\nCriteria: {criteria}"));
     let mut steps = String::new();
-    for (line, answer) in done {
+    for (line, answer) in &done.steps {
         // Spaces of a written text stay, so that its indentation can be judged.
         let line = line.lines().collect::<Vec<_>>().join("\\n");
         steps.push_str(&format!("\n{line}\n{}\n", truncate_middle(answer, MAX_STEP_RESULT_CHARS)));
@@ -180,6 +188,9 @@ pub(super) fn judge_question(
     if !steps.is_empty() {
         text.push_str(&format!("\n\n--- What was done on the way{}", truncate_middle(&steps, MAX_STEPS_CHARS)));
     }
-    text.push_str(&format!("\n\n--- The result\n{}\n---", truncate_middle(result.trim(), MAX_RESULT_CHARS)));
+    if !done.files.is_empty() {
+        text.push_str(&format!("\n\n--- Files that its tools changed: {}", done.files.join(", ")));
+    }
+    text.push_str(&format!("\n\n--- The result\n{}\n---", truncate_middle(done.result.trim(), MAX_RESULT_CHARS)));
     text
 }

@@ -21,6 +21,9 @@ const MAX_SESSION_NODES: u32 = 400;
 /// Maximum characters of check output in its node.
 const MAX_CHECK_OUTPUT_CHARS: usize = 20_000;
 
+/// Lines of a change's result that the judge sees; the command has what was written.
+const CONFIRMATION_LINES: usize = 2;
+
 /// Notes for the judge on a check that does not decide.
 const PASSED_BEFORE: &str = "It passed before the work began and after it, so it does not show that the work was done.";
 const REFUSED: &str = "The user did not allow this command, so it did not run. It shows neither success nor failure.";
@@ -35,8 +38,9 @@ pub(super) struct Verification {
     pub(super) subtask: Subtask,
     /// Node with the result.
     pub(super) node: NodeId,
-    /// Session of the worker.
+    /// Session and name of the worker.
     pub(super) session: SessionId,
+    pub(super) worker_name: String,
     /// Model of the worker.
     pub(super) worker: Arc<dyn Model>,
     /// True if the check passed before the work began. Then a model judges too.
@@ -101,11 +105,15 @@ impl Verification {
     async fn judge(&self, about_check: Option<&str>) -> Result<VerificationOutcome, String> {
         let loom = self.actor.loom();
         let result = loom.node(self.node).map_err(|error| error.to_string())?;
-        let mut done = command_results(loom, self.session).map_err(|error| error.to_string())?;
+        let tools = self.config.worker_tools.tools(&self.worker_name);
+        let confirms = |name: &str| tools.iter().any(|(tool, _)| tool.name == name && tool.only_confirms);
+        let mut steps = command_results(loom, self.session, &confirms).map_err(|error| error.to_string())?;
         if let Some((check, note)) = self.subtask.check.as_ref().zip(about_check) {
-            done.push((format!("check: {check}"), note.to_owned()));
+            steps.push((format!("check: {check}"), note.to_owned()));
         }
-        let asked = prompts::judge_question(&self.task, &self.subtask, &done, &result.content);
+        let files = self.config.worker_tools.changed(std::slice::from_ref(&self.worker_name));
+        let done = prompts::WorkDone { steps, files, result: result.content };
+        let asked = prompts::judge_question(&self.task, &self.subtask, &done);
         let judge = (self.config.judge.agent.clone(), self.config.judge_for(&*self.worker));
         let prices = self.config.prices.clone();
         let mut conversation = SideConversation::new(self.actor.clone(), judge, prices, self.node, prompts::JUDGE);
@@ -126,15 +134,24 @@ impl Verification {
     }
 }
 
-/// Returns the commands of a session with their results.
-fn command_results(loom: &Loom, session: SessionId) -> Result<Vec<(String, String)>, OpsError> {
+/// Returns the commands of a session with their results. `confirms`: the tools whose results only confirm a change.
+fn command_results(
+    loom: &Loom,
+    session: SessionId,
+    confirms: &dyn Fn(&str) -> bool,
+) -> Result<Vec<(String, String)>, OpsError> {
     let nodes = loom.turns(session, 0, MAX_SESSION_NODES)?;
     let answers = nodes.into_iter().filter(|node| node.kind == EdgeKind::Tool);
     let results = answers.map(|node| {
         let metadata =
             node.metadata.as_ref().map(|metadata| serde_json::from_str::<serde_json::Value>(metadata.as_str()));
         let line = metadata.and_then(Result::ok).and_then(|metadata| metadata["command"].as_str().map(str::to_owned));
-        (line.or(node.tool.name).unwrap_or_default(), node.content)
+        let confirms = node.content.starts_with('✓') && node.tool.name.as_deref().is_some_and(confirms);
+        let answer = match confirms {
+            true => node.content.lines().take(CONFIRMATION_LINES).collect::<Vec<_>>().join("\n"),
+            false => node.content,
+        };
+        (line.or(node.tool.name).unwrap_or_default(), answer)
     });
     Ok(results.collect())
 }

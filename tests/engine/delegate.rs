@@ -12,6 +12,7 @@ use std::{
 };
 
 use loomtree::{
+    context::ContextOptions,
     delegate::{
         self, AgentModel, CheckResult, DelegationEvent, DelegationReport, DelegationStatus, DelegationUpdate,
         LazyOrchestrator, LocalOrchestrator, Orchestrator, OrchestratorConfig, RunContext, SubtaskStatus, WorkerTools,
@@ -715,6 +716,28 @@ async fn a_worker_reads_long_results_whole_and_sees_only_its_own_work() {
     assert!(report.to_string().contains(&format!("…\" → view {result} full")), "{report}");
 }
 
+#[tokio::test]
+async fn a_worker_in_a_small_window_keeps_its_whole_instructions() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+    let rounds = Mutex::new(0);
+    let worker = Player::new("test:worker", move |_| {
+        let mut rounds = rounds.lock().unwrap();
+        *rounds += 1;
+        if *rounds > 5 { "It is done.".to_owned() } else { "→ read doc:\"long\"\n".to_owned() }
+    });
+    team.owner.create_document("long", &"Many words of it.\n".repeat(400)).unwrap();
+    let context = ContextOptions { window: 14_000, ..ContextOptions::default() };
+    let crew = OrchestratorConfig { context, ..team.crew(&planner, &worker, &words(PASSED)) };
+    let background = format!("{}THE MIDDLE. {}", "Words of it. ".repeat(200), "More of it. ".repeat(200));
+    let delegation = delegate::create(&team.owner, team.at, "It", &background).unwrap();
+    assert_eq!(team.carry_on(crew, delegation).await.unwrap().state, DelegationStatus::Completed);
+    assert!(worker.asked().len() > 5);
+    for asked in worker.asked() {
+        assert!(asked.contains("THE MIDDLE"), "{asked}");
+    }
+}
+
 /// A check that always passes, or one that the user refuses.
 struct Vacuous {
     refused: bool,
@@ -754,7 +777,9 @@ async fn a_check_that_passes_before_the_work_is_confirmed_by_the_judge() {
     let report = team.carry_on(crew.clone(), team.begin("It")).await.unwrap();
     assert_eq!(report.state, DelegationStatus::Incomplete);
     assert!(report.to_string().contains("— failed: nothing was done"), "{report}");
-    assert!(judge.asked()[0].contains("It passed before the work began"), "{}", judge.asked()[0]);
+    let asked = &judge.asked()[0];
+    assert!(asked.contains("It passed before the work began"), "{asked}");
+    assert!(asked.contains("--- Files that its tools changed: src/1.rs (created)"), "{asked}");
     // The planner of the next delegation in this folder gets what failed.
     let next = team.begin("It again");
     team.carry_on(crew, next).await.unwrap();

@@ -36,6 +36,7 @@ impl DelegationDriver {
             at: task,
             subtask: delegation.plan().subtasks()[task].clone(),
             node,
+            worker_name: self.worker_name(task),
             session: state.session.unwrap_or(self.session),
             worker: self.model(state.use_fallback),
             passed_before: state.checked_before == Some(true),
