@@ -30,7 +30,8 @@ fn named(line: &str, terms: &[AnnotatedToken]) -> Vec<Tool> {
 fn filled(line: &str, terms: &[AnnotatedToken], tool: Tool) -> Option<String> {
     let ids: Vec<&str> =
         terms.iter().filter(|term| term.kind == TokenKind::Id).map(|term| term.text.of(line)).collect();
-    let texts: Vec<&str> = terms.iter().filter(|term| term.is_text()).map(|term| term.text.of(line)).collect();
+    let texts = terms.iter().filter(|term| term.is_text()).map(|term| term.text.of(line));
+    let texts: Vec<&str> = texts.filter(|text| !text.trim().is_empty()).collect();
     let has = |own: &str| terms.iter().any(|term| term.text.of(line).eq_ignore_ascii_case(own));
     let strange = |form: &&&str| {
         let own = form.split(' ').skip(1).filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    store::{Mutation, Receipt},
-    types::{EdgeKind, NewNode, Node, Op, Parent},
+    store::{ChildFilter, Mutation, Receipt, Snapshot},
+    types::{EdgeKind, NewNode, Node, Op, Parent, SessionPatch},
 };
 
 impl Actor {
@@ -28,7 +28,8 @@ impl Actor {
         }
     }
 
-    /// Moves a node and its visible descendants under `to`: copies them, and prunes the original.
+    /// Moves a node and its visible descendants under `to`: copies them, and prunes the original. A session of the actor
+    /// whose position is among them goes along.
     ///
     /// # Errors
     /// If `to` is inside the branch, `from` is a root, already a child of `to`, a note or the like or the second half of a
@@ -56,15 +57,36 @@ impl Actor {
         }
         // Of an edited passage all versions go.
         let prune = Mutation::Prune { node: place };
-        if !parts.is_empty() {
-            return self.transaction(|actor| {
-                let copied = actor.copy_parts(Op::Move, &node, &parts, to)?;
-                actor.commit(Op::Move, vec![prune])?;
-                Ok(copied)
-            });
+        let copy = Mutation::CopyBranch { from, to, id: self.loom.node_id() };
+        let position = self.path_of_position(place)?;
+        if parts.is_empty() && position.is_empty() {
+            return self.commit(Op::Move, vec![copy, prune]);
         }
-        let id = self.loom.node_id();
-        self.commit(Op::Move, vec![Mutation::CopyBranch { from, to, id }, prune])
+        self.transaction(|actor| {
+            let copied = match parts.is_empty() {
+                true => actor.commit(Op::Move, vec![copy])?,
+                false => actor.copy_parts(Op::Move, &node, &parts, to)?,
+            };
+            let mut hidden = vec![prune];
+            if let (Some(session), [first, ..]) = (self.session.filter(|_| !position.is_empty()), &*copied.nodes) {
+                let position = copy_of_position(&*actor.loom.snapshot()?, first.id, &position)?;
+                let patch = SessionPatch { position: Some(position), ..SessionPatch::default() };
+                hidden.insert(0, Mutation::UpdateSession { session, patch });
+            }
+            actor.commit(Op::Move, hidden)?;
+            Ok(copied)
+        })
+    }
+
+    /// Returns the nodes from `top` to the session's position; empty if the position is not below it.
+    fn path_of_position(&self, top: NodeId) -> Result<Vec<NodeId>> {
+        let Some(session) = self.session.map(|session| self.loom.session(session)).transpose()? else {
+            return Ok(Vec::new());
+        };
+        let Some(position) = session.position else { return Ok(Vec::new()) };
+        let path = self.loom.snapshot()?.path_back(position, &session.versions, 0)?;
+        let start = path.iter().position(|node| node.id == top || node.version_of == Some(top));
+        Ok(start.map_or_else(Vec::new, |start| path[start..].iter().map(|node| node.id).collect()))
     }
 
     /// Returns the parts of a split that follow a node, in the versions that the session has selected.
@@ -110,4 +132,22 @@ impl Actor {
         let (local, kind) = (&node.local, node.kind);
         Err(OpsError::Invalid(format!("[{local}] is {kind}; only nodes of the conversation can be copied or moved")))
     }
+}
+
+/// Follows the path to a position down a copy of its branch, as far as it was copied.
+fn copy_of_position(snapshot: &dyn Snapshot, first: NodeId, path: &[NodeId]) -> Result<NodeId> {
+    let filter = ChildFilter::default().kind(EdgeKind::Continuation);
+    let mut copy = first;
+    for original in &path[1..] {
+        let children = snapshot.children(copy, &filter)?;
+        let Some(next) = children.iter().find(|child| copied_from(child) == Some(*original)) else { break };
+        copy = next.id;
+    }
+    Ok(copy)
+}
+
+/// Returns the node that a node is a copy of.
+fn copied_from(node: &Node) -> Option<NodeId> {
+    let metadata = node.metadata.as_ref()?.value().ok()?;
+    metadata["copied_from"].as_str()?.parse().ok()
 }

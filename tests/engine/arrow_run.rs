@@ -729,6 +729,24 @@ fn branches_are_copied_moved_and_split() {
 }
 
 #[test]
+fn a_bookmark_of_one_word_names_its_node_in_every_option() {
+    let play = Play::new();
+    play.owner.bookmark(play.marie, "hinge").unwrap();
+    let mut runner = play.at(play.nine);
+    for line in [
+        "stash \"x\" content-of:\"hinge\"",
+        "tree from:\"hinge\"",
+        "view branch:\"hinge\"",
+        "recall around:\"hinge\"",
+    ] {
+        let reply = lines(&mut runner, &[&format!("→ {line}")]);
+        assert!(!reply.contains('✗'), "{line}: {reply}");
+    }
+    let stashed = lines(&mut runner, &["→ recall \"x\""]);
+    assert!(stashed.contains("Marie"), "{stashed}");
+}
+
+#[test]
 fn links_have_two_ends() {
     let play = Play::new();
     let (marie, tired) = (play.id(play.marie), play.id(play.tired));

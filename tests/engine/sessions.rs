@@ -427,6 +427,28 @@ fn undo_moves_the_session_back_to_where_an_edit_a_merge_or_a_response_took_it_fr
 }
 
 #[test]
+fn a_session_goes_along_with_the_branch_that_it_stands_in() {
+    let (_scene, owner, [root, first, second]) = owner_at_the_second(Mode::Dialogue);
+    let tree = owner.loom().node(root).unwrap().tree;
+    let session = owner.session().unwrap();
+    let position = || owner.loom().session(session).unwrap().position.unwrap();
+    let other = owner.append(root, NodeDraft::text("It is light.").keep_position(true)).unwrap().nodes[0].id;
+    owner.append(second, NodeDraft::text("Gone where?").keep_position(true)).unwrap();
+    assert_eq!(position(), second);
+    let moved = owner.move_branch(first, other).unwrap();
+    let copy = owner.loom().node(position()).unwrap();
+    assert_eq!((copy.content.as_str(), copy.parent), ("The keeper is gone.", Some(moved.nodes[0].id)));
+    owner.undo(Some(tree)).unwrap();
+    assert_eq!(position(), second);
+    owner.redo(Some(tree)).unwrap();
+    assert_eq!(position(), copy.id);
+    // One that stands elsewhere stays.
+    owner.switch_to(session, other).unwrap();
+    owner.move_branch(moved.nodes[0].id, root).unwrap();
+    assert_eq!(position(), other);
+}
+
+#[test]
 fn undo_selects_the_versions_again_that_an_edit_replaced() {
     let (_scene, owner, [root, first, _]) = owner_at_the_second(Mode::Buffer);
     let tree = owner.loom().node(root).unwrap().tree;

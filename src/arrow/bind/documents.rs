@@ -131,8 +131,10 @@ impl Binder<'_, '_> {
         let ids = self.arguments.items.iter().filter(|arg| is_node(arg)).count();
         let summary = range || ids == 2;
         // `content-of:"key decision"`: a bookmark
-        let is_labelled =
-            |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. }) && arg.key == Some(OptionName::ContentOf);
+        let is_labelled = |arg: &Arg| {
+            let names_source = matches!(arg.key, Some(OptionName::ContentOf | OptionName::SummaryOf));
+            matches!(arg.kind, ArgKind::Text { .. }) && names_source
+        };
         let labelled = self.arguments.take(is_labelled).map(|arg| self.node_ref(&arg));
         let content = self.text_for(&[OptionName::Content]);
         let summary_of = if summary { self.span() } else { None };

@@ -95,5 +95,5 @@ sound space start state step still stop stuff suggest sun suppose sure take take
 think though thought three thus time today together told tomorrow too took top topic total true truth try turn two
 type understand universe unless use usual value version very view wait want war way weather web week well went
 whatever whether whole within without wonder word work world write written wrong wrote year yes yesterday yet
-bookmark branch fork loom node tree
+bookmark branch fork loom message node sibling stand stay tree
 ";

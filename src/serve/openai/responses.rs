@@ -238,12 +238,15 @@ fn prepare(
     history.extend(items.iter().cloned());
     let messages = messages_of(&history);
     let is_stored = body.store.unwrap_or(true);
-    let actor = match &session {
-        Some(session) => actor.clone().in_session(session.id),
-        None => actor.clone(),
+    let of_session = |actor: Actor| match &session {
+        Some(session) => actor.in_session(session.id),
+        None => actor,
     };
+    let actor = of_session(actor.clone());
     let parent = if is_stored {
-        Some(conversations::append(state, caller, &actor, session.as_ref(), before, &items)?)
+        // The caller wrote the input, and the model's agent will write the output.
+        let writer = of_session(state.actor_for(caller, Tool::Respond)?);
+        Some(conversations::append(state, caller, &writer, session.as_ref(), before, &items)?)
     } else {
         None
     };
