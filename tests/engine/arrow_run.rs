@@ -733,12 +733,9 @@ fn a_bookmark_of_one_word_names_its_node_in_every_option() {
     let play = Play::new();
     play.owner.bookmark(play.marie, "hinge").unwrap();
     let mut runner = play.at(play.nine);
-    for line in [
-        "stash \"x\" content-of:\"hinge\"",
-        "tree from:\"hinge\"",
-        "view branch:\"hinge\"",
-        "recall around:\"hinge\"",
-    ] {
+    for line in
+        ["stash \"x\" content-of:\"hinge\"", "tree from:\"hinge\"", "view branch:\"hinge\"", "recall around:\"hinge\""]
+    {
         let reply = lines(&mut runner, &[&format!("→ {line}")]);
         assert!(!reply.contains('✗'), "{line}: {reply}");
     }

@@ -51,10 +51,14 @@ impl Binder<'_, '_> {
             |arg: &Arg| is_node(arg) && (arg.key == Some(OptionName::Branch) || arg.noun == Some(Noun::Branch));
         let branch = self.arguments.take(of_branch).map(|arg| self.node_ref(&arg));
         // `the branch ending at a7x2`
-        let is_branch = rendering.is_some() && self.names(Noun::Branch) || from.is_some();
+        let ends = ["branch ending", "branch that ends", "branch which ends"];
+        let is_branch = rendering.is_some() && self.names(Noun::Branch)
+            || from.is_some()
+            || ends.iter().any(|words| self.arguments.has_bare_word(words));
         let branch = if branch.is_none() && is_branch { self.node() } else { branch };
         let node = if branch.is_some() { None } else { self.node() };
-        let full = self.flagged(&["full", "whole", "all"]) || self.arguments.modifiers.whole;
+        // A branch is shown whole.
+        let full = self.flagged(&["full", "whole", "all"]) || self.arguments.modifiers.whole && branch.is_none();
         let annotations = self.names(Noun::Annotation);
         let plain = self.is_plain_view();
         let alone = plain && self.arguments.items.is_empty() && self.features.is_view_alone();

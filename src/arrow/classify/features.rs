@@ -42,6 +42,9 @@ impl Features {
     /// `pruned`: hidden branches, without an id of one.
     pub(super) const PRUNED: Self = Self(1 << 120);
 
+    /// `documents`, `trees`: all of a kind that belongs to no node.
+    pub(super) const KIND: Self = Self(1 << 121);
+
     pub(super) const fn noun(noun: Noun) -> Self {
         Self(1 << noun as u8)
     }
@@ -187,7 +190,7 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             if let Some(prep) = term.entry.prep.filter(|_| !joins && !infinitive) {
                 features |= Features::prep(prep);
             }
-            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _)))
+            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _) | (Verb::Write, Form::Past)))
                 || term.entry.option == Some(OptionName::Content)
             {
                 features |= Features::SAYS;
@@ -197,6 +200,9 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             }
             if matches!(term.text.of(line), "pruned" | "hidden") {
                 features |= Features::PRUNED;
+            }
+            if matches!(term.text.of(line), "documents" | "docs" | "trees" | "agents" | "changes") {
+                features |= Features::KIND;
             }
             if matches!(term.text.of(line), "me" | "us" | "myself") {
                 features |= Features::ME;

@@ -7,7 +7,7 @@ use crate::{
         classify::Candidate,
         intent::{ClauseRole, Intent},
         lex::Span,
-        lexicon::Noun,
+        lexicon::{FunctionWord, Noun},
     },
     tools::{Command, Tool},
 };
@@ -134,7 +134,11 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
     {
         return words.find(|at| words.is(at, &["from"]) && words.kind(at + 1).is_some_and(is_node));
     }
-    words.unknown_option().or_else(|| words.switched_off()).or_else(|| words.negative_number())
+    words
+        .unknown_option()
+        .or_else(|| words.switched_off())
+        .or_else(|| words.negative_number())
+        .or_else(|| words.lost_instruction())
 }
 
 /// Finds a limit of time or of turns that a recall does not have.
@@ -251,6 +255,17 @@ impl VerbTail<'_> {
             let flag = self.terms[at].text.of(self.line);
             valued || unclear || self.terms[at].kind == TokenKind::Flag && flag.starts_with("no-") && flag != "no-wait"
         })
+    }
+
+    /// Finds a text that a remark behind a `continue` gives: `continue from a7x2, what I want is "t"`.
+    fn lost_instruction(&self) -> Option<Span> {
+        let is_lost = |at: &usize| {
+            self.terms[*at].is_text()
+                && self.intent.zones.get(*at) == Some(&ClauseRole::Tail)
+                && self.terms[at - 1].entry.func == Some(FunctionWord::Be)
+        };
+        let mut texts = (1..self.terms.len()).filter(is_lost);
+        texts.next().filter(|_| self.candidate.tool == Tool::Continue).map(|at| self.terms[at].whole)
     }
 
     /// Finds a number below 0 where a count is asked for.
