@@ -168,6 +168,61 @@ try {
     equal(bench.run("view", await here(page))[0].content, "Kept words", "the saved text");
   });
 
+  await check("an edit is kept by a step that follows at once", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "One light. ");
+    const [second] = bench.run("say", "--at", first.local_id, "Two boats.")[0].nodes;
+    await page.route(/\/api\/v1\/nodes\/.*\/text$/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await route.continue();
+    });
+    await open(second);
+    await caretAfter("Two");
+    await page.keyboard.type(" small");
+    await keys("Escape", "ArrowLeft");
+    await at(first.local_id);
+    await page.unroute(/\/api\/v1\/nodes\/.*\/text$/);
+    await keys("ArrowRight");
+    await until("the edit", async () => (await prose().inputValue()) === "One light. Two small boats.");
+  });
+
+  await check("a number chooses a continuation in the text; what is typed keeps its spaces", async () => {
+    const [{ root: first }] = bench.run("new", "--buffer", "The sea.");
+    await open(first);
+    await prose().click();
+    await caretAfter("The sea.");
+    await keys("Control+Enter");
+    await until("streams", async () => (await page.locator(".stream.is-done").count()) === 3);
+    await keys("2");
+    await until("the continuation", async () => !(await page.locator(".stream").count()) && (await prose().inputValue()) !== "The sea.");
+    truth(!(await prose().inputValue()).includes("2"), "the digit is no text");
+    await page.locator(".composer textarea").fill("\n\n And then ");
+    await page.locator(".composer textarea").focus();
+    await keys("Enter");
+    await until("the message", async () => (await prose().inputValue()).endsWith("\n\n And then "));
+  });
+
+  await check("a line that fails stays, and the undo of a notice takes back no later change", async () => {
+    await page.goto(`${bench.started.address}/#/9pakc5`);
+    await at("9pakc5");
+    const field = page.locator(".composer textarea");
+    await field.fill("→ annotate zzzz99 \"first line\nsecond line\"");
+    await field.focus();
+    await keys("Enter");
+    await page.locator(".results pre").waitFor();
+    await keys("Escape");
+    equal(await field.inputValue(), "→ annotate zzzz99 \"first line\nsecond line\"", "the line");
+    await field.fill("");
+    await keys("Escape", "b");
+    await page.keyboard.type("a mark");
+    await keys("Enter");
+    const undo = page.locator(".notice button", { hasText: "Undo" });
+    await undo.waitFor();
+    bench.run("annotate", "--tree", sample, "9pakc5", "by another window");
+    await undo.click();
+    await until("a refusal", () => page.locator(".notice", { hasText: "a later change" }).count());
+    equal(view("9pakc5").state.bookmark, "a mark", "the mark");
+  });
+
   await check("a node is split by key and by menu", async () => {
     const [{ root: first }] = bench.run("new", "Left. Right.");
     await open(first);

@@ -31,6 +31,7 @@ async fn export(server: &HttpServer<'_>, tree: &str, query: &str) -> (u16, Strin
         assert!(disposition.starts_with(&format!("attachment; filename=\"{tree}.")), "{disposition}");
         // A download with another format does not overwrite the lossless one.
         assert_eq!(disposition.ends_with("openai-chat.jsonl\""), query.contains("format=openai-chat"), "{disposition}");
+        assert!(!disposition.contains("html.html"), "{disposition}");
         assert!(response.headers()["content-security-policy"].to_str().unwrap().contains("sandbox"));
     }
     (response.status().as_u16(), media, response.text().await.unwrap())
@@ -38,6 +39,37 @@ async fn export(server: &HttpServer<'_>, tree: &str, query: &str) -> (u16, Strin
 
 async fn import(server: &HttpServer<'_>, query: &str, body: impl Into<reqwest::Body>) -> (u16, Value) {
     answer(server.request(Method::POST, &format!("/api/v1/imports{query}")).body(body)).await
+}
+
+#[tokio::test]
+async fn replies_without_words_are_shown_by_their_calls() {
+    let home = Home::new();
+    home.ok(&["import", concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/codex/rollout-2026-03-01T10-00-00-0001.jsonl")]);
+    let server = HttpServer::start(&home, &[]);
+    let tree = server.get("/api/v1/trees").await.1["data"][0]["id"].as_str().unwrap().to_owned();
+    let nodes = server.get(&format!("/api/v1/trees/{tree}/nodes?limit=500")).await.1;
+    let silent =
+        nodes["data"].as_array().unwrap().iter().find(|node| node["content"] == "" && !node["tool_calls"].is_null());
+    let id = silent.unwrap()["id"].as_str().unwrap();
+    let window = server.get(&format!("/api/v1/nodes/{id}/window?above=40&below=40&path=1")).await.1;
+    let calls = window["path"][0]["calls"].as_array().unwrap();
+    assert!(!calls.is_empty(), "{window}");
+    let line = window["lines"].as_array().unwrap().iter().find(|line| line["id"] == id).unwrap();
+    assert!(line["text"].as_str().unwrap().starts_with(calls[0].as_str().unwrap()), "{line} {calls:?}");
+}
+
+#[tokio::test]
+async fn a_later_change_is_not_undone_in_place_of_an_earlier() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    let (tree, elbe) = sample(&server).await;
+    let until = server.get(&format!("/api/v1/nodes/{elbe}/window")).await.1["journal"].as_u64().unwrap();
+    server.ok(&format!("/api/v1/nodes/{elbe}/changes"), json!({ "op": "annotate", "content": "later" })).await;
+    let (status, error) = server.post(&format!("/api/v1/trees/{tree}/undo?until={until}"), json!({})).await;
+    assert_eq!((status, &error["error"]["code"]), (409, &json!("conflict")), "{error}");
+    server.ok(&format!("/api/v1/trees/{tree}/undo"), json!({})).await;
+    let undone = server.ok(&format!("/api/v1/trees/{tree}/undo?until={until}"), json!({})).await;
+    assert_eq!(undone["reverted"]["op"], "prune", "{undone}");
 }
 
 #[tokio::test]

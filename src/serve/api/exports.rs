@@ -175,7 +175,9 @@ async fn export_tree(
     let (media, extension) = form.0.media();
     // The lossless export and those for training are files of one folder.
     let form_name = match form.0 {
-        ExportKind::Training(_) => params.format.map(|name| format!("{name}.")).unwrap_or_default(),
+        ExportKind::Training(_) => {
+            params.format.filter(|name| name != extension).map(|name| format!("{name}.")).unwrap_or_default()
+        }
         _ => String::new(),
     };
     let name = format!("attachment; filename=\"{}.{form_name}{extension}\"", tree.id);

@@ -8,7 +8,7 @@ use crate::{
     archive::markdown_tokens::{self, MarkdownToken},
     exec::{AuthorNames, authorship::authorship},
     id::{NodeId, SessionId},
-    recall::cut_at,
+    recall::{self, cut_at},
     serve::{access::ThoughtReader, error::Result},
     session,
     store::{ChildFilter, SiblingCursor, Snapshot},
@@ -145,6 +145,9 @@ pub(super) struct PathEntry {
     /// Bytes at the end of the text that are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<usize>,
+    /// Calls of tools, in short.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<String>,
     /// Notes, thoughts and results of tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     attached: Vec<AttachedNode>,
@@ -185,6 +188,7 @@ impl PathEntryReader<'_> {
             prose: self.prose(node)?,
             markdown,
             left_out: Some(left_out).filter(|left_out| *left_out > 0),
+            calls: recall::calls(node),
             attached: self.attached(node)?,
         })
     }

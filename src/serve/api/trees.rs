@@ -324,6 +324,8 @@ struct UndoAnswer {
 struct UndoParams {
     /// Name of an agent whose last change a person reverts [default: the caller's agent].
     agent: Option<String>,
+    /// Number of a journal entry: a change after it is not reverted.
+    until: Option<u64>,
 }
 
 /// Reverts the last change of the caller's agent in a tree, or of another agent. Changes of documents and agents are in no
@@ -339,7 +341,15 @@ async fn undo(
         .run(move |state| {
             let agent = state.agent(&caller, params.agent.as_deref())?.id();
             let actor = state.actor_for(&caller, Tool::Undo)?.reverting(UndoReach::Tree);
-            let done = actor.undo_of(agent, Some(state.exact_tree(&caller, &tree)?.id))?;
+            let tree = Some(state.exact_tree(&caller, &tree)?.id);
+            if let Some(until) = params.until {
+                let last = state.loom().snapshot()?.undo_target(tree, UndoReach::Tree, agent, Direction::Undo)?;
+                if last.is_some_and(|last| last.entry.seq > until) {
+                    let message = "a later change would be reverted";
+                    return Err(ApiError::new(StatusCode::CONFLICT, "conflict", message).hint("undo that one first"));
+                }
+            }
+            let done = actor.undo_of(agent, tree)?;
             Ok(Json(UndoAnswer { reverted: done.target.entry, receipt: done.receipt }))
         })
         .await

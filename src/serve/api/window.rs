@@ -1,7 +1,7 @@
 //! Window of a tree around a node, for a page: lines of the outline, the end of the path, and the other agents. Its cost
 //! depends on the requested size, not on the size of the tree.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use axum::{Json, extract::State};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::{
     },
     id::NodeId,
     ops::{AgentPresence, present_agents, rest_of_split},
-    recall::cut_at,
+    recall::{self, cut_at},
     serve::{
         access::{Caller, ThoughtReader},
         error::{ApiError, Result},
@@ -339,6 +339,11 @@ fn line(row: &OutlineRow, on_path: bool, entries: &PathEntryReader<'_>) -> Optio
         return None;
     }
     let near = row.levels.len().saturating_sub(MAX_GUIDES);
+    // A reply without words is shown by its calls.
+    let text = match node.content.trim_start() {
+        "" if node.purged_at.is_none() => Cow::Owned(recall::calls(node).join("; ")),
+        text => Cow::Borrowed(text),
+    };
     Some(PageLine {
         id: node.id,
         local_id: node.local.to_string(),
@@ -346,7 +351,7 @@ fn line(row: &OutlineRow, on_path: bool, entries: &PathEntryReader<'_>) -> Optio
         author: entries.author(node),
         author_type: node.author_type,
         // Reads a little more than the line holds, because line feeds and indents become one space.
-        text: cut_at(&one_line(cut_at(node.content.trim_start(), LINE_BYTES * 2)), LINE_BYTES).to_owned(),
+        text: cut_at(&one_line(cut_at(&text, LINE_BYTES * 2)), LINE_BYTES).to_owned(),
         level: row.levels.len(),
         guides: row.levels[near..].iter().map(|last| if *last { '1' } else { '0' }).collect(),
         opens_branch: row.opens_branch,

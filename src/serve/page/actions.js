@@ -17,7 +17,9 @@ export async function attempt(run) {
 
 /** @param {string} text */
 function undoable(text) {
-  state.notify(text, { action: { label: "Undo", run: () => undo() } });
+  // A later change, such as one of another page, is not what the notice offers to undo.
+  const until = state.journal.value;
+  state.notify(text, { action: { label: "Undo", run: () => revert("undo", { until: String(until) }) } });
 }
 
 /** @param {string} node @param {object} body @returns {Promise<{node: import("./api.js").Node}>} */
@@ -39,12 +41,14 @@ export function say(text) {
 /** Session in which arrow lines run, by tree. @type {Map<string, string>} */
 const sessions = new Map();
 
-/** Runs arrow lines at the cursor. @param {string} text */
-export function runLines(text) {
-  return attempt(async () => {
+/** Runs arrow lines at the cursor. Returns those that failed. @param {string} text */
+export async function runLines(text) {
+  let failed = text;
+  await attempt(async () => {
     const tree = state.tree.value?.id;
     if (!tree) throw new Error("there is no tree yet");
-    const lines = text.split("\n").filter((line) => line.trim());
+    // A quoted text may have several lines.
+    const lines = text.split(/\n(?=\s*(?:→|->))/).filter((line) => line.trim());
     let session = sessions.get(tree);
     if (!session) session = (await post("/sessions", { tree, position: state.cursor.value, workspace: "page" })).id;
     await post(`/sessions/${session}/switch`, { node: state.cursor.value });
@@ -52,8 +56,10 @@ export function runLines(text) {
     sessions.set(tree, answer.session);
     const { position_id: position } = await get(`/sessions/${answer.session}`);
     state.dialog.value = { kind: "results", results: answer.results };
+    failed = lines.filter((_, at) => !answer.results[at]?.ok).join("\n");
     await (position && position !== state.cursor.value ? go(position) : refresh());
   });
+  return failed;
 }
 
 /** Opens the editor of a node. @param {string} [node] */
@@ -209,12 +215,12 @@ export function relocate(op, node, to) {
   });
 }
 
-/** @param {"undo" | "redo"} direction @param {string} [agent] */
-function revert(direction, agent) {
+/** @param {"undo" | "redo"} direction @param {Record<string, string>} [params] */
+function revert(direction, params = {}) {
   return attempt(async () => {
     const tree = state.tree.value?.id;
     if (!tree) return;
-    const { reverted } = await post(`/trees/${tree}/${direction}${agent ? `?agent=${encodeURIComponent(agent)}` : ""}`);
+    const { reverted } = await post(`/trees/${tree}/${direction}?${new URLSearchParams(params)}`);
     await refresh();
     await leaveUndone();
     state.notify(`${direction === "undo" ? "Undone" : "Redone"}: ${reverted.op.replaceAll("_", " ")}`);
@@ -235,7 +241,7 @@ async function leaveUndone() {
 }
 
 /** Undoes the last change, or that of another agent. @param {string} [agent] */
-export const undo = (agent) => revert("undo", agent);
+export const undo = (agent) => revert("undo", agent ? { agent } : {});
 export const redo = () => revert("redo");
 
 /** @param {string} title */

@@ -11,7 +11,8 @@
  *   {text: string} | {code: string} | {task: boolean}} Token
  * @typedef {{id: string, local_id: string, parent_id?: string, place: string, author: string, author_type: string,
  *   role: string, model?: string, created_at: number, depth: number, tokens?: number, marks: Marks, branch: Ordinal,
- *   version: Ordinal, markdown: Token[], left_out?: number, prose?: {text: string, model: boolean}[], attached?: Attached[]}} Entry
+ *   version: Ordinal, markdown: Token[], left_out?: number, prose?: {text: string, model: boolean}[], calls?: string[],
+ *   attached?: Attached[]}} Entry
  * @typedef {{id: string, title: string, mode: string, root_id?: string, nodes: number, leaves: number,
  *   branch_points: number, updated_at: number, archived_at?: number}} Tree
  * @typedef {{name: string, node: string, generating: boolean}} Present

@@ -14,7 +14,7 @@ const draft = computed(() => `loom-draft-${state.tree.value?.id ?? "new"}`);
 /** Text of the input line. */
 const text = signal("");
 effect(() => {
-  text.value = localStorage.getItem(draft.value) ?? "";
+  text.value = sessionStorage.getItem(draft.value) ?? localStorage.getItem(draft.value) ?? "";
 });
 const isSending = signal(false);
 
@@ -23,9 +23,22 @@ const isCommand = (line) => /^\s*(→|->)/.test(line);
 
 /** @param {string} value */
 function setText(value) {
+  keep(draft.value, text.value, value);
   text.value = value;
-  if (value) localStorage.setItem(draft.value, value);
-  else localStorage.removeItem(draft.value);
+}
+
+/** Keeps a text for this page, and for the next one that is opened. Another page may have kept its own. @param {string} name @param {string} before @param {string} value */
+function keep(name, before, value) {
+  sessionStorage.setItem(name, value);
+  if (value) localStorage.setItem(name, value);
+  else if (localStorage.getItem(name) === before) localStorage.removeItem(name);
+}
+
+/** Returns what a typed text adds. Prose keeps its spaces; a message has no blank lines around it. @param {string} typed */
+function contentOf(typed) {
+  const mode = state.tree.value?.mode ?? state.newMode.value;
+  if (isCommand(typed)) return typed.trim();
+  return mode === "buffer" ? typed : typed.replace(/^(\s*\n)+/, "").trimEnd();
 }
 
 export function focusComposer() {
@@ -57,21 +70,22 @@ function accept(token, replacement) {
 
 /** @param {boolean} andGenerate */
 async function submit(andGenerate) {
-  const content = text.value.trim();
+  const typed = text.value;
   closeCompletion();
   if (isSending.value) return;
-  if (!content) return andGenerate ? generate() : undefined;
+  if (!typed.trim()) return andGenerate ? generate() : undefined;
   isSending.value = true;
   const kept = draft.value;
-  const isSaved = await afterSteps(() => (isCommand(content) ? runLines(content) : say(content)));
+  const content = contentOf(typed);
+  const isLines = isCommand(content);
+  /** What was not saved, and stays. @type {string} */
+  const rest = await afterSteps(async () => (isLines ? runLines(content) : (await say(content)) ? "" : typed));
   isSending.value = false;
-  // The text stays if it was not saved.
-  if (!isSaved) return;
   // Another tree is shown now, such as the one that the text began.
-  if (kept !== draft.value) localStorage.removeItem(kept);
+  if (kept !== draft.value) keep(kept, typed, rest);
   // What was typed meanwhile stays too.
-  else if (text.value.trim() === content) setText("");
-  if (andGenerate && !isCommand(content)) generate();
+  else if (text.value.startsWith(typed)) setText(rest + text.value.slice(typed.length));
+  if (andGenerate && !isLines && !rest) generate();
 }
 
 /** @param {KeyboardEvent} event */

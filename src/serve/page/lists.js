@@ -162,7 +162,7 @@ export function Documents() {
       run: () => (state.dialog.value = { kind: "document", name: document.name }),
     }));
   };
-  return html`<${Picker} label="Documents" placeholder="Find a document" load=${load} empty="There is no document." />`;
+  return html`<${Picker} label="Documents" placeholder="Find a document" load=${load} empty=${'There is no document. → write doc:"name" "text" in the input line makes one.'} />`;
 }
 
 export function Palette() {

@@ -4,7 +4,7 @@
 import { send, readEvents } from "./api.js";
 import { effect, untracked } from "./signals.js";
 import * as state from "./state.js";
-import { refresh, go } from "./walk.js";
+import { refresh, go, nodeOf } from "./walk.js";
 
 /** Pause before the window is read again, so that a burst of changes costs one request. */
 const PAUSE_MS = 40;
@@ -71,8 +71,8 @@ export function follow() {
   document.addEventListener("visibilitychange", connect);
   window.addEventListener("online", connect);
   window.addEventListener("hashchange", () => {
-    const node = location.hash.match(/^#\/([0-9A-Za-z]+)/)?.[1];
-    if (node && node !== state.cursor.value) go(node);
+    const id = location.hash.match(/^#\/([0-9A-Za-z]+)/)?.[1];
+    if (id && id !== state.cursor.value) nodeOf(id).then(go, state.fail);
   });
   effect(() => {
     if (state.me.value) untracked(connect);

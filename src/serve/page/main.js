@@ -4,7 +4,8 @@ import { html, render } from "./view.js";
 import { effect } from "./signals.js";
 import { get, send, ApiError } from "./api.js";
 import * as state from "./state.js";
-import { go } from "./walk.js";
+import { go, nodeOf } from "./walk.js";
+import { adopt } from "./streams.js";
 import { listen } from "./keys.js";
 import { follow } from "./live.js";
 import { listenForFiles } from "./import.js";
@@ -21,8 +22,9 @@ async function logIn() {
 
 /** Returns the node to show first: that of the address, else the root of the tree changed last. */
 async function firstNode() {
-  const named = location.hash.match(/^#\/([0-9A-Za-z]{26})/)?.[1];
-  if (named) return named;
+  const named = location.hash.match(/^#\/([0-9A-Za-z]+)/)?.[1];
+  const found = named && (await nodeOf(named).catch(state.fail));
+  if (found) return found;
   const { data } = await get("/trees?limit=1");
   return data[0]?.root_id ?? null;
 }
@@ -34,6 +36,7 @@ async function start() {
     // The stream of changes begins when `me` is known, and continues from the journal's number.
     state.journal.value ||= me.journal;
     state.me.value = me;
+    await adopt();
   } catch (error) {
     if (error instanceof ApiError && error.code === "offline") {
       state.online.value = false;

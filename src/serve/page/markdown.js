@@ -91,5 +91,5 @@ function link(href, children) {
   }
   const host = href.replace(/^[a-z]+:(\/\/)?/i, "").split(/[/?#]/)[0];
   const isShown = children.some((child) => typeof child === "string" && child.includes(host));
-  return html`<a href=${href} target="_blank" rel="noopener noreferrer nofollow" title=${href}>${children}${!isShown && html`<span class="target"> ${host}</span>`}</a>`;
+  return html`<a href=${href} target="_blank" rel="noopener noreferrer nofollow" title=${href}><bdi>${children}</bdi>${!isShown && html`<span class="target"> ${host}</span>`}</a>`;
 }

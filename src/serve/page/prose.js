@@ -5,9 +5,9 @@ import { html, classes, createRef, Component, Button } from "./view.js";
 import { effect } from "./signals.js";
 import { get, post } from "./api.js";
 import * as state from "./state.js";
-import { go, refresh } from "./walk.js";
+import { go, refresh, isAway, holdSteps, visitVersion } from "./walk.js";
 import { change } from "./actions.js";
-import { generate } from "./streams.js";
+import { generate, choose } from "./streams.js";
 import { ProseText, editable } from "./prose-text.js";
 
 /** Typed text of this tab that is not saved yet, with the nodes that it was typed in. */
@@ -119,11 +119,14 @@ export class Prose extends Component {
     const text = this.text.text;
     try {
       const bodies = edits.map(({ part, content }) => ({ node: part.id, content }));
-      const { nodes } = await post(`/nodes/${end}/text`, { edits: bodies, appended: appended?.content });
+      const answer = post(`/nodes/${end}/text`, { edits: bodies, appended: appended?.content });
+      holdSteps(answer);
+      const { nodes } = await answer;
       const changed = new Set(edits.map(({ part }) => part.id));
       state.versions.value = [...state.versions.value.filter((id) => !changed.has(id)), ...nodes.slice(0, edits.length)];
       edits.forEach(({ part, content }, at) => {
         if (part.id === end) end = nodes[at];
+        visitVersion(part.id, nodes[at]);
         Object.assign(part, { id: nodes[at], text: content });
       });
       if (appended) end = nodes.at(-1);
@@ -131,8 +134,8 @@ export class Prose extends Component {
       sessionStorage.removeItem(DRAFT);
       const count = edits.length + Number(appended !== null);
       state.announcement.value = count === 1 ? "Saved" : `Saved, ${count} nodes`;
-      // The user may have gone to another node meanwhile.
-      await (end && state.cursor.value === at ? go(end) : refresh());
+      // The user may have gone to another node meanwhile, or be on the way.
+      if (!isAway()) await (end && state.cursor.value === at ? go(end) : refresh());
       return end;
     } catch (error) {
       state.fail(error);
@@ -190,6 +193,9 @@ export class Prose extends Component {
   onKeyDown = (event) => {
     if (event.isComposing) return;
     const isHeld = event.ctrlKey || event.metaKey;
+    // What models wrote is chosen by its number, as long as nothing is typed.
+    const isChoice = /^[1-9]$/.test(event.key) && !isHeld && !event.altKey && !this.text.isChanged;
+    if (isChoice && choose(Number(event.key) - 1)) return event.preventDefault();
     if (event.key === "Escape") {
       // Leaving saves.
       /** @type {HTMLElement | null} */ (document.querySelector(".outline-scroll, .reading-scroll"))?.focus({ preventScroll: true });

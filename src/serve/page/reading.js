@@ -3,6 +3,7 @@
 import { html, classes, createRef, Component, Button, Age } from "./view.js";
 import { effect, observer } from "./signals.js";
 import * as state from "./state.js";
+import { get } from "./api.js";
 import { go, step, extendPath } from "./walk.js";
 import { Markdown } from "./markdown.js";
 import { openMenu, openMenuAt } from "./menu.js";
@@ -186,10 +187,29 @@ const Turn = observer((/** @type {{entry: import("./api.js").Entry, isCursor: bo
       <span class="entry-actions"><${EntryActions} entry=${entry} /></span>
     </header>
     ${marks.purged ? html`<p class="dim">This content was removed permanently.</p>` : html`<${Markdown} tokens=${entry.markdown} />`}
-    ${entry.left_out && html`<p class="dim">${entry.left_out} more bytes are not shown.</p>`}
+    ${entry.calls?.map((call) => html`<pre class="call" key=${call}>calls ${call}</pre>`)}
+    ${entry.left_out && html`<${Rest} key=${entry.id} entry=${entry} />`}
     ${entry.attached?.map((note) => html`<${Note} key=${note.id} note=${note} />`)}
   </article>`;
 });
+
+/** The end of a long text, as plain text when it is asked for. Properties: `entry`. */
+class Rest extends Component {
+  state = { text: "" };
+
+  load = async () => {
+    const { entry } = this.props;
+    await actions.attempt(async () => {
+      const bytes = new TextEncoder().encode((await get(`/nodes/${entry.id}`)).content);
+      this.setState({ text: new TextDecoder().decode(bytes.slice(bytes.length - entry.left_out)) });
+    });
+  };
+
+  render() {
+    if (this.state.text) return html`<pre class="rest" dir="auto">${this.state.text}</pre>`;
+    return html`<p class="dim">${this.props.entry.left_out} more bytes. <${Button} class="small" text="Show the rest" label="Show the rest as plain text" onClick=${this.load} /></p>`;
+  }
+}
 
 /** @param {{entry: import("./api.js").Entry}} props */
 function EntryActions({ entry }) {

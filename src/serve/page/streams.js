@@ -2,7 +2,7 @@
 
 import { html, classes, Button } from "./view.js";
 import { observer, signal } from "./signals.js";
-import { send, readEvents, call } from "./api.js";
+import { get, send, readEvents, call } from "./api.js";
 import * as state from "./state.js";
 import { go, refresh } from "./walk.js";
 
@@ -83,6 +83,25 @@ async function start(body) {
   }
   running.isRunning = false;
   await finish(running);
+}
+
+/** Pause between two looks at a generation that another page began. */
+const LOOK_MS = 1_000;
+
+/** Shows a generation at the cursor that runs already, such as one that began before the page was loaded again. */
+export async function adopt() {
+  const from = state.cursor.value;
+  /** @type {() => Promise<{id: string, from: string} | undefined>} */
+  const find = async () => (await get("/generations")).data.find((/** @type {any} */ each) => each.from === from);
+  const found = from && !generation.value && (await find().catch(() => undefined));
+  if (!found) return;
+  const stream = { text: "This began before the page was loaded.", node: null, error: "", lines: [], model: "" };
+  generation.value = { from, id: found.id, streams: [stream], isRunning: true };
+  (async () => {
+    while (generation.value?.id === found.id && (await find().catch(() => found))) await new Promise((done) => setTimeout(done, LOOK_MS));
+    if (generation.value?.id === found.id) generation.value = null;
+    await refresh();
+  })();
 }
 
 /** @param {Generation} running @param {string} event @param {any} data */

@@ -17,7 +17,7 @@ const REMEMBERED = ["child", "end"];
 /** Step that stays. */
 const REFRESH = "refresh";
 
-/** Continuation visited last, by the place that it continues. @type {Map<string, string>} */
+/** Continuation visited last, in the version that was shown, by the place that it continues. @type {Map<string, {id: string, place: string}>} */
 const visited = new Map();
 /** Nodes before this one, the newest last. @type {string[]} */
 const trail = [];
@@ -41,6 +41,20 @@ function requestWindow(node, more) {
 export function go(node) {
   queue.push({ node });
   return run();
+}
+
+/** Returns the node of an id in an address. A short one is looked up in the tree that is shown, then in the newest. @param {string} id */
+export async function nodeOf(id) {
+  if (id.length === 26) return id;
+  const { data } = await get("/trees?limit=20");
+  for (const tree of state.tree.value ? [state.tree.value, ...data] : data) {
+    try {
+      return (await get(`/trees/${tree.id}/nodes/${id}`)).id;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status === 0) throw error;
+    }
+  }
+  throw new ApiError(404, "not_found", `no node ${id}`);
 }
 
 /** Takes a step, such as `parent`. @param {string} name */
@@ -93,18 +107,30 @@ function next() {
 
 /** Returns the node visited last below the cursor, one level or all levels deep. @param {boolean} deep */
 function remembered(deep) {
-  let place = state.current.value?.place ?? "";
-  let found = null;
+  let found = { id: "", place: state.current.value?.place ?? "" };
   for (let levels = deep ? 10_000 : 1; levels > 0; levels--) {
-    const child = visited.get(place);
+    const child = visited.get(found.place);
     if (!child) break;
-    found = place = child;
+    found = child;
   }
-  return found;
+  return found.id || null;
 }
 
 /** The requests that are on their way. @type {Promise<void>} */
 let running = Promise.resolve();
+
+/** What steps wait for: the save of a typed text, whose versions the window then has. @type {Promise<any>} */
+let saving = Promise.resolve();
+
+/** Has steps wait for a save. @param {Promise<any>} save */
+export function holdSteps(save) {
+  saving = save.catch(() => {});
+}
+
+/** Has later steps go to a new version of a node that was visited. @param {string} node @param {string} version */
+export function visitVersion(node, version) {
+  for (const seen of visited.values()) if (seen.id === node) seen.id = version;
+}
 
 /** True while steps are on their way. */
 export const isAway = () => isStepping || queue.some((each) => each !== REFRESH);
@@ -121,6 +147,7 @@ async function answerQueue() {
   isRunning = true;
   try {
     while (queue.length) {
+      await saving;
       const request = next();
       if (!request) break;
       isStepping = request.steps.length > 0 || request.node !== state.cursor.value;
@@ -170,7 +197,7 @@ function show(window) {
     state.journal.value = Math.max(state.journal.value, window.journal);
   });
   for (const entry of window.path) {
-    if (entry.parent_id) visited.set(entry.parent_id, entry.place);
+    if (entry.parent_id) visited.set(entry.parent_id, { id: entry.id, place: entry.place });
   }
   document.title = `${window.tree.title} · loom`;
   if (before === window.node) return;
