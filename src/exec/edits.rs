@@ -7,7 +7,7 @@ use super::{
 use crate::{
     arrow::{Command, LinkEnd, NodeRef, ResponseKind},
     id::NodeId,
-    ops::{NodeDraft, require_visible},
+    ops::{NodeDraft, require_parent},
     store::{Mutation, UndoReach},
     tools::{ErrorCode, MAX_UNDO_STEPS, Tool, ToolError},
     types::{EdgeKind, LinkTarget, Node, Op, Parent, Permission},
@@ -74,7 +74,7 @@ impl Executor<'_> {
         instruction: Option<&str>,
     ) -> AnswerResult {
         let from = self.node(here, from)?;
-        require_visible(&from)?;
+        require_parent(&from, EdgeKind::Continuation)?;
         let author = self.loom.agent(agent.unwrap_or(DEFAULT_AUTHOR))?;
         if author.id() == self.agent.id() {
             let failure = ToolError::new(ErrorCode::PermissionDenied, "an agent cannot have itself continue");
@@ -120,13 +120,13 @@ impl Executor<'_> {
         kind: Option<ResponseKind>,
     ) -> AnswerResult {
         let node = self.node(here, node)?;
-        require_visible(&node)?;
         not_empty(words, "a response")?;
         let kind = match kind {
             None | Some(ResponseKind::Continuation) => EdgeKind::Continuation,
             Some(ResponseKind::Context) => EdgeKind::Context,
             Some(ResponseKind::Instruction) => EdgeKind::Instruction,
         };
+        require_parent(&node, kind)?;
         let draft = NodeDraft { kind: Some(kind), ..NodeDraft::text(words) };
         self.append(Tool::Respond, node, draft)
     }

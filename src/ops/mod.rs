@@ -46,7 +46,7 @@ pub use error::{OpsError, Result};
 pub use foreign_changes::{ForeignChanges, foreign_changes};
 pub use history::tree_history;
 pub use loom::Loom;
-pub use navigate::{parts_to, require_visible, rest_of_split, selected_version};
+pub use navigate::{parts_to, require_parent, require_visible, rest_of_split, selected_version};
 pub(crate) use present_agents::{AgentPresence, present_agents};
 pub use sessions::SessionDraft;
 pub use split::SplitAt;

@@ -23,6 +23,21 @@ pub fn require_visible(node: &Node) -> Result<()> {
     }
 }
 
+/// Checks that a node of a kind can be added under a node. A continuation needs a visible message: under a note or another
+/// attached node it would be on no path.
+///
+/// # Errors
+/// If the parent is pruned, or is no message and `kind` continues it.
+pub fn require_parent(parent: &Node, kind: EdgeKind) -> Result<()> {
+    require_visible(parent)?;
+    match parent.kind {
+        EdgeKind::Annotation | EdgeKind::Thought | EdgeKind::Tool if kind == EdgeKind::Continuation => Err(
+            OpsError::Invalid(format!("[{}] is {}; write at the node that it belongs to", parent.local, parent.kind)),
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// Parts of one split that are read at most.
 const MAX_SPLIT_PARTS: u32 = 64;
 

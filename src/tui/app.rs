@@ -264,7 +264,7 @@ impl App {
     }
 
     /// Applies the text from the user's editor.
-    pub(crate) fn editor_closed(&mut self, purpose: InputPurpose, text: Option<String>) {
+    pub(crate) fn editor_closed(&mut self, purpose: InputPurpose, text: Result<Option<String>, String>) {
         self.send(ScreenMessage::Report(BackgroundReport(BackgroundEvent::EditorClosed(purpose, text))));
     }
 

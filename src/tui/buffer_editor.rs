@@ -41,6 +41,8 @@ pub(crate) struct BufferEditor {
     marks: Vec<ProseMark>,
     /// Text that the last save request wrote.
     pub(crate) saving_text: Option<String>,
+    /// Text whose save failed.
+    pub(crate) refused_text: Option<String>,
     /// True while another version of the cursor's node is being loaded.
     pub(crate) awaits_version: bool,
 }
@@ -70,7 +72,7 @@ impl BufferEditor {
             }
         }
         let text: String = parts.iter().map(|part| part.content.as_str()).collect();
-        Self { editor: Editor::new(text), parts, marks, saving_text: None, awaits_version: false }
+        Self { editor: Editor::new(text), parts, marks, saving_text: None, refused_text: None, awaits_version: false }
     }
 
     /// Applies an edit and updates the origin of the changed bytes.

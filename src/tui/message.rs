@@ -71,8 +71,8 @@ pub(crate) enum BackgroundEvent {
     FileProgress(u64, u64),
     /// Any process changed the store.
     StoreChanged,
-    /// Text from the external editor. `None`: it is unchanged, or the editor failed.
-    EditorClosed(InputPurpose, Option<String>),
+    /// Text from the external editor. `None`: it is unchanged.
+    EditorClosed(InputPurpose, Result<Option<String>, String>),
 }
 
 /// Purpose of a text input.

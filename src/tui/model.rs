@@ -8,7 +8,7 @@ use std::{
 
 pub(crate) use super::overlays::{
     ConfirmPanel, FilePanel, GenerationColumn, GenerationPanel, ListKind, ListPanel, Notice, PagePanel, PaneLayout,
-    PanelCost, TextInput,
+    PanelCost, SubmittedText, TextInput,
 };
 use super::{
     buffer_editor::BufferEditor,
@@ -121,6 +121,12 @@ pub(crate) struct ScreenModel {
     pub(crate) history: Vec<String>,
     /// Text that the user left unsaved; opened again for the same purpose.
     pub(crate) unsaved_input: Option<TextInput>,
+    /// Text that is being saved, and the number of writes until its own has ended.
+    pub(crate) submitted: Option<(usize, SubmittedText)>,
+    /// Prose that could not be saved; opened again instead of the stored text.
+    pub(crate) unsaved_prose: Option<BufferEditor>,
+    /// Input whose text is open in the user's editor.
+    pub(crate) edited_outside: Option<TextInput>,
     pub(crate) notice: Option<Notice>,
     pub(crate) file_panel: Option<FilePanel>,
     /// Time at which the first present agent counts as gone, in milliseconds since the start.
@@ -197,6 +203,9 @@ impl ScreenModel {
             seen_entry: None,
             history: Vec::new(),
             unsaved_input: None,
+            submitted: None,
+            unsaved_prose: None,
+            edited_outside: None,
             notice: None,
             file_panel: None,
             presence_expires_at: None,

@@ -3,6 +3,7 @@
 use ratatui::text::Line;
 
 use super::{
+    buffer_editor::BufferEditor,
     editor::Editor,
     message::{GenerationJob, InputPurpose, ItemAction, ListItem, ScreenEffect, ScreenLookup, WriteRequest},
     model::ScreenMode,
@@ -29,6 +30,13 @@ impl TextInput {
         let initial = text.into();
         Self { editor: Editor::new(initial.clone()), purpose, history: None, stash: String::new(), initial }
     }
+}
+
+/// Typed text that is being saved. If that fails, it is shown again.
+#[derive(Debug)]
+pub(crate) enum SubmittedText {
+    Input(TextInput),
+    Buffer(BufferEditor),
 }
 
 /// Kind of a list; it decides about filter and keys.

@@ -370,10 +370,7 @@ impl Screen {
                 self.guard = None;
                 let edited = edit(app.editor(), &text);
                 self.resume(app)?;
-                match edited {
-                    Ok(text) => app.editor_closed(purpose, text),
-                    Err(_) => app.editor_closed(purpose, None),
-                }
+                app.editor_closed(purpose, edited.map_err(|error| format!("the editor failed: {error}")));
                 Ok(())
             }
         }
@@ -401,7 +398,7 @@ fn suspend_process() -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a text in the user's editor. `None` if it is unchanged or the editor failed.
+/// Opens a text in the user's editor. `None` if it is unchanged.
 fn edit(command: &str, text: &str) -> io::Result<Option<String>> {
     let mut file = tempfile::Builder::new().prefix("loom-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
@@ -413,8 +410,11 @@ fn edit(command: &str, text: &str) -> io::Result<Option<String>> {
         .arg(command)
         .arg(file.path())
         .status()?;
+    if !status.success() {
+        return Err(io::Error::other(format!("{command}: {status}")));
+    }
     let edited = std::fs::read_to_string(file.path())?;
     // Editors append a line feed.
     let edited = if text.ends_with('\n') { edited } else { edited.trim_end_matches('\n').to_owned() };
-    Ok((status.success() && edited != text).then_some(edited))
+    Ok((edited != text).then_some(edited))
 }

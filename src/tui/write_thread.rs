@@ -19,7 +19,7 @@ use crate::{
     arrow::{Command, LinkEnd, NodeRef},
     exec::{NodeResolver, commit},
     id::{NodeId, SessionId, TreeId},
-    ops::{Actor, NodeDraft, OpDescription, OpsError, TreeDraft, UndoResult},
+    ops::{Actor, NodeDraft, OpDescription, OpsError, TreeDraft, UndoResult, require_parent},
     session::{Interruption, resume},
     store::Receipt,
     tools::Tool,
@@ -124,6 +124,7 @@ impl WriteThread {
     fn execute(&mut self, request: &WriteRequest) -> Result<WriteResult> {
         match request {
             WriteRequest::Append(after, text) => {
+                require_parent(&self.setup.loom.node(*after)?, EdgeKind::Continuation)?;
                 let receipt = self.actor_at(*after)?.append(Parent::Node(*after), NodeDraft::text(text))?;
                 Ok(created("", &receipt))
             }
@@ -178,7 +179,9 @@ impl WriteThread {
         let above = match before.filter(|_| tool == Tool::Prune) {
             Some(before) => {
                 let parent = before.parent.ok_or_else(|| OpsError::Invalid("the root cannot be pruned".to_owned()))?;
-                Some(queries::adjacent_branch(&*self.setup.loom.snapshot()?, &before)?.unwrap_or(parent))
+                let beside = queries::adjacent_branch(&*self.setup.loom.snapshot()?, &before)?.unwrap_or(parent);
+                let versions = self.versions()?.unwrap_or_default();
+                Some(self.setup.loom.version_on_path(&self.setup.loom.node(beside)?, &versions)?.id)
             }
             None => None,
         };
@@ -263,6 +266,7 @@ impl WriteThread {
 
     /// Saves an edited path: each changed node as a version, appended text as a new node.
     fn save_buffer(&mut self, at: NodeId, edit: &BufferEdit) -> Result<WriteResult> {
+        require_parent(&self.setup.loom.node(at)?, EdgeKind::Continuation)?;
         let actor = self.actor_at(at)?;
         actor.edit_path(at, &edit.edits, edit.appended.as_ref().map(|(_, words)| words.as_str()))?;
         let position =

@@ -44,7 +44,10 @@ async fn import(server: &HttpServer<'_>, query: &str, body: impl Into<reqwest::B
 #[tokio::test]
 async fn replies_without_words_are_shown_by_their_calls() {
     let home = Home::new();
-    home.ok(&["import", concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/codex/rollout-2026-03-01T10-00-00-0001.jsonl")]);
+    home.ok(&[
+        "import",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import/codex/rollout-2026-03-01T10-00-00-0001.jsonl"),
+    ]);
     let server = HttpServer::start(&home, &[]);
     let tree = server.get("/api/v1/trees").await.1["data"][0]["id"].as_str().unwrap().to_owned();
     let nodes = server.get(&format!("/api/v1/trees/{tree}/nodes?limit=500")).await.1;

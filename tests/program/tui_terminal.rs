@@ -519,6 +519,22 @@ fn the_editor_edits_the_text() {
 }
 
 #[test]
+fn a_text_is_kept_if_the_users_editor_fails() {
+    let home = Home::new();
+    home.ok(&["demo"]);
+    let mut window = Window::open(&home, 80, 24, &[("EDITOR", "/no/such/editor")]);
+    window.shows("saved");
+    window.keys("iHalf a sentence");
+    window.shows("› Half a sentence");
+    window.keys("\x07");
+    window.shows("› Half a sentence");
+    window.keys("\x1b");
+    window.shows("not sent");
+    window.keys("q");
+    assert_eq!(window.ends(), 0);
+}
+
+#[test]
 fn pasted_text_is_text_and_content_never_reaches_the_terminal_as_codes() {
     let home = Home::new();
     home.start("A title \u{1b}]0;owned\u{7} and \u{9b}31m red.");

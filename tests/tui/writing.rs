@@ -1,6 +1,6 @@
 //! Buffer trees: one editable text whose edits become versions.
 
-use loomtree::{provider::ScriptedReply, types::Mode};
+use loomtree::{provider::ScriptedReply, store::PurgeTarget, types::Mode};
 
 use crate::{harness::Harness, play::Play};
 
@@ -113,4 +113,39 @@ fn alt_enter_saves_and_generates() {
     );
     harness.press("e").press("alt-enter").settle();
     harness.shows("left in the summer.").shows(" The sea was grey.").shows("· depth 2").shows("branch 3/3");
+}
+
+#[test]
+fn a_text_whose_save_fails_stays_in_its_editor() {
+    let mut harness = Harness::new();
+    let marie = harness.play.marie;
+    harness.press("e").type_text(" And the sea.");
+    harness.play.loom.actor(&harness.play.loom.agent("owner").unwrap()).purge(PurgeTarget::Node(marie)).unwrap();
+    harness.press("ctrl-s").shows("purged").shows("And the sea.");
+    // Left, it opens again.
+    harness.press("esc").shows("not saved").press("q").shows("A text is not saved. Quit").press("esc");
+    harness.press("e").shows("And the sea.");
+}
+
+#[test]
+fn a_message_under_a_pruned_node_or_a_note_is_refused_and_kept() {
+    let mut harness = Harness::new();
+    let owner = harness.play.loom.actor(&harness.play.loom.agent("owner").unwrap());
+    harness.press("i").type_text("Where is she?");
+    owner.prune(harness.play.marie).unwrap();
+    harness.send("enter").wait_for("is pruned");
+    harness.press("i").press("up").shows("Where is she?");
+    let below = harness.play.loom.node(harness.play.marie).unwrap();
+    assert_eq!(below.state.continuations, 2, "nothing was written below it");
+}
+
+#[test]
+fn prose_whose_save_fails_stays() {
+    let mut harness = Harness::buffer_tree();
+    let owner = harness.play.loom.actor(&harness.play.loom.agent("owner").unwrap());
+    harness.press("e").type_text(" She waits.");
+    owner.prune(harness.play.marie).unwrap();
+    harness.press("ctrl-s").shows("She waits.").shows("not saved");
+    harness.press("esc").shows("opens the text again").lacks("She waits.");
+    harness.press("e").shows("She waits.");
 }

@@ -3,7 +3,7 @@
 use std::str::FromStr as _;
 
 use loomtree::{
-    ops::{NodeDraft, require_visible},
+    ops::{NodeDraft, require_parent},
     types::{AgentKind, AuthorType, EdgeKind, Op, Parent},
 };
 
@@ -31,17 +31,17 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, session, actor) = cx.ensure_session()?;
+    let kind = EdgeKind::from_str(&args.kind).unwrap_or(EdgeKind::Continuation);
     // The commit resolves the position, so that concurrent processes append to one chain.
     let parent = match args.at.as_deref() {
         Some(id) => {
             let node = cx.node(&current, id)?;
-            require_visible(&node)?;
+            require_parent(&node, kind)?;
             Parent::Node(node.id)
         }
         None => Parent::Position(session),
     };
     let text = input::read_text(args.text, "")?;
-    let kind = EdgeKind::from_str(&args.kind).unwrap_or(EdgeKind::Continuation);
     let mut node = actor.draft(parent, NodeDraft { kind: Some(kind), ..NodeDraft::text(text) });
     if let Some(name) = &args.by {
         let by = cx.loom.agent(name)?;

@@ -20,7 +20,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::ServerSentEvent;
 use crate::{
     id::NodeId,
-    ops::{Actor, require_visible},
+    ops::{Actor, require_parent},
     provider::{Model, Sampling},
     serve::{
         access::{Caller, StreamGuard},
@@ -30,7 +30,7 @@ use crate::{
     },
     session::{self, GenerateRequest, GenerationStream, Progress, actor_at},
     tools::Tool,
-    types::{Agent, AgentKind, Node, Permission},
+    types::{Agent, AgentKind, EdgeKind, Node, Permission},
 };
 
 /// Largest number of continuations of one request.
@@ -116,7 +116,7 @@ async fn generate(
     let (name, asker) = (body.agent.clone(), caller.clone());
     let author = state
         .run(move |state| {
-            require_visible(&state.node(&asker, id)?)?;
+            require_parent(&state.node(&asker, id)?, EdgeKind::Continuation)?;
             state.actor_for(&asker, Tool::Continue)?;
             writer(state, &asker, name.as_deref())
         })

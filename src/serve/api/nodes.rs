@@ -7,7 +7,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     id::NodeId,
-    ops::{NodeDraft, require_visible},
+    ops::{NodeDraft, require_parent},
     serve::{
         access::Caller,
         error::{ApiError, Result},
@@ -96,7 +96,7 @@ async fn append(
         return Err(ApiError::invalid("metadata is no object"));
     }
     let submitted = state.read(move |state| {
-        require_visible(&state.node(&caller, id)?)?;
+        require_parent(&state.node(&caller, id)?, body.kind.unwrap_or(EdgeKind::Continuation))?;
         let draft = NodeDraft {
             kind: body.kind,
             author_type: body.author_type,

@@ -8,6 +8,7 @@ mod conversations;
 mod event_sequence;
 mod item;
 mod model;
+mod response_request;
 mod response_run;
 mod responses;
 

@@ -1,6 +1,6 @@
 //! `/v1/responses`: create, stream, read, resume a stream, cancel, delete, list the input.
 
-use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Json,
@@ -13,22 +13,23 @@ use axum::{
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     conversations::{self, ItemPage, ItemParams},
     item::{ItemId, item_of, items_of, messages_of},
     model,
+    response_request::CreateResponse,
     response_run::{self, RESPONSE_FIELD, ResponsePlan, ResponseRecord, ResponseRun},
 };
 use crate::{
-    id::{NodeId, SessionId},
+    id::NodeId,
     ops::Actor,
-    provider::{Prompt, Request, Sampling, ToolCall, ToolDefinition},
+    provider::{Prompt, Request, Sampling, ToolCall},
     serve::{
         access::{Caller, StreamGuard},
-        api::{KEEP_ALIVE, ServerSentEvent, any_json},
+        api::{KEEP_ALIVE, ServerSentEvent},
         error::{ApiError, Result},
         extract::{Body, Params, Route},
         state::AppState,
@@ -43,107 +44,6 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(read, delete))
         .routes(routes!(cancel))
         .routes(routes!(input_items))
-}
-
-/// A request for a response. Fields that the engine does not use are repeated in the response.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default)]
-struct CreateResponse {
-    /// Name of an agent, or reference of a model.
-    model: Option<String>,
-    /// A text or a list of items.
-    #[schema(schema_with = any_json)]
-    input: Value,
-    /// System prompt of this response only.
-    instructions: Option<String>,
-    /// Response that this one continues.
-    previous_response_id: Option<String>,
-    /// Conversation that this response continues: its id, or an object with its id.
-    #[schema(schema_with = any_json)]
-    conversation: Value,
-    /// True to stream events.
-    stream: Option<bool>,
-    /// False to store nothing [default: true].
-    store: Option<bool>,
-    /// True to answer at once, while the response runs.
-    background: Option<bool>,
-    /// Tools that the model may call.
-    #[schema(value_type = Vec<Object>)]
-    tools: Vec<Value>,
-    #[schema(schema_with = any_json)]
-    tool_choice: Value,
-    parallel_tool_calls: Option<bool>,
-    /// Maximum tokens of the output.
-    max_output_tokens: Option<u32>,
-    temperature: Option<f64>,
-    top_p: Option<f64>,
-    presence_penalty: Option<f64>,
-    frequency_penalty: Option<f64>,
-    top_logprobs: Option<u32>,
-    max_tool_calls: Option<u32>,
-    service_tier: Option<String>,
-    safety_identifier: Option<String>,
-    prompt_cache_key: Option<String>,
-    /// Up to 16 pairs of texts.
-    metadata: Option<BTreeMap<String, String>>,
-    #[schema(schema_with = any_json)]
-    text: Value,
-    truncation: Option<String>,
-    #[schema(schema_with = any_json)]
-    reasoning: Value,
-}
-
-impl CreateResponse {
-    /// Returns the fields that the response repeats.
-    fn echo(&self, model: &str) -> Value {
-        let or = |value: &Value, default: Value| if value.is_null() { default } else { value.clone() };
-        json!({
-            "model": model,
-            "instructions": self.instructions,
-            "tools": self.tools.iter().map(echoed_tool).collect::<Vec<_>>(),
-            "tool_choice": or(&self.tool_choice, json!("auto")),
-            "parallel_tool_calls": self.parallel_tool_calls.unwrap_or(true),
-            "max_output_tokens": self.max_output_tokens,
-            "temperature": self.temperature.unwrap_or(1.0),
-            "top_p": self.top_p.unwrap_or(1.0),
-            "presence_penalty": self.presence_penalty.unwrap_or(0.0),
-            "frequency_penalty": self.frequency_penalty.unwrap_or(0.0),
-            "top_logprobs": self.top_logprobs.unwrap_or(0),
-            "max_tool_calls": self.max_tool_calls,
-            "service_tier": self.service_tier.as_deref().unwrap_or("default"),
-            "safety_identifier": self.safety_identifier,
-            "prompt_cache_key": self.prompt_cache_key,
-            "metadata": self.metadata.clone().unwrap_or_default(),
-            "text": or(&self.text, json!({ "format": { "type": "text" } })),
-            "truncation": self.truncation.as_deref().unwrap_or("disabled"),
-            "reasoning": or(&self.reasoning, json!({ "effort": null, "summary": null })),
-            "background": self.background.unwrap_or(false),
-            "store": self.store.unwrap_or(true),
-        })
-    }
-
-    fn tools(&self) -> Result<Vec<ToolDefinition>> {
-        let offers_tools = model::check_supported(&self.tool_choice, &self.text["format"])?;
-        let functions = self.tools.iter().filter(|tool| offers_tools && tool["type"] == "function");
-        let definition = |tool: &Value| {
-            let name = tool["name"].as_str().ok_or_else(|| ApiError::invalid("a function needs a name"))?;
-            Ok(ToolDefinition {
-                name: name.to_owned(),
-                description: tool["description"].as_str().unwrap_or_default().to_owned(),
-                parameters: tool["parameters"].clone(),
-            })
-        };
-        functions.map(definition).collect()
-    }
-
-    fn conversation_id(&self) -> Result<Option<SessionId>> {
-        let text = match &self.conversation {
-            Value::Null => return Ok(None),
-            Value::String(id) => id.as_str(),
-            other => other["id"].as_str().ok_or_else(|| ApiError::invalid("conversation must be an id"))?,
-        };
-        ItemId::parse("conversation", text).map(Some)
-    }
 }
 
 /// Creates a response.
@@ -165,7 +65,7 @@ async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<
         lock = Some(state.responses.lock_conversation(id)?);
     }
     let plan = {
-        let (model, sampling) = (Arc::clone(&model), sampling(&body));
+        let (model, sampling) = (Arc::clone(&model), body.sampling());
         state
             .run(move |state| {
                 let actor = state.loom().actor(&author);
@@ -181,23 +81,6 @@ async fn create(State(state): State<AppState>, caller: Caller, Body(body): Body<
         run.ended().await;
     }
     Ok(Json(run.response()).into_response())
-}
-
-/// Returns a tool as a response repeats it: a function has all its fields.
-fn echoed_tool(tool: &Value) -> Value {
-    let mut tool = tool.clone();
-    if let Some(fields) = tool.as_object_mut().filter(|fields| fields.get("type") == Some(&json!("function"))) {
-        for field in ["description", "parameters", "strict"] {
-            fields.entry(field).or_insert(Value::Null);
-        }
-    }
-    tool
-}
-
-fn sampling(body: &CreateResponse) -> Sampling {
-    #[allow(clippy::cast_possible_truncation)] // providers take few digits
-    let temperature = body.temperature.map(|temperature| temperature as f32);
-    Sampling { temperature, max_tokens: body.max_output_tokens, ..Sampling::default() }
 }
 
 /// Stores the input, and returns what the response needs to run.

@@ -34,17 +34,23 @@ pub(super) fn handle(model: &mut ScreenModel, event: BackgroundEvent) -> Vec<Scr
             model.notify(line);
             Vec::new()
         }
-        BackgroundEvent::EditorClosed(purpose, None) => {
-            model.notify("nothing was changed");
-            drop(purpose);
-            model.load_screen()
-        }
-        BackgroundEvent::EditorClosed(purpose, Some(text)) => {
+        BackgroundEvent::EditorClosed(purpose, Ok(Some(text))) => {
+            model.edited_outside = None;
             model.mode = ScreenMode::Tree;
             let end = text.len();
             let mut effects = model.load_screen();
             effects.extend(input_keys::submit(model, purpose, text, end));
             effects
+        }
+        BackgroundEvent::EditorClosed(_, unchanged) => {
+            if let Some(text_input) = model.edited_outside.take() {
+                model.mode = ScreenMode::Input(text_input);
+            }
+            match unchanged {
+                Ok(_) => model.notify("nothing was changed"),
+                Err(error) => model.notify_error(error),
+            }
+            model.load_screen()
         }
     }
 }
@@ -170,7 +176,20 @@ fn on_write_done(model: &mut ScreenModel, done: Result<WriteResult, String>) -> 
     if model.pending_writes == 0 {
         model.file_panel = None;
     }
-    apply_write_result(model, done)
+    let is_refused = done.is_err();
+    let mut effects = apply_write_result(model, done);
+    let left = model.submitted.as_mut().map(|(left, _)| {
+        *left = left.saturating_sub(1);
+        *left
+    });
+    if left == Some(0)
+        && let Some((_, text)) = model.submitted.take()
+        && is_refused
+    {
+        input_keys::reopen(model, text);
+        effects.extend(model.load_screen());
+    }
+    effects
 }
 
 /// Applies the result of a write or command job.
@@ -182,6 +201,9 @@ pub(super) fn apply_write_result(model: &mut ScreenModel, done: Result<WriteResu
         Ok(result) => result,
         Err(error) => {
             model.answer_after_append = false;
+            if let ScreenMode::Buffer(buffer) = &mut model.mode {
+                buffer_keys::refuse(buffer);
+            }
             model.notify_error(error);
             return model.load_screen();
         }

@@ -7,13 +7,14 @@ use crate::tui::{
     buffer_editor::BufferEditor,
     keys::KeyAction,
     message::{ScreenEffect, WriteRequest},
-    model::{ScreenMode, ScreenModel},
+    model::{ScreenMode, ScreenModel, SubmittedText},
 };
 
 /// Opens the text of the path for editing.
 pub(super) fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(screen) = &model.screen else { return Vec::new() };
-    model.mode = ScreenMode::Buffer(BufferEditor::open(&screen.parts));
+    let opened = model.unsaved_prose.take().unwrap_or_else(|| BufferEditor::open(&screen.parts));
+    model.mode = ScreenMode::Buffer(opened);
     model.scroll = 0;
     Vec::new()
 }
@@ -58,12 +59,26 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     }
 }
 
-/// Saves changes and closes the editor.
+/// Saves changes and closes the editor, which opens again if that fails. A text whose save has failed before is kept.
 pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let mut effects = save(model);
-    model.mode = ScreenMode::Tree;
+    let is_refused = matches!(&model.mode, ScreenMode::Buffer(buffer)
+        if buffer.is_changed() && buffer.refused_text.as_deref() == Some(buffer.editor.text()));
+    let mut effects = if is_refused { Vec::new() } else { save(model) };
+    let ScreenMode::Buffer(buffer) = std::mem::take(&mut model.mode) else { return Vec::new() };
+    if is_refused {
+        model.unsaved_prose = Some(buffer);
+        model.notify("not saved; e opens the text again");
+    } else if !effects.is_empty() {
+        model.submitted = Some((model.pending_writes + 1, SubmittedText::Buffer(buffer)));
+    }
     effects.extend(model.load_screen());
     effects
+}
+
+/// Keeps a text whose save failed, until it is saved or left.
+pub(super) fn refuse(buffer: &mut BufferEditor) {
+    buffer.saving_text = None;
+    buffer.refused_text = Some(buffer.editor.text().to_owned());
 }
 
 /// Saves changes; the cursor stays.

@@ -2,18 +2,19 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{command, command_jobs, generation, write};
+use super::{buffer_keys, command, command_jobs, generation, write};
 use crate::{
     arrow::Command,
     tools::Tool,
     tui::{
         message::{InputPurpose, ItemAction, ScreenEffect, WriteRequest},
-        model::{ConfirmPanel, MAX_CONTINUATIONS, ScreenMode, ScreenModel, TextInput},
+        model::{ConfirmPanel, MAX_CONTINUATIONS, ScreenMode, ScreenModel, SubmittedText, TextInput},
     },
 };
 
 /// Opens an input, with the unsaved text of the same purpose if there is one.
 pub(super) fn open(model: &mut ScreenModel, purpose: InputPurpose, text: impl Into<String>) -> Vec<ScreenEffect> {
+    model.notice = None;
     let left = model.unsaved_input.take_if(|left| left.purpose == purpose);
     model.mode = ScreenMode::Input(left.unwrap_or_else(|| TextInput::new(purpose, text)));
     Vec::new()
@@ -34,7 +35,9 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
         KeyCode::Char('g') if held == KeyModifiers::CONTROL => {
             let text_input = std::mem::replace(&mut model.mode, ScreenMode::Tree);
             let ScreenMode::Input(text_input) = text_input else { return Vec::new() };
-            return vec![ScreenEffect::OpenEditor(text_input.editor.text().to_owned(), text_input.purpose)];
+            let open = ScreenEffect::OpenEditor(text_input.editor.text().to_owned(), text_input.purpose.clone());
+            model.edited_outside = Some(text_input);
+            return vec![open];
         }
         _ => false,
     };
@@ -124,7 +127,52 @@ fn finish(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     effects
 }
 
+/// Submits a text. It is kept until what it is for is saved.
 pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
+    let mut kept = TextInput::new(purpose.clone(), text.clone());
+    kept.editor.set_cursor(at);
+    let effects = submitted(model, purpose, text, at);
+    let writes = effects.iter().filter(|effect| matches!(effect, ScreenEffect::Write(_))).count();
+    let is_text = matches!(kept.purpose, InputPurpose::Append | InputPurpose::Change(..)) && !kept.purpose.is_place();
+    if writes > 0 && is_text {
+        model.submitted = Some((model.pending_writes + writes, SubmittedText::Input(kept)));
+    }
+    effects
+}
+
+/// Shows a text again whose save failed.
+pub(super) fn reopen(model: &mut ScreenModel, text: SubmittedText) {
+    let is_free = matches!(model.mode, ScreenMode::Tree);
+    match text {
+        SubmittedText::Buffer(mut buffer) if is_free => {
+            buffer_keys::refuse(&mut buffer);
+            model.mode = ScreenMode::Buffer(buffer);
+        }
+        SubmittedText::Buffer(buffer) => model.unsaved_prose = Some(buffer),
+        SubmittedText::Input(mut text_input) => {
+            // Leaving it unchanged keeps it.
+            text_input.initial = String::new();
+            let is_message = text_input.purpose == InputPurpose::Append;
+            // A line of input would cover the error.
+            let hint = match ends_on_enter(&text_input.purpose) {
+                false if is_free => {
+                    model.mode = ScreenMode::Input(text_input);
+                    return;
+                }
+                _ if is_message => "↑ in the input brings it back",
+                _ => {
+                    model.unsaved_input = Some(text_input);
+                    "the same key here continues it"
+                }
+            };
+            if let Some(notice) = &mut model.notice {
+                notice.text = format!("{} · {hint}", notice.text);
+            }
+        }
+    }
+}
+
+fn submitted(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
     if text.trim().is_empty() && purpose.tool() != Some(Tool::Bookmark) {
         return Vec::new();
     }

@@ -94,6 +94,10 @@ pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffec
         KeyAction::Mark => mark(model),
         KeyAction::Merge => merge(model),
         KeyAction::CopyHere | KeyAction::MoveHere => copy_or_move(model, action == KeyAction::MoveHere),
+        KeyAction::Prune if model.node().is_some_and(|node| node.parent.is_none()) => {
+            model.notify("the root cannot be pruned");
+            Vec::new()
+        }
         KeyAction::Prune => vec![ScreenEffect::Query(ScreenLookup::DescendantCount(model.cursor))],
         KeyAction::Undo => write(WriteRequest::Undo),
         KeyAction::Redo => write(WriteRequest::Redo),
@@ -338,6 +342,11 @@ pub(super) fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
             "Something still runs. Quit? Received text is saved.",
             ScreenEffect::Quit,
         )));
+        return Vec::new();
+    }
+    if model.unsaved_input.is_some() || model.unsaved_prose.is_some() {
+        let question = "A text is not saved. Quit and lose it?";
+        model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel::plain(question, ScreenEffect::Quit)));
         return Vec::new();
     }
     leave
