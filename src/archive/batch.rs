@@ -7,7 +7,7 @@ use crate::{
     id::AgentId,
     ops::{Actor, OpsError},
     store::{Change, Mutation, Pending, Receipt, StoreError},
-    types::{Op, Timestamp},
+    types::{NewAgent, Op, Timestamp},
 };
 
 /// Maximum mutations per transaction. Local ids are random, so each node of a small transaction touches another index
@@ -107,6 +107,20 @@ impl<'a> ImportBatch<'a> {
             committed => drop(committed?),
         }
         Ok(())
+    }
+
+    /// Commits a new agent now. Returns false if another process has taken its name meanwhile.
+    pub(super) fn commit_agent(&mut self, profile: NewAgent, at: Timestamp) -> Result<bool, ArchiveError> {
+        self.flush()?;
+        if self.done.is_dry_run {
+            return Ok(true);
+        }
+        let (agent, mutations) = (self.actor.agent(), vec![Mutation::CreateAgent(profile)]);
+        let change = Change { op: Op::Import, agent, session: None, at, mutations };
+        match self.actor.loom().store().commit(change) {
+            Err(error) if is_about_an_item(&error) => Ok(false),
+            committed => Ok(committed.map(|_| true)?),
+        }
     }
 
     /// Submits the current batch before waiting for older ones, so that the writer is never idle.

@@ -167,9 +167,12 @@ fn a_changed_message_is_a_version() {
     let owner = scene.owner();
     let text = fs::read_to_string(fixture("pi/session.jsonl")).unwrap();
     let tree = import_bytes(&owner, ImportOptions::default(), text.as_bytes()).trees[0];
+    owner.exclude(find(&nodes(&owner, tree), "hi there").id).unwrap();
     let changed = text.replace("\"hi there\"", "\"hi all\"");
     let second = import_bytes(&owner, ImportOptions::default(), changed.as_bytes());
     assert_eq!((second.versions, second.nodes), (1, 1));
+    assert!(find(&nodes(&owner, tree), "hi all").state.excluded, "models still do not read it");
+    owner.include(find(&nodes(&owner, tree), "hi all").id).unwrap();
     let all = nodes(&owner, tree);
     let (old, new) = (find(&all, "hi there"), find(&all, "hi all"));
     assert_eq!((new.kind, new.version_of, new.role()), (EdgeKind::Version, Some(old.id), AuthorType::Human));
@@ -183,6 +186,28 @@ fn a_changed_message_is_a_version() {
     owner.purge(loomtree::store::PurgeTarget::Node(new.id)).unwrap();
     assert_eq!(import_bytes(&owner, ImportOptions::default(), text.as_bytes()).nodes, 0);
     verify(&owner);
+}
+
+/// Claude Code writes a reply line by line, with the results of its calls between them.
+#[test]
+fn a_reply_that_grows_keeps_the_results_of_its_calls() {
+    let text = fs::read_to_string(fixture("claude-code/session.jsonl")).unwrap();
+    let head: Vec<&str> = text.lines().take(8).collect();
+    let (scene, other) = (Scene::new(1), Scene::new(2));
+    let (owner, at_once) = (scene.owner(), other.owner());
+    import_bytes(&owner, ImportOptions::default(), head.join("\n").as_bytes());
+    let grown = import_bytes(&owner, ImportOptions::default(), text.as_bytes());
+    import_bytes(&at_once, ImportOptions::default(), text.as_bytes());
+    assert!(grown.versions > 0, "{grown:?}");
+    let results = |actor: &Actor| {
+        let trees = actor.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap();
+        let all: Vec<Node> = trees.iter().flat_map(|tree| nodes(actor, tree.id)).collect();
+        let reply = all.iter().rfind(|node| node.content.starts_with("I will read b")).unwrap().clone();
+        let of_reply = all.iter().filter(|node| node.parent == Some(reply.id) && node.kind == EdgeKind::Tool);
+        of_reply.map(|node| node.content.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(results(&owner), results(&at_once));
+    assert!(results(&owner).contains(&"fn tick() {}".to_owned()), "{:?}", results(&owner));
 }
 
 #[test]

@@ -189,6 +189,24 @@ fn an_import_with_a_repeated_node_ends_and_reports_the_line() {
 }
 
 #[test]
+fn a_damaged_file_stops_no_other() {
+    let home = Home::new();
+    let fixtures = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import"));
+    let (folder, single) = (home.file("mixed"), home.file("one.json"));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("a.db"), [b"SQLite format 3\0".as_slice(), &[1; 400]].concat()).unwrap();
+    fs::copy(fixtures.join("pi/session.jsonl"), folder.join("b.jsonl")).unwrap();
+    fs::write(&single, "{\"by\": \"another program\"}").unwrap();
+    let ran = home.run(&["import", folder.to_str().unwrap()]);
+    assert!(ran.code != 0 && ran.out.contains("b.jsonl") && ran.err.contains("a.db"), "{ran:?}");
+    // The files after one that is missing are read too.
+    let codex = fixtures.join("codex/old.jsonl");
+    let ran = home.run(&["import", "/no/such.jsonl", single.to_str().unwrap(), codex.to_str().unwrap()]);
+    assert!(ran.code != 0 && ran.out.contains("old.jsonl") && ran.err.contains("no/such"), "{ran:?}");
+    assert!(ran.err.contains("one.json"), "{ran:?}");
+}
+
+#[test]
 fn a_folder_of_foreign_conversations_is_imported() {
     let home = Home::new();
     let fixtures = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/import"));

@@ -16,7 +16,7 @@ use crate::{
         record::{SourceMessage, SourceParent, SourcePlace, SourceRole},
     },
     id::{AgentId, NodeId, TreeId},
-    store::Mutation,
+    store::{ChildFilter, Mutation},
     types::{AuthorType, EdgeKind, NewNode, Node, Parent, ToolCallFields, TreePatch, first_words},
 };
 
@@ -135,12 +135,16 @@ impl Importer<'_> {
         open.last_at = message.at.max(open.last_at);
         let key = key_of(&source);
         let known = self.find_key(key, &source, open)?;
+        let mut shown = None;
         let stored = match known {
             Some(known) if known.digest == digest => {
                 self.batch.done.skipped += 1;
                 known
             }
-            Some(known) => self.append_version(place, &mut message, (known, digest), &source, open)?,
+            Some(known) => {
+                shown = self.append_version(place, &mut message, (known, digest), &source, open)?;
+                known
+            }
             None => self.append_message(place, &mut message, (source, digest), open)?,
         };
         self.places.insert(key, stored);
@@ -150,7 +154,7 @@ impl Importer<'_> {
         }
         for call in message.calls.iter().filter_map(call_id) {
             let key = key_of(&self.source(&open.source, &format!("call {call}")));
-            self.places.insert(key, stored);
+            self.places.insert(key, MessagePlace { node: shown.unwrap_or(stored.node), ..stored });
         }
         open.last = Some(stored.attach);
         // A file that was imported before may have put the message into another tree, which the session is not in.
@@ -217,7 +221,7 @@ impl Importer<'_> {
         };
         let (parent, attach) = match message.role {
             SourceRole::User | SourceRole::Model | SourceRole::System => (parent, id),
-            SourceRole::Tool => (caller.map_or(parent, |caller| caller.attach), parent),
+            SourceRole::Tool => (caller.map_or(parent, |caller| caller.node), parent),
             SourceRole::Note => (parent, parent),
         };
         let kind = kind_of(message.role);
@@ -238,7 +242,7 @@ impl Importer<'_> {
         Ok(MessagePlace { node: id, attach, tree, author, digest })
     }
 
-    /// Appends a changed message as a version of the stored one, unless an earlier import did.
+    /// Appends a changed message as a version of the stored one, unless an earlier import did. Returns the version.
     fn append_version(
         &mut self,
         place: SourcePlace,
@@ -246,7 +250,7 @@ impl Importer<'_> {
         (known, digest): (MessagePlace, u64),
         source: &str,
         open: &mut OpenConversation,
-    ) -> Result<MessagePlace, ArchiveError> {
+    ) -> Result<Option<NodeId>, ArchiveError> {
         let version_source = format!("{source}@{digest:016x}");
         let stored = self.find(&version_source, open)?;
         let base = self.stored_node(known.node)?;
@@ -255,12 +259,13 @@ impl Importer<'_> {
             self.batch.done.versions += 1;
             self.batch.done.nodes += 1 + message.thoughts.len() as u64;
             self.remember(&version_source, known);
-            return Ok(known);
+            return Ok(None);
         }
         let Some(base) = base.filter(|base| stored.is_none() && base.purged_at.is_none()) else {
             self.batch.done.skipped += 1;
-            return Ok(known);
+            return Ok(stored.map(|version| version.node));
         };
+        let before = self.reader()?.versions(base.id)?.pop().unwrap_or_else(|| base.clone());
         let id = self.loom().node_id();
         let is_continuation = base.kind == EdgeKind::Continuation;
         let kind = if is_continuation { EdgeKind::Version } else { base.kind };
@@ -273,7 +278,29 @@ impl Importer<'_> {
         self.append(place, node, &message.thoughts, known.tree, open)?;
         self.batch.done.versions += 1;
         self.places.insert(key_of(&version_source), MessagePlace { node: id, ..known });
-        Ok(known)
+        self.carry_over(place, &before, id)?;
+        Ok(Some(id))
+    }
+
+    /// Gives a version what the one before it has: the results of its calls, and that models do not read it.
+    fn carry_over(&mut self, place: SourcePlace, before: &Node, version: NodeId) -> Result<(), ArchiveError> {
+        let filter = ChildFilter::default().kind(EdgeKind::Tool);
+        for result in self.reader()?.children(before.id, &filter)? {
+            let (id, author) = (self.loom().node_id(), (result.author, result.author_type));
+            let copy = NewNode {
+                kind: EdgeKind::Tool,
+                raw: result.raw,
+                tool: result.tool,
+                tokens: result.tokens,
+                metadata: result.metadata,
+                ..NewNode::new(id, Parent::Node(version), author, result.created_at, result.content)
+            };
+            self.push(place, Mutation::Append(Box::new(copy)))?;
+        }
+        if before.state.excluded {
+            self.push(place, Mutation::SetExcluded { node: version, excluded: true })?;
+        }
+        Ok(())
     }
 
     /// Reads a node that this import may have appended.

@@ -7,7 +7,6 @@ use crate::{
         record::{SourceConversation, SourcePlace},
     },
     id::AgentId,
-    store::Mutation,
     types::{AgentKind, NewAgent, first_words},
 };
 
@@ -48,8 +47,11 @@ impl Importer<'_> {
             )
         };
         let id = profile.id;
-        let create = vec![Mutation::CreateAgent(profile)];
-        self.batch.commit_as(place, self.actor.agent(), self.loom().now(), create)?;
+        let now = self.loom().now();
+        if !self.batch.commit_agent(profile, now)? {
+            // Another process imports messages of the same model: its agent is read.
+            return self.agent(place, model);
+        }
         self.agents.insert(model.to_owned(), id);
         Ok(id)
     }

@@ -11,7 +11,7 @@ use crate::{
     archive::{ArchiveError, Imported, SourceLine, SourceLines, batch::ImportBatch},
     id::{NodeId, TreeId},
     ops::Actor,
-    store::{Mutation, is_default_agent},
+    store::{Mutation, TreeFilter, is_default_agent},
     types::{Link, LinkTarget, NewSession, NewTree},
 };
 
@@ -36,6 +36,7 @@ pub(in crate::archive) fn import(
     let mut import = JsonlImport {
         actor,
         batch: ImportBatch::new(actor, lines.name, "loomtree", is_dry_run),
+        into_empty: actor.loom().snapshot()?.trees(TreeFilter { archived: true, limit: 1 })?.is_empty(),
         known: HashSet::new(),
         rootless: HashMap::new(),
         pruned: Vec::new(),
@@ -77,6 +78,8 @@ struct JsonlImport<'a> {
     batch: ImportBatch<'a>,
     /// Trees that existed before the import, whose nodes may exist too.
     known: HashSet<TreeId>,
+    /// True if the database had no tree before the import.
+    into_empty: bool,
     /// Trees with their sessions, which are created with the first node.
     rootless: HashMap<TreeId, RootlessTree>,
     pruned: Vec<(u64, NodeId)>,
@@ -180,8 +183,9 @@ impl JsonlImport<'_> {
         )
     }
 
-    /// Imports an agent. An existing agent with the same id gets the file's profile if its own is still the default. If
-    /// another agent has the name, the imported one gets a number appended.
+    /// Imports an agent. An existing agent with the same id gets the file's profile if its own is still the default and the
+    /// database was empty: a file of somebody else decides over no model and no permission. If another agent has the name,
+    /// the imported one gets a number appended.
     fn agent(&mut self, place: u64, line: AgentLine) -> Result<(), ArchiveError> {
         self.batch.done.other += 1;
         let agents = self.actor.loom().snapshot()?.agents()?;
@@ -191,7 +195,7 @@ impl JsonlImport<'_> {
             if is_default_agent(&here.profile) && is_default_agent(&profile) {
                 return Ok(());
             }
-            if here.profile != profile && is_default_agent(&here.profile) {
+            if here.profile != profile && is_default_agent(&here.profile) && self.into_empty {
                 self.batch.commit_as(place, own, line.created_at, vec![Mutation::UpdateAgent(profile)])?;
             } else if here.profile != profile {
                 self.batch.problem(

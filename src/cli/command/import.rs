@@ -13,7 +13,8 @@ use clap::builder::PossibleValuesParser;
 use loomtree::{
     archive::{self, ArchiveError, Format, ImportOptions, Imported},
     id::TreeId,
-    store::Mutation,
+    ops::OpsError,
+    store::{Mutation, StoreError},
     types::Op,
 };
 use serde::Serialize;
@@ -75,17 +76,27 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         return import_sources::offer(args, cx);
     }
     let mut total = (0_u64, Imported::default());
-    let mut damaged = 0;
+    let (mut damaged, mut failed) = (0, None);
     for path in &args.paths {
-        for file in files_of(path)? {
+        let (files, is_folder) = match files_of(path) {
+            Ok(files) => (files, path.is_dir()),
+            Err(error) => {
+                note_failure(error, &mut failed)?;
+                continue;
+            }
+        };
+        for file in files {
             let imported = match import(&file, options, cx) {
                 Ok(imported) => imported,
                 // A folder may hold files of other programs.
-                Err(CliError::Failed { message, .. }) if path.is_dir() => {
-                    writeln!(io::stderr(), "{}", one_line(&message)).map_err(|e| CliError::io("writing", e))?;
+                Err(error @ CliError::Failed { .. }) if is_folder => {
+                    print_failure(&error)?;
                     continue;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    note_failure(error, &mut failed)?;
+                    continue;
+                }
             };
             if !args.undo {
                 print_summary(&file, &imported, cx)?;
@@ -99,8 +110,11 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
             total.1.add(&imported);
         }
     }
-    if args.undo {
+    if args.undo && failed.is_none() {
         return undo(total.1.trees, cx);
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     if total.0 == 0 {
         return Err(CliError::Failed {
@@ -115,6 +129,28 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         0 => Ok(()),
         _ => Err(CliError::failed(format!("{} could not be imported as a whole", count(damaged, "file")))),
     }
+}
+
+/// Keeps the first error of a file, and prints the others: the files after it are imported all the same. An error of the
+/// database ends the import.
+fn note_failure(error: CliError, first: &mut Option<CliError>) -> Result<()> {
+    let is_of_file = match &error {
+        CliError::Failed { .. } | CliError::Io { .. } => true,
+        CliError::Ops(OpsError::Store(StoreError::CannotOpen { .. })) => true,
+        _ => false,
+    };
+    if !is_of_file {
+        return Err(error);
+    }
+    if first.is_none() {
+        *first = Some(error);
+        return Ok(());
+    }
+    print_failure(&error)
+}
+
+fn print_failure(error: &CliError) -> Result<()> {
+    writeln!(io::stderr(), "{}", one_line(&error.message())).map_err(|e| CliError::io("writing", e))
 }
 
 /// Archives the trees of an import in one change.
