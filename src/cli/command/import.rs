@@ -134,11 +134,10 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
 /// Keeps the first error of a file, and prints the others: the files after it are imported all the same. An error of the
 /// database ends the import.
 fn note_failure(error: CliError, first: &mut Option<CliError>) -> Result<()> {
-    let is_of_file = match &error {
-        CliError::Failed { .. } | CliError::Io { .. } => true,
-        CliError::Ops(OpsError::Store(StoreError::CannotOpen { .. })) => true,
-        _ => false,
-    };
+    let is_of_file = matches!(
+        error,
+        CliError::Failed { .. } | CliError::Io { .. } | CliError::Ops(OpsError::Store(StoreError::CannotOpen { .. }))
+    );
     if !is_of_file {
         return Err(error);
     }
