@@ -77,6 +77,10 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
         // `to the bookmark "key decision"`
         TokenKind::Word if text == "bookmark" && names_bookmark(terms, at) => value(true, at + 1),
         TokenKind::Mark('@') if joined && (at == 0 || term.gap) => value(false, at + 1),
+        // `from:..`
+        TokenKind::Name if at > 0 && symbol(text).is_some() => {
+            matches!(terms[at - 1].kind, TokenKind::OptionName(_)).then_some((TokenKind::Word, term.text, at + 1))
+        }
         // Behind a name: `from:bookmark:"label"`, `from:@agent`.
         TokenKind::Name if joined && text == "bookmark:" => value(true, at + 1),
         TokenKind::Name if joined && text == "@" => value(false, at + 1),

@@ -184,7 +184,7 @@ impl JsonlImport<'_> {
     }
 
     /// Imports an agent. An existing agent with the same id gets the file's profile if its own is still the default and the
-    /// database was empty: a file of somebody else decides over no model and no permission. If another agent has the name,
+    /// database was empty: a file of another person decides over no model and no permission. If another agent has the name,
     /// the imported one gets a number appended.
     fn agent(&mut self, place: u64, line: AgentLine) -> Result<(), ArchiveError> {
         self.batch.done.other += 1;

@@ -108,9 +108,8 @@ impl Arguments<'_> {
                 let whom = terms.get(at + 1).map(|next| next.text.of(self.line));
                 self.modifiers.searches |= !matches!(whom, Some("me" | "us" | "later"));
             }
-            "search" | "searching" | "about" | "said" | "mentioned" | "grep" | "containing" | "mentioning" => {
-                self.modifiers.searches = true
-            }
+            "search" | "searching" | "about" | "said" | "say" | "mention" | "mentioned" | "grep" | "containing"
+            | "mentioning" => self.modifiers.searches = true,
             "once" => {
                 let before = at.checked_sub(1).map(|before| terms[before].text.of(self.line));
                 let again = terms.get(at + 1).map(|next| next.text.of(self.line));

@@ -116,12 +116,21 @@ impl Binder<'_, '_> {
         let says = |arg: &Arg| {
             let mut after = line[arg.text.end..].split_whitespace();
             let next = after.find(|word| !matches!(*word, "has" | "have" | "had" | "ever" | "already" | "once"));
-            role(arg) && matches!(next, Some("said" | "says" | "wrote" | "mentioned" | "asked" | "told"))
+            role(arg) && matches!(next, Some("said" | "say" | "says" | "wrote" | "mentioned" | "asked" | "told"))
         };
         let by = |arg: &Arg| arg.prep == Some(Prep::By) || arg.prep == Some(Prep::From) && role(arg) || says(arg);
         let Some(arg) = self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.key.is_none() && by(arg)) else {
             // `every turn where the human mentioned "x"`, `by human authors`, `model turns only`
-            let human = ["human said", "human mentioned", "human wrote", "human asked", "user said", "user mentioned"];
+            let human = [
+                "human said",
+                "human say",
+                "human mention",
+                "human mentioned",
+                "human wrote",
+                "human asked",
+                "user said",
+                "user mentioned",
+            ];
             let by_human = ["by human", "by the human", "human turns", "turns of the human", "by people"];
             let model = ["by model", "by the model", "by models", "model turns", "turns of the model"];
             let is_said = |phrases: &[&str]| phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase));

@@ -288,6 +288,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
     Search { Recall => any PAST; Recall if Features::SAYS, Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News); _ => any n(Noun::Doc), Features::ID; Search; }
     Find {
+        Recall if Features::TEXT, Features::ID => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall => any PAST;
         Recall if Features::SAYS, Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall if n(Noun::Stash);

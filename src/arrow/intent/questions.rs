@@ -68,6 +68,11 @@ impl IntentParser<'_> {
                 self.polite = true;
                 ClauseStart::Other
             }
+            // `did anyone mention "the lighthouse"?`
+            _ if !modal && phrases::question(self.line, &self.terms[at..]) == Some(Verb::Recall) => {
+                self.questioned = true;
+                ClauseStart::Request(at, Verb::Recall)
+            }
             _ => ClauseStart::Utterance(Utterance::Question),
         }
     }

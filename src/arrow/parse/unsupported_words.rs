@@ -1,107 +1,22 @@
 //! Words that ask for something that a command has no argument for: `undo until a7x2`, `edit a7x2 append "t"`. A line with one
 //! is refused, since the command would do something else.
 
+mod word_table;
+
+use self::word_table::{
+    CHANGING, INSTRUCTION, LIMITING_FLAGS, OFF, ON, ON_OR_OFF, OUTCOMES, PROGRAMS, SPOKEN_OF, TIME_WORDS, UNSUPPORTED,
+    WordPlace, YES_OR_NO,
+};
 use crate::{
     arrow::{
-        annotate_tokens::{AnnotatedToken, TokenKind},
+        annotate_tokens::{self, AnnotatedToken, TokenKind},
         classify::Candidate,
         intent::{ClauseRole, Intent},
         lex::Span,
-        lexicon::{FunctionWord, Noun},
+        lexicon::{FunctionWord, Noun, Prep},
     },
     tools::{Command, Tool},
 };
-
-/// The place at which a word is unsupported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WordPlace {
-    /// Anywhere behind the verb.
-    Anywhere,
-    /// Directly before the id or place of a node.
-    BeforeNode,
-    /// Directly before a whole number.
-    BeforeNumber,
-    /// Behind a number.
-    AfterNumber,
-    /// Before a name that is no word of the language.
-    BeforeName,
-    /// At the end of the line, behind a node.
-    LastBehindNode,
-    /// Before a number that ends the line.
-    BeforeLastNumber,
-    /// Behind the verb of a line with quoted text.
-    BesideText,
-    /// Behind the verb of a line that names a node.
-    BesideNode,
-    /// Behind the verb of a line without quoted text.
-    WithoutText,
-}
-
-const TAKEN_BACK: &[&str] = &["delete", "deleted", "deletion", "remove", "removed", "removal", "off", "undo", "list"];
-
-/// Words by the tools that do not support them.
-const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
-    (&[Tool::Undo, Tool::Redo], WordPlace::BeforeNumber, &["operation", "change", "entry", "number", "no"]),
-    (&[Tool::Undo, Tool::Redo], WordPlace::Anywhere, &["until", "till", "today", "yesterday", "second", "third"]),
-    (&[Tool::Decide], WordPlace::BesideText, &["against", "drop", "remove", "cancel", "undo", "withdraw"]),
-    (&[Tool::Prune, Tool::Exclude], WordPlace::BeforeNode, &["above", "to"]),
-    (&[Tool::Prune, Tool::Exclude], WordPlace::LastBehindNode, &["above", "below", "beneath", "underneath"]),
-    (&[Tool::Respond], WordPlace::BeforeNode, &["before", "above"]),
-    (&[Tool::Write], WordPlace::Anywhere, &["after"]),
-    (&[Tool::Switch], WordPlace::BeforeNode, &["before", "above"]),
-    (&[Tool::Switch], WordPlace::BesideNode, &["sibling", "siblings"]),
-    (&[Tool::Unlink], WordPlace::Anywhere, &["all", "every", "everything"]),
-    (&[Tool::Bookmark, Tool::Pin, Tool::Exclude, Tool::Link], WordPlace::Anywhere, TAKEN_BACK),
-    (
-        &[Tool::Edit],
-        WordPlace::BesideText,
-        &["append", "prepend", "add", "insert", "after", "before", "replacing", "title", "appending", "adding"],
-    ),
-    (&[Tool::Stash], WordPlace::BesideText, &["append", "prepend", "add", "extend"]),
-    (&[Tool::Delegate], WordPlace::BesideText, &["list", "nowait"]),
-    (&[Tool::Delegate], WordPlace::BeforeName, &["to"]),
-    (&[Tool::Split], WordPlace::BeforeLastNumber, &["into"]),
-    (
-        &[Tool::Split],
-        WordPlace::WithoutText,
-        &["word", "words", "sentence", "sentences", "paragraph", "paragraphs", "percent", "%", "half"],
-    ),
-    (
-        &[Tool::Continue],
-        WordPlace::AfterNumber,
-        &["paragraph", "paragraphs", "sentence", "sentences", "lines", "pages"],
-    ),
-    (&[Tool::Search], WordPlace::BesideText, &["tree", "nodes", "archive", "conversation", "chat", "history"]),
-    (&[Tool::List], WordPlace::BesideNode, &["bookmarked", "starred"]),
-    (&[Tool::Tree], WordPlace::Anywhere, &["pruned", "trees"]),
-    (&[Tool::View], WordPlace::BeforeNode, &["before", "after", "around", "behind"]),
-];
-/// Values that switch an option off. No option has them: what is off is left out.
-const OFF: &[&str] = &["false", "no", "off", "never", "none"];
-/// Values that switch an option on.
-const ON: &[&str] = &["true", "yes", "on"];
-/// Options whose value can only be one of these.
-const YES_OR_NO: &[&str] = &["full", "annotations", "summary", "failed", "exact", "wait"];
-const ON_OR_OFF: &[&str] = &["full", "annotations", "summary", "failed", "resume", "count", "exact"];
-/// Words that limit a recall by time or by a count of turns.
-const TIME_WORDS: &[&str] = &[
-    "before",
-    "older",
-    "newer",
-    "yesterday",
-    "today",
-    "week",
-    "weeks",
-    "month",
-    "months",
-    "year",
-    "years",
-    "hour",
-    "hours",
-    "day",
-    "days",
-    "minutes",
-];
 
 /// Finds a word that the command of a candidate does not support.
 pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Option<Span> {
@@ -120,6 +35,7 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
                     WordPlace::LastBehindNode => at + 1 == terms.len() && words.kind(at - 1).is_some_and(is_node),
                     WordPlace::BeforeLastNumber => at + 2 == terms.len() && words.kind(at + 1).is_some_and(is_number),
                     WordPlace::BesideText => has_text,
+                    WordPlace::BeforeText => terms.get(at + 1).is_some_and(AnnotatedToken::is_text),
                     WordPlace::BesideNode => terms.iter().any(AnnotatedToken::is_id),
                     WordPlace::WithoutText => !has_text,
                 }
@@ -139,6 +55,10 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
         .or_else(|| words.switched_off())
         .or_else(|| words.negative_number())
         .or_else(|| words.lost_instruction())
+        .or_else(|| words.restrained())
+        .or_else(|| words.partial_text())
+        .or_else(|| words.unclosed_item())
+        .or_else(|| words.misplaced())
 }
 
 /// Finds a limit of time or of turns that a recall does not have.
@@ -175,6 +95,11 @@ fn is_date(text: &str) -> bool {
 
 fn is_node(kind: TokenKind) -> bool {
     matches!(kind, TokenKind::Id | TokenKind::Place(_) | TokenKind::BookmarkLabel { .. })
+}
+
+/// True for the word bookmark, or an option whose text is no label.
+fn names_bookmark(term: &AnnotatedToken) -> bool {
+    term.entry.noun == Some(Noun::Bookmark) || matches!(term.kind, TokenKind::OptionName(key) if key.is_content())
 }
 
 fn is_number(kind: TokenKind) -> bool {
@@ -266,6 +191,110 @@ impl VerbTail<'_> {
         };
         let mut texts = (1..self.terms.len()).filter(is_lost);
         texts.next().filter(|_| self.candidate.tool == Tool::Continue).map(|at| self.terms[at].whole)
+    }
+
+    /// Finds a flag that limits a change, a sign of how it ended, or what marks the line as an example.
+    fn restrained(&self) -> Option<Span> {
+        if !CHANGING.contains(&self.candidate.tool) {
+            return None;
+        }
+        let verb = self.candidate.verb;
+        let end = self.intent.raw.map_or(usize::MAX, |raw| raw.start);
+        let labels = [
+            "skipped",
+            "failed",
+            "rejected",
+            "cancelled",
+            "example",
+            "instance",
+            "option",
+            "output",
+            "goal",
+            "decided",
+            "decision",
+            "undone",
+        ];
+        let last = self.terms.len() - 1;
+        let is_restrained = |at: &usize| {
+            let term = &self.terms[*at];
+            let text = term.text.of(self.line);
+            let flag = term.kind == TokenKind::Flag && LIMITING_FLAGS.contains(&text);
+            let named = *at < verb && self.terms.get(at + 1).is_some_and(|next| next.is(':') || next.is(','));
+            let labelled = named && self.is(*at, &labels) || *at + 1 == verb && self.is(*at, SPOKEN_OF);
+            let closes = *at == last || *at + 1 == last && self.terms[last].is(')');
+            let reports = *at > verb && (*at == verb + 1 || self.terms[*at - 1].is(':') || self.terms[*at - 1].is('('));
+            let ended = closes && reports && self.is(*at, &["done", "completed", "ok"]);
+            let from = self.candidate.tool == Tool::Prune && *at == verb + 1 && self.is(*at, &["from", "in"]);
+            let foreign = from || *at == 0 && self.is(*at, PROGRAMS);
+            let hides =
+                matches!(self.candidate.tool, Tool::Prune | Tool::Exclude | Tool::Include | Tool::Restore | Tool::Move);
+            let later = hides && *at > verb && self.is(*at, &["until", "till"]);
+            let restrained = flag || labelled || ended || foreign || later || text.starts_with(OUTCOMES);
+            term.whole.start < end && !term.is_text() && restrained
+        };
+        (0..self.terms.len()).find(is_restrained).map(|at| self.terms[at].whole)
+    }
+
+    /// Finds an instruction in place of a new wording, an end of a document's section in place of the whole, and a text in place of
+    /// a node.
+    fn misplaced(&self) -> Option<Span> {
+        let text = |at: &usize| self.terms[*at].is_text();
+        let tool = self.candidate.tool;
+        if tool == Tool::Edit
+            && let Some(raw) = self.intent.raw
+        {
+            let first = raw.of(self.line).split_whitespace().next().unwrap_or_default();
+            let first = first.trim_end_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
+            return INSTRUCTION.contains(&first.as_str()).then_some(raw);
+        }
+        if tool == Tool::Write {
+            let section = self.terms.iter().any(|term| term.entry.noun == Some(Noun::Section));
+            let at_place = ["append", "add", "before", "after", "new", "end"];
+            return self.find(|at| section && self.is(at, &at_place));
+        }
+        if tool == Tool::Todo {
+            let closes = self.terms.iter().any(|term| ["done", "cancel"].contains(&term.text.of(self.line)));
+            return self
+                .find(|at| closes && self.is(at, &["add"]) && !self.terms[..at].iter().all(|term| term.is_text()));
+        }
+        let bare = matches!(
+            self.terms[0].entry.prep,
+            Some(Prep::In | Prep::From | Prep::With | Prep::About | Prep::After | Prep::Before)
+        ) || self.is(0, &["above", "except", "but", "without"]);
+        if tool == Tool::Respond && bare && self.candidate.verb == 0 {
+            return Some(self.terms[0].whole);
+        }
+        // `reply "yes" to "Marie"`
+        let names_node = self.terms.iter().any(|term| term.is_id() || names_bookmark(term));
+        let mut texts = (0..self.terms.len()).filter(text);
+        let (first, second) = (texts.next()?, texts.next());
+        let joined = second.is_some_and(|second| (first..second).any(|at| self.is(at, &["to", "and"])));
+        (tool == Tool::Respond && joined && !names_node).then(|| self.terms[first].whole)
+    }
+
+    /// Finds an old wording that would become the whole text of a node: `fix "t" in a7x2`, `change "t" to "u"`.
+    fn partial_text(&self) -> Option<Span> {
+        if self.candidate.tool != Tool::Edit {
+            return None;
+        }
+        let texts: Vec<usize> = (0..self.terms.len()).filter(|at| self.terms[*at].is_text()).collect();
+        let within = |at: &&usize| {
+            self.terms.get(**at + 1).is_some_and(|next| next.entry.prep == Some(Prep::In)) && texts.len() == 1
+        };
+        let names_node = self.terms.iter().any(|term| {
+            let quoted_id = term.is_text() && annotate_tokens::is_id(term.text.of(self.line));
+            term.is_id() || quoted_id || names_bookmark(term)
+        });
+        let old = texts.iter().find(within).or_else(|| texts.first().filter(|_| texts.len() > 1 && !names_node));
+        old.map(|at| self.terms[*at].whole)
+    }
+
+    /// Finds what is still to be done with an item: `item 2 should be done`.
+    fn unclosed_item(&self) -> Option<Span> {
+        let ended = ["done", "finished", "completed"];
+        let is_due = |at: &usize| self.is(*at, &["be", "get", "getting"]) && self.is(at + 1, &ended);
+        let due = (0..self.terms.len()).find(is_due).filter(|_| self.candidate.tool == Tool::Todo);
+        due.map(|at| self.terms[at].whole)
     }
 
     /// Finds a number below 0 where a count is asked for.

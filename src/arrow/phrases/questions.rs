@@ -29,6 +29,10 @@ const LISTED: [Noun; 12] = [
 const DIFFERENCE_WORDS: &[&str] =
     &["differ", "different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"];
 
+/// Words of a question about what was said.
+const SAYING: &[&str] =
+    &["say", "said", "mention", "mentioned", "talk", "talked", "discuss", "discussed", "write", "wrote", "written"];
+
 /// The verb of the command that answers a question, if one does.
 pub(in crate::arrow) fn question(line: &str, terms: &[AnnotatedToken]) -> Option<Verb> {
     let end = terms.iter().position(|term| term.is('?')).unwrap_or(terms.len());
@@ -75,13 +79,16 @@ impl<'q> Question<'q> {
 
     /// True if every word is known, and no condition, alternative or negation is among them.
     fn is_plain(&self) -> bool {
-        self.terms.iter().all(|term| {
-            (term.kind != TokenKind::Name || word(self.line, std::slice::from_ref(term), 0) == "many")
-                && !matches!(
-                    term.entry.func,
-                    Some(FunctionWord::If | FunctionWord::Or | FunctionWord::Modal | FunctionWord::Not)
-                )
-        })
+        let is_known = |term: &AnnotatedToken| {
+            term.kind != TokenKind::Name || word(self.line, std::slice::from_ref(term), 0) == "many"
+        };
+        self.is_certain() && self.terms.iter().all(is_known)
+    }
+
+    /// True if no condition, alternative or negation is among its words.
+    fn is_certain(&self) -> bool {
+        let doubts = [FunctionWord::If, FunctionWord::Or, FunctionWord::Modal, FunctionWord::Not];
+        !self.terms.iter().any(|term| term.entry.func.is_some_and(|func| doubts.contains(&func)))
     }
 
     /// True if a verb names an operation that is not among those which answer questions.
@@ -126,13 +133,24 @@ impl<'q> Question<'q> {
             return Some(Verb::Compare);
         }
         // `which documents are there?`
-        let exist = ["there", "exist", "have", "available", "here", "around", "active", "working"];
+        let exist = ["there", "exist", "have", "available", "here", "around", "active", "working", "use", "see"];
         if ids == 0 && super::asks_which(self.line, self.terms) && self.has_word(&exist) && self.is_plain() {
             return Some(Verb::List);
         }
         // `what's been pruned so far?`
-        if is_what && ids == 0 && self.has_word(&["pruned"]) && self.is_plain() && is_short {
+        if (is_what || first == "which")
+            && ids == 0
+            && self.has_word(&["pruned", "hidden"])
+            && self.is_plain()
+            && is_short
+        {
             return Some(Verb::List);
+        }
+        let texts = self.terms.iter().filter(|term| term.is_text()).count();
+        let is_open = !matches!(first, "how" | "why") && !self.names_other_operation();
+        if texts == 1 && ids == 0 && is_open && self.has_word(SAYING) && !self.has_noun(Noun::Doc) && self.is_certain()
+        {
+            return Some(Verb::Recall);
         }
         if matches!(first, "how" | "how's")
             && ids == 0
