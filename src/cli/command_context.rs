@@ -311,6 +311,12 @@ impl<'a> CommandContext<'a> {
         self.print_value(&ReceiptJson { op, receipt }, text)
     }
 
+    /// Prints the result of a change that was saved: `text`, or `value` as JSON.
+    pub(crate) fn print_saved(&mut self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<()> {
+        self.out.committed = true;
+        self.print_value(value, text)
+    }
+
     /// Prints `text`, or `value` as JSON.
     pub(crate) fn print_value(&mut self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<()> {
         use std::io::Write as _;

@@ -81,6 +81,12 @@ fn a_committed_change_succeeds_without_its_output() {
     assert!(said.code == 0 && said.err.contains("the change was saved"), "{said:?}");
     assert_eq!(run(&["view"]).code, 1, "what only reads has failed");
     assert_eq!(home.json(&["tree"]).len(), 2);
+    for change in
+        [&["undo"][..], &["redo"], &["switch", "root"], &["docs", "new", "notes", "one"], &["continue", "-n", "1"]]
+    {
+        let ran = run(&[change, &["--model", "scripted:words"][..usize::from(change[0] == "continue") * 2]].concat());
+        assert!(ran.code == 0 && ran.err.contains("the change was saved"), "{change:?}: {ran:?}");
+    }
 }
 
 #[cfg(unix)]

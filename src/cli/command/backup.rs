@@ -35,5 +35,5 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     done?;
     let bytes = std::fs::metadata(&args.file).map_err(|e| CliError::io("reading the copy", e))?.len();
     let written = BackupJson { file: args.file.clone(), bytes };
-    cx.print_value(&written, || format!("{}  {} KiB", written.file.display(), bytes.div_ceil(1024)))
+    cx.print_saved(&written, || format!("{}  {} KiB", written.file.display(), bytes.div_ceil(1024)))
 }

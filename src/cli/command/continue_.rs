@@ -184,6 +184,7 @@ impl ContinuePrinter {
             FinishReason::Refused => "  refused",
             _ => "",
         };
+        cx.out.committed = true;
         let streamed = self.lines.is_empty();
         let (author, now) = (&self.author, cx.now());
         self.area.suspend(|| {

@@ -155,7 +155,7 @@ fn new(name: &str, text: Option<String>, cx: &mut CommandContext<'_>) -> Result<
     let text = text.map(|text| input::read_text(Some(text), "")).transpose()?.unwrap_or_default();
     cx.actor().create_document(name, &text)?;
     let document = cx.loom.document(name)?;
-    cx.print_value(&document, || format!("{}  a new document", one_line(name)))
+    cx.print_saved(&document, || format!("{}  a new document", one_line(name)))
 }
 
 #[derive(Serialize)]

@@ -98,6 +98,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
                     continue;
                 }
             };
+            cx.out.committed |= imported.nodes > 0 && !args.dry_run && !args.undo;
             if !args.undo {
                 print_summary(&file, &imported, cx)?;
             }
@@ -167,7 +168,7 @@ fn undo(trees: Vec<TreeId>, cx: &mut CommandContext<'_>) -> Result<()> {
     let first = archived.first().copied().map(short).unwrap_or_default();
     let mutations = archived.iter().map(|tree| Mutation::SetArchived { tree: *tree, archived: true }).collect();
     cx.actor().commit(Op::Archive, mutations)?;
-    cx.print_value(&serde_json::json!({ "archived": archived }), || {
+    cx.print_saved(&serde_json::json!({ "archived": archived }), || {
         format!("{} archived; `loom --tree {first} undo` restores all", count(archived.len() as u64, "tree"))
     })
 }

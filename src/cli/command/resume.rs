@@ -61,7 +61,7 @@ pub(crate) fn run(mut args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if with.profile.kind == AgentKind::Human {
         let node = session.position.map(|id| cx.loom.node(id)).transpose()?;
         let local = node.map(|node| node.local.to_string()).unwrap_or_default();
-        return cx.print_value(&session, || format!("{}  you are here", paint(ID, local)));
+        return cx.print_saved(&session, || format!("{}  you are here", paint(ID, local)));
     }
     chat::run_session(cx, with, (own, Some(session.id)), args.options, args.message)
 }

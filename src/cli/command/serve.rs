@@ -140,7 +140,7 @@ fn token(action: TokenAction, cx: &mut CommandContext<'_>) -> Result<()> {
             Ok(())
         }
         TokenAction::Revoke { name } => match file.revoke(&name).map_err(failed)? {
-            true => cx.print_value(&serde_json::json!({ "revoked": name }), || format!("revoked {}", one_line(&name))),
+            true => cx.print_saved(&serde_json::json!({ "revoked": name }), || format!("revoked {}", one_line(&name))),
             false => Err(CliError::failed(format!("no token {name:?}"))),
         },
     }

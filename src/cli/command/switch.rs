@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     }
     actor.switch(&cx.loom.session(session)?, &node)?;
     let (name, now, width) = (cx.name(node.author).to_owned(), cx.now(), cx.out.wrap());
-    cx.print_value(&NodeJson { node: &node, author: &name, position: true }, || {
+    cx.print_saved(&NodeJson { node: &node, author: &name, position: true }, || {
         turn(&node, &name, now, true, width).trim_end().to_owned()
     })
 }

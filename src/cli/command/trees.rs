@@ -99,5 +99,5 @@ pub(crate) fn use_tree(tree: &Tree, cx: &mut CommandContext<'_>) -> Result<()> {
         }
     }
     let width = cx.out.width.saturating_sub(6);
-    cx.print_value(&TreeJson { tree, current: true, summary: None }, || format!("now in  {}", tree_line(tree, width)))
+    cx.print_saved(&TreeJson { tree, current: true, summary: None }, || format!("now in  {}", tree_line(tree, width)))
 }

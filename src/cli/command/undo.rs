@@ -61,7 +61,7 @@ fn print_result(undone: &UndoResult, op: Op, cx: &mut CommandContext<'_>) -> Res
         description: undone.description.words(&|id| id.to_string(), &quoted),
         seq: undone.receipt.seq,
     };
-    cx.print_value(&json, || {
+    cx.print_saved(&json, || {
         let what = undone.description.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
         format!("{}: {what}", if op == Op::Undo { "reverted" } else { "repeated" })
     })
