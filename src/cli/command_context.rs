@@ -74,17 +74,23 @@ pub(crate) fn location(globals: &Globals) -> Result<Location> {
     globals.db.as_deref().map_or_else(|| env::default_db().map(Location::File), |db| Ok(Location::of(db)))
 }
 
-/// Opens the database. Falls back to read-only access if the file or its folder cannot be written.
+/// Opens the database. Falls back to read-only access if the file or its folder cannot be written, or the disk is full.
 fn open(options: &OpenOptions, location: &Location) -> Result<Arc<dyn Store>> {
     let refused = match options.connect(location) {
-        Err(error @ (StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. }))
-            if location.file().is_some_and(Path::exists) =>
-        {
-            error
-        }
+        Err(
+            error @ (StoreError::ReadOnly { .. }
+            | StoreError::CannotOpen { .. }
+            | StoreError::Full
+            | StoreError::Io { .. }),
+        ) if location.file().is_some_and(Path::exists) => error,
         opened => return Ok(opened?),
     };
-    options.clone().read_only(true).connect(location).map_err(|_| refused.into())
+    let read_only = options.clone().read_only(true).connect(location);
+    if matches!(refused, StoreError::Full) && read_only.is_ok() {
+        // A closed standard error leaves no place for it.
+        let _ = writeln!(io::stderr(), "loom: the disk is full: only reading works");
+    }
+    read_only.map_err(|_| refused.into())
 }
 
 impl<'a> CommandContext<'a> {

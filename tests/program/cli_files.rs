@@ -106,6 +106,23 @@ fn a_write_beyond_the_file_size_limit_is_an_error() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_full_disk_leaves_the_trees_readable() {
+    let home = Home::new();
+    home.start("Kept words.");
+    let limited = |argument: &str| {
+        let loom = home.command(&[argument]);
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", "ulimit -f 0; exec \"$0\" \"$@\""]).arg(loom.get_program()).args(loom.get_args());
+        let folder = loom.get_current_dir().unwrap();
+        Ran::of(limited.current_dir(folder).env("HOME", folder).stdin(Stdio::null()))
+    };
+    let read = limited("view");
+    assert!(read.code == 0 && read.out.contains("Kept words."), "{read:?}");
+    assert_ne!(limited("undo").code, 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_killed_export_leaves_no_file() {
     let home = Home::new();
     home.start("root");

@@ -67,10 +67,14 @@ impl ConnectionPool {
     }
 
     /// Returns a URI that opens the file as immutable, if nothing else works. A reader needs the log's index next to
-    /// the file and creates it if missing, which fails in a read-only folder. If there is no log either, the file is
-    /// complete. Such a connection serves one snapshot only, since a process with more rights may start writing.
+    /// the file and creates it if missing, which fails in a read-only folder and on a full disk. If there is no log
+    /// either, the file is complete. Such a connection serves one snapshot only, since a process with more rights may
+    /// start writing.
     fn immutable_uri(&self, error: &rusqlite::Error) -> Option<String> {
-        let refused = matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
+        let refused = matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull | ErrorCode::SystemIoFailure)
+        );
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
         let logged = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
