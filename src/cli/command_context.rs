@@ -86,9 +86,9 @@ fn open(options: &OpenOptions, location: &Location) -> Result<Arc<dyn Store>> {
         opened => return Ok(opened?),
     };
     let read_only = options.clone().read_only(true).connect(location);
-    if matches!(refused, StoreError::Full) && read_only.is_ok() {
+    if matches!(refused, StoreError::Full | StoreError::Io { .. }) && read_only.is_ok() {
         // A closed standard error leaves no place for it.
-        let _ = writeln!(io::stderr(), "loom: the disk is full: only reading works");
+        let _ = writeln!(io::stderr(), "loom: only reading works: {refused}");
     }
     read_only.map_err(|_| refused.into())
 }

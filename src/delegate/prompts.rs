@@ -66,8 +66,9 @@ fn truncate_middle(text: &str, most: usize) -> String {
     let half = most / 2;
     let start: String = text.chars().take(half).collect();
     let end: String = text.chars().skip(all - half).collect();
-    let start = start.rsplit_once('\n').map(|(kept, _)| kept).filter(|kept| kept.len() > half / 2).unwrap_or(&start);
-    let end = end.split_once('\n').map(|(_, kept)| kept).filter(|kept| kept.len() > half / 2).unwrap_or(&end);
+    let start =
+        start.rsplit_once('\n').map(|(kept, _)| kept).filter(|kept| kept.chars().count() > half / 2).unwrap_or(&start);
+    let end = end.split_once('\n').map(|(_, kept)| kept).filter(|kept| kept.chars().count() > half / 2).unwrap_or(&end);
     let left_out = all - start.chars().count() - end.chars().count();
     format!("{start}\n[… {left_out} characters are left out here …]\n{end}")
 }

@@ -4,13 +4,16 @@
 use super::{
     Actor, NodeDraft, OpsError, Result,
     navigate::{parts_to, rest_of_split},
-    require_visible,
+    require_parent,
 };
 use crate::{
     id::NodeId,
     store::{ChildFilter, Mutation, Receipt, Snapshot},
     types::{EdgeKind, NewNode, Node, Op, Parent, SessionPatch},
 };
+
+/// Nodes of a tree in which a session goes along with a moved branch. A larger branch is moved in slices, without sessions.
+const MAX_FOLLOWED_NODES: u64 = 4_096;
 
 impl Actor {
     /// Copies a node and its visible descendants under `to`; with a part of a split also those that
@@ -20,7 +23,7 @@ impl Actor {
     /// If a node does not exist, `from` is a note or the like, or the store fails.
     pub fn copy_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
         let node = self.conversation_node(from)?;
-        require_visible(&self.loom.node(to)?)?;
+        require_parent(&self.loom.node(to)?, EdgeKind::Continuation)?;
         let parts = self.parts_from(&node)?;
         match parts.as_slice() {
             [] => self.commit(Op::Copy, vec![Mutation::CopyBranch { from, to, id: self.loom.node_id() }]),
@@ -36,7 +39,7 @@ impl Actor {
     /// split, or the store fails.
     pub fn move_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
         let node = self.conversation_node(from)?;
-        require_visible(&self.loom.node(to)?)?;
+        require_parent(&self.loom.node(to)?, EdgeKind::Continuation)?;
         if node.parent == Some(to) {
             return Err(OpsError::Invalid(format!("[{}] is already a child of that node", node.local)));
         }
@@ -58,7 +61,7 @@ impl Actor {
         // Of an edited passage all versions go.
         let prune = Mutation::Prune { node: place };
         let copy = Mutation::CopyBranch { from, to, id: self.loom.node_id() };
-        let position = self.path_of_position(place)?;
+        let position = self.path_of_position(place, to)?;
         if parts.is_empty() && position.is_empty() {
             return self.commit(Op::Move, vec![copy, prune]);
         }
@@ -78,12 +81,17 @@ impl Actor {
         })
     }
 
-    /// Returns the nodes from `top` to the session's position; empty if the position is not below it.
-    fn path_of_position(&self, top: NodeId) -> Result<Vec<NodeId>> {
+    /// Returns the nodes from `top` to the session's position if the session goes along with a move to `to`: it stands in
+    /// the branch, stays in its tree, and the tree is not so large that other writers would wait for the move.
+    fn path_of_position(&self, top: NodeId, to: NodeId) -> Result<Vec<NodeId>> {
         let Some(session) = self.session.map(|session| self.loom.session(session)).transpose()? else {
             return Ok(Vec::new());
         };
         let Some(position) = session.position else { return Ok(Vec::new()) };
+        let target = self.loom.tree(self.loom.node(to)?.tree)?;
+        if target.id != session.tree || target.counts.nodes > MAX_FOLLOWED_NODES {
+            return Ok(Vec::new());
+        }
         let path = self.loom.snapshot()?.path_back(position, &session.versions, 0)?;
         let start = path.iter().position(|node| node.id == top || node.version_of == Some(top));
         Ok(start.map_or_else(Vec::new, |start| path[start..].iter().map(|node| node.id).collect()))
@@ -137,11 +145,25 @@ impl Actor {
 /// Follows the path to a position down a copy of its branch, as far as it was copied.
 fn copy_of_position(snapshot: &dyn Snapshot, first: NodeId, path: &[NodeId]) -> Result<NodeId> {
     let filter = ChildFilter::default().kind(EdgeKind::Continuation);
-    let mut copy = first;
-    for original in &path[1..] {
-        let children = snapshot.children(copy, &filter)?;
-        let Some(next) = children.iter().find(|child| copied_from(child) == Some(*original)) else { break };
-        copy = next.id;
+    let is_copy = |node: &Node, original: NodeId| copied_from(node) == Some(original);
+    // A version is on the path in place of its original, which has the continuations.
+    let of = |node: &Node, original: NodeId| -> Result<Option<NodeId>> {
+        if is_copy(node, original) {
+            return Ok(Some(node.id));
+        }
+        let versions = if node.state.versions > 0 { snapshot.versions(node.id)? } else { Vec::new() };
+        Ok(versions.iter().find(|version| is_copy(version, original)).map(|version| version.id))
+    };
+    let mut place = snapshot.node(first)?.ok_or_else(|| OpsError::missing("node", first))?;
+    let mut copy = of(&place, path[0])?.unwrap_or(first);
+    'path: for original in &path[1..] {
+        for child in snapshot.children(place.id, &filter)? {
+            if let Some(found) = of(&child, *original)? {
+                (copy, place) = (found, child);
+                continue 'path;
+            }
+        }
+        break;
     }
     Ok(copy)
 }

@@ -171,7 +171,7 @@ pub const KEYS: &[Binding] = &[
     bind(KeyAction::Cancel, "cancel", &["esc"], KeyGroup::Program, "stop what runs, close what is open"),
     bind(KeyAction::Redraw, "redraw", &["ctrl-l"], KeyGroup::Program, "redraw the screen"),
     bind(KeyAction::Suspend, "suspend", &["ctrl-z"], KeyGroup::Program, "back to the shell; fg comes back"),
-    bind(KeyAction::Quit, "quit", &["q", "ctrl-c"], KeyGroup::Program, "leave; everything is saved"),
+    bind(KeyAction::Quit, "quit", &["q", "ctrl-c"], KeyGroup::Program, "leave; asks if a text is not saved"),
 ];
 
 /// Key with its modifiers.

@@ -123,8 +123,10 @@ pub(crate) struct ScreenModel {
     pub(crate) unsaved_input: Option<TextInput>,
     /// Text that is being saved, and the number of writes until its own has ended.
     pub(crate) submitted: Option<(usize, SubmittedText)>,
-    /// Prose that could not be saved; opened again instead of the stored text.
-    pub(crate) unsaved_prose: Option<BufferEditor>,
+    /// Prose that could not be saved, and the node at which it is opened again instead of the stored text.
+    pub(crate) unsaved_prose: Option<(NodeId, BufferEditor)>,
+    /// True if the newest message could not be saved and is in the history alone.
+    pub(crate) has_unsent_message: bool,
     /// Input whose text is open in the user's editor.
     pub(crate) edited_outside: Option<TextInput>,
     pub(crate) notice: Option<Notice>,
@@ -205,6 +207,7 @@ impl ScreenModel {
             unsaved_input: None,
             submitted: None,
             unsaved_prose: None,
+            has_unsent_message: false,
             edited_outside: None,
             notice: None,
             file_panel: None,

@@ -744,6 +744,23 @@ fn a_bookmark_of_one_word_names_its_node_in_every_option() {
 }
 
 #[test]
+fn nothing_continues_a_note() {
+    let play = Play::new();
+    let note = play.owner.annotate(play.marie, "the dry voice").unwrap().nodes[0].local.clone();
+    let trauma = play.id(play.trauma);
+    let mut runner = play.at(play.nine);
+    for line in [
+        format!("→ respond {note} \"No.\""),
+        format!("→ continue from {note}"),
+        format!("→ copy {trauma} to {note}"),
+        format!("→ move {trauma} to {note}"),
+    ] {
+        let reply = lines(&mut runner, &[&line]);
+        assert!(reply.contains("is annotation"), "{line}: {reply}");
+    }
+}
+
+#[test]
 fn links_have_two_ends() {
     let play = Play::new();
     let (marie, tired) = (play.id(play.marie), play.id(play.tired));

@@ -449,6 +449,25 @@ fn a_session_goes_along_with_the_branch_that_it_stands_in() {
 }
 
 #[test]
+fn a_session_goes_along_below_an_edited_passage_and_to_no_other_tree() {
+    let (_scene, owner, [root, first, second]) = owner_at_the_second(Mode::Buffer);
+    let session = owner.session().unwrap();
+    owner.switch_to(session, first).unwrap();
+    owner.edit(first, "It is noon.").unwrap();
+    owner.switch_to(session, second).unwrap();
+    let other = owner.append(root, NodeDraft::text("It is light.").keep_position(true)).unwrap().nodes[0].id;
+    let moved = owner.move_branch(first, other).unwrap().nodes[0].id;
+    let position = owner.loom().session(session).unwrap().position.unwrap();
+    let copy = owner.loom().node(position).unwrap();
+    assert_eq!((copy.content.as_str(), copy.id != second), ("The keeper is gone.", true));
+    // A move to another tree leaves the session where it was.
+    let elsewhere = owner.create_tree(TreeDraft::new("Elsewhere.")).unwrap().1.id;
+    owner.move_branch(moved, elsewhere).unwrap();
+    let session = owner.loom().session(session).unwrap();
+    assert_eq!(session.tree, copy.tree);
+}
+
+#[test]
 fn undo_selects_the_versions_again_that_an_edit_replaced() {
     let (_scene, owner, [root, first, _]) = owner_at_the_second(Mode::Buffer);
     let tree = owner.loom().node(root).unwrap().tree;

@@ -341,6 +341,14 @@ async fn a_token_that_reads_recalls() {
     assert_eq!(post("/api/v1/trees", json!({ "content": "x" })).await.0, 403);
 }
 
+/// Continues a thought, as programs did before this was refused. Returns the id of the node.
+fn append_below(home: &Home, thought: &str, text: &str) -> String {
+    let loom = loomtree::session::open(home.file("loom.db")).unwrap();
+    let owner = loom.actor(&loom.agent("owner").unwrap());
+    let id: loomtree::id::NodeId = thought.parse().unwrap();
+    owner.append(id, text).unwrap().nodes[0].id.to_string()
+}
+
 /// A token that is limited to a model's agent reads the thoughts of that agent and of no other, by any route.
 #[tokio::test]
 async fn a_token_of_an_agent_reads_no_thought_of_another() {
@@ -359,10 +367,7 @@ async fn a_token_of_an_agent_reads_no_thought_of_another() {
     let tree = get("/api/v1/trees").await[0].clone();
     let (tree, root) = (id(&tree["id"]), id(&tree["root_id"]));
     let thought = id(&get(&format!("/api/v1/nodes/{root}/children?kind=thought")).await[0]["id"]);
-    let children = format!("/api/v1/nodes/{thought}/children");
-    let body = json!({ "content": "an answer to the thought" });
-    let below = answer(server.request(Method::POST, &children).bearer_auth(&whole).json(&body)).await.1;
-    let below = id(&below["id"]);
+    let below = append_below(&home, &thought, "an answer to the thought");
     home.ok(&["do", "--as", "collaborator", &format!("bookmark {thought} \"mark\"")]);
     let session = id(&get(&format!("/api/v1/sessions?tree={tree}")).await[0]["id"]);
     let read = async |token: &str, path: &str| {
@@ -426,7 +431,7 @@ async fn a_conversation_lists_no_thought() {
         node["id"].as_str().unwrap().to_owned()
     };
     let thought = append(&last, SECRET, "thought").await;
-    let below = append(&thought, "the butler", "continuation").await;
+    let below = append_below(&home, &thought, "the butler");
     server.ok(&format!("/api/v1/sessions/{id}/switch"), json!({ "node": below })).await;
     let items = server.get(&format!("/v1/conversations/{conversation}/items")).await.1.to_string();
     assert!(items.contains("the butler") && !items.contains(SECRET), "{items}");

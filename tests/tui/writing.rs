@@ -128,7 +128,7 @@ fn a_text_whose_save_fails_stays_in_its_editor() {
 }
 
 #[test]
-fn a_message_under_a_pruned_node_or_a_note_is_refused_and_kept() {
+fn a_message_under_a_pruned_node_is_refused_and_kept() {
     let mut harness = Harness::new();
     let owner = harness.play.loom.actor(&harness.play.loom.agent("owner").unwrap());
     harness.press("i").type_text("Where is she?");

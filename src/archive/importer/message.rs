@@ -265,7 +265,10 @@ impl Importer<'_> {
             self.batch.done.skipped += 1;
             return Ok(stored.map(|version| version.node));
         };
-        let before = self.reader()?.versions(base.id)?.pop().unwrap_or_else(|| base.clone());
+        // A person's edit of the message has no results of its calls.
+        let versions = self.reader()?.versions(base.id)?;
+        let is_imported = |version: &Node| (version.author, version.author_type) == (base.author, base.author_type);
+        let before = versions.into_iter().rfind(is_imported).unwrap_or_else(|| base.clone());
         let id = self.loom().node_id();
         let is_continuation = base.kind == EdgeKind::Continuation;
         let kind = if is_continuation { EdgeKind::Version } else { base.kind };

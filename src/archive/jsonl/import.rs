@@ -198,10 +198,8 @@ impl JsonlImport<'_> {
             if here.profile != profile && is_default_agent(&here.profile) && self.into_empty {
                 self.batch.commit_as(place, own, line.created_at, vec![Mutation::UpdateAgent(profile)])?;
             } else if here.profile != profile {
-                self.batch.problem(
-                    place,
-                    format!("agent {:?} already exists with another profile, which stays", here.name()),
-                );
+                let left_out = "profiles of agents that exist".to_owned();
+                *self.batch.done.left_out.entry(left_out).or_default() += 1;
             }
             return Ok(());
         }

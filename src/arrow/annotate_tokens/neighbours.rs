@@ -3,7 +3,7 @@
 use super::{AnnotatedToken, TokenKind, could_be_id, is_number_id};
 use crate::{
     arrow::{
-        lexicon::{self, Entry, Form, FunctionWord, Noun, Prep},
+        lexicon::{self, Entry, Form, FunctionWord, Noun, Prep, Verb},
         node_words,
         option_name::OptionName,
     },
@@ -64,9 +64,13 @@ fn bookmarked(line: &str, terms: &mut Vec<AnnotatedToken>) {
     const CLAUSE: &[&str] =
         &["that", "which", "that's", "are", "is", "were", "was", "has", "have", "had", "been", "we", "i", "you"];
     const NOUNS: &[&str] = &["nodes", "messages", "places", "everything", "all", "what"];
-    let is = |at: usize, words: &[&str]| words.contains(&terms[at].text.of(line));
+    let is = |at: usize, words: &[&str]| !terms[at].is_text() && words.contains(&terms[at].text.of(line));
     let marked = |at: &usize| is(*at, &["bookmarked", "starred"]);
+    let shows = terms.iter().find_map(|term| term.entry.base());
     let Some(last) = terms.len().checked_sub(1).filter(|last| *last > 0) else { return };
+    if !matches!(shows, Some(Verb::See | Verb::List | Verb::Get)) {
+        return;
+    }
     let noun = match Some(last).filter(marked) {
         Some(last) => (1..last).rfind(|at| !is(*at, CLAUSE)).filter(|at| is(*at, NOUNS)),
         None => Some(last - 1).filter(|at| marked(at) && *at > 0 && is(last, NOUNS)),

@@ -27,7 +27,7 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
         let found = words.find(|at| {
             words.is(at, unsupported)
                 && match place {
-                    WordPlace::Anywhere => true,
+                    WordPlace::Anywhere => !words.is_value(at),
                     WordPlace::BeforeNode => words.is_before_node(at + 1),
                     WordPlace::BeforeNumber => words.kind(at + 1).is_some_and(is_number),
                     WordPlace::AfterNumber => words.kind(at - 1).is_some_and(is_number),
@@ -122,6 +122,17 @@ impl VerbTail<'_> {
     fn is(&self, at: usize, words: &[&str]) -> bool {
         self.terms.get(at).is_some_and(|term| {
             !term.is_text() && words.iter().any(|word| term.text.of(self.line).eq_ignore_ascii_case(word))
+        })
+    }
+
+    /// True for the value of an option or of a noun that has a name: `doc:today`.
+    fn is_value(&self, at: usize) -> bool {
+        let marked = usize::from(at > 0 && matches!(self.terms[at - 1].kind, TokenKind::Mark(':' | '=')));
+        let name = at.checked_sub(1 + marked).map(|name| &self.terms[name]);
+        name.is_some_and(|name| {
+            let names =
+                matches!(name.entry.noun, Some(Noun::Doc | Noun::Label | Noun::Stash | Noun::Agent | Noun::Tree));
+            matches!(name.kind, TokenKind::OptionName(_)) || names
         })
     }
 

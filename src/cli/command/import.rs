@@ -137,7 +137,9 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
 fn note_failure(error: CliError, first: &mut Option<CliError>) -> Result<()> {
     let is_of_file = matches!(
         error,
-        CliError::Failed { .. } | CliError::Io { .. } | CliError::Ops(OpsError::Store(StoreError::CannotOpen { .. }))
+        CliError::Failed { .. }
+            | CliError::Io { .. }
+            | CliError::Ops(OpsError::Store(StoreError::CannotOpen { .. } | StoreError::NotADatabase { .. }))
     );
     if !is_of_file {
         return Err(error);

@@ -48,7 +48,7 @@ pub(super) struct ResponseRecord {
     /// Id of the previous response, as given.
     pub(super) previous: Option<String>,
     pub(super) conversation: Option<SessionId>,
-    /// Last node before the output.
+    /// Last node of the input. Items that were added meanwhile stand between it and the output.
     pub(super) parent: Option<NodeId>,
     /// Output nodes in order.
     pub(super) output: Vec<NodeId>,
@@ -367,11 +367,11 @@ async fn store(
 /// Returns the parent of a response's output, and whether the conversation's session stays where it is. Items that were
 /// added while the response ran precede the output. A session that was switched to another branch stays there.
 fn place_of_output(state: &AppState, session: SessionId, asked: NodeId) -> crate::serve::error::Result<(Parent, bool)> {
-    let record = state.loom().session(session)?;
+    let Ok(record) = state.loom().session(session) else { return Ok((Parent::Node(asked), true)) };
     let has_followed = match record.position {
         Some(position) => {
             let path = state.loom().snapshot()?.path_back(position, &record.versions, 0)?;
-            path.iter().any(|node| node.id == asked)
+            path.iter().any(|node| node.id == asked || node.version_of == Some(asked))
         }
         None => false,
     };

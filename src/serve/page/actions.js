@@ -53,10 +53,10 @@ export async function runLines(text) {
     if (!session) session = (await post("/sessions", { tree, position: state.cursor.value, workspace: "page" })).id;
     await post(`/sessions/${session}/switch`, { node: state.cursor.value });
     const answer = await post("/arrow", { lines, session });
+    failed = lines.filter((_, at) => !answer.results[at]?.ok).join("\n");
     sessions.set(tree, answer.session);
     const { position_id: position } = await get(`/sessions/${answer.session}`);
     state.dialog.value = { kind: "results", results: answer.results };
-    failed = lines.filter((_, at) => !answer.results[at]?.ok).join("\n");
     await (position && position !== state.cursor.value ? go(position) : refresh());
   });
   return failed;

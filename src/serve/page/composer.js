@@ -23,8 +23,9 @@ const isCommand = (line) => /^\s*(→|->)/.test(line);
 
 /** @param {string} value */
 function setText(value) {
-  keep(draft.value, text.value, value);
+  const before = text.value;
   text.value = value;
+  keep(draft.value, before, value);
 }
 
 /** Keeps a text for this page, and for the next one that is opened. Another page may have kept its own. @param {string} name @param {string} before @param {string} value */

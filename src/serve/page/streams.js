@@ -98,7 +98,7 @@ export async function adopt() {
   const stream = { text: "This began before the page was loaded.", node: null, error: "", lines: [], model: "" };
   generation.value = { from, id: found.id, streams: [stream], isRunning: true };
   (async () => {
-    while (generation.value?.id === found.id && (await find().catch(() => found))) await new Promise((done) => setTimeout(done, LOOK_MS));
+    while (generation.value?.id === found.id && (await find().catch(() => undefined))) await new Promise((done) => setTimeout(done, LOOK_MS));
     if (generation.value?.id === found.id) generation.value = null;
     await refresh();
   })();

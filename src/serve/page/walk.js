@@ -51,7 +51,7 @@ export async function nodeOf(id) {
     try {
       return (await get(`/trees/${tree.id}/nodes/${id}`)).id;
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status === 0) throw error;
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
     }
   }
   throw new ApiError(404, "not_found", `no node ${id}`);

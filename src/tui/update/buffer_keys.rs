@@ -13,8 +13,9 @@ use crate::tui::{
 /// Opens the text of the path for editing.
 pub(super) fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(screen) = &model.screen else { return Vec::new() };
-    let opened = model.unsaved_prose.take().unwrap_or_else(|| BufferEditor::open(&screen.parts));
-    model.mode = ScreenMode::Buffer(opened);
+    // What could not be saved is opened where it was written.
+    let unsaved = model.unsaved_prose.take_if(|(at, _)| *at == model.cursor).map(|(_, buffer)| buffer);
+    model.mode = ScreenMode::Buffer(unsaved.unwrap_or_else(|| BufferEditor::open(&screen.parts)));
     model.scroll = 0;
     Vec::new()
 }
@@ -41,7 +42,9 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
         // Saves and generates continuations at the end of the path.
         KeyCode::Enter if alt => {
             let effects = leave(model);
-            model.type_ahead.push_action(KeyAction::Generate);
+            if model.unsaved_prose.as_ref().is_none_or(|(at, _)| *at != model.cursor) {
+                model.type_ahead.push_action(KeyAction::Generate);
+            }
             effects
         }
         KeyCode::Enter => {
@@ -66,8 +69,8 @@ pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let mut effects = if is_refused { Vec::new() } else { save(model) };
     let ScreenMode::Buffer(buffer) = std::mem::take(&mut model.mode) else { return Vec::new() };
     if is_refused {
-        model.unsaved_prose = Some(buffer);
-        model.notify("not saved; e opens the text again");
+        model.unsaved_prose = Some((model.cursor, buffer));
+        model.notify("not saved; e opens the text again here");
     } else if !effects.is_empty() {
         model.submitted = Some((model.pending_writes + 1, SubmittedText::Buffer(buffer)));
     }
@@ -77,8 +80,9 @@ pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 
 /// Keeps a text whose save failed, until it is saved or left.
 pub(super) fn refuse(buffer: &mut BufferEditor) {
-    buffer.saving_text = None;
-    buffer.refused_text = Some(buffer.editor.text().to_owned());
+    if let Some(text) = buffer.saving_text.take() {
+        buffer.refused_text = Some(text);
+    }
 }
 
 /// Saves changes; the cursor stays.

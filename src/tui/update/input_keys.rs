@@ -7,6 +7,7 @@ use crate::{
     arrow::Command,
     tools::Tool,
     tui::{
+        keys::KeyAction,
         message::{InputPurpose, ItemAction, ScreenEffect, WriteRequest},
         model::{ConfirmPanel, MAX_CONTINUATIONS, ScreenMode, ScreenModel, SubmittedText, TextInput},
     },
@@ -147,8 +148,10 @@ pub(super) fn reopen(model: &mut ScreenModel, text: SubmittedText) {
         SubmittedText::Buffer(mut buffer) if is_free => {
             buffer_keys::refuse(&mut buffer);
             model.mode = ScreenMode::Buffer(buffer);
+            // What was to follow the save.
+            model.type_ahead.cancel_action(KeyAction::Generate);
         }
-        SubmittedText::Buffer(buffer) => model.unsaved_prose = Some(buffer),
+        SubmittedText::Buffer(buffer) => model.unsaved_prose = Some((model.cursor, buffer)),
         SubmittedText::Input(mut text_input) => {
             // Leaving it unchanged keeps it.
             text_input.initial = String::new();
@@ -168,6 +171,7 @@ pub(super) fn reopen(model: &mut ScreenModel, text: SubmittedText) {
             if let Some(notice) = &mut model.notice {
                 notice.text = format!("{} · {hint}", notice.text);
             }
+            model.has_unsent_message |= is_message;
         }
     }
 }
@@ -179,6 +183,7 @@ fn submitted(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: u
     match purpose {
         InputPurpose::Append => {
             model.record_history(&text);
+            model.has_unsent_message = false;
             if crate::arrow::is_command(&text) {
                 return command_jobs::start(model, text);
             }

@@ -335,21 +335,17 @@ fn cancel(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 pub(super) fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let set_position = model.session.map(|_| ScreenEffect::Write(WriteRequest::SetPosition(model.cursor)));
     let leave: Vec<ScreenEffect> = set_position.into_iter().chain([ScreenEffect::Quit]).collect();
-    if model.generation_panel.as_ref().is_some_and(|generation_panel| generation_panel.running)
-        || !model.command_jobs.is_empty()
-    {
-        model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel::plain(
-            "Something still runs. Quit? Received text is saved.",
-            ScreenEffect::Quit,
-        )));
-        return Vec::new();
-    }
-    if model.unsaved_input.is_some() || model.unsaved_prose.is_some() {
-        let question = "A text is not saved. Quit and lose it?";
-        model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel::plain(question, ScreenEffect::Quit)));
-        return Vec::new();
-    }
-    leave
+    let runs = model.generation_panel.as_ref().is_some_and(|generation_panel| generation_panel.running)
+        || !model.command_jobs.is_empty();
+    let is_unsaved = model.unsaved_input.is_some() || model.unsaved_prose.is_some() || model.has_unsent_message;
+    let question = match (runs, is_unsaved) {
+        (false, false) => return leave,
+        (true, false) => "Something still runs. Quit? Received text is saved.",
+        (false, true) => "A text is not saved. Quit and lose it?",
+        (true, true) => "Something still runs, and a text is not saved. Quit and lose it?",
+    };
+    model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel::plain(question, ScreenEffect::Quit)));
+    Vec::new()
 }
 
 /// Lists every key with its current binding.

@@ -29,10 +29,9 @@ pub(super) enum WordPlace {
     WithoutText,
 }
 
-pub(super) const TAKEN_BACK: &[&str] =
-    &["delete", "deleted", "deletion", "remove", "removed", "removal", "off", "undo", "list"];
+const TAKEN_BACK: &[&str] = &["delete", "deleted", "deletion", "remove", "removed", "removal", "off", "undo", "list"];
 
-/// Tools that change a tree, a document or the records of an agent.
+/// Tools that change a tree, a document or an agent's memory.
 pub(super) const CHANGING: &[Tool] = &[
     Tool::Continue,
     Tool::Respond,
@@ -60,7 +59,7 @@ pub(super) const CHANGING: &[Tool] = &[
 ];
 
 /// Words for what is left out, put off, done in part, only looked at, or has ended: no change knows them.
-pub(super) const RESTRAINTS: &[&str] = &[
+const RESTRAINTS: &[&str] = &[
     "alone",
     "skip",
     "skipping",
@@ -117,11 +116,11 @@ pub(super) const LIMITING_FLAGS: &[&str] = &[
 ];
 
 /// Words before a node that is no place to go to.
-pub(super) const AWAY: &[&str] =
+const AWAY: &[&str] =
     &["over", "around", "against", "for", "near", "between", "past", "outside", "without", "beyond", "like"];
 
 /// Words before a text that is a part of the new wording, or what it is about.
-pub(super) const FRAGMENT: &[&str] = &[
+const FRAGMENT: &[&str] = &[
     "include",
     "including",
     "use",
@@ -152,7 +151,7 @@ pub(super) const PROGRAMS: &[&str] = &["sudo", "hg", "svn", "docker"];
 /// Words before an operation that is spoken about: `the earlier prune`.
 pub(super) const SPOKEN_OF: &[&str] = &["last", "earlier", "existing", "recent", "previous", "failed", "skipped"];
 
-/// Signs of how something ended.
+/// Signs of how something ended, and of a question.
 pub(super) const OUTCOMES: &[char] = &['✓', '✗', '✔', '✘', '✅', '❌', '🚫', '？'];
 
 /// Words by the tools that do not support them.
