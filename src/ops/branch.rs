@@ -142,30 +142,38 @@ impl Actor {
     }
 }
 
-/// Follows the path to a position down a copy of its branch, as far as it was copied.
+/// Follows the path to a position down a copy of its branch, as far as it was copied. `first` is the copy of the branch's
+/// first node.
 fn copy_of_position(snapshot: &dyn Snapshot, first: NodeId, path: &[NodeId]) -> Result<NodeId> {
-    let filter = ChildFilter::default().kind(EdgeKind::Continuation);
-    let is_copy = |node: &Node, original: NodeId| copied_from(node) == Some(original);
-    // A version is on the path in place of its original, which has the continuations.
-    let of = |node: &Node, original: NodeId| -> Result<Option<NodeId>> {
-        if is_copy(node, original) {
-            return Ok(Some(node.id));
-        }
-        let versions = if node.state.versions > 0 { snapshot.versions(node.id)? } else { Vec::new() };
-        Ok(versions.iter().find(|version| is_copy(version, original)).map(|version| version.id))
-    };
-    let mut place = snapshot.node(first)?.ok_or_else(|| OpsError::missing("node", first))?;
-    let mut copy = of(&place, path[0])?.unwrap_or(first);
-    'path: for original in &path[1..] {
-        for child in snapshot.children(place.id, &filter)? {
-            if let Some(found) = of(&child, *original)? {
-                (copy, place) = (found, child);
-                continue 'path;
+    let first = snapshot.node(first)?.ok_or_else(|| OpsError::missing("node", first))?;
+    let copy_below = |parent: NodeId, original: NodeId| -> Result<Option<Node>> {
+        for kind in [EdgeKind::Continuation, EdgeKind::Version] {
+            let children = snapshot.children(parent, &ChildFilter::default().kind(kind))?;
+            if let Some(copy) = children.into_iter().find(|child| copied_from(child) == Some(original)) {
+                return Ok(Some(copy));
             }
         }
-        break;
+        Ok(None)
+    };
+    // The path may have another version of the branch's first node.
+    let beside = first.parent.map(|parent| copy_below(parent, path[0])).transpose()?.flatten();
+    let mut copy = beside.unwrap_or_else(|| first.clone());
+    for original in &path[1..] {
+        // What follows an edited node continues the node that it is a version of.
+        let parents = [Some(copy.id), copy.version_of];
+        let mut next = None;
+        for parent in parents.into_iter().flatten() {
+            next = copy_below(parent, *original)?;
+            if next.is_some() {
+                break;
+            }
+        }
+        match next {
+            Some(next) => copy = next,
+            None => break,
+        }
     }
-    Ok(copy)
+    Ok(copy.id)
 }
 
 /// Returns the node that a node is a copy of.

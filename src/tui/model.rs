@@ -127,6 +127,8 @@ pub(crate) struct ScreenModel {
     pub(crate) unsaved_prose: Option<(NodeId, BufferEditor)>,
     /// True if the newest message could not be saved and is in the history alone.
     pub(crate) has_unsent_message: bool,
+    /// Node at which the input was opened.
+    pub(crate) input_node: Option<NodeId>,
     /// Input whose text is open in the user's editor.
     pub(crate) edited_outside: Option<TextInput>,
     pub(crate) notice: Option<Notice>,
@@ -206,6 +208,7 @@ impl ScreenModel {
             history: Vec::new(),
             unsaved_input: None,
             submitted: None,
+            input_node: None,
             unsaved_prose: None,
             has_unsent_message: false,
             edited_outside: None,

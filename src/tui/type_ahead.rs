@@ -55,11 +55,6 @@ impl TypeAhead {
         self.queue.push_front(QueuedInput::Action(action));
     }
 
-    /// Drops a queued action.
-    pub(crate) fn cancel_action(&mut self, action: KeyAction) {
-        self.queue.retain(|input| !matches!(input, QueuedInput::Action(queued) if *queued == action));
-    }
-
     /// Records that a write request has finished.
     pub(crate) fn write_done(&mut self) {
         self.focus_writes = self.focus_writes.saturating_sub(1);

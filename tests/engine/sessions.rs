@@ -10,7 +10,7 @@ use loomtree::{
     context::ContextOptions,
     exec::{Executor, NoHost},
     id::{NodeId, SessionId},
-    ops::{Actor, Loom, NodeDraft, SessionDraft, SessionReset, TreeDraft},
+    ops::{Actor, Loom, NodeDraft, SessionDraft, SessionReset, SplitAt, TreeDraft},
     provider::{Model, Scripted, ScriptedReply},
     recall::{self, Filter, Query, Scope},
     session::{GenerateRequest, Interruption, actor_at, context_of, generate, resume},
@@ -460,6 +460,13 @@ fn a_session_goes_along_below_an_edited_passage_and_to_no_other_tree() {
     let position = owner.loom().session(session).unwrap().position.unwrap();
     let copy = owner.loom().node(position).unwrap();
     assert_eq!((copy.content.as_str(), copy.id != second), ("The keeper is gone.", true));
+    // Behind a split that is moved.
+    owner.split(position, &SplitAt::After("The ".to_owned())).unwrap();
+    let halved = owner.loom().session(session).unwrap().position.unwrap();
+    assert_eq!(owner.loom().node(halved).unwrap().content, "keeper is gone.");
+    let moved = owner.move_branch(moved, root).unwrap().nodes[0].id;
+    let half = owner.loom().session(session).unwrap().position.unwrap();
+    assert_eq!((owner.loom().node(half).unwrap().content.as_str(), half != halved), ("keeper is gone.", true));
     // A move to another tree leaves the session where it was.
     let elsewhere = owner.create_tree(TreeDraft::new("Elsewhere.")).unwrap().1.id;
     owner.move_branch(moved, elsewhere).unwrap();

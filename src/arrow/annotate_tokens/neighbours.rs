@@ -68,7 +68,7 @@ fn bookmarked(line: &str, terms: &mut Vec<AnnotatedToken>) {
     let marked = |at: &usize| is(*at, &["bookmarked", "starred"]);
     let shows = terms.iter().find_map(|term| term.entry.base());
     let Some(last) = terms.len().checked_sub(1).filter(|last| *last > 0) else { return };
-    if !matches!(shows, Some(Verb::See | Verb::List | Verb::Get)) {
+    if !matches!(shows, Some(Verb::See | Verb::List | Verb::Get | Verb::Tell)) {
         return;
     }
     let noun = match Some(last).filter(marked) {

@@ -329,7 +329,7 @@ pub(super) const RULES: &[Rule] = rules! {
         View if p(Prep::Up), Features::ID => but Features::TEXT;
     }
     Add {
-        Todo => any TODO;
+        Write if n(Noun::Doc), Features::TEXT; Todo => any TODO;
         Bookmark if n(Noun::Bookmark);
         Annotate if n(Noun::Annotation);
         Link if n(Noun::Link);

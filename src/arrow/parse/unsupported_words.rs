@@ -4,8 +4,8 @@
 mod word_table;
 
 use self::word_table::{
-    CHANGING, INSTRUCTION, LIMITING_FLAGS, OFF, ON, ON_OR_OFF, OUTCOMES, PROGRAMS, SPOKEN_OF, TIME_WORDS, UNSUPPORTED,
-    WordPlace, YES_OR_NO,
+    CHANGING, ENDED, INSTRUCTION, LIMITING_FLAGS, OFF, ON, ON_OR_OFF, OUTCOMES, PROGRAMS, SPOKEN_OF, TIME_WORDS,
+    UNSUPPORTED, WordPlace, YES_OR_NO,
 };
 use crate::{
     arrow::{
@@ -234,7 +234,9 @@ impl VerbTail<'_> {
             let labelled = named && self.is(*at, &labels) || *at + 1 == verb && self.is(*at, SPOKEN_OF);
             let closes = *at == last || *at + 1 == last && self.terms[last].is(')');
             let reports = *at > verb && (*at == verb + 1 || self.terms[*at - 1].is(':') || self.terms[*at - 1].is('('));
-            let ended = closes && reports && self.is(*at, &["done", "completed", "ok"]);
+            let behind = *at > verb && (*at == verb + 1 || self.terms[*at - 1].is_id());
+            let ended =
+                closes && (reports && self.is(*at, &["done", "completed", "ok"]) || behind && self.is(*at, ENDED));
             let from = self.candidate.tool == Tool::Prune && *at == verb + 1 && self.is(*at, &["from", "in"]);
             let foreign = from || *at == 0 && self.is(*at, PROGRAMS);
             let hides =
@@ -267,6 +269,13 @@ impl VerbTail<'_> {
             let closes = self.terms.iter().any(|term| ["done", "cancel"].contains(&term.text.of(self.line)));
             return self
                 .find(|at| closes && self.is(at, &["add"]) && !self.terms[..at].iter().all(|term| term.is_text()));
+        }
+        // `bookmark a7x2 as turning point`: one word would be the label.
+        if tool == Tool::Bookmark {
+            let has_text = self.terms.iter().any(AnnotatedToken::is_text);
+            let is_verb = |at: usize| self.terms.get(at).is_some_and(|term| term.entry.verb.is_some());
+            let is_cut = |at: usize| is_verb(at + 1) && self.kind(at + 2) == Some(TokenKind::Word);
+            return self.find(|at| !has_text && self.is(at, &["as"]) && is_cut(at));
         }
         let bare = matches!(
             self.terms[0].entry.prep,

@@ -7,7 +7,6 @@ use crate::{
     arrow::Command,
     tools::Tool,
     tui::{
-        keys::KeyAction,
         message::{InputPurpose, ItemAction, ScreenEffect, WriteRequest},
         model::{ConfirmPanel, MAX_CONTINUATIONS, ScreenMode, ScreenModel, SubmittedText, TextInput},
     },
@@ -16,6 +15,7 @@ use crate::{
 /// Opens an input, with the unsaved text of the same purpose if there is one.
 pub(super) fn open(model: &mut ScreenModel, purpose: InputPurpose, text: impl Into<String>) -> Vec<ScreenEffect> {
     model.notice = None;
+    model.input_node = Some(model.cursor);
     let left = model.unsaved_input.take_if(|left| left.purpose == purpose);
     model.mode = ScreenMode::Input(left.unwrap_or_else(|| TextInput::new(purpose, text)));
     Vec::new()
@@ -143,13 +143,13 @@ pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: Strin
 
 /// Shows a text again whose save failed.
 pub(super) fn reopen(model: &mut ScreenModel, text: SubmittedText) {
+    // What was typed ahead was meant for a screen without the text.
+    model.type_ahead.clear();
     let is_free = matches!(model.mode, ScreenMode::Tree);
     match text {
         SubmittedText::Buffer(mut buffer) if is_free => {
             buffer_keys::refuse(&mut buffer);
             model.mode = ScreenMode::Buffer(buffer);
-            // What was to follow the save.
-            model.type_ahead.cancel_action(KeyAction::Generate);
         }
         SubmittedText::Buffer(buffer) => model.unsaved_prose = Some((model.cursor, buffer)),
         SubmittedText::Input(mut text_input) => {
@@ -187,7 +187,8 @@ fn submitted(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: u
             if crate::arrow::is_command(&text) {
                 return command_jobs::start(model, text);
             }
-            let after = model.cursor;
+            // The node may have been pruned since, and then the cursor is elsewhere.
+            let after = model.input_node.take().unwrap_or(model.cursor);
             write(WriteRequest::Append(after, text))
         }
         InputPurpose::Command => {

@@ -337,7 +337,10 @@ pub(super) fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let leave: Vec<ScreenEffect> = set_position.into_iter().chain([ScreenEffect::Quit]).collect();
     let runs = model.generation_panel.as_ref().is_some_and(|generation_panel| generation_panel.running)
         || !model.command_jobs.is_empty();
-    let is_unsaved = model.unsaved_input.is_some() || model.unsaved_prose.is_some() || model.has_unsent_message;
+    let is_unsaved = model.submitted.is_some()
+        || model.unsaved_input.is_some()
+        || model.unsaved_prose.is_some()
+        || model.has_unsent_message;
     let question = match (runs, is_unsaved) {
         (false, false) => return leave,
         (true, false) => "Something still runs. Quit? Received text is saved.",

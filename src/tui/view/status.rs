@@ -27,10 +27,16 @@ use crate::{
 
 /// Draws the input, else a notice, the tour or key hints. Returns the cursor.
 pub(super) fn input(model: &ScreenModel, area: Rect, buffer: &mut Buffer) -> Option<Position> {
-    if let ScreenMode::Input(text_input) = &model.mode {
-        return Some(draw_input(model, text_input, area, buffer));
-    }
     let palette = model.palette;
+    if let ScreenMode::Input(text_input) = &model.mode {
+        let cursor = draw_input(model, text_input, area, buffer);
+        // The input covers the row of notices, and the reason why its text was not saved stands there.
+        if let Some(notice) = model.notice.as_ref().filter(|notice| notice.role == ColorRole::Error) {
+            let top = Rect { y: buffer.area().top(), ..area };
+            draw_notice(&notice.text, palette.style(notice.role), top, buffer);
+        }
+        return Some(cursor);
+    }
     if let Some(panel) = &model.file_panel {
         let line = text::truncate(&panel.line(), usize::from(area.width).saturating_sub(2));
         put(&Line::styled(format!(" {line}"), palette.style(ColorRole::Accent)), area, buffer);

@@ -60,38 +60,29 @@ pub(super) const CHANGING: &[Tool] = &[
 
 /// Words for what is left out, put off, done in part, only looked at, or has ended: no change knows them.
 const RESTRAINTS: &[&str] = &[
-    "alone",
     "skip",
     "skipping",
     "avoid",
     "avoiding",
-    "excluding",
-    "ignoring",
-    "leaving",
-    "keeping",
-    "preserving",
-    "omitting",
     "minus",
     "except",
     "stop",
     "until",
     "otherwise",
     "preview",
-    "failed",
-    "refused",
-    "required",
-    "needed",
-    "ignored",
-    "skipped",
-    "stopped",
     "cancel",
-    "cancelled",
     "works",
     "exists",
     "available",
     "tomorrow",
     "today",
 ];
+
+/// Words before a node or a text that is spared.
+const SPARED: &[&str] = &["excluding", "ignoring", "leaving", "keeping", "preserving", "omitting", "without", "but"];
+
+/// Words of how an operation ended, at the end of a line.
+pub(super) const ENDED: &[&str] = &["failed", "refused", "skipped", "ignored", "cancelled", "stopped"];
 
 /// Flags of other programs that turn a command off, limit it or only show what it would do.
 pub(super) const LIMITING_FLAGS: &[&str] = &[
@@ -157,13 +148,17 @@ pub(super) const OUTCOMES: &[char] = &['✓', '✗', '✔', '✘', '✅', '❌',
 /// Words by the tools that do not support them.
 pub(super) const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
     (CHANGING, WordPlace::Anywhere, RESTRAINTS),
+    (CHANGING, WordPlace::BeforeText, SPARED),
+    (CHANGING, WordPlace::BeforeNode, SPARED),
     (&[Tool::Undo, Tool::Redo], WordPlace::BeforeNumber, &["operation", "change", "entry", "number", "no", "turn"]),
     (
         &[Tool::Undo, Tool::Redo],
         WordPlace::Anywhere,
         &["till", "yesterday", "second", "third", "your", "his", "her", "their", "history", "log", "list", "help"],
     ),
-    (&[Tool::Edit, Tool::Redo], WordPlace::Anywhere, &["less", "shorter", "ending"]),
+    (&[Tool::Redo], WordPlace::Anywhere, &["less", "shorter", "ending"]),
+    (&[Tool::Edit], WordPlace::BeforeText, &["less", "shorter"]),
+    (&[Tool::Edit], WordPlace::Anywhere, &["ending"]),
     (
         &[Tool::Edit, Tool::Prune, Tool::Move, Tool::Copy, Tool::Merge, Tool::Exclude, Tool::Include, Tool::Restore],
         WordPlace::Anywhere,
