@@ -7,7 +7,7 @@ use crate::{
         record::{SourceConversation, SourcePlace},
     },
     id::AgentId,
-    types::{AgentKind, NewAgent, first_words},
+    types::{Agent, AgentKind, NewAgent, first_words},
 };
 
 /// Name of a conversation's root among its messages.
@@ -26,9 +26,8 @@ impl Importer<'_> {
         let name = first_words(model, MAX_NAME_CHARS);
         let reference = model.contains(':').then(|| name.clone());
         let known = self.loom().snapshot()?.agents()?;
-        let same =
-            known.iter().find(|agent| !agent.removed && agent.profile.model == reference && agent.name() == name);
-        if let Some(agent) = same {
+        let same = |agent: &&Agent| !agent.removed && agent.profile.model == reference && agent.name() == name;
+        if let Some(agent) = known.iter().find(same) {
             self.agents.insert(model.to_owned(), agent.id());
             return Ok(agent.id());
         }
@@ -39,18 +38,23 @@ impl Importer<'_> {
         let taken = |name: &str| known.iter().any(|agent| !agent.removed && agent.name() == name);
         let free = (2..).map(|n| format!("{name} ({n})")).find(|name| !taken(name));
         let profile = NewAgent {
-            model: reference,
+            model: reference.clone(),
             ..NewAgent::new(
                 self.loom().agent_id(),
-                if taken(&name) { free.unwrap_or_default() } else { name },
+                if taken(&name) { free.unwrap_or_default() } else { name.clone() },
                 AgentKind::Model,
             )
         };
-        let id = profile.id;
+        let mut id = profile.id;
         let now = self.loom().now();
         if !self.batch.commit_agent(profile, now)? {
-            // Another process imports messages of the same model: its agent is read.
-            return self.agent(place, model);
+            // Another process imports messages of the same model, and has created its agent.
+            let known = self.loom().snapshot()?.agents()?;
+            let Some(agent) = known.iter().find(same) else {
+                self.problem(place, "the agent of its model cannot be created; the message is the importer's");
+                return Ok(self.actor.agent());
+            };
+            id = agent.id();
         }
         self.agents.insert(model.to_owned(), id);
         Ok(id)

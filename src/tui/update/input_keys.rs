@@ -128,11 +128,11 @@ fn finish(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     effects
 }
 
-/// Submits a text. It is kept until what it is for is saved.
+/// Submits a text. It is kept until its write has ended.
 pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
     let mut kept = TextInput::new(purpose.clone(), text.clone());
     kept.editor.set_cursor(at);
-    let effects = submitted(model, purpose, text, at);
+    let effects = perform(model, purpose, text, at);
     let writes = effects.iter().filter(|effect| matches!(effect, ScreenEffect::Write(_))).count();
     let is_text = matches!(kept.purpose, InputPurpose::Append | InputPurpose::Change(..)) && !kept.purpose.is_place();
     if writes > 0 && is_text {
@@ -176,7 +176,7 @@ pub(super) fn reopen(model: &mut ScreenModel, text: SubmittedText) {
     }
 }
 
-fn submitted(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
+fn perform(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
     if text.trim().is_empty() && purpose.tool() != Some(Tool::Bookmark) {
         return Vec::new();
     }

@@ -139,6 +139,22 @@ pub(super) const INSTRUCTION: &[&str] = &[
 /// Programs whose commands are not meant for the tree.
 pub(super) const PROGRAMS: &[&str] = &["sudo", "hg", "svn", "docker"];
 
+/// Words before a mark that make an example or a report of what follows: `decided: prune`.
+pub(super) const LABELS: &[&str] = &[
+    "skipped",
+    "failed",
+    "rejected",
+    "cancelled",
+    "example",
+    "instance",
+    "option",
+    "output",
+    "goal",
+    "decided",
+    "decision",
+    "undone",
+];
+
 /// Words before an operation that is spoken about: `the earlier prune`.
 pub(super) const SPOKEN_OF: &[&str] = &["last", "earlier", "existing", "recent", "previous", "failed", "skipped"];
 

@@ -1,0 +1,147 @@
+//! Words that restrain a change, and texts that stand for something else: a change that ran with them would do more than it
+//! was asked, or something else.
+
+use super::{
+    VerbTail,
+    word_table::{CHANGING, ENDED, INSTRUCTION, LABELS, LIMITING_FLAGS, OUTCOMES, PROGRAMS, SPOKEN_OF},
+};
+use crate::{
+    arrow::{
+        annotate_tokens::{self, AnnotatedToken, TokenKind},
+        intent::ClauseRole,
+        lex::Span,
+        lexicon::{FunctionWord, Noun, Prep},
+    },
+    tools::Tool,
+};
+
+/// True for the word bookmark, or an option whose text is no label.
+fn names_bookmark(term: &AnnotatedToken) -> bool {
+    term.entry.noun == Some(Noun::Bookmark) || matches!(term.kind, TokenKind::OptionName(key) if key.is_content())
+}
+
+impl VerbTail<'_> {
+    /// Finds a text that a remark behind a `continue` gives: `continue from a7x2, what I want is "t"`.
+    fn lost_instruction(&self) -> Option<Span> {
+        let is_lost = |at: &usize| {
+            self.terms[*at].is_text()
+                && self.intent.zones.get(*at) == Some(&ClauseRole::Tail)
+                && self.terms[at - 1].entry.func == Some(FunctionWord::Be)
+        };
+        let mut texts = (1..self.terms.len()).filter(is_lost);
+        texts.next().map(|at| self.terms[at].whole)
+    }
+
+    /// Finds a flag that limits a change, a sign of how it ended, or what marks the line as an example.
+    pub(super) fn restrained(&self) -> Option<Span> {
+        if !CHANGING.contains(&self.candidate.tool) {
+            return None;
+        }
+        let verb = self.candidate.verb;
+        let end = self.intent.raw.map_or(usize::MAX, |raw| raw.start);
+        let last = self.terms.len() - 1;
+        let is_restrained = |at: &usize| {
+            let term = &self.terms[*at];
+            let text = term.text.of(self.line);
+            let flag = term.kind == TokenKind::Flag && LIMITING_FLAGS.contains(&text);
+            let named = *at < verb && self.terms.get(at + 1).is_some_and(|next| next.is(':') || next.is(','));
+            let labelled = named && self.is(*at, LABELS) || *at + 1 == verb && self.is(*at, SPOKEN_OF);
+            let closes = *at == last || *at + 1 == last && self.terms[last].is(')');
+            let reports = *at > verb && (*at == verb + 1 || self.terms[*at - 1].is(':') || self.terms[*at - 1].is('('));
+            let behind = *at > verb && (*at == verb + 1 || self.terms[*at - 1].is_id());
+            let ended =
+                closes && (reports && self.is(*at, &["done", "completed", "ok"]) || behind && self.is(*at, ENDED));
+            let from = self.candidate.tool == Tool::Prune && *at == verb + 1 && self.is(*at, &["from", "in"]);
+            let foreign = from || *at == 0 && self.is(*at, PROGRAMS);
+            let hides =
+                matches!(self.candidate.tool, Tool::Prune | Tool::Exclude | Tool::Include | Tool::Restore | Tool::Move);
+            let later = hides && *at > verb && self.is(*at, &["until", "till"]);
+            let restrained = flag || labelled || ended || foreign || later || text.starts_with(OUTCOMES);
+            term.whole.start < end && !term.is_text() && restrained
+        };
+        (0..self.terms.len()).find(is_restrained).map(|at| self.terms[at].whole)
+    }
+
+    /// Finds a text that stands for something else, or a word that another request or place needs.
+    pub(super) fn misplaced(&self) -> Option<Span> {
+        match self.candidate.tool {
+            Tool::Continue => self.lost_instruction(),
+            Tool::Edit => self.instruction_as_text().or_else(|| self.partial_text()),
+            Tool::Write => self.place_in_section(),
+            Tool::Todo => self.unclosed_item().or_else(|| self.second_item()),
+            Tool::Bookmark => self.cut_label(),
+            Tool::Respond => self.text_without_verb().or_else(|| self.text_as_node()),
+            _ => None,
+        }
+    }
+
+    fn has_text(&self) -> bool {
+        self.terms.iter().any(AnnotatedToken::is_text)
+    }
+
+    /// Finds an instruction in place of a new wording: `edit a7x2: make it shorter`.
+    fn instruction_as_text(&self) -> Option<Span> {
+        let raw = self.intent.raw?;
+        let first = raw.of(self.line).split_whitespace().next().unwrap_or_default();
+        let first = first.trim_end_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
+        INSTRUCTION.contains(&first.as_str()).then_some(raw)
+    }
+
+    /// Finds a place at a section, which can be replaced only as a whole: `append to section:"S"`.
+    fn place_in_section(&self) -> Option<Span> {
+        let names_section = self.terms.iter().any(|term| term.entry.noun == Some(Noun::Section));
+        self.find(|at| names_section && self.is(at, &["append", "add", "before", "after", "new", "end"]))
+    }
+
+    /// Finds a second request beside one that closes an item: `todo done 2 and add "x"`.
+    fn second_item(&self) -> Option<Span> {
+        let closes = self.terms.iter().any(|term| ["done", "cancel"].contains(&term.text.of(self.line)));
+        self.find(|at| closes && self.is(at, &["add"]))
+    }
+
+    /// Finds a label without quotes of which one word would be left: `bookmark a7x2 as turning point`.
+    fn cut_label(&self) -> Option<Span> {
+        let is_verb = |at: usize| self.terms.get(at).is_some_and(|term| term.entry.verb.is_some());
+        let is_cut = |at: usize| is_verb(at + 1) && self.kind(at + 2) == Some(TokenKind::Word);
+        self.find(|at| !self.has_text() && self.is(at, &["as"]) && is_cut(at))
+    }
+
+    /// Finds the preposition of a text that nothing asks to write: `after a7x2 "x"`.
+    fn text_without_verb(&self) -> Option<Span> {
+        let first = self.terms.first()?;
+        let leads = [Prep::In, Prep::From, Prep::With, Prep::About, Prep::After, Prep::Before];
+        let stands_apart = first.entry.prep.is_some_and(|prep| leads.contains(&prep))
+            || self.is(0, &["above", "except", "but", "without"]);
+        (stands_apart && self.candidate.verb == 0).then_some(first.whole)
+    }
+
+    /// Finds a text that would name the node of another: `reply "yes" to "Marie"`.
+    fn text_as_node(&self) -> Option<Span> {
+        let names_node = self.terms.iter().any(|term| term.is_id() || names_bookmark(term));
+        let mut texts = (0..self.terms.len()).filter(|at| self.terms[*at].is_text());
+        let (first, second) = (texts.next()?, texts.next()?);
+        let is_joined = (first..second).any(|at| self.is(at, &["to", "and"]));
+        (is_joined && !names_node).then(|| self.terms[first].whole)
+    }
+
+    /// Finds an old wording that would become the whole text of a node: `fix "t" in a7x2`, `change "t" to "u"`.
+    fn partial_text(&self) -> Option<Span> {
+        let texts: Vec<usize> = (0..self.terms.len()).filter(|at| self.terms[*at].is_text()).collect();
+        let within = |at: &&usize| {
+            self.terms.get(**at + 1).is_some_and(|next| next.entry.prep == Some(Prep::In)) && texts.len() == 1
+        };
+        let names_node = self.terms.iter().any(|term| {
+            let quoted_id = term.is_text() && annotate_tokens::is_id(term.text.of(self.line));
+            term.is_id() || quoted_id || names_bookmark(term)
+        });
+        let old = texts.iter().find(within).or_else(|| texts.first().filter(|_| texts.len() > 1 && !names_node));
+        old.map(|at| self.terms[*at].whole)
+    }
+
+    /// Finds what is still to be done with an item: `item 2 should be done`.
+    fn unclosed_item(&self) -> Option<Span> {
+        let ended = ["done", "finished", "completed"];
+        let is_due = |at: &usize| self.is(*at, &["be", "get", "getting"]) && self.is(at + 1, &ended);
+        (0..self.terms.len()).find(is_due).map(|at| self.terms[at].whole)
+    }
+}
