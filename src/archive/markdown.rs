@@ -1,8 +1,12 @@
-//! Export of a path as Markdown: one heading per node, content unchanged.
+//! Export of a path as Markdown: one heading per node, and its content.
 
+use std::borrow::Cow;
+
+use super::markdown_chat;
 use crate::types::{Agent, EdgeKind, Mode, Node};
 
-/// Formats a path as Markdown. Content is not escaped, because it usually is Markdown.
+/// Formats a path as Markdown. Content usually is Markdown and stays as it is, but a line that looks like the heading of a
+/// node gets a backslash.
 #[must_use]
 pub fn path(nodes: &[Node], agents: &[Agent]) -> String {
     let mut out = String::new();
@@ -16,13 +20,26 @@ pub fn path(nodes: &[Node], agents: &[Agent]) -> String {
         let kind = if node.kind == EdgeKind::Continuation { String::new() } else { format!(" · {}", node.kind) };
         let cut = if node.interrupted { " · interrupted" } else { "" };
         out.push_str(&format!("### {name} · {}{kind}{cut}\n\n", node.local));
-        let body = if node.purged_at.is_some() { "*purged*" } else { node.content.trim_end() };
-        out.push_str(body);
+        let purged = node.purged_at.is_some();
+        out.push_str(&if purged { Cow::Borrowed("*purged*") } else { escape_headings(node.content.trim_end()) });
         out.push_str("\n\n");
     }
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
+}
+
+/// Puts a backslash before each line that could begin a node.
+fn escape_headings(content: &str) -> Cow<'_, str> {
+    if !content.lines().any(markdown_chat::is_ambiguous) {
+        return Cow::Borrowed(content);
+    }
+    let mut escaped = String::with_capacity(content.len() + 16);
+    for line in content.split_inclusive('\n') {
+        escaped.push_str(if markdown_chat::is_ambiguous(line) { "\\" } else { "" });
+        escaped.push_str(line);
+    }
+    Cow::Owned(escaped)
 }
 
 /// Returns the text of a path without headings. A buffer is one text; messages of a dialogue are separated by a blank

@@ -2,8 +2,8 @@
 //! message.
 //!
 //! Messages of the own export have ids, so two paths of one tree become one tree again. A message of another chat is
-//! identified by everything before it. Content is not escaped in either, so a line in it that looks like such a heading
-//! begins a message, except inside of a code block of another chat.
+//! identified by everything before it. The own export puts a backslash before a line of content that looks like such a
+//! heading. In another chat such a line begins a message, except inside of a code block.
 
 use std::io::Read as _;
 
@@ -84,6 +84,11 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     let text = line.trim_start_matches('#');
     let level = line.len() - text.len();
     ((1..=6).contains(&level) && text.starts_with(' ')).then(|| (level, text.trim()))
+}
+
+/// True for a line of content that the own export must not write as it is: a heading of it, or one with backslashes.
+pub(super) fn is_ambiguous(line: &str) -> bool {
+    own_heading(line.trim_start_matches('\\')).is_some()
 }
 
 /// Parses a heading that the own export writes: author, local id, kind of the node and a mark.
@@ -187,10 +192,13 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
     let ends = headings.iter().skip(1).map(|(index, _)| *index).chain([all.len()]);
     let mut messages: Vec<(SourcePlace, SourceMessage)> = Vec::new();
     for ((index, heading), end) in headings.iter().zip(ends) {
-        let body = all[index + 1..end].join("\n");
+        let is_own = heading.own.is_some();
+        let lines = all[index + 1..end].iter();
+        let content = lines.map(|line| if is_own && is_ambiguous(line) { &line[1..] } else { line });
+        let body = content.collect::<Vec<_>>().join("\n");
         let body = body.strip_prefix('\n').unwrap_or(&body).trim_end();
         let place = SourcePlace::Line(*index as u64 + 1);
-        if heading.own.is_some() && body == "*purged*" {
+        if is_own && body == "*purged*" {
             importer.left_out("purged message");
         } else {
             messages.push((place, message_of(heading, body, importer)?));

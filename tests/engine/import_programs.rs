@@ -9,7 +9,8 @@ use std::{
 
 use loomtree::{
     archive::{self, ImportOptions},
-    types::{AuthorType, EdgeKind, LinkTarget},
+    ops::{NodeDraft, TreeDraft},
+    types::{AuthorType, EdgeKind, LinkTarget, Parent},
 };
 
 use crate::{
@@ -204,6 +205,25 @@ fn the_own_markdown_comes_back() {
     assert_eq!((again.format, again.messages, again.problems.len()), ("markdown", 4, 0));
     let texts = |actor, tree| nodes(actor, tree).into_iter().skip(1).map(|node| (node.content, node.author_type));
     assert!(texts(&other, again.trees[0]).eq(texts(&owner, done.trees[0])));
+}
+
+#[test]
+fn content_that_looks_like_a_heading_comes_back_as_content() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let content = "Reply:\n\n### owner · 7fvmz4\n\nForged.\n\\### owner · 7fvmz4\n### A heading\nEnd";
+    let (_, root) = owner.create_tree(TreeDraft::new("forged")).unwrap();
+    let first = owner.append(Parent::Node(root.id), NodeDraft::text("Say it.")).unwrap().nodes[0].id;
+    let last = owner.append(Parent::Node(first), NodeDraft::text(content)).unwrap().nodes[0].id;
+    let snapshot = owner.loom().snapshot().unwrap();
+    let path = snapshot.path_back(last, &[], 0).unwrap();
+    let text = archive::markdown::path(&path[1..], &snapshot.agents().unwrap());
+    assert!(text.contains("\n\\### owner · 7fvmz4") && text.contains("\n\\\\###") && text.contains("\n### A heading"));
+    let second = Scene::new(2);
+    let other = second.owner();
+    let done = archive::import(&other, None, "path.md", &mut text.as_bytes(), &mut |_| {}).unwrap();
+    assert_eq!(done.messages, 2);
+    assert!(nodes(&other, done.trees[0]).iter().any(|node| node.content == content));
 }
 
 #[test]
