@@ -255,6 +255,11 @@ pub(super) fn asks_politely(line: &str, terms: &[AnnotatedToken]) -> bool {
     wants(line, terms) || padding(line, terms).is_some_and(|(length, padding)| length > 3 && padding.polite)
 }
 
+/// True if a number behind the verb says how often or how many.
+pub(super) const fn counts(verb: Verb) -> bool {
+    matches!(verb, Verb::Continue | Verb::Carry | Verb::Undo | Verb::Redo | Verb::Make | Verb::Add | Verb::Todo)
+}
+
 /// True if the verb takes words as they stand after a colon.
 pub(super) const fn bears_content(verb: Verb) -> bool {
     matches!(

@@ -221,7 +221,7 @@ impl Binder<'_, '_> {
             Some("decision") => Some(DecisionKind::Decision),
             Some("retract") => Some(DecisionKind::Retract),
             Some(_) => return Err(BindError::Missing("kind: decision, constraint or retract")),
-            None if self.verb == Verb::Undo
+            None if matches!(self.verb, Verb::Undo | Verb::Remove | Verb::Drop | Verb::Take | Verb::Cancel)
                 || self.flagged(&["retract"])
                 || ["retract", "retracted"].iter().any(|word| self.arguments.has_bare_word(word)) =>
             {

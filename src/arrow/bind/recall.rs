@@ -112,11 +112,13 @@ impl Binder<'_, '_> {
     fn author(&mut self) -> Option<String> {
         let line = self.arguments.line;
         let role = |arg: &Arg| matches!(arg.text.of(line), "human" | "humans" | "user" | "person" | "owner");
-        // `what the human said about "x"`
+        // `what the human said about "x"`, `what did Hollis say`
+        let is_name = |arg: &Arg| arg.prep.is_none() && arg.text.of(line).starts_with(char::is_uppercase);
         let says = |arg: &Arg| {
             let mut after = line[arg.text.end..].split_whitespace();
             let next = after.find(|word| !matches!(*word, "has" | "have" | "had" | "ever" | "already" | "once"));
-            role(arg) && matches!(next, Some("said" | "say" | "says" | "wrote" | "mentioned" | "asked" | "told"))
+            (role(arg) || is_name(arg))
+                && matches!(next, Some("said" | "say" | "says" | "wrote" | "mentioned" | "asked" | "told"))
         };
         let by = |arg: &Arg| arg.prep == Some(Prep::By) || arg.prep == Some(Prep::From) && role(arg) || says(arg);
         let Some(arg) = self.arguments.take(|arg| arg.kind == ArgKind::Name && arg.key.is_none() && by(arg)) else {

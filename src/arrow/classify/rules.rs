@@ -205,7 +205,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Prune;
     }
     Remove {
-        Unbookmark if n(Noun::Bookmark);
+        Unbookmark if n(Noun::Bookmark); Decide if Features::TEXT => any DECISION;
         Drop if n(Noun::Pin);
         Drop if n(Noun::Stash);
         Unlink if n(Noun::Link);
@@ -261,7 +261,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Stash { Bookmark if n(Noun::Bookmark); Write if Features::FILE, Features::TEXT; Stash; }
     Recall { Recall; } Grep { Recall; }
     Drop {
-        Drop if n(Noun::Pin);
+        Drop if n(Noun::Pin); Decide if Features::TEXT => any DECISION;
         Drop if n(Noun::Stash);
         Annotate if n(Noun::Annotation), Features::NEW;
         Bookmark if n(Noun::Bookmark), Features::NEW;
@@ -363,7 +363,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Summarise { Tree if n(Noun::Tree); Read => any DOC; Stash => any n(Noun::Stash), n(Noun::Label); Recall if n(Noun::Everything); Recall if n(Noun::Archive); }
     Replace { Write => any DOC, n(Noun::Section); Edit if Features::ID; Edit if n(Noun::Text); }
     Take {
-        Unbookmark if n(Noun::Bookmark);
+        Unbookmark if n(Noun::Bookmark); Decide if p(Prep::Back), Features::TEXT => any DECISION;
         Drop if n(Noun::Pin);
         Drop if n(Noun::Stash), p(Prep::Out);
         Exclude if n(Noun::Context), p(Prep::Out);
@@ -394,7 +394,7 @@ pub(super) const RULES: &[Rule] = rules! {
     }
     Lift { Move if Features::IDS; Unbookmark if n(Noun::Bookmark); Drop if n(Noun::Pin); Exclude if n(Noun::Context), p(Prep::Out); }
     Finish { Todo => any TODO; Todo if Features::NUMBER => but Features::ID; }
-    Cancel { Todo => any TODO; Todo if Features::NUMBER => but Features::ID; }
+    Cancel { Decide if Features::TEXT => any DECISION; Todo => any TODO; Todo if Features::NUMBER => but Features::ID; }
     Resume { Delegate if n(Noun::Delegation), Features::ID; Todo => any TODO; Continue if Features::ID; Todo; }
     Use { Continue if n(Noun::Agent) => any Features::ID, n(Noun::Continuation), n(Noun::Alternative); }
     Tell { Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation); Delegate if n(Noun::Agent), Features::TEXT => but Features::ID; Help if n(Noun::Help); List => any LISTED; Memory if n(Noun::Memory); Respond if Features::ID, Features::TEXT; }

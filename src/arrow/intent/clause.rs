@@ -54,7 +54,11 @@ impl IntentParser<'_> {
         }
         if let Some((length, _)) = self.terms.get(from..).and_then(|terms| phrases::padding(self.line, terms)) {
             if phrases::wants(self.line, &self.terms[from..]) {
-                return Clause::Desire(from + length + 1);
+                // `I will need it for the next steps` is a reason.
+                let wanted = from + length + 1;
+                let reason = self.func_at(wanted) == Some(FunctionWord::It)
+                    && self.terms.get(wanted + 1).is_none_or(|next| next.entry.prep == Some(Prep::For));
+                return if reason { Clause::Statement } else { Clause::Desire(wanted) };
             }
             if self.func_at(from) == Some(FunctionWord::Subject) {
                 return Clause::Statement;
@@ -85,7 +89,7 @@ impl IntentParser<'_> {
             return Clause::Negation;
         }
         for next in from..self.terms.len() {
-            if next > from && (self.is_boundary(next) || self.text_at(next) == "because") {
+            if next > from && (self.is_boundary(next) || matches!(self.text_at(next), "because" | "since")) {
                 break;
             }
             let denies = next > from && self.func_at(next) == Some(FunctionWord::Not) && self.denies(next, group);
@@ -186,7 +190,9 @@ impl IntentParser<'_> {
             && self.text_at(from + 1).ends_with('s');
         let it_does = third || matches!(self.verb_at(from + 1), Some((_, Form::Past | Form::Third)));
         let so = at > 0 && self.text_at(at - 1) == "so";
-        if term.entry.func == Some(FunctionWord::It) && (it_does || so) && self.has_no_argument(from) {
+        // `…, it says the same thing twice`
+        let judged = it_does && self.terms[at - 1].is(',') && !phrases::counts(group) && self.names_nothing(from);
+        if term.entry.func == Some(FunctionWord::It) && ((it_does || so) && self.has_no_argument(from) || judged) {
             return Some(Clause::Statement);
         }
         // `…, superseded by d5n7`
@@ -219,7 +225,7 @@ impl IntentParser<'_> {
             let waits = |at: &usize| matches!(self.text_at(*at), "wait" | "waiting" | "block" | "blocking");
             return Some(Clause::Arguments((not..not + 5).find(waits).unwrap_or(not + 1)));
         }
-        if let Some(until) = self.contrast(at, from) {
+        if let Some(until) = self.contrast(at, from, group) {
             return Some(Clause::Contrast(until));
         }
         // `…, but don't prune it`
@@ -256,14 +262,18 @@ impl IntentParser<'_> {
     }
 
     /// `, not the archive`: where what is not meant ends, if no verb is in it.
-    fn contrast(&self, at: usize, from: usize) -> Option<usize> {
+    fn contrast(&self, at: usize, from: usize, group: Verb) -> Option<usize> {
         // `, nothing else`
         if self.text_at(from) == "nothing" && matches!(self.text_at(from + 1), "else" | "more" | "fancy") {
             return Some(from + 2);
         }
         // `, no summary`
-        let no_noun = matches!(self.text_at(from), "no" | "No")
-            && self.terms.get(from + 1).is_some_and(|term| term.entry.noun.is_some() && term.entry.verb.is_none());
+        let looks = matches!(group, Verb::Tree | Verb::See | Verb::List | Verb::Get | Verb::Read | Verb::Recall);
+        let is_noun = |term: &AnnotatedToken| {
+            term.entry.noun.is_some() && term.entry.verb.is_none()
+                || looks && term.entry.base().is_none() && self.ends(from + 2)
+        };
+        let no_noun = matches!(self.text_at(from), "no" | "No") && self.terms.get(from + 1).is_some_and(is_noun);
         // `, not just the opening`
         let what = from + 1 + usize::from(matches!(self.text_at(from + 1), "just" | "only" | "merely" | "on"));
         let named =

@@ -33,6 +33,10 @@ impl IntentParser<'_> {
                 ) => at += 1,
                 // `oh no, that was wrong, undo it`, `wait, open it`
                 (TokenKind::Word, _) if first && self.is_interjection(at) => at += 2,
+                // `no wait, redo it`
+                (TokenKind::Word, _) if first && self.is_interjection(at + 1) && matches!(text, "no" | "oh" | "ah") => {
+                    at += 3;
+                }
                 // `already read all of it`: here the past looks like the present.
                 (_, Some(FunctionWord::Pad))
                     if text.eq_ignore_ascii_case("already") && lexicon::is_unchanged(self.text_at(at + 1)) =>

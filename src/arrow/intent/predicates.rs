@@ -38,6 +38,27 @@ impl IntentParser<'_> {
         !rest.clone().any(AnnotatedToken::is_concrete)
     }
 
+    /// True if no node, text, place or option stands from `at` to the end of the clause.
+    pub(super) fn names_nothing(&self, at: usize) -> bool {
+        let ends = |term: &&AnnotatedToken| !matches!(term.kind, TokenKind::Mark(_));
+        let is_number = |term: &AnnotatedToken| matches!(term.kind, TokenKind::Number(_));
+        !self.terms[at..].iter().take_while(ends).any(|term| term.is_concrete() && !is_number(term))
+    }
+
+    /// True if the colon at `at` leads to the content, with which the line ends: `…, since both are weak: "t"`.
+    pub(super) fn gives_content(&self, at: usize, group: Verb) -> bool {
+        let texts = self.terms.iter().filter(|term| term.is_text()).count();
+        let last = at + 2 == self.terms.len() && self.terms[at + 1].is_text();
+        self.terms[at].is(':') && last && texts == 1 && phrases::bears_content(group)
+    }
+
+    /// True if `that` at `at` opens the clause of a decision.
+    pub(super) fn is_decided_clause(&self, at: usize, group: Verb) -> bool {
+        let rest = &self.terms[at + 1..];
+        let is_plain = rest.iter().all(|term| !term.is_text() && !term.is_id() && !term.is('?') && !term.is(':'));
+        group == Verb::Decide && self.text_at(at) == "that" && rest.len() > 2 && is_plain
+    }
+
     /// True if the terms before `end` tell something.
     pub(super) fn tells(&self, end: usize) -> bool {
         self.terms[..end].iter().any(|term| {

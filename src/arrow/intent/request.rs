@@ -124,7 +124,7 @@ impl IntentParser<'_> {
                     c.zone = ClauseRole::Aside;
                 } else if aside {
                     c.zone = ClauseRole::Relative;
-                } else if matches!(c.zone, ClauseRole::Relative | ClauseRole::Aside) {
+                } else if matches!(c.zone, ClauseRole::Relative | ClauseRole::Aside) || self.gives_content(at, group) {
                     c.zone = ClauseRole::Main;
                 }
                 c.at = from;
@@ -341,6 +341,11 @@ impl IntentParser<'_> {
                     && self.has_no_argument(at + 1) =>
             {
                 c.zone = ClauseRole::Aside;
+            }
+            // `decide that the narrator stays unnamed`
+            (TokenKind::Word, Some(FunctionWord::Det)) if at == verb + 1 && self.is_decided_clause(at, group) => {
+                self.raw = Some(Span { start: self.terms[at + 1].whole.start, end: self.end });
+                return Some((Utterance::Request, asked, verb));
             }
             (TokenKind::Word, Some(FunctionWord::Det)) if self.text_at(at) == "that" && self.is_finite_at(at + 1) => {
                 c.zone = ClauseRole::Relative;

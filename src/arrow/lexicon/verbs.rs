@@ -55,7 +55,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
         Verb::Restore,
         "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove un-delete regrow reanimate unkill undelete un-remove unarchive",
     ),
-    (Verb::Undo, "unmake reverse unwind undo ctrl-z revert rollback un-do retract ctrl+z"),
+    (Verb::Undo, "unmake reverse unwind undo ctrl-z revert rollback un-do retract revoke rescind ctrl+z"),
     (Verb::Redo, "redo reapply re-do ctrl-y ctrl+y"),
     (Verb::Copy, "copy duplicate clone cp replicate dup photocopy cherry-pick"),
     (

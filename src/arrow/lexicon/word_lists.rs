@@ -129,7 +129,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
          earlier funny little second third operational",
     ),
     (FunctionWord::And, "and plus n'"),
-    (FunctionWord::Or, "or nor either neither"),
+    (FunctionWord::Or, "or nor either"),
     (FunctionWord::But, "but yet"),
     (FunctionWord::Then, "then afterwards afterward"),
     (

@@ -152,6 +152,11 @@ impl<'q> Question<'q> {
         {
             return Some(Verb::Recall);
         }
+        // `what does the doc "cast" say under "minor roles"?`
+        let says = self.has_word(&["say", "says", "read", "contain"]);
+        if is_what && texts > 0 && ids == 0 && self.has_noun(Noun::Doc) && says && self.is_certain() {
+            return Some(Verb::Read);
+        }
         if matches!(first, "how" | "how's")
             && ids == 0
             && self.has_noun(Noun::Tree)
