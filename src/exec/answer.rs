@@ -10,7 +10,7 @@ use super::{
     escape::{count, facts, gist_within, id, mention, quoted},
 };
 use crate::{
-    id::LocalId,
+    id::{LocalId, NodeId},
     ops::{Actor, OpsError, UndoResult},
     store::Receipt,
     tools::{Tool, ToolError},
@@ -136,6 +136,13 @@ impl Answer {
         }
     }
 
+    /// Returns the new wording of an edited node, as a node beside it.
+    pub(super) fn new_wording(&self, of: NodeId) -> Option<&Node> {
+        let Self::Changed(change) = self else { return None };
+        let edits = change.tool == Tool::Edit && change.nodes.first().is_some_and(|node| node.id == of);
+        change.added.as_ref().filter(|new| edits && new.kind == EdgeKind::Continuation)
+    }
+
     /// Returns the subject for the trace and for the label of a stored result; `None` if there is none.
     #[must_use]
     pub fn subject(&self) -> Option<&str> {
@@ -195,10 +202,11 @@ impl fmt::Display for Answer {
             | Self::Delegated(Delegated { text, .. }) => f.write_str(text),
             Self::Changed(change) => change.fmt(f),
             Self::Reverted { redo, operations, stopped } => {
-                let verb = if *redo { "redid" } else { "undid" };
+                let (verb, participle) = if *redo { ("redid", "redone") } else { ("undid", "undone") };
                 write!(f, "✓ {verb} {}", count(operations.len() as u64, "operation"))?;
                 for operation in operations {
-                    write!(f, "\n  {}", operation.description.words(&|id| format!("[{id}]"), &quoted))?;
+                    let words = operation.description.words(&|id| format!("[{id}]"), &quoted);
+                    write!(f, "\n  {participle}: {words}")?;
                 }
                 stopped.iter().try_for_each(|reason| write!(f, "\n  no more: {reason}"))
             }

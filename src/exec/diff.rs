@@ -7,6 +7,7 @@ use similar::{ChangeTag, TextDiff};
 use super::{
     Answer, AnswerResult, AuthorNames, Executor, Position,
     escape::{self, content, id, mention},
+    word_diff::{WordChange, word_changes},
 };
 use crate::{
     arrow::NodeRef,
@@ -128,27 +129,15 @@ fn size(words: usize) -> String {
 
 /// Marks deletions and insertions in one paragraph: `the [-old-]{+new+} word`.
 fn diff_words(old: &str, new: &str) -> String {
-    let diff = TextDiff::from_words(old, new);
     let mut text = String::new();
-    let mut open = ChangeTag::Equal;
-    let close = |tag| match tag {
-        ChangeTag::Delete => "-]",
-        ChangeTag::Insert => "+}",
-        ChangeTag::Equal => "",
-    };
-    for change in diff.iter_all_changes() {
-        if change.tag() != open {
-            text.push_str(close(open));
-            open = change.tag();
-            text.push_str(match open {
-                ChangeTag::Delete => "[-",
-                ChangeTag::Insert => "{+",
-                ChangeTag::Equal => "",
-            });
+    for WordChange { same, gone, added } in word_changes(old, new) {
+        text.push_str(&same);
+        for (changed, open, close) in [(gone, "[-", "-]"), (added, "{+", "+}")] {
+            if !changed.is_empty() {
+                text.push_str(&format!("{open}{changed}{close}"));
+            }
         }
-        text.push_str(change.value());
     }
-    text.push_str(close(open));
     escape::escape(&text).into_owned()
 }
 

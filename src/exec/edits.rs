@@ -81,8 +81,11 @@ impl Executor<'_> {
             return Err(failure.hint("→ continue using agent:\"NAME\" names another one"));
         }
         let limit = length.words.map(|words| format!("Write about {words} words."));
-        let parts: Vec<&str> = instruction.into_iter().chain(limit.as_deref()).collect();
-        let instruction = (!parts.is_empty()).then(|| parts.join(" "));
+        // Each author sees the words for all of them.
+        let alone = (length.n > 1 && instruction.is_some())
+            .then(|| format!("Write one message; {} are written, each on its own.", length.n));
+        let parts: Vec<&str> = instruction.into_iter().chain(limit.as_deref()).chain(alone.as_deref()).collect();
+        let instruction = (!parts.is_empty()).then(|| parts.join("\n"));
         let words = length.words.map(|words| words.saturating_mul(MAX_TOKENS_PER_WORD));
         let asked = ContinueRequest {
             from: &from,

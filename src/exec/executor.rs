@@ -269,7 +269,9 @@ impl<'h> Executor<'h> {
         match session.position.filter(|now| *now != before.position.id) {
             Some(now) => Ok(format!("{text}\n  position: {}", escape::id(&self.loom.node(now)?))),
             None if answer.adds_to_conversation() => {
-                Ok(format!("{text}\n  you stay at {}", escape::id(&before.position)))
+                let onward = answer.new_wording(before.position.id).map(escape::mention);
+                let onward = onward.map_or(String::new(), |new| format!(" · → switch to {new} continues from it"));
+                Ok(format!("{text}\n  you stay at {}{onward}", escape::id(&before.position)))
             }
             None => Ok(text),
         }

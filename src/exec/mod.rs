@@ -45,6 +45,7 @@ mod trace;
 mod tree;
 mod view;
 mod web;
+pub(crate) mod word_diff;
 
 use answer::AnswerResult;
 pub use answer::{Answer, TreeChange};

@@ -121,7 +121,7 @@ operations! {
     Edit "edit" also ["rewrite", "reword", "revise"] (Content, LoomWrite, Destructive) "Adds another wording of a node." {
         brief "edit ID \"text\" — a sibling with other words";
         forms ["edit ID \"text\""];
-        reply "✓ created branch [f7q8dd] from [a7x2kq], beside it\n  [a7x2kq] keeps 3 continuations and the bookmark · → move ID to f7q8dd takes a continuation along\n  you stay at [a7x2kq]\n\n✓ created version [f7q8dd] of [a7x2kq]        (in a buffer tree)";
+        reply "✓ created branch [f7q8dd] from [a7x2kq], beside it\n  [a7x2kq] keeps 3 continuations and the bookmark · → move ID to f7q8dd takes a continuation along\n  you stay at [a7x2kq] · → switch to f7q8dd continues from it\n\n✓ created version [f7q8dd] of [a7x2kq]        (in a buffer tree)";
         example "→ edit a7x2kq \"Marie hesitates, and then she goes.\"";
         node: Option<NodeRef>, "The node; where you are, if none is named.";
         content: String, "The new wording. The old one stays, with its continuations and its bookmark.";

@@ -680,20 +680,20 @@ fn undo_takes_back_and_redo_does_again() {
     ✓ bookmarked [46vf6z] as "here"
     ✓ pruned [fkc5zd] · undo with → restore fkc5zd
     ✓ undid 1 operation
-      pruned [fkc5zd]
+      undone: pruned [fkc5zd]
     ✓ undid 2 operations
-      bookmarked [46vf6z]
-      annotated [46vf6z] as [y2ys2p]
+      undone: bookmarked [46vf6z]
+      undone: annotated [46vf6z] as [y2ys2p]
     ✓ redid 3 operations
-      annotated [46vf6z] as [y2ys2p]
-      bookmarked [46vf6z]
-      pruned [fkc5zd]
+      redone: annotated [46vf6z] as [y2ys2p]
+      redone: bookmarked [46vf6z]
+      redone: pruned [fkc5zd]
       no more: there is nothing to redo
     ✗ LIMIT_EXCEEDED: undo: one line takes at most 50 operations back
     ✓ pinned [46vf6z]
     ✓ recorded decision: "keep it" (turn 1)
     ✓ undid 1 operation
-      decided
+      undone: decided
     === Operational Memory ===
     Pinned:
       [46vf6z] "Marie's reluctance stems from her childhood. Her father left in the summer."
@@ -1074,16 +1074,16 @@ fn looking_leaves_no_entry_in_the_journal_and_what_is_kept_at_hand_can_be_taken_
     assert_eq!(
         done.lines().filter(|line| line.starts_with("  ")).collect::<Vec<_>>(),
         [
-            "  dropped stash \"x\"",
-            "  stashed \"x\"",
-            &format!("  pinned [{marie}]"),
-            &format!("  annotated [{marie}] as [{note}]"),
-            &format!("  annotated [{marie}] as [{note}]"),
-            &format!("  pinned [{marie}]"),
-            "  stashed \"x\"",
-            "  dropped stash \"x\"",
-            "  dropped stash \"x\"",
-            "  stashed \"x\"",
+            "  undone: dropped stash \"x\"",
+            "  undone: stashed \"x\"",
+            &format!("  undone: pinned [{marie}]"),
+            &format!("  undone: annotated [{marie}] as [{note}]"),
+            &format!("  redone: annotated [{marie}] as [{note}]"),
+            &format!("  redone: pinned [{marie}]"),
+            "  redone: stashed \"x\"",
+            "  redone: dropped stash \"x\"",
+            "  undone: dropped stash \"x\"",
+            "  undone: stashed \"x\"",
         ]
     );
     let memory = play.loom.snapshot().unwrap().memory(play.owner.agent(), play.tree).unwrap();
@@ -1683,14 +1683,17 @@ fn a_continuation_keeps_its_instruction() {
       [y2ys2p] "One way on."
       you stay at [46vf6z]
     ✓ undid 1 operation
-      continued from [46vf6z] as [y2ys2p]
+      undone: continued from [46vf6z] as [y2ys2p]
     Recent actions:
       responded to 46vf6z as yk943e, fkc5zd and jykvjd as 6v90ah, …
       continued from 46vf6z as y2ys2p
       undid y2ys2p
     "#);
+    // An author who sees words for several is told to write one.
+    lines(&mut runner, &["→ continue n:2 \"two ways\""]);
     let asked = host.asked.into_inner().unwrap();
-    assert_eq!(asked, [(1, Some(180), "subject: in her own voice Write about 60 words.".to_owned())]);
+    assert_eq!(asked[0], (1, Some(180), "subject: in her own voice\nWrite about 60 words.".to_owned()));
+    assert!(asked[1].2.ends_with("two ways\nWrite one message; 2 are written, each on its own."), "{asked:?}");
 }
 
 #[test]
@@ -1945,6 +1948,18 @@ fn an_edit_says_what_stays_with_the_old_wording() {
             play.id(play.tired)
         )
     );
+    // At the node itself the answer names the way to go on from the new wording.
+    let said = lines(&mut play.at(play.marie), &["→ edit \"Marie goes.\""]);
+    let new = said.split(['[', ']']).nth(1).unwrap();
+    assert!(said.ends_with(&format!("\n  you stay at [{marie}] · → switch to {new} continues from it")), "{said}");
+}
+
+#[test]
+fn a_drawing_says_that_the_position_is_below_what_it_shows() {
+    let play = Play::new();
+    let said = lines(&mut play.at(play.tired), &["→ tree from:root depth:0", "→ tree from:root"]);
+    assert!(said.contains("below * you are among them)"), "{said}");
+    assert_eq!(said.matches("* you are here").count(), 1, "{said}");
 }
 
 #[test]

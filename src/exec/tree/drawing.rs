@@ -108,8 +108,9 @@ impl<'a> TreeDrawing<'a> {
     fn branches(&mut self, above: &Node, below: Continuations, indent: &str, levels: u32) -> Result<(), ToolError> {
         let Continuations { visible, hidden } = below;
         if levels == 0 && !visible.is_empty() {
+            let is_here = visible.iter().any(|node| self.on_path(node).is_some());
             let below = self.count_below(visible)?;
-            let _ = write!(self.text, " → … ({below} below)");
+            let _ = write!(self.text, " → … ({below} below{})", if is_here { " * you are among them" } else { "" });
             return Ok(());
         }
         let more = (above.state.continuations as usize).saturating_sub(visible.len());

@@ -7,11 +7,11 @@ use ratatui::{
     style::{Modifier, Style},
     text::{Line, Span},
 };
-use similar::{ChangeTag, TextDiff};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{LookupRequest, MAX_PATH_NODES};
 use crate::{
+    exec::word_diff::{WordChange, word_changes},
     id::NodeId,
     ops::Result,
     tui::{
@@ -159,61 +159,26 @@ fn similarity(one: &Words<'_>, other: &Words<'_>) -> f64 {
     if all == 0 { 1.0 } else { 2.0 * common as f64 / all as f64 }
 }
 
-/// Splits a text at word boundaries.
-fn split_words(text: &str) -> Vec<&str> {
-    text.split_word_bounds().collect()
-}
-
-/// Merges two texts into pieces: removed, added and common. Changes separated only by spaces form one change.
+/// Merges two texts into pieces: common, removed and added.
 fn word_diff(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
+    let plain = palette == Palette::Plain;
     let mut pieces: Vec<Piece> = Vec::new();
-    let (mut gone, mut added, mut space) = (String::new(), String::new(), String::new());
-    let flush = |gone: &mut String, added: &mut String, pieces: &mut Vec<Piece>| {
-        let plain = palette == Palette::Plain;
-        // A trailing space of both is common.
-        let shared = gone.ends_with(' ') && added.ends_with(' ');
-        if shared {
-            gone.pop();
-            added.pop();
-        }
+    for WordChange { same, gone, added } in word_changes(before, after) {
         let both = !gone.is_empty() && !added.is_empty();
-        for (text, role, open, close) in [(gone, ColorRole::Gone, "[-", "-]"), (added, ColorRole::Added, "{+", "+}")] {
-            let text = std::mem::take(text);
-            if !text.is_empty() {
-                // Without colors, signs mark the kind.
-                let text = if plain { format!("{open}{text}{close}") } else { text };
-                let apart = both && role == ColorRole::Gone && !plain && !text.ends_with(char::is_whitespace);
-                pieces.push((text, palette.style(role)));
-                if apart {
-                    pieces.push((" ".to_owned(), palette.style(ColorRole::Words)));
-                }
-            }
+        let apart = both && !plain && !gone.ends_with(char::is_whitespace);
+        // Without colors, signs mark the kind.
+        let marked = |text: String, open, close| if plain { format!("{open}{text}{close}") } else { text };
+        pieces.push((same, palette.style(ColorRole::Words)));
+        if !gone.is_empty() {
+            pieces.push((marked(gone, "[-", "-]"), palette.style(ColorRole::Gone)));
         }
-        if shared {
+        if apart {
             pieces.push((" ".to_owned(), palette.style(ColorRole::Words)));
         }
-    };
-    let (before, after) = (split_words(before), split_words(after));
-    let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(1)).diff_slices(&before, &after);
-    for change in diff.iter_all_changes() {
-        let open = !gone.is_empty() || !added.is_empty();
-        match change.tag() {
-            ChangeTag::Equal if open && change.value().trim().is_empty() => space.push_str(change.value()),
-            ChangeTag::Equal => {
-                flush(&mut gone, &mut added, &mut pieces);
-                let kept = std::mem::take(&mut space) + change.value();
-                pieces.push((kept, palette.style(ColorRole::Words)));
-            }
-            tag => {
-                let between = std::mem::take(&mut space);
-                if !between.is_empty() {
-                    gone.push_str(&between);
-                    added.push_str(&between);
-                }
-                if tag == ChangeTag::Delete { gone.push_str(change.value()) } else { added.push_str(change.value()) }
-            }
+        if !added.is_empty() {
+            pieces.push((marked(added, "{+", "+}"), palette.style(ColorRole::Added)));
         }
     }
-    flush(&mut gone, &mut added, &mut pieces);
+    pieces.retain(|(text, _)| !text.is_empty());
     pieces
 }
