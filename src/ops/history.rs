@@ -11,6 +11,9 @@ use crate::{
     types::{JournalEntry, Subject},
 };
 
+/// Entries of no tree that are read at once.
+const PAGE_ENTRIES: u32 = 256;
+
 /// Returns journal entries of a tree and of documents that its sessions wrote, newest first: at most `limit` with a number
 /// below `before` (0: no bound).
 ///
@@ -23,14 +26,25 @@ pub fn tree_history(snapshot: &dyn Snapshot, tree: TreeId, before: u64, limit: u
     let is_full = entries.len() as u64 >= u64::from(limit);
     let after = entries.last().filter(|_| is_full).map_or(0, |oldest| oldest.seq);
     let mut trees: HashMap<SessionId, Option<TreeId>> = HashMap::new();
-    for entry in snapshot.journal(filter.of_no_tree(true).after(after))? {
-        let (Some(Subject::Document(_)), Some(session)) = (&entry.subject, entry.session) else { continue };
-        let of_session = match trees.get(&session) {
-            Some(known) => *known,
-            None => *trees.entry(session).or_insert(snapshot.session(session)?.map(|session| session.tree)),
-        };
-        if of_session == Some(tree) {
-            entries.push(entry);
+    let (mut found, mut before) = (0, before);
+    while found < limit {
+        // Most entries may be of other trees' sessions.
+        let page = JournalFilter { before, limit: PAGE_ENTRIES, ..JournalFilter::default() };
+        let page = snapshot.journal(page.of_no_tree(true).after(after))?;
+        for entry in &page {
+            let (Some(Subject::Document(_)), Some(session)) = (&entry.subject, entry.session) else { continue };
+            let of_session = match trees.get(&session) {
+                Some(known) => *known,
+                None => *trees.entry(session).or_insert(snapshot.session(session)?.map(|session| session.tree)),
+            };
+            if of_session == Some(tree) {
+                entries.push(entry.clone());
+                found += 1;
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() as u64 == u64::from(PAGE_ENTRIES) => before = last.seq,
+            _ => break,
         }
     }
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.seq));

@@ -239,7 +239,7 @@ fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Caller> {
         let TokenRecord { name, hash, scope, project, .. } = record;
         return Ok(Caller { token: name, token_hash: hash, scope, project, agent, bound });
     }
-    if login == Some(BrowserLogin::Link) || tokens.is_empty() && !browsers.is_required() {
+    if login == Some(BrowserLogin::Link) || !tokens.is_required() && !browsers.is_required() {
         let agent = agent.unwrap_or("owner").to_owned();
         let (token, token_hash) = Default::default();
         return Ok(Caller { token, token_hash, scope: TokenScope::Admin, project: None, agent, bound: false });

@@ -68,6 +68,8 @@ struct TokenCache {
     checked: Option<Instant>,
     modified: Option<SystemTime>,
     tokens: Vec<TokenRecord>,
+    /// True from the first token on, or if the file could not be read. Revoking the last token opens nothing.
+    is_required: bool,
 }
 
 /// Start of every token.
@@ -110,6 +112,7 @@ impl TokenFile {
         agent: Option<String>,
         now: Timestamp,
     ) -> io::Result<String> {
+        let _lock = self.lock()?;
         let mut tokens = self.list()?;
         if name.trim().is_empty() || tokens.iter().any(|token| token.name == name) {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("the name {name:?} is empty or taken")));
@@ -128,6 +131,7 @@ impl TokenFile {
     /// # Errors
     /// If the file cannot be read or written.
     pub fn revoke(&self, name: &str) -> io::Result<bool> {
+        let _lock = self.lock()?;
         let mut tokens = self.list()?;
         let before = tokens.len();
         tokens.retain(|token| token.name != name);
@@ -138,6 +142,20 @@ impl TokenFile {
         Ok(true)
     }
 
+    /// Keeps other processes from changing the file until the lock is dropped.
+    fn lock(&self) -> io::Result<fs::File> {
+        let file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(self.beside(".lock"))?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    /// Returns the path of a file beside this one.
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(suffix);
+        path.into()
+    }
+
     /// Replaces the file, readable by its owner only.
     fn write(&self, tokens: &[TokenRecord]) -> io::Result<()> {
         let mut text = String::new();
@@ -145,13 +163,14 @@ impl TokenFile {
             text.push_str(&serde_json::to_string(token).map_err(io::Error::other)?);
             text.push('\n');
         }
-        let mut part = self.path.clone().into_os_string();
-        part.push(".part");
+        let part = self.beside(".part");
         let mut options = fs::OpenOptions::new();
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        io::Write::write_all(&mut options.open(&part)?, text.as_bytes())?;
+        let mut file = options.open(&part)?;
+        io::Write::write_all(&mut file, text.as_bytes())?;
+        file.sync_all()?;
         fs::rename(&part, &self.path)
     }
 
@@ -167,6 +186,11 @@ impl TokenFile {
         self.current().tokens.iter().find(|record| record.hash == hash).cloned()
     }
 
+    /// True if a request needs a token: there is one, or there was one since the first request.
+    pub(super) fn is_required(&self) -> bool {
+        self.current().is_required
+    }
+
     /// True if there is no token.
     pub(super) fn is_empty(&self) -> bool {
         self.current().tokens.is_empty()
@@ -178,8 +202,14 @@ impl TokenFile {
             let modified = fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok();
             if modified != cache.modified || cache.checked.is_none() {
                 match self.list() {
-                    Ok(tokens) => cache.tokens = tokens,
-                    Err(error) => tracing::error!(%error, "the token file cannot be read"),
+                    Ok(tokens) => {
+                        cache.is_required |= !tokens.is_empty();
+                        cache.tokens = tokens;
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "the token file cannot be read");
+                        cache.is_required = true;
+                    }
                 }
                 cache.modified = modified;
             }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use tokio::{runtime::Handle, task::JoinHandle};
-use tokio_util::sync::CancellationToken;
+use tokio::runtime::Handle;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     DelegationReport, DelegationStatus, DelegationUpdate, Orchestrator, RunContext, UpdateSink,
@@ -21,7 +21,7 @@ use crate::{
 /// Running background delegations. They end with the program and can be resumed later.
 #[derive(Default)]
 pub struct Background {
-    running: Mutex<Vec<JoinHandle<()>>>,
+    running: TaskTracker,
     stop: CancellationToken,
     observer: Mutex<Option<UpdateSink>>,
 }
@@ -30,19 +30,13 @@ impl Background {
     /// Returns the number of running delegations.
     #[must_use]
     pub fn running(&self) -> usize {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.retain(|work| !work.is_finished());
-        running.len()
+        self.running.len()
     }
 
-    /// Waits until no delegation is running.
+    /// Waits until no delegation is running. The future can be dropped and created again.
     pub async fn idle(&self) {
-        loop {
-            let next = self.running.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some(next) = next else { return };
-            // A panicked task has reported itself.
-            let _ = next.await;
-        }
+        self.running.close();
+        self.running.wait().await;
     }
 
     /// Cancels all delegations; results so far are saved.
@@ -71,10 +65,7 @@ impl Background {
 
     /// Spawns the task of a delegation, which [`Background::idle`] waits for.
     pub fn spawn(&self, runtime: &Handle, task: impl Future<Output = ()> + Send + 'static) {
-        let task = runtime.spawn(task);
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.retain(|work| !work.is_finished());
-        running.push(task);
+        self.running.spawn_on(task, runtime);
     }
 
     pub(super) fn run(self: &Arc<Self>, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, run: RunContext) {
@@ -154,4 +145,21 @@ pub async fn save_report(
     let report = actor.draft(Parent::Node(head.parent.unwrap_or(head.id)), draft);
     actor.submit(Op::Turn, vec![Mutation::Append(Box::new(report))]).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_wait_that_was_dropped_does_not_lose_a_delegation() {
+        let background = Background::default();
+        let (end, ended) = tokio::sync::oneshot::channel::<()>();
+        background.spawn(&Handle::current(), async move { drop(ended.await) });
+        let dropped = tokio::time::timeout(std::time::Duration::from_millis(5), background.idle()).await;
+        assert!(dropped.is_err() && background.running() == 1);
+        end.send(()).unwrap_or_else(|()| panic!("the task waits"));
+        background.idle().await;
+        assert_eq!(background.running(), 0);
+    }
 }

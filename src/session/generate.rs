@@ -89,7 +89,7 @@ pub async fn generate(
     on_progress: impl FnMut(Progress),
 ) -> Result<Vec<Node>, GenerateError> {
     let is_own_session = actor.agent() == request.author.id() && actor.session().is_some();
-    if request.commands.is_some() && !(is_own_session && request.models.len() * request.n == 1) {
+    if request.commands.is_some() && !(is_own_session && request.continuations() == 1) {
         return Err(GenerateError::NotOwnSession);
     }
     let (reports, mut reports_rx) = mpsc::channel(64);
@@ -208,7 +208,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             author: self.request.author.id(),
             reference: reference.to_owned(),
             session: self.actor.session(),
-            keep_position: self.request.keep_position || self.request.models.len() * self.request.n > 1,
+            keep_position: self.request.keep_position || self.request.continuations() > 1,
         }
     }
 

@@ -114,6 +114,12 @@ impl GenerateRequest {
         Self { commands: Some(commands), ..Self::new(from, author, model, 1) }
     }
 
+    /// Returns the number of continuations of all models.
+    #[must_use]
+    pub fn continuations(&self) -> usize {
+        self.models.len().saturating_mul(self.n)
+    }
+
     /// Returns the context options with the smallest window of all models.
     pub(super) fn context_options(&self) -> context::ContextOptions {
         let windows = self.models.iter().filter_map(|model| u32::try_from(model.window()?).ok());

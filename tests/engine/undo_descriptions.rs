@@ -10,7 +10,7 @@ use loomtree::{
     archive::{self, jsonl},
     exec::escape::quoted,
     id::{LocalId, NodeId},
-    ops::{Actor, DocumentEdit, NodeDraft, OpDescription, SplitAt, TreeDraft, describe_entry},
+    ops::{Actor, DocumentEdit, NodeDraft, OpDescription, SplitAt, TreeDraft, describe_entry, tree_history},
     session_state::RecordKind,
     store::{JournalFilter, PurgeTarget},
     types::{LinkTarget, Mode, NewAgent, Op, Parent, PinTarget, StashContent, TreePatch},
@@ -144,4 +144,38 @@ fn undo_skips_operations_on_purged_content() {
     let file = std::fs::read(&scene.path).unwrap();
     let has = |words: &str| file.windows(words.len()).any(|bytes| bytes == words.as_bytes());
     assert!(!has("the secret words") && !has("secret label"));
+}
+
+#[test]
+fn pages_of_a_history_hold_the_documents_of_its_sessions_however_many_others_there_are() {
+    let scene = Scene::new(3);
+    let owner = scene.owner();
+    let own = |title: &str| {
+        let (tree, root) = owner.create_tree(TreeDraft::new("root").title(title)).unwrap();
+        let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+        (tree, root, owner.clone().in_session(session))
+    };
+    let (tree, root, actor) = own("mine");
+    let (_, _, other) = own("other");
+    actor.create_document("mine", "words").unwrap();
+    let notes = other.create_document("theirs", "words").unwrap();
+    for _ in 0..300 {
+        other.write_document(notes, &DocumentEdit::Append("more".to_owned())).unwrap();
+    }
+    for _ in 0..4 {
+        actor.append(Parent::Node(root.id), NodeDraft::text("a line")).unwrap();
+    }
+    let snapshot = owner.loom().snapshot().unwrap();
+    let all = tree_history(&*snapshot, tree.id, 0, 1_000).unwrap();
+    assert_eq!(all.iter().filter(|entry| entry.op == Op::WriteDocument).count(), 1);
+    for size in [1, 3, 500] {
+        let (mut pages, mut before) = (Vec::new(), 0);
+        loop {
+            let page = tree_history(&*snapshot, tree.id, before, size).unwrap();
+            let Some(last) = page.last() else { break };
+            before = last.seq;
+            pages.extend(page);
+        }
+        assert_eq!(pages, all, "pages of {size}");
+    }
 }

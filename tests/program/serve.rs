@@ -176,8 +176,14 @@ async fn continuations_stream_side_by_side_and_can_be_cancelled() {
     assert!(indices[..6].iter().any(|index| *index != indices[0]), "the streams mix: {indices:?}");
     let (status, _) = answer(server.request(Method::DELETE, "/api/v1/generations/gen_none")).await;
     assert_eq!(status, 404);
-    let (status, error) = server.post(&path, json!({ "n": 65 })).await;
-    assert_eq!((status, error["error"]["code"].as_str()), (422, Some("invalid")));
+    // Two models with half of all numbers each would be none.
+    let models = ["scripted:words", "scripted:words"];
+    for body in
+        [json!({ "n": 65 }), json!({ "n": 33, "models": models }), json!({ "n": 1_u64 << 63, "models": models })]
+    {
+        let (status, error) = server.post(&path, body).await;
+        assert_eq!((status, error["error"]["code"].as_str()), (422, Some("invalid")));
+    }
 }
 
 #[tokio::test]

@@ -87,6 +87,10 @@ async fn every_route_needs_a_token_of_the_right_scope() {
     tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
     let request = server.request(Method::GET, "/api/v1/trees").bearer_auth(writer.trim());
     assert_eq!(answer(request).await.0, 401, "a revoked token is refused within a second");
+    home.ok(&["serve", "token", "revoke", "reader"]);
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    let open = answer(server.request(Method::GET, "/api/v1/trees")).await.0;
+    assert_eq!(open, 401, "revoking the last token opens nothing");
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let ctrl_c = CtrlC::listen(&runtime);
     let cancel = ctrl_c.arm();
     // A single continuation by an agent with tree access runs commands in a session of its own.
-    let runs_commands = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
+    let runs_commands = models.len() == 1 && n == 1 && author.profile.permissions.has(Permission::LoomAware);
     if args.turn.has_workspace_tools() && !runs_commands {
         let hint = "add -n 1 --by collaborator";
         return Err(CliError::usage(format!("--tools needs one continuation by an agent that runs commands: {hint}")));
@@ -89,13 +89,8 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
         prices: cx.config.prices.clone(),
         models,
     };
-    let mut printer = ContinuePrinter::new(
-        request.models.len() * n,
-        &request.models,
-        n,
-        &request.author.profile.name,
-        cancel.clone(),
-    );
+    let mut printer =
+        ContinuePrinter::new(request.continuations(), &request.models, n, &request.author.profile.name, cancel.clone());
     let done = runtime.block_on(generate(&actor, request, |progress| printer.on_progress(progress, cx)));
     if runs_commands {
         models::follow_agent(&own, &actor)?;

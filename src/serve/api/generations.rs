@@ -109,7 +109,8 @@ async fn generate(
     Body(body): Body<GenerateBody>,
 ) -> Result<Response> {
     let n = body.n.unwrap_or(1);
-    if n == 0 || n * body.models.len().max(1) > MAX_CONTINUATIONS {
+    let all = n.saturating_mul(body.models.len().max(1));
+    if !(1..=MAX_CONTINUATIONS).contains(&all) {
         return Err(ApiError::invalid(format!("a request generates 1 to {MAX_CONTINUATIONS} continuations")));
     }
     let slot = state.rates.open_stream(&caller)?;
@@ -179,7 +180,7 @@ async fn prepare(
     (from, cancel): (NodeId, CancellationToken),
 ) -> Result<(Actor, GenerateRequest)> {
     let n = body.n.unwrap_or(1);
-    let runs_commands = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
+    let runs_commands = models.len() == 1 && n == 1 && author.profile.permissions.has(Permission::LoomAware);
     let commands = runs_commands.then(|| caller.tool_access(&state.settings));
     let (writer, workspace, caller) = (author.clone(), body.workspace.clone(), caller.clone());
     let actor =

@@ -300,10 +300,10 @@ async fn journal(
             let limit = page.limit();
             let most = u32::try_from(limit + 1).unwrap_or(u32::MAX);
             let snapshot = state.loom().snapshot()?;
-            let mut entries = tree_history(&*snapshot, id, before, most)?;
-            // Documents are not part of a project.
-            entries.retain(|entry| caller.project.is_none() || entry.tree.is_some());
-            let page = Page::of(entries, limit, |entry| entry.seq.to_string());
+            let entries = tree_history(&*snapshot, id, before, most)?;
+            let mut page = Page::of(entries, limit, |entry| entry.seq.to_string());
+            // Documents are not part of a project. The cursor counts them, so that no page seems to be the last.
+            page.data.retain(|entry| caller.project.is_none() || entry.tree.is_some());
             Ok(Json(Page { data: described(&*snapshot, id, page.data)?, next: page.next }))
         })
         .await

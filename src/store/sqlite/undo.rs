@@ -191,10 +191,12 @@ pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilte
             Some(i64::try_from(from).unwrap_or(i64::MAX))
         }
     };
-    if let (true, Some(head), 0, 0, 1..) = (is_chain, next, filter.before, filter.after, filter.limit) {
+    if is_chain && filter.before > 0 {
+        next = journal::chain_before(conn, tree.filter(|_| !filter.of_no_tree), next, filter.before)?;
+    }
+    if let (true, Some(head), 0, 1..) = (is_chain, next, filter.after, filter.limit) {
         return read_chain(conn, head, filter.limit);
     }
-    let before = if filter.before == 0 { i64::MAX } else { i64::try_from(filter.before).unwrap_or(i64::MAX) };
     let most = if filter.limit == 0 { usize::MAX } else { filter.limit as usize };
     let mut entries = Vec::new();
     let after = i64::try_from(filter.after).unwrap_or(i64::MAX);
@@ -205,9 +207,7 @@ pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilte
             break;
         };
         next = if is_chain { previous } else { Some(seq - 1) };
-        if seq < before {
-            entries.push(entry);
-        }
+        entries.push(entry);
     }
     Ok(entries)
 }

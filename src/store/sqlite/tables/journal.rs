@@ -17,6 +17,9 @@ use crate::{
     types::{Op, Timestamp},
 };
 
+/// Entries below a page's end among which the next one of a chain is searched before the chain is followed.
+const NEAR_ENTRIES: i64 = 4_096;
+
 pub(in crate::store::sqlite) struct Entry {
     pub(in crate::store::sqlite) group: Option<i64>,
     pub(in crate::store::sqlite) at: Timestamp,
@@ -212,6 +215,35 @@ pub(in crate::store::sqlite) fn tree_head(conn: &Connection, tree: i64) -> Resul
     Ok(conn
         .prepare_cached("SELECT nullif(last_journal, 0) FROM tree_state WHERE tree = ?1")?
         .query_row([tree], |r| r.get(0))?)
+}
+
+/// The newest entry below `before` in the chain of a tree, or of no tree, whose newest entry is `head`.
+pub(in crate::store::sqlite) fn chain_before(
+    conn: &Connection,
+    tree: Option<i64>,
+    head: Option<i64>,
+    before: u64,
+) -> Result<Option<i64>> {
+    let before = i64::try_from(before).unwrap_or(i64::MAX);
+    if head.is_none_or(|head| head < before) {
+        return Ok(head);
+    }
+    // A page begins below the entry with which the one before it ended, mostly one of this chain.
+    let near = conn
+        .prepare_cached(
+            "SELECT seq FROM journal WHERE seq < ?1 AND seq >= ?2 AND tree IS ?3 ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row(params![before, before.saturating_sub(NEAR_ENTRIES), tree], |r| r.get(0))
+        .optional()?;
+    if near.is_some() {
+        return Ok(near);
+    }
+    let mut previous = conn.prepare_cached("SELECT previous FROM journal WHERE seq = ?1")?;
+    let mut next = head;
+    while let Some(seq) = next.filter(|seq| *seq >= before) {
+        next = previous.query_row([seq], |r| r.get(0)).optional()?.flatten();
+    }
+    Ok(next)
 }
 
 /// True if a change of this kind follows an entry.
