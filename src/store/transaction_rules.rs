@@ -11,9 +11,26 @@ use crate::id::AgentId;
 /// The thread that has an open transaction, if any. A change that this thread sends past it would wait for it forever.
 pub(super) type Borrower = Arc<Mutex<Option<ThreadId>>>;
 
-/// Marks this thread as the one with the open transaction, or none.
-pub(super) fn set_borrowed(borrower: &Borrower, here: bool) {
-    *borrower.lock().unwrap_or_else(PoisonError::into_inner) = here.then(|| thread::current().id());
+/// Marks this thread as the one with the open transaction until the mark is dropped.
+pub(super) fn borrow_here(borrower: &Borrower) -> BorrowMark {
+    let thread = thread::current().id();
+    *borrower.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+    BorrowMark { borrower: Arc::clone(borrower), thread }
+}
+
+/// The mark of a thread with an open transaction. The next transaction may have begun before this one is dropped.
+pub(super) struct BorrowMark {
+    borrower: Borrower,
+    thread: ThreadId,
+}
+
+impl Drop for BorrowMark {
+    fn drop(&mut self) {
+        let mut borrower = self.borrower.lock().unwrap_or_else(PoisonError::into_inner);
+        if *borrower == Some(self.thread) {
+            *borrower = None;
+        }
+    }
 }
 
 /// Refuses a call past the open transaction of this thread.

@@ -17,7 +17,7 @@ use crate::{
     session_state::CompiledRules,
     store::{
         Change, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport, Watch,
-        transaction_rules::{Borrower, outside, refuse_unsupported, refused, set_borrowed},
+        transaction_rules::{BorrowMark, Borrower, borrow_here, outside, refuse_unsupported, refused},
     },
 };
 
@@ -37,20 +37,24 @@ struct PgTransactionState {
     group: Option<i64>,
     /// Agent of the first change.
     agent: Option<AgentId>,
+    /// True if the transaction was read: what follows depends on it.
+    has_read: bool,
+    /// Until the transaction ends.
+    mark: Option<BorrowMark>,
 }
 
 /// An open transaction.
 pub(super) struct PostgresTransaction {
     state: Mutex<PgTransactionState>,
-    borrower: Borrower,
 }
 
 impl PostgresTransaction {
     pub(super) fn begin(mut writer: WriteConnection, borrower: &Borrower) -> Result<Self> {
         begin_alone(&mut writer)?;
-        set_borrowed(borrower, true);
-        let state = PgTransactionState { writer, progress: PgProgress::Open, group: None, agent: None };
-        Ok(Self { state: Mutex::new(state), borrower: Arc::clone(borrower) })
+        let mark = Some(borrow_here(borrower));
+        let state =
+            PgTransactionState { writer, progress: PgProgress::Open, group: None, agent: None, has_read: false, mark };
+        Ok(Self { state: Mutex::new(state) })
     }
 
     fn state(&self) -> MutexGuard<'_, PgTransactionState> {
@@ -72,10 +76,10 @@ impl PgTransactionState {
         self.check_open()?;
         refuse_unsupported(change, self.agent)?;
         let mut applied = self.writer.apply(change, self.group);
-        // The first change may begin again: nothing was read or answered.
+        // If nothing was read or answered, the first change may begin again.
         for _ in 0..FIRST_ATTEMPTS {
             match &applied {
-                Err(error) if may_retry(error) && self.agent.is_none() => {
+                Err(error) if may_retry(error) && self.agent.is_none() && !self.has_read => {
                     self.writer.roll_back();
                     applied = begin_alone(&mut self.writer).and_then(|()| self.writer.apply(change, None));
                 }
@@ -133,6 +137,7 @@ impl Store for PostgresTransaction {
             transaction: self,
         };
         state.progress = PgProgress::Reading;
+        state.has_read = true;
         Ok(Box::new(PostgresSnapshot::inside(reader)))
     }
 
@@ -170,7 +175,7 @@ impl Transaction for PostgresTransaction {
             state.writer.roll_back();
         }
         state.progress = PgProgress::Ended;
-        set_borrowed(&self.borrower, false);
+        state.mark = None;
         result
     }
 }

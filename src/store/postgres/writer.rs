@@ -182,18 +182,25 @@ impl WriteConnection {
         let conn = self.conn.as_deref().ok_or(StoreError::Closed)?;
         let Err(error) = std::mem::take(&mut self.state.writes).write(conn, true) else { return Ok(()) };
         let (Some(number), true) = (self.state.transaction(), is_lost(&error)) else { return Err(error) };
-        let start = Instant::now();
+        let (start, wait) = (Instant::now(), self.wait);
         loop {
-            let status = self.conn().and_then(|conn| {
-                let row = conn.query_one("SELECT pg_xact_status(($1::bigint)::text::xid8)", &[&number])?;
-                get::<Option<String>>(&row, 0)
-            });
-            match status {
+            // Without a connection nothing is known: a server that refuses it may have committed.
+            let status = match self.conn() {
+                Ok(conn) => conn.query_one("SELECT pg_xact_status(($1::bigint)::text::xid8)", &[&number]),
+                Err(_) if start.elapsed() > wait => return Err(error),
+                Err(_) => {
+                    thread::sleep(RETRY_PAUSES[1]);
+                    continue;
+                }
+            };
+            match status.and_then(|row| get::<Option<String>>(&row, 0)) {
                 Ok(Some(status)) if status == "committed" => return Ok(()),
                 Ok(Some(status)) if status == "aborted" => return Err(StoreError::Busy { waited: Duration::ZERO }),
-                // A standby that became the server has not seen the transaction.
-                Err(StoreError::Backend(_)) => return Err(StoreError::Busy { waited: Duration::ZERO }),
-                _ if start.elapsed() > self.wait => return Err(error),
+                // A standby that became the server has not seen the transaction: its number is in the future.
+                Err(StoreError::Backend(cause)) if cause.to_string().ends_with(INVALID_VALUE) => {
+                    return Err(StoreError::Busy { waited: Duration::ZERO });
+                }
+                _ if start.elapsed() > wait => return Err(error),
                 _ => thread::sleep(RETRY_PAUSES[1]),
             }
         }
@@ -215,6 +222,9 @@ impl WriteConnection {
         })
     }
 }
+
+/// SQLSTATE of an invalid parameter value, at the end of an error's message.
+const INVALID_VALUE: &str = "(22023)";
 
 /// True for an error of the connection.
 fn is_lost(error: &StoreError) -> bool {

@@ -24,7 +24,7 @@ use crate::{
     session_state::CompiledRules,
     store::{
         Change, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport, Watch,
-        transaction_rules::{Borrower, outside, refuse_unsupported, refused, set_borrowed},
+        transaction_rules::{BorrowMark, Borrower, borrow_here, outside, refuse_unsupported, refused},
     },
 };
 
@@ -32,7 +32,8 @@ use crate::{
 pub(super) struct LentWriter {
     writer: Option<Box<WriterThread>>,
     back: mpsc::SyncSender<Box<WriterThread>>,
-    borrower: Option<Borrower>,
+    /// Until the writer is returned.
+    mark: Option<BorrowMark>,
     /// Number of the first journal entry; `None` before the first change.
     group: Option<i64>,
     /// Agent of the first change.
@@ -41,13 +42,12 @@ pub(super) struct LentWriter {
 
 impl LentWriter {
     pub(super) fn new(writer: WriterThread, back: mpsc::SyncSender<Box<WriterThread>>) -> Self {
-        Self { writer: Some(Box::new(writer)), back, borrower: None, group: None, agent: None }
+        Self { writer: Some(Box::new(writer)), back, mark: None, group: None, agent: None }
     }
 
     /// Marks this thread as the borrower until the writer is returned.
     pub(super) fn borrowed_by_this_thread(mut self, borrower: &Borrower) -> Self {
-        set_borrowed(borrower, true);
-        self.borrower = Some(Arc::clone(borrower));
+        self.mark = Some(borrow_here(borrower));
         self
     }
 
@@ -112,9 +112,7 @@ impl DerefMut for LentWriter {
 
 impl Drop for LentWriter {
     fn drop(&mut self) {
-        if let Some(borrower) = &self.borrower {
-            set_borrowed(borrower, false);
-        }
+        self.mark = None;
         if let Some(mut writer) = self.writer.take() {
             writer.roll_back();
             // The writer thread waits for it.
