@@ -2,8 +2,9 @@
 
 use std::{
     io::{self, IsTerminal as _, Read as _, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
+    sync::{Mutex, PoisonError},
 };
 
 use super::{
@@ -45,14 +46,34 @@ fn edit_text(initial: &str) -> Result<String> {
         .or_else(|| env::env("EDITOR"))
         .ok_or_else(|| CliError::usage("no text given; pass it as an argument, pipe it in, or set EDITOR"))?;
     let folder = create_temp_dir()?;
-    let file = folder.join("text.md");
+    let file = folder.join(EDITED_NAME);
     let edited = edit_in(&editor, &file, initial);
-    // The text is private, so it is removed even if the editor failed.
-    let _ = std::fs::remove_dir_all(&folder);
+    *EDITED.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
+    if edited.as_ref().map_or(true, |text| text.trim().is_empty()) {
+        end_edit(true);
+    }
     edited
 }
 
-fn create_temp_dir() -> Result<std::path::PathBuf> {
+/// Folder of the text that the editor wrote.
+static EDITED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Ends the use of the text that the editor wrote. It is private, so its file is removed once it is saved; else its path is
+/// returned.
+pub(crate) fn end_edit(is_saved: bool) -> Option<PathBuf> {
+    let folder = EDITED.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+    if is_saved {
+        // What cannot be removed is readable by its owner alone.
+        let _ = std::fs::remove_dir_all(&folder);
+        return None;
+    }
+    Some(folder.join(EDITED_NAME))
+}
+
+/// Name of the file that the editor opens.
+const EDITED_NAME: &str = "text.md";
+
+fn create_temp_dir() -> Result<PathBuf> {
     let name = format!("loom-{}-{:08x}", std::process::id(), rand::random::<u32>());
     let folder = std::env::temp_dir().join(name);
     env::create_private_dir(&folder)?;

@@ -59,7 +59,9 @@ pub fn main() -> ExitCode {
     let mut out = CliOutput::new(globals.color, globals.json);
     let done = command::run(cli.command, &globals, &mut out);
     // A failed flush is reported only if the command itself succeeded.
-    match done.and(out.flush().map_err(CliError::from)) {
+    let done = done.and(out.flush().map_err(CliError::from));
+    let unsaved = input::end_edit(done.is_ok() || out.committed);
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         // The change is committed. A failing exit code would make a script repeat it.
@@ -73,7 +75,11 @@ pub fn main() -> ExitCode {
         }
         Err(error) => {
             let _ = out.flush();
-            error::print(&error, &globals)
+            let code = error::print(&error, &globals);
+            if let Some(file) = unsaved.filter(|_| !globals.json) {
+                let _ = writeln!(std::io::stderr(), "your text is in {}", file.display());
+            }
+            code
         }
     }
 }

@@ -51,6 +51,19 @@ impl Actor {
     /// # Errors
     /// If the document or section does not exist, every attempt met a concurrent write, or the store fails.
     pub fn write_document(&self, document: DocumentId, edit: &DocumentEdit) -> Result<Receipt> {
+        self.write_next(document, None, edit)
+    }
+
+    /// Writes the next version of a document whose version `base` was read before. A text that a person edited meanwhile
+    /// thus replaces nothing that they have not seen.
+    ///
+    /// # Errors
+    /// As [`Actor::write_document`], and with [`StoreError::Conflict`] if there is a version after `base`.
+    pub fn write_document_from(&self, document: DocumentId, base: u64, edit: &DocumentEdit) -> Result<Receipt> {
+        self.write_next(document, Some(base), edit)
+    }
+
+    fn write_next(&self, document: DocumentId, base: Option<u64>, edit: &DocumentEdit) -> Result<Receipt> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -59,6 +72,10 @@ impl Actor {
                 .snapshot()?
                 .document_version(document, 0)?
                 .ok_or_else(|| OpsError::missing("document", document))?;
+            if base.is_some_and(|base| base != newest.version) {
+                let message = format!("the document has version {} by now", newest.version);
+                return Err(StoreError::Conflict(message).into());
+            }
             let content = match edit {
                 DocumentEdit::Append(text) => append_text(&newest.content, text),
                 DocumentEdit::AtStart(text) => insert_at_start(&newest.content, text),

@@ -33,6 +33,33 @@ fn documents() {
     home.fails(1, &["docs", "read", "plan"]);
 }
 
+/// A text that was edited for minutes replaces nothing that was written meanwhile, and is not lost.
+#[cfg(unix)]
+#[test]
+fn an_edited_document_does_not_replace_a_version_written_meanwhile() {
+    use crate::support::pty::Terminal;
+    let home = Home::new();
+    home.ok(&["new", "Root"]);
+    home.ok(&["docs", "new", "plan", "first"]);
+    let script = home.file("edit.sh");
+    let (loom, db) = (env!("CARGO_BIN_EXE_loom"), home.file("loom.db"));
+    let append = format!("{loom} --db {} docs write plan --append theirs", db.display());
+    std::fs::write(&script, format!("#!/bin/sh\n{append} >/dev/null\nprintf 'mine' > \"$1\"\n")).unwrap();
+    let editor = format!("sh {}", script.display());
+    let edit = |args: &[&str]| {
+        let mut terminal = Terminal::start_with(&home, args, &[("EDITOR", &editor)]);
+        (terminal.ends(), terminal.text())
+    };
+    let (code, shown) = edit(&["docs", "write", "plan", "--whole"]);
+    assert!(code == 1 && shown.contains("version 2 by now"), "{shown}");
+    assert_eq!(home.ok(&["docs", "read", "plan"]), "first\n\ntheirs\n");
+    let kept = shown.split("your text is in ").nth(1).unwrap().lines().next().unwrap();
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), "mine");
+    // A paragraph at the end goes with what is there.
+    assert_eq!(edit(&["docs", "write", "plan", "--append"]).0, 0);
+    assert_eq!(home.ok(&["docs", "read", "plan"]), "first\n\ntheirs\n\ntheirs\n\nmine\n");
+}
+
 #[test]
 fn agents() {
     let home = Home::new();

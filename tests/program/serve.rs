@@ -135,6 +135,21 @@ async fn a_document_is_sent_as_markdown_tokens() {
 }
 
 #[tokio::test]
+async fn a_document_is_written_from_the_version_that_was_read() {
+    let home = Home::new();
+    let server = HttpServer::start(&home, &[]);
+    server.ok("/api/v1/documents", json!({ "name": "plan", "content": "one" })).await;
+    let write = async |base: u64, text: &str| {
+        let path = format!("/api/v1/documents/plan?base={base}");
+        answer(server.request(Method::PATCH, &path).json(&json!({ "op": "whole", "content": text }))).await
+    };
+    assert_eq!(write(1, "two").await.0, 200);
+    let (status, refused) = write(1, "three").await;
+    assert_eq!((status, refused["error"]["code"].as_str()), (409, Some("conflict")));
+    assert_eq!(server.get("/api/v1/documents/plan").await.1["version"]["content"], "two");
+}
+
+#[tokio::test]
 async fn a_short_id_in_an_address_is_refused_with_the_route_that_takes_it() {
     let home = Home::new();
     let server = HttpServer::start(&home, &[]);

@@ -25,6 +25,11 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts the program in a home.
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+        Self::start_with(home, args, &[])
+    }
+
+    /// Starts the program in a home, with more variables of the environment.
+    pub(crate) fn start_with(home: &Home, args: &[&str], more: &[(&str, &str)]) -> Self {
         let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
         let pair = NativePtySystem::default().openpty(size).unwrap();
         let like = home.command(args);
@@ -36,6 +41,7 @@ impl Terminal {
             }
         }
         command.env("TERM", "xterm");
+        more.iter().for_each(|(name, value)| command.env(name, value));
         command.cwd(home.file(""));
         command.args(like.get_args());
         let child = pair.slave.spawn_command(command).unwrap();

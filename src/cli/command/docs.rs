@@ -212,7 +212,7 @@ fn some_lines(text: &str, range: &str) -> Result<String> {
 
 fn write(args: WriteArgs, cx: &mut CommandContext<'_>) -> Result<()> {
     let document = cx.loom.document(&args.name)?;
-    let newest = version_of(&document, 0, cx)?.content;
+    let DocumentVersion { version: base, content: newest, .. } = version_of(&document, 0, cx)?;
     let initial = match &args.replace {
         Some(heading) => newest[section(&newest, heading).map_err(OpsError::from)?.body].trim_matches('\n').to_owned(),
         None if args.whole => newest,
@@ -225,7 +225,13 @@ fn write(args: WriteArgs, cx: &mut CommandContext<'_>) -> Result<()> {
         None if args.start => DocumentEdit::AtStart(text),
         None => DocumentEdit::Whole(text),
     };
-    let receipt = cx.actor().write_document(document.id, &edit)?;
+    let receipt = match &edit {
+        // What was edited is the version that was read.
+        DocumentEdit::Whole(_) | DocumentEdit::Replace { .. } => {
+            cx.actor().write_document_from(document.id, base, &edit)
+        }
+        _ => cx.actor().write_document(document.id, &edit),
+    }?;
     let newest = cx.loom.document(&args.name)?.version;
     cx.print_receipt(Op::WriteDocument, &receipt, || format!("{}  version {newest}", one_line(&args.name)))
 }

@@ -147,12 +147,22 @@ enum DocumentBody {
     },
 }
 
+/// Version that a change was made from.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct BaseParams {
+    /// Number of the version that the caller has read. If there is a later one, the answer is 409 and nothing changes.
+    base: Option<u64>,
+}
+
 /// Writes a new version of a document.
-#[utoipa::path(patch, path = "/documents/{name}", tag = "documents", params(("name" = String, Path)), request_body = DocumentBody, responses((status = OK, body = DocumentAnswer)))]
+#[utoipa::path(patch, path = "/documents/{name}", tag = "documents", params(("name" = String, Path), BaseParams), request_body = DocumentBody, responses((status = OK, body = DocumentAnswer)))]
 async fn write_document(
     State(state): State<AppState>,
     caller: Caller,
     Route(name): Route<String>,
+    Params(params): Params<BaseParams>,
     Body(body): Body<DocumentBody>,
 ) -> Result<Json<DocumentAnswer>> {
     caller.require_whole_file()?;
@@ -165,7 +175,11 @@ async fn write_document(
                 DocumentBody::Section { section, content } => DocumentEdit::Replace { section, body: content },
             };
             let document = state.loom().document(&name)?;
-            state.actor_for(&caller, Tool::Write)?.write_document(document.id, &edit)?;
+            let actor = state.actor_for(&caller, Tool::Write)?;
+            match params.base {
+                Some(base) => actor.write_document_from(document.id, base, &edit)?,
+                None => actor.write_document(document.id, &edit)?,
+            };
             Ok(Json(document_answer(state, &name, 0)?))
         })
         .await
