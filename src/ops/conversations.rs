@@ -86,11 +86,7 @@ impl Actor {
     /// # Errors
     /// If the session does not exist, or the store fails.
     pub fn name_session(&self, id: SessionId, name: &str) -> Result<Receipt> {
-        let mut metadata = self.loom.session(id)?.metadata;
-        match name.trim() {
-            "" => drop(metadata.remove(Session::NAME_KEY)),
-            name => drop(metadata.insert(Session::NAME_KEY.to_owned(), name.to_owned())),
-        }
-        self.update_session(id, SessionPatch { metadata: Some(metadata), ..SessionPatch::default() })
+        let name = Some(name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
+        self.update_session(id, SessionPatch::default().metadata(Session::NAME_KEY, name))
     }
 }

@@ -218,11 +218,10 @@ impl Actor {
     /// If the node is in another tree or pruned, or the store fails.
     pub fn switch(&self, session: &Session, node: &Node) -> Result<Receipt> {
         require_visible(node)?;
-        let mut metadata = session.metadata.clone();
+        let mut patch = SessionPatch { position: Some(node.id), ..SessionPatch::default() };
         if let Some(from) = session.position.filter(|from| *from != node.id) {
-            metadata.insert(PREVIOUS_POSITION_KEY.to_owned(), from.to_string());
+            patch = patch.metadata(PREVIOUS_POSITION_KEY, from.to_string());
         }
-        let mut patch = SessionPatch { position: Some(node.id), metadata: Some(metadata), ..SessionPatch::default() };
         patch.versions = self.selection_at(session, node)?;
         self.update_session(session.id, patch)
     }
@@ -239,9 +238,7 @@ impl Actor {
         if let Some(from) = session.position.filter(|from| *from != node.id)
             && !self.follows(node, from)?
         {
-            let mut metadata = session.metadata.clone();
-            metadata.insert(PREVIOUS_POSITION_KEY.to_owned(), from.to_string());
-            patch.metadata = Some(metadata);
+            patch = patch.metadata(PREVIOUS_POSITION_KEY, from.to_string());
         }
         patch.versions = self.selection_at(session, node)?;
         self.commit(Op::Turn, vec![Mutation::UpdateSession { session: session.id, patch }])

@@ -161,9 +161,9 @@ pub struct SessionPatch {
     /// New expiry time; an inner `None` removes it.
     #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Option<Timestamp>>,
-    /// New metadata; it replaces the whole map.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<BTreeMap<String, String>>,
+    /// New values of metadata by key; `None` removes the key. Other keys stay.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, Option<String>>,
     /// Reference of the model that replies in the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -183,8 +183,15 @@ setters!(SessionPatch {
     active(option bool);
     /// Sets the end; `None`: never.
     expires_at(some Option<Timestamp>);
-    /// Sets the metadata.
-    metadata(some BTreeMap<String, String>);
     /// Sets the model that replies in the session.
     model(some into String);
 });
+
+impl SessionPatch {
+    /// Sets the value of a key of the metadata; `None` removes the key.
+    #[must_use]
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Option<String>>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+}

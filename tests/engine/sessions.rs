@@ -285,8 +285,12 @@ fn the_library_starts_finds_extends_changes_and_ends_a_session() {
     assert_eq!((said(0, 3), said(5, 50), said(7, 1)), (vec![1, 2, 3], vec![6, 7], vec![]));
     let found = recall::search(&*loom.snapshot().unwrap(), &Query::new("\"of turn 4\"", Scope::Session(id))).unwrap();
     assert_eq!(found.hits[0].node.turn, Some(4));
-    let patch = SessionPatch::default().metadata(kept("second"));
+    // A patch changes the keys that it names.
+    let patch =
+        SessionPatch::default().metadata("dispatcher", "second".to_owned()).metadata("other", "a \"b\"".to_owned());
     owner.update_session(id, patch).unwrap();
+    assert_eq!(loom.session(id).unwrap().metadata["other"], "a \"b\"");
+    owner.update_session(id, SessionPatch::default().metadata("other", None)).unwrap();
     assert_eq!(loom.session(id).unwrap().metadata, kept("second"));
     actor.record(RecordKind::Decision, "we use JWT").unwrap();
     assert_eq!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions[0].text, "we use JWT");

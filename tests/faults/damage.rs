@@ -144,8 +144,7 @@ fn stock_conversation(owner: &Actor, nodes: &[loomtree::id::NodeId], tree: loomt
     let draft = loomtree::store::Mutation::Append(Box::new(draft));
     let said = speaker.commit(loomtree::types::Op::Append, vec![draft]).unwrap().nodes[0].id;
     speaker.append(Parent::Position(session), NodeDraft::text("we must use Rust; the goal is a store")).unwrap();
-    let metadata = [("key".to_owned(), "value".to_owned())].into();
-    let patch = SessionPatch::default().metadata(metadata).model("openai:gpt");
+    let patch = SessionPatch::default().metadata("key", "value".to_owned()).model("openai:gpt");
     owner.update_session(session, patch).unwrap();
     speaker.record(RecordKind::Decision, "it ends at sea").unwrap();
     let plan = TodoScope { session, turn: 0 };

@@ -134,6 +134,7 @@ fn a_purged_session_leaves_no_byte() {
 #[test]
 fn a_purged_tree_leaves_no_byte() {
     let stocked = stocked(63);
+    stocked.owner.name_session(stocked.session, &format!("session {TITLE}")).unwrap();
     stocked.owner.purge(PurgeTarget::Tree(stocked.root.tree)).unwrap();
     assert_gone(&stocked, &[SHORT, LONG, TITLE, "what follows stays", "the root stays"]);
 }

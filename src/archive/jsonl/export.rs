@@ -177,7 +177,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
             versions: Some(session.versions).filter(|v| !v.is_empty()),
             active: (!session.active).then_some(false),
             expires_at: None,
-            metadata: Some(session.metadata).filter(|m| !m.is_empty()),
+            metadata: session.metadata.into_iter().map(|(key, value)| (key, Some(value))).collect(),
             model: session.model,
             active_at: None,
             tree: None,

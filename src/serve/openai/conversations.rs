@@ -206,12 +206,13 @@ async fn update(
     state
         .run(move |state| {
             let session = find_text(state, &caller, &id)?;
-            let mut metadata = match body.metadata {
+            let new = match body.metadata {
                 Some(metadata) => checked_metadata(Some(metadata))?,
                 None => return Ok(Json(session.into())),
             };
-            metadata.extend(session.metadata.into_iter().filter(|(key, _)| key.starts_with("loom.")));
-            let patch = SessionPatch { metadata: Some(metadata), ..SessionPatch::default() };
+            let own = session.metadata.into_keys().filter(|key| !key.starts_with("loom."));
+            let mut patch = own.fold(SessionPatch::default(), |patch, key| patch.metadata(key, None));
+            patch.metadata.extend(new.into_iter().map(|(key, value)| (key, Some(value))));
             state.actor_for(&caller, Tool::Respond)?.update_session(session.id, patch)?;
             Ok(Json(state.loom().session(session.id)?.into()))
         })
@@ -354,10 +355,8 @@ async fn delete_item(
             let session = find_text(state, &caller, &id)?;
             find_item(state, &session, &item)?;
             let node: NodeId = ItemId::parse("item", &item)?;
-            let mut metadata = session.metadata;
-            let deleted = metadata.entry(DELETED.to_owned()).or_default();
-            deleted.push_str(&format!(" {node}"));
-            let patch = SessionPatch { metadata: Some(metadata), ..SessionPatch::default() };
+            let deleted = session.metadata.get(DELETED).map_or("", String::as_str);
+            let patch = SessionPatch::default().metadata(DELETED, format!("{deleted} {node}"));
             state.actor_for(&caller, Tool::Respond)?.update_session(session.id, patch)?;
             Ok(Json(state.loom().session(session.id)?.into()))
         })

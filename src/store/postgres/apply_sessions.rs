@@ -131,7 +131,9 @@ impl PgChangeApplier<'_> {
         self.conn.execute(
             "UPDATE sessions SET last_active_at = greatest(last_active_at, $2), position = coalesce($3, position),
                  versions = coalesce($4, versions), active = coalesce($5, active),
-                 expires_at = CASE WHEN $6 THEN $7 ELSE expires_at END, metadata = coalesce($8, metadata),
+                 expires_at = CASE WHEN $6 THEN $7 ELSE expires_at END, 
+                 metadata = CASE WHEN $8 = '{}' THEN metadata
+                     ELSE jsonb_strip_nulls(metadata::jsonb || $8::text::jsonb)::text END,
                  model = coalesce($9, model) WHERE id = $1",
             &[
                 &key,
@@ -141,7 +143,7 @@ impl PgChangeApplier<'_> {
                 &patch.active,
                 &patch.expires_at.is_some(),
                 &patch.expires_at.flatten().map(Timestamp::as_millis),
-                &patch.metadata.as_ref().map(json).transpose()?,
+                &json(&patch.metadata)?,
                 &patch.model,
             ],
         )?;

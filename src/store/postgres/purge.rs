@@ -84,6 +84,7 @@ fn purge_session(apply: &PgChangeApplier<'_>, key: Uuid) -> Result<()> {
 fn purge_tree(apply: &mut PgChangeApplier<'_>, key: Uuid) -> Result<()> {
     for sql in [
         "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = $1",
+        "UPDATE sessions SET metadata = '{}' WHERE tree = $1",
         "DELETE FROM stashes WHERE tree = $1",
         "DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = $1)",
         "DELETE FROM system_prompts WHERE session IN (SELECT id FROM sessions WHERE tree = $1)",

@@ -83,6 +83,7 @@ fn purge_session(conn: &Connection, row: i64) -> Result<()> {
 /// Removes the text of a tree that is not in its nodes; returns its sessions.
 fn purge_tree(conn: &Connection, row: i64) -> Result<Vec<i64>> {
     conn.execute("UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = ?1", [row])?;
+    conn.execute("UPDATE sessions SET metadata = '{}' WHERE tree = ?1", [row])?;
     conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
     conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
     todos::clear_text(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;

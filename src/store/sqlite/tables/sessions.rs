@@ -284,7 +284,7 @@ pub(in crate::store::sqlite) fn update(
     conn.execute(
         "UPDATE sessions SET last_active_at = max(last_active_at, ?2), position = coalesce(?3, position),
              versions = coalesce(?4, versions), active = coalesce(?5, active),
-             expires_at = CASE WHEN ?6 THEN ?7 ELSE expires_at END, metadata = coalesce(?8, metadata),
+             expires_at = CASE WHEN ?6 THEN ?7 ELSE expires_at END, metadata = json_patch(metadata, ?8),
              model = coalesce(?9, model)
          WHERE id = ?1",
         params![
@@ -295,7 +295,7 @@ pub(in crate::store::sqlite) fn update(
             patch.active,
             patch.expires_at.is_some(),
             patch.expires_at.flatten().map(Timestamp::as_millis),
-            patch.metadata.as_ref().map(json).transpose()?,
+            json(&patch.metadata)?,
             patch.model
         ],
     )?;
