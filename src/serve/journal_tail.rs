@@ -67,12 +67,19 @@ pub(super) fn watch_journal(
     let seq = store.snapshot()?.last_seq()?;
     let (sender, receiver) = watch::channel(JournalTail { seq, before: seq, ..JournalTail::default() });
     tokio::task::spawn_blocking(move || {
+        // A change that could not be read is read at the next look.
+        let mut is_unread = false;
         while !shutdown.is_cancelled() {
             std::thread::sleep(COMMIT_POLL);
             let last = sender.borrow().seq;
             // The server itself holds one receiver.
             let has_readers = sender.receiver_count() > 1;
-            let read = || commits.has_changed()?.then(|| JournalTail::read(&*store, last, has_readers)).transpose();
+            let read = || {
+                is_unread |= commits.has_changed()?;
+                let tail = is_unread.then(|| JournalTail::read(&*store, last, has_readers)).transpose()?;
+                is_unread = false;
+                Ok::<_, StoreError>(tail)
+            };
             match { read }() {
                 // Another number means new entries, or a file that was restored from a backup.
                 Ok(Some(tail)) if tail.seq != last => _ = sender.send_replace(tail),

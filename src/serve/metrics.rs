@@ -2,6 +2,7 @@
 
 use std::{sync::atomic::AtomicI64, time::Duration};
 
+use axum::http::Method;
 use prometheus_client::{
     encoding::text::encode,
     metrics::{
@@ -52,8 +53,12 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts an answered request. `route` is the pattern of the path, so that ids make no labels.
-    pub(super) fn answered(&self, route: &str, method: &str, status: u16, took: Duration) {
+    /// Counts an answered request. `route` is the pattern of the path, so that ids make no labels, nor does a method that no
+    /// route has.
+    pub(super) fn answered(&self, route: &str, method: &Method, status: u16, took: Duration) {
+        let known =
+            [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::HEAD, Method::OPTIONS];
+        let method = if known.contains(method) { method.as_str() } else { "other" };
         let labels = vec![("route", route.to_owned()), ("method", method.to_owned()), ("status", status.to_string())];
         self.requests.get_or_create(&labels).inc();
         self.seconds.observe(took.as_secs_f64());

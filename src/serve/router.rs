@@ -47,7 +47,7 @@ pub(super) fn router(state: AppState) -> Router {
 /// Middleware around every request: id, time limit, panics as errors, metrics and a log line without content.
 async fn observe(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let started = std::time::Instant::now();
-    let method = request.method().to_string();
+    let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map_or_else(|| "none".to_owned(), |p| p.as_str().to_owned());
     let id = request.headers().get(REQUEST_ID).cloned().unwrap_or_else(|| {
         HeaderValue::from_str(&state.loom().node_id().to_string()).unwrap_or(HeaderValue::from_static("none"))

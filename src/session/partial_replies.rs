@@ -47,16 +47,18 @@ impl PartialReplyFile {
     /// Creates the file in `folder`, which is created if missing.
     pub(super) fn create(folder: &Path, header: &PartialReplyHeader) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let path = folder.join(format!("{}.draft", header.node));
+        // Another process recovers files with the other ending, so this one gets it once it is locked and has its header.
+        let (new, path) = (folder.join(format!("{}.new", header.node)), folder.join(format!("{}.draft", header.node)));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&path)?;
+        let mut file = options.open(&new)?;
         file.lock()?;
         let mut head = serde_json::to_vec(header)?;
         head.push(b'\n');
         file.write_all(&head)?;
+        fs::rename(new, &path)?;
         Ok(Self { file, path })
     }
 

@@ -1,7 +1,7 @@
 //! Export of trees as JSONL.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     io::Write,
 };
 
@@ -139,6 +139,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
             item: session.item.clone(),
         }))?;
     }
+    let exported: HashSet<SessionId> = sessions.iter().map(|session| session.id).collect();
     let mut after = 0;
     loop {
         let page = snapshot.nodes_after(id, after, PAGE_NODES)?;
@@ -148,7 +149,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>
             writer.done.nodes += 1;
             let mut line = node_line(snapshot, node)?;
             // A session that moved to another tree is exported with that tree.
-            if line.session_id.is_some_and(|id| sessions.iter().all(|session| session.id != id)) {
+            if line.session_id.is_some_and(|id| !exported.contains(&id)) {
                 (line.session_id, line.turn) = (None, None);
             }
             writer.line(&JsonlRecord::Node(Box::new(line)))?;

@@ -1,7 +1,7 @@
 //! Events: the journal as server-sent events. The id of an event is its number in the journal, so a client that
 //! reconnects with the last id misses nothing.
 
-use std::{collections::HashMap, collections::VecDeque, convert::Infallible};
+use std::{collections::HashSet, collections::VecDeque, convert::Infallible};
 
 use axum::{
     extract::State,
@@ -73,7 +73,7 @@ async fn events(
         tree: params.tree,
         after,
         queue: VecDeque::new(),
-        visible: HashMap::new(),
+        visible: HashSet::new(),
         ended: false,
         _slot: slot,
     };
@@ -96,7 +96,7 @@ struct EventReader {
     after: u64,
     queue: VecDeque<Event>,
     /// Trees that the caller may see, as far as they were looked up.
-    visible: HashMap<TreeId, bool>,
+    visible: HashSet<TreeId>,
     ended: bool,
     _slot: StreamGuard,
 }
@@ -189,15 +189,18 @@ impl EventReader {
         if self.caller.project.is_none() {
             return Ok(true);
         }
-        if let Some(visible) = self.visible.get(&tree) {
-            return Ok(*visible);
+        if self.visible.contains(&tree) {
+            return Ok(true);
         }
         let caller = self.caller.clone();
         let visible = self
             .state
             .run(move |state| Ok(state.loom().snapshot()?.tree(tree)?.is_some_and(|tree| caller.can_see(&tree))))
             .await?;
-        self.visible.insert(tree, visible);
+        // A tree that is not visible may come to the project later.
+        if visible {
+            self.visible.insert(tree);
+        }
         Ok(visible)
     }
 }

@@ -132,14 +132,18 @@ async fn generate(
         let events = events(state, running, (guard, slot));
         return Ok((header, Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))).into_response());
     }
-    let (mut running, mut failed) = (running, Vec::new());
-    while let Some(progress) = running.next().await {
-        count(&state, &progress);
-        failed.extend(FailedContinuation::of(&progress));
-    }
-    let data = running.end().await?;
-    drop((guard, slot));
-    Ok((header, Json(GeneratedNodes { data, failed })).into_response())
+    // In a task, a generation that outlasts the request stays in the list and can be cancelled.
+    let generated = tokio::spawn(async move {
+        let (mut running, mut failed) = (running, Vec::new());
+        while let Some(progress) = running.next().await {
+            count(&state, &progress);
+            failed.extend(FailedContinuation::of(&progress));
+        }
+        let data = running.end().await?;
+        drop((guard, slot));
+        Ok::<_, ApiError>(GeneratedNodes { data, failed })
+    });
+    Ok((header, Json(generated.await.map_err(ApiError::internal)??)).into_response())
 }
 
 /// Returns the agent that writes continuations: the one with this name, or else the subject.

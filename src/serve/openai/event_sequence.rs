@@ -90,8 +90,13 @@ impl EventSequence {
         self.push("response.output_item.done", json!({ "output_index": index, "item": done }));
     }
 
-    /// Ends the response with the status of its record. Returns the complete items.
-    pub(super) fn end(&mut self, record: ResponseRecord) -> Vec<Value> {
+    /// Returns the items that are complete.
+    pub(super) fn output(&self) -> &[Value] {
+        &self.output
+    }
+
+    /// Ends the response with the status of its record.
+    pub(super) fn end(&mut self, record: ResponseRecord) {
         let next_event = self.record.next_event;
         self.record = ResponseRecord { next_event, ..record };
         let status = self.record.status.clone();
@@ -101,7 +106,6 @@ impl EventSequence {
         };
         let response = self.record.response(&status, &self.output);
         self.push(&kind, json!({ "response": response }));
-        std::mem::take(&mut self.output)
     }
 }
 

@@ -271,12 +271,13 @@ async fn execute(state: &AppState, run: &ResponseRun, plan: ResponsePlan, mut se
     record.deltas = reply.deltas;
     record.output = (!record.deltas.is_empty()).then_some(record.id).into_iter().collect();
     record.output.extend(calls.iter().map(|(id, _)| *id));
-    let output = sequence.end(record.clone());
     if let Some(actor) = actor
-        && let Err(error) = store(state, &actor, &record, &output).await
+        && let Err(error) = store(state, &actor, &record, sequence.output()).await
     {
         tracing::error!(?error, "a response was not stored");
+        fail(&mut record, "the reply of the model could not be stored");
     }
+    sequence.end(record);
     // Whoever has read the end can continue the conversation.
     drop(lock);
     run.append(sequence.take(), true);
@@ -319,6 +320,7 @@ fn finish(
 
 fn fail(record: &mut ResponseRecord, message: &str) {
     record.status = "failed".to_owned();
+    record.completed_at = None;
     record.error = Some(json!({ "code": "server_error", "message": message }));
 }
 

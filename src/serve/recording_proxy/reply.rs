@@ -102,9 +102,10 @@ fn response_events(events: &[Value]) -> (Vec<Reply>, Value, bool) {
 }
 
 fn append(text: &mut Value, addition: &Value) {
-    if let Some(addition) = addition.as_str() {
-        let joined = format!("{}{addition}", text.as_str().unwrap_or_default());
-        *text = Value::String(joined);
+    match (text, addition.as_str()) {
+        (Value::String(text), Some(addition)) => text.push_str(addition),
+        (text, Some(addition)) => *text = Value::String(addition.to_owned()),
+        (_, None) => {}
     }
 }
 

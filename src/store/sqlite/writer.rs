@@ -187,7 +187,7 @@ impl WriterThread {
         queue.recv_idle(self)
     }
 
-    /// Checkpoints the log while no caller waits. If tokenizers prevent it, a later checkpoint does the work.
+    /// Checkpoints the log while no caller waits. If readers prevent it, a later checkpoint does the work.
     pub(super) fn checkpoint(&mut self) {
         self.uncheckpointed = 0;
         if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
