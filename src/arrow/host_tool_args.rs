@@ -65,7 +65,8 @@ pub(crate) fn checked(extra: &HostTool, given: Map<String, Value>) -> Result<Val
             }
             return Err(format!("there is no argument {name:?}"));
         };
-        let typed = typed(schema, value).ok_or_else(|| format!("{own} is not as it must be: {}", extra.kind(own)))?;
+        let typed =
+            typed(schema, value).ok_or_else(|| format!("{own} has the wrong form; expected: {}", extra.kind(own)))?;
         if arguments.insert(own.to_owned(), typed).is_some() {
             return Err(format!("{own} is given twice"));
         }

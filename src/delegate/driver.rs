@@ -325,7 +325,7 @@ impl DelegationDriver {
                 let why = verification::verdict_reason(&self.loom.node(verdict)?);
                 prompts::retry(&why, stronger && !state.use_fallback)
             }
-            (None, trouble) => prompts::go_on(trouble.as_deref().unwrap_or("it was interrupted")),
+            (None, trouble) => prompts::resume(trouble.as_deref().unwrap_or("it was interrupted")),
         })
     }
 

@@ -331,7 +331,7 @@ fn shape_error(value: &Value) -> String {
         serde_json::from_value::<Subtask>(subtask.clone()).err().map(|error| (at + 1, error))
     });
     match wrong {
-        Some((at, error)) => format!("subtask {at} is not as it must be: {error}"),
+        Some((at, error)) => format!("subtask {at} has the wrong form: {error}"),
         None => "the JSON is no plan".to_owned(),
     }
 }

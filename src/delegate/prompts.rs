@@ -156,10 +156,10 @@ pub(super) fn retry(why: &str, stronger: bool) -> String {
     )
 }
 
-/// Returns the message that asks a worker to go on after an attempt that ended before its result.
-pub(super) fn go_on(why: &str) -> String {
+/// Returns the message that asks a worker to continue after an attempt that ended before its result.
+pub(super) fn resume(why: &str) -> String {
     format!(
-        "The last attempt ended before its result: {}. What it did is above. Go on, and end with what you did and found.",
+        "The last attempt ended before its result: {}. What it did is above. Continue, and end with what you did and found.",
         truncate_middle(why.trim().trim_end_matches('.'), MAX_RESULT_CHARS)
     )
 }

@@ -33,7 +33,7 @@ impl Actor {
     /// Undoes another agent's newest operation in this tree.
     ///
     /// # Errors
-    /// If this agent is not human and the other is not itself, or as [`Actor::undo`].
+    /// If the agent is not human and `agent` is another agent, or as [`Actor::undo`].
     pub fn undo_of(&self, agent: AgentId, tree: Option<TreeId>) -> Result<UndoResult> {
         let agents = self.loom.snapshot()?.agents()?;
         let person = agents.iter().any(|known| known.id() == self.agent && known.profile.kind == AgentKind::Human);

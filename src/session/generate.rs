@@ -295,7 +295,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             }
             TurnEffect::RunCommands(requests) => return Ok(self.run_commands(index, requests)),
             TurnEffect::End(end) => {
-                self.report_open_todos(index);
+                self.report_open_todos(index).await;
                 self.finish_slot(index, end);
             }
         }
@@ -398,10 +398,10 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
     }
 
     /// Notes the open todos at the turn's last node and reports them.
-    fn report_open_todos(&mut self, index: usize) {
+    async fn report_open_todos(&mut self, index: usize) {
         let (todos, last) = (self.open_todos(), self.saved.last());
         let (Some(last), false) = (last, todos.is_empty()) else { return };
-        if let Err(error) = append_open_todos_note(&self.actor, last.id, &todos) {
+        if let Err(error) = append_open_todos_note(&self.actor, last.id, &todos).await {
             tracing::warn!(%error, "the open todos could not be noted");
         }
         (self.on_progress)(Progress::TodosLeftOpen { index, todos });

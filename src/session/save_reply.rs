@@ -101,13 +101,13 @@ pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptio
 }
 
 /// Appends a note with the open todos of a turn to its last node.
-pub(super) fn append_open_todos_note(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
+pub(super) async fn append_open_todos_note(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
     let names: Vec<String> = todos.iter().map(todo_name).collect();
     let draft = NodeDraft {
         kind: Some(EdgeKind::Annotation),
         author_type: Some(AuthorType::System),
         ..NodeDraft::text(format!("The turn ended with open todos: {}", names.join(" · ")))
     };
-    actor.commit(Op::Turn, vec![Mutation::Append(Box::new(actor.draft(Parent::Node(at), draft)))])?;
+    actor.submit(Op::Turn, vec![Mutation::Append(Box::new(actor.draft(Parent::Node(at), draft)))]).await?;
     Ok(())
 }

@@ -64,7 +64,7 @@ fn convert_fields(tool: Tool, given: Map<String, Value>) -> Result<Map<String, V
     for (name, value) in given {
         let argument = known.clone().find(|argument| is_same_name(argument.name, &name));
         let argument = argument.ok_or_else(|| format!("there is no argument {name:?}"))?;
-        let wrong = || format!("{name} is not as it must be: {}", argument.kind.words());
+        let wrong = || format!("{name} has the wrong form; expected: {}", argument.kind.words());
         let value = convert_value(argument, value).ok_or_else(wrong)?;
         if !is_absent(&value) && fields.insert(argument.name.to_owned(), value).is_some() {
             return Err(format!("{} is given twice", argument.name));

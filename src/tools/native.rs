@@ -208,7 +208,7 @@ fn recall_fields(mut given: Map<String, Value>) -> Fields {
         // A turn before the first is the first, and one past the last is looked for like any other.
         Some(value) => match value.as_i64().or_else(|| value.as_str()?.trim().parse().ok()) {
             Some(turn) => Ok(Some(turn.clamp(1, i64::from(u32::MAX)))),
-            None => Err(format!("{name} is not as it must be: a number")),
+            None => Err(format!("{name} has the wrong form; expected: a number")),
         },
     };
     let (from, to) = (turn("start_turn")?, turn("end_turn")?);

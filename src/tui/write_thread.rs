@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     arrow::{Command, LinkEnd, NodeRef},
-    exec::{NodeResolver, commit},
+    exec::{NodeResolver, commit, escape::count},
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, NodeDraft, OpDescription, OpsError, TreeDraft, UndoResult, require_parent},
     session::{Interruption, resume},
@@ -132,11 +132,11 @@ impl WriteThread {
             WriteRequest::PruneAll(nodes) => {
                 let actor = self.setup.loom.actor(&self.setup.agent);
                 actor.transaction(|actor| nodes.iter().try_for_each(|node| actor.prune(*node).map(drop)))?;
-                Ok(undoable(&format!("pruned the other {}", nodes.len())))
+                Ok(undoable(&format!("pruned {}", count(nodes.len() as u64, "other continuation"))))
             }
-            WriteRequest::Undo => self.apply_undo("taken back", Actor::undo),
-            WriteRequest::UndoOf(agent) => self.apply_undo("taken back", |actor, tree| actor.undo_of(*agent, tree)),
-            WriteRequest::Redo => self.apply_undo("done again", Actor::redo),
+            WriteRequest::Undo => self.apply_undo("undone", Actor::undo),
+            WriteRequest::UndoOf(agent) => self.apply_undo("undone", |actor, tree| actor.undo_of(*agent, tree)),
+            WriteRequest::Redo => self.apply_undo("redone", Actor::redo),
             WriteRequest::Pin(node, pin) => self.set_pinned(*node, *pin),
             WriteRequest::Title(title) => {
                 let patch = TreePatch { title: Some(Some(title.clone())), ..TreePatch::default() };

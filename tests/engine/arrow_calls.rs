@@ -146,7 +146,7 @@ fn a_programs_tools_are_run_and_answered() {
       hint: again?
     ✗ INVALID_SYNTAX: weather: there is no argument "town"
       hint: arguments: city (required; text), days (whole number)
-    ✗ INVALID_SYNTAX: weather: days is not as it must be: whole number
+    ✗ INVALID_SYNTAX: weather: days has the wrong form; expected: whole number
       hint: arguments: city (required; text), days (whole number)
     "#);
     assert_eq!(program.calls(), ["weather {\"city\":\"Paris\",\"days\":2}", "roll_dice {\"sides\":6}"]);

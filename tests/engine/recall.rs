@@ -626,7 +626,7 @@ fn the_tool_and_the_line_have_the_same_result() {
         (json!({ "action": "forget" }), "action is search, range, tool_calls or summary"),
         (json!({ "action": "search" }), "query is missing"),
         (json!({ "action": "range" }), "start_turn or end_turn is missing"),
-        (json!({ "action": "range", "start_turn": "two" }), "start_turn is not as it must be"),
+        (json!({ "action": "range", "start_turn": "two" }), "start_turn has the wrong form"),
         (json!({ "action": "tool_calls" }), "tool_name is missing"),
         (json!({ "action": "summary", "where": "there" }), "there is no argument \"where\""),
     ] {

@@ -221,12 +221,12 @@ fn calls_and_lines_have_the_same_effect_and_cannot_choose_the_plan() {
         (
             "create_todo",
             json!({ "items": [{ "context": "x" }] }),
-            "create_todo: add is not as it must be: titles, or objects with title, context, completion_criteria, agent_type, order",
+            "create_todo: add has the wrong form; expected: titles, or objects with title, context, completion_criteria, agent_type, order",
         ),
         (
             "create_todo",
             json!({ "items": [{ "title": "x", "turn": 2 }] }),
-            "create_todo: add is not as it must be: titles, or objects with title, context, completion_criteria, agent_type, order",
+            "create_todo: add has the wrong form; expected: titles, or objects with title, context, completion_criteria, agent_type, order",
         ),
         (
             "complete_todo",

@@ -246,7 +246,7 @@ fn navigation_works_at_every_size() {
         window.keys("y");
         window.shows("pruned · u undoes it");
         window.keys("u");
-        window.shows("taken back: pruned");
+        window.shows("undone: pruned");
         window.keys("c");
         window.shows("in all,");
         window.fits(columns);

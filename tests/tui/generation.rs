@@ -31,7 +31,7 @@ fn other_continuations_are_saved_or_pruned() {
     harness.shows("9 nodes · 5 branches");
     let mut harness = three();
     harness.keys("space l p");
-    harness.shows("7 nodes · 3 branches").shows("pruned the other 2");
+    harness.shows("7 nodes · 3 branches").shows("pruned 2 other continuations");
     harness.keys("u");
     harness.shows("9 nodes · 5 branches");
     let mut harness = three();

@@ -308,7 +308,7 @@ const SCENARIOS: &[Scenario] = &[
         || after("l p y"),
         |harness, _| {
             let local = harness.play.id(harness.play.trauma);
-            harness.shows(&format!("taken back: pruned {local}")).shows("6 nodes");
+            harness.shows(&format!("undone: pruned {local}")).shows("6 nodes");
             assert!(node(harness, harness.play.trauma).state.pruned_by.is_none());
         },
     ),
@@ -317,7 +317,7 @@ const SCENARIOS: &[Scenario] = &[
         || after("l p y u"),
         |harness, _| {
             let local = harness.play.id(harness.play.trauma);
-            harness.shows(&format!("done again: pruned {local}")).shows("3 nodes");
+            harness.shows(&format!("redone: pruned {local}")).shows("3 nodes");
             assert!(node(harness, harness.play.trauma).state.pruned_by.is_some());
         },
     ),

@@ -55,7 +55,7 @@ fn changes_of_an_agent_are_reported_and_undone_from_the_log() {
     harness.wait_for(&format!("collaborator pruned {pruned} · :log")).lacks("Another reading");
     harness.press(":").type_text("log").press("enter").shows(&format!("pruned {pruned}"));
     harness.press("enter").shows(&format!("Undo the last change of collaborator: pruned {pruned}?"));
-    harness.press("y").shows("taken back: pruned").shows("Another reading");
+    harness.press("y").shows("undone: pruned").shows("Another reading");
     // A note changes nothing that was there.
     collaborator.annotate(harness.play.nine, "a note").unwrap();
     harness.wait_for("✎").lacks("annotated");
@@ -70,7 +70,7 @@ fn pruning_asks_with_a_count_and_is_undone() {
     harness.keys("p y").shows("3 nodes").shows("pruned · u undoes it");
     harness.press("R").shows("Building on the trauma").press("enter");
     harness.shows("6 nodes").shows("Building on the trauma");
-    harness.keys("u").shows("taken back: restored").shows("3 nodes");
+    harness.keys("u").shows("undone: restored").shows("3 nodes");
     harness.keys("ctrl-r").shows("6 nodes");
 }
 
@@ -193,7 +193,7 @@ fn undoing_an_edit_selects_the_original() {
     let mut harness = Harness::new();
     harness.keys("l j e").type_text(" Or not.").keys("ctrl-s u");
     assert_eq!(harness.cursor(), harness.play.id(harness.play.tired));
-    harness.shows(&format!("taken back: edited {}", harness.play.id(harness.play.tired)));
+    harness.shows(&format!("undone: edited {}", harness.play.id(harness.play.tired)));
 }
 
 #[test]
@@ -323,9 +323,9 @@ fn undo_and_redo_name_the_change() {
             harness.type_text(typed).press("enter");
         }
         let changed = harness.screen();
-        harness.press("u").shows(&format!("taken back: {name} {local}"));
+        harness.press("u").shows(&format!("undone: {name} {local}"));
         assert_ne!(marks(&harness.screen()), marks(&changed), "{name} is still there");
-        harness.press("U").shows(&format!("done again: {name} {local}"));
+        harness.press("U").shows(&format!("redone: {name} {local}"));
         assert_eq!(marks(&harness.screen()), marks(&changed), "{name} is not there again");
     }
     assert_eq!(harness.cursor(), local);

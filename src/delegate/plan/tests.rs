@@ -40,8 +40,8 @@ fn an_answer_without_a_plan_is_an_error() {
     assert_eq!(wrong(""), "there is no JSON object with \"subtasks\" in it");
     assert_eq!(wrong("{\"subtasks\": []}"), "the plan has no subtask");
     assert_eq!(wrong("{\"steps\": []}"), "the JSON has no list \"subtasks\"");
-    assert_eq!(wrong("{\"subtasks\": [{\"id\": \"a\"}]}"), "subtask 1 is not as it must be: missing field `title`");
-    assert_eq!(wrong("{\"subtasks\": [1]}").split(':').next(), Some("subtask 1 is not as it must be"));
+    assert_eq!(wrong("{\"subtasks\": [{\"id\": \"a\"}]}"), "subtask 1 has the wrong form: missing field `title`");
+    assert_eq!(wrong("{\"subtasks\": [1]}").split(':').next(), Some("subtask 1 has the wrong form"));
     let huge = format!("{{\"subtasks\": [\"{}\"]}}", "x".repeat(MAX_PLAN_BYTES));
     assert!(wrong(&huge).ends_with("and 1048576 is the most"));
     let many: Vec<Subtask> = (0..101).map(|n| subtask(&n.to_string(), &[])).collect();

@@ -49,16 +49,16 @@ fn what_is_not_the_tools_is_refused_by_name() {
         ("annotate", json!({ "text": "x" }), "annotate: there is no argument \"text\""),
         ("annotate", json!({ "node": "a7x2" }), "annotate: content is missing"),
         ("annotate", json!({ "content": " \n" }), "annotate: content is missing"),
-        ("annotate", json!({ "content": 3 }), "annotate: content is not as it must be: text"),
+        ("annotate", json!({ "content": 3 }), "annotate: content has the wrong form; expected: text"),
         ("view", json!({ "node": "a7x2", "branch": "b3k9" }), "view: node and branch exclude each other"),
-        ("view", json!({ "node": "a 7" }), "view: node is not as it must be: id"),
-        ("view", json!({ "node": ["a7x2"] }), "view: node is not as it must be: id"),
+        ("view", json!({ "node": "a 7" }), "view: node has the wrong form; expected: id"),
+        ("view", json!({ "node": ["a7x2"] }), "view: node has the wrong form; expected: id"),
         ("view", json!({ "node": "a7x2", "as": "prose" }), "view: as goes with branch"),
-        ("view", json!({ "full": 1 }), "view: full is not as it must be: flag"),
+        ("view", json!({ "full": 1 }), "view: full has the wrong form; expected: flag"),
         ("view", json!({ "op": "view" }), "view: there is no argument \"op\""),
-        ("continue", json!({ "n": 0 }), "continue: n is not as it must be: number, at most 10"),
-        ("continue", json!({ "n": -1 }), "continue: n is not as it must be: number, at most 10"),
-        ("continue", json!({ "n": 1.5 }), "continue: n is not as it must be: number, at most 10"),
+        ("continue", json!({ "n": 0 }), "continue: n has the wrong form; expected: number, at most 10"),
+        ("continue", json!({ "n": -1 }), "continue: n has the wrong form; expected: number, at most 10"),
+        ("continue", json!({ "n": 1.5 }), "continue: n has the wrong form; expected: number, at most 10"),
         ("diff", json!({ "nodes": ["a7x2"] }), "diff: nodes must be two"),
         ("merge", json!({ "nodes": ["a7x2"], "content": "x" }), "merge: nodes must be two or more"),
         ("switch", json!({}), "switch: one of these is missing: node, relative, tree"),
@@ -75,12 +75,12 @@ fn what_is_not_the_tools_is_refused_by_name() {
             json!({ "limit": 3 }),
             "recall: one of these is missing: label, search, turns, tool, summary, around",
         ),
-        ("read", json!({ "doc": "x", "lines": "9-2" }), "read: lines is not as it must be: range such as 5-10"),
+        ("read", json!({ "doc": "x", "lines": "9-2" }), "read: lines has the wrong form; expected: range such as 5-10"),
         ("todo", json!({ "outcome": "x" }), "todo: outcome goes with done or cancel"),
         (
             "list",
             json!({ "what": "things" }),
-            "list: what is not as it must be: continuations, annotations, links, versions, siblings, bookmarks, pruned, \
+            "list: what has the wrong form; expected: continuations, annotations, links, versions, siblings, bookmarks, pruned, \
              documents, trees, agents, changes",
         ),
     ];
@@ -114,7 +114,11 @@ fn every_argument_of_every_schema_is_taken_and_no_other() {
         for (name, field) in schema["properties"].as_object().expect("it is an object") {
             let failure =
                 command(*tool, &json!({ name: { "not": "this" } }).to_string()).expect_err("an object fits none");
-            assert!(failure.message.contains(&format!("{name} is not")), "{} {name}: {failure}", tool.name());
+            assert!(
+                failure.message.contains(&format!("{name} has the wrong form")),
+                "{} {name}: {failure}",
+                tool.name()
+            );
             assert!(failure.hint.is_some_and(|hint| hint.contains(name.as_str())) && field.is_object());
         }
         let failure = command(*tool, "{\"nothing_of_it\":1}").expect_err("it is not there");
