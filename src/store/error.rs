@@ -108,6 +108,11 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 impl StoreError {
     /// Creates a [`StoreError::NotFound`].
+    /// The error of an append at the position of a session that has ended.
+    pub(crate) fn session_has_ended() -> Self {
+        Self::Conflict("the session has ended; resume it to continue".to_owned())
+    }
+
     pub(crate) fn not_found(what: &'static str, id: impl ToString) -> Self {
         Self::NotFound { what, id: id.to_string() }
     }

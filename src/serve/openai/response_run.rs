@@ -371,11 +371,12 @@ async fn store(
 fn place_of_output(state: &AppState, session: SessionId, asked: NodeId) -> crate::serve::error::Result<(Parent, bool)> {
     let Ok(record) = state.loom().session(session) else { return Ok((Parent::Node(asked), true)) };
     let has_followed = match record.position {
-        Some(position) => {
+        // A conversation that was deleted meanwhile gets no more items.
+        Some(position) if record.active => {
             let path = state.loom().snapshot()?.path_back(position, &record.versions, 0)?;
             path.iter().any(|node| node.id == asked || node.version_of == Some(asked))
         }
-        None => false,
+        _ => false,
     };
     Ok(if has_followed { (Parent::Position(session), false) } else { (Parent::Node(asked), true) })
 }

@@ -24,10 +24,16 @@ use crate::{
 };
 
 /// Columns of [`session_row`].
-pub(super) const SESSION: &str = "SELECT id, tree, position, turn_count, since FROM sessions";
+pub(super) const SESSION: &str = "SELECT id, tree, position, turn_count, since, active FROM sessions";
 
 pub(super) fn session_row(row: &Row) -> Result<PgSessionRow> {
-    Ok(PgSessionRow { tree: get(row, 1)?, position: opt_int(row, 2)?, turn_count: int(row, 3)?, since: int(row, 4)? })
+    Ok(PgSessionRow {
+        tree: get(row, 1)?,
+        position: opt_int(row, 2)?,
+        turn_count: int(row, 3)?,
+        since: int(row, 4)?,
+        active: get(row, 5)?,
+    })
 }
 
 /// The name of an append's tree: its own, or that of a node or session in it.

@@ -40,6 +40,7 @@ pub(super) struct PgSessionRow {
     pub(super) position: Option<i64>,
     pub(super) turn_count: i64,
     pub(super) since: i64,
+    pub(super) active: bool,
 }
 
 /// Changes of a session that are not written yet.

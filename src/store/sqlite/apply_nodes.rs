@@ -219,7 +219,7 @@ impl<'a> ChangeApplier<'a> {
             Parent::Position(session) => {
                 self.flush_nodes()?;
                 let row = self.session_row(session)?;
-                let position = sessions::position(self.conn, row)?
+                let position = sessions::open_position(self.conn, row)?
                     .ok_or_else(|| StoreError::Conflict("the session has no position yet".to_owned()))?;
                 let parent = visibility::nearest_visible(self.conn, position)?;
                 (parent.tree, Some(parent))

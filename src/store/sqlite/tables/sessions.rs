@@ -178,6 +178,13 @@ pub(in crate::store::sqlite) fn position(conn: &Connection, row: i64) -> Result<
     Ok(conn.prepare_cached("SELECT position FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
 }
 
+/// Returns the position at which a session appends; fails if the session has ended.
+pub(in crate::store::sqlite) fn open_position(conn: &Connection, row: i64) -> Result<Option<i64>> {
+    let mut statement = conn.prepare_cached("SELECT position, active FROM sessions WHERE id = ?1")?;
+    let (position, active) = statement.query_row([row], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    if active { Ok(position) } else { Err(StoreError::session_has_ended()) }
+}
+
 /// Returns the position of a session and its selected versions.
 pub(in crate::store::sqlite) fn place(conn: &Connection, row: i64) -> Result<(Option<i64>, Vec<NodeId>)> {
     let mut statement = conn.prepare_cached("SELECT position, versions FROM sessions WHERE id = ?1")?;
