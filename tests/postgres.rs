@@ -661,6 +661,75 @@ fn no_message_is_written_twice_or_refused_when_the_server_ends_connections() {
     assert!(written > 60, "{written}");
 }
 
+/// Numbers are made of the server's transactions. A database that comes from a server that counted more of them goes on above
+/// the numbers that it has.
+#[test]
+fn a_database_that_was_restored_into_a_younger_server_goes_on() {
+    let (Some(programs), Some(cluster)) = (postgres::programs(), cluster()) else { return skip::missing("initdb") };
+    let scene = on_server(cluster, 31);
+    let Location::Postgres(url) = &scene.location else { unreachable!() };
+    let database = url.split(['/', '?']).nth(3).unwrap();
+    for _ in 0..20 {
+        let burn = "DO $$ BEGIN FOR i IN 1..200 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$";
+        cluster.sql(database, burn).unwrap();
+    }
+    let owner = scene.owner();
+    grow(&owner);
+    let newest = owner.loom().snapshot().unwrap().last_seq().unwrap();
+    let younger = Cluster::start(&programs, false).unwrap();
+    cluster.restore_into(database, &younger).unwrap();
+    let restored = scene.again(32).with(Location::Postgres(younger.url(database)));
+    // Before it is written to, all entries are final.
+    let read_only = restored.options().read_only(true).connect(&restored.location).unwrap();
+    assert_eq!(read_only.snapshot().unwrap().last_seq().unwrap(), newest);
+    let again = restored.owner();
+    assert_eq!(again.loom().store().database_id().unwrap(), owner.loom().store().database_id().unwrap());
+    write_more(&again);
+    let snapshot = again.loom().snapshot().unwrap();
+    let later = snapshot.journal(JournalFilter::default().oldest_first(true).after(newest)).unwrap();
+    assert!(later.len() > 40 && later.iter().all(|entry| entry.seq > newest), "{}", later.len());
+    assert_eq!(again.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[test]
+fn a_watch_connects_again_after_its_connection_was_ended() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 33);
+    let Location::Postgres(url) = &scene.location else { unreachable!() };
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("A watch")).unwrap();
+    let mut watch = owner.loom().store().watch().unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+               WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    cluster.sql(url.split(['/', '?']).nth(3).unwrap(), end).unwrap();
+    append(&owner, root.id, 1).unwrap();
+    let start = std::time::Instant::now();
+    while !watch.has_changed().unwrap_or(false) {
+        assert!(start.elapsed().as_secs() < 10, "the watch sees the change");
+    }
+}
+
+#[test]
+fn a_database_that_cannot_hold_every_text_or_is_half_copied_is_refused() {
+    let Some(cluster) = cluster() else { return };
+    let refused = |scene: &Scene| scene.options().connect(&scene.location).err().unwrap().to_string();
+    let name = format!("latin_{}", std::process::id());
+    let create = format!("CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    cluster.sql("postgres", &create).unwrap();
+    let latin = Scene::of_file(34).with(Location::Postgres(cluster.url(&name)));
+    assert!(refused(&latin).contains("LATIN1"), "{}", refused(&latin));
+    let scene = Scene::of_file(35);
+    grow(&scene.owner());
+    let half = scene.again(36).with(Location::Postgres(cluster.new_database()));
+    let from = Location::File(scene.path.clone());
+    let cut = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        half.options().transfer(&from, &half.location, &mut |_| panic!("cut off"))
+    }));
+    assert!(cut.is_err() && refused(&half).contains("has not ended"), "{}", refused(&half));
+    half.options().transfer(&from, &half.location, &mut |_| {}).unwrap();
+    assert!(half.options().connect(&half.location).is_ok());
+}
+
 #[test]
 fn a_failover_to_a_synchronous_standby_loses_no_acknowledged_message() {
     let Some(programs) = postgres::programs() else { return skip::missing("initdb") };

@@ -101,21 +101,23 @@ impl<'a> CommandContext<'a> {
         if !create && !location.exists() {
             return Err(CliError::NoDatabase(location.to_string()));
         }
-        let db = env::local_files(&location)?;
-        if (globals.db.is_none() || location.file().is_none())
-            && let Some(folder) = db.parent()
-        {
+        if let (None, Some(folder)) = (&globals.db, location.file().and_then(Path::parent)) {
             env::create_private_dir(folder)?;
         }
         let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
         let clock = Arc::new(SystemClock);
         let wait = Duration::from_secs(config.wait_seconds().into());
-        let before = migration_copies(&db).unwrap_or_default();
+        let copies = || location.file().and_then(|file| migration_copies(file).ok()).unwrap_or_default();
+        let before = copies();
         let store = open(&OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create), &location)?;
-        for copy in migration_copies(&db).unwrap_or_default().iter().filter(|copy| !before.contains(copy)) {
+        for copy in copies().iter().filter(|copy| !before.contains(copy)) {
             let copy = one_line(&copy.display().to_string());
             let text = "is a copy of the database before its migration; `loom purge` does not change it";
             writeln!(io::stderr(), "{copy} {text}").map_err(|e| CliError::io("writing", e))?;
+        }
+        let db = env::local_files(&location, store.database_id()?)?;
+        if let (None, Some(folder)) = (location.file(), db.parent()) {
+            env::create_private_dir(folder)?;
         }
         let loom = Loom::new(store, clock, ids);
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;

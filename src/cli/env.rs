@@ -43,13 +43,15 @@ pub(crate) fn default_db() -> Result<PathBuf> {
 }
 
 /// Returns the path by which files of this machine belong to a database: partial replies and tokens are named after it.
-/// For a server's database it is a name in the data folder, made of the URL without its password.
-pub(crate) fn local_files(location: &Location) -> Result<PathBuf> {
+/// For a server's database it is a name in the data folder: the id of the database, which is the same under every URL, or one
+/// made of the URL without its password if it has none yet.
+pub(crate) fn local_files(location: &Location, database_id: Option<String>) -> Result<PathBuf> {
     match location {
         Location::File(path) => Ok(path.clone()),
         Location::Postgres(_) => {
-            let name = blake3::hash(location.to_string().as_bytes()).to_hex();
-            Ok(folders()?.data_dir().join("postgres").join(&name[..16]))
+            let name =
+                database_id.unwrap_or_else(|| blake3::hash(location.to_string().as_bytes()).to_hex().to_string());
+            Ok(folders()?.data_dir().join("postgres").join(&name[..name.len().min(16)]))
         }
     }
 }

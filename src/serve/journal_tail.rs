@@ -13,6 +13,9 @@ use crate::{
 /// Interval at which the thread looks for commits of any process. A look costs microseconds and reads no page.
 const COMMIT_POLL: Duration = Duration::from_millis(20);
 
+/// Pause after an error, such as a lost connection.
+const ERROR_PAUSE: Duration = Duration::from_secs(1);
+
 /// Entries in memory at most. Streams read more from the store.
 const MAX_ENTRIES: u64 = 1_024;
 
@@ -84,7 +87,10 @@ pub(super) fn watch_journal(
                 // Another number means new entries, or a file that was restored from a backup.
                 Ok(Some(tail)) if tail.seq != last => _ = sender.send_replace(tail),
                 Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "the journal cannot be read"),
+                Err(error) => {
+                    tracing::warn!(%error, "the journal cannot be read");
+                    std::thread::sleep(ERROR_PAUSE);
+                }
             }
         }
     });

@@ -90,6 +90,14 @@ pub trait Store: Send + Sync {
     /// If the file is read-only or locked, or this thread has an open transaction.
     fn begin(&self) -> Result<Arc<dyn Transaction>>;
 
+    /// Returns the id of a server's database, the same under every URL; `None` for a file, which its path names.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    fn database_id(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// Starts watching for commits of any process.
     ///
     /// # Errors

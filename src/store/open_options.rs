@@ -97,7 +97,7 @@ impl OpenOptions {
         match location {
             Location::File(path) => Ok(Arc::new(self.open(path)?)),
             #[cfg(feature = "postgres")]
-            Location::Postgres(url) => Ok(Arc::new(super::postgres::open(url, self)?)),
+            Location::Postgres(url) => Ok(Arc::new(super::postgres::open_whole(url, self)?)),
             #[cfg(not(feature = "postgres"))]
             Location::Postgres(_) => {
                 let cause = "this build has no PostgreSQL; build it with `--features postgres`".to_owned();

@@ -194,6 +194,22 @@ impl Cluster {
         }
     }
 
+    /// Dumps a database, and restores it as one of another server, which may have counted fewer transactions.
+    pub(crate) fn restore_into(&self, database: &str, other: &Self) -> io::Result<()> {
+        let programs = programs().unwrap_or_default();
+        let place = |cluster: &Self| [cluster.folder.display().to_string(), cluster.port.to_string()];
+        let dump = other.folder.join("dump");
+        let [host, port] = place(self);
+        run(as_owner(&programs.join("pg_dump"))
+            .args(["-Fc", "-U", "loom", "-h", &host, "-p", &port, "-f"])
+            .arg(&dump)
+            .arg(database))?;
+        other.sql("postgres", &format!("CREATE DATABASE {database}"))?;
+        let [host, port] = place(other);
+        let mut restore = as_owner(&programs.join("pg_restore"));
+        run(restore.args(["-U", "loom", "-h", &host, "-p", &port, "-d", database]).arg(&dump))
+    }
+
     /// Returns the URL of a new, empty database.
     pub(crate) fn new_database(&self) -> String {
         static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -8,6 +8,7 @@ use super::{
     connection::PostgresConnection,
     decode::{get, int},
     journal::COUNTER_BITS,
+    numbers::offset,
     pending_rows::{PgNodeState, PgSessionRow, Place, Writes},
     uuid::{NO_TREE, Uuid},
 };
@@ -17,8 +18,8 @@ use crate::{
     store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError, mutation_targets::MutationFamily},
 };
 
-/// The number before the first of a transaction, in SQL.
-pub(super) const BASE: &str = "pg_current_xact_id()::text::bigint << 20";
+/// The number before the first of a transaction, in SQL: see [`numbers`](super::numbers).
+pub(super) const BASE: &str = concat!("(pg_current_xact_id()::text::bigint + ", offset!(), ") << 20");
 
 /// State of a write transaction: rows that it has read, and rows that it has not written yet.
 #[derive(Default)]
@@ -52,7 +53,7 @@ pub(super) struct WriteState {
 }
 
 impl WriteState {
-    /// Number of this transaction; `None` if it has written nothing.
+    /// Number of this transaction with the offset of numbers; `None` if it has written nothing.
     pub(super) fn transaction(&self) -> Option<i64> {
         (self.base > 0).then_some(self.base >> COUNTER_BITS)
     }

@@ -284,6 +284,14 @@ impl PostgresConnection {
         self.batch(BEGIN)
     }
 
+    /// Runs `VACUUM` or `ANALYZE` on the tables of the schema, and on no other program's.
+    pub(super) fn on_all_tables(&self, command: &str) -> Result<()> {
+        let sql = "SELECT string_agg(quote_ident(relname), ', ') FROM pg_class
+                   WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
+        let tables: Option<String> = super::decode::get(&self.query_one(sql, &[])?, 0)?;
+        self.batch(&format!("{command} {}", tables.unwrap_or_default()))
+    }
+
     /// Runs statements without parameters or results.
     pub(super) fn batch(&self, sql: &str) -> Result<()> {
         Ok(self.block_on(self.client.batch_execute(sql))?)

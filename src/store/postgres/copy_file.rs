@@ -42,7 +42,7 @@ pub(in crate::store) fn copy_file(
     for table in TABLES {
         report.rows += copy_table(table, &file, &conn, report.rows, progress)?;
     }
-    conn.batch("ANALYZE")?;
+    conn.on_all_tables("ANALYZE")?;
     // A file stores no count of an only child, a database every count.
     verify::recount_nodes(&conn)?;
     fts_index::index_missing(&conn, "")?;

@@ -182,8 +182,8 @@ static LOCKS: LazyLock<String> = LazyLock::new(|| {
              SELECT tree, greatest(last_node, last_journal) AS last FROM tree_state WHERE tree = {TREES}
              ORDER BY tree FOR UPDATE),
          named AS MATERIALIZED ({SESSION} WHERE id = ANY($4) ORDER BY id FOR UPDATE)
-         SELECT tree, NULL::uuid, last, 0::bigint, 0::bigint, {}::bigint FROM locked
-         UNION ALL SELECT id, tree, position, turn_count, since, {}::bigint FROM named",
+         SELECT tree, NULL::uuid, last, 0::bigint, 0::bigint, true, {}::bigint FROM locked
+         UNION ALL SELECT id, tree, position, turn_count, since, active, {}::bigint FROM named",
         GroupRow::Lock as i64,
         GroupRow::Session as i64,
     )

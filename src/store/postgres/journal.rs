@@ -4,11 +4,12 @@
 //! follows the journal of all trees reads only below the oldest transaction that still runs. Entries of one tree are final
 //! at once, since a writer locks the tree.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::LazyLock};
 
 use super::{
     connection::PostgresConnection,
     decode::{coded, entry_of, get, id, int, opt_int},
+    numbers::offset,
     snapshot::PostgresSnapshot,
     uuid::{NO_TREE, Uuid},
 };
@@ -47,8 +48,20 @@ const OLDEST_RUNNING: &str =
 
 /// The number below which no further entry or node appears in this snapshot's database.
 pub(super) fn horizon(conn: &PostgresConnection) -> Result<i64> {
-    Ok(int(&conn.query_one(OLDEST_RUNNING, &[])?, 0)? << COUNTER_BITS)
+    Ok(int(&conn.query_one(&HORIZON, &[])?, 0)? << COUNTER_BITS)
 }
+
+/// In a database that was restored into another cluster, numbers may be above those of the server's transactions until it
+/// is opened for writing. All of them are final.
+static HORIZON: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT CASE WHEN newest < next THEN oldest + {offset} ELSE newest + 1 END
+         FROM (SELECT (coalesce((SELECT max(seq) FROM journal), 0) >> {COUNTER_BITS}) AS newest,
+             pg_snapshot_xmax(pg_current_snapshot())::text::bigint + {offset} AS next,
+             ({OLDEST_RUNNING}) AS oldest) n",
+        offset = offset!(),
+    )
+});
 
 impl JournalReader for PostgresSnapshot<'_> {
     fn last_seq(&self) -> Result<u64> {

@@ -3,6 +3,7 @@
 use super::{
     connection::PostgresConnection,
     decode::{get, int},
+    numbers::raise_offset,
     uuid::Uuid,
 };
 use crate::store::{OpenOptions, Result, StoreError, default_agents};
@@ -61,18 +62,57 @@ fn applied(conn: &PostgresConnection, name: &str) -> Result<usize> {
 
 /// Migrates a database to this build's version. `name` names it in errors.
 pub(super) fn migrate(conn: &PostgresConnection, name: &str, options: &OpenOptions) -> Result<()> {
+    let cannot = |cause: String| Err(StoreError::CannotOpen { path: name.into(), cause });
+    let encoding: String = get(&conn.query_one("SELECT getdatabaseencoding()::text", &[])?, 0)?;
+    if encoding != "UTF8" {
+        return cannot(format!("its encoding is {encoding}; create it with the encoding UTF8"));
+    }
     let found = applied(conn, name)?;
     if found == MIGRATIONS.len() {
-        return Ok(());
+        return if options.read_only { Ok(()) } else { complete(conn).or_else(only_reading) };
     }
-    if options.read_only || found == 0 && !options.create {
-        let cause = format!("it has schema {found}, this build needs {}; open it once for writing", MIGRATIONS.len());
-        return Err(StoreError::CannotOpen { path: name.into(), cause });
+    if found == 0 && !options.create {
+        return cannot("it is empty; `loom new`, `loom import` or `loom transfer` begins it".to_owned());
+    }
+    if options.read_only {
+        return cannot(format!(
+            "it has schema {found}, this build needs {}; open it once for writing",
+            MIGRATIONS.len()
+        ));
     }
     conn.batch("BEGIN")?;
     let done = apply(conn, name, options);
     conn.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    done
+    done.and_then(|()| complete(conn))
+}
+
+/// Gives the database its id and, after a restore into another cluster, numbers that follow those in it.
+fn complete(conn: &PostgresConnection) -> Result<()> {
+    raise_offset(conn, LOCK)?;
+    if database_id(conn)?.is_none() {
+        conn.execute(
+            "INSERT INTO settings (name, value) VALUES ('database_id', gen_random_uuid()::text) ON CONFLICT DO NOTHING",
+            &[],
+        )?;
+    }
+    Ok(())
+}
+
+/// A standby and a role without rights can read.
+fn only_reading(error: StoreError) -> Result<()> {
+    match error {
+        StoreError::Refused(why) => {
+            tracing::debug!(why, "the database is read only");
+            Ok(())
+        }
+        other => Err(other),
+    }
+}
+
+/// Returns the id that the database has under every URL; `None` if it was never opened for writing by this version.
+pub(super) fn database_id(conn: &PostgresConnection) -> Result<Option<String>> {
+    let row = conn.query_opt("SELECT value FROM settings WHERE name = 'database_id'", &[])?;
+    row.as_ref().map(|row| get(row, 0)).transpose()
 }
 
 /// Applies the missing migrations. If two processes do so at once, the second finds nothing to do.

@@ -27,6 +27,7 @@ mod indexer;
 mod journal;
 mod migrate;
 mod node_reader;
+mod numbers;
 mod path;
 mod pending_rows;
 mod pool;
@@ -65,6 +66,17 @@ use super::{
     VerifyReport, Watch,
     transaction_rules::{Borrower, check_not_borrowed_here},
 };
+
+/// Opens the database of a URL, and migrates it if needed. Refuses one into which a transfer has not ended.
+pub(super) fn open_whole(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
+    let store = open(url, options)?;
+    let sql = "SELECT 1 FROM settings WHERE name = 'copy.source'";
+    if store.pool.borrow()?.query_opt(sql, &[])?.is_some() {
+        let cause = "a transfer into it has not ended; repeat it, or drop the database and begin again".to_owned();
+        return Err(StoreError::CannotOpen { path: store.name.into(), cause });
+    }
+    Ok(store)
+}
 
 /// Opens the database of a URL, and migrates it if needed.
 pub(super) fn open(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
@@ -123,6 +135,10 @@ impl Store for PostgresStore {
         self.writer()?;
         let writer = WriteConnection::new(self.pool.server().clone(), &self.options);
         Ok(Arc::new(PostgresTransaction::begin(writer, &self.borrower)?))
+    }
+
+    fn database_id(&self) -> Result<Option<String>> {
+        migrate::database_id(&*self.pool.borrow()?)
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>> {

@@ -1,10 +1,11 @@
 //! Detection of commits. The server's snapshot changes whenever a transaction that wrote ends, so comparing it reads no
 //! table and covers every commit. A write to another database of the server is reported too.
 
-use super::{connection::PostgresConnection, decode::get, pool::PgConnectionPool};
+use super::{connection::PostgresConnection, decode::get, pool::PgConnectionPool, server_url::PgServer};
 use crate::store::{Result, Watch};
 
 pub(super) struct PostgresWatch {
+    server: PgServer,
     conn: PostgresConnection,
     seen: String,
 }
@@ -13,12 +14,15 @@ impl PostgresWatch {
     pub(super) fn begin(pool: &PgConnectionPool) -> Result<Self> {
         let conn = pool.open()?;
         let seen = moment(&conn)?;
-        Ok(Self { conn, seen })
+        Ok(Self { server: pool.server().clone(), conn, seen })
     }
 }
 
 impl Watch for PostgresWatch {
     fn has_changed(&mut self) -> Result<bool> {
+        if self.conn.is_closed() {
+            self.conn = PostgresConnection::connect(&self.server)?;
+        }
         let now = moment(&self.conn)?;
         Ok(std::mem::replace(&mut self.seen, now.clone()) != now)
     }

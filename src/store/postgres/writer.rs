@@ -21,6 +21,7 @@ use super::{
     decode::get,
     group_reads,
     indexer::PgIndexer,
+    numbers::offset,
     server_url::PgServer,
     session_state,
     uuid::Uuid,
@@ -183,10 +184,11 @@ impl WriteConnection {
         let Err(error) = std::mem::take(&mut self.state.writes).write(conn, true) else { return Ok(()) };
         let (Some(number), true) = (self.state.transaction(), is_lost(&error)) else { return Err(error) };
         let (start, wait) = (Instant::now(), self.wait);
+        let status_of = format!("SELECT pg_xact_status(($1::bigint - {})::text::xid8)", offset!());
         loop {
             // Without a connection nothing is known: a server that refuses it may have committed.
             let status = match self.conn() {
-                Ok(conn) => conn.query_one("SELECT pg_xact_status(($1::bigint)::text::xid8)", &[&number]),
+                Ok(conn) => conn.query_one(&status_of, &[&number]),
                 Err(_) if start.elapsed() > wait => return Err(error),
                 Err(_) => {
                     thread::sleep(RETRY_PAUSES[1]);
@@ -217,7 +219,7 @@ impl WriteConnection {
 
     /// Removes dead rows after a purge, which still hold its text.
     fn vacuum(&mut self) -> Result<()> {
-        self.conn()?.batch("VACUUM").map_err(|error| {
+        self.conn()?.on_all_tables("VACUUM").map_err(|error| {
             StoreError::Conflict(format!("the content is purged, but traces stay until a VACUUM succeeds: {error}"))
         })
     }
