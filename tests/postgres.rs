@@ -692,6 +692,18 @@ fn a_database_that_was_restored_into_a_younger_server_goes_on() {
 }
 
 #[test]
+fn a_message_with_nul_is_stored_without_it() {
+    let Some(cluster) = cluster() else { return };
+    let owner = on_server(cluster, 37).owner();
+    let (_, root) = owner.create_tree(TreeDraft::new("begun")).unwrap();
+    let draft = NodeDraft::text("she said \0 and more").raw("\0");
+    let said = owner.append(Parent::Node(root.id), draft).unwrap().nodes[0].id;
+    let node = owner.loom().node(said).unwrap();
+    assert_eq!((node.content.as_str(), node.raw.as_deref()), ("she said \u{fffd} and more", Some("\u{fffd}")));
+    assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[test]
 fn a_watch_connects_again_after_its_connection_was_ended() {
     let Some(cluster) = cluster() else { return };
     let scene = on_server(cluster, 33);

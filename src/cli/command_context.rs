@@ -69,9 +69,25 @@ impl CommandPosition {
     }
 }
 
-/// Returns the location of the database.
+/// Returns the location of the database. A URL without a password gets that of `PGPASSWORD`.
 pub(crate) fn location(globals: &Globals) -> Result<Location> {
-    globals.db.as_deref().map_or_else(|| env::default_db().map(Location::File), |db| Ok(Location::of(db)))
+    let location =
+        globals.db.as_deref().map_or_else(|| env::default_db().map(Location::File), |db| Ok(Location::of(db)));
+    Ok(match (location?, env::env("PGPASSWORD")) {
+        (Location::Postgres(url), Some(password)) => Location::Postgres(with_password(url, &password)),
+        (location, _) => location,
+    })
+}
+
+/// Adds a password to a URL that has none.
+fn with_password(url: String, password: &str) -> String {
+    let location = Location::Postgres(url.clone()).to_string();
+    if location.contains(":***@") || location.contains("password=***") {
+        return url;
+    }
+    let password: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let joint = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{joint}password={password}")
 }
 
 /// Opens the database. Falls back to read-only access if the file or its folder cannot be written, or the disk is full.
@@ -334,5 +350,23 @@ impl<'a> CommandContext<'a> {
             writeln!(self.out, "{}", text())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_a_password_gets_one() {
+        let with = |url: &str| with_password(url.to_owned(), "s@?t");
+        assert_eq!(with("postgres://ann@db/loom"), "postgres://ann@db/loom?password=%73%40%3F%74");
+        assert_eq!(
+            with("postgres://ann@db/l?sslmode=require"),
+            "postgres://ann@db/l?sslmode=require&password=%73%40%3F%74"
+        );
+        for own in ["postgres://ann:x@db/loom", "postgres://ann@db/loom?password=x"] {
+            assert_eq!(with(own), own);
+        }
     }
 }

@@ -100,9 +100,10 @@ pub(crate) fn workspace(given: Option<&Path>) -> Result<String> {
     Ok(real.to_string_lossy().into_owned())
 }
 
-/// Writes the library's log to standard error, at the level that `-v` selects.
-pub(crate) fn log(verbose: u8) {
+/// Writes the library's log to standard error, at the level that `-v` selects. A server reports failures without it.
+pub(crate) fn log(verbose: u8, is_server: bool) {
     let level = match verbose {
+        0 if is_server => "loomtree=warn",
         0 => return,
         1 => "loomtree=info",
         2 => "loomtree=debug",

@@ -47,7 +47,7 @@ pub fn main() -> ExitCode {
     let globals = cli.globals;
     #[cfg(feature = "local")]
     env::limit_local_threads();
-    env::log(globals.verbose);
+    env::log(globals.verbose, cli.command.as_ref().is_some_and(command::CliCommand::serves));
     env::handle_file_size_limit();
     env::hide_environment();
     #[cfg(feature = "mcp")]

@@ -145,6 +145,10 @@ impl From<StoreError> for ApiError {
             StoreError::Conflict(_) | StoreError::Leased { .. } => Self::new(StatusCode::CONFLICT, "conflict", message),
             StoreError::Refused(_) => Self::invalid(message),
             StoreError::Busy { .. } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after(1),
+            StoreError::Io { .. } => {
+                tracing::error!(message, "the store failed");
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).retry_after(1)
+            }
             StoreError::ReadOnly { .. } | StoreError::Full | StoreError::Closed => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
             }

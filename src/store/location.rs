@@ -21,7 +21,9 @@ impl Location {
     /// Reads a path or a URL. A file whose name begins like a URL is named as `./postgres:…`.
     #[must_use]
     pub fn of(text: &Path) -> Self {
-        let url = text.to_str().filter(|text| SCHEMES.iter().any(|scheme| text.starts_with(scheme)));
+        let has_scheme =
+            |text: &str, scheme: &str| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+        let url = text.to_str().filter(|text| SCHEMES.iter().any(|scheme| has_scheme(text, scheme)));
         url.map_or_else(|| Self::File(text.to_owned()), |url| Self::Postgres(url.to_owned()))
     }
 
@@ -58,16 +60,17 @@ impl fmt::Debug for Location {
 
 /// Replaces the password before the host and in the parameters by `***`.
 fn without_password(url: &str) -> String {
-    let (address, parameters) = url.split_once('?').map_or((url, None), |(address, rest)| (address, Some(rest)));
-    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
-    // A password may contain `@` unescaped; the host begins after the last one.
-    let rest = match rest.rsplit_once('@') {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    // A password may contain `@`, `?` and `/` unescaped; the host begins after the last `@`.
+    let (user, rest) = match rest.rsplit_once('@') {
         Some((user, host)) => match user.split_once(':') {
-            Some((name, _)) => format!("{name}:***@{host}"),
-            None => format!("{user}@{host}"),
+            Some((name, _)) => (format!("{name}:***@"), host),
+            None => (format!("{user}@"), host),
         },
-        None => rest.to_owned(),
+        None => (String::new(), rest),
     };
+    let (host, parameters) = rest.split_once('?').map_or((rest, None), |(host, all)| (host, Some(all)));
+    let rest = format!("{user}{host}");
     let hide = |parameter: &str| match parameter.split_once('=') {
         Some((name @ ("password" | "sslpassword"), _)) => format!("{name}=***"),
         _ => parameter.to_owned(),
@@ -84,6 +87,7 @@ mod tests {
     fn a_password_is_in_no_text_of_a_location() {
         for (url, shown) in [
             ("postgres://ann:se@cret@db/loom", "postgres://ann:***@db/loom"),
+            ("POSTGRES://ann:se?cr/et@db/loom?sslmode=require", "POSTGRES://ann:***@db/loom?sslmode=require"),
             (
                 "postgresql://ann@db:5433,db2/loom?target_session_attrs=any",
                 "postgresql://ann@db:5433,db2/loom?target_session_attrs=any",

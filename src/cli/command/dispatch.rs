@@ -112,10 +112,17 @@ pub(crate) enum CliCommand {
 }
 
 impl CliCommand {
+    /// True if the command serves until it is stopped.
+    pub(crate) fn serves(&self) -> bool {
+        #[cfg(feature = "serve")]
+        return matches!(self, Self::Serve(_) | Self::Open(_));
+        #[cfg(not(feature = "serve"))]
+        false
+    }
+
     /// True if the command creates a missing database, because it adds content.
     fn makes_database(&self) -> bool {
-        #[cfg(feature = "serve")]
-        if matches!(self, Self::Serve(_) | Self::Open(_)) {
+        if self.serves() {
             return true;
         }
         if matches!(self, Self::Sessions(args) if args.begins()) {

@@ -147,6 +147,10 @@ fn print_config(client: McpClient, args: &Args, globals: &Globals) -> Result<()>
     };
     let failed = |error| CliError::io("writing output", error);
     writeln!(std::io::stderr(), "paste this into {place}:").map_err(failed)?;
+    if globals.db.as_deref().is_some_and(|db| Location::of(db).file().is_none()) {
+        let note = "a password is left out; the client's environment gives it as PGPASSWORD";
+        writeln!(std::io::stderr(), "{note}").map_err(failed)?;
+    }
     writeln!(std::io::stdout(), "{text}").map_err(failed)
 }
 
@@ -160,8 +164,11 @@ fn options(client: McpClient, args: &Args, globals: &Globals) -> Result<Vec<Stri
         let path = std::path::absolute(path).map_err(|error| CliError::io(path.display().to_string(), error))?;
         Ok::<_, CliError>(path.to_string_lossy().into_owned())
     };
-    let database =
-        |db: &std::path::Path| Location::of(db).file().map_or_else(|| Ok(db.display().to_string()), absolute);
+    // A configuration is a file that others may read: the password stays out of it.
+    let database = |db: &std::path::Path| {
+        let location = Location::of(db);
+        location.file().map_or_else(|| Ok(location.to_string().replace(":***@", "@")), absolute)
+    };
     add("--db", globals.db.as_deref().map(database).transpose()?);
     add("--config", globals.config.as_deref().map(absolute).transpose()?);
     add("--as", globals.agent.clone());

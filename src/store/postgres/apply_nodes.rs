@@ -39,6 +39,13 @@ pub(super) fn place(row: &Row) -> Result<Place> {
     })
 }
 
+/// Replaces the character NUL, which PostgreSQL cannot store, so that a reply with one is not lost.
+fn replace_nul(text: &mut String) {
+    if text.contains('\0') {
+        *text = text.replace('\0', "\u{fffd}");
+    }
+}
+
 impl PgChangeApplier<'_> {
     /// Looks up a node and locks its tree; fails if it does not exist.
     pub(super) fn node(&mut self, id: NodeId) -> Result<Place> {
@@ -109,6 +116,10 @@ impl PgChangeApplier<'_> {
         let edited = node.edited_from.map(|id| self.node(id)).transpose()?;
         let version = node.version_of.map(|id| self.node_of(id, tree)).transpose()?;
         let mut node = node.clone();
+        // An imported hash is of the text as it was.
+        if node.hash.is_none() {
+            [Some(&mut node.content), node.raw.as_mut()].into_iter().flatten().for_each(replace_nul);
+        }
         self.inherit_role(&mut node, edited.as_ref())?;
         let hash = hash_of(&node, parent.map(|p| p.hash), || None)?;
         let person = node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;

@@ -31,7 +31,11 @@ impl PgServer {
     /// certificate is not checked) or `verify-full` (encrypted, certificate and host name are checked). `verify-ca` checks
     /// both, too. `sslrootcert` names a file of certificates in PEM that are trusted instead of those of the system.
     pub(super) fn of(url: &str) -> Result<Self, String> {
-        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        // The scheme has no case.
+        let url = url
+            .split_once("://")
+            .map_or(url.to_owned(), |(scheme, rest)| format!("{}://{rest}", scheme.to_lowercase()));
+        let (base, query) = url.split_once('?').unwrap_or((&url, ""));
         let (mut is_verified, mut roots) = (false, None);
         let mut params = Vec::new();
         for param in query.split('&').filter(|param| !param.is_empty()) {
