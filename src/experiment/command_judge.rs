@@ -59,6 +59,10 @@ impl Judge for CommandJudge {
         &self.digest
     }
 
+    fn rubric(&self) -> &str {
+        &self.command
+    }
+
     fn author_type(&self) -> AuthorType {
         AuthorType::Tool
     }

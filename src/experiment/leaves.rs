@@ -1,6 +1,6 @@
 //! Leaves of a tree, with the scores that judges gave them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{ExperimentError, ScoreLabel};
 use crate::{
@@ -60,15 +60,40 @@ impl Leaves {
         Ok(())
     }
 
-    /// Names of the judges of all leaves, sorted.
-    pub(super) fn judges(&self) -> Vec<String> {
-        let leaves = self.nodes.iter().filter_map(|leaf| self.scores.get(leaf)).flatten();
-        let names: BTreeMap<&str, ()> = leaves.map(|score| (score.judge.as_str(), ())).collect();
-        names.into_keys().map(str::to_owned).collect()
+    /// Judges of all leaves, sorted by name. Judges with one name and different rubrics are several.
+    pub(super) fn judges(&self) -> Vec<ScoringJudge> {
+        let scores = self.nodes.iter().filter_map(|leaf| self.scores.get(leaf)).flatten();
+        let judges: BTreeSet<(&str, &str)> =
+            scores.map(|score| (score.judge.as_str(), score.digest.as_str())).collect();
+        let is_alone = |name: &str| judges.iter().filter(|(other, _)| *other == name).count() == 1;
+        let judge = |(name, digest): &(&str, &str)| ScoringJudge {
+            name: (*name).to_owned(),
+            digest: (*digest).to_owned(),
+            is_alone: is_alone(name),
+        };
+        judges.iter().map(judge).collect()
     }
 
     /// Newest score of a leaf by a judge.
-    pub(super) fn score(&self, leaf: NodeId, judge: &str) -> Option<f64> {
-        self.scores.get(&leaf)?.iter().rev().find(|score| score.judge == judge).map(|score| score.value)
+    pub(super) fn score(&self, leaf: NodeId, judge: &ScoringJudge) -> Option<f64> {
+        let is_own = |score: &&ScoreLabel| score.judge == judge.name && score.digest == judge.digest;
+        self.scores.get(&leaf)?.iter().rev().find(is_own).map(|score| score.value)
+    }
+}
+
+/// A judge whose scores a tree holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ScoringJudge {
+    name: String,
+    digest: String,
+    /// True if no other judge has the name.
+    is_alone: bool,
+}
+
+impl ScoringJudge {
+    /// Name of the judge's column.
+    pub(super) fn column(&self) -> String {
+        let Self { name, digest, is_alone } = self;
+        if *is_alone { format!("score: {name}") } else { format!("score: {name} ({digest})") }
     }
 }

@@ -6,16 +6,21 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{ExperimentError, Judge, JudgeError, Judgement, RunLimits, Spending, sample_request::digest};
+use super::{
+    ExperimentError, Judge, JudgeError, Judgement, RunLimits, Spending,
+    sample_request::{digest, prompt_bound},
+};
 use crate::{
-    provider::{Finish, Message, Model, Prices, Prompt, Request, Sampling, StreamEvent, Usage},
+    provider::{Finish, Message, Model, Prices, Prompt, Request, Role, Sampling, StreamEvent, Usage},
     session::{BoxFuture, GenerationMetadata},
     tokens::estimated_tokens,
-    types::{AuthorType, EdgeKind, Mode, Node},
+    types::{AuthorType, EdgeKind, Mode, Node, first_words, one_line},
 };
 
 /// Maximum tokens of a verdict.
 const MAX_VERDICT_TOKENS: u32 = 300;
+/// Characters of a reply without a score that the error shows.
+const MAX_SHOWN_CHARS: usize = 80;
 /// Question for a verdict that could not be read.
 const FORMAT_REMINDER: &str =
     "That was not the requested form. Answer with one JSON object: {\"score\": NUMBER, \"why\": \"one sentence\"}";
@@ -25,6 +30,7 @@ pub struct ModelJudge {
     name: String,
     digest: String,
     model: Arc<dyn Model>,
+    rubric: String,
     instructions: String,
     prices: Prices,
     lowest: f64,
@@ -57,7 +63,8 @@ impl ModelJudge {
         );
         let digest = digest(&json!([model.reference(), instructions]).to_string());
         let name = name.unwrap_or_else(|| model.reference().to_owned());
-        Ok(Self { name, digest, model, instructions, prices, lowest, highest })
+        let rubric = rubric.trim().to_owned();
+        Ok(Self { name, digest, model, rubric, instructions, prices, lowest, highest })
     }
 
     /// Returns an error if a limit of the cost cannot be kept, because the model has no price.
@@ -74,8 +81,7 @@ impl ModelJudge {
 
     /// Sends the conversation and returns the reply with its metadata.
     async fn ask(&self, messages: &[Message]) -> Result<(String, Finish), String> {
-        let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(MAX_VERDICT_TOKENS), ..Sampling::default() };
-        let mut reply = self.model.stream(Request::new(Prompt::Chat(messages.to_vec())).sampling(sampling));
+        let mut reply = self.model.stream(Request::new(Prompt::Chat(messages.to_vec())).sampling(sampling()));
         let mut text = String::new();
         loop {
             match reply.next().await {
@@ -102,12 +108,15 @@ impl ModelJudge {
             spent.add(&self.spent(usage), 1);
             if let Some((value, why)) = self.read(&text) {
                 let metadata = GenerationMetadata::of(self.model.reference(), &finish, &self.prices);
+                let metadata = metadata.sampling(&sampling());
                 return Ok(Judgement { value, why, spent, provenance: metadata.json().ok() });
             }
             messages.extend([Message::assistant(&text), Message::user(FORMAT_REMINDER)]);
         }
         let (lowest, highest) = (self.lowest, self.highest);
-        let message = format!("the reply of the judge holds no score from {lowest} to {highest}");
+        let last = messages.iter().rev().find(|message| message.role == Role::Assistant).map(Message::text);
+        let last = first_words(&one_line(last.unwrap_or_default().trim()), MAX_SHOWN_CHARS);
+        let message = format!("the reply of the judge holds no score from {lowest} to {highest}: {last:?}");
         Err(JudgeError { message, spent })
     }
 
@@ -127,6 +136,10 @@ impl Judge for ModelJudge {
         &self.digest
     }
 
+    fn rubric(&self) -> &str {
+        &self.rubric
+    }
+
     fn author_type(&self) -> AuthorType {
         AuthorType::Model
     }
@@ -136,10 +149,10 @@ impl Judge for ModelJudge {
     }
 
     fn bound(&self, path: &[Node], _: Mode) -> Spending {
-        let prompt = u64::from(estimated_tokens(&self.instructions)) + u64::from(estimated_tokens(&path_json(path)));
+        let prompt = prompt_bound(&self.instructions) + prompt_bound(&path_json(path));
         let output = u64::from(MAX_VERDICT_TOKENS);
         // A reply without a score is followed by a second request, which repeats the first.
-        let again = prompt + output + u64::from(estimated_tokens(FORMAT_REMINDER));
+        let again = prompt + output + prompt_bound(FORMAT_REMINDER);
         let mut most = self.spent(Usage { prompt, output, ..Usage::default() });
         most.add(&self.spent(Usage { prompt: again, output, ..Usage::default() }), 1);
         most
@@ -148,6 +161,11 @@ impl Judge for ModelJudge {
     fn judge<'a>(&'a self, path: &'a [Node], _: Mode) -> BoxFuture<'a, Result<Judgement, JudgeError>> {
         Box::pin(self.verdict(path))
     }
+}
+
+/// Returns the settings of a judge's requests.
+fn sampling() -> Sampling {
+    Sampling { temperature: Some(0.0), max_tokens: Some(MAX_VERDICT_TOKENS), ..Sampling::default() }
 }
 
 /// Returns the messages of a path as JSON.
@@ -161,15 +179,37 @@ fn path_json(path: &[Node]) -> String {
     Value::from(messages).to_string()
 }
 
-/// Reads a verdict: the last JSON object with a number `score`, or a reply that is only a number.
+/// Reads a verdict: the last JSON object with a number `score`, or a reply that begins with a number, perhaps behind the word
+/// score, and goes on with the reason.
 fn read_verdict(text: &str) -> Option<(f64, Option<String>)> {
     let mut objects = text.rmatch_indices('{').filter_map(|(at, _)| {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
         let value = values.next()?.ok()?;
-        let score = value["score"].as_f64().filter(|score| score.is_finite())?;
+        let score = &value["score"];
+        let score = score.as_f64().or_else(|| score.as_str()?.trim().parse().ok()).filter(|score| score.is_finite())?;
         Some((score, value["why"].as_str().map(str::to_owned)))
     });
-    objects.next().or_else(|| Some((text.trim().parse::<f64>().ok().filter(|score| score.is_finite())?, None)))
+    objects.next().or_else(|| read_plain_verdict(text))
+}
+
+/// Reads `7`, `7/10`, `Score: 7`, `**7** because it is dry`.
+fn read_plain_verdict(text: &str) -> Option<(f64, Option<String>)> {
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '#' | ':' | '=' | '"');
+    let text = text.trim_start_matches(is_mark);
+    let text = match text.get(..5) {
+        Some(word) if word.eq_ignore_ascii_case("score") => text[5..].trim_start_matches(is_mark),
+        _ => text,
+    };
+    let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-'))).unwrap_or(text.len());
+    let (number, rest) = text.split_at(end);
+    let score = number.trim_end_matches('.').parse::<f64>().ok().filter(|score| score.is_finite())?;
+    // `7th`, `3x`: no score.
+    if rest.starts_with(char::is_alphabetic) {
+        return None;
+    }
+    let rest = rest.strip_prefix('/').map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let why = rest.trim_matches(|c: char| is_mark(c) || matches!(c, '-' | '—' | '–' | ',' | ';' | '.'));
+    Some((score, Some(why.to_owned()).filter(|why| !why.is_empty())))
 }
 
 #[cfg(test)]
@@ -182,7 +222,17 @@ mod tests {
         let fenced = "Well.\n```json\n{\"score\": 3, \"why\": \"dry {but} fair\"}\n```";
         assert_eq!(read_verdict(fenced), Some((3.0, Some("dry {but} fair".to_owned()))));
         assert_eq!(read_verdict("{\"a\": {\"score\": 2}} {\"score\": 4}"), Some((4.0, None)));
-        for none in ["nine lights", "", "{\"score\": \"9\"}", "{\"score\": 1e999}", "NaN", "I give it 7"] {
+        assert_eq!(read_verdict("{\"score\": \"9\"}"), Some((9.0, None)));
+        for (text, score, why) in [
+            ("7 because it is dry", 7.0, Some("because it is dry")),
+            ("7 - dry.", 7.0, Some("dry")),
+            ("7/10", 7.0, None),
+            ("Score: 8", 8.0, None),
+            ("**7.5**\n\nBecause.", 7.5, Some("Because")),
+        ] {
+            assert_eq!(read_verdict(text), Some((score, why.map(str::to_owned))), "{text}");
+        }
+        for none in ["nine lights", "", "{\"score\": 1e999}", "NaN", "I give it 7", "7th", "scores vary"] {
             assert_eq!(read_verdict(none), None, "{none}");
         }
     }

@@ -73,7 +73,7 @@ pub struct SampleReport {
     pub spent: Spending,
     /// Reason for which replies are missing; `None` if the sample is complete.
     pub stopped: Option<StopReason>,
-    /// First error of a request.
+    /// First error of each model's requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -133,7 +133,7 @@ pub async fn sample(
         on_progress,
         added: 0,
         failed: 0,
-        first_error: None,
+        errors: Vec::new(),
     };
     let stopped = run.run().await?;
     Ok(SampleReport {
@@ -143,7 +143,10 @@ pub async fn sample(
         failed: run.failed,
         spent: run.budget.spent,
         stopped,
-        error: run.first_error,
+        error: (!run.errors.is_empty()).then(|| {
+            let errors = run.errors.iter().map(|(model, error)| format!("{model}: {error}"));
+            errors.collect::<Vec<_>>().join("; ")
+        }),
     })
 }
 
@@ -163,7 +166,8 @@ struct SampleRun<'a, F> {
     on_progress: F,
     added: u64,
     failed: u64,
-    first_error: Option<String>,
+    /// First error of each model.
+    errors: Vec<(String, String)>,
 }
 
 impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
@@ -235,6 +239,7 @@ impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
         let Sampling { temperature, seed, .. } = self.request.sampling;
         SampleLabel {
             id: self.id.clone(),
+            name: self.request.name.clone(),
             model: self.request.models[job.model].reference().to_owned(),
             level: job.level,
             index: job.index,
@@ -277,9 +282,12 @@ impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
         if let Some(at) = self.busy[model].iter().position(|busy| *busy == place) {
             self.busy[model].swap_remove(at);
         }
-        // Without a report, the bound counts.
-        let spent =
-            usage.map_or_else(|| bound.clone(), |usage| Spending::of(&label.model, &self.request.prices, usage));
+        // Without a report, the bound counts, unless the request reached no model.
+        let spent = match (&usage, &reply) {
+            (Some(usage), _) => Spending::of(&label.model, &self.request.prices, *usage),
+            (None, Err(GenerateError::Provider(error))) if !error.reached_model() => Spending::default(),
+            (None, _) => bound.clone(),
+        };
         self.budget.settle(&bound, &spent);
         match reply {
             Ok(node) => {
@@ -299,7 +307,9 @@ impl<F: FnMut(SampleProgress)> SampleRun<'_, F> {
                 if self.failures[model] >= MAX_FAILURES {
                     self.queues[model].clear();
                 }
-                self.first_error.get_or_insert_with(|| error.to_string());
+                if self.errors.iter().all(|(model, _)| *model != label.model) {
+                    self.errors.push((label.model.clone(), error.to_string()));
+                }
                 (self.on_progress)(SampleProgress::Failed { label, error });
             }
         }

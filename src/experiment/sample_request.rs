@@ -78,6 +78,9 @@ setters!(SampleRequest {
 pub struct SampleLabel {
     /// Id of the sample.
     pub id: String,
+    /// Name that separates samples with equal settings.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// Reference of the model.
     pub model: String,
     /// Number of replies on the branch up to this one, from 1.
@@ -107,7 +110,8 @@ impl SampleLabel {
     }
 
     pub(super) fn metadata(self) -> Option<Json> {
-        serde_json::to_value(SampleMetadata { sample: self }).ok().map(Json::from)
+        // Through text: a value would hold a temperature of 0.2 as 0.20000000298023224.
+        Json::parse(serde_json::to_string(&SampleMetadata { sample: self }).ok()?).ok()
     }
 }
 
@@ -154,7 +158,11 @@ impl SampleRequest {
         let start = self.start.to_string();
         let author = self.author.id().to_string();
         let shape = (&start, &author, &self.name, &self.follow_up, temperature, stop, seed, self.max_tokens);
-        digest(&serde_json::json!(shape).to_string())
+        let shape = serde_json::json!(shape).to_string();
+        let profile = &self.author.profile;
+        let own = (&profile.system_prompt, profile.temperature, &profile.stop);
+        let is_default = own.0.is_none() && own.1.is_none() && own.2.is_empty();
+        digest(&if is_default { shape } else { format!("{shape}{}", serde_json::json!(own)) })
     }
 
     pub(super) fn check(&self) -> Result<(), ExperimentError> {
@@ -178,16 +186,18 @@ impl SampleRequest {
         self.limits.check_prices(&self.prices, references.into_iter())
     }
 
-    /// Returns the estimated tokens of the prompt at the start.
+    /// Returns an upper bound of the tokens of the prompt at the start.
     pub(super) fn base_tokens(&self, actor: &Actor) -> Result<u64, ExperimentError> {
-        Ok(context_of(actor, &self.author, self.start, &[], self.context)?.report.total.into())
+        let estimated: u64 = context_of(actor, &self.author, self.start, &[], self.context)?.report.total.into();
+        // The tokenizer of a model may count more than the estimate.
+        Ok(estimated + estimated / 2 + MESSAGE_TOKENS)
     }
 
     /// Returns an upper bound of one reply at a level.
     pub(super) fn bound(&self, base: u64, level: u32, model: usize) -> Spending {
         let output = u64::from(self.max_tokens);
-        let follow_up = self.follow_up.as_deref().map_or(0, |text| u64::from(estimated_tokens(text)));
-        let prompt = base + u64::from(level - 1) * (output + follow_up);
+        let follow_up = self.follow_up.as_deref().map_or(0, prompt_bound);
+        let prompt = base + u64::from(level - 1) * (output + follow_up + MESSAGE_TOKENS);
         let reference = self.models.get(model).map_or("", |model| model.reference());
         Spending::of(reference, &self.prices, Usage { prompt, output, ..Usage::default() })
     }
@@ -246,6 +256,15 @@ pub fn prompt_root(actor: &Actor, draft: TreeDraft, name: &str) -> Result<(Tree,
     let root_id = root.id;
     actor.commit(Op::CreateTree, vec![Mutation::CreateTree(tree), Mutation::Append(Box::new(root))])?;
     Ok((loom.tree(id)?, loom.node(root_id)?, true))
+}
+
+/// Tokens that a chat template may put around a message.
+const MESSAGE_TOKENS: u64 = 16;
+
+/// Returns an upper bound of a text's tokens: an estimate and half of it, since models count differently.
+pub(super) fn prompt_bound(text: &str) -> u64 {
+    let estimated = u64::from(estimated_tokens(text));
+    estimated + estimated / 2 + MESSAGE_TOKENS
 }
 
 /// Returns a short digest of a text.

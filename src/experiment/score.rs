@@ -28,6 +28,9 @@ pub trait Judge: Send + Sync {
     /// not judged again.
     fn digest(&self) -> &str;
 
+    /// Returns what is asked of the judge: a rubric or a command. It is stored with each score.
+    fn rubric(&self) -> &str;
+
     /// Returns the kind of author of the scores.
     fn author_type(&self) -> AuthorType;
 
@@ -73,6 +76,9 @@ pub struct ScoreLabel {
     pub digest: String,
     /// Score.
     pub value: f64,
+    /// Rubric or command of the judge; empty in scores of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rubric: String,
 }
 
 /// Metadata of a note with a score.
@@ -305,7 +311,12 @@ pub async fn score(
 
 /// Saves a score as a note at its leaf.
 async fn save(actor: &Actor, judge: &dyn Judge, leaf: &Node, judged: &Judgement) -> Result<(), ExperimentError> {
-    let label = ScoreLabel { judge: judge.name().to_owned(), digest: judge.digest().to_owned(), value: judged.value };
+    let label = ScoreLabel {
+        judge: judge.name().to_owned(),
+        digest: judge.digest().to_owned(),
+        value: judged.value,
+        rubric: judge.rubric().to_owned(),
+    };
     let why = judged.why.as_deref().map(|why| format!(": {}", first_chars(why))).unwrap_or_default();
     let text = format!("score {} by {}{why}", judged.value, judge.name());
     let draft = NodeDraft::text(text)

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{ExperimentError, SampleLabel, csv::CsvWriter, leaves::Leaves, parquet::ParquetWriter};
 use crate::{
@@ -121,12 +122,16 @@ impl TableWriter for JsonRowWriter<'_> {
 /// Columns before those of the judges.
 const COLUMNS: &[(&str, ColumnType)] = &[
     ("tree", ColumnType::Text),
+    ("tree_id", ColumnType::Text),
     ("leaf", ColumnType::Text),
     ("node_id", ColumnType::Text),
     ("sample", ColumnType::Text),
+    ("sample_name", ColumnType::Text),
     ("index", ColumnType::Integer),
     ("models", ColumnType::Text),
     ("temperature", ColumnType::Number),
+    ("seed", ColumnType::Integer),
+    ("max_tokens", ColumnType::Integer),
     ("depth", ColumnType::Integer),
     ("replies", ColumnType::Integer),
     ("prompt_tokens", ColumnType::Integer),
@@ -169,7 +174,7 @@ pub fn write_table(
     let leaves = Leaves::read(snapshot, tree.id, below)?;
     let judges = leaves.judges();
     let mut columns: Vec<Column> = COLUMNS.iter().map(|(name, kind)| Column::new(*name, *kind)).collect();
-    columns.extend(judges.iter().map(|judge| Column::new(format!("score: {judge}"), ColumnType::Number)));
+    columns.extend(judges.iter().map(|judge| Column::new(judge.column(), ColumnType::Number)));
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let mut writer: Box<dyn TableWriter + '_> = match format {
         TableFormat::Csv => Box::new(CsvWriter::begin(out, &columns)?),
@@ -198,16 +203,24 @@ fn row(snapshot: &dyn Snapshot, tree: &Tree, leaf: NodeId) -> Result<Vec<Cell>, 
     // A sum of several currencies has no meaning.
     let cost = if let [cost] = cost.as_slice() { Some(cost) } else { None };
     let provenance = snapshot.provenance(leaf)?.and_then(|json| json.value().ok());
+    let setting = |name: &str| provenance.as_ref().map(|provenance| &provenance[name]);
+    // A label is older than the setting of a generation.
+    let labelled = label.as_ref().and_then(|label| label.temperature);
+    let temperature = setting("temperature").and_then(Value::as_f64).or_else(|| labelled?.to_string().parse().ok());
     let finish = provenance.as_ref().and_then(|provenance| provenance["finish"].as_str());
     let replies = path.iter().filter(|node| node.role() == AuthorType::Model).count();
     Ok(vec![
         Cell::Text(tree.title.clone()),
+        Cell::Text(tree.id.to_string()),
         Cell::Text(node.local.to_string()),
         Cell::Text(node.id.to_string()),
         Cell::text(label.as_ref().map(|label| label.id.as_str())),
+        Cell::text(label.as_ref().map(|label| label.name.as_str()).filter(|name| !name.is_empty())),
         label.as_ref().map_or(Cell::Null, |label| Cell::Integer(label.index.into())),
         Cell::text(Some(models.join(", ")).filter(|models| !models.is_empty())),
-        label.as_ref().and_then(|label| label.temperature).map_or(Cell::Null, |t| Cell::Number(t.into())),
+        temperature.map_or(Cell::Null, Cell::Number),
+        setting("seed").and_then(Value::as_u64).map_or(Cell::Null, Cell::count),
+        setting("max_tokens").and_then(Value::as_u64).map_or(Cell::Null, Cell::count),
         Cell::Integer(node.depth.into()),
         Cell::count(replies),
         Cell::count(usage.all.prompt),
@@ -235,5 +248,7 @@ fn continuation(path: &[Node], label: Option<&SampleLabel>, mode: Mode) -> Strin
 }
 
 fn rfc3339(at: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or(jiff::Timestamp::MAX).to_string()
+    // Always with milliseconds: readers guess one format for the column.
+    let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or(jiff::Timestamp::MAX);
+    at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

@@ -131,6 +131,18 @@ impl ProviderError {
         ProviderError::Configuration { message: message.into() }
     }
 
+    /// True if a model may have read the prompt: the server neither refused the request nor was out of reach.
+    pub(crate) const fn reached_model(&self) -> bool {
+        !matches!(
+            self,
+            Self::Configuration { .. }
+                | Self::Connect { .. }
+                | Self::Timeout { phase: RequestPhase::Connect, .. }
+                | Self::Http { .. }
+                | Self::Refused { .. }
+        )
+    }
+
     /// Returns the class of the error, from which a front end derives its advice.
     #[must_use]
     pub fn class(&self) -> ErrorClass {

@@ -321,7 +321,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         let (prompt, estimated) = (assembled.prompt, assembled.report.total);
         self.in_view = assembled.report.nodes_in_full();
         self.lease(from).await?;
-        let sampling = self.request.sampling.clone().or(&self.request.own_sampling());
+        let sampling = self.request.effective_sampling();
         let request = Request { sampling, tools: self.native_tools(), ..Request::new(prompt) };
         let mut first = slots.start;
         while first < slots.end {

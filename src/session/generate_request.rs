@@ -132,8 +132,13 @@ impl GenerateRequest {
         options
     }
 
+    /// Returns the sampling settings of the model requests: those of the request, else of the author's profile.
+    pub(super) fn effective_sampling(&self) -> Sampling {
+        self.sampling.clone().or(&self.own_sampling())
+    }
+
     /// Returns the sampling settings of the author's profile.
-    pub(super) fn own_sampling(&self) -> Sampling {
+    fn own_sampling(&self) -> Sampling {
         let profile = &self.author.profile;
         #[allow(clippy::cast_possible_truncation)] // a temperature has one or two digits
         let temperature = profile.temperature.map(|t| t as f32);

@@ -8,7 +8,7 @@ use std::{borrow::Cow, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    provider::{Finish, FinishReason, Logprob, Money, Prices, Usage},
+    provider::{Finish, FinishReason, Logprob, Money, Prices, Sampling, Usage},
     types::Json,
 };
 
@@ -30,6 +30,15 @@ pub struct GenerationMetadata<'a> {
     /// Cost, if the price was known when the reply was saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
+    /// Sampling temperature, if one was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f32>,
+    /// Limit of the reply in tokens, if one was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// Seed, if one was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Request id assigned by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<&'a str>,
@@ -54,6 +63,9 @@ impl<'a> GenerationMetadata<'a> {
             model: None,
             usage: None,
             cost: None,
+            temperature: None,
+            max_tokens: None,
+            seed: None,
             request_id: None,
             first_token_ms: None,
             total_ms: None,
@@ -72,11 +84,20 @@ impl<'a> GenerationMetadata<'a> {
             model,
             usage: finish.usage,
             cost: finish.usage.and_then(|usage| prices.cost(reference, model, usage)),
+            temperature: None,
+            max_tokens: None,
+            seed: None,
             request_id: finish.request_id.as_deref(),
             first_token_ms: finish.first_token.map(millis),
             total_ms: Some(millis(finish.total)),
             logprobs: &finish.logprobs,
         }
+    }
+
+    /// Adds the settings of the request.
+    #[must_use]
+    pub fn sampling(self, sampling: &Sampling) -> Self {
+        Self { temperature: sampling.temperature, max_tokens: sampling.max_tokens, seed: sampling.seed, ..self }
     }
 
     /// Returns the metadata as JSON.

@@ -11,7 +11,7 @@ use crate::{
     exec::todo_name,
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
-    provider::{FinishReason, Model, Prices},
+    provider::{FinishReason, Model, Prices, Sampling},
     store::Mutation,
     tools::HostTool,
     types::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
@@ -25,6 +25,8 @@ pub(super) struct SaveOptions<'a> {
     pub(super) estimated: u32,
     pub(super) header: &'a PartialReplyHeader,
     pub(super) prices: &'a Prices,
+    /// Settings of the request.
+    pub(super) sampling: Sampling,
     /// True if the session's position does not move to the reply.
     pub(super) keep_position: bool,
     /// True for a round of an agent turn: that agent's `undo` skips such commits.
@@ -66,7 +68,8 @@ pub(super) async fn save(actor: &Actor, output: RoundOutput, options: &SaveOptio
     let usage = finish.and_then(|f| f.usage);
     let reference = &header.reference;
     let metadata = finish
-        .map_or_else(|| GenerationMetadata::interrupted(reference), |f| GenerationMetadata::of(reference, f, prices));
+        .map_or_else(|| GenerationMetadata::interrupted(reference), |f| GenerationMetadata::of(reference, f, prices))
+        .sampling(&options.sampling);
     let calls = stored_calls(header.node, &output.requests, options.tools);
     let draft = NodeDraft {
         kind: Some(EdgeKind::Continuation),

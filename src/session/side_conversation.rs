@@ -69,6 +69,7 @@ impl SideConversation {
             estimated,
             header: &header,
             prices: &self.prices,
+            sampling: sampling(),
             keep_position: true,
             is_turn: true,
             metadata: None,
@@ -83,10 +84,7 @@ impl SideConversation {
     }
 
     async fn answer(&self, cancel: &CancellationToken) -> Result<(String, Finish), GenerateError> {
-        let request = Request {
-            sampling: Sampling { temperature: Some(0.0), ..Sampling::default() },
-            ..Request::new(Prompt::Chat(self.messages.clone()))
-        };
+        let request = Request { sampling: sampling(), ..Request::new(Prompt::Chat(self.messages.clone())) };
         let mut reply = self.model.stream(request);
         let mut answer = String::new();
         loop {
@@ -102,4 +100,9 @@ impl SideConversation {
             }
         }
     }
+}
+
+/// Returns the settings of all questions: an answer should depend on chance as little as possible.
+fn sampling() -> Sampling {
+    Sampling { temperature: Some(0.0), ..Sampling::default() }
 }

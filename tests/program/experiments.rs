@@ -78,7 +78,7 @@ fn a_killed_sample_is_continued_scored_and_exported() {
         assert!(!row["continuation"].as_str().unwrap().contains("Where could"), "{row}");
     }
     let csv = home.ok(&["table"]);
-    assert!(csv.starts_with("\"tree\",\"leaf\","), "{csv}");
+    assert!(csv.starts_with("\"tree\",\"tree_id\",\"leaf\","), "{csv}");
     assert_eq!(csv.matches("\r\n").count(), 28);
     let file = home.file("rows.parquet");
     home.ok(&["table", "--output", file.to_str().unwrap()]);
@@ -133,6 +133,40 @@ fn limits_and_consent_bound_a_sample() {
 }
 
 #[test]
+fn settings_of_a_sample_are_in_its_table_and_two_runs_do_not_do_the_same() {
+    let home = Home::new();
+    let sample = |more: &[&'static str]| {
+        let base = ["sample", "Begin.", "-n", "1", "--depth", "1", "--model", "scripted:words", "--yes"];
+        home.ok(&[&base[..], more].concat());
+        home.json(&["table"])
+    };
+    let rows = sample(&["--temperature", "0.2", "--seed", "7", "--max-tokens", "40", "--name", "dry"]);
+    let row = |name: &str| rows[0][name].clone();
+    assert_eq!((row("temperature"), row("seed"), row("max_tokens")), (0.2.into(), 7.into(), 40.into()));
+    assert_eq!((row("sample_name"), row("tree_id").as_str().map(str::len)), ("dry".into(), Some(26)));
+    let at = row("created_at");
+    assert!(
+        at.as_str().unwrap().ends_with('Z') && at.as_str().unwrap().len() == "2026-11-29T01:10:41.000Z".len(),
+        "{at}"
+    );
+    // Another system prompt of the author makes another sample.
+    let before = sample(&[]).len();
+    home.ok(&["agents", "set", "subject", "--system", "You are a pirate.", "--temperature", "1.5"]);
+    let rows = sample(&[]);
+    assert_eq!(rows.len(), before + 1);
+    assert!(rows.iter().any(|row| row["temperature"] == 1.5), "{rows:?}");
+
+    let slow = ["sample", "Slow.", "-n", "3", "--depth", "3", "--model", "scripted:words", "--yes"];
+    let mut first = home.command(&slow).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while replies(&home) == 0 || !home.ok(&["trees"]).contains("Slow.") {
+        assert!(start.elapsed() < Duration::from_secs(60) && first.try_wait().unwrap().is_none(), "the sample runs");
+    }
+    assert!(home.fails(1, &slow).contains("another process is at this run"));
+    assert!(first.wait().unwrap().success());
+}
+
+#[test]
 fn a_message_stands_between_two_replies() {
     let home = Home::new();
     home.ok(&[
@@ -171,11 +205,17 @@ fn a_command_judges_only_by_a_number() {
     home.ok(&["score", "--command", "wc -c", "--name", "words"]);
     let rows = home.json(&["table"]);
     assert_eq!(rows[0]["score: words"], 18.0);
-    // The new score of another command is the one of the table.
+    // Scores of another command under the same name have a column of their own.
     home.ok(&["score", "--command", "echo -2.5", "--name", "words"]);
-    assert_eq!(home.json(&["table"])[0]["score: words"], -2.5);
+    let row = home.json(&["table"])[0].clone();
+    let scores = row.as_object().unwrap().iter().filter(|(name, _)| name.starts_with("score: words ("));
+    let mut scores: Vec<f64> = scores.map(|(_, score)| score.as_f64().unwrap()).collect();
+    scores.sort_by(f64::total_cmp);
+    assert_eq!(scores, [-2.5, 18.0]);
+    // The export says what was asked.
+    assert!(home.ok(&["export"]).contains("\"rubric\":\"echo -2.5\""));
     let csv = home.ok(&["table"]);
-    assert!(csv.contains("\"'=1+1\n\nPruned text.\"") && csv.trim_end().ends_with(",-2.5"), "{csv}");
+    assert!(csv.contains("\"'=1+1\n\nPruned text.\""), "{csv}");
     let error = home.fails(1, &["score", "--judge", "scripted:words", "--rubric", "Is it dry?", "--yes"]);
     assert!(error.contains("holds no score from 0 to 10"), "{error}");
 }

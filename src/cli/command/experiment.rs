@@ -1,17 +1,55 @@
 //! Options and output that `sample` and `score` share: limits, the estimate and the question before a run.
 
+use std::{
+    fs::{File, TryLockError},
+    path::PathBuf,
+};
+
 use indicatif::ProgressBar;
 use loomtree::experiment::{RunLimits, Spending, StopReason};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
     command_context::CommandContext,
+    env,
     error::{CliError, Result},
     input,
     output::count,
     progress,
     sanitize::one_line,
 };
+
+/// Keeps other processes of this machine from the same run until it is dropped: both would request what is missing.
+#[derive(Debug)]
+pub(super) struct RunLock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl RunLock {
+    /// Locks a run by its id.
+    pub(super) fn take(id: &str, cx: &CommandContext<'_>) -> Result<Self> {
+        let failed = |error| CliError::io("locking the run", error);
+        env::create_private_dir(&cx.partials_dir)?;
+        let path = cx.partials_dir.join(format!("{id}.run"));
+        let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { path, _file: file }),
+            Err(TryLockError::WouldBlock) => Err(CliError::Failed {
+                message: "another process is at this run".to_owned(),
+                hint: Some("when it has ended, the same command does what is missing".to_owned()),
+            }),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // The next run finds or makes the file.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
 
 /// Progress bar of a run, and the first error of its output.
 pub(super) struct RunProgress {

@@ -12,7 +12,7 @@ use loomtree::{
 use serde::Serialize;
 use serde_json::json;
 
-use super::experiment::{self, RunArgs, RunConsent, RunProgress};
+use super::experiment::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
     env,
@@ -130,6 +130,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
             actor.start_session(&cx.workspace, tree.id, Some(root.id))?;
         }
     }
+    let _lock = RunLock::take(&request.id(), cx)?;
     let start = cx.loom.node(request.start)?;
     let tree = cx.loom.tree(start.tree)?;
     let mut shown = RunProgress::new("sampling", estimate.missing);

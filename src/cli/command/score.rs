@@ -7,7 +7,7 @@ use loomtree::experiment::{Judge, ModelJudge, ScoreProgress, ScoreRequest, estim
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::experiment::{self, RunArgs, RunConsent, RunProgress};
+use super::experiment::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
     env,
@@ -68,6 +68,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let RunConsent::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
         return Ok(());
     }
+    let _lock = RunLock::take(&format!("{}-{}", current.tree.id, judge.digest()), cx)?;
     let mut shown = RunProgress::new("scoring", estimate.missing);
     let report = runtime.block_on(score(&actor, &request, |progress| {
         shown.print(&request.cancel, |bar| print_progress(&progress, bar, cx));
