@@ -200,6 +200,10 @@ fn item_len(mutations: &[Mutation]) -> usize {
 fn is_about_an_item(error: &StoreError) -> bool {
     matches!(
         error,
-        StoreError::NotFound { .. } | StoreError::Conflict(_) | StoreError::Leased { .. } | StoreError::Refused(_)
+        StoreError::NotFound { .. }
+            | StoreError::Conflict(_)
+            | StoreError::SessionEnded
+            | StoreError::Leased { .. }
+            | StoreError::Refused(_)
     )
 }

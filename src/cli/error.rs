@@ -218,7 +218,7 @@ fn store_error(error: &StoreError) -> ErrorText {
     match error {
         StoreError::NotFound { .. } => ErrorText::new("not_found", 1, message),
         StoreError::Leased { .. } => ErrorText::new("conflict", 1, message).hint("try again when that is done"),
-        StoreError::Conflict(_) => ErrorText::new("conflict", 1, message),
+        StoreError::Conflict(_) | StoreError::SessionEnded => ErrorText::new("conflict", 1, message),
         StoreError::Refused(_) => ErrorText::new("refused", 1, message),
         StoreError::Busy { .. } => ErrorText::new("busy", 3, message).hint("try again, or set wait_seconds higher"),
         StoreError::Damaged { .. } | StoreError::Undecodable(_) => ErrorText::new("damaged", 3, message),

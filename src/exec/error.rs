@@ -55,7 +55,9 @@ impl From<StoreError> for ToolError {
     fn from(error: StoreError) -> Self {
         let code = match &error {
             StoreError::NotFound { .. } => ErrorCode::NotFound,
-            StoreError::Conflict(_) | StoreError::Leased { .. } | StoreError::Refused(_) => ErrorCode::Conflict,
+            StoreError::Conflict(_) | StoreError::SessionEnded | StoreError::Leased { .. } | StoreError::Refused(_) => {
+                ErrorCode::Conflict
+            }
             // Locked, full, read-only or damaged: a model cannot fix it, and nothing was changed.
             _ => ErrorCode::Busy,
         };

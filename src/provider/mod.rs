@@ -76,6 +76,7 @@ pub use model_ref::{
     ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, known_providers, resolve,
 };
 pub use prices::{Money, Price, Prices};
+pub use protocol::chat_messages;
 #[cfg(feature = "net")]
 pub use provider_status::{ProviderStatus, survey};
 #[cfg(feature = "net")]

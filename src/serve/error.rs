@@ -142,7 +142,9 @@ impl From<StoreError> for ApiError {
         let message = error.to_string();
         match error {
             StoreError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", message),
-            StoreError::Conflict(_) | StoreError::Leased { .. } => Self::new(StatusCode::CONFLICT, "conflict", message),
+            StoreError::Conflict(_) | StoreError::SessionEnded | StoreError::Leased { .. } => {
+                Self::new(StatusCode::CONFLICT, "conflict", message)
+            }
             StoreError::Refused(_) => Self::invalid(message),
             StoreError::Busy { .. } => Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after(1),
             StoreError::Io { .. } => {

@@ -43,14 +43,15 @@ impl ModelRequestTask {
     pub(super) async fn run(self, reports: ReportSender) {
         let permit = tokio::select! {
             biased;
-            // The semaphore is never closed; if it were, the request would run without a permit.
-            permit = Arc::clone(&self.request_permits).acquire_owned() => permit.ok().map(Arc::new),
+            // A cancelled stream frees its permit, which the next request must not take.
             () = self.cancel.cancelled() => {
                 for index in self.slots {
                     let _ = reports.send((index, TurnInput::StreamFailed(ProviderError::Cancelled).into())).await;
                 }
                 return;
             }
+            // The semaphore is never closed; if it were, the request would run without a permit.
+            permit = Arc::clone(&self.request_permits).acquire_owned() => permit.ok().map(Arc::new),
         };
         let replies = self.model.stream_n(self.request, self.slots.len());
         for ((index, generation), stop) in self.slots.zip(replies).zip(self.stops) {

@@ -95,6 +95,9 @@ pub enum StoreError {
         /// Message of the operating system.
         detail: String,
     },
+    /// The session has ended, so nothing is appended at its position until it is resumed.
+    #[error("the session has ended; resume it to continue")]
+    SessionEnded,
     /// The writer thread has ended; open the store again.
     #[error("the store is closed")]
     Closed,
@@ -108,11 +111,6 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 impl StoreError {
     /// Creates a [`StoreError::NotFound`].
-    /// The error of an append at the position of a session that has ended.
-    pub(crate) fn session_has_ended() -> Self {
-        Self::Conflict("the session has ended; resume it to continue".to_owned())
-    }
-
     pub(crate) fn not_found(what: &'static str, id: impl ToString) -> Self {
         Self::NotFound { what, id: id.to_string() }
     }

@@ -1,11 +1,18 @@
-//! Exceptions. Each error of the library becomes one of four.
+//! Exceptions. Each error of the library becomes one of these.
 
 use loomtree::{Error, ops::OpsError, store::StoreError};
 use pyo3::{create_exception, exceptions::PyException, prelude::*};
 
-create_exception!(loomtree, LoomError, PyException, "A call failed, and changed nothing.");
+create_exception!(
+    loomtree,
+    LoomError,
+    PyException,
+    "A call failed. Only `continue_` may have saved some of its replies."
+);
 create_exception!(loomtree, NotFound, LoomError, "No tree, node, session or agent has the given id or name.");
 create_exception!(loomtree, Ambiguous, LoomError, "The given text names several trees or nodes.");
+create_exception!(loomtree, Conflict, LoomError, "Another change came first, or the change was made already.");
+create_exception!(loomtree, SessionEnded, LoomError, "The session has ended; nothing is appended at its position.");
 create_exception!(loomtree, ModelError, LoomError, "A model gave no reply.");
 
 /// Converts an error of the library into its exception.
@@ -18,6 +25,12 @@ pub(crate) fn raise(error: impl Into<Error>) -> PyErr {
         }
         Error::Ops(OpsError::NotFound { .. }) | Error::Store(StoreError::NotFound { .. }) => NotFound::new_err(text),
         Error::Ops(OpsError::Ambiguous { .. } | OpsError::AmbiguousTree { .. }) => Ambiguous::new_err(text),
+        Error::Ops(OpsError::Store(StoreError::Conflict(_))) | Error::Store(StoreError::Conflict(_)) => {
+            Conflict::new_err(text)
+        }
+        Error::Ops(OpsError::Store(StoreError::SessionEnded)) | Error::Store(StoreError::SessionEnded) => {
+            SessionEnded::new_err(text)
+        }
         Error::Provider(_) | Error::Generate(_) => ModelError::new_err(text),
         _ => LoomError::new_err(text),
     }

@@ -10,11 +10,16 @@ use loomtree::{
     ops::Actor,
     provider::{
         self, Finish, FinishReason, Generation, Model, Names, Prompt, ProviderError, Request, Sampling, StreamError,
+        chat_messages,
     },
     session::{GenerateRequest, Progress, generate},
     types,
 };
-use pyo3::{exceptions::PyTypeError, prelude::*, types::PyString};
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    types::{PyBytes, PyCFunction, PyDict, PyString},
+};
 use tokio::sync::mpsc;
 
 use crate::{calls::RunningCall, convert::to_python, errors::raise};
@@ -23,6 +28,8 @@ use crate::{calls::RunningCall, convert::to_python, errors::raise};
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 /// Pieces of text that wait for the store.
 const CHANNEL_PIECES: usize = 64;
+/// Replies of an asynchronous function at the same time.
+const PARALLEL_REPLIES: usize = 16;
 
 /// The model of a request.
 #[derive(FromPyObject)]
@@ -37,6 +44,9 @@ pub(crate) enum ModelArg {
 struct PythonModel {
     reference: String,
     function: Arc<Py<PyAny>>,
+    /// Context variables of the caller, such as those of a tracer.
+    context: Arc<Py<PyAny>>,
+    parallel: usize,
     window: Option<usize>,
     /// The first exception of the function, which the caller of the generation gets.
     raised: Arc<Mutex<Option<PyErr>>>,
@@ -49,12 +59,13 @@ impl Model for PythonModel {
 
     fn stream(&self, request: Request) -> Generation {
         let (function, raised) = (Arc::clone(&self.function), Arc::clone(&self.raised));
+        let context = Arc::clone(&self.context);
         Generation::spawn(move |mut sink| async move {
             let (pieces, mut text) = mpsc::channel(CHANNEL_PIECES);
             let running = RunningCall::begin();
             let call = tokio::task::spawn_blocking(move || {
                 let _running = running;
-                Python::attach(|py| call(py, &function, &request.prompt, &pieces)).map_err(|error| {
+                Python::attach(|py| call(py, (&function, &context), &request.prompt, pieces)).map_err(|error| {
                     let message = error.to_string();
                     raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                     message
@@ -79,7 +90,7 @@ impl Model for PythonModel {
     }
 
     fn parallel(&self) -> usize {
-        1
+        self.parallel
     }
 
     fn window(&self) -> Option<usize> {
@@ -87,25 +98,48 @@ impl Model for PythonModel {
     }
 }
 
-/// Calls the function with the prompt and sends what it returns. A coroutine is run to its end.
-fn call(py: Python<'_>, function: &Py<PyAny>, prompt: &Prompt, pieces: &mpsc::Sender<String>) -> PyResult<()> {
+/// Calls the function with the prompt, in a copy of the caller's context, and sends what it returns. What is asynchronous runs
+/// in the event loop of all models, until the reader is gone.
+fn call(
+    py: Python<'_>,
+    (function, context): (&Py<PyAny>, &Py<PyAny>),
+    prompt: &Prompt,
+    pieces: mpsc::Sender<String>,
+) -> PyResult<()> {
     let prompt = match prompt {
-        Prompt::Chat(messages) => to_python(py, messages)?,
+        Prompt::Chat(messages) => to_python(py, &chat_messages(messages))?,
         Prompt::Raw(text) => PyString::new(py, text).into_any(),
     };
-    let mut result = function.bind(py).call1((prompt,))?;
-    if result.hasattr("__await__")? {
+    let context = context.bind(py).call_method0("copy")?;
+    let result = context.call_method1("run", (function, prompt))?;
+    let is_asynchronous = result.hasattr("__await__")? || result.hasattr("__aiter__")?;
+    let result = if is_asynchronous {
         let run = py.import("loomtree._asyncio")?.getattr("run")?;
-        result = run.call1((result,))?;
-    }
+        let (reader, sender) = (pieces.clone(), pieces.clone());
+        let is_gone = PyCFunction::new_closure(py, None, None, move |_, _| reader.is_closed())?;
+        let send = move |arguments: &Bound<'_, pyo3::types::PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+            let piece: String = arguments.get_item(0)?.extract()?;
+            Ok::<bool, PyErr>(arguments.py().detach(|| sender.blocking_send(piece).is_ok()))
+        };
+        let send = PyCFunction::new_closure(py, None, None, send)?;
+        context.call_method1("run", (run, result, send, is_gone))?
+    } else {
+        result
+    };
     // The reader may have ended; then the rest of the text has no reader.
     let send = |piece: String| py.detach(|| pieces.blocking_send(piece).is_ok());
+    if result.is_none() && is_asynchronous {
+        return Ok(());
+    }
     if let Ok(text) = result.extract::<String>() {
         send(text);
         return Ok(());
     }
-    let parts = result.try_iter().map_err(|_| PyTypeError::new_err("a model returns a str or the pieces of one"))?;
-    for piece in parts {
+    let wrong = || PyTypeError::new_err("a model returns a str or the pieces of one");
+    if result.is_instance_of::<PyDict>() || result.is_instance_of::<PyBytes>() {
+        return Err(wrong());
+    }
+    for piece in result.try_iter().map_err(|_| wrong())? {
         if !send(piece?.extract()?) {
             break;
         }
@@ -125,8 +159,34 @@ pub(crate) struct Continuation {
     pub(crate) on_text: Option<Py<PyAny>>,
 }
 
+/// Returns the number of replies that a function may write at the same time: an asynchronous one is written for it.
+fn parallel_of(py: Python<'_>, function: &Py<PyAny>) -> PyResult<usize> {
+    let inspect = py.import("inspect")?;
+    let own = function.bind(py);
+    let call = own.getattr("__call__")?;
+    for test in ["iscoroutinefunction", "isasyncgenfunction"] {
+        let test = inspect.getattr(test)?;
+        if test.call1((own,))?.extract()? || test.call1((&call,))?.extract()? {
+            return Ok(PARALLEL_REPLIES);
+        }
+    }
+    Ok(1)
+}
+
 /// Runs a request on a runtime of its own. Ctrl+C cancels it, and what was written by then is saved.
 pub(crate) fn run(py: Python<'_>, actor: &Actor, asked: Continuation) -> PyResult<Vec<types::Node>> {
+    let has_settings = asked.sampling != Sampling::default();
+    let (parallel, context) = match &asked.model {
+        ModelArg::Callable(_) if has_settings => {
+            let message =
+                "temperature, max_tokens, seed and stop are for models of a reference; a function sets its own";
+            return Err(PyValueError::new_err(message));
+        }
+        ModelArg::Callable(function) => {
+            (parallel_of(py, function)?, py.import("contextvars")?.call_method0("copy_context")?.unbind())
+        }
+        ModelArg::Reference(_) => (1, py.None()),
+    };
     let raised = Arc::new(Mutex::new(None));
     let keep = |error: PyErr| {
         let mut raised = raised.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,6 +203,8 @@ pub(crate) fn run(py: Python<'_>, actor: &Actor, asked: Continuation) -> PyResul
                 ModelArg::Callable(function) => Arc::new(PythonModel {
                     reference: Python::attach(|py| reference_of(py, &function)),
                     function: Arc::new(function),
+                    context: Arc::new(context),
+                    parallel,
                     window: asked.window,
                     raised: Arc::clone(&raised),
                 }),

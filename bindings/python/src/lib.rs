@@ -26,7 +26,7 @@ use pyo3::prelude::*;
 mod _loomtree {
     #[pymodule_export]
     use super::{
-        errors::{Ambiguous, LoomError, ModelError, NotFound},
+        errors::{Ambiguous, Conflict, LoomError, ModelError, NotFound, SessionEnded},
         events::Events,
         loom::{Loom, open},
         pending::Pending,
@@ -36,6 +36,7 @@ mod _loomtree {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         super::calls::wait_at_exit(module.py())
     }
 }

@@ -11,7 +11,7 @@ use loomtree::{
     ops::{self, Actor, NodeDraft, SessionDraft, TreeDraft},
     provider::Sampling,
     session,
-    store::{Change, ChildFilter, Mutation, PurgeTarget, SessionFilter, Snapshot, TreeFilter},
+    store::{Change, ChildFilter, Mutation, PurgeTarget, SessionFilter, Snapshot, StoreError, TreeFilter},
     types::{self, Agent, Mode, NewNode, Op, Parent},
 };
 use pyo3::{
@@ -232,11 +232,12 @@ impl Loom {
         Ok((node.map(Node), nodes_of(children)))
     }
 
-    /// Reads the path that ends at a node or at the position of a session, oldest node first, or only its last nodes.
-    #[pyo3(signature = (to, *, limit=0))]
-    fn path(&self, py: Python<'_>, to: Place, limit: u32) -> PyResult<Vec<Node>> {
+    /// Reads the path that ends at a node or at the position of a session, oldest node first, or only its last nodes. With
+    /// `active`, a session that has ended raises `SessionEnded`.
+    #[pyo3(signature = (to, *, limit=0, active=false))]
+    fn path(&self, py: Python<'_>, to: Place, limit: u32, active: bool) -> PyResult<Vec<Node>> {
         let loom = self.loom()?;
-        detached(py, || path_to(&loom, &to, limit)).map(nodes_of)
+        detached(py, || path_to(&loom, &to, limit, active)).map(nodes_of)
     }
 
     /// Reads the metadata of the nodes of a path as one JSON array, `null` for a node without any.
@@ -244,7 +245,7 @@ impl Loom {
     fn path_metadata_json(&self, py: Python<'_>, to: Place, limit: u32) -> PyResult<String> {
         let loom = self.loom()?;
         detached(py, || {
-            let texts = path_metadata(&loom, &to, limit)?;
+            let texts = path_metadata(&loom, &to, limit, false)?;
             let bytes = texts.iter().map(|text| text.as_ref().map_or(4, String::len) + 1).sum::<usize>();
             let mut text = String::with_capacity(bytes + 2);
             for metadata in &texts {
@@ -256,11 +257,19 @@ impl Loom {
         })
     }
 
-    /// Reads the values of a key in the metadata of the nodes of a path. Nodes without the key are left out.
-    #[pyo3(signature = (to, key, *, limit=0))]
-    fn path_metadata<'py>(&self, py: Python<'py>, to: Place, key: &str, limit: u32) -> PyResult<Bound<'py, PyList>> {
+    /// Reads the values of a key in the metadata of the nodes of a path. Nodes without the key are left out. With `active`, a
+    /// session that has ended raises `SessionEnded`.
+    #[pyo3(signature = (to, key, *, limit=0, active=false))]
+    fn path_metadata<'py>(
+        &self,
+        py: Python<'py>,
+        to: Place,
+        key: &str,
+        limit: u32,
+        active: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
         let loom = self.loom()?;
-        let texts = detached(py, || path_metadata(&loom, &to, limit))?;
+        let texts = detached(py, || path_metadata(&loom, &to, limit, active))?;
         let (reader, values) = (JsonReader::new(py), PyList::empty(py));
         for text in texts.into_iter().flatten() {
             if let Some(value) = reader.field(&text, key)? {
@@ -298,6 +307,9 @@ impl Loom {
             .keep_position(keep_position);
         let actor = self.actor(py, by, session_of(session, &parent))?;
         detached(py, || {
+            if let Place::Node(node) = parent {
+                ops::require_visible(&actor.loom().node(node)?)?;
+            }
             let receipt = actor.append(parent, draft)?;
             actor.loom().node(receipt.nodes[0].id)
         })
@@ -437,6 +449,7 @@ impl Loom {
         let actor = self.actor(py, "owner", None)?;
         let (from, author) =
             detached(py, || Ok::<_, ops::OpsError>((actor.loom().node(node.0)?, actor.loom().agent(by)?)))?;
+        detached(py, || ops::require_parent(&from, types::EdgeKind::Continuation))?;
         let mut sampling = Sampling::default().stop(stop);
         (sampling.temperature, sampling.max_tokens, sampling.seed) = (temperature, max_tokens, seed);
         let asked = Continuation { from, author, model, n, window, instruction, sampling, on_text };
@@ -599,23 +612,27 @@ fn session_of(session: Option<SessionRef>, parent: &Place) -> Option<SessionId> 
 }
 
 /// Reads the path to a node, or to the position of a session through the versions that it selects.
-fn path_to(loom: &ops::Loom, to: &Place, limit: u32) -> ops::Result<Vec<types::Node>> {
+fn path_to(loom: &ops::Loom, to: &Place, limit: u32, active: bool) -> ops::Result<Vec<types::Node>> {
     let snapshot = loom.snapshot()?;
-    let (to, versions) = end_of(&*snapshot, to)?;
+    let (to, versions) = end_of(&*snapshot, to, active)?;
     Ok(to.map(|to| snapshot.path_back(to, &versions, limit)).transpose()?.unwrap_or_default())
 }
 
 /// Reads the metadata of the nodes of a path.
-fn path_metadata(loom: &ops::Loom, to: &Place, limit: u32) -> ops::Result<Vec<Option<String>>> {
+fn path_metadata(loom: &ops::Loom, to: &Place, limit: u32, active: bool) -> ops::Result<Vec<Option<String>>> {
     let snapshot = loom.snapshot()?;
-    let (to, versions) = end_of(&*snapshot, to)?;
+    let (to, versions) = end_of(&*snapshot, to, active)?;
     Ok(to.map(|to| snapshot.path_metadata(to, &versions, limit)).transpose()?.unwrap_or_default())
 }
 
-/// The last node of a path, with the versions that a session selects.
-fn end_of(snapshot: &dyn Snapshot, to: &Place) -> ops::Result<(Option<NodeId>, Vec<NodeId>)> {
-    Ok(match to {
-        Place::Node(node) => (Some(*node), Vec::new()),
-        Place::Session(id) => snapshot.session(*id)?.map_or((None, Vec::new()), |s| (s.position, s.versions)),
-    })
+/// The last node of a path, with the versions that a session selects. With `active`, the session must not have ended.
+fn end_of(snapshot: &dyn Snapshot, to: &Place, active: bool) -> ops::Result<(Option<NodeId>, Vec<NodeId>)> {
+    let session = match to {
+        Place::Node(node) => return Ok((Some(*node), Vec::new())),
+        Place::Session(id) => snapshot.session(*id)?,
+    };
+    match session {
+        Some(session) if active && !session.active => Err(StoreError::SessionEnded.into()),
+        session => Ok(session.map_or((None, Vec::new()), |session| (session.position, session.versions))),
+    }
 }

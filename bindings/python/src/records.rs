@@ -163,7 +163,7 @@ impl Node {
         self.0.state.continuations
     }
 
-    /// Returns all fields as a dictionary.
+    /// Returns the record as it is in JSON: ids as texts, times in milliseconds since 1970, without fields that have no value.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0)
     }
@@ -226,7 +226,7 @@ impl Tree {
         self.0.archived_at.is_some()
     }
 
-    /// Returns all fields as a dictionary.
+    /// Returns the record as it is in JSON: ids as texts, times in milliseconds since 1970, without fields that have no value.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0)
     }
@@ -373,7 +373,7 @@ impl Event {
         datetime(py, self.0.at.as_millis())
     }
 
-    /// Returns all fields as a dictionary.
+    /// Returns the record as it is in JSON: ids as texts, times in milliseconds since 1970, without fields that have no value.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0)
     }

@@ -5,6 +5,7 @@ use loomtree::{
     exec::{Executor, NoHost, read},
     id::{NodeId, SessionId, TreeId},
     ops,
+    provider::chat_messages,
     recall::{self, Author, Branch, Query, Scope},
     session::{actor_at, context_of},
     types::Prompt,
@@ -74,7 +75,7 @@ pub(crate) fn context(
         Ok(context_of(&loom.actor(&agent), &agent, at, &[], options)?)
     })?;
     let (messages, text) = match &assembled.prompt {
-        Prompt::Chat(messages) => (Some(to_python(py, messages)?.unbind()), None),
+        Prompt::Chat(messages) => (Some(to_python(py, &chat_messages(messages))?.unbind()), None),
         Prompt::Raw(text) => (None, Some(to_python(py, text)?.unbind())),
     };
     Ok(Context { messages, text, report: to_python(py, &assembled.report)?.unbind() })

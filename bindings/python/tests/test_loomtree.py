@@ -11,7 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,52 @@ def test_a_callable_is_a_model(loom: Loom) -> None:
         return f"after {len(messages)} messages"
 
     assert loom.continue_(replies[0], later)[0].content == "after 3 messages"
+    # Messages have the form of a chat completion's request, so that a client can send them.
+    assert all(set(message) == {"role", "content"} for message in seen[0])
     assert len(loom.continue_(root, "scripted:words", n=3)) == 3
+
+
+def test_asynchronous_models_share_a_loop_and_run_side_by_side(loom: Loom) -> None:
+    root = root_of(loom)
+    loops: set[int] = set()
+    running = most = 0
+    tracer: ContextVar[str] = ContextVar("tracer", default="none")
+    tracer.set("the caller's")
+    seen: set[str] = set()
+
+    async def model(messages: list[dict[str, Any]]) -> str:
+        nonlocal running, most
+        loops.add(id(asyncio.get_running_loop()))
+        seen.add(tracer.get())
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.05)
+        running -= 1
+        return "later"
+
+    async def pieces(messages: list[dict[str, Any]]) -> AsyncIterator[str]:
+        for word in ["At ", "the ", "harbour."]:
+            await asyncio.sleep(0)
+            yield word
+
+    assert len(loom.continue_(root, model, n=4)) == 4
+    assert loom.continue_(root, model)[0].content == "later"
+    assert len(loops) == 1 and most == 4 and seen == {"the caller's"}
+    assert loom.continue_(root, pieces)[0].content == "At the harbour."
+
+
+def test_a_function_has_no_settings_and_returns_texts(loom: Loom) -> None:
+    root = root_of(loom)
+    with pytest.raises(ValueError, match="a function sets its own"):
+        loom.continue_(root, lambda messages: "a", temperature=0.5)
+    with pytest.raises(TypeError, match="returns a str"):
+        loom.continue_(root, lambda messages: {"role": "assistant", "content": "a"})  # type: ignore[arg-type, return-value]
+    assert loom.children(root) == []
+    gone = loom.append(root, "gone")
+    loom.prune(gone)
+    for call in (lambda: loom.append(gone, "lost"), lambda: loom.continue_(gone, lambda messages: "lost")):
+        with pytest.raises(loomtree.LoomError, match="pruned"):
+            call()
 
 
 def test_an_exception_of_a_model_reaches_the_caller(loom: Loom) -> None:
@@ -332,9 +378,36 @@ except KeyboardInterrupt:
     assert child.wait(timeout=20) == 0
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of Unix")
+def test_ctrl_c_starts_no_further_reply(tmp_path: Path) -> None:
+    script = f"""
+import time, loomtree
+loom = loomtree.open({str(tmp_path / "trees.db")!r})
+root = loom.new_tree("x").root_id
+calls = []
+def slow(messages):
+    calls.append(1)
+    print("ready", flush=True)
+    time.sleep(1)
+    return "late"
+try:
+    loom.continue_(root, slow, n=4)
+except KeyboardInterrupt:
+    print(len(calls), flush=True)
+"""
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    child.send_signal(signal.SIGINT)
+    assert child.stdout.readline() == "1\n"
+    child.wait(timeout=20)
+
+
 def test_every_public_name_has_a_docstring_and_a_stub() -> None:
     stub = (Path(loomtree.__file__).parent / "_loomtree.pyi").read_text()
     for name in loomtree.__all__:
+        if name == "__version__":
+            continue
         value = getattr(loomtree, name)
         assert inspect.getdoc(value), name
         assert f"class {name}" in stub or f"def {name}(" in stub, name

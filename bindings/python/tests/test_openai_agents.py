@@ -124,6 +124,24 @@ def test_erased_text_is_not_in_the_file(tmp_path: Path) -> None:
         assert b"heliotrope" not in file.read_bytes(), file
 
 
+def test_other_handles_of_a_session_notice_that_it_was_cleared(tmp_path: Path) -> None:
+    async def run() -> None:
+        loom = loomtree.open(tmp_path / "trees.db")
+        one, two = LoomSession("s", loom), LoomSession("s", loom)
+        await one.add_items([{"role": "user", "content": "old"}])
+        assert len(await two.get_items()) == 1
+        await one.clear_session()
+        assert await two.get_items() == [] and await two.pop_item() is None
+        await two.add_items([{"role": "user", "content": "new"}])
+        assert [item["content"] for item in await one.get_items()] == ["new"]  # type: ignore[typeddict-item]
+        await one.add_items([{"role": "user", "content": str(number)} for number in range(20)])
+        popped = await asyncio.gather(*[LoomSession("s", loom).pop_item() for _ in range(10)])
+        assert len({item["content"] for item in popped if item}) == 10  # type: ignore[typeddict-item]
+        assert len(await two.get_items()) == 11
+
+    asyncio.run(run())
+
+
 def test_sessions_of_one_file_write_at_once(tmp_path: Path) -> None:
     loom = loomtree.open(tmp_path / "trees.db")
 

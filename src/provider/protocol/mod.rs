@@ -11,6 +11,8 @@ mod openai;
 mod refused_features;
 mod tool_calls;
 
+pub use openai::chat_messages;
+
 pub(crate) use self::{
     codec::{decode, request_body},
     decoded_reply::{DecodedReply, PartialUsage, StreamPiece, finish_reason},

@@ -124,6 +124,15 @@ fn tool_definition(tool: &ToolDefinition) -> ChatTool<'_> {
     ChatTool { r#type: "function", function }
 }
 
+/// Returns messages in the form of OpenAI's chat completions, with `role`, `content`, `tool_calls` and `tool_call_id`. A client
+/// of another program can send them as they are.
+#[must_use]
+pub fn chat_messages(messages: &[Message]) -> Vec<Value> {
+    let messages = pair_tool_results(messages).into_iter().flat_map(to_chat_messages);
+    // These types serialize without an error.
+    messages.map(|message| serde_json::to_value(message).unwrap_or_default()).collect()
+}
+
 /// Converts a message to this protocol's messages: one per tool result, then the rest.
 fn to_chat_messages(message: Message) -> Vec<ChatMessage> {
     let text = message.text();

@@ -220,7 +220,7 @@ impl PgChangeApplier<'_> {
                 self.state.lock(self.conn, &tree.into_iter().collect::<Vec<_>>())?;
                 let session = self.session_row(Uuid::from(id))?;
                 if !session.active {
-                    return Err(StoreError::session_has_ended());
+                    return Err(StoreError::SessionEnded);
                 }
                 let (Some(tree), Some(position)) = (session.tree, session.position) else {
                     return Err(StoreError::Conflict("the session has no position yet".to_owned()));

@@ -350,6 +350,7 @@ pub(super) fn copied(error: &StoreError, wait: Duration) -> StoreError {
         StoreError::Full => StoreError::Full,
         StoreError::Busy { .. } => StoreError::Busy { waited: wait },
         StoreError::Conflict(said) => StoreError::Conflict(said.clone()),
+        StoreError::SessionEnded => StoreError::SessionEnded,
         StoreError::Refused(said) => StoreError::Refused(said.clone()),
         StoreError::Io { detail } => StoreError::Io { detail: detail.clone() },
         other => StoreError::Io { detail: other.to_string() },

@@ -82,6 +82,7 @@ pub(super) fn clone_error(error: &StoreError) -> StoreError {
         StoreError::Busy { waited } => StoreError::Busy { waited: *waited },
         StoreError::Damaged { detail } => StoreError::Damaged { detail: detail.clone() },
         StoreError::Conflict(said) => StoreError::Conflict(said.clone()),
+        StoreError::SessionEnded => StoreError::SessionEnded,
         other => StoreError::Io { detail: other.to_string() },
     }
 }

@@ -16,6 +16,7 @@ prompts. Each method releases the GIL while it works, and each returns when its 
 
 from ._loomtree import (
     Ambiguous,
+    Conflict,
     Context,
     Draft,
     Event,
@@ -30,12 +31,15 @@ from ._loomtree import (
     Recall,
     Reply,
     Session,
+    SessionEnded,
     Tree,
+    __version__,
     open,
 )
 
 __all__ = [
     "Ambiguous",
+    "Conflict",
     "Context",
     "Draft",
     "Event",
@@ -50,6 +54,8 @@ __all__ = [
     "Recall",
     "Reply",
     "Session",
+    "SessionEnded",
     "Tree",
+    "__version__",
     "open",
 ]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import os
+import threading
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from ._loomtree import Draft, Loom, Pending, Session
@@ -168,10 +171,51 @@ async def committed(pending: Pending) -> list[str]:
     return await asyncio.shield(result)
 
 
-def run(awaitable: Awaitable[Any]) -> Any:
-    """Runs an awaitable to its end on this thread."""
+#: Seconds between looks for a cancelled reply.
+_CANCEL_INTERVAL = 0.05
+
+_models: asyncio.AbstractEventLoop | None = None
+_models_lock = threading.Lock()
+
+
+def _models_loop() -> asyncio.AbstractEventLoop:
+    """Returns the event loop of asynchronous models, which has a thread of its own: clients keep connections of their loop."""
+    global _models
+    with _models_lock:
+        if _models is None:
+            _models = asyncio.new_event_loop()
+            threading.Thread(target=_models.run_forever, name="loomtree-models", daemon=True).start()
+        return _models
+
+
+def _forget_models_loop() -> None:
+    global _models, _models_lock
+    _models, _models_lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_models_loop)
+
+
+def run(result: Any, send: Callable[[str], bool], is_gone: Callable[[], bool]) -> Any:
+    """Runs what an asynchronous model returned. Pieces are sent as they come; a result that is awaited is returned.
+
+    When the reader is gone, the model's task is cancelled.
+    """
 
     async def main() -> Any:
-        return await awaitable
+        if not hasattr(result, "__aiter__"):
+            return await result
+        async for piece in result:
+            if not await asyncio.to_thread(send, piece):
+                break
+        return None
 
-    return asyncio.run(main())
+    future = asyncio.run_coroutine_threadsafe(main(), _models_loop())
+    while True:
+        done, _ = concurrent.futures.wait([future], timeout=_CANCEL_INTERVAL)
+        if done:
+            return future.result()
+        if is_gone():
+            future.cancel()
+            raise concurrent.futures.CancelledError

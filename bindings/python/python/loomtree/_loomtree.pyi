@@ -1,4 +1,4 @@
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, final
 
 __all__ = [
     "Ambiguous",
+    "Conflict",
     "Context",
     "Draft",
     "Event",
@@ -20,7 +21,9 @@ __all__ = [
     "Recall",
     "Reply",
     "Session",
+    "SessionEnded",
     "Tree",
+    "__version__",
     "open",
 ]
 
@@ -30,16 +33,24 @@ _TreeRef: TypeAlias = Tree | str
 _Place: TypeAlias = Node | Session | str
 _Role: TypeAlias = Literal["human", "user", "model", "assistant", "tool", "system", "developer"]
 _Mode: TypeAlias = Literal["dialogue", "buffer"]
-_Model: TypeAlias = str | Callable[[Any], str | Iterable[str] | Awaitable[str | Iterable[str]]]
+_Model: TypeAlias = str | Callable[[Any], str | Iterable[str] | AsyncIterable[str] | Awaitable[str | Iterable[str]]]
+
+__version__: str
 
 class LoomError(Exception):
-    """A call failed, and changed nothing."""
+    """A call failed. Only `continue_` may have saved some of its replies."""
 
 class NotFound(LoomError):
     """No tree, node, session or agent has the given id or name."""
 
 class Ambiguous(LoomError):
     """The given text names several trees or nodes."""
+
+class Conflict(LoomError):
+    """Another change came first, or the change was made already."""
+
+class SessionEnded(LoomError):
+    """The session has ended; nothing is appended at its position."""
 
 class ModelError(LoomError):
     """A model gave no reply."""
@@ -77,9 +88,9 @@ class Loom:
     def children(
         self, node: _NodeRef, *, kind: str | None = None, pruned: bool = False, limit: int = 0
     ) -> list[Node]: ...
-    def path(self, to: _Place, *, limit: int = 0) -> list[Node]: ...
+    def path(self, to: _Place, *, limit: int = 0, active: bool = False) -> list[Node]: ...
     def path_metadata_json(self, to: _Place, *, limit: int = 0) -> str: ...
-    def path_metadata(self, to: _Place, key: str, *, limit: int = 0) -> list[Any]: ...
+    def path_metadata(self, to: _Place, key: str, *, limit: int = 0, active: bool = False) -> list[Any]: ...
     def position(self, session: _SessionRef, *, kind: str | None = None) -> tuple[Node | None, list[Node]]: ...
     def leaf(self, node: _NodeRef) -> Node: ...
     def append(

@@ -97,21 +97,29 @@ class LoomSession:
             limit = self.session_settings.limit
         if limit is not None and limit <= 0:
             return []
-        session = self._current()
-        if session is None:
-            return []
         if limit is not None and limit <= _INLINE_ITEMS:
-            return self._read(session, limit)
-        return await asyncio.to_thread(self._read, session, limit)
+            return self._read(limit)
+        return await asyncio.to_thread(self._read, limit)
 
-    def _read(self, session: loomtree.Session, limit: int | None) -> list[Any]:
-        # The root is no item. It is among the last nodes only if there are fewer items.
-        return self.loom.path_metadata(session, "item", limit=limit or 0)
+    def _read(self, limit: int | None) -> list[Any]:
+        while (session := self._current()) is not None:
+            try:
+                # The root is no item. It is among the last nodes only if there are fewer items.
+                return self.loom.path_metadata(session, "item", limit=limit or 0, active=True)
+            except loomtree.SessionEnded:
+                self._session = None  # another handle cleared the session
+        return []
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Appends items to the branch in one commit. Returns when they are on disk."""
-        if items:
-            await append(self.loom, self._begin(), [_draft(item) for item in items])
+        if not items:
+            return
+        drafts = [_draft(item) for item in items]
+        try:
+            await append(self.loom, self._begin(), drafts)
+        except loomtree.SessionEnded:
+            self._session = None  # another handle cleared the session
+            await append(self.loom, self._begin(), drafts)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Removes the last item from the branch and returns it; `None` if there is none.
@@ -121,10 +129,17 @@ class LoomSession:
         return await asyncio.to_thread(self._pop)
 
     def _pop(self) -> Any:
-        session = self._current()
-        if session is None:
-            return None
-        last = self.loom.path(session, limit=1)[0]
+        while (session := self._current()) is not None:
+            try:
+                return self._pop_from(session)
+            except loomtree.SessionEnded:
+                self._session = None  # another handle cleared the session
+            except loomtree.Conflict:
+                pass  # another handle popped this item
+        return None
+
+    def _pop_from(self, session: loomtree.Session) -> Any:
+        last = self.loom.path(session, limit=1, active=True)[0]
         if last.parent_id is None:
             return None
         shared = any(

@@ -182,7 +182,7 @@ pub(in crate::store::sqlite) fn position(conn: &Connection, row: i64) -> Result<
 pub(in crate::store::sqlite) fn open_position(conn: &Connection, row: i64) -> Result<Option<i64>> {
     let mut statement = conn.prepare_cached("SELECT position, active FROM sessions WHERE id = ?1")?;
     let (position, active) = statement.query_row([row], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    if active { Ok(position) } else { Err(StoreError::session_has_ended()) }
+    if active { Ok(position) } else { Err(StoreError::SessionEnded) }
 }
 
 /// Returns the position of a session and its selected versions.
