@@ -204,6 +204,7 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
         }
         terms.push(term);
     }
+    numbers::join(line, &mut terms);
     reclassify(line, &mut terms);
     terms
 }

@@ -37,10 +37,18 @@ pub(super) struct JsonCall {
     pub(super) arguments: Map<String, Value>,
 }
 
+/// Takes `<tool_call>` and `</tool_call>` off, between which some models write their calls.
+fn without_tags(line: &str) -> &str {
+    let inner = lex::arrow(line).map_or(line, |(rest, _)| rest.trim_start());
+    let inner = inner.strip_prefix("<tool_call>").and_then(|inner| inner.strip_suffix("</tool_call>"));
+    inner.map_or(line, str::trim)
+}
+
 /// Reads a line that is a call and nothing else, with or without its arrow.
 pub(super) fn read(line: &str) -> Option<JsonCall> {
     let line = line.trim();
     let line = line.strip_suffix(';').unwrap_or(line).trim_end().trim_matches('`');
+    let line = without_tags(line);
     let line = line.strip_suffix(')').unwrap_or(line).trim_end();
     // Most lines end here.
     let begins = line.find('{').filter(|_| line.ends_with('}'))?;

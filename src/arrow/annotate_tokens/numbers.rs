@@ -1,6 +1,40 @@
 //! Numbers in a line, in digits and in words.
 
-use super::{TokenKind, lexicon};
+use super::{AnnotatedToken, Span, TokenKind, lexicon};
+
+/// Joins the words of a number: `two hundred and forty`, `a hundred and twenty`, `three thousand`.
+pub(super) fn join(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    let word_number = |term: &AnnotatedToken| match term.kind {
+        TokenKind::Number(number)
+            if term.text.of(line).bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-') =>
+        {
+            Some(number)
+        }
+        _ => None,
+    };
+    let mut at = 0;
+    while at < terms.len() {
+        let scale = |at: usize| terms.get(at).and_then(word_number).filter(|number| matches!(number, 100 | 1_000));
+        let factor = word_number(&terms[at]).filter(|number| (1..100).contains(number) && scale(at + 1).is_some());
+        let Some(large) = scale(at + usize::from(factor.is_some())) else {
+            at += 1;
+            continue;
+        };
+        let mut number = factor.unwrap_or(1) * large;
+        let mut end = at + 1 + usize::from(factor.is_some());
+        let and = usize::from(terms.get(end).is_some_and(|term| term.text.of(line) == "and"));
+        if let Some(rest) = terms.get(end + and).and_then(word_number).filter(|rest| *rest < 100) {
+            (number, end) = (number + rest, end + and + 1);
+        }
+        let last = terms[end - 1];
+        let first = &mut terms[at];
+        first.kind = TokenKind::Number(number);
+        first.text = Span { start: first.text.start, end: last.text.end };
+        first.whole = Span { start: first.whole.start, end: last.whole.end };
+        terms.drain(at + 1..end);
+        at += 1;
+    }
+}
 
 /// Returns the number of two words that a hyphen joins: `forty-two`.
 pub(super) fn hyphenated(tens_word: &str, units_word: &str) -> Option<u32> {

@@ -184,7 +184,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Respond { _ if Features::ME => but Features::ID; Annotate if n(Noun::Annotation), Features::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }
     Annotate { Decide => any DECISION => but Features::ID; Write if Features::FILE => but Features::ID; Annotate; }
     Link { Link; }
-    Edit { Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
+    Edit { Switch if p(Prep::To) => any PLACE => but Features::TEXT, Features::ID; Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
     Merge { Link if Features::ID => any DOC => but Features::IDS, Features::TEXT; Merge; }
     Bookmark {
         Annotate if n(Noun::Annotation), Features::NEW, Features::TEXT;
@@ -288,7 +288,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
     Search { Recall => any PAST; Recall if Features::SAYS, Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News); _ => any n(Noun::Doc), Features::ID; Search; }
     Find {
-        Recall if Features::TEXT, Features::ID => but n(Noun::Web), n(Noun::Site), n(Noun::News);
+        Recall if n(Noun::Reply), Features::TEXT => but Features::ID, n(Noun::Web), n(Noun::Site), n(Noun::News); Recall if Features::TEXT, Features::ID => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall => any PAST;
         Recall if Features::SAYS, Features::TEXT => but n(Noun::Web), n(Noun::Site), n(Noun::News);
         Recall if n(Noun::Stash);

@@ -52,6 +52,14 @@ impl IntentParser<'_> {
         {
             from += 1;
         }
+        // `…, and I don't want to wait for it`
+        let is_word = |at: &usize| self.terms.get(*at).is_some_and(|term| term.kind == TokenKind::Word);
+        let said = (from..from + 4).take_while(is_word).find(|at| self.func_at(*at) == Some(FunctionWord::Not));
+        let not = said.filter(|not| group == Verb::Delegate && *not > from && self.is_no_wait(*not, group));
+        let waits = |at: &usize| matches!(self.text_at(*at), "wait" | "waiting" | "block" | "blocking");
+        if let Some(wait) = not.and_then(|not| (not..not + 5).find(waits)) {
+            return Clause::Arguments(wait);
+        }
         if let Some((length, _)) = self.terms.get(from..).and_then(|terms| phrases::padding(self.line, terms)) {
             if phrases::wants(self.line, &self.terms[from..]) {
                 // `I will need it for the next steps` is a reason.

@@ -90,13 +90,40 @@ impl IntentParser<'_> {
             self.nominal = true;
             return Some((Utterance::Request, Some((0, Verb::Go)), 0));
         }
+        if let Some((named, told)) = self.reasoned_thing() {
+            self.zones[..named].fill(ClauseRole::Main);
+            self.zones[named..told].fill(ClauseRole::Tail);
+            self.zones[told..].fill(ClauseRole::Main);
+            self.nominal = true;
+            return Some((Utterance::Request, Some(self.named()), 0));
+        }
         // An id alone says nothing of what shall be done with it.
-        if self.is_nominal() && (self.terms.len() > 1 || self.terms[0].entry.is_known()) {
+        if self.is_nominal(self.terms.len()) && (self.terms.len() > 1 || self.terms[0].entry.is_known()) {
             self.zones.fill(ClauseRole::Main);
             self.nominal = true;
             return Some((Utterance::Request, Some(self.named()), 0));
         }
         None
+    }
+
+    /// The ends of a thing that the line names, and of the reason or the purpose that follows it: `a copy of a7x2 under b3k9, for
+    /// the other ending`. A text may stand behind both: `a note for a7x2, before I forget: "t"`.
+    fn reasoned_thing(&self) -> Option<(usize, usize)> {
+        let is_mark = |at: &usize| matches!(self.terms[*at].kind, TokenKind::Mark(',' | ';' | '—' | '–'));
+        let named = (1..self.terms.len()).find(is_mark)?;
+        let is_between = |at: &usize| is_mark(at) || self.func_at(*at) == Some(FunctionWord::Pad);
+        let start = (named..self.terms.len()).find(|at| !is_between(at))?;
+        let gives_text = matches!(&self.terms[..], [.., mark, text] if mark.is(':') && text.is_text());
+        let told = self.terms.len() - if gives_text { 2 } else { 0 };
+        let opens = self.is_word(start, &["because", "since", "as", "before", "for", "while"]);
+        let is_open = |at: usize| {
+            self.terms[at].is_concrete()
+                || self.terms[at].is('?')
+                || matches!(self.func_at(at), Some(FunctionWord::If | FunctionWord::Or | FunctionWord::Doubt))
+        };
+        let is_thing = self.terms[..named].iter().any(|term| term.entry.noun.is_some() && !term.is_text());
+        let reasoned = opens && start + 1 < told && !(start..told).any(is_open);
+        (is_thing && reasoned && self.is_nominal(named)).then_some((named, told))
     }
 
     /// The end of a direction without a verb, if a statement follows it.

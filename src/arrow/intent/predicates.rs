@@ -45,11 +45,20 @@ impl IntentParser<'_> {
         !self.terms[at..].iter().take_while(ends).any(|term| term.is_concrete() && !is_number(term))
     }
 
-    /// True if the colon at `at` leads to the content, with which the line ends: `…, since both are weak: "t"`.
+    /// True if what stands before `so` only tells why: `I need to get the lamp right, so let's search the web for "t"`.
+    pub(super) fn is_wish_before_so(&self, verb: usize, at: usize, second: usize) -> bool {
+        let is_so = (at..second).any(|at| self.is_word(at, &["so"]));
+        is_so && self.polite && !self.has_concrete(verb..at)
+    }
+
+    /// True if the mark at `at` leads to the content, with which the line ends: `…, since both are weak: "t"`, `reword a7x2,
+    /// because it limps, to "t"`.
     pub(super) fn gives_content(&self, at: usize, group: Verb) -> bool {
         let texts = self.terms.iter().filter(|term| term.is_text()).count();
-        let last = at + 2 == self.terms.len() && self.terms[at + 1].is_text();
-        self.terms[at].is(':') && last && texts == 1 && phrases::bears_content(group)
+        let joined = self.terms[at].is(',') && self.is_word(at + 1, &["to", "into", "with"]);
+        let text = at + 1 + usize::from(joined);
+        let last = text + 1 == self.terms.len() && self.terms[text].is_text();
+        (self.terms[at].is(':') || joined) && last && texts == 1 && phrases::bears_content(group)
     }
 
     /// True if `that` at `at` opens the clause of a decision.

@@ -62,9 +62,15 @@ impl IntentParser<'_> {
     /// True if a verb stands at `at` behind nothing but the place that its text goes to: `at the end of letter.md add "x"`.
     pub(super) fn is_placed(&self, at: usize) -> bool {
         let place = &self.terms[..at];
+        // `in the document "plot" add "x"`: the name of a document, and no text.
+        let names_doc = |term: usize| {
+            let by_noun = place[..term].last().is_some_and(|noun| noun.entry.noun == Some(Noun::Doc));
+            place[term].is_text() && by_noun
+        };
+        let is_name = |at: usize| place[at].is_id() || place[at].kind == TokenKind::File || names_doc(at);
         place.first().is_some_and(|first| first.entry.prep.is_some())
-            && place.iter().any(|term| term.is_id() || term.kind == TokenKind::File)
-            && place.iter().all(|term| !term.is_text() && term.kind != TokenKind::Name)
+            && (0..at).any(is_name)
+            && (0..at).all(|at| names_doc(at) || !place[at].is_text() && place[at].kind != TokenKind::Name)
             && !self.tells(at)
             && self.verb_at(at).is_some_and(|(verb, form)| {
                 form == Form::Base && phrases::bears_content(verb) && self.terms[at].entry.noun.is_none()

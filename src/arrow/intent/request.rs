@@ -141,7 +141,7 @@ impl IntentParser<'_> {
         let asked = Some((verb, group));
         let tail = c.zone == ClauseRole::Tail;
         // `keep a7x2 in sight, pin it`: the name of the operation is what counts.
-        if !tail && self.is_said_again(asked, second, other) {
+        if !tail && (self.is_wish_before_so(verb, at, second) || self.is_said_again(asked, second, other)) {
             return Some(self.restart(second, other));
         }
         if group == Verb::Help && other == Verb::Help && self.names_tool(second + 1) {

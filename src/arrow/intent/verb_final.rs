@@ -126,9 +126,9 @@ impl IntentParser<'_> {
         None
     }
 
-    /// True if the line names a thing and says nothing of it: `the siblings of a7x2, please`.
-    pub(super) fn is_nominal(&self) -> bool {
-        self.terms.iter().enumerate().all(|(at, term)| {
+    /// True if the line names a thing before `end` and says nothing of it: `the siblings of a7x2, please`.
+    pub(super) fn is_nominal(&self, end: usize) -> bool {
+        self.terms[..end].iter().enumerate().all(|(at, term)| {
             let tells = matches!(
                 term.entry.func,
                 Some(

@@ -124,11 +124,18 @@ impl IntentParser<'_> {
 
     /// Takes `all I need is` off; returns true if the line begins so.
     fn drop_need(&mut self, begin: usize) -> bool {
-        let needs = self.is_word(begin, &["all", "what"])
-            && self.is_word(begin + 1, &["i", "we"])
-            && self.is_word(begin + 2, &["need", "want", "ask"]);
-        let is = begin + 3 + usize::from(self.is_word(begin + 3, &["for"]));
-        if needs && self.is_word(is, &["is"]) && !self.is_word(is + 1, &["to", "for"]) {
+        let all = self.is_word(begin, &["all", "what"]);
+        let short = self.is_word(begin + 1, &["i'd", "we'd"]) && self.is_word(begin + 2, &["like", "love", "need"]);
+        let long = self.is_word(begin + 1, &["i", "we"])
+            && (self.is_word(begin + 2, &["need", "want", "ask"])
+                || self.is_word(begin + 2, &["would"]) && self.is_word(begin + 3, &["like", "love"]));
+        let needs = all && (short || long);
+        let mut is = begin + 3 + usize::from(self.is_word(begin + 2, &["would"]));
+        is += usize::from(self.is_word(is, &["for", "now", "first", "here", "next", "most"]));
+        let caused = self.is_word(is + 1, &["to"]) && self.is_word(is + 2, &["have", "get", "be"]);
+        if needs && self.is_word(is, &["is"]) && !self.is_word(is + 1, &["for"]) && !caused {
+            // `what we need now is to go back to the root`
+            is += usize::from(self.is_word(is + 1, &["to"]));
             self.polite = true;
             self.remove(begin..is + 1);
         }

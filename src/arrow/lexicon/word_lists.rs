@@ -106,7 +106,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
 pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (
         FunctionWord::Pad,
-        "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please plese pleas plase pleaes pls plz kindly just now ok okay alright well also first finally quickly again too both really \
+        "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please plese pleas plase pleaes pls plz plss plsss plzz thx thanx tks kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly approximately circa safely gently suddenly badly lastly firstly namely obviously clearly \
          certainly definitely shortly quietly cleanly accordingly honestly hopefully merely truly freshly newly recently previously immediately directly currently still already \

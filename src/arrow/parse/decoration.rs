@@ -16,14 +16,57 @@ pub(super) fn without_decoration(line: &str) -> Cow<'_, str> {
     let blanks = strip_backticks(line)
         .map(|marks| whole(marks, 1))
         .or_else(|| strip_bold(line).map(|marks| whole(marks, 2)))
-        .or_else(|| around_name(line));
-    let Some(blanks) = blanks else { return line.into() };
+        .or_else(|| around_name(line))
+        .or_else(|| around_id(line));
+    let Some(blanks) = blanks else { return call_words(line).map_or(line.into(), Cow::from) };
     let mut bare = line.to_owned();
     for range in blanks {
         let width = range.len();
         bare.replace_range(range, &" ".repeat(width));
     }
     bare.into()
+}
+
+/// The words of a call whose name is several: `move_node(node="a7x2", to="b3k9")`, `todo.add(["x"])`, `prune/hide a7x2`. Blanks
+/// are in the place of what joins them.
+fn call_words(line: &str) -> Option<String> {
+    let trimmed = line.trim_start();
+    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim_start());
+    let start = line.len() - bare.len();
+    let name = &bare[..bare.find(|c: char| !(c.is_ascii_lowercase() || matches!(c, '_' | '.' | '/'))).unwrap_or(0)];
+    let joint = name.find(['_', '.', '/'])?;
+    let (first, joints) = (&name[..joint], name.matches(['_', '.', '/']).count());
+    let mut bare_line = line.to_owned();
+    let mut blank = |range: Range<usize>| {
+        let width = range.len();
+        bare_line.replace_range(range, &" ".repeat(width));
+    };
+    let verb = |word: &str| lexicon::look_up(word).base();
+    if name.contains('/') {
+        // The same said twice: the first word is enough.
+        let is_same = |word: &str| verb(word).is_some() && verb(word) == verb(first);
+        let same = name.split('/').all(is_same) && bare[name.len()..].starts_with(' ');
+        same.then(|| blank(start + joint..start + name.len()))?;
+        return Some(bare_line);
+    }
+    let end = bare.trim_end();
+    let calls = bare[name.len()..].starts_with('(') && end.ends_with(')');
+    if !calls || joints > 3 || !name.split(['_', '.']).all(|word| lexicon::look_up(word).is_known()) {
+        return None;
+    }
+    name.match_indices(['_', '.']).for_each(|(at, _)| blank(start + at..start + at + 1));
+    blank(start + name.len()..start + name.len() + 1);
+    blank(start + end.len() - 1..start + end.len());
+    Some(bare_line)
+}
+
+/// Ranges of the underscores around an id: `goto __a7x2__`.
+fn around_id(line: &str) -> Option<[Range<usize>; 2]> {
+    let open = line.find(" __")? + 1;
+    let id = &line[open + 2..];
+    let end = id.find(|c: char| !c.is_ascii_alphanumeric())?;
+    let closes = id[end..].starts_with("__") && (4..=26).contains(&end);
+    closes.then(|| [open..open + 2, open + 2 + end..open + 4 + end])
 }
 
 /// Ranges of the decoration before and behind an operation's canonical name; the second may be empty.
@@ -33,10 +76,14 @@ fn around_name(line: &str) -> Option<[Range<usize>; 2]> {
     let start = line.len() - bare.len();
     let name_of = |text: &str| text.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default().len();
     let is_tool = |name: &str| Tool::named(name).is_some();
-    if let Some(inner) = bare.strip_prefix("**") {
-        let end = name_of(inner);
-        let closes = inner[end..].starts_with("**") && is_tool(&inner[..end]);
-        return closes.then(|| [start..start + 2, start + 2 + end..start + 4 + end]);
+    let is_verb = |name: &str| is_tool(name) || lexicon::look_up(name).base().is_some();
+    // `**view** a7x2`, `*google* "x"`
+    for mark in ["**", "*"] {
+        if let Some(inner) = bare.strip_prefix(mark) {
+            let (width, end) = (mark.len(), name_of(inner));
+            let closes = inner[end..].starts_with(mark) && is_verb(&inner[..end]);
+            return closes.then(|| [start..start + width, start + width + end..start + 2 * width + end]);
+        }
     }
     let lead = bare.find([':', '=', '.', ' ', '(', '<'])?;
     let (head, mark) = (&bare[..lead], bare.as_bytes()[lead]);

@@ -313,8 +313,9 @@ impl RequestWords<'_> {
         };
         let named = (0..terms.len()).any(|at| self.is_before(at) && names(&terms[at]));
         let it = (1..terms.len()).find(|at| {
-            terms[*at].entry.func == Some(FunctionWord::It) && terms[*at - 1].entry.prep.is_some()
-                || terms[*at].entry.noun == Some(Noun::Here)
+            // `I'd like it copied to a7x2`
+            let leads = terms[*at - 1].entry.prep.is_some() && !is_word(self.line, terms, *at - 1, &["like"]);
+            terms[*at].entry.func == Some(FunctionWord::It) && leads || terms[*at].entry.noun == Some(Noun::Here)
         });
         it.filter(|_| named).map(|at| terms[at].whole)
     }

@@ -65,7 +65,7 @@ impl VerbTail<'_> {
     /// Finds a text that stands for something else, or a word that another request or place needs.
     pub(super) fn misplaced(&self) -> Option<Span> {
         match self.candidate.tool {
-            Tool::Continue => self.lost_instruction(),
+            Tool::Continue => self.lost_instruction().or_else(|| self.passive()),
             Tool::Edit => self.instruction_as_text().or_else(|| self.partial_text()),
             Tool::Write => self.place_in_section(),
             Tool::Todo => self.unclosed_item().or_else(|| self.second_item()),
@@ -73,6 +73,13 @@ impl VerbTail<'_> {
             Tool::Respond => self.text_without_verb().or_else(|| self.text_as_node()),
             _ => None,
         }
+    }
+
+    /// Finds the passive of `let a7x2, with all below it, be hidden`, whose verb lets nobody continue.
+    fn passive(&self) -> Option<Span> {
+        let lets = self.is(self.candidate.verb, &["let", "have"]);
+        let be = (0..self.terms.len()).find(|at| self.is(*at, &["be"]))?;
+        lets.then(|| self.terms[be].whole)
     }
 
     fn has_text(&self) -> bool {
