@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::{
     ArchiveError, Importer,
     content::{TakeField as _, fields_of, id_of, model_of, text_of, time_of, tokens_of},
+    database_rows::{collect, parsed},
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
-    rows::{collect, parsed},
 };
 use crate::store::{ForeignDatabase, RowFilter};
 

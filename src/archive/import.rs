@@ -11,9 +11,9 @@ use std::{
 #[cfg(any(feature = "cli", feature = "serve"))]
 use super::zip_export::{self, import_zip};
 use super::{
-    DETECTED_BYTES, Format, batch, bounded_reader, chatgpt, claude_ai, claude_code, codex, databases, detect,
-    detect_database, gemini, goose, importer::Importer, json_trees, jsonl, lines::SourceLines, llama_app,
-    markdown_chat, open_webui, openai_chat, opencode, pi, silly_tavern, zstd,
+    DETECTED_BYTES, Format, bounded_reader, chatgpt, claude_ai, claude_code, codex, databases, detect, detect_database,
+    gemini, goose, importer::Importer, json_trees, jsonl, lines::SourceLines, llama_app, markdown_chat, open_webui,
+    openai_chat, opencode, pi, silly_tavern, write_batch, zstd,
 };
 use crate::{
     id::TreeId,
@@ -96,7 +96,7 @@ impl Imported {
         for (kind, number) in &other.left_out {
             *self.left_out.entry(kind.clone()).or_default() += number;
         }
-        let listed = other.problems.len().min(batch::MAX_PROBLEMS.saturating_sub(self.problems.len()));
+        let listed = other.problems.len().min(write_batch::MAX_PROBLEMS.saturating_sub(self.problems.len()));
         self.problems.extend(other.problems.iter().take(listed).cloned());
         self.more_problems += other.more_problems + (other.problems.len() - listed) as u64;
     }

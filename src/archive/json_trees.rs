@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of},
+    database_rows::{collect, parsed},
     documents,
     nested_json::{self, NestedDocument},
     parents_first,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
-    rows::{collect, parsed},
 };
 use crate::store::{ForeignDatabase, RowFilter};
 

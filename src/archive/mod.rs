@@ -4,7 +4,6 @@
 //! parsed while earlier ones are committed. An import is idempotent: existing items are skipped. Malformed items are
 //! reported with their line and skipped.
 
-mod batch;
 mod bounded_reader;
 mod chatgpt;
 mod claude_ai;
@@ -12,6 +11,7 @@ mod claude_code;
 mod codex;
 mod content;
 mod cursor;
+mod database_rows;
 mod databases;
 mod detect;
 mod documents;
@@ -36,8 +36,8 @@ mod opencode;
 mod parents_first;
 mod pi;
 mod record;
-mod rows;
 mod silly_tavern;
+mod write_batch;
 mod zed;
 #[cfg(any(feature = "cli", feature = "serve"))]
 mod zip_export;

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of, tokens_of},
+    database_rows::{collect, parsed},
     documents, parents_first,
     record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
-    rows::{collect, parsed},
 };
 use crate::{
     store::{ForeignDatabase, ForeignQuery, RowFilter},

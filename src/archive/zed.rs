@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{
     ArchiveError, Importer,
     content::{TakeField as _, id_of, model_of, text_of, time_of},
+    database_rows::collect,
     record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
-    rows::collect,
     zstd,
 };
 use crate::store::{ForeignDatabase, RowFilter};

@@ -18,7 +18,7 @@ use nom::{
 use super::option_name::OptionName;
 
 /// The characters that are read as an arrow; ASCII `->` is one, too.
-pub(super) const ARROWS: [char; 5] = ['→', '➔', '➜', '⟶', '⇒'];
+pub(crate) const ARROWS: [char; 5] = ['→', '➔', '➜', '⟶', '⇒'];
 
 /// A part of a line, in bytes: the first, and the one after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -25,6 +25,7 @@ pub use crate::tools::{
 };
 #[doc(hidden)] // for the program
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
+pub(crate) use lex::ARROWS;
 pub use lex::Span;
 pub use parse::{ParseError, ParseErrorCode, ParsedLine, parse};
 #[doc(hidden)] // for the program

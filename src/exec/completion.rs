@@ -4,6 +4,7 @@
 //! guessed about the meaning of the line, and nothing runs.
 
 use crate::{
+    arrow::ARROWS,
     id::{NodeId, TreeId},
     store::{LocalIdLookup, Result, SiblingCursor, Snapshot, TreeFilter},
     tools::{ArgType, Relative, TABLE, ToolSpec},
@@ -71,7 +72,7 @@ pub(crate) struct CompletionScope<'a> {
 /// If the store cannot be read.
 pub(crate) fn complete<'a>(line: &'a str, scope: &CompletionScope<'_>) -> Result<(&'a str, Vec<LineCompletion>)> {
     let line = line.trim_start();
-    let line = line.strip_prefix('→').or_else(|| line.strip_prefix("->")).unwrap_or(line);
+    let line = line.strip_prefix(ARROWS).or_else(|| line.strip_prefix("->")).unwrap_or(line);
     let (typed, partial) = tokens(line);
     let mut list = CompletionList { scope, partial, found: Vec::new() };
     match typed.split_first() {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    arrow::{Event, scan},
+    arrow::{ARROWS, Event, scan},
     recall,
     types::{Node, Timestamp, excerpt, is_invisible, one_line},
 };
@@ -49,7 +49,6 @@ fn looks_like_frame(line: &str) -> bool {
 
 /// Returns whether the scanner would read the line as a command.
 fn is_command(line: &str) -> bool {
-    const ARROWS: [char; 5] = ['→', '➔', '➜', '⟶', '⇒'];
     let start: String = line.chars().take(MAX_ARROW_OFFSET_CHARS).collect();
     line.starts_with(ARROWS)
         || (start.contains(ARROWS) || start.contains("->"))

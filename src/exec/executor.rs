@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    Answer, ExecRights, Host, Outcome, answer::AnswerResult, authorize, edits::ContinueLength, escape, recall, trace,
+    Answer, ExecRights, Host, Outcome, answer::AnswerResult, authorize, escape, recall, trace,
+    tree_changes::ContinueLength,
 };
 
 use crate::{

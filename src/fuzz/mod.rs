@@ -10,9 +10,9 @@ mod archive;
 mod arrow;
 mod config;
 mod provider;
-mod screen;
 #[cfg(test)]
 mod tests;
+mod text_display;
 
 use std::{fs, path::Path};
 
@@ -82,7 +82,13 @@ pub const FUZZ_TARGETS: &[FuzzTarget] = &[
     FuzzTarget { name: "openai", run: provider::openai, fixtures: &[], by_line: false, words: provider::WORDS },
     FuzzTarget { name: "anthropic", run: provider::anthropic, fixtures: &[], by_line: false, words: provider::WORDS },
     FuzzTarget { name: "config", run: config::parse, fixtures: &[], by_line: false, words: config::WORDS },
-    FuzzTarget { name: "screen", run: screen::draw, fixtures: &["text"], by_line: false, words: screen::WORDS },
+    FuzzTarget {
+        name: "screen",
+        run: text_display::draw,
+        fixtures: &["text"],
+        by_line: false,
+        words: text_display::WORDS,
+    },
 ];
 
 /// A target that imports a format.

@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     backend::{McpBackend, McpCaller, McpState},
+    client_delegation::CallerOrchestrator,
     connector,
     consent::{self, Consent, ConsentQuestion},
-    orchestrator::CallerOrchestrator,
     resource,
     schema::{DELEGATION_FIELD, FETCH_TOOL, ITEMS_FIELD, LINES_TOOL, NODES_FIELD, SEARCH_TOOL},
     sessions::SessionResolver,

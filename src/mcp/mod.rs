@@ -8,12 +8,12 @@
 mod backend;
 mod batch;
 mod call;
+mod client_delegation;
 mod connector;
 mod consent;
 mod handler;
 #[cfg(feature = "serve")]
 mod http;
-mod orchestrator;
 mod prompt;
 mod resource;
 mod running;

@@ -5,7 +5,7 @@
 //! the order of their table. A server counts only if it lists a model, because any program may listen on the port.
 
 #[cfg(feature = "net")]
-mod endpoint;
+mod probe;
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::weights;
 use super::{Env, Model, Names, ProviderError, Target, resolve};
 
 #[cfg(feature = "net")]
-pub(super) use endpoint::probe;
+pub(super) use probe::probe;
 
 /// Environment variable with the reference of the model to use.
 pub const MODEL_VARIABLE: &str = "LOOM_MODEL";
@@ -34,7 +34,7 @@ pub async fn discover(names: &Names, env: &Env<'_>) -> Result<Option<Target>, Pr
         });
     }
     #[cfg(feature = "net")]
-    if let Some(endpoint) = endpoint::find_endpoint(env).await? {
+    if let Some(endpoint) = probe::find_endpoint(env).await? {
         return Ok(Some(Target::Endpoint(endpoint)));
     }
     Ok(weights::find_installed(env).map(Target::Local))

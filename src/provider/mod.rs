@@ -26,6 +26,7 @@ mod error;
 mod generation;
 #[cfg(feature = "net")]
 pub(crate) mod http;
+mod known_providers;
 #[cfg(feature = "local")]
 mod local;
 mod model;
@@ -67,14 +68,13 @@ pub use discover::{MODEL_VARIABLE, open};
 pub use embeddings::Embeddings;
 pub use error::{ErrorClass, ProviderError, RequestPhase, StreamError};
 pub use generation::{Finish, FinishReason, Generation, Logprob, Sink, StreamEvent};
+pub use known_providers::known_providers;
 #[cfg(feature = "local")]
 pub use local::{Local, SentenceEncoder};
 pub use model::{EmbeddingModel, Model, Request};
 #[cfg(feature = "net")]
 pub use model_list::{RemoteModel, list_models};
-pub use model_ref::{
-    ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, known_providers, resolve,
-};
+pub use model_ref::{ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, resolve};
 pub use prices::{Money, Price, Prices};
 pub use protocol::chat_messages;
 #[cfg(feature = "net")]

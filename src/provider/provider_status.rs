@@ -1,8 +1,11 @@
 //! The known providers on this machine: which have a key, and which servers answer on their default ports.
 
 use super::discover::probe;
-use super::model_ref::{PROVIDERS, Provider, provider_endpoint};
 use super::{Env, ProviderError};
+use super::{
+    known_providers::{PROVIDERS, Provider},
+    model_ref::provider_endpoint,
+};
 
 /// A known provider and its state on this machine. It holds no key.
 #[derive(Debug)]

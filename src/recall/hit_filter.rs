@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use super::{Result, filter::is_readable};
+use super::{Result, search_filter::is_readable};
 use crate::{
     id::SessionId,
     store::{Snapshot, WordFilter},

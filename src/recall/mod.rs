@@ -6,8 +6,8 @@
 //! query without words is searched literally.
 
 mod answer_type;
+mod boosts;
 mod excerpt;
-mod filter;
 mod highlight;
 mod hint;
 mod hit_filter;
@@ -15,6 +15,7 @@ mod matching;
 mod query_parser;
 mod rank;
 mod search;
+mod search_filter;
 mod semantic;
 mod synonyms;
 mod time_spec;
@@ -28,11 +29,11 @@ pub(crate) use self::tool_results::{exit_code, is_failure};
 pub(crate) use self::turns::set_received_turn;
 pub use self::{
     excerpt::excerpt,
-    filter::{Author, Branch, Filter, Scope},
     highlight::highlights,
     hint::{Hint, HintWindow, References},
     matching::{Counts, around, count},
     search::{Hit, Query, SearchResults, search, search_with},
+    search_filter::{Author, Branch, Filter, Scope},
     semantic::{EmbedError, Embedder, QueryEmbedding, embed},
     time_spec::{ParseTimeError, TimeSpec},
     tool_calls::calls,

@@ -4,13 +4,12 @@
 use std::{collections::HashSet, sync::LazyLock};
 
 use foldhash::fast::RandomState;
-use jiff::{Timestamp as Instant, tz::TimeZone};
 
-use super::{Hit, answer_type::AnswerType, synonyms::SYNONYMS};
+use super::{answer_type::AnswerType, synonyms::SYNONYMS};
 use crate::{
-    id::{AgentId, TreeId},
+    id::AgentId,
     text_index::WordTokenizer,
-    types::{Agent, AuthorType, EdgeKind, Node, Timestamp, one_line},
+    types::{Agent, AuthorType, one_line},
 };
 
 /// Maximum number of searched words. The first words of a longer question suffice.
@@ -21,14 +20,6 @@ const MAX_QUESTION_BYTES: usize = 8 * 1024;
 const QUESTION_WORD_WEIGHT: f64 = 0.5;
 /// Weight of an occurrence of a synonym relative to the word itself.
 const SYNONYM_WEIGHT: f64 = 0.4;
-/// Factor for nodes by the first named author or a named role, and for nodes by other named authors. In most questions
-/// the first name is the subject.
-const SUBJECT_FACTOR: f64 = 1.7;
-const OBJECT_FACTOR: f64 = 1.3;
-/// Factor for results of tools: they repeat files, of which the messages around them tell what mattered.
-const RESULT_FACTOR: f64 = 0.8;
-/// Factor for nodes in trees in which none of the named authors speaks.
-const OTHER_TREE_FACTOR: f64 = 0.6;
 /// Maximum length in characters of a literal search.
 const MAX_PHRASE_CHARS: usize = 400;
 
@@ -75,14 +66,14 @@ pub(super) struct ParsedQuery {
     pub(super) phrases: Vec<String>,
     /// The whole question if it is short, in lower case on one line.
     pub(super) whole: String,
-    months: Vec<i8>,
-    days: Vec<i8>,
-    years: Vec<i16>,
-    answer_type: AnswerType,
+    pub(super) months: Vec<i8>,
+    pub(super) days: Vec<i8>,
+    pub(super) years: Vec<i16>,
+    pub(super) answer_type: AnswerType,
     /// Roles named in the question: `what did the user say`.
-    roles: Vec<AuthorType>,
+    pub(super) roles: Vec<AuthorType>,
     /// Names that are no answer, in lower case.
-    known: HashSet<String, RandomState>,
+    pub(super) known: HashSet<String, RandomState>,
 }
 
 impl ParsedQuery {
@@ -169,36 +160,6 @@ impl ParsedQuery {
         (searched, terms)
     }
 
-    /// Factor for the score of a node.
-    pub(super) fn boost(&self, node: &Node) -> f64 {
-        let mut factor = 1.0;
-        if self.authors.first() == Some(&node.author) || self.roles.contains(&node.role()) {
-            factor *= SUBJECT_FACTOR;
-        } else if self.authors.contains(&node.author) {
-            factor *= OBJECT_FACTOR;
-        }
-        factor *= self.date_boost(node.created_at);
-        factor *= self.answer_type.boost(&node.content, &self.known);
-        if is_question(&node.content) {
-            factor *= 0.8;
-        }
-        if node.kind == EdgeKind::Tool {
-            factor *= RESULT_FACTOR;
-        }
-        factor
-    }
-
-    /// Lowers the scores of hits in trees in which none of the named authors speaks.
-    pub(super) fn discount_other_trees(&self, hits: &mut [Hit]) {
-        let by_named = hits.iter().filter(|hit| self.authors.contains(&hit.node.author));
-        let trees: HashSet<TreeId> = by_named.map(|hit| hit.node.tree).collect();
-        if !trees.is_empty() {
-            hits.iter_mut()
-                .filter(|hit| !trees.contains(&hit.node.tree))
-                .for_each(|hit| hit.score *= OTHER_TREE_FACTOR);
-        }
-    }
-
     /// True if a text contains a quoted text or the whole question.
     pub(super) fn is_exact(&self, text: &str) -> bool {
         let whole = self.whole.split(' ').count() > 2;
@@ -211,20 +172,6 @@ impl ParsedQuery {
         let text = normalize(text);
         !self.phrases.is_empty() && self.phrases.iter().all(|phrase| text.contains(phrase.as_str()))
             || whole && text.contains(&self.whole)
-    }
-
-    /// Factor for the creation time of a node: messages about a day are written on that day or soon after.
-    fn date_boost(&self, at: Timestamp) -> f64 {
-        if self.months.is_empty() {
-            return 1.0;
-        }
-        let Ok(instant) = Instant::from_millisecond(at.as_millis()) else { return 1.0 };
-        let date = instant.to_zoned(TimeZone::UTC).date();
-        let year = self.years.is_empty() || self.years.contains(&date.year());
-        if !year || !self.months.contains(&date.month()) {
-            return 1.0;
-        }
-        if self.days.iter().any(|day| (0..=7).contains(&(date.day() - day))) { 3.0 } else { 2.0 }
     }
 }
 
@@ -290,6 +237,7 @@ fn is_literal(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Timestamp;
 
     #[test]
     fn what_stands_in_quotes_is_a_phrase() {

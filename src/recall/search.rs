@@ -7,11 +7,11 @@ use std::{
 
 use super::{
     Result,
-    filter::{Filter, Scope},
     hit_filter::HitFilter,
     matching::{Matching, absent_phrases, absent_words, search_phrase},
     query_parser::{ParsedQuery, is_question, normalize},
     rank::{RankCandidate, RankQuery, rank},
+    search_filter::{Filter, Scope},
     semantic::{QueryEmbedding, SIMILAR, SIMILAR_WITHOUT_WORDS},
     turns::set_received_turn,
 };

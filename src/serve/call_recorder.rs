@@ -14,6 +14,7 @@ use super::{
     error::{ApiError, Result},
     openai::message_text,
     state::AppState,
+    stored_prefix,
 };
 use crate::{
     id::{AgentId, NodeId},
@@ -95,11 +96,11 @@ pub(super) fn record(state: &AppState, caller: &Caller, call: RecordedCall) -> R
     let sources: Vec<String> = all
         .iter()
         .map(|message| {
-            hash = chain(hash, &canonical(message));
+            hash = stored_prefix::chain(hash, &stored_prefix::canonical(message));
             format!("call:{}", hash.to_hex())
         })
         .collect();
-    let (known, mut last) = longest_prefix(state, &sources[..messages.len()])?;
+    let (known, mut last) = stored_prefix::longest_prefix(state, &sources[..messages.len()])?;
     let (mut mutations, mut first_reply) = (Vec::new(), None);
     for (at, message) in all.iter().enumerate().skip(known) {
         let parent = match last {
@@ -148,47 +149,6 @@ fn new_tree(state: &AppState) -> NewTree {
         system_context: None,
         created_at: state.loom().now(),
     }
-}
-
-/// Returns how many messages are stored, and the node of the last of them.
-fn longest_prefix(state: &AppState, sources: &[String]) -> Result<(usize, Option<NodeId>)> {
-    let snapshot = state.loom().snapshot()?;
-    for known in (1..=sources.len()).rev() {
-        if let Some(node) = snapshot.source(&sources[known - 1])? {
-            return Ok((known, Some(node)));
-        }
-    }
-    Ok((0, None))
-}
-
-fn chain(before: blake3::Hash, message: &Value) -> blake3::Hash {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(before.as_bytes());
-    hasher.update(message.to_string().as_bytes());
-    hasher.finalize()
-}
-
-/// Returns what identifies a message: role, text, calls. A server's reply and the client's repetition of it differ in
-/// other fields.
-fn canonical(message: &Value) -> Value {
-    let calls: Vec<Value> = message["tool_calls"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|call| json!([call["id"], call["function"]["name"], call["function"]["arguments"]]))
-        .collect();
-    let blocks: Vec<Value> = message["content"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|block| match block["type"].as_str() {
-            Some("tool_use") => Some(json!([block["id"], block["name"], block["input"]])),
-            Some("tool_result") => Some(json!([block["tool_use_id"], message_text(&block["content"])])),
-            _ => None,
-        })
-        .collect();
-    let item = ["call_id", "name", "arguments", "output"].map(|field| message[field].clone());
-    json!([message["role"], message_text(&message["content"]), message["tool_call_id"], calls, blocks, item])
 }
 
 fn draft(message: &Value) -> NodeDraft {

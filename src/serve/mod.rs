@@ -25,6 +25,7 @@ mod recording_proxy;
 mod router;
 mod server;
 mod state;
+mod stored_prefix;
 mod token;
 mod tree_shape;
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     brave::Brave,
-    page::PageFetcher,
+    fetch_page::PageFetcher,
     search_protocol::Service,
     searxng::Searxng,
     tavily::Tavily,

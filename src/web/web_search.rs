@@ -7,7 +7,7 @@ use reqwest::{Client, Response, Url};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    page::PageFetcher,
+    fetch_page::PageFetcher,
     result_limits::{is_web_url, shorten, truncate_text},
     search_protocol::Service,
     site_filter::matches_sites,

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::{
-    chat, export_report::ExportReport, graph, leaves::LeafChoice, page, preference, tree_export::TreeExport, vault,
+    chat, export_report::ExportReport, graph, html_page, leaves::LeafChoice, preference, tree_export::TreeExport, vault,
 };
 use crate::{archive::ArchiveError, id::TreeId, store::Snapshot, types::setters};
 
@@ -103,7 +103,7 @@ pub fn write(
         ExportFormat::OpenAiPreference => preference::write(&mut export, true, out)?,
         ExportFormat::Dot => graph::write_dot(&mut export, out)?,
         ExportFormat::Mermaid => graph::write_mermaid(&mut export, out)?,
-        ExportFormat::Html => page::write(&mut export, out)?,
+        ExportFormat::Html => html_page::write(&mut export, out)?,
     }
     Ok(export.report)
 }

@@ -10,13 +10,13 @@ use super::{
     lookup::MessagePlace,
     names::{MAX_TITLE_CHARS, ROOT_KEY},
     open_conversation::{OpenConversation, PendingMark},
-    recent::RecentMap,
+    recent_keys::RecentMap,
 };
 use crate::{
     archive::{
         ArchiveError, Imported,
-        batch::ImportBatch,
         record::{SourceConversation, SourcePlace},
+        write_batch::ImportBatch,
     },
     id::{AgentId, NodeId, TreeId},
     ops::{Actor, Loom},

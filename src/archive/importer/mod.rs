@@ -10,7 +10,7 @@ mod lookup;
 mod message;
 mod names;
 mod open_conversation;
-mod recent;
+mod recent_keys;
 mod session;
 mod tree_root;
 

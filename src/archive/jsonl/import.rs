@@ -8,7 +8,7 @@ use super::records::{
     AgentLine, DocumentLine, NodeLine, PositionLine, ReceivedLine, RecordedLine, SessionLine, TreeLine, VERSION,
 };
 use crate::{
-    archive::{ArchiveError, Imported, SourceLine, SourceLines, batch::ImportBatch},
+    archive::{ArchiveError, Imported, SourceLine, SourceLines, write_batch::ImportBatch},
     id::{NodeId, TreeId},
     ops::Actor,
     store::{Mutation, TreeFilter, is_default_agent},

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    line_start::{LineStart, blank, lead},
+    line_kind::{LineStart, blank, lead},
     scratchpad,
 };
 

@@ -5,7 +5,7 @@
 //! and what stands in content is never run. If the output ends first, the call is given as not closed, with all that
 //! it took; nothing of that is run.
 
-use super::line_start::blank;
+use super::line_kind::blank;
 
 /// End state of a physical line of an arrow line.
 #[derive(Debug, Clone, Copy, PartialEq)]

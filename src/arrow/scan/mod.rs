@@ -24,7 +24,7 @@
 
 mod event;
 mod fence;
-mod line_start;
+mod line_kind;
 mod logical_line;
 mod output;
 mod scan_all;
@@ -36,6 +36,6 @@ mod utf8;
 mod tests;
 
 pub use event::{Call, Event, Thought};
-pub use line_start::ends_turn;
+pub use line_kind::ends_turn;
 pub use scan_all::{is_command, scan, scan_commands};
 pub use scanner::Scanner;

@@ -4,7 +4,7 @@ use super::{
     Event,
     event::Kind,
     fence::{Fence, Line},
-    line_start::{self, LineStart, blank, lead},
+    line_kind::{self, LineStart, blank, lead},
     logical_line::{LineEnd, Words},
     output::Output,
     scratchpad::{self, Opening},
@@ -137,11 +137,11 @@ impl Scanner {
         let seen = if known == 0 {
             match rest.as_bytes()[0] {
                 b'\n' => return (from, at + 1),
-                _ if !self.commands && !line_start::may_lead(rest.as_bytes()) => LineStart::Prose { words: 0 },
+                _ if !self.commands && !line_kind::may_lead(rest.as_bytes()) => LineStart::Prose { words: 0 },
                 _ => lead(rest, false, self.output.looks_ahead()),
             }
         } else {
-            self.held.push_str(beginning(rest, line_start::DECIDED));
+            self.held.push_str(beginning(rest, line_kind::DECIDED));
             lead(&self.held, false, self.output.looks_ahead())
         };
         // Where the line is held in part, `at` is 0 and nothing else waits to be given out.
@@ -198,7 +198,7 @@ impl Scanner {
             while bytes.get(at) == Some(&b'\n') {
                 at += 1;
             }
-            if !alike || line_start::may_lead(&bytes[at..]) {
+            if !alike || line_kind::may_lead(&bytes[at..]) {
                 self.mode = Mode::Start;
                 return at;
             }
@@ -336,7 +336,7 @@ impl Scanner {
                     self.close(Kind::Call { closed: true }, sink);
                 }
             }
-            Mode::Scratchpad { line } if line_start::is_back(&self.held[line..]) => {
+            Mode::Scratchpad { line } if line_kind::is_back(&self.held[line..]) => {
                 self.close(Kind::Thought { closed: true }, sink);
             }
             Mode::Scratchpad { .. } => self.mode = Mode::Scratchpad { line: next },

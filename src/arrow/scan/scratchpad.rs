@@ -6,7 +6,7 @@
 //! scratchpad's first, and nothing up to the arrow back is run (see `output`). Only a line whose first word is the
 //! verb is looked at here; `→ let me think about it` is a call like others.
 
-use super::line_start::{LineStart, blank, is_back, lead};
+use super::line_kind::{LineStart, blank, is_back, lead};
 use crate::tools::Tool;
 
 /// Type of a line that opens a scratchpad.

@@ -116,7 +116,7 @@ fn lines_of_prose() {
     ] {
         assert_eq!(read(line), [format!("p {line}")]);
     }
-    let deep = format!("{}→ view", " ".repeat(line_start::LONGEST + 1));
+    let deep = format!("{}→ view", " ".repeat(line_kind::LONGEST + 1));
     assert_eq!(read(&deep), [format!("p {deep}")]);
 }
 

@@ -17,7 +17,6 @@ mod dispatch;
 mod do_;
 mod docs;
 mod doctor;
-mod experiment;
 mod export;
 mod export_as;
 #[cfg(feature = "local")]
@@ -41,6 +40,7 @@ mod rebuild;
 mod recall;
 mod rename;
 mod resume;
+mod run_args;
 mod sample;
 mod say;
 mod score;

@@ -1,6 +1,6 @@
 // Actions of agents that only a person may allow: plans of delegations, commands, changes of files.
 
-import { html, Button } from "./view.js";
+import { html, Button } from "./elements.js";
 import { observer, signal } from "./signals.js";
 import { get, call } from "./api.js";
 import * as state from "./state.js";

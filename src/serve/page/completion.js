@@ -1,6 +1,6 @@
 // Completion of arrow lines while they are typed. The server knows verbs, words, options, ids, labels and names.
 
-import { html, classes } from "./view.js";
+import { html, classes } from "./elements.js";
 import { observer, signal } from "./signals.js";
 import { call } from "./api.js";
 import * as state from "./state.js";

@@ -1,6 +1,6 @@
 // The input line: the next message, or arrow lines. Typed text is kept for its tree until it is saved, also over a reload.
 
-import { html, classes, Button } from "./view.js";
+import { html, classes, Button } from "./elements.js";
 import { computed, effect, observer, signal } from "./signals.js";
 import * as state from "./state.js";
 import { afterSteps } from "./walk.js";

@@ -1,6 +1,6 @@
 // Dialogs: one at a time, closed by Esc or a click beside it. The focus returns to where it was.
 
-import { html, createRef, Component, Button } from "./view.js";
+import { html, createRef, Component, Button } from "./elements.js";
 import { observer } from "./signals.js";
 import { get, send } from "./api.js";
 import * as state from "./state.js";
@@ -8,11 +8,11 @@ import * as actions from "./actions.js";
 import { models, setModels } from "./streams.js";
 import { COMMANDS, keyLabel } from "./keys.js";
 import * as sessions from "./sessions.js";
-import { Search, Bookmarks, Pruned, Trees, Palette, Sessions, Documents, Log } from "./lists.js";
-import { TextForm } from "./form.js";
-import { Merge, Split } from "./relate.js";
+import { Search, Bookmarks, Pruned, Trees, Palette, Sessions, Documents, Log } from "./list-dialogs.js";
+import { TextForm } from "./text-dialog.js";
+import { Merge, Split } from "./merge-split.js";
 import { ImportReport } from "./import.js";
-import { Compare, ContextReport, DocumentView } from "./panels.js";
+import { Compare, ContextReport, DocumentView } from "./data-dialogs.js";
 
 export function close() {
   state.dialog.value = null;

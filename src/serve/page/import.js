@@ -1,6 +1,6 @@
 // Import of files with conversations: dropped on the page, or chosen. The report says what came in, and can take it back.
 
-import { html, Button } from "./view.js";
+import { html, Button } from "./elements.js";
 import { observer, signal } from "./signals.js";
 import { get, post, call, upload } from "./api.js";
 import * as state from "./state.js";

@@ -7,13 +7,13 @@ import * as actions from "./actions.js";
 import * as sessions from "./sessions.js";
 import { generate, answer, stop, choose, setCount, count } from "./streams.js";
 import { focusComposer } from "./composer.js";
-import { focusProse } from "./prose.js";
+import { focusProse } from "./buffer-editor.js";
 import { focusApproval } from "./approvals.js";
 import { chooseFiles } from "./import.js";
-import { marked, marks, toggleMark } from "./mark.js";
+import { marked, marks, toggleMark } from "./marked-nodes.js";
 import { openMenuHere } from "./menu.js";
 import { zoomMap, panMap } from "./map.js";
-import { runHolding, isTyping, listenHeld } from "./hold.js";
+import { runHolding, isTyping, listenHeld } from "./type-ahead.js";
 
 /** @typedef {{name: string, keys: string[], group: string, help: string, run: () => any, writes?: boolean}} Command */
 

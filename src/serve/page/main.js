@@ -1,6 +1,6 @@
 // Start of the page: login by the link's code, the node of the address, then live changes.
 
-import { html, render } from "./view.js";
+import { html, render } from "./elements.js";
 import { effect } from "./signals.js";
 import { get, send, ApiError } from "./api.js";
 import * as state from "./state.js";
@@ -9,7 +9,7 @@ import { adopt } from "./streams.js";
 import { listen } from "./keys.js";
 import { follow } from "./live.js";
 import { listenForFiles } from "./import.js";
-import { Shell } from "./shell.js";
+import { Shell } from "./frame.js";
 
 /** Exchanges the code of the address for a cookie, and removes it from the address. */
 async function logIn() {

@@ -1,6 +1,6 @@
 // The map: the whole tree on a canvas, to pan and zoom. Everything in it can be had in the outline.
 
-import { html, classes, createRef, Component, Button } from "./view.js";
+import { html, classes, createRef, Component, Button } from "./elements.js";
 import { effect, signal } from "./signals.js";
 import * as state from "./state.js";
 import { go } from "./walk.js";

@@ -1,8 +1,8 @@
 // Markdown tokens of the server as elements. Elements come from a fixed set, and content is only ever text.
 
-import { html } from "./view.js";
+import { html } from "./elements.js";
 import { h } from "./vendor/preact.js";
-import { highlight } from "./code.js";
+import { highlight } from "./highlight.js";
 
 /** Elements that need no attributes. */
 const PLAIN = new Set(["p", "blockquote", "ul", "li", "em", "strong", "del"]);

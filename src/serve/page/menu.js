@@ -1,14 +1,14 @@
 // The menu of a node: by right click, long press or the button with three dots.
 
-import { html, createRef, Component } from "./view.js";
+import { html, createRef, Component } from "./elements.js";
 import { observer, signal } from "./signals.js";
 import * as state from "./state.js";
 import { go, fold } from "./walk.js";
 import * as actions from "./actions.js";
-import { isPressed } from "./press.js";
-import { marked, marks, toggleMark } from "./mark.js";
+import { isPressed } from "./long-press.js";
+import { marked, marks, toggleMark } from "./marked-nodes.js";
 
-/** @typedef {import("./mark.js").MarkedNode} MenuNode */
+/** @typedef {import("./marked-nodes.js").MarkedNode} MenuNode */
 
 /** Open menu. @type {import("./signals.js").Signal<{x: number, y: number, node: MenuNode, focus: Element | null} | null>} */
 const menu = signal(null);

@@ -1,12 +1,12 @@
 // Start of an exported file: the same page over the tree in the file. Nothing is requested, and nothing can be changed.
 
-import { html, render } from "./view.js";
+import { html, render } from "./elements.js";
 import { effect } from "./signals.js";
 import { answerLocally, ApiError } from "./api.js";
 import * as state from "./state.js";
 import { go } from "./walk.js";
 import { listen } from "./keys.js";
-import { Shell } from "./shell.js";
+import { Shell } from "./frame.js";
 import { OfflineTree, plain } from "./offline-tree.js";
 import { source } from "./markdown-source.js";
 import { OfflineMap } from "./offline-map.js";

@@ -1,13 +1,13 @@
 // The outline: a tree of lines of one height, of which only the visible ones are in the document.
 
-import { html, classes, createRef, Component, Button } from "./view.js";
+import { html, classes, createRef, Component, Button } from "./elements.js";
 import { effect, untracked } from "./signals.js";
 import * as state from "./state.js";
 import { go, fold, extendOutline, toggleHoist } from "./walk.js";
 import { openMenu, openMenuAt } from "./menu.js";
-import { marks } from "./mark.js";
+import { marks } from "./marked-nodes.js";
 import { dragHandlers } from "./drag.js";
-import { pressHandlers } from "./press.js";
+import { pressHandlers } from "./long-press.js";
 
 const LINE_HEIGHT = 30;
 const LEVEL_WIDTH = 16;

@@ -1,8 +1,8 @@
 // Lists to choose from: an input that filters or searches, and options that keys and clicks choose.
 
-import { html, classes, createRef, Component } from "./view.js";
+import { html, classes, createRef, Component } from "./elements.js";
 import * as state from "./state.js";
-import { hold, release, runHolding } from "./hold.js";
+import { hold, release, runHolding } from "./type-ahead.js";
 
 /** @typedef {{key: string, title: any, detail?: any, side?: any, run: () => any}} Option */
 
@@ -36,7 +36,7 @@ export class Picker extends Component {
 
   /** True while the options do not belong to the text yet. */
   isPending = true;
-  /** Keys typed since Enter. @type {import("./hold.js").Hold | null} */
+  /** Keys typed since Enter. @type {import("./type-ahead.js").Hold | null} */
   waiting = null;
 
   /** @param {string} query */

@@ -1,6 +1,6 @@
 // The reading pane: the path to the cursor as a conversation or as prose, and the branches that follow.
 
-import { html, classes, createRef, Component, Button, Age } from "./view.js";
+import { html, classes, createRef, Component, Button, Age } from "./elements.js";
 import { effect, observer } from "./signals.js";
 import * as state from "./state.js";
 import { get } from "./api.js";
@@ -9,9 +9,9 @@ import { Markdown } from "./markdown.js";
 import { openMenu, openMenuAt } from "./menu.js";
 import * as actions from "./actions.js";
 import { Streams, generation } from "./streams.js";
-import { Prose } from "./prose.js";
-import { editable } from "./prose-text.js";
-import { pressHandlers, isPressed } from "./press.js";
+import { Prose } from "./buffer-editor.js";
+import { editable } from "./buffer-text.js";
+import { pressHandlers, isPressed } from "./long-press.js";
 
 /** Length of a swipe. */
 const SWIPE_PIXELS = 70;

@@ -1,6 +1,6 @@
 // Generations: continuations that stream side by side under the cursor. The reader chooses one; all are kept.
 
-import { html, classes, Button } from "./view.js";
+import { html, classes, Button } from "./elements.js";
 import { observer, signal } from "./signals.js";
 import { get, send, readEvents, call } from "./api.js";
 import * as state from "./state.js";

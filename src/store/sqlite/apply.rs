@@ -13,7 +13,7 @@ use super::{
     purge,
     staged_change::StagedPart,
     staged_copy::StagedCopy,
-    staged_retag::StagedRetag,
+    staged_visibility::StagedRetag,
     tables::{bookmarks, delegations, journal, nodes, trees},
     undo, visibility,
 };
@@ -256,7 +256,7 @@ impl<'a> ChangeApplier<'a> {
     }
 
     /// The staged form of a node's prune or restore.
-    pub(super) fn staged_retag(&self, id: NodeId, is_restore: bool) -> Option<&'a StagedRetag> {
+    pub(super) fn staged_visibility(&self, id: NodeId, is_restore: bool) -> Option<&'a StagedRetag> {
         self.staged.iter().find_map(|part| match part {
             StagedPart::Retag(retag) => Some(retag).filter(|retag| retag.is_of(id, is_restore)),
             StagedPart::Copy(_) => None,

@@ -6,7 +6,7 @@ use super::{
     tables::{
         agents,
         nodes::{self, Anchor},
-        received_turns, registers, sessions, trees,
+        received_turns, session_states, sessions, trees,
     },
 };
 use crate::{
@@ -95,7 +95,7 @@ impl ChangeApplier<'_> {
                 (ChangeKind::ReceiveTurn, received.then_some(applied))
             }
             Mutation::SetRecordRemoved { record, removed } => {
-                let session = registers::set_removed(self.conn, *record, *removed)?;
+                let session = session_states::set_removed(self.conn, *record, *removed)?;
                 self.cache.stale_sessions.extend(session);
                 let undo = Mutation::SetRecordRemoved { record: *record, removed: !removed };
                 let tree = session.map(|session| sessions::tree(self.conn, session)).transpose()?;

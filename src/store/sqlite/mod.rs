@@ -22,11 +22,10 @@ mod copies;
 mod copy;
 mod decode;
 mod error;
-mod foreign;
+mod foreign_database;
 mod fts_index;
 mod fts_query;
 mod insert;
-mod inspect;
 mod job_queue;
 mod migrate;
 mod open;
@@ -34,10 +33,11 @@ mod path;
 mod pool;
 mod prepared_change;
 mod purge;
+mod purge_rewrite;
+mod quick_check;
 mod rebuild;
 mod recount;
 mod row_sums;
-mod scrub;
 mod search_filter;
 mod searched_text;
 mod session_figures;
@@ -47,7 +47,7 @@ mod sidecar_files;
 mod snapshot;
 mod staged_change;
 mod staged_copy;
-mod staged_retag;
+mod staged_visibility;
 mod tables;
 mod transaction;
 mod tree_shape;
@@ -63,7 +63,7 @@ use std::{path::Path, sync::Arc};
 
 use tokio::sync::oneshot;
 
-pub use self::foreign::{ForeignDatabase, ForeignQuery, RowFilter};
+pub use self::foreign_database::{ForeignDatabase, ForeignQuery, RowFilter};
 pub use self::sidecar_files::{count_bytes, migration_copies, sidecar_files};
 #[cfg(feature = "postgres")]
 pub(super) use self::{
@@ -82,7 +82,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
 }
 
 pub(super) fn inspect(path: &Path, options: &OpenOptions) -> Result<Inspection> {
-    inspect::inspect(path, options)
+    quick_check::inspect(path, options)
 }
 
 /// A store in one SQLite file. Dropping it waits until the writer thread has committed all queued changes.

@@ -12,7 +12,7 @@ use super::{
     error::{at_open, is_busy},
     migrate,
     pool::ConnectionPool,
-    row_sums, scrub, staged_copy, staged_retag,
+    purge_rewrite, row_sums, staged_copy, staged_visibility,
     writer::WriterHandle,
 };
 use crate::store::{OpenOptions, Result, StoreError};
@@ -54,7 +54,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path, options))?;
     staged_copy::delete_unfinished(&mut conn, &path, &options.rules);
     finish_purge(&mut conn, options);
-    let marked = staged_retag::abandoned(&conn, &path);
+    let marked = staged_visibility::abandoned(&conn, &path);
     let writer = WriterHandle::start(conn, path.clone(), options, marked)?;
     Ok(SqliteStore { pool: ConnectionPool::new(&path, options, false), writer })
 }
@@ -62,8 +62,8 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
 /// Finishes a purge whose process was killed. If another process prevents it, the file opens anyway, and a later writer
 /// finishes the purge.
 fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
-    let scrubbed = scrub::pending_mark(conn).and_then(|mark| match mark {
-        Some(_) => scrub::scrub(conn, options.wait.min(LONGEST_WAIT_FOR_SCRUB)),
+    let scrubbed = purge_rewrite::pending_mark(conn).and_then(|mark| match mark {
+        Some(_) => purge_rewrite::scrub(conn, options.wait.min(LONGEST_WAIT_FOR_SCRUB)),
         None => Ok(()),
     });
     if let Err(error) = scrubbed {

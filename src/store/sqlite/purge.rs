@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
-    fts_index, scrub,
+    fts_index, purge_rewrite,
     tables::{delegations, journal, received_turns, sessions, system_prompts, todos},
     vectors,
 };
@@ -59,7 +59,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
     let sessions = statement.query_map([key], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
     apply.cache.stale_sessions.extend(sessions);
     apply.cache.stale_sessions.extend(received_turns::receivers(conn, which, key)?);
-    scrub::set_mark(conn)?;
+    purge_rewrite::set_mark(conn)?;
     apply.receipt.affected += purged as u64;
     Ok(trace)
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{
     apply::ChangeApplier,
     decode::coded,
-    tables::{registers, retags::HIDDEN_BY, sessions},
+    tables::{hidden_marks::HIDDEN_BY, session_states, sessions},
 };
 use crate::{
     session_state::{CompiledRules, RecordKind, SessionRecord, SessionState, TurnRecord},
@@ -54,9 +54,9 @@ impl ChangeApplier<'_> {
             }
             // The state must exist, so that showing the branch rebuilds it.
             TurnOrder::Hidden => {
-                return match registers::load(self.conn, session)? {
+                return match session_states::load(self.conn, session)? {
                     Some(_) => Ok(()),
-                    None => registers::save(self.conn, session, self.rules.fingerprint(), "{}"),
+                    None => session_states::save(self.conn, session, self.rules.fingerprint(), "{}"),
                 };
             }
         }
@@ -77,7 +77,7 @@ impl ChangeApplier<'_> {
         if content.trim().is_empty() {
             return Err(StoreError::Refused("a record must not be empty".to_owned()));
         }
-        let record = registers::record(self.conn, session, kind, content, turn)?;
+        let record = session_states::record(self.conn, session, kind, content, turn)?;
         match turn {
             // An import adds the record before all of its turns exist.
             Some(_) => drop(self.cache.stale_sessions.insert(session)),
@@ -94,7 +94,7 @@ impl ChangeApplier<'_> {
 
     fn update_state(&mut self, session: i64, change: impl FnOnce(&mut SessionState) -> bool) -> Result<()> {
         let own = self.rules.fingerprint();
-        let kept = registers::load(self.conn, session)?;
+        let kept = session_states::load(self.conn, session)?;
         let (fingerprint, mut register) = match kept.map(|(fingerprint, state)| (fingerprint, parsed(&state).ok())) {
             None => (own, SessionState::default()),
             Some((fingerprint, Some(register))) => (if fingerprint == own { own } else { 0 }, register),
@@ -103,7 +103,11 @@ impl ChangeApplier<'_> {
                 return Ok(());
             }
         };
-        if change(&mut register) { registers::save(self.conn, session, fingerprint, &json(&register)?) } else { Ok(()) }
+        if change(&mut register) {
+            session_states::save(self.conn, session, fingerprint, &json(&register)?)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -130,13 +134,13 @@ fn rebuild_session_state(conn: &Connection, session: i64, rules: &CompiledRules)
     let register = compute(conn, session, rules)?;
     let focus = sessions::refresh_newest_human_message(conn, session)?;
     let turns = sessions::recount_person_turns(conn, session)?;
-    let kept = registers::load(conn, session)?;
+    let kept = session_states::load(conn, session)?;
     let same = match &kept {
         None => register.is_empty(),
         Some((by, state)) => *by == rules.fingerprint() && parsed(state).is_ok_and(|kept| kept == register),
     };
     if !same {
-        registers::save(conn, session, rules.fingerprint(), &json(&register)?)?;
+        session_states::save(conn, session, rules.fingerprint(), &json(&register)?)?;
     }
     Ok(focus || turns || !same)
 }
@@ -145,7 +149,7 @@ fn rebuild_session_state(conn: &Connection, session: i64, rules: &CompiledRules)
 fn compute(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<SessionState> {
     let since = sessions::state_start(conn, session)?;
     let mut register = SessionState::default();
-    let records = registers::records(conn, session)?;
+    let records = session_states::records(conn, session)?;
     // The first turn after `since` is the new root; turn 0 means that the session never changed its tree.
     let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
     let mut statement = conn.prepare_cached(&format!(
@@ -213,7 +217,7 @@ fn calls_above(conn: &Connection, node: i64, call: Option<&str>) -> Result<Optio
 /// Loads a session's state, or computes it if the stored one does not decode.
 pub(super) fn load(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<SessionState> {
     let current_focus = sessions::newest_human_message(conn, session)?;
-    let mut register = match registers::load(conn, session)? {
+    let mut register = match session_states::load(conn, session)? {
         None => SessionState::default(),
         Some((_, state)) => match parsed(&state) {
             Ok(register) => register,
@@ -232,7 +236,7 @@ pub(super) fn problems(conn: &Connection, rules: &CompiledRules) -> Result<Vec<S
     let mut problems = Vec::new();
     for (session, name) in sessions::names(conn)? {
         let made = compute(conn, session, rules)?;
-        let wrong = match registers::load(conn, session)? {
+        let wrong = match session_states::load(conn, session)? {
             None => (!made.is_empty()).then(|| "is missing".to_owned()),
             Some((by, state)) => match parsed(&state) {
                 Err(error) => Some(format!("is damaged ({error})")),
@@ -274,13 +278,13 @@ pub(super) fn rebuild_with_roles(conn: &Connection, rules: &CompiledRules) -> Re
 /// Migrates a file without states: records were stored as YAML, each ending with its turn number.
 pub(super) fn migrate_legacy(conn: &Connection, rules: &CompiledRules) -> Result<()> {
     for (session, _) in sessions::names(conn)? {
-        let Some((_, state)) = registers::load(conn, session)? else { continue };
+        let Some((_, state)) = session_states::load(conn, session)? else { continue };
         let Ok(old) = serde_yaml::from_str::<serde_yaml::Value>(&state) else { continue };
         for (key, kind) in [("key_decisions", RecordKind::Decision), ("constraints", RecordKind::Constraint)] {
             for line in old[key].as_sequence().into_iter().flatten().filter_map(serde_yaml::Value::as_str) {
                 let said = line.strip_suffix(')').and_then(|line| line.rsplit_once(" (turn "));
                 let (words, turn) = said.map_or((line, None), |(words, turn)| (words, turn.parse().ok()));
-                registers::record(conn, session, kind, words, turn)?;
+                session_states::record(conn, session, kind, words, turn)?;
             }
         }
     }

@@ -4,7 +4,7 @@ use std::{ops::RangeInclusive, sync::LazyLock};
 
 use rusqlite::params;
 
-use super::tables::retags::HIDDEN_BY;
+use super::tables::hidden_marks::HIDDEN_BY;
 use super::{
     copies,
     decode::{FROM, NODE, NameCache, NodeRow},
@@ -14,7 +14,7 @@ use super::{
     tables::{
         agents, delegations, documents, estimates, leases, links, memory,
         nodes::{self, Anchor, hidden_by, nearest},
-        provenance, received_turns, registers, sessions, sources,
+        provenance, received_turns, session_states, sessions, sources,
         staged_nodes::UNSTAGED,
         summaries, system_prompts, todos, trees,
     },
@@ -315,7 +315,7 @@ impl SessionReader for SqliteSnapshot<'_> {
     }
 
     fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>> {
-        registers::records(&self.conn, sessions::row(&self.conn, id)?)
+        session_states::records(&self.conn, sessions::row(&self.conn, id)?)
     }
 
     fn received_turns(&self, id: SessionId, node: Option<NodeId>) -> Result<Vec<(u64, NodeId)>> {

@@ -2,7 +2,7 @@
 //! undo of each.
 //!
 //! Each slice is a short transaction that prepares a part of the change in a form that no query returns: the nodes of a copy
-//! ([`staged_copy`](super::staged_copy)), the marks of a branch ([`staged_retag`](super::staged_retag)). The last transaction
+//! ([`staged_copy`](super::staged_copy)), the marks of a branch ([`staged_visibility`](super::staged_visibility)). The last transaction
 //! applies the whole change and so shows everything at once. Between slices the writer thread pauses longer than another
 //! process sleeps between two attempts to take the lock. The length of a slice follows from the measured time of earlier ones.
 //!
@@ -22,8 +22,8 @@ use rusqlite::Connection;
 use super::{
     prepared_change::PreparedChange,
     staged_copy::{self, StagedCopy},
-    staged_retag::StagedRetag,
-    tables::{nodes, retags::HIDDEN_BY, staged_nodes::UNSTAGED},
+    staged_visibility::StagedRetag,
+    tables::{hidden_marks::HIDDEN_BY, nodes, staged_nodes::UNSTAGED},
     undo,
     writer::{Reply, WriterThread},
 };

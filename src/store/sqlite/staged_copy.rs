@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use super::{
     apply::{AppliedMutation, ChangeApplier},
     copy::BranchCopy,
-    fts_index, scrub, session_state,
+    fts_index, purge_rewrite, session_state,
     staged_change::{SLICE_PAUSE, Slice, StageLock, is_large},
     tables::{
         journal::{self, Added},
@@ -165,7 +165,7 @@ fn delete_some(conn: &mut Connection, copy: NodeId, rules: &CompiledRules) -> Re
     fts_index::lower(&tx)?;
     if journal::has_since(&tx, after, ChangeKind::Purge)? {
         // The deleted text may be that of purged nodes.
-        scrub::set_mark(&tx)?;
+        purge_rewrite::set_mark(&tx)?;
     }
     session_state::refresh_stale(&tx, &mut sessions, rules)?;
     tx.commit()?;

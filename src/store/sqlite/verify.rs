@@ -6,10 +6,10 @@ use super::{
     decode::{self, COLUMNS, NodeRow},
     fts_index, migrate,
     pool::ConnectionPool,
-    recount, row_sums, scrub, session_state,
+    purge_rewrite, recount, row_sums, session_state,
     tables::{
+        hidden_marks::{self, HIDDEN_BY, hidden_by},
         journal, nodes,
-        retags::{self, HIDDEN_BY, hidden_by},
         staged_nodes::UNSTAGED,
     },
     vectors,
@@ -70,8 +70,8 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
             Ok(())
         }),
         ("unfinished changes", &mut |report| {
-            report.problems.extend(scrub::problem(&tx)?);
-            if retags::has_unknown(&tx)? {
+            report.problems.extend(purge_rewrite::problem(&tx)?);
+            if hidden_marks::has_unknown(&tx)? {
                 report.problems.push("a node has a mark of a change that does not exist".to_owned());
             }
             Ok(())

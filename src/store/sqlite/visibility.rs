@@ -12,11 +12,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
-    staged_retag::{BranchWalk, StagedRetag},
+    staged_visibility::{BranchWalk, StagedRetag},
     tables::{
+        hidden_marks::HIDDEN_BY,
         nodes::{self, Anchor, ONLY_CHILD},
-        registers,
-        retags::HIDDEN_BY,
+        session_states,
         staged_nodes::UNSTAGED,
         trees,
     },
@@ -36,7 +36,7 @@ pub(super) fn prune(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Applied
     if from == Some(root.row) {
         return Err(StoreError::Conflict("it is pruned already".to_owned()));
     }
-    let staged = apply.staged_retag(id, false);
+    let staged = apply.staged_visibility(id, false);
     let branch = retag_branch(apply.conn, root, staged, from, Some(root.row))?;
     apply.receipt.affected += branch.counts.messages.max(1);
     apply.check_prune_lease(&branch)?;
@@ -56,7 +56,7 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
         None => return Err(StoreError::Conflict("it is not pruned".to_owned())),
     }
     let to = inherited_tag(apply.conn, root)?;
-    let staged = apply.staged_retag(id, true);
+    let staged = apply.staged_visibility(id, true);
     let branch = retag_branch(apply.conn, root, staged, Some(root.row), to)?;
     apply.receipt.affected += branch.counts.messages.max(1);
     apply.cache.stale_sessions.extend(branch.sessions_with_state(apply.conn)?);
@@ -123,7 +123,7 @@ impl RetaggedBranch<'_> {
 
     /// The sessions with turns in the branch that have a state or records.
     fn sessions_with_state(&self, conn: &Connection) -> Result<Vec<i64>> {
-        self.walk.map_or_else(|| registers::in_branch(conn), |walk| walk.sessions_with_state(conn))
+        self.walk.map_or_else(|| session_states::in_branch(conn), |walk| walk.sessions_with_state(conn))
     }
 
     /// The versions in the branch, in insertion order.

@@ -21,9 +21,9 @@ use super::{
     fts_index,
     job_queue::{IdleWriter, JobQueue, Task, WriteJob},
     prepared_change::{PreparedChange, TokenizerPool},
-    scrub, session_state,
+    purge_rewrite, session_state,
     staged_change::{SLICE_PAUSE, SlicePace, StagedChange, StagedPart},
-    staged_retag::MarkReplacement,
+    staged_visibility::MarkReplacement,
     transaction::LentWriter,
 };
 use crate::{
@@ -354,7 +354,7 @@ impl WriterThread {
 
     /// Rewrites the file after a purge.
     fn scrub(&mut self) -> Result<()> {
-        let scrubbed = scrub::scrub(&mut self.conn, self.wait);
+        let scrubbed = purge_rewrite::scrub(&mut self.conn, self.wait);
         let _ = self.conn.busy_timeout(Duration::ZERO);
         scrubbed.map_err(|error| {
             StoreError::Conflict(format!(

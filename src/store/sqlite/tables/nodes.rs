@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use super::{
-    retags::{HIDDEN_BY, hidden_by},
+    hidden_marks::{HIDDEN_BY, hidden_by},
     staged_nodes::UNSTAGED,
 };
 use crate::{

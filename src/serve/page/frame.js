@@ -1,6 +1,6 @@
 // The frame: header, panes, input line and status line.
 
-import { html, classes, counted, Button, Icon } from "./view.js";
+import { html, classes, counted, Button, Icon } from "./elements.js";
 import { observer } from "./signals.js";
 import * as state from "./state.js";
 import { TreeMap } from "./map.js";
@@ -13,7 +13,7 @@ import { DropCover } from "./import.js";
 import { Dialogs, Login } from "./dialogs.js";
 import { hint, nextTheme, toggleReading } from "./keys.js";
 import { undo, redo } from "./actions.js";
-import { newTree } from "./lists.js";
+import { newTree } from "./list-dialogs.js";
 
 /** @param {string} kind */
 const open = (kind) => () => (state.dialog.value = { kind });

@@ -1,12 +1,12 @@
 // Dialogs that show data: comparison of branches, context report, document.
 
-import { html, Component } from "./view.js";
+import { html, Component } from "./elements.js";
 import { get } from "./api.js";
 import * as state from "./state.js";
 import { go } from "./walk.js";
 import { compare, coalesce, countWords } from "./diff.js";
 import { Markdown } from "./markdown.js";
-import { marked } from "./mark.js";
+import { marked } from "./marked-nodes.js";
 
 /** Nodes of a branch that are compared. */
 const MAX_COMPARED = 200;

@@ -1,14 +1,14 @@
 // The prose of a buffer tree: the end of the path as one text with a caret. What is typed becomes versions of the nodes that
 // changed when it is saved: by key, on leaving the text, or before a model continues.
 
-import { html, classes, createRef, Component, Button } from "./view.js";
+import { html, classes, createRef, Component, Button } from "./elements.js";
 import { effect } from "./signals.js";
 import { get, post } from "./api.js";
 import * as state from "./state.js";
 import { go, refresh, isAway, holdSteps, visitVersion } from "./walk.js";
 import { change } from "./actions.js";
 import { generate, choose } from "./streams.js";
-import { ProseText, editable } from "./prose-text.js";
+import { ProseText, editable } from "./buffer-text.js";
 
 /** Typed text of this tab that is not saved yet, with the nodes that it was typed in. */
 const DRAFT = "loom-prose";

@@ -1,6 +1,6 @@
 // Dialogs that are lists: search, bookmarks, pruned branches, trees, the palette.
 
-import { html, counted, Button } from "./view.js";
+import { html, counted, Button } from "./elements.js";
 import { signal, observer } from "./signals.js";
 import { get, call } from "./api.js";
 import * as state from "./state.js";

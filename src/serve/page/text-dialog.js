@@ -1,6 +1,6 @@
 // The form of dialogs that take a text: edit, note, bookmark, merge, title.
 
-import { html, createRef, Component, Button } from "./view.js";
+import { html, createRef, Component, Button } from "./elements.js";
 import * as state from "./state.js";
 
 /**

@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::provider::{
     DEFAULT_PARALLEL, Endpoint, Env, ProviderError, Timeouts,
     http::Http,
+    known_providers::PROVIDERS,
     model_list::{default_model, list},
-    model_ref::{PROVIDERS, provider_endpoint},
+    model_ref::provider_endpoint,
 };
 
 /// Time limit for a probe of a default port.

@@ -1,7 +1,7 @@
 // Colours of code: comments, strings, numbers and keywords of common languages, found by one expression. Long code
 // stays plain.
 
-import { html } from "./view.js";
+import { html } from "./elements.js";
 
 const MAX_LENGTH = 12_000;
 const MAX_SPANS = 400;

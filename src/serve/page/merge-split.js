@@ -1,7 +1,7 @@
 // Dialogs that join nodes or divide one: merge and split.
 
-import { html, createRef, Component, Button } from "./view.js";
-import { TextForm } from "./form.js";
+import { html, createRef, Component, Button } from "./elements.js";
+import { TextForm } from "./text-dialog.js";
 import * as actions from "./actions.js";
 
 /** Text of a new node that continues the first of several nodes. @param {{nodes: import("./api.js").Node[]}} props */
