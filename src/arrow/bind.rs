@@ -3,6 +3,7 @@
 //! Each operation takes out of the bag what it has a place for. Something that it needs and does not find, or
 //! something that stays behind, means that the line was not understood, and it is refused rather than run in part.
 
+mod decision_taken_back;
 mod documents;
 mod links;
 mod nodes;

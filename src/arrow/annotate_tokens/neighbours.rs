@@ -103,18 +103,6 @@ fn numbers(line: &str, terms: &mut Vec<AnnotatedToken>) {
         (range.kind, range.text.end, range.whole.end) = (TokenKind::Range(from, to), end.text.end, end.whole.end);
         terms.drain(at + 2..at + 4);
     }
-    // `two hundred characters`
-    if let Some(at) = terms
-        .windows(2)
-        .position(|two| matches!(two[0].kind, TokenKind::Number(1..100)) && two[1].text.of(line) == "hundred")
-        && let TokenKind::Number(hundreds) = terms[at].kind
-    {
-        let end = terms[at + 1];
-        let number = &mut terms[at];
-        (number.kind, number.text.end, number.whole.end) =
-            (TokenKind::Number(hundreds * 100), end.text.end, end.whole.end);
-        terms.remove(at + 1);
-    }
     // `a second copy`: one more, and no number.
     for at in 1..terms.len() {
         if terms[at].entry.noun == Some(Noun::Copy) && terms[at - 1].text.of(line) == "second" {

@@ -2,38 +2,45 @@
 
 use super::{AnnotatedToken, Span, TokenKind, lexicon};
 
-/// Joins the words of a number: `two hundred and forty`, `a hundred and twenty`, `three thousand`.
+/// Joins the words of a number: `two hundred and forty two`, `a hundred and twenty`, `2 hundred`.
 pub(super) fn join(line: &str, terms: &mut Vec<AnnotatedToken>) {
-    let word_number = |term: &AnnotatedToken| match term.kind {
-        TokenKind::Number(number)
-            if term.text.of(line).bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-') =>
-        {
-            Some(number)
-        }
+    let number = |at: usize| match terms.get(at)?.kind {
+        TokenKind::Number(number) => Some(number),
         _ => None,
     };
-    let mut at = 0;
-    while at < terms.len() {
-        let scale = |at: usize| terms.get(at).and_then(word_number).filter(|number| matches!(number, 100 | 1_000));
-        let factor = word_number(&terms[at]).filter(|number| (1..100).contains(number) && scale(at + 1).is_some());
-        let Some(large) = scale(at + usize::from(factor.is_some())) else {
-            at += 1;
-            continue;
-        };
-        let mut number = factor.unwrap_or(1) * large;
-        let mut end = at + 1 + usize::from(factor.is_some());
-        let and = usize::from(terms.get(end).is_some_and(|term| term.text.of(line) == "and"));
-        if let Some(rest) = terms.get(end + and).and_then(word_number).filter(|rest| *rest < 100) {
-            (number, end) = (number + rest, end + and + 1);
+    // Neither an ordinal nor a word for a count: `the second hundred`, `hundred single`.
+    let is_ordinal = |word: &str| matches!(word, "first" | "second" | "third") || word.ends_with("th");
+    let is_count = |word: &str| matches!(word, "couple" | "pair" | "dozen" | "twice" | "single");
+    let cardinal = |at: usize| {
+        let word = terms.get(at)?.text.of(line);
+        let is_word = word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+        number(at).filter(|_| is_word && !is_ordinal(word) && !is_count(word))
+    };
+    let is_hundred = |at: usize| terms.get(at).is_some_and(|term| term.text.of(line) == "hundred");
+    let Some(hundred) = (0..terms.len()).find(|at| is_hundred(*at)) else { return };
+    let is_factor = |at: &usize| {
+        let is_digits = terms[*at].text.of(line).bytes().all(|byte| byte.is_ascii_digit());
+        number(*at).is_some_and(|factor| (1..100).contains(&factor)) && (is_digits || cardinal(*at).is_some())
+    };
+    let factor = hundred.checked_sub(1).filter(is_factor);
+    let mut value = factor.and_then(number).unwrap_or(1) * 100;
+    let mut end = hundred + 1;
+    let and = usize::from(terms.get(end).is_some_and(|term| term.text.of(line) == "and"));
+    if let Some(rest) = cardinal(end + and).filter(|rest| *rest < 100) {
+        (value, end) = (value + rest, end + and + 1);
+        if rest >= 20
+            && rest % 10 == 0
+            && let Some(units) = cardinal(end).filter(|units| (1..10).contains(units))
+        {
+            (value, end) = (value + units, end + 1);
         }
-        let last = terms[end - 1];
-        let first = &mut terms[at];
-        first.kind = TokenKind::Number(number);
-        first.text = Span { start: first.text.start, end: last.text.end };
-        first.whole = Span { start: first.whole.start, end: last.whole.end };
-        terms.drain(at + 1..end);
-        at += 1;
     }
+    let (at, last) = (factor.unwrap_or(hundred), terms[end - 1]);
+    let first = &mut terms[at];
+    first.kind = TokenKind::Number(value);
+    first.text = Span { start: first.text.start, end: last.text.end };
+    first.whole = Span { start: first.whole.start, end: last.whole.end };
+    terms.drain(at + 1..end);
 }
 
 /// Returns the number of two words that a hyphen joins: `forty-two`.

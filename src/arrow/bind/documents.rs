@@ -221,8 +221,16 @@ impl Binder<'_, '_> {
             Some("decision") => Some(DecisionKind::Decision),
             Some("retract") => Some(DecisionKind::Retract),
             Some(_) => return Err(BindError::Missing("kind: decision, constraint or retract")),
-            None if matches!(self.verb, Verb::Undo | Verb::Remove | Verb::Drop | Verb::Take | Verb::Cancel)
-                || self.flagged(&["retract"])
+            None if matches!(self.verb, Verb::Undo | Verb::Remove | Verb::Drop | Verb::Take | Verb::Cancel) => {
+                let text = self.arguments.items.iter().find(|arg| matches!(arg.kind, ArgKind::Text { .. }));
+                let is_one =
+                    text.is_some_and(|text| super::decision_taken_back::is_one(self.arguments.line, text.text));
+                if !is_one {
+                    return Err(BindError::Missing("the text of one decision, alone"));
+                }
+                Some(DecisionKind::Retract)
+            }
+            None if self.flagged(&["retract"])
                 || ["retract", "retracted"].iter().any(|word| self.arguments.has_bare_word(word)) =>
             {
                 Some(DecisionKind::Retract)

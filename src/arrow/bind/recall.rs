@@ -113,7 +113,12 @@ impl Binder<'_, '_> {
         let line = self.arguments.line;
         let role = |arg: &Arg| matches!(arg.text.of(line), "human" | "humans" | "user" | "person" | "owner");
         // `what the human said about "x"`, `what did Hollis say`
-        let is_name = |arg: &Arg| arg.prep.is_none() && arg.text.of(line).starts_with(char::is_uppercase);
+        // `what did Hollis say`, and none of two: `what did Marie and Hollis say`
+        let is_name = |arg: &Arg| {
+            let before = line[..arg.text.start].split_whitespace().last().unwrap_or_default();
+            let is_one = before != "and" && before != "or" && !before.starts_with(char::is_uppercase);
+            arg.prep.is_none() && is_one && arg.text.of(line).starts_with(char::is_uppercase)
+        };
         let says = |arg: &Arg| {
             let mut after = line[arg.text.end..].split_whitespace();
             let next = after.find(|word| !matches!(*word, "has" | "have" | "had" | "ever" | "already" | "once"));

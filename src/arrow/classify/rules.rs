@@ -184,7 +184,7 @@ pub(super) const RULES: &[Rule] = rules! {
     Respond { _ if Features::ME => but Features::ID; Annotate if n(Noun::Annotation), Features::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }
     Annotate { Decide => any DECISION => but Features::ID; Write if Features::FILE => but Features::ID; Annotate; }
     Link { Link; }
-    Edit { Switch if p(Prep::To) => any PLACE => but Features::TEXT, Features::ID; Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
+    Edit { Switch if p(Prep::To) => any PLACE => but Features::TEXT, Features::ID, n(Noun::Tree), n(Noun::Bookmark); Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
     Merge { Link if Features::ID => any DOC => but Features::IDS, Features::TEXT; Merge; }
     Bookmark {
         Annotate if n(Noun::Annotation), Features::NEW, Features::TEXT;

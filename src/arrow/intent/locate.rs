@@ -116,10 +116,18 @@ impl IntentParser<'_> {
         let gives_text = matches!(&self.terms[..], [.., mark, text] if mark.is(':') && text.is_text());
         let told = self.terms.len() - if gives_text { 2 } else { 0 };
         let opens = self.is_word(start, &["because", "since", "as", "before", "for", "while"]);
+        // `…, for the other ending, is missing`, `…, for now not`, `…, because it already exists`: said of the thing.
+        let is_purpose = self.is_word(start, &["for"]);
         let is_open = |at: usize| {
+            let (func, verb) = (self.func_at(at), self.verb_at(at));
             self.terms[at].is_concrete()
-                || self.terms[at].is('?')
-                || matches!(self.func_at(at), Some(FunctionWord::If | FunctionWord::Or | FunctionWord::Doubt))
+                || matches!(self.terms[at].kind, TokenKind::Mark(_)) && !(self.terms[at].is('.') && at + 1 == told)
+                || matches!(func, Some(FunctionWord::If | FunctionWord::Or | FunctionWord::Doubt))
+                || self.is_word(at, &["already", "exists", "existed"])
+                || (is_purpose || at == start + 1)
+                    && (func == Some(FunctionWord::Not)
+                        || self.is_finite_at(at)
+                        || matches!(verb, Some((_, Form::Past))))
         };
         let is_thing = self.terms[..named].iter().any(|term| term.entry.noun.is_some() && !term.is_text());
         let reasoned = opens && start + 1 < told && !(start..told).any(is_open);

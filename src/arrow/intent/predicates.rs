@@ -45,7 +45,7 @@ impl IntentParser<'_> {
         !self.terms[at..].iter().take_while(ends).any(|term| term.is_concrete() && !is_number(term))
     }
 
-    /// True if what stands before `so` only tells why: `I need to get the lamp right, so let's search the web for "t"`.
+    /// True if what stands before `so` only states the reason: `I need to get the lamp right, so let's search the web for "t"`.
     pub(super) fn is_wish_before_so(&self, verb: usize, at: usize, second: usize) -> bool {
         let is_so = (at..second).any(|at| self.is_word(at, &["so"]));
         is_so && self.polite && !self.has_concrete(verb..at)
@@ -58,14 +58,18 @@ impl IntentParser<'_> {
         let joined = self.terms[at].is(',') && self.is_word(at + 1, &["to", "into", "with"]);
         let text = at + 1 + usize::from(joined);
         let last = text + 1 == self.terms.len() && self.terms[text].is_text();
-        (self.terms[at].is(':') || joined) && last && texts == 1 && phrases::bears_content(group)
+        // `reword a7x2, because it limps, and b3k9, to "t"`
+        let one = !joined || self.terms.iter().filter(|term| term.is_id()).count() <= 1;
+        (self.terms[at].is(':') || joined) && one && last && texts == 1 && phrases::bears_content(group)
     }
 
     /// True if `that` at `at` opens the clause of a decision.
     pub(super) fn is_decided_clause(&self, at: usize, group: Verb) -> bool {
         let rest = &self.terms[at + 1..];
         let is_plain = rest.iter().all(|term| !term.is_text() && !term.is_id() && !term.is('?') && !term.is(':'));
-        group == Verb::Decide && self.text_at(at) == "that" && rest.len() > 2 && is_plain
+        // `to decide that …`, `I would decide that …`
+        let is_asked = at < 2 || !self.is_word(at - 2, &["to", "would", "could", "might", "may"]);
+        group == Verb::Decide && self.text_at(at) == "that" && rest.len() > 2 && is_plain && is_asked
     }
 
     /// True if the terms before `end` tell something.

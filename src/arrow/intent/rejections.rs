@@ -67,9 +67,23 @@ impl IntentParser<'_> {
             let by_noun = place[..term].last().is_some_and(|noun| noun.entry.noun == Some(Noun::Doc));
             place[term].is_text() && by_noun
         };
-        let is_name = |at: usize| place[at].is_id() || place[at].kind == TokenKind::File || names_doc(at);
+        let is_name = |at: &usize| place[*at].is_id() || place[*at].kind == TokenKind::File || names_doc(*at);
+        let Some(last) = (0..at).rev().find(is_name) else { return false };
+        // `in the document "plot" don't add "x"`, `outside letter.md add "x"`
+        let said = [
+            "let", "me", "us", "i", "we", "i'd", "we'd", "i'll", "we'll", "would", "will", "like", "want", "to",
+            "please",
+        ];
+        let is_joint = |at: usize| {
+            matches!(place[at].kind, TokenKind::Mark(',' | ':' | '–' | '—'))
+                || self.func_at(at) == Some(FunctionWord::Pad) && !self.is_word(at, &["later", "tomorrow"])
+                || self.is_word(at, &said)
+        };
+        let is_outside = self.is_word(0, &["outside", "about", "without", "beyond", "against", "like"])
+            || self.is_word(0, &["after", "before"]) && !(1..last).any(|at| self.is_word(at, &["line", "lines"]));
         place.first().is_some_and(|first| first.entry.prep.is_some())
-            && (0..at).any(is_name)
+            && !is_outside
+            && (last + 1..at).all(is_joint)
             && (0..at).all(|at| names_doc(at) || !place[at].is_text() && place[at].kind != TokenKind::Name)
             && !self.tells(at)
             && self.verb_at(at).is_some_and(|(verb, form)| {

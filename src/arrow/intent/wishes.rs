@@ -132,8 +132,12 @@ impl IntentParser<'_> {
         let needs = all && (short || long);
         let mut is = begin + 3 + usize::from(self.is_word(begin + 2, &["would"]));
         is += usize::from(self.is_word(is, &["for", "now", "first", "here", "next", "most"]));
-        let caused = self.is_word(is + 1, &["to"]) && self.is_word(is + 2, &["have", "get", "be"]);
-        if needs && self.is_word(is, &["is"]) && !self.is_word(is + 1, &["for"]) && !caused {
+        // `… is to have it pruned`, `… is to stop to prune it`, `… is time to prune it`, `… is to prune it?`
+        let idle = ["have", "get", "be", "stop", "cease", "wait", "avoid", "pretend", "find", "try", "hesitate"];
+        let other = self.is_word(is + 1, &["to"]) && self.is_word(is + 2, &idle)
+            || self.is_word(is + 1, &["for", "time"])
+            || self.terms.last().is_some_and(|last| last.is('?'));
+        if needs && self.is_word(is, &["is"]) && !other {
             // `what we need now is to go back to the root`
             is += usize::from(self.is_word(is + 1, &["to"]));
             self.polite = true;

@@ -143,6 +143,8 @@ pub(super) const IRREGULAR: &[(&str, &str)] = &[
     ("redid", "redo"),
     ("redone", "redo"),
     ("wrote", "write"),
+    ("withdrew", "withdraw"),
+    ("withdrawn", "withdraw"),
     ("written", "write"),
     ("found", "find"),
     ("thought", "think"),

@@ -51,7 +51,7 @@ fn call_words(line: &str) -> Option<String> {
     }
     let end = bare.trim_end();
     let calls = bare[name.len()..].starts_with('(') && end.ends_with(')');
-    if !calls || joints > 3 || !name.split(['_', '.']).all(|word| lexicon::look_up(word).is_known()) {
+    if !calls || joints > 3 || !is_call_name(name) || has_other_key(&bare[name.len()..]) {
         return None;
     }
     name.match_indices(['_', '.']).for_each(|(at, _)| blank(start + at..start + at + 1));
@@ -60,9 +60,42 @@ fn call_words(line: &str) -> Option<String> {
     Some(bare_line)
 }
 
-/// Ranges of the underscores around an id: `goto __a7x2__`.
+/// True if a call's name is a verb and what it acts on, `move_node`, or a list that something is added to, `todo.add`.
+fn is_call_name(name: &str) -> bool {
+    let words: Vec<&str> = name.split(['_', '.']).collect();
+    let is_thing = |word: &&str| CALL_THINGS.contains(word);
+    match words[..] {
+        [thing, "add" | "list" | "search"] => CALL_THINGS.contains(&thing),
+        [verb, ref things @ ..] => things.iter().all(is_thing) && lexicon::look_up(verb).base().is_some(),
+        [] => false,
+    }
+}
+
+/// Things that the names of calls have beside a verb.
+const CALL_THINGS: &[&str] = &[
+    "node", "nodes", "branch", "subtree", "tree", "note", "message", "reply", "bookmark", "todo", "todos", "doc",
+    "document", "pin", "stash", "link", "context", "web", "to", "from",
+];
+
+/// True if a call has an argument by a name that is none of an option: `(node="a7x2", dry_run=True)`.
+fn has_other_key(arguments: &str) -> bool {
+    let outside = arguments.split('"').step_by(2).flat_map(|text| text.split(['(', ',', ')']));
+    let mut keys = outside.filter_map(|argument| argument.split_once('=').map(|(key, _)| key.trim()));
+    keys.any(|key| {
+        let entry = lexicon::look_up(key);
+        entry.option.is_none()
+            && entry.prep.is_none()
+            && !matches!(key, "node" | "id" | "node_id" | "query" | "max_results")
+    })
+}
+
+/// Ranges of the underscores around an id: `goto __a7x2__`. A text behind a mark keeps its underscores.
 fn around_id(line: &str) -> Option<[Range<usize>; 2]> {
     let open = line.find(" __")? + 1;
+    let is_bare = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '→' | '-' | '>' | ',');
+    if !line[..open].chars().all(is_bare) {
+        return None;
+    }
     let id = &line[open + 2..];
     let end = id.find(|c: char| !c.is_ascii_alphanumeric())?;
     let closes = id[end..].starts_with("__") && (4..=26).contains(&end);

@@ -146,16 +146,8 @@ impl<'q> Question<'q> {
         {
             return Some(Verb::List);
         }
-        let texts = self.terms.iter().filter(|term| term.is_text()).count();
-        let is_open = !matches!(first, "how" | "why") && !self.names_other_operation();
-        if texts == 1 && ids == 0 && is_open && self.has_word(SAYING) && !self.has_noun(Noun::Doc) && self.is_certain()
-        {
-            return Some(Verb::Recall);
-        }
-        // `what does the doc "cast" say under "minor roles"?`
-        let says = self.has_word(&["say", "says", "read", "contain"]);
-        if is_what && texts > 0 && ids == 0 && self.has_noun(Noun::Doc) && says && self.is_certain() {
-            return Some(Verb::Read);
+        if let Some(verb) = self.by_text(is_what) {
+            return Some(verb);
         }
         if matches!(first, "how" | "how's")
             && ids == 0
@@ -183,6 +175,21 @@ impl<'q> Question<'q> {
             return Some(Verb::Recall);
         }
         (self.has_noun(Noun::Tool) && self.has_word(&["are", "do", "can", "have"]) && is_short).then_some(Verb::Help)
+    }
+
+    /// Answers questions about a quoted text: where it was said, what a document has under it.
+    fn by_text(&self, is_what: bool) -> Option<Verb> {
+        let (first, ids) = (self.first.as_str(), self.ids);
+        let texts = self.terms.iter().filter(|term| term.is_text()).count();
+        let is_open = !matches!(first, "how" | "why") && !self.names_other_operation();
+        if texts == 1 && ids == 0 && is_open && self.has_word(SAYING) && !self.has_noun(Noun::Doc) && self.is_certain()
+        {
+            return Some(Verb::Recall);
+        }
+        // `what does the doc "cast" say under "minor roles"?`
+        let says = self.has_word(&["say", "says", "read", "contain"]);
+        (is_what && texts > 0 && ids == 0 && self.has_noun(Noun::Doc) && says && self.is_certain())
+            .then_some(Verb::Read)
     }
 
     /// Answers plain questions by their question word and the nouns that they list.

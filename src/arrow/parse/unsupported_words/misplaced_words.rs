@@ -75,7 +75,7 @@ impl VerbTail<'_> {
         }
     }
 
-    /// Finds the passive of `let a7x2, with all below it, be hidden`, whose verb lets nobody continue.
+    /// Finds the passive of `let a7x2, with all below it, be hidden`, whose verb lets no agent continue.
     fn passive(&self) -> Option<Span> {
         let lets = self.is(self.candidate.verb, &["let", "have"]);
         let be = (0..self.terms.len()).find(|at| self.is(*at, &["be"]))?;
