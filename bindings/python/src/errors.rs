@@ -7,11 +7,16 @@ create_exception!(
     loomtree,
     LoomError,
     PyException,
-    "A call failed. Only `continue_` may have saved some of its replies."
+    "A call failed. `continue_` may have saved some replies, `import_file` some nodes; `purge` may leave traces of what it removed."
 );
 create_exception!(loomtree, NotFound, LoomError, "No tree, node, session or agent has the given id or name.");
 create_exception!(loomtree, Ambiguous, LoomError, "The given text names several trees or nodes.");
-create_exception!(loomtree, Conflict, LoomError, "Another change came first, or the change was made already.");
+create_exception!(
+    loomtree,
+    Conflict,
+    LoomError,
+    "The state forbids the change: another one came first, it was made already, or it is incomplete, as the message says."
+);
 create_exception!(loomtree, SessionEnded, LoomError, "The session has ended; nothing is appended at its position.");
 create_exception!(loomtree, ModelError, LoomError, "A model gave no reply.");
 

@@ -63,7 +63,7 @@ impl Model for PythonModel {
         Generation::spawn(move |mut sink| async move {
             let (pieces, mut text) = mpsc::channel(CHANNEL_PIECES);
             let running = RunningCall::begin();
-            let call = tokio::task::spawn_blocking(move || {
+            let mut call = tokio::task::spawn_blocking(move || {
                 let _running = running;
                 Python::attach(|py| call(py, (&function, &context), &request.prompt, pieces)).map_err(|error| {
                     let message = error.to_string();
@@ -71,10 +71,17 @@ impl Model for PythonModel {
                     message
                 })
             });
-            while let Some(piece) = text.recv().await {
+            // The traceback of an exception may keep the sender, so the end of the call counts, and not that of the channel.
+            let result = loop {
+                tokio::select! {
+                    biased;
+                    Some(piece) = text.recv() => sink.text(piece).await?,
+                    result = &mut call => break result.unwrap_or_else(|error| Err(error.to_string())),
+                }
+            };
+            while let Ok(piece) = text.try_recv() {
                 sink.text(piece).await?;
             }
-            let result = call.await.unwrap_or_else(|error| Err(error.to_string()));
             let cause = match result {
                 Ok(()) => return Ok(Finish::new(FinishReason::Stop)),
                 Err(message) => StreamError::Server(message),
@@ -128,9 +135,6 @@ fn call(
     };
     // The reader may have ended; then the rest of the text has no reader.
     let send = |piece: String| py.detach(|| pieces.blocking_send(piece).is_ok());
-    if result.is_none() && is_asynchronous {
-        return Ok(());
-    }
     if let Ok(text) = result.extract::<String>() {
         send(text);
         return Ok(());
@@ -139,12 +143,14 @@ fn call(
     if result.is_instance_of::<PyDict>() || result.is_instance_of::<PyBytes>() {
         return Err(wrong());
     }
-    for piece in result.try_iter().map_err(|_| wrong())? {
-        if !send(piece?.extract()?) {
-            break;
+    let iterator = result.try_iter().map_err(|_| wrong())?;
+    let next = py.import("builtins")?.getattr("next")?;
+    loop {
+        let piece = context.call_method1("run", (&next, &iterator, &iterator))?;
+        if piece.is(&iterator) || !send(piece.extract()?) {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 /// A request for continuations.

@@ -122,6 +122,36 @@ def test_asynchronous_models_share_a_loop_and_run_side_by_side(loom: Loom) -> No
     assert len(loops) == 1 and most == 4 and seen == {"the caller's"}
     assert loom.continue_(root, pieces)[0].content == "At the harbour."
 
+    # A model that continues with another one, without `await`.
+    async def outer(messages: list[dict[str, Any]]) -> str:
+        return "outer, " + loom.continue_(root, model)[0].content
+
+    assert loom.continue_(root, outer)[0].content == "outer, later"
+
+    async def ends(messages: list[dict[str, Any]]) -> str:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        loom.continue_(root, ends)
+    assert loom.continue_(root, model)[0].content == "later"
+
+    async def breaks(messages: list[dict[str, Any]]) -> str:
+        raise ZeroDivisionError("the model broke")
+
+    with pytest.raises(ZeroDivisionError, match="the model broke"):
+        loom.continue_(root, breaks)
+
+    async def forgets(messages: list[dict[str, Any]]) -> Any:
+        pass
+
+    with pytest.raises(TypeError, match="returns a str"):
+        loom.continue_(root, forgets)
+
+    def traced(messages: list[dict[str, Any]]) -> Iterator[str]:
+        yield tracer.get()
+
+    assert loom.continue_(root, traced)[0].content == "the caller's"
+
 
 def test_a_function_has_no_settings_and_returns_texts(loom: Loom) -> None:
     root = root_of(loom)
