@@ -94,7 +94,7 @@ impl ModelJudge {
     }
 
     fn read(&self, text: &str) -> Option<(f64, Option<String>)> {
-        let (value, why) = read_verdict(text)?;
+        let (value, why) = read_verdict(text, self.highest)?;
         (self.lowest..=self.highest).contains(&value).then_some((value, why))
     }
 
@@ -180,8 +180,8 @@ fn path_json(path: &[Node]) -> String {
 }
 
 /// Reads a verdict: the last JSON object with a number `score`, or a reply that begins with a number, perhaps behind the word
-/// score, and goes on with the reason.
-fn read_verdict(text: &str) -> Option<(f64, Option<String>)> {
+/// score, and continues with the reason.
+fn read_verdict(text: &str, highest: f64) -> Option<(f64, Option<String>)> {
     let mut objects = text.rmatch_indices('{').filter_map(|(at, _)| {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
         let value = values.next()?.ok()?;
@@ -189,11 +189,11 @@ fn read_verdict(text: &str) -> Option<(f64, Option<String>)> {
         let score = score.as_f64().or_else(|| score.as_str()?.trim().parse().ok()).filter(|score| score.is_finite())?;
         Some((score, value["why"].as_str().map(str::to_owned)))
     });
-    objects.next().or_else(|| read_plain_verdict(text))
+    objects.next().or_else(|| read_plain_verdict(text, highest))
 }
 
 /// Reads `7`, `7/10`, `Score: 7`, `**7** because it is dry`.
-fn read_plain_verdict(text: &str) -> Option<(f64, Option<String>)> {
+fn read_plain_verdict(text: &str, highest: f64) -> Option<(f64, Option<String>)> {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '#' | ':' | '=' | '"');
     let text = text.trim_start_matches(is_mark);
     let text = match text.get(..5) {
@@ -203,11 +203,18 @@ fn read_plain_verdict(text: &str) -> Option<(f64, Option<String>)> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-'))).unwrap_or(text.len());
     let (number, rest) = text.split_at(end);
     let score = number.trim_end_matches('.').parse::<f64>().ok().filter(|score| score.is_finite())?;
-    // `7th`, `3x`: no score.
-    if rest.starts_with(char::is_alphabetic) {
+    let scale = ["/", " out of ", " of "].into_iter().find_map(|mark| rest.strip_prefix(mark));
+    let rest = match scale {
+        Some(scale) => scale.trim_start().strip_prefix(&highest.to_string())?,
+        None => rest,
+    };
+    // `7th`, `3 reasons`, `1. The voice`: no score.
+    let bare = rest.trim_start_matches([' ', '*', '_', '"', '.']);
+    let is_list = number.ends_with('.') && !bare.is_empty();
+    let ends = bare.is_empty() || bare.starts_with(['\n', '\r', '-', '—', '–', ',', ';', ':', '(']);
+    if is_list || !(ends || ["because", "since", "for "].iter().any(|word| bare.starts_with(word))) {
         return None;
     }
-    let rest = rest.strip_prefix('/').map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
     let why = rest.trim_matches(|c: char| is_mark(c) || matches!(c, '-' | '—' | '–' | ',' | ';' | '.'));
     Some((score, Some(why.to_owned()).filter(|why| !why.is_empty())))
 }
@@ -218,22 +225,26 @@ mod tests {
 
     #[test]
     fn a_verdict_is_an_object_or_a_number() {
-        assert_eq!(read_verdict("7.5\n"), Some((7.5, None)));
+        assert_eq!(read_verdict("7.5\n", 10.0), Some((7.5, None)));
         let fenced = "Well.\n```json\n{\"score\": 3, \"why\": \"dry {but} fair\"}\n```";
-        assert_eq!(read_verdict(fenced), Some((3.0, Some("dry {but} fair".to_owned()))));
-        assert_eq!(read_verdict("{\"a\": {\"score\": 2}} {\"score\": 4}"), Some((4.0, None)));
-        assert_eq!(read_verdict("{\"score\": \"9\"}"), Some((9.0, None)));
+        assert_eq!(read_verdict(fenced, 10.0), Some((3.0, Some("dry {but} fair".to_owned()))));
+        assert_eq!(read_verdict("{\"a\": {\"score\": 2}} {\"score\": 4}", 10.0), Some((4.0, None)));
+        assert_eq!(read_verdict("{\"score\": \"9\"}", 10.0), Some((9.0, None)));
         for (text, score, why) in [
             ("7 because it is dry", 7.0, Some("because it is dry")),
             ("7 - dry.", 7.0, Some("dry")),
             ("7/10", 7.0, None),
+            ("7 out of 10: dry", 7.0, Some("dry")),
             ("Score: 8", 8.0, None),
             ("**7.5**\n\nBecause.", 7.5, Some("Because")),
         ] {
-            assert_eq!(read_verdict(text), Some((score, why.map(str::to_owned))), "{text}");
+            assert_eq!(read_verdict(text, 10.0), Some((score, why.map(str::to_owned))), "{text}");
         }
-        for none in ["nine lights", "", "{\"score\": 1e999}", "NaN", "I give it 7", "7th", "scores vary"] {
-            assert_eq!(read_verdict(none), None, "{none}");
+        let lists =
+            ["1. The voice is dry.\n2. Score: 8", "3 reasons: it", "8 of ten lines are flat, so 2", "4/5", "7/100"];
+        let others = ["nine lights", "", "{\"score\": 1e999}", "NaN", "I give it 7", "7th", "scores vary"];
+        for none in lists.into_iter().chain(others) {
+            assert_eq!(read_verdict(none, 10.0), None, "{none}");
         }
     }
 }

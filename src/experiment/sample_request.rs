@@ -160,7 +160,12 @@ impl SampleRequest {
         let shape = (&start, &author, &self.name, &self.follow_up, temperature, stop, seed, self.max_tokens);
         let shape = serde_json::json!(shape).to_string();
         let profile = &self.author.profile;
-        let own = (&profile.system_prompt, profile.temperature, &profile.stop);
+        // What the request sets replaces the author's own.
+        let own = (
+            &profile.system_prompt,
+            profile.temperature.filter(|_| temperature.is_none()),
+            profile.stop.iter().filter(|_| stop.is_empty()).collect::<Vec<_>>(),
+        );
         let is_default = own.0.is_none() && own.1.is_none() && own.2.is_empty();
         digest(&if is_default { shape } else { format!("{shape}{}", serde_json::json!(own)) })
     }

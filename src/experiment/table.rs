@@ -204,9 +204,10 @@ fn row(snapshot: &dyn Snapshot, tree: &Tree, leaf: NodeId) -> Result<Vec<Cell>, 
     let cost = if let [cost] = cost.as_slice() { Some(cost) } else { None };
     let provenance = snapshot.provenance(leaf)?.and_then(|json| json.value().ok());
     let setting = |name: &str| provenance.as_ref().map(|provenance| &provenance[name]);
-    // A label is older than the setting of a generation.
+    // Replies of earlier versions have their settings only in the label.
     let labelled = label.as_ref().and_then(|label| label.temperature);
     let temperature = setting("temperature").and_then(Value::as_f64).or_else(|| labelled?.to_string().parse().ok());
+    let seed = setting("seed").and_then(Value::as_u64).or(label.as_ref().and_then(|label| label.seed));
     let finish = provenance.as_ref().and_then(|provenance| provenance["finish"].as_str());
     let replies = path.iter().filter(|node| node.role() == AuthorType::Model).count();
     Ok(vec![
@@ -219,7 +220,7 @@ fn row(snapshot: &dyn Snapshot, tree: &Tree, leaf: NodeId) -> Result<Vec<Cell>, 
         label.as_ref().map_or(Cell::Null, |label| Cell::Integer(label.index.into())),
         Cell::text(Some(models.join(", ")).filter(|models| !models.is_empty())),
         temperature.map_or(Cell::Null, Cell::Number),
-        setting("seed").and_then(Value::as_u64).map_or(Cell::Null, Cell::count),
+        seed.map_or(Cell::Null, Cell::count),
         setting("max_tokens").and_then(Value::as_u64).map_or(Cell::Null, Cell::count),
         Cell::Integer(node.depth.into()),
         Cell::count(replies),

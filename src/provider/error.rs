@@ -138,7 +138,7 @@ impl ProviderError {
             Self::Configuration { .. }
                 | Self::Connect { .. }
                 | Self::Timeout { phase: RequestPhase::Connect, .. }
-                | Self::Http { .. }
+                | Self::Http { status: 400..=407 | 409..=499, .. }
                 | Self::Refused { .. }
         )
     }

@@ -65,6 +65,8 @@ struct Slot {
     file: Option<PartialReplyFile>,
     /// Estimated tokens of the current prompt.
     estimated: u32,
+    /// Seed of the current request.
+    seed: Option<u64>,
     /// Cancels the current stream.
     stop: CancellationToken,
     /// Finished reply that waits until earlier continuations are saved.
@@ -171,6 +173,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
                     partial_header: self.partial_header(self.request.from, model.reference()),
                     file: None,
                     estimated: 0,
+                    seed: None,
                     stop: CancellationToken::new(),
                     unsaved: None,
                     interrupted_node: None,
@@ -241,20 +244,6 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             read.inspect_err(|error| tracing::warn!(%error, "the open todos could not be read")).unwrap_or_default();
         todos.retain(|todo| todo.status.is_open());
         todos
-    }
-
-    /// Appends text to the slot's partial-reply file.
-    fn append_partial(&mut self, index: usize, text: &str) {
-        let Some(folder) = self.request.partials_dir.as_deref() else { return };
-        let slot = &mut self.slots[index];
-        if slot.file.is_none() {
-            slot.file = PartialReplyFile::create(folder, &slot.partial_header)
-                .inspect_err(|error| tracing::warn!(%error, "the partial reply is not saved"))
-                .ok();
-        }
-        if let Some(file) = &mut slot.file {
-            file.push(text);
-        }
     }
 
     async fn fail(&mut self, index: usize, error: GenerateError) {
@@ -328,18 +317,19 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             let model = Arc::clone(&self.slots[first].model);
             let of_model = (first / self.request.n + 1) * self.request.n;
             let together = model.max_choices_per_request().clamp(1, of_model.min(slots.end) - first);
+            let mut request = request.clone();
+            // Requests with equal seeds would return equal replies.
+            let own = (first % self.request.n) as u64;
+            request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add(own));
             let mut stops = Vec::with_capacity(together);
             for index in first..first + together {
                 let header = self.partial_header(from, model.reference());
                 let slot = &mut self.slots[index];
                 (slot.partial_header, slot.stop, slot.estimated) =
                     (header, self.request.cancel.child_token(), estimated);
+                slot.seed = request.sampling.seed;
                 stops.push(slot.stop.clone());
             }
-            let mut request = request.clone();
-            // Requests with equal seeds would return equal replies.
-            let own = (first % self.request.n) as u64;
-            request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add(own));
             let request_permits = Arc::clone(&self.slots[first].request_permits);
             let (slots, cancel) = (first..first + together, self.request.cancel.clone());
             let task = ModelRequestTask { model, request_permits, request, slots, stops, cancel };

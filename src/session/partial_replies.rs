@@ -9,6 +9,7 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read, Write},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
@@ -102,6 +103,9 @@ pub fn recover(actor: &Actor, folder: &Path) -> Result<Vec<NodeId>, OpsError> {
     let (mut recovered, mut first_error) = (Vec::new(), None);
     for entry in entries {
         let path = entry.map_err(io)?.path();
+        if path.extension().is_some_and(|e| e == "new") {
+            remove_unlocked(&path);
+        }
         if path.extension().is_none_or(|e| e != "draft") {
             continue;
         }
@@ -117,6 +121,20 @@ pub fn recover(actor: &Actor, folder: &Path) -> Result<Vec<NodeId>, OpsError> {
     let _ = fs::remove_dir(folder);
     first_error.filter(|_| recovered.is_empty()).map_or(Ok(recovered), Err)
 }
+
+/// Removes a file that a killed process left before it had its header. One that was just made and is not locked yet stays.
+fn remove_unlocked(path: &Path) {
+    let is_left = File::open(path).is_ok_and(|file| {
+        let age = file.metadata().and_then(|metadata| metadata.modified()).ok().and_then(|made| made.elapsed().ok());
+        age.is_some_and(|age| age > MAX_HEADER_AGE) && file.try_lock().is_ok()
+    });
+    if is_left && let Err(error) = fs::remove_file(path) {
+        tracing::warn!(%error, "a file of a partial reply could not be removed");
+    }
+}
+
+/// Longest time from the making of a file to its lock.
+const MAX_HEADER_AGE: Duration = Duration::from_secs(60);
 
 /// Saves a partial reply and deletes its file; `None` if there is nothing to save, or another process has the file.
 fn recover_file(actor: &Actor, path: &Path) -> Result<Option<NodeId>, OpsError> {

@@ -200,8 +200,13 @@ async fn a_saved_reply_leaves_no_partial_file() {
     // Other files in the folder are ignored.
     std::fs::write(drafts.join("x.draft"), b"\xff\xfe").unwrap();
     std::fs::write(drafts.join("y.txt"), "keep me").unwrap();
+    // One that got no header is removed when no process can be about to write it.
+    std::fs::write(drafts.join("begun.new"), "").unwrap();
+    let old = std::fs::File::create(drafts.join("old.new")).unwrap();
+    old.set_modified(std::time::SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    drop(old);
     assert_eq!(recover(&actor, &drafts).unwrap(), []);
-    assert!(drafts.join("y.txt").exists());
+    assert!(drafts.join("y.txt").exists() && drafts.join("begun.new").exists() && !drafts.join("old.new").exists());
 }
 
 /// Model whose server returns two replies per request.
@@ -249,6 +254,10 @@ async fn replies_share_requests_and_requests_have_distinct_seeds() {
     let asked = pairs.1.lock().unwrap().clone();
     assert_eq!((nodes.len(), heard), (10, (0..10).collect()));
     assert_eq!(asked, [(2, Some(7)), (2, Some(9)), (1, Some(11))]);
+    let snapshot = actor.loom().snapshot().unwrap();
+    let seed = |node: &Node| snapshot.provenance(node.id).unwrap().unwrap().value().unwrap()["seed"].as_u64();
+    let stored: Vec<_> = nodes[..5].iter().map(|node| seed(node).unwrap()).collect();
+    assert_eq!(stored, [7, 7, 9, 9, 11]);
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! Options and output that `sample` and `score` share: limits, the estimate and the question before a run.
 
-use std::{
-    fs::{File, TryLockError},
-    path::PathBuf,
-};
+use std::fs::{File, TryLockError};
 
 use indicatif::ProgressBar;
 use loomtree::experiment::{RunLimits, Spending, StopReason};
@@ -19,10 +16,10 @@ use crate::cli::{
     sanitize::one_line,
 };
 
-/// Keeps other processes of this machine from the same run until it is dropped: both would request what is missing.
+/// Keeps other processes of this machine from the same run until it is dropped: both would request what is missing. The
+/// file stays: another process may be about to lock it.
 #[derive(Debug)]
 pub(super) struct RunLock {
-    path: PathBuf,
     _file: File,
 }
 
@@ -31,23 +28,16 @@ impl RunLock {
     pub(super) fn take(id: &str, cx: &CommandContext<'_>) -> Result<Self> {
         let failed = |error| CliError::io("locking the run", error);
         env::create_private_dir(&cx.partials_dir)?;
-        let path = cx.partials_dir.join(format!("{id}.run"));
+        let path = cx.partials_dir.join(format!("{}.run", blake3::hash(id.as_bytes()).to_hex()));
         let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(failed)?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { path, _file: file }),
+            Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(CliError::Failed {
                 message: "another process is at this run".to_owned(),
                 hint: Some("when it has ended, the same command does what is missing".to_owned()),
             }),
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
-    }
-}
-
-impl Drop for RunLock {
-    fn drop(&mut self) {
-        // The next run finds or makes the file.
-        let _ = std::fs::remove_file(&self.path);
     }
 }
 

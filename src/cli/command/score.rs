@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let RunConsent::OnlyEstimate = args.run.ask(&work, estimate.missing, &estimate.bound, &estimate, cx)? {
         return Ok(());
     }
-    let _lock = RunLock::take(&format!("{}-{}", current.tree.id, judge.digest()), cx)?;
+    let _lock = RunLock::take(&format!("{} {} {}", current.tree.id, judge.digest(), judge.name()), cx)?;
     let mut shown = RunProgress::new("scoring", estimate.missing);
     let report = runtime.block_on(score(&actor, &request, |progress| {
         shown.print(&request.cancel, |bar| print_progress(&progress, bar, cx));

@@ -6,14 +6,29 @@
 use super::GenerationDriver;
 use crate::{
     agent::{RoundOutput, TurnInput},
-    provider::FinishReason,
+    provider::{FinishReason, Sampling},
     session::{
         generate_request::{GenerateError, Progress},
+        partial_replies::PartialReplyFile,
         save_reply::{self, SaveOptions},
     },
 };
 
 impl<F: FnMut(Progress)> GenerationDriver<F> {
+    /// Appends text to the slot's partial-reply file.
+    pub(super) fn append_partial(&mut self, index: usize, text: &str) {
+        let Some(folder) = self.request.partials_dir.as_deref() else { return };
+        let slot = &mut self.slots[index];
+        if slot.file.is_none() {
+            slot.file = PartialReplyFile::create(folder, &slot.partial_header)
+                .inspect_err(|error| tracing::warn!(%error, "the partial reply is not saved"))
+                .ok();
+        }
+        if let Some(file) = &mut slot.file {
+            file.push(text);
+        }
+    }
+
     /// Saves finished replies whose predecessors are saved or have failed.
     pub(super) async fn save_finished(&mut self) {
         for index in 0..self.slots.len() {
@@ -40,7 +55,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
             estimated: self.slots[index].estimated,
             header: &self.slots[index].partial_header,
             prices: &self.request.prices,
-            sampling: self.request.effective_sampling(),
+            sampling: Sampling { seed: self.slots[index].seed, ..self.request.effective_sampling() },
             keep_position: self.request.keep_position || self.slots.len() > 1,
             is_turn: self.request.commands.is_some(),
             metadata: self.request.metadata.as_ref(),
