@@ -69,20 +69,22 @@ impl CommandPosition {
     }
 }
 
-/// Returns the location of the database. A URL without a password gets that of `PGPASSWORD`.
+/// Returns the location of the database.
 pub(crate) fn location(globals: &Globals) -> Result<Location> {
-    let location =
-        globals.db.as_deref().map_or_else(|| env::default_db().map(Location::File), |db| Ok(Location::of(db)));
-    Ok(match (location?, env::env("PGPASSWORD")) {
+    globals.db.as_deref().map_or_else(|| env::default_db().map(Location::File), |db| Ok(location_of(db)))
+}
+
+/// Reads a path or a URL. A URL without a password gets that of `PGPASSWORD`.
+pub(crate) fn location_of(db: &Path) -> Location {
+    match (Location::of(db), env::env("PGPASSWORD")) {
         (Location::Postgres(url), Some(password)) => Location::Postgres(with_password(url, &password)),
         (location, _) => location,
-    })
+    }
 }
 
 /// Adds a password to a URL that has none.
 fn with_password(url: String, password: &str) -> String {
-    let location = Location::Postgres(url.clone()).to_string();
-    if location.contains(":***@") || location.contains("password=***") {
+    if Location::Postgres(url.clone()).without_password().is_some() {
         return url;
     }
     let password: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();

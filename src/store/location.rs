@@ -36,6 +36,15 @@ impl Location {
         }
     }
 
+    /// Returns the location without its password; `None` if it has none.
+    #[must_use]
+    pub fn without_password(&self) -> Option<Self> {
+        match self {
+            Self::File(_) => None,
+            Self::Postgres(url) => Some(replace_password(url, None)).filter(|bare| bare != url).map(Self::Postgres),
+        }
+    }
+
     /// Returns whether there is something to open: the file exists, or the location is a URL.
     #[must_use]
     pub fn exists(&self) -> bool {
@@ -47,7 +56,7 @@ impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
-            Self::Postgres(url) => f.write_str(&without_password(url)),
+            Self::Postgres(url) => f.write_str(&replace_password(url, Some("***"))),
         }
     }
 }
@@ -58,25 +67,34 @@ impl fmt::Debug for Location {
     }
 }
 
-/// Replaces the password before the host and in the parameters by `***`.
-fn without_password(url: &str) -> String {
+/// Replaces the password before the host and in the parameters, or removes it if `shown` is `None`.
+fn replace_password(url: &str, shown: Option<&str>) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    // A password may contain `@`, `?` and `/` unescaped; the host begins after the last `@`.
-    let (user, rest) = match rest.rsplit_once('@') {
-        Some((user, host)) => match user.split_once(':') {
-            Some((name, _)) => (format!("{name}:***@"), host),
-            None => (format!("{user}@"), host),
-        },
-        None => (String::new(), rest),
+    // A password may contain `@`, `?` and `/` unescaped, before the host and in the parameters.
+    let (at, mark) = (rest.rfind('@').unwrap_or(0), rest.find('?').unwrap_or(rest.len()));
+    let is_in_parameters = rest[mark..].contains("password=");
+    let mark = if mark < at && !is_in_parameters { rest[at..].find('?').map(|mark| at + mark) } else { Some(mark) };
+    let (head, parameters) = rest.split_at(mark.unwrap_or(rest.len()));
+    let hide = |user: &str| match (user.split_once(':'), shown) {
+        (Some((name, _)), Some(shown)) => format!("{name}:{shown}"),
+        (Some((name, _)), None) => name.to_owned(),
+        (None, _) => user.to_owned(),
     };
-    let (host, parameters) = rest.split_once('?').map_or((rest, None), |(host, all)| (host, Some(all)));
-    let rest = format!("{user}{host}");
-    let hide = |parameter: &str| match parameter.split_once('=') {
-        Some((name @ ("password" | "sslpassword"), _)) => format!("{name}=***"),
-        _ => parameter.to_owned(),
+    let head = match head.rsplit_once('@') {
+        Some((user, host)) => format!("{}@{host}", hide(user)),
+        // What looks like a port may be the beginning of a password.
+        None if at > head.len() => hide(head),
+        None => head.to_owned(),
     };
-    let parameters = parameters.map(|all| all.split('&').map(hide).collect::<Vec<_>>().join("&"));
-    format!("{scheme}://{rest}{}", parameters.map_or_else(String::new, |all| format!("?{all}")))
+    let hide = |parameter: &str| match (parameter.split_once('='), shown) {
+        (Some((name @ ("password" | "sslpassword"), _)), Some(shown)) => Some(format!("{name}={shown}")),
+        (Some(("password" | "sslpassword", _)), None) => None,
+        _ => Some(parameter.to_owned()),
+    };
+    let parameters: Vec<String> =
+        parameters.strip_prefix('?').into_iter().flat_map(|all| all.split('&')).filter_map(hide).collect();
+    let mark = if parameters.is_empty() { "" } else { "?" };
+    format!("{scheme}://{head}{mark}{}", parameters.join("&"))
 }
 
 #[cfg(test)]
@@ -93,11 +111,17 @@ mod tests {
                 "postgresql://ann@db:5433,db2/loom?target_session_attrs=any",
             ),
             ("postgres:///loom?host=/run&user=ann&password=cret", "postgres:///loom?host=/run&user=ann&password=***"),
+            ("postgres://ann@db/loom?password=se@cret", "postgres://ann@db/loom?password=***"),
+            ("postgres://ann:se?password=c@db/loom", "postgres://ann:***?password=***"),
+            ("postgres:///loom?host=@run&user=ann", "postgres:///loom?host=@run&user=ann"),
         ] {
             let location = Location::of(Path::new(url));
             assert_eq!(location, Location::Postgres(url.to_owned()));
             assert_eq!((location.to_string(), format!("{location:?}")), (shown.to_owned(), format!("{shown:?}")));
             assert!(location.exists() && location.file().is_none());
+            let bare = shown.replace(":***", "").replace("&password=***", "").replace("?password=***", "");
+            let bare = (bare != url).then_some(Location::Postgres(bare));
+            assert_eq!(location.without_password(), bare);
         }
     }
 

@@ -290,7 +290,8 @@ fn the_library_starts_finds_extends_changes_and_ends_a_session() {
         SessionPatch::default().metadata("dispatcher", "second".to_owned()).metadata("other", "a \"b\"".to_owned());
     owner.update_session(id, patch).unwrap();
     assert_eq!(loom.session(id).unwrap().metadata["other"], "a \"b\"");
-    owner.update_session(id, SessionPatch::default().metadata("other", None)).unwrap();
+    owner.update_session(id, SessionPatch::default().metadata("nul", "a\0b".to_owned())).unwrap();
+    owner.update_session(id, SessionPatch::default().metadata("other", None).metadata("nul", None)).unwrap();
     assert_eq!(loom.session(id).unwrap().metadata, kept("second"));
     actor.record(RecordKind::Decision, "we use JWT").unwrap();
     assert_eq!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions[0].text, "we use JWT");

@@ -238,6 +238,10 @@ fn printed_settings_start_the_server_with_the_same_options() {
         "{codex}"
     );
     assert_eq!(home.run(&["mcp", "--print-config", "emacs"]).code, 2);
+    for url in ["postgres://ann:cret@db/loom", "postgres://ann@db/loom?password=cret"] {
+        let ran = Home::with_database(url.to_owned()).run(&["mcp", "--print-config", "claude"]);
+        assert!(ran.out.contains("\"postgres://ann@db/loom\"") && ran.err.contains("PGPASSWORD"), "{ran:?}");
+    }
     assert!(!home.file("loom.db").exists());
 }
 

@@ -147,7 +147,7 @@ fn print_config(client: McpClient, args: &Args, globals: &Globals) -> Result<()>
     };
     let failed = |error| CliError::io("writing output", error);
     writeln!(std::io::stderr(), "paste this into {place}:").map_err(failed)?;
-    if globals.db.as_deref().is_some_and(|db| Location::of(db).file().is_none()) {
+    if globals.db.as_deref().is_some_and(|db| Location::of(db).without_password().is_some()) {
         let note = "a password is left out; the client's environment gives it as PGPASSWORD";
         writeln!(std::io::stderr(), "{note}").map_err(failed)?;
     }
@@ -165,9 +165,9 @@ fn options(client: McpClient, args: &Args, globals: &Globals) -> Result<Vec<Stri
         Ok::<_, CliError>(path.to_string_lossy().into_owned())
     };
     // A configuration is a file that others may read: the password stays out of it.
-    let database = |db: &std::path::Path| {
-        let location = Location::of(db);
-        location.file().map_or_else(|| Ok(location.to_string().replace(":***@", "@")), absolute)
+    let database = |db: &std::path::Path| match Location::of(db) {
+        Location::File(path) => absolute(&path),
+        location => Ok(location.without_password().unwrap_or(location).to_string()),
     };
     add("--db", globals.db.as_deref().map(database).transpose()?);
     add("--config", globals.config.as_deref().map(absolute).transpose()?);

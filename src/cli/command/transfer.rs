@@ -4,11 +4,12 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use loomtree::{
     session::system::{SystemClock, os_ids},
-    store::{Location, OpenOptions},
+    store::OpenOptions,
 };
 
 use crate::cli::{
     args::Globals,
+    command_context::location_of,
     config,
     error::{CliError, Result},
     output::{CliOutput, count},
@@ -31,13 +32,13 @@ pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result
     let wait = Duration::from_secs(config::load(globals)?.wait_seconds().into());
     let options = OpenOptions::new(Arc::new(SystemClock), ids).wait(wait);
     let line = progress::line("rows copied");
-    let report =
-        options.transfer(&Location::of(&args.from), &Location::of(&args.to), &mut |rows| line.set_position(rows));
+    let (from, to) = (location_of(&args.from), location_of(&args.to));
+    let report = options.transfer(&from, &to, &mut |rows| line.set_position(rows));
     line.finish_and_clear();
     let report = report?;
     if !report.differences.is_empty() {
         let message = format!("the copy differs: {}", report.differences.join(", "));
-        let part = Location::of(&args.to).file().map(|file| format!("{}.part", file.display()));
+        let part = to.file().map(|file| format!("{}.part", file.display()));
         let hint = part.map(|part| format!("remove {part} and copy again while nobody writes"));
         return Err(CliError::Failed { message, hint });
     }

@@ -1,6 +1,6 @@
 //! Application of mutations of sessions.
 
-use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, hash_map::Entry};
 
 use super::{
     apply::{Applied, PgAppliedMutation, PgChangeApplier, signed, unsupported},
@@ -110,6 +110,23 @@ impl PgChangeApplier<'_> {
         Ok(())
     }
 
+    /// Returns the metadata of a session with a patch's keys changed, as JSON; `None` if the patch has none. The `jsonb` of
+    /// PostgreSQL refuses the character NUL.
+    fn patched_metadata(&self, key: Uuid, patch: &SessionPatch) -> Result<Option<String>> {
+        if patch.metadata.is_empty() {
+            return Ok(None);
+        }
+        let row = self.conn.query_one("SELECT metadata FROM sessions WHERE id = $1", &[&key])?;
+        let mut metadata: BTreeMap<String, String> = from_json(&row, 0)?;
+        for (name, value) in patch.metadata.clone() {
+            match value {
+                Some(value) => metadata.insert(name, value),
+                None => metadata.remove(&name),
+            };
+        }
+        json(&metadata).map(Some)
+    }
+
     fn update_session(&mut self, key: Uuid, patch: &SessionPatch) -> Result<PgAppliedMutation> {
         if let Some(tree) = patch.tree {
             let tree = self.tree(tree)?;
@@ -128,13 +145,12 @@ impl PgChangeApplier<'_> {
         for version in patch.versions.iter().flatten() {
             self.node_of(*version, tree)?;
         }
+        let metadata = self.patched_metadata(key, patch)?;
         self.conn.execute(
             "UPDATE sessions SET last_active_at = greatest(last_active_at, $2), position = coalesce($3, position),
                  versions = coalesce($4, versions), active = coalesce($5, active),
-                 expires_at = CASE WHEN $6 THEN $7 ELSE expires_at END, 
-                 metadata = CASE WHEN $8 = '{}' THEN metadata
-                     ELSE jsonb_strip_nulls(metadata::jsonb || $8::text::jsonb)::text END,
-                 model = coalesce($9, model) WHERE id = $1",
+                 expires_at = CASE WHEN $6 THEN $7 ELSE expires_at END,
+                 metadata = coalesce($8, metadata), model = coalesce($9, model) WHERE id = $1",
             &[
                 &key,
                 &patch.active_at.unwrap_or(self.change.at).as_millis(),
@@ -143,7 +159,7 @@ impl PgChangeApplier<'_> {
                 &patch.active,
                 &patch.expires_at.is_some(),
                 &patch.expires_at.flatten().map(Timestamp::as_millis),
-                &json(&patch.metadata)?,
+                &metadata,
                 &patch.model,
             ],
         )?;

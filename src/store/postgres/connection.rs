@@ -284,7 +284,7 @@ impl PostgresConnection {
         self.batch(BEGIN)
     }
 
-    /// Runs `VACUUM` or `ANALYZE` on the tables of the schema, and on no other program's.
+    /// Runs `VACUUM` or `ANALYZE` on the tables of the schema.
     pub(super) fn on_all_tables(&self, command: &str) -> Result<()> {
         let sql = "SELECT string_agg(quote_ident(relname), ', ') FROM pg_class
                    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";

@@ -18,7 +18,7 @@ macro_rules! offset {
 }
 pub(super) use offset;
 
-/// How far the newest number is ahead of the next transaction, in transactions; 0 or less if it is not.
+/// Returns by how many transactions the newest number is ahead of the next transaction; 0 or less if it is not.
 fn missing(conn: &PostgresConnection) -> Result<i64> {
     let sql = format!(
         "SELECT (coalesce(max(seq), 0) >> {COUNTER_BITS}) + 1 - {} - pg_snapshot_xmax(pg_current_snapshot())::text::bigint
