@@ -49,7 +49,9 @@ fn edit_text(initial: &str) -> Result<String> {
     let file = folder.join(EDITED_NAME);
     let edited = edit_in(&editor, &file, initial);
     *EDITED.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
-    if edited.as_ref().map_or(true, |text| text.trim().is_empty()) {
+    // A text that the editor wrote and that cannot be used stays in its file.
+    let is_unwritten = || std::fs::read(&file).is_ok_and(|bytes| bytes.trim_ascii() == initial.trim().as_bytes());
+    if edited.as_ref().map_or_else(|_| is_unwritten(), |text| text.trim().is_empty()) {
         end_edit(true);
     }
     edited

@@ -76,8 +76,12 @@ pub fn main() -> ExitCode {
         Err(error) => {
             let _ = out.flush();
             let code = error::print(&error, &globals);
-            if let Some(file) = unsaved.filter(|_| !globals.json) {
-                let _ = writeln!(std::io::stderr(), "your text is in {}", file.display());
+            if let Some(file) = unsaved {
+                let line = match globals.json {
+                    true => serde_json::json!({ "text_file": file }).to_string(),
+                    false => format!("your text is in {}", file.display()),
+                };
+                let _ = writeln!(std::io::stderr(), "{line}");
             }
             code
         }

@@ -205,13 +205,13 @@ impl TokenFile {
                     Ok(tokens) => {
                         cache.is_required |= !tokens.is_empty();
                         cache.tokens = tokens;
+                        cache.modified = modified;
                     }
                     Err(error) => {
                         tracing::error!(%error, "the token file cannot be read");
                         cache.is_required = true;
                     }
                 }
-                cache.modified = modified;
             }
             cache.checked = Some(Instant::now());
         }

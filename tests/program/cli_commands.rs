@@ -46,18 +46,45 @@ fn an_edited_document_does_not_replace_a_version_written_meanwhile() {
     let append = format!("{loom} --db {} docs write plan --append theirs", db.display());
     std::fs::write(&script, format!("#!/bin/sh\n{append} >/dev/null\nprintf 'mine' > \"$1\"\n")).unwrap();
     let editor = format!("sh {}", script.display());
-    let edit = |args: &[&str]| {
-        let mut terminal = Terminal::start_with(&home, args, &[("EDITOR", &editor)]);
-        (terminal.ends(), terminal.text())
-    };
-    let (code, shown) = edit(&["docs", "write", "plan", "--whole"]);
-    assert!(code == 1 && shown.contains("version 2 by now"), "{shown}");
+    let edit = |args: &[&str]| Terminal::start_with(&home, args, &[("EDITOR", &editor)]);
+    let mut terminal = edit(&["docs", "write", "plan", "--whole"]);
+    terminal.wait("your text is in ", 1);
+    terminal.wait_after("your text is in ", "\n");
+    assert_eq!(terminal.ends(), 1);
+    let shown = terminal.text();
+    assert!(shown.contains("version 2 by now"), "{shown}");
     assert_eq!(home.ok(&["docs", "read", "plan"]), "first\n\ntheirs\n");
     let kept = shown.split("your text is in ").nth(1).unwrap().lines().next().unwrap();
     assert_eq!(std::fs::read_to_string(kept).unwrap(), "mine");
     // A paragraph at the end goes with what is there.
-    assert_eq!(edit(&["docs", "write", "plan", "--append"]).0, 0);
+    assert_eq!(edit(&["docs", "write", "plan", "--append"]).ends(), 0);
     assert_eq!(home.ok(&["docs", "read", "plan"]), "first\n\ntheirs\n\ntheirs\n\nmine\n");
+    // What was typed elsewhere is not an edit: it replaces what is there.
+    home.ok(&["docs", "write", "plan", "--whole", "whole"]);
+    assert_eq!(home.ok(&["docs", "read", "plan"]), "whole\n");
+}
+
+#[test]
+fn a_text_of_the_editor_that_cannot_be_used_stays_in_its_file() {
+    use crate::support::pty::Terminal;
+    let home = Home::new();
+    home.ok(&["new", "Root"]);
+    let node = home.say("owner", None, "hers");
+    let (loom, db, script) = (env!("CARGO_BIN_EXE_loom"), home.file("loom.db"), home.file("edit.sh"));
+    let editor = format!("sh {}", script.display());
+    let prune = format!("{loom} --db {} prune {node} >/dev/null", db.display());
+    for (step, reason) in
+        [("printf 'caf\\351' > \"$1\"", "UTF-8"), (&*format!("printf 'mine' > \"$1\"; {prune}"), "pruned")]
+    {
+        std::fs::write(&script, format!("#!/bin/sh\n{step}\n")).unwrap();
+        let mut terminal = Terminal::start_with(&home, &["say", "--at", &node], &[("EDITOR", &editor)]);
+        terminal.wait_after("your text is in ", "\n");
+        assert_eq!(terminal.ends(), 1);
+        let shown = terminal.text();
+        assert!(shown.contains(reason), "{shown}");
+        let kept = shown.split("your text is in ").nth(1).unwrap().lines().next().unwrap();
+        assert!(!std::fs::read(kept).unwrap().is_empty());
+    }
 }
 
 #[test]

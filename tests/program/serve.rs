@@ -120,6 +120,8 @@ async fn a_conversation_is_begun_named_reset_and_ended() {
     assert_eq!((&root["content"], &root["author_type"]), (&json!("Be brief."), &json!("system")));
     assert_eq!(answer(server.request(Method::DELETE, &path)).await.0, 200);
     assert_eq!(server.get(&path).await.1["active"], false);
+    let line = json!({ "session": reset["id"], "lines": ["respond . \"x\""] });
+    assert_eq!(server.post("/api/v1/arrow", line).await.0, 409);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! `loom docs`: versioned Markdown documents, shared by all trees.
 
-use std::io::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
 
 use clap::Subcommand;
 use loomtree::{
@@ -218,6 +218,7 @@ fn write(args: WriteArgs, cx: &mut CommandContext<'_>) -> Result<()> {
         None if args.whole => newest,
         None => String::new(),
     };
+    let is_edited = args.text.is_none() && io::stdin().is_terminal();
     let text = input::read_text(args.text, &initial)?;
     let edit = match args.replace {
         Some(section) => DocumentEdit::Replace { section, body: text },
@@ -226,8 +227,8 @@ fn write(args: WriteArgs, cx: &mut CommandContext<'_>) -> Result<()> {
         None => DocumentEdit::Whole(text),
     };
     let receipt = match &edit {
-        // What was edited is the version that was read.
-        DocumentEdit::Whole(_) | DocumentEdit::Replace { .. } => {
+        // What the editor showed is the version that was read.
+        DocumentEdit::Whole(_) | DocumentEdit::Replace { .. } if is_edited => {
             cx.actor().write_document_from(document.id, base, &edit)
         }
         _ => cx.actor().write_document(document.id, &edit),

@@ -4,6 +4,7 @@ use std::str::FromStr as _;
 
 use loomtree::{
     ops::{NodeDraft, require_parent},
+    store::StoreError,
     types::{AgentKind, AuthorType, EdgeKind, Op, Parent},
 };
 
@@ -42,6 +43,13 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         None => Parent::Position(session),
     };
     let text = input::read_text(args.text, "")?;
+    // The node may have been pruned while the text was written.
+    if let Parent::Node(id) = parent {
+        require_parent(
+            &cx.loom.snapshot()?.node(id)?.ok_or(StoreError::NotFound { what: "node", id: id.to_string() })?,
+            kind,
+        )?;
+    }
     let mut node = actor.draft(parent, NodeDraft { kind: Some(kind), ..NodeDraft::text(text) });
     if let Some(name) = &args.by {
         let by = cx.loom.agent(name)?;

@@ -118,7 +118,7 @@ async fn run_lines(
 
 fn session_of(state: &AppState, caller: &Caller, body: &ArrowBody) -> Result<SessionId> {
     if let Some(id) = body.session {
-        let session = state.session(caller, id)?;
+        let session = state.active_session(caller, id)?;
         return match session.agent == state.agent(caller, None)?.id() {
             true => Ok(id),
             false => Err(ApiError::invalid("the session belongs to another agent")),
