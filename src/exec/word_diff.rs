@@ -63,7 +63,7 @@ pub(crate) fn word_changes(before: &str, after: &str) -> Vec<WordChange> {
     joined
 }
 
-/// True if the text before `after` is too short beside the changes around it to be told apart from them.
+/// True if the text before `after` is too short beside the changes around it to be distinguished from them.
 fn is_island(before: &WordChange, after: &WordChange) -> bool {
     let wordless = !after.same.contains(char::is_alphanumeric);
     let short = after.same.len() < before.len().max(after.len()).min(MIN_COMMON_BYTES);
