@@ -76,6 +76,7 @@ pub use model::{EmbeddingModel, Model, Request};
 pub use model_list::{RemoteModel, list_models};
 pub use model_ref::{ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, resolve};
 pub use prices::{Money, Price, Prices};
+#[cfg(feature = "net")]
 pub use protocol::chat_messages;
 #[cfg(feature = "net")]
 pub use provider_status::{ProviderStatus, survey};
