@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::{runtime::Handle, sync::watch};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     DelegationReport, DelegationStatus, DelegationUpdate, Orchestrator, RunContext, UpdateSink,
@@ -21,7 +21,7 @@ use crate::{
 /// Running background delegations. They end with the program and can be resumed later.
 #[derive(Default)]
 pub struct Background {
-    running: TaskTracker,
+    running: watch::Sender<usize>,
     stop: CancellationToken,
     observer: Mutex<Option<UpdateSink>>,
 }
@@ -30,13 +30,13 @@ impl Background {
     /// Returns the number of running delegations.
     #[must_use]
     pub fn running(&self) -> usize {
-        self.running.len()
+        *self.running.borrow()
     }
 
     /// Waits until no delegation is running. The future can be dropped and created again.
     pub async fn idle(&self) {
-        self.running.close();
-        self.running.wait().await;
+        // The sender lives as long as `self`, so the wait does not fail.
+        let _ = self.running.subscribe().wait_for(|running| *running == 0).await;
     }
 
     /// Cancels all delegations; results so far are saved.
@@ -65,7 +65,11 @@ impl Background {
 
     /// Spawns the task of a delegation, which [`Background::idle`] waits for.
     pub fn spawn(&self, runtime: &Handle, task: impl Future<Output = ()> + Send + 'static) {
-        self.running.spawn_on(task, runtime);
+        let running = RunningTask::begin(self.running.clone());
+        runtime.spawn(async move {
+            let _running = running;
+            task.await;
+        });
     }
 
     pub(super) fn run(self: &Arc<Self>, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, run: RunContext) {
@@ -83,6 +87,22 @@ impl Background {
                 background.notify(DelegationUpdate::Ended { delegation: head.local, completed, report });
             }
         });
+    }
+}
+
+/// Counts a task until it ends, also by a panic or with its runtime.
+struct RunningTask(watch::Sender<usize>);
+
+impl RunningTask {
+    fn begin(running: watch::Sender<usize>) -> Self {
+        running.send_modify(|running| *running += 1);
+        Self(running)
+    }
+}
+
+impl Drop for RunningTask {
+    fn drop(&mut self) {
+        self.0.send_modify(|running| *running -= 1);
     }
 }
 
