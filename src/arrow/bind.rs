@@ -3,11 +3,11 @@
 //! Each operation takes out of the bag what it has a place for. Something that it needs and does not find, or
 //! something that stays behind, means that the line was not understood, and it is refused rather than run in part.
 
-mod decision_taken_back;
 mod documents;
 mod links;
 mod nodes;
 mod recall;
+mod retracted_decision;
 
 use super::{
     Command, NodeRange, NodeRef, Range, annotate_tokens,

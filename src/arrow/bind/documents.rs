@@ -223,9 +223,9 @@ impl Binder<'_, '_> {
             Some(_) => return Err(BindError::Missing("kind: decision, constraint or retract")),
             None if matches!(self.verb, Verb::Undo | Verb::Remove | Verb::Drop | Verb::Take | Verb::Cancel) => {
                 let text = self.arguments.items.iter().find(|arg| matches!(arg.kind, ArgKind::Text { .. }));
-                let is_one =
-                    text.is_some_and(|text| super::decision_taken_back::is_one(self.arguments.line, text.text));
-                if !is_one {
+                let is_alone =
+                    text.is_some_and(|text| super::retracted_decision::is_only_request(self.arguments.line, text.text));
+                if !is_alone {
                     return Err(BindError::Missing("the text of one decision, alone"));
                 }
                 Some(DecisionKind::Retract)

@@ -214,7 +214,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def run(result: Any, send: Callable[[str], bool], is_gone: Callable[[], bool]) -> Any:
-    """Runs what an asynchronous model returned. Pieces are sent as they come, and `()` is returned; a result that is awaited is returned.
+    """Runs what an asynchronous model returned.
+
+    Pieces are sent as they come, and `()` is returned. A result that is awaited is returned.
 
     When the reader is gone, the model's task is cancelled.
     """

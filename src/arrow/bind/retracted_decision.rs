@@ -1,11 +1,11 @@
-//! The words around the text of a decision that a line takes back: `take back the decision "x", it no longer holds`.
+//! The words around the text of a decision that a line retracts: `take back the decision "x", it no longer holds`.
 
 use crate::arrow::{
     lex::Span,
     lexicon::{self, Noun},
 };
 
-/// Words between that name and the text.
+/// Words between `decision` and its text.
 const JOINTS: &[&str] = &["on", "about", "of", "to", "that", "saying", "says", "called", "named", "titled", "reading"];
 
 /// Words before the text that make it another decision, or one of several.
@@ -14,9 +14,9 @@ const OTHER: &[&str] = &["every", "all", "any", "each", "other", "and", "or", "n
 /// Words that open a reason behind the text, where no comma stands before it.
 const REASONS: &[&str] = &["because", "since", "for", "as", "please", "again", "now", "from", "it", "no"];
 
-/// True if the line takes back the one decision whose text stands in `text`: `withdraw the decision before "x"` and `withdraw
-/// the decision "x" and undo` mean more, or another one.
-pub(super) fn is_one(line: &str, text: Span) -> bool {
+/// True if all that the line asks is to retract the decision whose text stands in `text`. `withdraw the decision before "x"` means
+/// another decision, and `withdraw the decision "x" and undo` asks for more.
+pub(super) fn is_only_request(line: &str, text: Span) -> bool {
     let is_inner = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '-');
     let words = |part: &str| -> Vec<String> {
         part.split(|c| !is_inner(c))
@@ -28,14 +28,12 @@ pub(super) fn is_one(line: &str, text: Span) -> bool {
     let is_decision = |word: &String| matches!(lexicon::look_up(word).noun, Some(Noun::Decision | Noun::Constraint));
     let (before, after) = (words(&line[..text.start]), words(&line[text.end..]));
     let named = before.iter().rposition(is_decision);
-    let behind = named.is_none().then(|| after.first().is_some_and(is_decision));
+    // `drop the "x" decision`
+    let is_behind = named.is_none() && after.first().is_some_and(is_decision);
     let quote = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '”' | '’' | '»' | '`');
     let is_apart = line[text.end..].trim_start_matches(quote).starts_with([',', ';', '.', '—', '–', ':', '(']);
-    let rest = &after[usize::from(behind == Some(true))..];
-    let is_joined = match named {
-        Some(named) => before[named + 1..].iter().all(|word| has(JOINTS, word)),
-        None => behind == Some(true),
-    };
+    let rest = &after[usize::from(is_behind)..];
+    let is_joined = named.map_or(is_behind, |named| before[named + 1..].iter().all(|word| has(JOINTS, word)));
     is_joined
         && !before.iter().any(|word| has(OTHER, word))
         && (is_apart || rest.first().is_none_or(|word| has(REASONS, word)))
