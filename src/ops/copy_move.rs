@@ -2,14 +2,14 @@
 //! original branch can be restored.
 
 use super::{
-    Actor, NodeDraft, OpsError, Result,
+    Actor, OpsError, Result,
     navigate::{parts_to, rest_of_split},
     require_parent,
 };
 use crate::{
     id::NodeId,
-    store::{ChildFilter, Mutation, Receipt, Snapshot},
-    types::{EdgeKind, NewNode, Node, Op, Parent, SessionPatch},
+    store::{ChildFilter, Mutation, Receipt, Snapshot, copy_of},
+    types::{EdgeKind, Node, Op, SessionPatch},
 };
 
 /// Nodes of a tree in which a session goes along with a moved branch. A larger branch is moved in slices, without sessions.
@@ -105,30 +105,27 @@ impl Actor {
         Ok(rest_of_split(&*self.loom.snapshot()?, node, &selected)?)
     }
 
-    /// Copies the first part of a split, then the others, the last with what follows.
+    /// Copies the first part of a split and its notes, then the others, the last with what follows.
     fn copy_parts(&self, op: Op, first: &Node, parts: &[Node], to: NodeId) -> Result<Receipt> {
-        let (mut parent, mut nodes) = (to, Vec::with_capacity(parts.len()));
+        let (mut parent, mut nodes, mut affected) = (to, Vec::with_capacity(parts.len()), 0);
         let (last, between) = parts.split_last().ok_or_else(|| OpsError::missing("part", first.id))?;
         for part in std::iter::once(first).chain(between) {
-            // As every copy, it says what it is a copy of.
-            let metadata = Some(serde_json::json!({ "copied_from": part.id }).into());
-            let draft = self.draft(Parent::Node(parent), NodeDraft::text(&part.content));
-            let copy = NewNode {
-                author: part.author,
-                author_type: part.author_type,
-                role: part.role,
-                advance: false,
-                metadata,
-                ..draft
-            };
+            let copy = copy_of(part.clone(), (self.loom.node_id(), parent), true, [None; 2])?;
             parent = copy.id;
             nodes.extend(self.commit(op, vec![Mutation::Append(Box::new(copy))])?.nodes);
+            affected += 1;
+            let children = self.loom.snapshot()?.children(part.id, &ChildFilter::default())?;
+            let is_note = |child: &Node| !matches!(child.kind, EdgeKind::Continuation | EdgeKind::Version);
+            for note in children.into_iter().filter(is_note) {
+                let copy = copy_of(note, (self.loom.node_id(), parent), false, [None; 2])?;
+                self.commit(op, vec![Mutation::Append(Box::new(copy))])?;
+                affected += 1;
+            }
         }
         let copy = Mutation::CopyBranch { from: last.id, to: parent, id: self.loom.node_id() };
         let rest = self.commit(op, vec![copy])?;
-        let affected = rest.affected + nodes.len() as u64;
         nodes.extend(rest.nodes);
-        Ok(Receipt { nodes, affected, ..rest })
+        Ok(Receipt { nodes, affected: affected + rest.affected, ..rest })
     }
 
     /// Returns a node that can be copied: one of the conversation.

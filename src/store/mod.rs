@@ -38,6 +38,7 @@ pub use error::{Result, StoreError};
 pub use location::Location;
 pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};
+pub(crate) use new_node::copy_of;
 pub use open_options::OpenOptions;
 use pending::MAX_RECEIPT_POLLS;
 pub use pending::Pending;

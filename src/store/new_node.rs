@@ -37,7 +37,7 @@ pub(super) fn wanted_local_id(node: &NewNode) -> LocalId {
 
 /// Makes the copy of a node under another parent; its metadata names the original. `version_of` and `edited_from` are
 /// copies too.
-pub(super) fn copy_of(
+pub(crate) fn copy_of(
     node: Node,
     (id, parent): (NodeId, NodeId),
     is_root: bool,

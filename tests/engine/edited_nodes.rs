@@ -12,6 +12,7 @@ use loomtree::{
     id::NodeId,
     ops::{NodeDraft, OpsError, SplitAt, TreeDraft, selected_version},
     session::context_of,
+    store::ChildFilter,
     types::{AuthorType, EdgeKind, Mode, SessionPatch},
 };
 
@@ -145,6 +146,26 @@ fn halves_are_copied_and_moved_together() {
         assert_eq!(path(&play, play.nine)[2..4], copy[..2]);
         assert!(play.loom.store().verify(&mut |_| {}).unwrap().problems.is_empty());
     }
+}
+
+#[test]
+fn halves_are_copied_with_their_notes_metadata_and_times() {
+    let play = Play::of(Mode::Dialogue);
+    let [first, second] = split(&play, play.trauma, "Building on");
+    play.owner.annotate(first, "a strong start").unwrap();
+    play.owner.annotate(second, "the sea is a thread").unwrap();
+    let copied = play.owner.copy_branch(first, play.tired).unwrap();
+    assert_eq!(copied.affected, 6);
+    let notes_of = |node: NodeId| -> Vec<String> {
+        let notes = ChildFilter::default().kind(EdgeKind::Annotation);
+        let children = play.loom.snapshot().unwrap().children(node, &notes).unwrap();
+        children.iter().map(|note| note.content.clone()).collect()
+    };
+    assert_eq!(notes_of(copied.nodes[0].id), ["a strong start"]);
+    let copy = play.loom.node(copied.nodes[0].id).unwrap();
+    assert_eq!(copy.created_at, play.loom.node(first).unwrap().created_at);
+    assert_eq!(copy.metadata.unwrap().value().unwrap()["copied_from"], first.to_string());
+    assert_eq!(notes_of(copied.nodes[1].id), ["the sea is a thread"]);
 }
 
 #[test]
