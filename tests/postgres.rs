@@ -886,6 +886,51 @@ fn roles_limit_what_a_program_may_do() {
     assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
+/// A server has a writer, an indexer and readers.
+#[test]
+fn readers_wait_for_each_other_when_the_server_has_no_connection_left() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 14);
+    let (tree, root) = scene.owner().create_tree(TreeDraft::new("Few")).unwrap();
+    let Location::Postgres(url) = &scene.location else { unreachable!() };
+    let database = url.split(['/', '?']).nth(3).unwrap();
+    let role = format!("CREATE ROLE few LOGIN CONNECTION LIMIT 4; {}", APP_RIGHTS.replace("app", "few"));
+    cluster.sql(database, &role).unwrap();
+    let location = Location::Postgres(url.replace("loom@", "few@"));
+    let few = scene.again(15).with(location).owner();
+    few.append(root.id, "written").unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                let snapshot = few.loom().snapshot().unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(60));
+                assert_eq!(snapshot.tree(tree.id).unwrap().unwrap().counts.nodes, 2);
+            });
+        }
+    });
+}
+
+#[cfg(feature = "serve")]
+#[tokio::test]
+async fn a_server_whose_database_does_not_answer_is_not_ready() {
+    let Some(cluster) = cluster() else { return };
+    let scene = on_server(cluster, 16);
+    scene.owner().create_tree(TreeDraft::new("Silent")).unwrap();
+    let Location::Postgres(url) = &scene.location else { unreachable!() };
+    let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let home = support::cli::Home::with_database(url.clone());
+    let server = support::http::HttpServer::start(&home, &[]);
+    assert_eq!(server.get("/readyz").await.0, 200);
+    let lock = std::thread::spawn(move || {
+        cluster.sql(&database, "BEGIN; LOCK TABLE journal IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(8)").unwrap();
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    let (first, second) = tokio::join!(server.get("/readyz"), server.get("/readyz"));
+    assert_eq!([first.0, second.0], [503, 503], "{first:?}");
+    lock.join().unwrap();
+    assert_eq!(server.get("/readyz").await.0, 200);
+}
+
 /// No foreign key keeps a parent.
 #[test]
 fn verify_names_a_node_whose_parent_is_gone() {

@@ -1,5 +1,7 @@
 //! Routes for monitoring: liveness, readiness and metrics.
 
+use std::{sync::Arc, time::Duration};
+
 use axum::{
     Router,
     extract::State,
@@ -7,6 +9,7 @@ use axum::{
     response::IntoResponse,
     routing::get,
 };
+use tokio::time::timeout;
 
 use super::{error::ApiError, state::AppState};
 
@@ -15,12 +18,25 @@ pub(super) fn probes() -> Router<AppState> {
     Router::new().route("/healthz", get(async || "ok")).route("/readyz", get(ready)).route("/metrics", get(metrics))
 }
 
-/// Answers 200 if the database can be read.
+/// Longest time that a probe waits for the database.
+const LONGEST_CHECK: Duration = Duration::from_secs(5);
+
+/// Answers 200 if the database can be read, 503 if it does not answer in time.
 async fn ready(State(state): State<AppState>) -> Result<&'static str, ApiError> {
+    let unavailable = |code, message| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
     if state.shutdown.is_cancelled() {
-        return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server is stopping"));
+        return Err(unavailable("stopping", "the server is stopping"));
     }
-    state.run(|state| Ok(state.loom().snapshot()?.last_seq().map(|_| "ok")?)).await
+    // A check that hangs keeps a thread, so the next one does not begin before it ends.
+    let check = async {
+        let permit = Arc::clone(&state.readiness).acquire_owned().await.map_err(ApiError::internal)?;
+        let check = move |state: &AppState| {
+            let _permit = permit;
+            Ok(state.loom().snapshot()?.last_seq().map(|_| "ok")?)
+        };
+        state.run(check).await
+    };
+    timeout(LONGEST_CHECK, check).await.map_err(|_| unavailable("busy", "the database does not answer"))?
 }
 
 async fn metrics(State(state): State<AppState>) -> impl IntoResponse {

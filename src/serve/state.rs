@@ -111,6 +111,8 @@ pub(super) struct ServerState {
     pub(super) shapes: ShapeCache,
     /// Permits of short reads.
     reads: Semaphore,
+    /// The permit of the check that the database can be read.
+    pub(super) readiness: Arc<Semaphore>,
     generations: Mutex<HashMap<String, RunningGeneration>>,
 }
 
@@ -153,6 +155,7 @@ impl AppState {
             calls,
             shapes: ShapeCache::default(),
             reads: Semaphore::new(reads),
+            readiness: Arc::new(Semaphore::new(1)),
             generations,
         }))
     }

@@ -312,8 +312,9 @@ impl From<tokio_postgres::Error> for StoreError {
         };
         match refusal.code().code() {
             "53100" => Self::Full,
-            // Refused for now: a deadlock, a serialization failure, a server that starts. The writer begins again.
-            "40001" | "40P01" | "57P03" => Self::Busy { waited: std::time::Duration::ZERO },
+            // Refused for now: a deadlock, a serialization failure, no connection left, a server that starts. The writer
+            // begins again.
+            "40001" | "40P01" | "53300" | "57P03" => Self::Busy { waited: std::time::Duration::ZERO },
             // The server ends the connection, perhaps after a commit that it did not answer.
             "57P01" | "57P02" => Self::Io { detail: refusal.message().to_owned() },
             "22021" | "22P05" => Self::Refused("PostgreSQL stores no text with a NUL character".to_owned()),

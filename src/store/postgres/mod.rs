@@ -87,7 +87,7 @@ pub(super) fn open(url: &str, options: &OpenOptions) -> Result<PostgresStore> {
     if server.config.get_connect_timeout().is_none() {
         server.config.connect_timeout(options.wait);
     }
-    let pool = PgConnectionPool::new(server.clone());
+    let pool = PgConnectionPool::new(server.clone(), options.wait);
     let conn = pool.borrow().map_err(|error| cannot(error.to_string()))?;
     migrate::migrate(&conn, &name, options)?;
     drop(conn);

@@ -2,24 +2,30 @@
 
 use std::{
     ops::Deref,
-    sync::{Mutex, PoisonError},
+    sync::{Condvar, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use super::{connection::PostgresConnection, server_url::PgServer};
-use crate::store::Result;
+use crate::store::{Result, StoreError};
 
 /// Maximum number of idle connections.
 const MAX_IDLE_CONNECTIONS: usize = 4;
+/// Time after which a server that had no connection left is asked again.
+const NEXT_TRY: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(super) struct PgConnectionPool {
     server: PgServer,
+    /// Longest time that a caller waits for a connection.
+    wait: Duration,
     idle: Mutex<Vec<PostgresConnection>>,
+    returned: Condvar,
 }
 
 impl PgConnectionPool {
-    pub(super) fn new(server: PgServer) -> Self {
-        Self { server, idle: Mutex::default() }
+    pub(super) fn new(server: PgServer, wait: Duration) -> Self {
+        Self { server, wait, idle: Mutex::default(), returned: Condvar::new() }
     }
 
     /// Server of new connections.
@@ -32,16 +38,33 @@ impl PgConnectionPool {
         PostgresConnection::connect(&self.server)
     }
 
-    /// Borrows a connection. One that was lost while idle is replaced.
+    /// Borrows a connection. One that was lost while idle is replaced. While the server has none left, or is starting, the
+    /// caller waits for one that another caller returns.
     pub(super) fn borrow(&self) -> Result<PgPooledConnection<'_>> {
+        let start = Instant::now();
         loop {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            match idle {
-                Some(conn) if conn.is_closed() => {}
-                Some(conn) => return Ok(PgPooledConnection { pool: self, conn: Some(conn) }),
-                None => return Ok(PgPooledConnection { pool: self, conn: Some(self.open()?) }),
-            }
+            let conn = match idle {
+                Some(conn) if conn.is_closed() => continue,
+                Some(conn) => conn,
+                None => match self.open() {
+                    Ok(conn) => conn,
+                    Err(StoreError::Busy { .. }) if start.elapsed() < self.wait => {
+                        self.await_return();
+                        continue;
+                    }
+                    Err(StoreError::Busy { .. }) => return Err(StoreError::Busy { waited: self.wait }),
+                    Err(error) => return Err(error),
+                },
+            };
+            return Ok(PgPooledConnection { pool: self, conn: Some(conn) });
         }
+    }
+
+    /// Waits until a connection is returned, or for [`NEXT_TRY`].
+    fn await_return(&self) {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.returned.wait_timeout_while(idle, NEXT_TRY, |idle| idle.is_empty()));
     }
 }
 
@@ -69,6 +92,7 @@ impl Drop for PgPooledConnection<'_> {
             && !conn.is_closed()
         {
             idle.push(conn);
+            self.pool.returned.notify_one();
         }
     }
 }
