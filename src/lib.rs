@@ -75,6 +75,7 @@ pub mod experiment;
 #[cfg(all(any(test, fuzzing), feature = "cli", feature = "tui"))]
 pub mod fuzz;
 pub mod id;
+mod markdown_tokens;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod ops;

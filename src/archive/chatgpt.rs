@@ -8,12 +8,13 @@ use serde_json::Value;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{TakeField as _, fields_of, id_of, model_of, text_of, time_of},
-    documents, parents_first,
-    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    json_entries,
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    topological_order,
 };
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    documents::read_entries(lines, importer, &mut read_conversation)
+    json_entries::read_entries(lines, importer, &mut read_conversation)
 }
 
 fn read_conversation(
@@ -61,7 +62,7 @@ fn read_conversation(
         message.id = id;
         messages.push(message);
     }
-    parents_first::write(importer, place, messages)
+    topological_order::write(importer, place, messages)
 }
 
 fn fields_without(value: Value, name: &str) -> Value {

@@ -8,15 +8,16 @@ use serde_json::Value;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of},
-    documents, parents_first,
-    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    json_entries,
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    topological_order,
 };
 
 /// Parent of a message that begins a conversation.
 const ROOT: &str = "00000000-0000-4000-8000-000000000000";
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    documents::read_entries(lines, importer, &mut read_conversation)
+    json_entries::read_entries(lines, importer, &mut read_conversation)
 }
 
 fn read_conversation(
@@ -57,7 +58,7 @@ fn read_conversation(
         previous = SourceParent::Message(id.clone());
         read_message(source, (id, parent), model.as_deref(), &mut messages);
     }
-    parents_first::write(importer, place, messages)
+    topological_order::write(importer, place, messages)
 }
 
 fn read_message(

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, id_of, model_of, text_of, time_of, tokens_of},
-    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
 
 /// Beginnings of user messages that the application writes.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::{Timestamp as Moment, civil::DateTime, tz::TimeZone};
 use serde_json::{Map, Value};
 
-use super::record::SourceMessage;
+use super::source_record::SourceMessage;
 use crate::types::Timestamp;
 
 /// Parsed content of a message.

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of, tokens_of},
-    documents,
-    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    json_entries,
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
 
 #[derive(Default)]
@@ -36,7 +36,7 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
             Ok(value) => reader.record(place, value, lines.name, importer)?,
             Err(_) if !reader.has_begun => {
                 let name = lines.name;
-                documents::read_entries_after(line.text, lines, importer, &mut |place, entry, importer| {
+                json_entries::read_entries_after(line.text, lines, importer, &mut |place, entry, importer| {
                     reader.record(place, entry, name, importer)
                 })?;
                 return reader.write_newest(importer);

@@ -9,8 +9,8 @@ use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of, tokens_of},
     database_rows::{collect, parsed},
-    documents,
-    record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
+    json_entries,
+    source_record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
 };
 use crate::store::{ForeignDatabase, ForeignQuery, RowFilter};
 
@@ -76,7 +76,7 @@ pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> 
             }
             (Err(_), None) => {
                 let name = lines.name;
-                return documents::read_entries_after(line.text, lines, importer, &mut |place, entry, importer| {
+                return json_entries::read_entries_after(line.text, lines, importer, &mut |place, entry, importer| {
                     read_session(place, entry, name, importer)
                 });
             }

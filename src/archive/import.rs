@@ -11,9 +11,9 @@ use std::{
 #[cfg(any(feature = "cli", feature = "serve"))]
 use super::zip_export::{self, import_zip};
 use super::{
-    DETECTED_BYTES, Format, bounded_reader, chatgpt, claude_ai, claude_code, codex, databases, detect, detect_database,
-    gemini, goose, importer::Importer, json_trees, jsonl, lines::SourceLines, llama_app, markdown_chat, open_webui,
-    openai_chat, opencode, pi, silly_tavern, write_batch, zstd,
+    DETECTED_BYTES, Format, bounded_reader, chatgpt, claude_ai, claude_code, codex, detect, detect_database,
+    foreign_databases, gemini, goose, importer::Importer, json_trees, jsonl, lines::SourceLines, llama_app,
+    markdown_chat, open_webui, openai_chat, opencode, pi, silly_tavern, write_batch, zstd,
 };
 use crate::{
     id::TreeId,
@@ -292,7 +292,7 @@ pub fn import_path(
         return importer.complete(read);
     }
     let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
-    if file.fill_buf()?.starts_with(databases::SQLITE_MAGIC) {
+    if file.fill_buf()?.starts_with(foreign_databases::SQLITE_MAGIC) {
         return read_database(actor, options, &name, path, cancel);
     }
     #[cfg(any(feature = "cli", feature = "serve"))]
@@ -311,7 +311,7 @@ pub fn detect_path(path: &Path) -> Option<Format> {
     let mut file = BufReader::new(File::open(path).ok()?);
     let mut head = Vec::new();
     let start = file.fill_buf().ok()?;
-    if start.starts_with(databases::SQLITE_MAGIC) {
+    if start.starts_with(foreign_databases::SQLITE_MAGIC) {
         return detect_database(path).ok()?;
     } else if zstd::is_compressed(start) {
         zstd::ZstdReader::new(file).take(DETECTED_BYTES).read_to_end(&mut head).ok()?;
@@ -347,6 +347,6 @@ fn read_database(
 ) -> Result<Imported, ArchiveError> {
     let format = database_format(options, name, path)?;
     let mut importer = Importer::new(actor, name, format.as_str(), options.dry_run, cancel);
-    let read = databases::read(path, &mut importer);
+    let read = foreign_databases::read(path, &mut importer);
     importer.complete(read)
 }

@@ -10,10 +10,10 @@ use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of},
     database_rows::{collect, parsed},
-    documents,
+    json_entries,
     nested_json::{self, NestedDocument},
-    parents_first,
-    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    topological_order,
 };
 use crate::store::{ForeignDatabase, RowFilter};
 
@@ -45,7 +45,7 @@ pub(super) fn read_librechat(lines: &mut SourceLines<'_>, importer: &mut Importe
 
 fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>, entry: ReadEntry) -> Result<(), ArchiveError> {
     let name = lines.name;
-    documents::read_entries(lines, importer, &mut |place, value, importer| entry(place, value, name, importer))
+    json_entries::read_entries(lines, importer, &mut |place, value, importer| entry(place, value, name, importer))
 }
 
 /// Reads documents whose nodes contain their children in one of `lists`.
@@ -55,7 +55,7 @@ fn read_nested(
     lists: &[&str],
     entry: fn(SourcePlace, NestedDocument, &str, &mut Importer<'_>) -> Result<(), ArchiveError>,
 ) -> Result<(), ArchiveError> {
-    let text = documents::read_text(lines)?;
+    let text = json_entries::read_text(lines)?;
     let (documents, error) = nested_json::split(&text, lists);
     let end = documents.len() as u64 + 1;
     for (number, document) in (1..).zip(documents) {
@@ -124,7 +124,7 @@ fn loomsidian_note(
             ..SourceMessage::default()
         });
     }
-    parents_first::write(importer, place, messages)
+    topological_order::write(importer, place, messages)
 }
 
 fn exoloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
@@ -162,7 +162,7 @@ fn exoloom(place: SourcePlace, mut value: Value, name: &str, importer: &mut Impo
         ParsedContent::of(&content).into_message(&mut message);
         messages.push(message);
     }
-    parents_first::write(importer, place, messages)
+    topological_order::write(importer, place, messages)
 }
 
 /// Longest id that is made of child numbers; a longer one is a digest.
@@ -201,7 +201,7 @@ fn pyloom(
         messages.push(pyloom_message(node.fields, id.clone(), above, responses));
         places.push((number, id, 0));
     }
-    parents_first::write(importer, place, messages)
+    topological_order::write(importer, place, messages)
 }
 
 fn pyloom_message(node: Value, id: String, parent: SourceParent, responses: &Value) -> SourceMessage {
@@ -324,7 +324,7 @@ fn write_basemode_nodes(
         });
     }
     position.into_iter().for_each(|position| importer.position(position));
-    parents_first::write(importer, place, messages)
+    topological_order::write(importer, place, messages)
 }
 
 fn librechat(
@@ -377,5 +377,5 @@ fn librechat(
         parsed.into_message(&mut message);
         messages.push(message);
     }
-    parents_first::write(importer, place, messages)
+    topological_order::write(importer, place, messages)
 }

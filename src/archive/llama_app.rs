@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, id_of, model_of, text_of, time_of},
-    parents_first,
-    record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
+    source_record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
+    topological_order,
 };
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
@@ -58,11 +58,11 @@ fn write(
 ) -> Result<(), ArchiveError> {
     let roots = std::mem::take(roots);
     for message in messages.iter_mut() {
-        if matches!(&message.parent, super::record::SourceParent::Message(parent) if roots.contains(parent)) {
-            message.parent = super::record::SourceParent::Root;
+        if matches!(&message.parent, super::source_record::SourceParent::Message(parent) if roots.contains(parent)) {
+            message.parent = super::source_record::SourceParent::Root;
         }
     }
-    parents_first::write(importer, place, std::mem::take(messages))
+    topological_order::write(importer, place, std::mem::take(messages))
 }
 
 fn read_message(place: SourcePlace, mut source: Value) -> SourceMessage {

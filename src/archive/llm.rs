@@ -9,7 +9,7 @@ use super::{
     ArchiveError, Importer,
     content::{id_of, model_of, text_of, time_of, tokens_of},
     database_rows::{collect, parsed},
-    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
 use crate::{
     store::{ForeignDatabase, ForeignQuery, RowFilter},

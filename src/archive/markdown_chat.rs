@@ -10,7 +10,7 @@ use std::io::Read as _;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::model_of,
-    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
 use crate::types::{AuthorType, EdgeKind};
 

@@ -12,39 +12,37 @@ mod codex;
 mod content;
 mod cursor;
 mod database_rows;
-mod databases;
 mod detect;
-mod documents;
 pub mod export;
+mod foreign_databases;
 mod format;
 mod gemini;
 mod goose;
 mod import;
 mod importer;
+mod json_entries;
 mod json_trees;
 pub mod jsonl;
 mod lines;
 mod llama_app;
 mod llm;
-pub mod markdown;
 mod markdown_chat;
-pub(crate) mod markdown_tokens;
 mod nested_json;
 mod open_webui;
 mod openai_chat;
 mod opencode;
-mod parents_first;
 mod pi;
-mod record;
 mod silly_tavern;
+mod source_record;
+mod topological_order;
 mod write_batch;
 mod zed;
 #[cfg(any(feature = "cli", feature = "serve"))]
 mod zip_export;
 mod zstd;
 
-pub use databases::{SQLITE_MAGIC, detect_database};
 pub use detect::{HEAD_BYTES as DETECTED_BYTES, format as detect};
+pub use foreign_databases::{SQLITE_MAGIC, detect_database};
 pub use format::Format;
 pub use import::{
     ArchiveError, ImportOptions, Imported, detect_path, import, import_database, import_path, import_with,

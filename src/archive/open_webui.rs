@@ -10,8 +10,9 @@ use super::{
     ArchiveError, Importer, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, id_of, model_of, text_of, time_of, tokens_of},
     database_rows::{collect, parsed},
-    documents, parents_first,
-    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    json_entries,
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    topological_order,
 };
 use crate::{
     store::{ForeignDatabase, ForeignQuery, RowFilter},
@@ -19,7 +20,7 @@ use crate::{
 };
 
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), ArchiveError> {
-    documents::read_entries(lines, importer, &mut read_conversation)
+    json_entries::read_entries(lines, importer, &mut read_conversation)
 }
 
 /// Columns of a message's row that are not its id.
@@ -138,7 +139,7 @@ fn read_conversation(place: SourcePlace, mut entry: Value, importer: &mut Import
         };
         read_message(source, id, parent, &mut messages);
     }
-    parents_first::write(importer, place, messages)
+    topological_order::write(importer, place, messages)
 }
 
 fn read_message(mut source: Value, id: String, parent: SourceParent, messages: &mut Vec<SourceMessage>) {

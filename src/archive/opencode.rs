@@ -13,7 +13,7 @@ use super::{
     ArchiveError, Importer,
     content::{TakeField as _, id_of, model_of, text_of, time_of, tokens_of},
     database_rows::{collect, parsed},
-    record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
+    source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
 use crate::{
     store::{ForeignDatabase, ForeignQuery, RowFilter},

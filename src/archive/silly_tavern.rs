@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     ArchiveError, Importer, SourceLines,
     content::{TakeField as _, id_of, model_of, text_of, time_of},
-    record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
+    source_record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
 };
 use crate::types::Timestamp;
 

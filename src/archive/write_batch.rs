@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{ArchiveError, Imported, record::SourcePlace};
+use super::{ArchiveError, Imported, source_record::SourcePlace};
 use crate::{
     id::AgentId,
     ops::{Actor, OpsError},

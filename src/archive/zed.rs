@@ -9,7 +9,7 @@ use super::{
     ArchiveError, Importer,
     content::{TakeField as _, id_of, model_of, text_of, time_of},
     database_rows::collect,
-    record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
+    source_record::{SourceConversation, SourceMessage, SourcePlace, SourceRole},
     zstd,
 };
 use crate::store::{ForeignDatabase, RowFilter};

@@ -3,16 +3,16 @@
 //! The lists in [`verbs`] and [`word_lists`] are few, and one map is made of them with every inflection, once. A word is looked up by its
 //! lowered bytes in one step. [`typos`] corrects words that are not in the map.
 
-mod typos;
+mod spelling;
 mod verbs;
 mod word_lists;
 
 use std::{collections::HashMap, sync::LazyLock};
 
 use foldhash::fast::FixedState;
-use typos::Typos;
+use spelling::Typos;
 
-pub(super) use self::typos::{correct_typo, within_one_edit};
+pub(super) use self::spelling::{correct_typo, within_one_edit};
 pub(super) use super::option_name::OptionName;
 
 macro_rules! classes {

@@ -63,7 +63,7 @@ impl Executor<'_> {
     }
 
     pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> AnswerResult {
-        super::tree_changes::not_empty(text, "a document")?;
+        super::change_commands::not_empty(text, "a document")?;
         let known = self.loom.snapshot()?.documents()?.into_iter().any(|document| document.name == name);
         if !known {
             return self.create_document(name, place, text);

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    Answer, ExecRights, Host, Outcome, answer::AnswerResult, authorize, escape, recall, trace,
-    tree_changes::ContinueLength,
+    Answer, ExecRights, Host, Outcome, answer::AnswerResult, authorize, change_commands::ContinueLength, escape,
+    recall, trace,
 };
 
 use crate::{

@@ -15,6 +15,7 @@ mod authorize;
 #[cfg(any(feature = "tui", feature = "serve"))]
 pub(crate) mod authorship;
 mod batch;
+mod change_commands;
 mod commit_command;
 #[cfg(feature = "serve")]
 pub(crate) mod completion;
@@ -43,7 +44,6 @@ mod request;
 mod todo;
 mod trace;
 mod tree;
-mod tree_changes;
 mod view;
 mod web;
 pub(crate) mod word_diff;

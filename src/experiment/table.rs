@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{ExperimentError, SampleLabel, csv::CsvWriter, leaves::Leaves, parquet::ParquetWriter};
 use crate::{
-    archive::markdown,
+    archive::export::markdown,
     id::{NodeId, TreeId},
     ops::OpsError,
     session::path_stats,

@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     backend::{McpBackend, McpCaller, McpState},
     client_delegation::CallerOrchestrator,
-    connector,
     consent::{self, Consent, ConsentQuestion},
     resource,
     schema::{DELEGATION_FIELD, FETCH_TOOL, ITEMS_FIELD, LINES_TOOL, NODES_FIELD, SEARCH_TOOL},
+    search_and_fetch,
     sessions::SessionResolver,
 };
 use crate::{
@@ -81,8 +81,8 @@ pub(super) fn run(state: &McpState, input: ToolInput, context: CallContext) -> C
         // The slot is empty: each call has its own.
         let _ = context.session.set(session);
         match input.name.as_str() {
-            SEARCH_TOOL => connector::search(&backend, session, rights, &input.arguments).map(CallOutcome::from),
-            FETCH_TOOL => connector::fetch(&backend, rights, &input.arguments).map(CallOutcome::from),
+            SEARCH_TOOL => search_and_fetch::search(&backend, session, rights, &input.arguments).map(CallOutcome::from),
+            FETCH_TOOL => search_and_fetch::fetch(&backend, rights, &input.arguments).map(CallOutcome::from),
             _ => run_batch(&backend, session, rights, input, context),
         }
     });

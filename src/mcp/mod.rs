@@ -9,7 +9,6 @@ mod backend;
 mod batch;
 mod call;
 mod client_delegation;
-mod connector;
 mod consent;
 mod handler;
 #[cfg(feature = "serve")]
@@ -18,6 +17,7 @@ mod prompt;
 mod resource;
 mod running;
 mod schema;
+mod search_and_fetch;
 mod sessions;
 mod subscription;
 mod transport;

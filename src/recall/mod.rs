@@ -7,6 +7,7 @@
 
 mod answer_type;
 mod boosts;
+mod embed_nodes;
 mod excerpt;
 mod highlight;
 mod hint;
@@ -28,13 +29,14 @@ pub(crate) use self::tool_calls::{call_excerpt, calls_within, tool_call_summary,
 pub(crate) use self::tool_results::{exit_code, is_failure};
 pub(crate) use self::turns::set_received_turn;
 pub use self::{
+    embed_nodes::embed,
     excerpt::excerpt,
     highlight::highlights,
     hint::{Hint, HintWindow, References},
     matching::{Counts, around, count},
     search::{Hit, Query, SearchResults, search, search_with},
     search_filter::{Author, Branch, Filter, Scope},
-    semantic::{EmbedError, Embedder, QueryEmbedding, embed},
+    semantic::{EmbedError, Embedder, QueryEmbedding},
     time_spec::{ParseTimeError, TimeSpec},
     tool_calls::calls,
     tool_results::{ToolQuery, ToolResults, find_tool_results, tool_names, tool_results},

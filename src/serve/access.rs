@@ -18,7 +18,7 @@ use axum::{
 };
 
 use super::{
-    browser::{self, BrowserLogin},
+    browser_login::{self, BrowserLogin},
     error::{ApiError, Result},
     state::{AppState, ServerSettings},
     token::{TokenRecord, TokenScope},
@@ -224,7 +224,7 @@ fn authenticate(state: &AppState, headers: &HeaderMap) -> Result<Caller> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let agent = text(AGENT_HEADER);
     let bearer = text("authorization").and_then(bearer_token);
-    let cookie = browser::cookie(headers);
+    let cookie = browser_login::cookie(headers);
     let (tokens, browsers) = (&state.settings.tokens, &state.settings.browsers);
     let login = cookie.and_then(|cookie| browsers.of_cookie(cookie));
     let record = match (text(TOKEN_HEADER).or(bearer), &login) {

@@ -9,7 +9,7 @@ mod access;
 mod api;
 mod approval;
 mod body_io;
-mod browser;
+mod browser_login;
 mod call_recorder;
 mod connection;
 mod delegation_runs;
@@ -30,7 +30,7 @@ mod token;
 mod tree_shape;
 
 pub use approval::PendingApprovals;
-pub use browser::BrowserLogins;
+pub use browser_login::BrowserLogins;
 pub use recording_proxy::Upstreams;
 pub use router::openapi;
 pub use server::{ServeError, Server};

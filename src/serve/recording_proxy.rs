@@ -26,7 +26,7 @@ use tokio::sync::oneshot;
 
 use super::{
     access::{Caller, bearer_token},
-    browser,
+    browser_login,
     call_recorder::{RecordedCall, record},
     error::{ApiError, Result},
     state::AppState,
@@ -184,7 +184,7 @@ fn passed_on(headers: &HeaderMap) -> HeaderMap {
 /// Removes what authorises a request at a server of this program: its cookies, and tokens where a key of the provider could
 /// be.
 fn without_own_credentials(mut headers: HeaderMap) -> HeaderMap {
-    browser::remove_own_cookies(&mut headers);
+    browser_login::remove_own_cookies(&mut headers);
     for name in [header::AUTHORIZATION, API_KEY] {
         let value = headers.get(&name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if bearer_token(value).unwrap_or(value).starts_with(TOKEN_PREFIX) {

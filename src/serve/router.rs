@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{access, api, browser, error::ApiError, page, probes, recording_proxy, state::AppState};
+use super::{access, api, browser_login, error::ApiError, page, probes, recording_proxy, state::AppState};
 
 /// Header with the id of a request, taken from the client or generated.
 const REQUEST_ID: &str = "x-request-id";
@@ -32,7 +32,7 @@ pub(super) fn router(state: AppState) -> Router {
         .nest_service("/mcp", mcp)
         .route("/api/v1/openapi.json", axum::routing::get(move || async move { (json(), document) }))
         .layer(middleware::from_fn_with_state(state.clone(), access::check))
-        .merge(browser::routes().layer(middleware::from_fn_with_state(state.clone(), access::check_own_host)))
+        .merge(browser_login::routes().layer(middleware::from_fn_with_state(state.clone(), access::check_own_host)))
         .merge(page::routes())
         .merge(probes::probes())
         .fallback(async || ApiError::new(StatusCode::NOT_FOUND, "not_found", "no such route"))

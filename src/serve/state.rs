@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     access::{Caller, RateLimiter, ThoughtReader},
     approval::PendingApprovals,
-    browser::BrowserLogins,
+    browser_login::BrowserLogins,
     call_recorder::CallQueue,
     delegation_runs::DelegationRuns,
     error::{ApiError, Result},

@@ -3,6 +3,7 @@
 
 mod approval;
 mod background_delegations;
+mod blocking;
 mod delegation;
 mod delegation_report;
 mod embedding;
@@ -17,7 +18,6 @@ mod partial_replies;
 mod prompt;
 mod result_metadata;
 mod resume;
-mod run;
 mod save_reply;
 mod side_conversation;
 mod stats;

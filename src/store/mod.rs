@@ -9,9 +9,10 @@
 //! meaning of an operation are in [`crate::ops`].
 
 mod agents;
-mod envelope;
+mod envelope_compression;
 mod error;
-mod local_id_hints;
+mod full_text;
+mod local_ids;
 mod location;
 mod mutation;
 mod mutation_targets;
@@ -22,11 +23,10 @@ mod pending;
 mod postgres;
 mod query;
 mod reader;
-mod recall;
 mod receipt;
 mod searched_text;
 mod sqlite;
-mod transaction_rules;
+mod transaction_guard;
 mod undo_rules;
 mod vector_code;
 mod word_postings;
@@ -35,6 +35,8 @@ use std::{path::Path, sync::Arc};
 
 pub(crate) use agents::{default_agents, is_default_agent};
 pub use error::{Result, StoreError};
+#[doc(hidden)] // for the ranking
+pub use full_text::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 pub use location::Location;
 pub use mutation::{Change, ChangeKind, Mutation};
 pub use mutation_targets::{PriorPlacement, PurgeTarget};
@@ -52,8 +54,6 @@ pub use query::{
     MapNode, RebuildReport, SessionFilter, ShapeRow, SiblingCursor, TreeFilter, UndoReach, UndoTarget, VerifyReport,
 };
 pub use reader::{JournalReader, NodeReader, SearchReader, SessionReader, ShapeReader, Snapshot};
-#[doc(hidden)] // for the ranking
-pub use recall::{EmbeddingBatch, Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 pub use receipt::{AppendedNode, Receipt};
 #[doc(hidden)] // for the program
 pub use sqlite::count_bytes;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{Result, StoreError};
 use crate::{
-    id::{LocalId, NodeId},
+    id::NodeId,
     types::{ContentHash, EdgeKind, HashInput, Json, NewNode, Node, Parent},
 };
 
@@ -28,11 +28,6 @@ pub(super) fn hash_of(
             Ok(hash)
         }
     }
-}
-
-/// The local id that a new node gets if it is free in the tree.
-pub(super) fn wanted_local_id(node: &NewNode) -> LocalId {
-    node.local.clone().unwrap_or_else(|| LocalId::derive(node.id, 6))
 }
 
 /// Makes the copy of a node under another parent; its metadata names the original. `version_of` and `edited_from` are

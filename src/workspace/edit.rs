@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     known_files::{AgentFiles, reread_hint},
     read::read_page,
-    root,
+    sandbox_dir,
     tools::{Answer, WorkspaceTool, arguments, blocking, lines},
     write::diff,
 };
@@ -65,7 +65,7 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
                 }
                 _ => String::new(),
             };
-            let name = root::display_path(&path);
+            let name = sandbox_dir::display_path(&path);
             let Ok(text) = String::from_utf8(before.bytes) else {
                 let message = format!("{name} is not UTF-8, so it cannot be edited as text");
                 return Err(ToolError::new(ErrorCode::Conflict, message));

@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    root::{self, FileContent, SandboxDir},
+    sandbox_dir::{self, FileContent, SandboxDir},
     tools::WorkspaceSettings,
 };
 use crate::tools::{ErrorCode, ToolError};
@@ -79,7 +79,7 @@ impl AgentFiles {
         if last_read == Some(now.hash) {
             return Ok(());
         }
-        let name = root::display_path(path);
+        let name = sandbox_dir::display_path(path);
         let why = match (last_read, self.modified_by(path, now)) {
             (None, None) => format!("{name} is there, and you have not read it"),
             (None, Some(by)) => format!("{name} is there, written by {by}, and you have not read it"),
@@ -101,7 +101,8 @@ impl AgentFiles {
         let mut files = self.state.files();
         let now = self.root().content_if_any(path)?.map(|content| content.hash);
         if now != before {
-            let message = format!("{} was changed at the same moment; nothing was written", root::display_path(path));
+            let message =
+                format!("{} was changed at the same moment; nothing was written", sandbox_dir::display_path(path));
             return Err(ToolError::new(ErrorCode::Conflict, message).hint(reread_hint(path)));
         }
         let hash = self.root().replace_file(path, bytes)?;
@@ -115,5 +116,5 @@ impl AgentFiles {
 
 /// Hint that shows how to read the file again.
 pub(super) fn reread_hint(path: &Path) -> String {
-    format!("→ read_file path:\"{}\"", root::display_path(path))
+    format!("→ read_file path:\"{}\"", sandbox_dir::display_path(path))
 }

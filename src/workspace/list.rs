@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     known_files::AgentFiles,
-    root,
+    sandbox_dir,
     tools::{Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking},
     walk::{self, Deadline},
 };
@@ -91,8 +91,8 @@ fn collapse_folders(files: &[PathBuf], depth: usize) -> Vec<String> {
         *folders.entry(kept).or_default() += u64::from(deep);
     }
     let line = |(path, inside): (PathBuf, u64)| match inside {
-        0 => root::display_path(&path),
-        inside => format!("{}/ ({})", root::display_path(&path), count(inside, "file")),
+        0 => sandbox_dir::display_path(&path),
+        inside => format!("{}/ ({})", sandbox_dir::display_path(&path), count(inside, "file")),
     };
     folders.into_iter().map(line).collect()
 }

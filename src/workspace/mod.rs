@@ -24,7 +24,7 @@ mod list;
 mod orphan_processes;
 mod process;
 mod read;
-mod root;
+mod sandbox_dir;
 mod search;
 mod tools;
 mod walk;

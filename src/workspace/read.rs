@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     known_files::AgentFiles,
-    root,
+    sandbox_dir,
     tools::{Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking, lines},
 };
 use crate::{
@@ -71,7 +71,7 @@ fn read(files: &AgentFiles, params: &ReadParams) -> Answer {
     let size = file.metadata().map_err(fail)?.len();
     let from = params.from.unwrap_or(1).max(1);
     let most = params.lines.unwrap_or(MAX_LINES).clamp(1, MAX_LINES);
-    let (page, by) = if size <= root::MAX_EDIT_BYTES {
+    let (page, by) = if size <= sandbox_dir::MAX_EDIT_BYTES {
         let content = files.root().content(&path)?;
         let real = files.root().canonical(&path)?;
         let by = files.modified_by(&real, &content);
@@ -80,7 +80,7 @@ fn read(files: &AgentFiles, params: &ReadParams) -> Answer {
     } else {
         (read_page(BufReader::with_capacity(64 * 1024, file.take(MAX_SCANNED_BYTES)), from, most).map_err(fail)?, None)
     };
-    let name = root::display_path(&path);
+    let name = sandbox_dir::display_path(&path);
     let Some(page) = page else {
         return Err(ToolError::new(
             ErrorCode::Conflict,

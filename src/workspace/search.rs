@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     known_files::AgentFiles,
-    root,
+    sandbox_dir,
     tools::{Answer, MAX_ANSWER_BYTES, WorkspaceTool, arguments, blocking},
     walk::{self, Deadline},
 };
@@ -138,7 +138,7 @@ fn search_file(
     deadline: &Deadline,
     matches: &mut FileMatches,
 ) -> io::Result<()> {
-    let name = root::display_path(path);
+    let name = sandbox_dir::display_path(path);
     let before = matches.lines;
     let searched = searcher.search_file(
         matcher,

@@ -18,7 +18,7 @@ use super::{
     environment::Environment,
     known_files::{AgentFiles, FileModified, KnownFile, WorkspaceState},
     list, read,
-    root::SandboxDir,
+    sandbox_dir::SandboxDir,
     search, write,
 };
 use crate::{

@@ -12,7 +12,7 @@ use std::{
 
 use ignore::{WalkBuilder, overrides::OverrideBuilder};
 
-use super::root::{self, SandboxDir};
+use super::sandbox_dir::{self, SandboxDir};
 use crate::tools::{ErrorCode, ToolError};
 
 /// Maximum number of files.
@@ -96,5 +96,5 @@ pub(super) fn start(root: &SandboxDir, written: Option<&str>) -> Result<PathBuf,
 
 /// Describes the start of a search in words.
 pub(super) fn display_folder(start: &Path) -> String {
-    if start == Path::new(".") { "the workspace".to_owned() } else { root::display_path(start) }
+    if start == Path::new(".") { "the workspace".to_owned() } else { sandbox_dir::display_path(start) }
 }

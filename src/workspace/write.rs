@@ -8,7 +8,7 @@ use similar::TextDiff;
 
 use super::{
     known_files::AgentFiles,
-    root,
+    sandbox_dir,
     tools::{Answer, WorkspaceTool, arguments, blocking, lines},
 };
 use crate::types::Permission;
@@ -58,7 +58,7 @@ fn run(files: Arc<AgentFiles>, given: Value) -> BoxFuture<'static, Answer> {
             Ok((path, before))
         })
         .await?;
-        let name = root::display_path(&path);
+        let name = sandbox_dir::display_path(&path);
         if before.as_ref().is_some_and(|now| now.bytes == content.as_bytes()) {
             return Ok(format!("{name} has this content already; nothing was written"));
         }

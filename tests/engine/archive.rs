@@ -7,7 +7,7 @@ use crate::support;
 use std::{io::BufReader, path::Path};
 
 use loomtree::{
-    archive::{self, Imported, jsonl, markdown},
+    archive::{self, Imported, export::markdown, jsonl},
     exec::is_change,
     id::TreeId,
     ops::{Actor, DocumentEdit, NodeDraft, SplitAt, TreeDraft},

@@ -198,7 +198,7 @@ fn the_own_markdown_comes_back() {
     let snapshot = owner.loom().snapshot().unwrap();
     let last = find(&nodes(&owner, done.trees[0]), "In the").id;
     let path = snapshot.path_back(last, &[], 0).unwrap();
-    let text = archive::markdown::path(&path[1..], &snapshot.agents().unwrap());
+    let text = archive::export::markdown::path(&path[1..], &snapshot.agents().unwrap());
     let second = Scene::new(2);
     let other = second.owner();
     let again = archive::import(&other, None, "path.md", &mut text.as_bytes(), &mut |_| {}).unwrap();
@@ -217,7 +217,7 @@ fn content_that_looks_like_a_heading_comes_back_as_content() {
     let last = owner.append(Parent::Node(first), NodeDraft::text(content)).unwrap().nodes[0].id;
     let snapshot = owner.loom().snapshot().unwrap();
     let path = snapshot.path_back(last, &[], 0).unwrap();
-    let text = archive::markdown::path(&path[1..], &snapshot.agents().unwrap());
+    let text = archive::export::markdown::path(&path[1..], &snapshot.agents().unwrap());
     assert!(text.contains("\n\\### owner · 7fvmz4") && text.contains("\n\\\\###") && text.contains("\n### A heading"));
     let second = Scene::new(2);
     let other = second.owner();

@@ -10,11 +10,9 @@ use serde::Serialize;
 
 use super::{sha256, tree_export::TreeExport};
 use crate::{
-    archive::{
-        ArchiveError,
-        markdown_tokens::{self, MarkdownToken},
-    },
+    archive::ArchiveError,
     id::NodeId,
+    markdown_tokens::{self, MarkdownToken},
     page_files,
     types::{AuthorType, EdgeKind, Node, Timestamp},
 };

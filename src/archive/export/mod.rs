@@ -10,6 +10,7 @@ mod graph;
 mod html_page;
 mod json_line;
 mod leaves;
+pub mod markdown;
 mod outline;
 mod preference;
 mod sha256;

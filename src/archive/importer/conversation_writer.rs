@@ -15,7 +15,7 @@ use super::{
 use crate::{
     archive::{
         ArchiveError, Imported,
-        record::{SourceConversation, SourcePlace},
+        source_record::{SourceConversation, SourcePlace},
         write_batch::ImportBatch,
     },
     id::{AgentId, NodeId, TreeId},

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     archive::{
         ArchiveError,
-        record::{SourceMessage, SourceParent, SourcePlace, SourceRole},
+        source_record::{SourceMessage, SourceParent, SourcePlace, SourceRole},
     },
     id::{AgentId, NodeId, TreeId},
     store::{ChildFilter, Mutation},

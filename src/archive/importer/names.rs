@@ -4,7 +4,7 @@ use super::conversation_writer::Importer;
 use crate::{
     archive::{
         ArchiveError,
-        record::{SourceConversation, SourcePlace},
+        source_record::{SourceConversation, SourcePlace},
     },
     id::AgentId,
     types::{Agent, AgentKind, NewAgent, first_words},

@@ -1,7 +1,7 @@
 //! State of the conversations that an import has begun and not finished.
 
 use crate::{
-    archive::record::{SourceConversation, SourceMessage, SourcePlace},
+    archive::source_record::{SourceConversation, SourceMessage, SourcePlace},
     id::{NodeId, SessionId, TreeId},
     types::Timestamp,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{conversation_writer::Importer, open_conversation::OpenConversation};
 use crate::{
-    archive::{ArchiveError, record::SourcePlace},
+    archive::{ArchiveError, source_record::SourcePlace},
     id::{SessionId, TreeId},
     store::{Mutation, SessionFilter},
     types::NewSession,

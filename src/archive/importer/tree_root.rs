@@ -8,7 +8,7 @@ use super::{
 use crate::{
     archive::{
         ArchiveError,
-        record::{SourceConversation, SourcePlace},
+        source_record::{SourceConversation, SourcePlace},
     },
     id::{NodeId, TreeId},
     store::Mutation,

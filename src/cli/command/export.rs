@@ -8,7 +8,10 @@ use std::{
 
 use clap::builder::PossibleValuesParser;
 use loomtree::{
-    archive::{export::ExportReport, jsonl, markdown},
+    archive::{
+        export::{ExportReport, markdown},
+        jsonl,
+    },
     id::TreeId,
     store::TreeFilter,
 };

@@ -17,13 +17,9 @@ mod dispatch;
 mod do_;
 mod docs;
 mod doctor;
+mod experiment_run;
 mod export;
 mod export_as;
-#[cfg(feature = "local")]
-mod fetch;
-#[cfg(not(feature = "local"))]
-#[path = "fetch_unsupported.rs"]
-mod fetch;
 mod import;
 mod import_sources;
 mod log;
@@ -31,6 +27,11 @@ mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod models;
+#[cfg(feature = "local")]
+mod models_fetch;
+#[cfg(not(feature = "local"))]
+#[path = "models_fetch_unsupported.rs"]
+mod models_fetch;
 mod new;
 #[cfg(feature = "serve")]
 mod open;
@@ -40,7 +41,6 @@ mod rebuild;
 mod recall;
 mod rename;
 mod resume;
-mod run_args;
 mod sample;
 mod say;
 mod score;

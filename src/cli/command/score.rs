@@ -7,7 +7,7 @@ use loomtree::experiment::{Judge, ModelJudge, ScoreProgress, ScoreRequest, estim
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::run_args::{self, RunArgs, RunConsent, RunLock, RunProgress};
+use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
     env,
@@ -80,12 +80,15 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     } else {
         let present = if report.present > 0 { format!(", {} existed", report.present) } else { String::new() };
         let mean = report.mean.map(|mean| format!(", mean {mean:.3}")).unwrap_or_default();
-        let spent =
-            if report.spent.requests > 0 { format!("; {}", run_args::spent(&report.spent)) } else { String::new() };
+        let spent = if report.spent.requests > 0 {
+            format!("; {}", experiment_run::spent(&report.spent))
+        } else {
+            String::new()
+        };
         let judge = cut(&report.judge, 50);
         writeln!(cx.out, "{} by {judge}{present}{mean}{spent}", count(report.added, "new score"))?;
     }
-    run_args::stop_error(report.stopped, report.failed, report.error.as_deref())
+    experiment_run::stop_error(report.stopped, report.failed, report.error.as_deref())
 }
 
 fn open_judge(args: &Args, runtime: &Runtime, cx: &CommandContext<'_>) -> Result<Box<dyn Judge>> {

@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    archive::markdown_tokens::{self, MarkdownToken},
+    markdown_tokens::{self, MarkdownToken},
     ops::DocumentEdit,
     serve::{
         access::Caller,

@@ -14,8 +14,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     archive::{
-        export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice},
-        jsonl, markdown,
+        export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice, markdown},
+        jsonl,
     },
     id::NodeId,
     serve::{

@@ -11,7 +11,6 @@ mod events;
 mod exports;
 mod generations;
 mod imports;
-mod items;
 mod map;
 mod me;
 mod nodes;
@@ -22,6 +21,7 @@ mod routes;
 mod sessions;
 mod trees;
 mod window;
+mod work_items;
 
 pub(super) use self::{
     generations::KEEP_ALIVE,

@@ -5,9 +5,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    archive::markdown_tokens::{self, MarkdownToken},
     exec::{AuthorNames, authorship::authorship},
     id::{NodeId, SessionId},
+    markdown_tokens::{self, MarkdownToken},
     recall::{self, cut_at},
     serve::{access::ThoughtReader, error::Result},
     session,

@@ -4,8 +4,8 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 
 use super::{
-    agents, approvals, arrow, changes, context, delegations, documents, events, exports, generations, imports, items,
-    map, me, nodes, openapi_document::ApiDocument, recall, sessions, trees, window,
+    agents, approvals, arrow, changes, context, delegations, documents, events, exports, generations, imports, map, me,
+    nodes, openapi_document::ApiDocument, recall, sessions, trees, window, work_items,
 };
 use crate::serve::{openai, state::AppState};
 
@@ -21,7 +21,7 @@ pub(in crate::serve) fn routes() -> OpenApiRouter<AppState> {
                 .merge(documents::routes())
                 .merge(agents::routes())
                 .merge(sessions::routes())
-                .merge(items::routes())
+                .merge(work_items::routes())
                 .merge(generations::routes())
                 .merge(arrow::routes())
                 .merge(recall::routes())

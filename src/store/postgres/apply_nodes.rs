@@ -11,11 +11,11 @@ use super::{
     visibility,
 };
 use crate::{
-    id::{LocalId, NodeId},
+    id::NodeId,
     session_state::TurnRecord,
     store::{
         AppendedNode, ChangeKind, Mutation, Result, StoreError,
-        new_node::{TurnFigures, TurnOrder, hash_of, wanted_local_id},
+        new_node::{TurnFigures, TurnOrder, hash_of},
     },
     types::{AuthorType, ContentHash, EdgeKind, NewNode, Parent},
 };
@@ -239,31 +239,6 @@ impl PgChangeApplier<'_> {
         }
     }
 
-    /// The shortest local id that is free in the tree.
-    fn local_id(&mut self, node: &NewNode, tree: Uuid) -> Result<LocalId> {
-        let derived = LocalId::derive(node.id, 6);
-        let mut local = wanted_local_id(node);
-        loop {
-            let key = (tree, local.as_str().to_owned());
-            let sql = "SELECT id FROM nodes WHERE tree = $1 AND local_id = $2";
-            // The group's reads compare only the wanted one.
-            let is_compared = self.state.compared_ids.remove(&node.id);
-            let taken = self.state.taken_ids.contains(&key)
-                || !is_compared && self.conn.query_opt(sql, &[&tree, &key.1])?.is_some();
-            if !taken {
-                self.state.taken_ids.insert(key);
-                return Ok(local);
-            }
-            // A given id is replaced by the derived one; if it is the derived one already, it becomes longer.
-            let is_given = node.local.as_ref() == Some(&local) && local != derived;
-            let longer = if is_given { 6 } else { local.len().max(6) + 1 };
-            if longer > 16 {
-                return Err(StoreError::Conflict(format!("node {} exists already", node.id)));
-            }
-            local = LocalId::derive(node.id, longer);
-        }
-    }
-
     /// Counts a new node at its parent, and returns its contribution to the tree's counts.
     fn count_new(&mut self, node: &Place, parent: Option<&Place>) -> Result<PgAdded> {
         let messages = i64::from(node.kind == EdgeKind::Continuation);
@@ -352,7 +327,7 @@ impl PgChangeApplier<'_> {
                 (ChangeKind::SetBookmark, changed.then_some(applied))
             }
             Mutation::CopyBranch { from, to, id } => {
-                (ChangeKind::CopyBranch, Some(super::copy::copy_branch(self, *from, *to, *id)?))
+                (ChangeKind::CopyBranch, Some(super::copy_branch::copy_branch(self, *from, *to, *id)?))
             }
             Mutation::AppendDelegationEvent { node, number, event } => {
                 let head = self.node(*node)?;

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::{
     PostgresStore,
-    compare::{Compared, compare},
+    compare_copy::{Compared, compare},
     connection::PostgresConnection,
     copy_file::CHUNK_ROWS,
     copy_tables::{CopiedTable, FileNumbers, RankedNumbers, TABLES},

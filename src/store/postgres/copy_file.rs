@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, types::ValueRef};
 
 use super::{
     PostgresStore,
-    compare::{Compared, compare},
+    compare_copy::{Compared, compare},
     connection::{Params, PostgresConnection},
     copy_tables::{CopiedTable, TABLES},
     decode::get,

@@ -11,7 +11,7 @@ use tokio_postgres::{
 use super::{connection::PostgresConnection, uuid::Uuid};
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
-    store::{ChangeKind, Mutation, Result, StoreError, envelope::unpack},
+    store::{ChangeKind, Mutation, Result, StoreError, envelope_compression::unpack},
     types::{
         AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, Timestamp, ToolCallFields, WorkItem,
     },

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     id::NodeId,
     session_state::{CompiledRules, TurnRecord},
-    store::{Change, Mutation, PurgeTarget, Result, new_node::wanted_local_id},
+    store::{Change, Mutation, PurgeTarget, Result, local_ids::wanted_local_id},
     types::{NewNode, Parent},
 };
 

@@ -9,7 +9,7 @@ use std::{ops::ControlFlow, sync::LazyLock};
 use super::{
     connection::PostgresConnection,
     decode::{coded, entry_of, get, id, int, opt_int},
-    numbers::offset,
+    row_numbers::offset,
     snapshot::PostgresSnapshot,
     uuid::{NO_TREE, Uuid},
 };

@@ -3,7 +3,7 @@
 use super::{
     connection::PostgresConnection,
     decode::{get, int},
-    numbers::raise_offset,
+    row_numbers::raise_offset,
     uuid::Uuid,
 };
 use crate::store::{OpenOptions, Result, StoreError, default_agents};

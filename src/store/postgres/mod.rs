@@ -12,10 +12,9 @@ mod apply_nodes;
 mod apply_plans;
 mod apply_sessions;
 mod apply_turns;
-mod compare;
+mod compare_copy;
 mod connection;
-mod copies;
-mod copy;
+mod copy_branch;
 mod copy_database;
 mod copy_file;
 mod copy_tables;
@@ -25,19 +24,21 @@ mod fts_query;
 mod group_reads;
 mod indexer;
 mod journal;
+mod local_ids;
 mod migrate;
 mod node_reader;
-mod numbers;
 mod path;
 mod pending_rows;
 mod pool;
 mod purge;
+mod row_numbers;
 mod search_filter;
 mod search_reader;
 mod server_url;
 mod session_reader;
 mod session_state;
 mod shape_reader;
+mod shared_text;
 mod snapshot;
 mod table_statistics;
 mod tables;
@@ -64,7 +65,7 @@ use self::{
 use super::{
     Change, Location, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, StoreError, Transaction,
     VerifyReport, Watch,
-    transaction_rules::{Borrower, check_not_borrowed_here},
+    transaction_guard::{Borrower, check_not_borrowed_here},
 };
 
 /// Opens the database of a URL, and migrates it if needed. Refuses one into which a transfer has not ended.

@@ -2,24 +2,21 @@
 
 use super::{
     decode::{self, FROM, NODE, NodeKey, envelope_text, get, id, int, number, opt_int, time, undecodable},
+    local_ids,
     path::{self, PgAnchor},
     snapshot::PostgresSnapshot,
     tables::{documents, links, trees},
     uuid::Uuid,
 };
 use crate::{
-    id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, TreeId},
+    id::{AgentId, DocumentId, LinkId, NodeId, TreeId},
     store::{
         ChildFilter, GenerationFilter, GenerationRow, LocalIdLookup, NodeReader, PurgeTarget, Result, SiblingCursor,
-        StoreError, TreeFilter,
-        envelope::unpack,
-        local_id_hints::{LocalIdHints, MAX_COMPARED_IDS},
+        StoreError, TreeFilter, envelope_compression::unpack,
     },
     types::{AuthorType, Document, DocumentVersion, EdgeKind, Json, Link, Node, Summary, SummarySubject, Tree},
 };
 
-/// Maximum number of candidates for an ambiguous id.
-const MAX_CANDIDATES: i64 = 10;
 /// Rows of a batch of envelopes.
 const BATCH_ROWS: i64 = 2_000;
 
@@ -29,7 +26,7 @@ pub(super) fn limit(limit: u32) -> i64 {
 }
 
 impl PostgresSnapshot<'_> {
-    fn nodes(&self, sql: &str, params: &[&(dyn tokio_postgres::types::ToSql + Sync)]) -> Result<Vec<Node>> {
+    pub(super) fn nodes(&self, sql: &str, params: &[&(dyn tokio_postgres::types::ToSql + Sync)]) -> Result<Vec<Node>> {
         decode::nodes(self, &self.query(sql, params)?)
     }
 
@@ -45,16 +42,6 @@ impl PostgresSnapshot<'_> {
     fn by_key(&self, key: NodeKey) -> Result<Option<Node>> {
         let sql = format!("SELECT {NODE} {FROM} WHERE n.tree = $1 AND n.seq = $2");
         Ok(self.nodes(&sql, &[&Uuid(key.tree.to_bytes()), &key.seq])?.pop())
-    }
-
-    /// The local ids of a tree with the smallest edit distance to a text, nearest first.
-    fn nearest_ids(&self, tree: Uuid, wanted: &str) -> Result<Vec<LocalId>> {
-        let sql = "SELECT local_id FROM nodes WHERE tree = $1 ORDER BY seq DESC LIMIT $2";
-        let mut hints = LocalIdHints::of(wanted);
-        for row in self.query(sql, &[&tree, &MAX_COMPARED_IDS])? {
-            hints.compare(get(&row, 0)?);
-        }
-        Ok(hints.nearest())
     }
 
     /// Children below a node of a tree, of one kind or all.
@@ -88,32 +75,7 @@ impl NodeReader for PostgresSnapshot<'_> {
     }
 
     fn resolve(&self, tree: TreeId, text: &str) -> Result<LocalIdLookup> {
-        let key = self.tree_key(tree)?;
-        let one = |node: Node| LocalIdLookup::One(Box::new(node));
-        let pattern = match PatternText::read(text) {
-            Some(PatternText::Full(id)) => {
-                return Ok(self.node(id)?.map_or(LocalIdLookup::None(Vec::new()), one));
-            }
-            Some(PatternText::Local(pattern)) => pattern.as_str().to_owned(),
-            None => return Ok(LocalIdLookup::None(self.nearest_ids(key, &text.to_lowercase())?)),
-        };
-        // A text longer than the local id continues with the ULID's random part, from which the local id was cut.
-        let cuts: Vec<&str> = (6..=pattern.len()).rev().map(|length| &pattern[..length]).collect();
-        let sql =
-            format!("SELECT {NODE} {FROM} WHERE n.tree = $1 AND n.local_id = ANY($2) ORDER BY length(n.local_id) DESC");
-        let exact = self.nodes(&sql, &[&key, &cuts])?;
-        if let Some(node) = exact.into_iter().find(|node| LocalId::derive(node.id, 16).starts_with(&pattern)) {
-            return Ok(one(node));
-        }
-        let sql = format!(
-            "SELECT {NODE} {FROM} WHERE n.tree = $1 AND n.local_id >= $2 AND n.local_id < $2 || '~' ORDER BY n.seq LIMIT $3"
-        );
-        let mut found = self.nodes(&sql, &[&key, &pattern, &MAX_CANDIDATES])?;
-        Ok(match found.len() {
-            0 => LocalIdLookup::None(self.nearest_ids(key, &pattern)?),
-            1 => found.pop().map_or(LocalIdLookup::None(Vec::new()), one),
-            _ => LocalIdLookup::Many(found),
-        })
+        local_ids::resolve(self, self.tree_key(tree)?, text)
     }
 
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>> {
@@ -158,7 +120,7 @@ impl NodeReader for PostgresSnapshot<'_> {
     }
 
     fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>> {
-        super::copies::list(self, target)
+        super::shared_text::list(self, target)
     }
 
     fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    store::{Result, StoreError, envelope},
+    store::{Result, StoreError, envelope_compression},
     types::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
 };
 
@@ -299,7 +299,8 @@ fn insert_envelopes(rows: &[PgNewRow]) -> Result<Option<PgStatement<'_>>> {
     for (row, envelope) in rows.iter().filter_map(|row| Some((row, row.node.provenance.as_ref()?))) {
         trees.push(row.place.tree);
         nodes.push(row.place.seq);
-        packed.push(envelope::pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?);
+        packed
+            .push(envelope_compression::pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?);
     }
     let sql =
         "INSERT INTO provenance (tree, node, envelope) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bytea[])";

@@ -21,7 +21,7 @@ use super::{
     decode::get,
     group_reads,
     indexer::PgIndexer,
-    numbers::offset,
+    row_numbers::offset,
     server_url::PgServer,
     session_state,
     uuid::Uuid,

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::{
     apply_nodes::NodeBatch,
     cache::WriterCache,
-    copy,
+    copy_branch,
     prepared_change::PreparedChange,
     purge,
     staged_change::StagedPart,
@@ -208,7 +208,7 @@ impl<'a> ChangeApplier<'a> {
                 )
             }
             Mutation::CopyBranch { from, to, id } => {
-                let copied = copy::copy_branch(self, *from, *to, *id)?;
+                let copied = copy_branch::copy_branch(self, *from, *to, *id)?;
                 (ChangeKind::CopyBranch, Some(copied))
             }
             Mutation::AppendDelegationEvent { node, number, event } => {

@@ -21,7 +21,8 @@ use super::{
 use crate::{
     store::{
         AppendedNode, Result, StoreError,
-        new_node::{TurnFigures, TurnOrder, hash_of, wanted_local_id},
+        local_ids::wanted_local_id,
+        new_node::{TurnFigures, TurnOrder, hash_of},
     },
     types::{AuthorType, EdgeKind, NewNode, Parent},
 };

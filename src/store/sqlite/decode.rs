@@ -10,7 +10,7 @@ use rusqlite::{
     types::{Type, ValueRef},
 };
 
-use super::{path::PathRecord, tables::hidden_marks::hidden_by};
+use super::{path::PathRecord, tables::retags::hidden_by};
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
     store::{ChangeKind, Mutation, Result, StoreError},

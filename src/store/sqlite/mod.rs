@@ -16,10 +16,7 @@ mod apply_turns;
 mod backup;
 mod cache;
 mod commit_here;
-#[cfg(feature = "postgres")]
-mod copied_file;
-mod copies;
-mod copy;
+mod copy_branch;
 mod decode;
 mod error;
 mod foreign_database;
@@ -27,6 +24,7 @@ mod fts_index;
 mod fts_query;
 mod insert;
 mod job_queue;
+mod local_ids;
 mod migrate;
 mod open;
 mod path;
@@ -42,6 +40,7 @@ mod search_filter;
 mod searched_text;
 mod session_figures;
 mod session_state;
+mod shared_text;
 mod sibling_page;
 mod sidecar_files;
 mod snapshot;
@@ -50,6 +49,8 @@ mod staged_copy;
 mod staged_visibility;
 mod tables;
 mod transaction;
+#[cfg(feature = "postgres")]
+mod transfer_target;
 mod tree_shape;
 mod undo;
 mod vectors;
@@ -65,13 +66,13 @@ use tokio::sync::oneshot;
 
 pub use self::foreign_database::{ForeignDatabase, ForeignQuery, RowFilter};
 pub use self::sidecar_files::{count_bytes, migration_copies, sidecar_files};
+use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 #[cfg(feature = "postgres")]
 pub(super) use self::{
-    copied_file::{finish_copy, open_copy},
     row_sums::summed_columns,
     tables::estimates::{HALVING_TOKENS, MAX_RATIO},
+    transfer_target::{finish_copy, open_copy},
 };
-use self::{pool::ConnectionPool, transaction::SqliteTransaction, writer::WriterHandle};
 use super::{
     Change, Inspection, MAX_RECEIPT_POLLS, OpenOptions, Pending, RebuildReport, Result, Snapshot, Store, Transaction,
     VerifyReport, Watch,

@@ -5,8 +5,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{
     decode::{DESCENDING, NodeRow, StateRow, States},
     tables::{
-        hidden_marks::HIDDEN_BY,
         nodes::{anchor, hidden_by},
+        retags::HIDDEN_BY,
     },
     visibility::{self, version_read},
 };

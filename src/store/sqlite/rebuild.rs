@@ -2,11 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{
-    fts_index, recount, session_state,
-    tables::{nodes, trees},
-    vectors,
-};
+use super::{fts_index, local_ids, recount, session_state, tables::trees, vectors};
 use crate::{
     session_state::CompiledRules,
     store::{RebuildReport, Result},
@@ -14,7 +10,7 @@ use crate::{
 
 pub(super) fn rebuild(conn: &mut Connection, rules: &CompiledRules) -> Result<RebuildReport> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    nodes::rebuild_local_ids(&tx)?;
+    local_ids::rebuild(&tx)?;
     let nodes = recount::wrong_nodes(&tx)?;
     for node in &nodes {
         let [c, a, v, l, b] = node.counted;

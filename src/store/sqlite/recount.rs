@@ -3,8 +3,8 @@
 use rusqlite::{Connection, Row};
 
 use super::tables::{
-    hidden_marks::{HIDDEN_BY, hidden_by},
     nodes::ONLY_CHILD,
+    retags::{HIDDEN_BY, hidden_by},
     staged_nodes::UNSTAGED,
     trees::read_counts,
 };

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{
     apply::ChangeApplier,
     decode::coded,
-    tables::{hidden_marks::HIDDEN_BY, session_states, sessions},
+    tables::{retags::HIDDEN_BY, session_states, sessions},
 };
 use crate::{
     session_state::{CompiledRules, RecordKind, SessionRecord, SessionState, TurnRecord},

@@ -6,8 +6,8 @@ use rusqlite::{Connection, params};
 use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
     tables::{
-        hidden_marks::HIDDEN_BY,
         nodes::{anchor, hidden_by},
+        retags::HIDDEN_BY,
     },
     visibility::{self, row_of},
 };

@@ -4,16 +4,15 @@ use std::{ops::RangeInclusive, sync::LazyLock};
 
 use rusqlite::params;
 
-use super::tables::hidden_marks::HIDDEN_BY;
+use super::tables::retags::HIDDEN_BY;
 use super::{
-    copies,
     decode::{FROM, NODE, NameCache, NodeRow},
-    fts_query, path,
+    fts_query, local_ids, path,
     pool::ConnectionPool,
-    search_filter, session_state, sibling_page,
+    search_filter, session_state, shared_text, sibling_page,
     tables::{
         agents, delegations, documents, estimates, leases, links, memory,
-        nodes::{self, Anchor, hidden_by, nearest},
+        nodes::{self, Anchor, hidden_by},
         provenance, received_turns, session_states, sessions, sources,
         staged_nodes::UNSTAGED,
         summaries, system_prompts, todos, trees,
@@ -23,7 +22,7 @@ use super::{
     visibility::{self, row_of},
 };
 use crate::{
-    id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, SessionId, TreeId},
+    id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
     session_state::{SessionRecord, SessionState},
     store::{
         ChildFilter, EmbeddingBatch, GenerationFilter, GenerationRow, LocalIdLookup, Neighbors, NodeReader,
@@ -36,9 +35,6 @@ use crate::{
         StashContent, Summary, SummarySubject, Timestamp, Todo, Tree,
     },
 };
-
-/// Maximum number of candidates for an ambiguous id.
-const MAX_CANDIDATES: i64 = 10;
 
 static NODE_BY_ID: LazyLock<String> =
     LazyLock::new(|| format!("SELECT {NODE} {FROM} WHERE n.ulid = ?1 AND {UNSTAGED}"));
@@ -67,7 +63,7 @@ impl<'p> SqliteSnapshot<'p> {
         Self { conn }
     }
 
-    fn nodes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Node>> {
+    pub(super) fn nodes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Node>> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let rows = statement.query_map(params, NodeRow::read)?.collect::<rusqlite::Result<Vec<_>>>()?;
         NameCache::new(&self.conn).finish(rows)
@@ -120,44 +116,7 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn resolve(&self, tree: TreeId, text: &str) -> Result<LocalIdLookup> {
-        let row = trees::row(&self.conn, tree)?;
-        let pattern = match PatternText::read(text) {
-            Some(PatternText::Full(id)) => {
-                return Ok(self
-                    .node(id)?
-                    .map_or(LocalIdLookup::None(Vec::new()), |node| LocalIdLookup::One(Box::new(node))));
-            }
-            Some(PatternText::Local(pattern)) => pattern.as_str().to_owned(),
-            None => return Ok(LocalIdLookup::None(nearest(&self.conn, row, &text.to_lowercase())?)),
-        };
-        // A text longer than the local id continues with the ULID's random part, from which the local id was cut.
-        for length in (6..=pattern.len()).rev() {
-            let found = self.nodes(
-                &format!(
-                    "SELECT {NODE} {FROM} WHERE n.seq IN (SELECT node FROM local_ids WHERE tree = ?1 AND local_id = ?2)
-                         AND {UNSTAGED}"
-                ),
-                params![row, &pattern[..length]],
-            )?;
-            if let Some(node) = found.into_iter().next()
-                && LocalId::derive(node.id, 16).starts_with(&pattern)
-            {
-                return Ok(LocalIdLookup::One(Box::new(node)));
-            }
-        }
-        let mut found = self.nodes(
-            &format!(
-                "SELECT {NODE} {FROM} WHERE n.seq IN (
-                     SELECT node FROM local_ids WHERE tree = ?1 AND local_id >= ?2 AND local_id < ?2 || '~'
-                 ) AND {UNSTAGED} ORDER BY n.seq LIMIT ?3"
-            ),
-            params![row, pattern, MAX_CANDIDATES],
-        )?;
-        Ok(match found.len() {
-            0 => LocalIdLookup::None(nearest(&self.conn, row, &pattern)?),
-            1 => found.pop().map_or(LocalIdLookup::None(Vec::new()), |node| LocalIdLookup::One(Box::new(node))),
-            _ => LocalIdLookup::Many(found),
-        })
+        local_ids::resolve(self, trees::row(&self.conn, tree)?, text)
     }
 
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>> {
@@ -199,7 +158,7 @@ impl NodeReader for SqliteSnapshot<'_> {
     }
 
     fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>> {
-        copies::list(&self.conn, target)
+        shared_text::list(&self.conn, target)
     }
 
     fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {

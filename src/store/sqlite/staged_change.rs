@@ -23,7 +23,7 @@ use super::{
     prepared_change::PreparedChange,
     staged_copy::{self, StagedCopy},
     staged_visibility::StagedRetag,
-    tables::{hidden_marks::HIDDEN_BY, nodes, staged_nodes::UNSTAGED},
+    tables::{nodes, retags::HIDDEN_BY, staged_nodes::UNSTAGED},
     undo,
     writer::{Reply, WriterThread},
 };

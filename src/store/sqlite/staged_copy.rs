@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
-    copy::BranchCopy,
+    copy_branch::BranchCopy,
     fts_index, purge_rewrite, session_state,
     staged_change::{SLICE_PAUSE, Slice, StageLock, is_large},
     tables::{

@@ -17,9 +17,9 @@ use super::{
     decode,
     staged_change::{self, Slice, StageLock},
     tables::{
-        hidden_marks::{self, HIDDEN_BY},
         journal,
         nodes::{self, Anchor, ONLY_CHILD},
+        retags::{self, HIDDEN_BY},
         session_states,
         staged_nodes::UNSTAGED,
         trees,
@@ -90,7 +90,7 @@ impl StagedRetag {
         let Some(walk) = self.walk.as_ref().filter(|walk| !self.is_disturbed && walk.from == from) else {
             return Ok(None);
         };
-        Ok((!walk.is_altered(conn)? && hidden_marks::set(conn, walk.mark, to)?).then_some(walk))
+        Ok((!walk.is_altered(conn)? && retags::set(conn, walk.mark, to)?).then_some(walk))
     }
 
     /// True if this is the staged form of a prune, or of a restore, of a node.
@@ -161,7 +161,7 @@ impl BranchWalk {
         Ok(Self {
             root,
             from,
-            mark: hidden_marks::add(conn, id, from)?,
+            mark: retags::add(conn, id, from)?,
             next: vec![conn.query_row(&sql, [root.row], FoundNode::read)?],
             marked: HashMap::new(),
             counts: TreeCounts::default(),
@@ -349,17 +349,17 @@ impl MarkReplacement {
             if slice.is_full() {
                 return Ok(false);
             }
-            hidden_marks::replace(conn, self.mark, self.root, [self.next, self.next + REPLACED_ROWS - 1])?;
+            retags::replace(conn, self.mark, self.root, [self.next, self.next + REPLACED_ROWS - 1])?;
             self.next += REPLACED_ROWS;
         }
-        hidden_marks::remove(conn, self.mark, self.root)?;
+        retags::remove(conn, self.mark, self.root)?;
         Ok(true)
     }
 }
 
 /// The marks that dead processes left.
 pub(super) fn abandoned(conn: &Connection, path: &Path) -> Vec<MarkReplacement> {
-    let marks = hidden_marks::all(conn).unwrap_or_default().into_iter();
+    let marks = retags::all(conn).unwrap_or_default().into_iter();
     marks
         .filter_map(|(mark, root)| {
             let lock = StageLock::acquire(path, root).ok()?;

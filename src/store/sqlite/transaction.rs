@@ -24,7 +24,7 @@ use crate::{
     session_state::CompiledRules,
     store::{
         Change, Pending, RebuildReport, Receipt, Result, Snapshot, Store, StoreError, Transaction, VerifyReport, Watch,
-        transaction_rules::{BorrowMark, Borrower, borrow_here, outside, refuse_unsupported, refused},
+        transaction_guard::{BorrowMark, Borrower, borrow_here, outside, refuse_unsupported, refused},
     },
 };
 

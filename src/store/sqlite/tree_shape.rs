@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::{
     decode::NameCache,
     snapshot::SqliteSnapshot,
-    tables::{hidden_marks::HIDDEN_BY, provenance, trees},
+    tables::{provenance, retags::HIDDEN_BY, trees},
 };
 use crate::{
     id::{NodeId, TreeId},

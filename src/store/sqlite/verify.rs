@@ -4,12 +4,12 @@ use rusqlite::{Connection, Row, types::ValueRef};
 
 use super::{
     decode::{self, COLUMNS, NodeRow},
-    fts_index, migrate,
+    fts_index, local_ids, migrate,
     pool::ConnectionPool,
     purge_rewrite, recount, row_sums, session_state,
     tables::{
-        hidden_marks::{self, HIDDEN_BY, hidden_by},
-        journal, nodes,
+        journal,
+        retags::{self, HIDDEN_BY, hidden_by},
         staged_nodes::UNSTAGED,
     },
     vectors,
@@ -55,7 +55,7 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
         ("settings", &mut |report| settings(&tx, report)),
         ("hashes", &mut |report| hashes(&tx, report, progress)),
         ("local ids", &mut |report| {
-            report.problems.extend(nodes::wrong_local_ids(&tx)?);
+            report.problems.extend(local_ids::wrong(&tx)?);
             Ok(())
         }),
         ("counts", &mut |report| counts(&tx, report)),
@@ -71,7 +71,7 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
         }),
         ("unfinished changes", &mut |report| {
             report.problems.extend(purge_rewrite::problem(&tx)?);
-            if hidden_marks::has_unknown(&tx)? {
+            if retags::has_unknown(&tx)? {
                 report.problems.push("a node has a mark of a change that does not exist".to_owned());
             }
             Ok(())

@@ -14,8 +14,8 @@ use super::{
     apply::{AppliedMutation, ChangeApplier},
     staged_visibility::{BranchWalk, StagedRetag},
     tables::{
-        hidden_marks::HIDDEN_BY,
         nodes::{self, Anchor, ONLY_CHILD},
+        retags::HIDDEN_BY,
         session_states,
         staged_nodes::UNSTAGED,
         trees,

@@ -31,7 +31,7 @@ use crate::{
     session_state::CompiledRules,
     store::{
         Change, Mutation, OpenOptions, Receipt, Result, StoreError,
-        transaction_rules::{Borrower, check_not_borrowed_here},
+        transaction_guard::{Borrower, check_not_borrowed_here},
     },
 };
 

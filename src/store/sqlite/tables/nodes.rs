@@ -1,21 +1,22 @@
-//! Statements of the tables `nodes`, `node_state` and `local_ids`.
+//! Statements of the tables `nodes` and `node_state`.
 
 use std::borrow::Cow;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use super::{
-    hidden_marks::{HIDDEN_BY, hidden_by},
+    retags::{HIDDEN_BY, hidden_by},
     staged_nodes::UNSTAGED,
 };
 use crate::{
     id::{LocalId, NodeId},
     store::{
         Result, StoreError,
-        local_id_hints::{LocalIdHints, MAX_COMPARED_IDS},
+        local_ids::longer_local_id,
         sqlite::{
             decode,
             insert::{MultiInsert, in_order},
+            local_ids,
             row_sums::RowSum,
         },
     },
@@ -132,55 +133,19 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, rows: &mut [NewRow<'_>
     }
     let last = rows.last().map_or(before, |row| row.row);
     in_order(conn, Some(last))?;
-    if last / MAX_NEWEST_IDS != before / MAX_NEWEST_IDS { move_local_ids(conn) } else { Ok(()) }
+    if last / MAX_NEWEST_IDS != before / MAX_NEWEST_IDS { local_ids::move_newest(conn) } else { Ok(()) }
 }
 
 /// Inserts a node with a longer local id if its preferred one is taken.
 fn insert_longer(conn: &Connection, row: &mut NewRow<'_>) -> Result<()> {
     while let Err(error) = try_insert(conn, std::slice::from_ref(row)) {
         if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation)
-            || !local_taken(conn, row.tree, &row.local)?
+            || !local_ids::is_taken(conn, row.tree, &row.local)?
         {
             return Err(error.into());
         }
-        // A given id is replaced by the derived one; if it is the derived one already, it becomes longer.
-        let derived = LocalId::derive(row.node.id, 6);
-        let is_given = row.node.local.as_ref() == Some(&row.local) && row.local != derived;
-        let longer = if is_given { 6 } else { row.local.len().max(6) + 1 };
-        if longer > 16 {
-            return Err(StoreError::Conflict(format!("node {} exists already", row.node.id)));
-        }
-        row.local = LocalId::derive(row.node.id, longer);
+        row.local = longer_local_id(&row.node, &row.local)?;
     }
-    Ok(())
-}
-
-/// Moves the newest local ids to the main table, in that table's order.
-fn move_local_ids(conn: &Connection) -> Result<()> {
-    // `OR FAIL` copies no page for undoing the statement; the transaction can undo it.
-    conn.prepare_cached("INSERT OR FAIL INTO local_ids_kept SELECT * FROM local_ids_newest ORDER BY local_id, tree")?
-        .execute([])?;
-    conn.prepare_cached("DELETE FROM local_ids_newest")?.execute([])?;
-    Ok(())
-}
-
-/// Checks that each node is in exactly one of the two tables of local ids. Returns the problems.
-pub(in crate::store::sqlite) fn wrong_local_ids(conn: &Connection) -> Result<Option<String>> {
-    let wrong: bool = conn.query_row(
-        "SELECT (SELECT count(*) FROM nodes) <> (SELECT count(*) FROM local_ids) OR EXISTS (
-             SELECT 1 FROM nodes n WHERE NOT EXISTS (
-                 SELECT 1 FROM local_ids l WHERE l.local_id = n.local_id AND l.tree = n.tree AND l.node = n.seq))",
-        [],
-        |r| r.get(0),
-    )?;
-    Ok(wrong.then(|| "the tables of local ids differ from the nodes; a rebuild recomputes them".to_owned()))
-}
-
-/// Rebuilds the tables of local ids.
-pub(in crate::store::sqlite) fn rebuild_local_ids(conn: &Connection) -> Result<()> {
-    conn.execute("DELETE FROM local_ids_newest", [])?;
-    conn.execute("DELETE FROM local_ids_kept", [])?;
-    conn.execute("INSERT INTO local_ids_kept SELECT local_id, tree, seq FROM nodes ORDER BY local_id, tree", [])?;
     Ok(())
 }
 
@@ -249,12 +214,6 @@ fn row_sum(new: &NewRow<'_>) -> rusqlite::Result<i64> {
     sum.add(&node.raw)?;
     sum.add(&node.role.map(|role| role.code()))?;
     Ok(sum.finish())
-}
-
-fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
-    Ok(conn
-        .prepare_cached("SELECT 1 FROM local_ids WHERE tree = ?1 AND local_id = ?2")?
-        .exists(params![tree, local])?)
 }
 
 /// SQL for the number of continuations (0 or 1) of a node `n` without a row in `node_state`.
@@ -391,15 +350,4 @@ pub(in crate::store::sqlite) fn set_excluded(conn: &Connection, node: i64, exclu
         conn.execute("UPDATE node_state SET excluded = ?2 WHERE node = ?1", params![node, excluded])?;
     }
     Ok(was != excluded)
-}
-
-/// The local ids of a tree with the smallest edit distance to a text, nearest first.
-pub(in crate::store::sqlite) fn nearest(conn: &Connection, tree: i64, wanted: &str) -> Result<Vec<LocalId>> {
-    let mut statement = conn.prepare_cached("SELECT local_id FROM nodes WHERE tree = ?1 ORDER BY seq DESC LIMIT ?2")?;
-    let mut rows = statement.query(params![tree, MAX_COMPARED_IDS])?;
-    let mut hints = LocalIdHints::of(wanted);
-    while let Some(row) = rows.next()? {
-        hints.compare(&row.get::<_, String>(0)?);
-    }
-    Ok(hints.nearest())
 }

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::{
     store::{
         GenerationRow, Result, StoreError,
-        envelope::{pack, unpack},
+        envelope_compression::{pack, unpack},
         sqlite::{decode::NameCache, tables::nodes::ONLY_CHILD},
     },
     types::{AuthorType, Json},

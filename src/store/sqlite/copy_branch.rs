@@ -12,9 +12,9 @@ use super::{
     decode::{self, FROM, NODE, NodeRow},
     staged_copy,
     tables::{
-        hidden_marks::HIDDEN_BY,
         journal::Added,
         nodes::{self, Anchor},
+        retags::HIDDEN_BY,
         staged_nodes::UNSTAGED,
         trees,
     },

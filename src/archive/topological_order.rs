@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     ArchiveError, Importer,
-    record::{SourceMessage, SourceParent, SourcePlace},
+    source_record::{SourceMessage, SourceParent, SourcePlace},
 };
 use crate::types::Timestamp;
 

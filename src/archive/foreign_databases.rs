@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{
-    ArchiveError, Format, Importer, cursor, goose, json_trees, llm, open_webui, opencode, record::SourcePlace, zed,
+    ArchiveError, Format, Importer, cursor, goose, json_trees, llm, open_webui, opencode, source_record::SourcePlace,
+    zed,
 };
 use crate::{
     ops::OpsError,

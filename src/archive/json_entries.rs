@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer};
 use serde_json::Value;
 
-use super::{ArchiveError, Importer, SourceLines, record::SourcePlace};
+use super::{ArchiveError, Importer, SourceLines, source_record::SourcePlace};
 
 /// Receives an entry and its place.
 type EachEntry<'a> = dyn FnMut(SourcePlace, Value) -> Result<(), ArchiveError> + 'a;

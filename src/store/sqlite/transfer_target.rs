@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{error::at_open, fts_index, migrate, open, tables::nodes};
+use super::{error::at_open, fts_index, local_ids, migrate, open, tables::nodes};
 use crate::{
     store::{OpenOptions, Result, StoreError},
     text_index::WordTokenizer,
@@ -46,7 +46,7 @@ fn delete_default_agents(conn: &mut Connection, path: &Path) -> Result<()> {
 /// Makes the tables of local ids, the index of words, and the end of the journal's chain of no tree, after all rows were copied.
 pub(in crate::store) fn finish_copy(conn: &mut Connection) -> Result<()> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    nodes::rebuild_local_ids(&tx)?;
+    local_ids::rebuild(&tx)?;
     nodes::delete_needless_states(&tx)?;
     fts_index::index_missing(&tx, &mut WordTokenizer::default())?;
     tx.execute(

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::markdown_chat;
-use crate::types::{Agent, EdgeKind, Mode, Node};
+use crate::{
+    archive::markdown_chat,
+    types::{Agent, EdgeKind, Mode, Node},
+};
 
 /// Formats a path as Markdown. Content usually is Markdown and stays as it is, but a line that looks like the heading of a
 /// node gets a backslash.

@@ -1,0 +1,80 @@
+//! Rules of local ids on every backend: the id of a new node, and suggestions for a mistyped one.
+
+use super::{Result, StoreError};
+use crate::{
+    id::{LocalId, NodeId},
+    types::NewNode,
+};
+
+/// Length of a derived local id that is free in its tree.
+const SHORTEST: usize = 6;
+/// Maximum length of a derived local id.
+const LONGEST: usize = 16;
+
+/// Maximum number of suggestions.
+const MAX_HINTS: usize = 3;
+/// Maximum number of nodes that a lookup returns.
+pub(super) const MAX_CANDIDATES: i64 = 10;
+/// Maximum number of local ids, the newest, that are compared.
+pub(super) const MAX_COMPARED_IDS: i64 = 200_000;
+
+/// The local id that a new node gets if it is free in the tree.
+pub(super) fn wanted_local_id(node: &NewNode) -> LocalId {
+    node.local.clone().unwrap_or_else(|| LocalId::derive(node.id, SHORTEST))
+}
+
+/// The next local id of a new node whose last one is taken. A given id is replaced by the derived one; if it is the derived
+/// one already, it becomes longer.
+pub(super) fn longer_local_id(node: &NewNode, taken: &LocalId) -> Result<LocalId> {
+    let is_given = node.local.as_ref() == Some(taken) && *taken != LocalId::derive(node.id, SHORTEST);
+    let longer = if is_given { SHORTEST } else { taken.len().max(SHORTEST) + 1 };
+    if longer > LONGEST {
+        return Err(StoreError::Conflict(format!("node {} exists already", node.id)));
+    }
+    Ok(LocalId::derive(node.id, longer))
+}
+
+/// The lengths at which a text may be cut to a local id, the longest first: a text longer than the local id continues
+/// with the ULID's random part, from which the local id was cut.
+pub(super) fn cuts(text: &str) -> impl Iterator<Item = &str> {
+    (SHORTEST..=text.len()).rev().map(|length| &text[..length])
+}
+
+/// True if a text is a local id of the node, or a longer one.
+pub(super) fn is_local_id_of(text: &str, node: NodeId) -> bool {
+    LocalId::derive(node, LONGEST).starts_with(text)
+}
+
+/// The local ids with the smallest edit distance to a text.
+pub(super) struct LocalIdHints<'w> {
+    wanted: &'w str,
+    /// The nearest first, each with its distance.
+    best: Vec<(usize, LocalId)>,
+}
+
+impl<'w> LocalIdHints<'w> {
+    pub(super) fn of(wanted: &'w str) -> Self {
+        Self { wanted, best: Vec::with_capacity(MAX_HINTS + 1) }
+    }
+
+    /// Compares a local id; of several with the same distance the first ones stay.
+    pub(super) fn compare(&mut self, local: &str) {
+        let distance = strsim::osa_distance(local, self.wanted);
+        // A text with more than half of its characters wrong is no typo.
+        if distance > self.wanted.len().div_ceil(2)
+            || self.best.len() == MAX_HINTS && distance >= self.best[MAX_HINTS - 1].0
+        {
+            return;
+        }
+        if let Ok(local) = LocalId::try_from(local) {
+            let at = self.best.partition_point(|(d, _)| *d <= distance);
+            self.best.insert(at, (distance, local));
+            self.best.truncate(MAX_HINTS);
+        }
+    }
+
+    /// The nearest local ids, the nearest first.
+    pub(super) fn nearest(self) -> Vec<LocalId> {
+        self.best.into_iter().map(|(_, local)| local).collect()
+    }
+}
