@@ -15,7 +15,7 @@ use std::{
     time::Instant,
 };
 
-use loomtree::archive::{self, Format};
+use loomtree::interchange::{self, Format};
 
 /// Messages of an import.
 const MESSAGES: u64 = 200_000;
@@ -80,7 +80,7 @@ fn import(format: &str, messages: u64) {
     let made = MadeLines { line, next: 0, end: messages, text: common::message(), buffer: Cursor::new(Vec::new()) };
     let mut input = BufReader::with_capacity(1 << 16, made);
     let start = Instant::now();
-    let done = archive::import(&owner, Some(format), "made", &mut input, &mut |_| {}).unwrap();
+    let done = interchange::import(&owner, Some(format), "made", &mut input, &mut |_| {}).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     assert!(done.problems.is_empty() && done.nodes >= messages, "{done:?}");
     println!("{} {seconds} {}", done.nodes, peak_memory());

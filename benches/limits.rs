@@ -21,8 +21,8 @@ use std::{
 };
 
 use loomtree::{
-    archive::{self, jsonl},
     id::NodeId,
+    interchange::{self, jsonl},
     ops::{Actor, NodeDraft},
     store::{ChildFilter, Mutation},
     types::{EdgeKind, Op, Parent},
@@ -349,7 +349,7 @@ fn import_child(path: &Path, file: &Path) {
     let input = fs::File::open(file).unwrap();
     let start = Instant::now();
     let mut input = BufReader::new(input);
-    let done = archive::import(&owner, None, "bench", &mut input, &mut |_| {}).unwrap();
+    let done = interchange::import(&owner, None, "bench", &mut input, &mut |_| {}).unwrap();
     println!("{} {} {}", done.nodes, start.elapsed().as_secs_f64(), peak_memory());
 }
 

@@ -12,8 +12,8 @@ use std::{collections::HashMap, error::Error, path::Path, time::Instant};
 
 use jiff::{civil::DateTime, tz::TimeZone};
 use loomtree::{
-    archive::recall::{self, Embedder, Query, QueryEmbedding, Scope},
     id::{NodeId, SessionId},
+    interchange::recall::{self, Embedder, Query, QueryEmbedding, Scope},
     ops::{Actor, Loom, TreeDraft},
     session,
     store::Mutation,

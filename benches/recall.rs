@@ -26,8 +26,8 @@ use std::{
 };
 
 use loomtree::{
-    archive::recall::{self, EmbedError, Embedder, Filter, Query, QueryEmbedding, Scope},
     id::{NodeId, SessionId},
+    interchange::recall::{self, EmbedError, Embedder, Filter, Query, QueryEmbedding, Scope},
     ops::{Actor, NodeDraft, TreeDraft},
     session_state::ExtractionRules,
     store::{Mutation, SessionFilter},

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use loomtree::{archive::export::markdown, prelude::*, recall::Scope};
+use loomtree::{interchange::export::markdown, prelude::*, recall::Scope};
 
 #[tokio::main]
 async fn main() -> loomtree::Result<()> {

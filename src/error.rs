@@ -3,11 +3,11 @@
 use std::io;
 
 use crate::{
-    archive::ArchiveError,
     context::ContextError,
     delegate::PlanError,
     experiment::ExperimentError,
     id::ParseIdError,
+    interchange::InterchangeError,
     ops::OpsError,
     provider::ProviderError,
     recall::{EmbedError, ParseTimeError},
@@ -56,7 +56,7 @@ pub enum Error {
     Context(ContextError),
     /// An import or export stopped.
     #[error(transparent)]
-    Archive(ArchiveError),
+    Archive(InterchangeError),
     /// An experiment was refused.
     #[error(transparent)]
     Experiment(ExperimentError),
@@ -124,11 +124,11 @@ impl From<GenerateError> for Error {
     }
 }
 
-impl From<ArchiveError> for Error {
-    fn from(error: ArchiveError) -> Self {
+impl From<InterchangeError> for Error {
+    fn from(error: InterchangeError) -> Self {
         match error {
-            ArchiveError::Io(error) => error.into(),
-            ArchiveError::Ops(error) => error.into(),
+            InterchangeError::Io(error) => error.into(),
+            InterchangeError::Ops(error) => error.into(),
             error => Self::Archive(error),
         }
     }

@@ -39,7 +39,7 @@
 //!   [`ops::Loom::changes`] is a stream of the changes of every process.
 //! - [`store::Snapshot`] reads paths, children, links, sessions and the journal. Each snapshot shows one point in time.
 //! - [`session::generate()`] has models continue a node; [`session::open`] opens a file with default settings.
-//! - [`types`] holds the records, [`id`] the ids, [`archive`] import and export, [`context`] prompt assembly, [`provider`] the
+//! - [`types`] holds the records, [`id`] the ids, [`interchange`] import and export, [`context`] prompt assembly, [`provider`] the
 //!   model clients.
 //!
 //! # Guarantees
@@ -62,7 +62,6 @@
 extern crate self as loomtree;
 
 mod agent;
-pub mod archive;
 pub mod arrow;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -75,6 +74,7 @@ pub mod experiment;
 #[cfg(all(any(test, fuzzing), feature = "cli", feature = "tui"))]
 pub mod fuzz;
 pub mod id;
+pub mod interchange;
 mod markdown_tokens;
 #[cfg(feature = "mcp")]
 pub mod mcp;

@@ -38,23 +38,35 @@ const ARTICLES: &[&str] = &["a", "an", "the", "its", "this", "of"];
 
 const MAX_FUNCTION_LINES: usize = 80;
 
-/// Every source file as (path from `src`, lines).
-fn sources() -> Vec<(String, Vec<String>)> {
-    fn walk(folder: &Path, files: &mut Vec<(String, Vec<String>)>) {
+/// The project's folder.
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The files below a folder of the project whose names end with `.rs`, as paths from the folder.
+fn rust_files(folder: &str) -> Vec<String> {
+    fn walk(top: &Path, folder: &Path, files: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                walk(&path, files);
+                walk(top, &path, files);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.strip_prefix(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap();
-                let lines = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
-                files.push((name.to_string_lossy().replace('\\', "/"), lines));
+                files.push(path.strip_prefix(top).unwrap().to_string_lossy().replace('\\', "/"));
             }
         }
     }
+    let top = Path::new(ROOT).join(folder);
     let mut files = Vec::new();
-    walk(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut files);
+    walk(&top, &top, &mut files);
     files.sort();
+    files
+}
+
+/// Every source file as (path from `src`, lines).
+fn sources() -> Vec<(String, Vec<String>)> {
+    let read = |name: String| {
+        let text = fs::read_to_string(Path::new(ROOT).join("src").join(&name)).unwrap();
+        (name, text.lines().map(str::to_owned).collect())
+    };
+    let files: Vec<_> = rust_files("src").into_iter().map(read).collect();
     assert!(files.len() > 30, "the sources were not found");
     files
 }
@@ -276,4 +288,24 @@ fn a_function_for_unix_has_a_fallback() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A document names a file by its path, or by the end of it.
+#[test]
+fn documents_name_files_that_exist() {
+    let folders = ["src", "tests", "benches", "examples", "bindings/python/src"];
+    let exists = |name: &str| {
+        folders.iter().any(|folder| {
+            let name = name.strip_prefix(&format!("{folder}/")).unwrap_or(name);
+            rust_files(folder).iter().any(|file| file == name || file.ends_with(&format!("/{name}")))
+        })
+    };
+    let mut problems = Vec::new();
+    for document in ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "tests/README.md"] {
+        let text = fs::read_to_string(Path::new(ROOT).join(document)).unwrap();
+        let quoted = text.split('`').skip(1).step_by(2);
+        let names = quoted.filter(|name| name.ends_with(".rs") && !name.contains(['*', ' ']));
+        problems.extend(names.filter(|name| !exists(name)).map(|name| format!("{document} names {name}")));
+    }
+    report(&problems);
 }

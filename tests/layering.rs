@@ -17,7 +17,7 @@ const FLOORS: &[&[&str]] = &[
     &["tools"],
     &["arrow"],
     &["exec"],
-    &["context", "archive", "markdown_tokens"],
+    &["context", "interchange", "markdown_tokens"],
     &["agent", "provider", "session", "delegate", "experiment", "web", "workspace"],
     &["error", "prelude"],
     &["cli", "tui", "serve", "mcp"],

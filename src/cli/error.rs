@@ -5,8 +5,8 @@ use std::{fmt::Write as _, io, process::ExitCode};
 #[cfg(feature = "mcp")]
 use loomtree::tools::{ErrorCode, ToolError};
 use loomtree::{
-    archive::ArchiveError, experiment::ExperimentError, ops::OpsError, provider::ProviderError, session::GenerateError,
-    store::StoreError,
+    experiment::ExperimentError, interchange::InterchangeError, ops::OpsError, provider::ProviderError,
+    session::GenerateError, store::StoreError,
 };
 
 use super::{
@@ -272,11 +272,11 @@ impl From<ProviderError> for CliError {
     }
 }
 
-impl From<ArchiveError> for CliError {
-    fn from(error: ArchiveError) -> Self {
+impl From<InterchangeError> for CliError {
+    fn from(error: InterchangeError) -> Self {
         match error {
-            ArchiveError::Ops(error) => error.into(),
-            ArchiveError::Io(error) => Self::io("reading or writing", error),
+            InterchangeError::Ops(error) => error.into(),
+            InterchangeError::Io(error) => Self::io("reading or writing", error),
             other => Self::failed(other.to_string()),
         }
     }

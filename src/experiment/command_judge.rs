@@ -17,7 +17,7 @@ use std::{
 
 use super::{Judge, JudgeError, Judgement, Spending, sample_request::digest};
 use crate::{
-    archive::export::markdown,
+    interchange::export::markdown,
     session::BoxFuture,
     types::{AuthorType, Mode, Node, first_words},
     workspace::{kill_group, shell},

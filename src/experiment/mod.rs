@@ -31,7 +31,7 @@ pub use score::{
 };
 pub use table::{TableFormat, TableReport, write_table};
 
-use crate::{archive::ArchiveError, ops::OpsError, session::GenerateError, store::StoreError};
+use crate::{interchange::InterchangeError, ops::OpsError, session::GenerateError, store::StoreError};
 
 /// Error of an experiment.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub enum ExperimentError {
     Generate(#[from] GenerateError),
     /// The table could not be written.
     #[error(transparent)]
-    Archive(#[from] ArchiveError),
+    Archive(#[from] InterchangeError),
     /// The request contradicts itself or the configuration.
     #[error("{0}")]
     Invalid(String),

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{ExperimentError, SampleLabel, csv::CsvWriter, leaves::Leaves, parquet::ParquetWriter};
 use crate::{
-    archive::export::markdown,
     id::{NodeId, TreeId},
+    interchange::export::markdown,
     ops::OpsError,
     session::path_stats,
     store::Snapshot,

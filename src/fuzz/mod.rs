@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a target reports by a panic
 
-mod archive;
+mod interchange;
 mod arrow;
 mod config;
 mod provider;
@@ -49,35 +49,35 @@ pub const FUZZ_TARGETS: &[FuzzTarget] = &[
     },
     FuzzTarget {
         name: "jsonl",
-        run: archive::jsonl,
+        run: interchange::jsonl,
         fixtures: &["sample.jsonl"],
         by_line: false,
-        words: archive::WORDS,
+        words: interchange::WORDS,
     },
-    import_target("pi", archive::pi, &["import/pi"]),
-    import_target("claude_code", archive::claude_code, &["import/claude-code"]),
-    import_target("codex", archive::codex, &["import/codex"]),
-    import_target("gemini", archive::gemini, &["import/gemini"]),
-    import_target("chatgpt", archive::chatgpt, &["import/chatgpt"]),
-    import_target("claude_ai", archive::claude_ai, &["import/claude-ai"]),
-    import_target("open_webui", archive::open_webui, &["import/open-webui"]),
-    import_target("silly_tavern", archive::silly_tavern, &["import/silly-tavern"]),
-    import_target("openai_chat", archive::openai_chat, &["import/openai-chat"]),
-    import_target("librechat", archive::librechat, &["import/librechat"]),
-    import_target("llama_app", archive::llama_app, &["import/llama-app"]),
-    import_target("loomsidian", archive::loomsidian, &["import/loomsidian"]),
-    import_target("exoloom", archive::exoloom, &["import/exoloom"]),
-    import_target("pyloom", archive::pyloom, &["import/pyloom"]),
-    import_target("basemode", archive::basemode, &["import/basemode-loom"]),
-    import_target("goose", archive::goose, &["import/goose"]),
-    import_target("markdown", archive::markdown, &["import/markdown"]),
-    import_target("llm_database", archive::database, &["import/llm"]),
-    import_target("opencode_database", archive::database, &["import/opencode/opencode.sql"]),
-    import_target("open_webui_database", archive::database, &["import/open-webui/webui.sql"]),
-    import_target("goose_database", archive::database, &["import/goose/sessions.sql"]),
-    import_target("zed_database", archive::database, &["import/zed"]),
-    import_target("cursor_database", archive::database, &["import/cursor"]),
-    import_target("basemode_database", archive::database, &["import/basemode-loom/loom.sql"]),
+    import_target("pi", interchange::pi, &["import/pi"]),
+    import_target("claude_code", interchange::claude_code, &["import/claude-code"]),
+    import_target("codex", interchange::codex, &["import/codex"]),
+    import_target("gemini", interchange::gemini, &["import/gemini"]),
+    import_target("chatgpt", interchange::chatgpt, &["import/chatgpt"]),
+    import_target("claude_ai", interchange::claude_ai, &["import/claude-ai"]),
+    import_target("open_webui", interchange::open_webui, &["import/open-webui"]),
+    import_target("silly_tavern", interchange::silly_tavern, &["import/silly-tavern"]),
+    import_target("openai_chat", interchange::openai_chat, &["import/openai-chat"]),
+    import_target("librechat", interchange::librechat, &["import/librechat"]),
+    import_target("llama_app", interchange::llama_app, &["import/llama-app"]),
+    import_target("loomsidian", interchange::loomsidian, &["import/loomsidian"]),
+    import_target("exoloom", interchange::exoloom, &["import/exoloom"]),
+    import_target("pyloom", interchange::pyloom, &["import/pyloom"]),
+    import_target("basemode", interchange::basemode, &["import/basemode-loom"]),
+    import_target("goose", interchange::goose, &["import/goose"]),
+    import_target("markdown", interchange::markdown, &["import/markdown"]),
+    import_target("llm_database", interchange::database, &["import/llm"]),
+    import_target("opencode_database", interchange::database, &["import/opencode/opencode.sql"]),
+    import_target("open_webui_database", interchange::database, &["import/open-webui/webui.sql"]),
+    import_target("goose_database", interchange::database, &["import/goose/sessions.sql"]),
+    import_target("zed_database", interchange::database, &["import/zed"]),
+    import_target("cursor_database", interchange::database, &["import/cursor"]),
+    import_target("basemode_database", interchange::database, &["import/basemode-loom/loom.sql"]),
     FuzzTarget { name: "sse", run: provider::sse, fixtures: &[], by_line: false, words: provider::WORDS },
     FuzzTarget { name: "openai", run: provider::openai, fixtures: &[], by_line: false, words: provider::WORDS },
     FuzzTarget { name: "anthropic", run: provider::anthropic, fixtures: &[], by_line: false, words: provider::WORDS },
@@ -93,7 +93,7 @@ pub const FUZZ_TARGETS: &[FuzzTarget] = &[
 
 /// A target that imports a format.
 const fn import_target(name: &'static str, run: fn(&[u8]), fixtures: &'static [&'static str]) -> FuzzTarget {
-    FuzzTarget { name, run, fixtures, by_line: false, words: archive::WORDS }
+    FuzzTarget { name, run, fixtures, by_line: false, words: interchange::WORDS }
 }
 
 /// Returns the target of a name.

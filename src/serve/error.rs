@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    archive::ArchiveError,
+    interchange::InterchangeError,
     ops::OpsError,
     provider::{ErrorClass, ProviderError},
     session::GenerateError,
@@ -200,10 +200,10 @@ impl From<ToolError> for ApiError {
     }
 }
 
-impl From<ArchiveError> for ApiError {
-    fn from(error: ArchiveError) -> Self {
+impl From<InterchangeError> for ApiError {
+    fn from(error: InterchangeError) -> Self {
         match error {
-            ArchiveError::Ops(error) => error.into(),
+            InterchangeError::Ops(error) => error.into(),
             other => Self::invalid(other.to_string()),
         }
     }

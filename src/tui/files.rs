@@ -9,11 +9,11 @@ use std::{
 };
 
 use crate::{
-    archive::{
-        self, ArchiveError, ImportOptions, Imported,
+    id::{NodeId, TreeId},
+    interchange::{
+        self, ImportOptions, Imported, InterchangeError,
         export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice},
     },
-    id::{NodeId, TreeId},
     ops::{Actor, OpsError},
 };
 
@@ -51,12 +51,12 @@ impl<'a> FileJob<'a> {
 /// Imports a file, database or folder whose format is detected.
 pub(super) fn import(actor: &Actor, path: &Path, job: &mut FileJob<'_>) -> Result<Imported, OpsError> {
     let metadata = path.metadata().map_err(|error| failure(path, error))?;
-    if !metadata.is_file() && !archive::is_source_folder(path) {
+    if !metadata.is_file() && !interchange::is_source_folder(path) {
         return Err(failure(path, "not a file"));
     }
     let (size, cancel) = (metadata.len(), job.cancel);
     let mut progress = |bytes| job.progress(bytes, size);
-    let done = archive::import_path(actor, ImportOptions::default(), path, &mut progress, cancel);
+    let done = interchange::import_path(actor, ImportOptions::default(), path, &mut progress, cancel);
     done.map_err(|error| OpsError::Invalid(error.to_string()))
 }
 
@@ -97,7 +97,7 @@ pub(super) fn export(
     let mut buffer = ExportBuffer { bytes: Vec::new(), job };
     let options = ExportOptions::default().leaves(LeafChoice::One(node));
     let report = export::write(&*snapshot, tree, *format, options, &mut buffer).map_err(|error| match error {
-        ArchiveError::Io(error) => OpsError::Invalid(error.to_string()),
+        InterchangeError::Io(error) => OpsError::Invalid(error.to_string()),
         error => OpsError::Invalid(error.to_string()),
     })?;
     let file = File::create_new(path).map_err(|error| failure(path, error))?;

@@ -3,7 +3,7 @@
 //! They are host tools ([`crate::session::HostTools`]), declared in one table. Each is available as an arrow line (`→
 //! read_file path:"src/main.rs"`) and through the provider's tool-call API.
 //!
-//! - **Confined.** Tools reach only files below the folder, whatever their paths contain (`root.rs`).
+//! - **Confined.** Tools reach only files below the folder, whatever their paths contain (`sandbox_dir.rs`).
 //! - **Approved.** The user approves each change ([`Approval`](crate::session::Approval)) unless a pattern of
 //!   [`Allowlist`] covers it. Reading needs no approval.
 //! - **Separate per agent.** Each concurrent agent has its own [`Workspace::tools`]. An agent cannot overwrite a file

@@ -6,10 +6,10 @@ use crate::support;
 use support::sample_tree::{Play, lines};
 
 use loomtree::{
-    archive::export::{self, ExportFormat, ExportOptions, LeafChoice},
     context::ContextOptions,
     experiment::{TableFormat, write_table},
     id::NodeId,
+    interchange::export::{self, ExportFormat, ExportOptions, LeafChoice},
     ops::{NodeDraft, OpsError, SplitAt, TreeDraft, selected_version},
     session::context_of,
     store::ChildFilter,

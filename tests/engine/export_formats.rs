@@ -5,11 +5,11 @@
 use crate::support;
 
 use loomtree::{
-    archive::{
+    id::{NodeId, TreeId},
+    interchange::{
         self,
         export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice},
     },
-    id::{NodeId, TreeId},
     ops::{Actor, NodeDraft, TreeDraft},
     store::{ChildFilter, Mutation, PurgeTarget},
     types::{AuthorType, EdgeKind, Json, Mode, Op, Parent},
@@ -125,7 +125,7 @@ fn chat_messages_survive_an_import() {
     let first = write(&sample, ExportFormat::OpenAiChat, ExportOptions::default()).0;
     let other = Scene::new(2);
     let owner = other.owner();
-    let done = archive::import(&owner, None, "x", &mut first.as_bytes(), &mut |_| {}).unwrap();
+    let done = interchange::import(&owner, None, "x", &mut first.as_bytes(), &mut |_| {}).unwrap();
     assert_eq!((done.trees.len(), done.branches, done.problems.len()), (1, 1, 0));
     let again = Sample { owner, tree: done.trees[0], end: sample.end };
     let mut lines: Vec<String> =

@@ -10,14 +10,14 @@ use crate::{
 use std::{fs, sync::atomic::AtomicBool};
 
 use loomtree::{
-    archive::{self, Format, ImportOptions, Imported},
+    interchange::{self, Format, ImportOptions, Imported},
     ops::Actor,
     types::{EdgeKind, LinkTarget, Node},
 };
 use serde_json::json;
 
 fn import_text(actor: &Actor, format: Format, text: &str) -> Imported {
-    archive::import(actor, Some(format), "made", &mut text.as_bytes(), &mut |_| {}).unwrap()
+    interchange::import(actor, Some(format), "made", &mut text.as_bytes(), &mut |_| {}).unwrap()
 }
 
 fn lines(values: &[serde_json::Value]) -> String {
@@ -92,7 +92,7 @@ fn subagents_of_gemini_and_codex_are_linked() {
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
-        archive::import_path(&owner, ImportOptions::default(), &path, &mut |_| {}, &AtomicBool::new(false)).unwrap()
+        interchange::import_path(&owner, ImportOptions::default(), &path, &mut |_| {}, &AtomicBool::new(false)).unwrap()
     };
     let header = |id: &str, kind: &str| json!({"sessionId": id, "projectHash": "f", "startTime": "2026-03-01T10:00:00Z", "kind": kind});
     let user = json!({"id": "m1", "type": "user", "content": "Go."});
@@ -281,7 +281,7 @@ fn trees_deeper_than_a_parser_goes_are_read() {
         (0..DEPTH).map(node).collect::<String>(),
         "]}".repeat(DEPTH)
     );
-    assert_eq!(archive::detect(chat.as_bytes()), Some(Format::LibreChat));
+    assert_eq!(interchange::detect(chat.as_bytes()), Some(Format::LibreChat));
     let done = import_text(&owner, Format::LibreChat, &chat);
     assert_eq!((done.messages, done.branches, done.problems.len()), (DEPTH as u64, 0, 0), "{:?}", done.problems);
     verify(&owner);

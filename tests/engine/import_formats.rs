@@ -12,8 +12,8 @@ use std::{
 };
 
 use loomtree::{
-    archive::{self, Format, ImportOptions, Imported, jsonl},
     id::TreeId,
+    interchange::{self, Format, ImportOptions, Imported, jsonl},
     ops::{Actor, NodeDraft},
     recall::{self, Query, Scope},
     store::{SessionFilter, TreeFilter},
@@ -26,7 +26,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 }
 
 fn import_bytes(actor: &Actor, options: ImportOptions, bytes: &[u8]) -> Imported {
-    archive::import_with(actor, options, "test", &mut &*bytes, &mut |_| {}).unwrap()
+    interchange::import_with(actor, options, "test", &mut &*bytes, &mut |_| {}).unwrap()
 }
 
 /// Imports a fixture with options: a file, a folder, or a database that its SQL makes.
@@ -38,13 +38,13 @@ fn import_file(actor: &Actor, options: ImportOptions, path: &Path) -> Imported {
         conn.execute_batch(&fs::read_to_string(path).unwrap()).unwrap();
         drop(conn);
         let before = fs::read(&database).unwrap();
-        let done = archive::import_database(actor, options, "made", &database).unwrap();
+        let done = interchange::import_database(actor, options, "made", &database).unwrap();
         assert_eq!(fs::read(&database).unwrap(), before, "the source is never changed");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         return done;
     }
     if path.is_dir() {
-        return archive::import_path(actor, options, path, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+        return interchange::import_path(actor, options, path, &mut |_| {}, &AtomicBool::new(false)).unwrap();
     }
     import_bytes(actor, options, &fs::read(path).unwrap())
 }
@@ -446,7 +446,7 @@ fn swipes_are_siblings_and_a_branch_file_joins_its_main_chat() {
     let names = ["Ada - main.jsonl", "Ada - branch.jsonl"];
     let [main, branch] = names.map(|name| {
         let bytes = fs::read(fixture("silly-tavern").join(name)).unwrap();
-        archive::import(&owner, None, &format!("chats/{name}"), &mut &*bytes, &mut |_| {}).unwrap()
+        interchange::import(&owner, None, &format!("chats/{name}"), &mut &*bytes, &mut |_| {}).unwrap()
     });
     assert_eq!((main.branches, branch.branches, branch.skipped), (1, 1, 3), "{branch:?}");
     assert_eq!(main.trees, branch.trees);
@@ -563,9 +563,9 @@ fn databases_of_other_programs_are_read() {
     assert_eq!(path(&owner, find(&nodes(&owner, coffee.trees[0]), "Arabica.")), ["Beans?", "Arabica."]);
     let nothing = scene.path.with_file_name("nothing.db");
     fs::write(&nothing, "SQLite format 3\0 and nothing").unwrap();
-    assert!(archive::import_database(&owner, ImportOptions::default(), "made", &nothing).is_err());
+    assert!(interchange::import_database(&owner, ImportOptions::default(), "made", &nothing).is_err());
     assert!(
-        archive::import_database(&owner, ImportOptions::default(), "made", &scene.path).is_err(),
+        interchange::import_database(&owner, ImportOptions::default(), "made", &scene.path).is_err(),
         "an own database is none"
     );
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use loomtree::{
-    archive::{self, ImportOptions},
+    interchange::{self, ImportOptions},
     ops::{NodeDraft, TreeDraft},
     types::{AuthorType, EdgeKind, LinkTarget, Parent},
 };
@@ -136,7 +136,7 @@ fn the_older_storage_of_opencode_is_read_as_a_folder() {
     assert_eq!(path(&owner, answer), ["Is it stored in files?", "It is."]);
     assert_eq!((done.trees.len(), sessions(&owner, tree)[0].workspace.as_str()), (2, "/work/old"));
     // Another folder is none.
-    let error = archive::import_path(
+    let error = interchange::import_path(
         &owner,
         ImportOptions::default(),
         scene.path.parent().unwrap(),
@@ -155,7 +155,7 @@ fn a_compressed_rollout_is_read() {
     assert_eq!(path(&owner, find(&all, "It is.")), ["Is it compressed?", "It is."]);
     // Two frames are one stream. The messages before damage are imported.
     let bytes = fs::read(fixture("codex/compressed.jsonl.zst")).unwrap();
-    let read = |bytes: &[u8]| archive::import(&owner, None, "two.zst", &mut &*bytes, &mut |_| {});
+    let read = |bytes: &[u8]| interchange::import(&owner, None, "two.zst", &mut &*bytes, &mut |_| {});
     let twice = read(&[bytes.as_slice(), bytes.as_slice()].concat()).unwrap();
     assert_eq!((twice.messages, twice.nodes), (4, 2), "{twice:?}");
     assert!(read(&bytes[..bytes.len() - 9]).unwrap_err().to_string().contains("cannot be decompressed"));
@@ -198,10 +198,10 @@ fn the_own_markdown_comes_back() {
     let snapshot = owner.loom().snapshot().unwrap();
     let last = find(&nodes(&owner, done.trees[0]), "In the").id;
     let path = snapshot.path_back(last, &[], 0).unwrap();
-    let text = archive::export::markdown::path(&path[1..], &snapshot.agents().unwrap());
+    let text = interchange::export::markdown::path(&path[1..], &snapshot.agents().unwrap());
     let second = Scene::new(2);
     let other = second.owner();
-    let again = archive::import(&other, None, "path.md", &mut text.as_bytes(), &mut |_| {}).unwrap();
+    let again = interchange::import(&other, None, "path.md", &mut text.as_bytes(), &mut |_| {}).unwrap();
     assert_eq!((again.format, again.messages, again.problems.len()), ("markdown", 4, 0));
     let texts = |actor, tree| nodes(actor, tree).into_iter().skip(1).map(|node| (node.content, node.author_type));
     assert!(texts(&other, again.trees[0]).eq(texts(&owner, done.trees[0])));
@@ -217,11 +217,11 @@ fn content_that_looks_like_a_heading_comes_back_as_content() {
     let last = owner.append(Parent::Node(first), NodeDraft::text(content)).unwrap().nodes[0].id;
     let snapshot = owner.loom().snapshot().unwrap();
     let path = snapshot.path_back(last, &[], 0).unwrap();
-    let text = archive::export::markdown::path(&path[1..], &snapshot.agents().unwrap());
+    let text = interchange::export::markdown::path(&path[1..], &snapshot.agents().unwrap());
     assert!(text.contains("\n\\### owner · 7fvmz4") && text.contains("\n\\\\###") && text.contains("\n### A heading"));
     let second = Scene::new(2);
     let other = second.owner();
-    let done = archive::import(&other, None, "path.md", &mut text.as_bytes(), &mut |_| {}).unwrap();
+    let done = interchange::import(&other, None, "path.md", &mut text.as_bytes(), &mut |_| {}).unwrap();
     assert_eq!(done.messages, 2);
     assert!(nodes(&other, done.trees[0]).iter().any(|node| node.content == content));
 }
@@ -242,20 +242,20 @@ fn a_cancelled_import_is_complete_up_to_a_message() {
     fs::write(&file, lines.join("\n")).unwrap();
     let cancel = AtomicBool::new(false);
     let mut stop = |_| cancel.store(true, Ordering::Relaxed);
-    let done = archive::import_path(&owner, ImportOptions::default(), &file, &mut stop, &cancel).unwrap();
+    let done = interchange::import_path(&owner, ImportOptions::default(), &file, &mut stop, &cancel).unwrap();
     assert_eq!((done.messages, done.problems.len()), (1_022, 0));
     verify(&owner);
     let [session] = sessions(&owner, done.trees[0]).try_into().unwrap();
     assert_eq!(session.position, Some(find(&nodes(&owner, done.trees[0]), "line 1021").id));
     // The rest follows.
     let cancel = AtomicBool::new(false);
-    let rest = archive::import_path(&owner, ImportOptions::default(), &file, &mut |_| {}, &cancel).unwrap();
+    let rest = interchange::import_path(&owner, ImportOptions::default(), &file, &mut |_| {}, &cancel).unwrap();
     assert_eq!((rest.messages, rest.nodes), (1_500, 478));
     // A database ends at a message, too.
     let cancelled = AtomicBool::new(true);
     let script = fs::read_to_string(fixture("goose/sessions.sql")).unwrap();
     let database = scene.path.with_file_name("sessions.db");
     rusqlite::Connection::open(&database).unwrap().execute_batch(&script).unwrap();
-    let done = archive::import_path(&owner, ImportOptions::default(), &database, &mut |_| {}, &cancelled).unwrap();
+    let done = interchange::import_path(&owner, ImportOptions::default(), &database, &mut |_| {}, &cancelled).unwrap();
     assert_eq!((done.messages, done.nodes), (0, 0));
 }

@@ -4,7 +4,7 @@
 mod support;
 
 mod anthropic;
-mod archive;
+mod interchange;
 mod arrow;
 mod arrow_accuracy;
 mod arrow_calls;

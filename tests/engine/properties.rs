@@ -8,8 +8,8 @@ use crate::support;
 use std::collections::BTreeMap;
 
 use loomtree::{
-    archive::jsonl,
     id::{NodeId, TreeId},
+    interchange::jsonl,
     ops::{Actor, NodeDraft, SplitAt, TreeDraft},
     store::{ChildFilter, Mutation, Snapshot, Store},
     types::{

@@ -9,12 +9,12 @@ use std::{collections::HashSet, fs, path::Path};
 
 use insta::assert_snapshot;
 use loomtree::{
-    archive::{
+    exec::Executor,
+    id::NodeId,
+    interchange::{
         self,
         recall::{self, Author, Branch, Filter, Query, Scope},
     },
-    exec::Executor,
-    id::NodeId,
     ops::{Actor, NodeDraft, TreeDraft},
     store::{Mutation, Postings, PurgeTarget, StoreError, WordFilter},
     tools,
@@ -803,7 +803,7 @@ fn a_result_in_an_imported_history_is_found_by_a_word_in_it() {
     };
     let scene = Scene::new(9);
     let owner = scene.owner();
-    let imported = archive::import(&owner, None, "pi.jsonl", &mut text.as_bytes(), &mut |_| {}).unwrap();
+    let imported = interchange::import(&owner, None, "pi.jsonl", &mut text.as_bytes(), &mut |_| {}).unwrap();
     let found = |query: Query| recall::search(&*owner.loom().snapshot().unwrap(), &query).unwrap().ranked();
     for words in ["spinnerColorFn", "spinner color fn", "which constructor takes a spinner color?"] {
         let hits = found(Query::new(words, Scope::Tree(imported.trees[0])));

@@ -6,9 +6,9 @@ use crate::support;
 use support::sample_tree::{Play, lines};
 
 use loomtree::{
-    archive::recall::{self, Filter, Query, Scope},
     exec::Executor,
     id::NodeId,
+    interchange::recall::{self, Filter, Query, Scope},
     ops::{Actor, NodeDraft},
     tokens::estimated_tokens,
     types::{AuthorType, EdgeKind, Json, Parent, ToolCallFields},

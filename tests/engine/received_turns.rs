@@ -7,8 +7,8 @@ use crate::support;
 use std::{io::BufReader, sync::Arc};
 
 use loomtree::{
-    archive::{self, jsonl},
     id::{NodeId, SessionId},
+    interchange::{self, jsonl},
     ops::{Actor, NodeDraft, TreeDraft},
     provider::{Model, Scripted, ScriptedReply},
     recall::{self, Filter, Query, Scope},
@@ -178,7 +178,7 @@ async fn a_round_trip_through_jsonl_keeps_received_turns() {
     let importer = other.owner();
     for _ in 0..2 {
         let mut input = BufReader::new(first.as_bytes());
-        let done = archive::import(&importer, None, "tree.jsonl", &mut input, &mut |_| {}).unwrap();
+        let done = interchange::import(&importer, None, "tree.jsonl", &mut input, &mut |_| {}).unwrap();
         assert_eq!(done.problems, Vec::<String>::new());
     }
     assert_eq!(turns(&importer, session), turns(&owner, session));

@@ -8,8 +8,8 @@ use crate::support::sample_tree as play;
 use std::sync::Arc;
 
 use loomtree::{
-    archive::export::{self, ExportFormat, ExportOptions},
     id::NodeId,
+    interchange::export::{self, ExportFormat, ExportOptions},
     ops::{Actor, NodeDraft},
     provider::{Scripted, ScriptedReply},
     recall::{self, Query, Scope},

@@ -7,9 +7,9 @@ use crate::support;
 use std::collections::BTreeSet;
 
 use loomtree::{
-    archive::{self, jsonl},
     exec::escape::quoted,
     id::{LocalId, NodeId},
+    interchange::{self, jsonl},
     ops::{Actor, DocumentEdit, NodeDraft, OpDescription, SplitAt, TreeDraft, describe_entry, tree_history},
     session_state::RecordKind,
     store::{JournalFilter, PurgeTarget},
@@ -119,7 +119,7 @@ fn every_operation_is_described_when_it_is_undone() {
     let (story, _) = elsewhere.create_tree(TreeDraft::new("once").title("Told")).unwrap();
     let mut lines = Vec::new();
     jsonl::export(&*elsewhere.loom().snapshot().unwrap(), &[story.id], &mut lines).unwrap();
-    archive::import(&owner, None, "story.jsonl", &mut lines.as_slice(), &mut |_| {}).unwrap();
+    interchange::import(&owner, None, "story.jsonl", &mut lines.as_slice(), &mut |_| {}).unwrap();
     let undone = owner.undo(Some(story.id)).unwrap();
     assert_eq!(words(&undone.description, &known, &actor), "imported the tree \"Told\"");
     played.insert(undone.target.entry.op);

@@ -10,7 +10,7 @@ use std::{
 };
 
 use loomtree::{
-    archive::jsonl,
+    interchange::jsonl,
     ops::{Actor, NodeDraft, SplitAt, TreeDraft},
     session_state::RecordKind,
     store::{

@@ -8,12 +8,12 @@ use std::{
 };
 
 use loomtree::{
-    archive::{
-        self, ArchiveError, Format, ImportOptions, Imported,
+    id::TreeId,
+    interchange::{
+        self, Format, ImportOptions, Imported, InterchangeError,
         export::{self, ExportFormat, ExportOptions},
         jsonl,
     },
-    id::TreeId,
     ops::{self, Actor},
     store::TreeFilter,
 };
@@ -27,7 +27,7 @@ pub(crate) fn export(
     path: Option<PathBuf>,
     trees: Option<Vec<TreeId>>,
     format: &str,
-) -> Result<Option<Vec<u8>>, ArchiveError> {
+) -> Result<Option<Vec<u8>>, InterchangeError> {
     let Some(path) = path else {
         let mut text = Vec::new();
         write(loom, trees, format, &mut text)?;
@@ -49,7 +49,12 @@ pub(crate) fn export(
     }
 }
 
-fn write(loom: &ops::Loom, trees: Option<Vec<TreeId>>, format: &str, out: &mut dyn Write) -> Result<(), ArchiveError> {
+fn write(
+    loom: &ops::Loom,
+    trees: Option<Vec<TreeId>>,
+    format: &str,
+    out: &mut dyn Write,
+) -> Result<(), InterchangeError> {
     let snapshot = loom.snapshot()?;
     let trees = match trees {
         Some(trees) => trees,
@@ -62,7 +67,7 @@ fn write(loom: &ops::Loom, trees: Option<Vec<TreeId>>, format: &str, out: &mut d
     let known = ExportFormat::NAMES.iter().find(|(name, _)| *name == format).map(|(_, format)| *format);
     let format = known.ok_or_else(|| {
         let names: Vec<&str> = ExportFormat::NAMES.iter().map(|(name, _)| *name).collect();
-        ArchiveError::Format(format!("unknown format {format:?}; known are {OWN_FORMAT}, {}", names.join(", ")))
+        InterchangeError::Format(format!("unknown format {format:?}; known are {OWN_FORMAT}, {}", names.join(", ")))
     })?;
     for tree in trees {
         export::write(&*snapshot, tree, format, ExportOptions::default(), out)?;
@@ -76,14 +81,14 @@ pub(crate) fn import(
     path: &Path,
     format: Option<&str>,
     dry_run: bool,
-) -> Result<Imported, ArchiveError> {
+) -> Result<Imported, InterchangeError> {
     let format = format
         .map(|name| {
             Format::of_name(name).ok_or_else(|| {
-                ArchiveError::Format(format!("unknown format {name:?}; known are {}", Format::names().join(", ")))
+                InterchangeError::Format(format!("unknown format {name:?}; known are {}", Format::names().join(", ")))
             })
         })
         .transpose()?;
     let options = ImportOptions::default().format(format).dry_run(dry_run);
-    archive::import_path(actor, options, path, &mut |_| {}, &AtomicBool::new(false))
+    interchange::import_path(actor, options, path, &mut |_| {}, &AtomicBool::new(false))
 }

@@ -1,4 +1,4 @@
-//! Single rules, in few words. Whole replies are in `fixtures/arrow/scan/`, laws in `tests/arrow_scan.rs`.
+//! Single rules, in few words. Whole replies are in `fixtures/arrow/scan/`, laws in `tests/engine/arrow_scan.rs`.
 
 use super::*;
 

@@ -5,8 +5,8 @@ use std::io::{IsTerminal as _, Write as _};
 
 use clap::Parser as _;
 use loomtree::{
-    archive::{self, Format},
     id::TreeId,
+    interchange::{self, Format},
     provider::{KNOWN_WEIGHTS, Weights},
     store::ChildFilter,
     types::{EdgeKind, Tree},
@@ -125,7 +125,7 @@ fn import_and_report(cx: &mut CommandContext<'_>) -> Result<Tree> {
 pub(super) fn import_sample(cx: &CommandContext<'_>) -> Result<(Tree, u64)> {
     let mut sample = SAMPLE.as_bytes();
     let name = "the sample tree";
-    let imported = archive::import(&cx.actor(), Some(Format::Loomtree), name, &mut sample, &mut |_| {})?;
+    let imported = interchange::import(&cx.actor(), Some(Format::Loomtree), name, &mut sample, &mut |_| {})?;
     let tree: TreeId = *imported.trees.first().ok_or_else(|| CliError::failed("the sample holds no tree"))?;
     Ok((cx.loom.tree(tree)?, imported.nodes))
 }

@@ -8,11 +8,11 @@ use std::{
 
 use clap::builder::PossibleValuesParser;
 use loomtree::{
-    archive::{
+    id::TreeId,
+    interchange::{
         export::{ExportReport, markdown},
         jsonl,
     },
-    id::TreeId,
     store::TreeFilter,
 };
 

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use loomtree::archive::export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice};
+use loomtree::interchange::export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice};
 
 use super::export::to_file;
 use crate::cli::{

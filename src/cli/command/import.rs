@@ -11,8 +11,8 @@ use std::{
 
 use clap::builder::PossibleValuesParser;
 use loomtree::{
-    archive::{self, ArchiveError, Format, ImportOptions, Imported},
     id::TreeId,
+    interchange::{self, Format, ImportOptions, Imported, InterchangeError},
     ops::OpsError,
     store::{Mutation, StoreError},
     types::Op,
@@ -177,7 +177,7 @@ fn undo(trees: Vec<TreeId>, cx: &mut CommandContext<'_>) -> Result<()> {
 
 /// Returns a file, or what is imported of a folder.
 pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
-    if path.is_dir() && !archive::is_source_folder(path) { files_below(path) } else { Ok(vec![path.to_owned()]) }
+    if path.is_dir() && !interchange::is_source_folder(path) { files_below(path) } else { Ok(vec![path.to_owned()]) }
 }
 
 /// Lists the files below a folder, and the folders that are imported as a whole. A subagent, whose file lies deeper, follows
@@ -188,7 +188,7 @@ pub(super) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
             let entry = entry?;
             let (kind, path) = (entry.file_type()?, entry.path());
             let is_known = path.extension().is_some_and(|own| EXTENSIONS.iter().any(|known| own == *known));
-            if kind.is_file() && is_known || kind.is_dir() && archive::is_source_folder(&path) {
+            if kind.is_file() && is_known || kind.is_dir() && interchange::is_source_folder(&path) {
                 files.push((depth, entry.metadata()?.modified().unwrap_or(SystemTime::UNIX_EPOCH), path));
             } else if kind.is_dir() && depth < MAX_FOLDER_DEPTH {
                 walk(&path, depth + 1, files)?;
@@ -227,12 +227,12 @@ pub(super) fn import(path: &Path, options: ImportOptions, cx: &CommandContext<'_
     let bar = progress::bar("importing", size, true);
     let mut show = |bytes| bar.set_position(bytes);
     let imported = match metadata {
-        None => archive::import_with(&actor, options, &name, &mut io::stdin().lock(), &mut show),
-        Some(_) => archive::import_path(&actor, options, path, &mut show, &AtomicBool::new(false)),
+        None => interchange::import_with(&actor, options, &name, &mut io::stdin().lock(), &mut show),
+        Some(_) => interchange::import_path(&actor, options, path, &mut show, &AtomicBool::new(false)),
     };
     bar.finish_and_clear();
     imported.map_err(|error| match error {
-        ArchiveError::Io(error) => read_error(error),
+        InterchangeError::Io(error) => read_error(error),
         other => other.into(),
     })
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use loomtree::archive::{self, Format, ImportOptions, Imported};
+use loomtree::interchange::{self, Format, ImportOptions, Imported};
 
 use super::import::{Args, files_below, files_of, import, print_summary};
 use crate::cli::{
@@ -77,7 +77,7 @@ fn find_sources() -> Result<Vec<HistorySource>> {
         let folders: BTreeSet<PathBuf> = named.chain(usual).filter(|folder| folder.is_dir()).collect();
         for folder in folders {
             let mut files = files_below(&folder)?;
-            files.retain(|file| archive::detect_path(file) == Some(*format));
+            files.retain(|file| interchange::detect_path(file) == Some(*format));
             if !files.is_empty() {
                 sources.push(HistorySource { format: *format, folder, files });
             }
@@ -201,7 +201,7 @@ pub(super) fn watch(args: &Args, options: ImportOptions, cx: &mut CommandContext
         }
         for (file, format) in files {
             let Ok(state) = state_of(&file) else { continue };
-            if known.get(&file) == Some(&state) || format.or_else(|| archive::detect_path(&file)).is_none() {
+            if known.get(&file) == Some(&state) || format.or_else(|| interchange::detect_path(&file)).is_none() {
                 continue;
             }
             match import(&file, format.map_or(options, |format| options.format(format)), cx) {

@@ -13,11 +13,11 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    archive::{
+    id::NodeId,
+    interchange::{
         export::{self, ExportFormat, ExportOptions, ExportReport, LeafChoice, markdown},
         jsonl,
     },
-    id::NodeId,
     serve::{
         access::Caller,
         body_io::written_body,

@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    archive::{self, ArchiveError, Format, ImportOptions, Imported},
+    interchange::{self, Format, ImportOptions, Imported, InterchangeError},
     ops::{Actor, OpsError},
     serve::{
         access::AdminCaller,
@@ -82,8 +82,8 @@ async fn import_file(
         let actor = state.actor_for(&caller, Tool::Respond)?;
         let mut input = BufReader::with_capacity(64 << 10, reader);
         let imported = import_upload(&actor, options, &name, &mut input).map_err(|error| match error {
-            ArchiveError::Io(error) => read_error(&error, max_bytes),
-            ArchiveError::Ops(OpsError::Store(StoreError::CannotOpen { cause, .. })) => {
+            InterchangeError::Io(error) => read_error(&error, max_bytes),
+            InterchangeError::Ops(OpsError::Store(StoreError::CannotOpen { cause, .. })) => {
                 ApiError::invalid(format!("{name} cannot be read: {cause}"))
             }
             other => other.into(),
@@ -102,21 +102,21 @@ fn import_upload(
     options: ImportOptions,
     name: &str,
     input: &mut BufReader<BodyReader>,
-) -> Result<Imported, ArchiveError> {
+) -> Result<Imported, InterchangeError> {
     let head = input.fill_buf()?;
-    if head.starts_with(archive::ZIP_MAGIC) {
+    if head.starts_with(interchange::ZIP_MAGIC) {
         // The file has no name, so it ends with the request, even if the server is killed.
         let mut file = tempfile::tempfile()?;
         io::copy(input, &mut file)?;
-        return archive::import_zip(actor, options, name, file, &mut |_| {}, &AtomicBool::new(false));
+        return interchange::import_zip(actor, options, name, file, &mut |_| {}, &AtomicBool::new(false));
     }
-    if head.starts_with(archive::SQLITE_MAGIC) {
+    if head.starts_with(interchange::SQLITE_MAGIC) {
         let folder = private_folder()?;
         let path = folder.path().join("upload.db");
         io::copy(input, &mut File::create_new(&path)?)?;
-        return archive::import_database(actor, options, name, &path);
+        return interchange::import_database(actor, options, name, &path);
     }
-    archive::import_with(actor, options, name, input, &mut |_| {})
+    interchange::import_with(actor, options, name, input, &mut |_| {})
 }
 
 /// Creates a temporary folder that only this user can read. It is deleted when dropped.

@@ -1,0 +1,107 @@
+//! Outline of a tree for drawings and notes: runs of nodes without a branch.
+
+use std::collections::HashMap;
+
+use super::tree_export::TreeExport;
+use crate::{
+    id::NodeId,
+    interchange::InterchangeError,
+    types::{EdgeKind, Node},
+};
+
+/// Nodes that follow one another without a branch.
+pub(super) struct NodeRun {
+    pub(super) nodes: Vec<Node>,
+    pub(super) parent: Option<usize>,
+    pub(super) children: Vec<usize>,
+}
+
+impl NodeRun {
+    /// The first words of a run.
+    pub(super) fn label(&self, chars: usize) -> String {
+        let text = self.nodes.iter().map(|node| node.content.trim()).find(|text| !text.is_empty()).unwrap_or("");
+        crate::types::first_words(text, chars)
+    }
+
+    /// Local id of the first node.
+    pub(super) fn id(&self) -> String {
+        self.nodes.first().map(|node| node.local.to_string()).unwrap_or_default()
+    }
+}
+
+/// Returns the runs of a tree, parents first. The newest visible version stands for a node. Nodes below one that is left
+/// out hang on the nearest one that is not.
+pub(super) fn runs(export: &mut TreeExport<'_>) -> Result<Vec<NodeRun>, InterchangeError> {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut places: HashMap<NodeId, Option<usize>> = HashMap::new();
+    let mut parents: Vec<Option<usize>> = Vec::new();
+    let mut children: Vec<Vec<usize>> = Vec::new();
+    // First halves of splits: their parents and texts.
+    let mut halves: HashMap<NodeId, (Option<NodeId>, String)> = HashMap::new();
+    export.each_node(&mut |export, node| {
+        match node.kind {
+            EdgeKind::Continuation => {
+                let parent = node.parent.and_then(|parent| places.get(&parent).copied().flatten());
+                if !export.admits(&node) {
+                    places.insert(node.id, parent);
+                    return Ok(());
+                }
+                let index = nodes.len();
+                places.insert(node.id, Some(index));
+                if let Some(parent) = parent {
+                    children[parent].push(index);
+                }
+                parents.push(parent);
+                children.push(Vec::new());
+                nodes.push(node);
+            }
+            EdgeKind::Version if node.version_of.is_none() => {
+                halves.insert(node.id, (node.parent, node.content));
+            }
+            EdgeKind::Version => {
+                let place = node.version_of.and_then(|of| places.get(&of).copied().flatten());
+                if let Some(place) = place.filter(|_| export.admits(&node)) {
+                    nodes[place].content = node.content;
+                    // A split stands for its place as a whole, with the continuations of its first half.
+                    let mut above = node.parent;
+                    while let Some((id, (parent, text))) = above.and_then(|id| Some((id, halves.get(&id)?))) {
+                        nodes[place].content.insert_str(0, text);
+                        places.insert(id, Some(place));
+                        above = *parent;
+                    }
+                }
+            }
+            EdgeKind::Thought => {
+                export.admits(&node);
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(group(nodes, &parents, &children))
+}
+
+fn group(nodes: Vec<Node>, parents: &[Option<usize>], children: &[Vec<usize>]) -> Vec<NodeRun> {
+    let mut runs: Vec<NodeRun> = Vec::new();
+    let mut run_of: Vec<usize> = Vec::with_capacity(nodes.len());
+    for (index, node) in nodes.into_iter().enumerate() {
+        let parent = parents[index];
+        let is_only = parent.is_some_and(|parent| children[parent].len() == 1);
+        let run = match parent.map(|parent| run_of[parent]) {
+            Some(run) if is_only => {
+                runs[run].nodes.push(node);
+                run
+            }
+            above => {
+                runs.push(NodeRun { nodes: vec![node], parent: above, children: Vec::new() });
+                let run = runs.len() - 1;
+                if let Some(above) = above {
+                    runs[above].children.push(run);
+                }
+                run
+            }
+        };
+        run_of.push(run);
+    }
+    runs
+}

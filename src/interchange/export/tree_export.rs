@@ -1,0 +1,94 @@
+//! One tree that is exported: its nodes, its chosen paths and its authors.
+
+use std::collections::BTreeMap;
+
+use super::{export_format::ExportOptions, export_report::ExportReport};
+use crate::{
+    id::{AgentId, TreeId},
+    interchange::InterchangeError,
+    ops::OpsError,
+    store::{ChildFilter, Snapshot},
+    types::{EdgeKind, Mode, Node, Tree},
+};
+
+/// An export of one tree.
+pub(super) struct TreeExport<'a> {
+    pub(super) snapshot: &'a dyn Snapshot,
+    pub(super) tree: Tree,
+    pub(super) agents: BTreeMap<AgentId, String>,
+    pub(super) options: ExportOptions,
+    pub(super) report: ExportReport,
+}
+
+/// Receives a node, or a path.
+type EachItem<'e, 'a, T> = dyn FnMut(&mut TreeExport<'a>, T) -> Result<(), InterchangeError> + 'e;
+
+/// Nodes that one query of a tree reads.
+const PAGE_NODES: u32 = 1_000;
+
+impl<'a> TreeExport<'a> {
+    pub(super) fn new(
+        snapshot: &'a dyn Snapshot,
+        tree: TreeId,
+        options: ExportOptions,
+    ) -> Result<Self, InterchangeError> {
+        let tree = snapshot.tree(tree)?.ok_or_else(|| OpsError::missing("tree", tree))?;
+        let agents = snapshot.agents()?.into_iter().map(|agent| (agent.id(), agent.name().to_owned())).collect();
+        Ok(Self { snapshot, tree, agents, options, report: ExportReport::default() })
+    }
+
+    /// Name of a node's author, and of the role if the author edited another's words.
+    pub(super) fn speaker(&self, node: &Node) -> String {
+        let name = self.agents.get(&node.author).map_or("unknown", String::as_str);
+        match node.role {
+            Some(role) => format!("{role}, edited by {name}"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// True if a node may be exported; else it is counted.
+    pub(super) fn admits(&mut self, node: &Node) -> bool {
+        self.report.admits(node, self.options)
+    }
+
+    /// Calls `each` with every node of the tree, in insertion order.
+    pub(super) fn each_node(&mut self, each: &mut EachItem<'_, 'a, Node>) -> Result<(), InterchangeError> {
+        let mut after = 0;
+        loop {
+            let page = self.snapshot.nodes_after(self.tree.id, after, PAGE_NODES)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.seq;
+            for node in page {
+                each(self, node)?;
+            }
+        }
+    }
+
+    /// Calls `each` with the path to every chosen node.
+    pub(super) fn each_path(&mut self, each: &mut EachItem<'_, 'a, Vec<Node>>) -> Result<(), InterchangeError> {
+        let leaves = self.leaves()?;
+        for leaf in leaves {
+            let path = self.snapshot.path_back(leaf, &[], 0)?;
+            each(self, path)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a buffer, whose path is one text and no conversation.
+    pub(super) fn require_dialogue(&self) -> Result<(), InterchangeError> {
+        match self.tree.mode {
+            Mode::Dialogue => Ok(()),
+            Mode::Buffer => Err(InterchangeError::Format(
+                "a buffer is one text without messages; export it with --format prose".to_owned(),
+            )),
+        }
+    }
+
+    /// Side nodes of a node of one kind that may be exported, in insertion order.
+    pub(super) fn side_nodes(&mut self, node: &Node, kind: EdgeKind) -> Result<Vec<Node>, InterchangeError> {
+        let filter = ChildFilter::default().kind(kind).pruned(true);
+        let mut children = self.snapshot.children(node.id, &filter)?;
+        children.retain(|child| self.admits(child));
+        Ok(children)
+    }
+}
