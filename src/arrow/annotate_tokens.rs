@@ -9,7 +9,7 @@ pub(super) use self::typos::correct_typos;
 use self::{neighbours::reclassify, numbers::hyphenated};
 use super::{
     Relative,
-    lex::{LexKind, Lexed, Span},
+    lex::{LexKind, Lexed, Span, Token as LexToken},
     lexicon::{self, Entry, FunctionWord, Prep},
     option_name::OptionName,
 };
@@ -117,6 +117,14 @@ fn leads_to_name(line: &str, terms: &[AnnotatedToken]) -> bool {
     key.is_some_and(OptionName::is_named)
 }
 
+/// True if the place `parent` stands before a colon and the text that is written there: `reply to parent: "text"`.
+fn leads_to_content(before: &AnnotatedToken, place: &AnnotatedToken, next: Option<&LexToken>, line: &str) -> bool {
+    let is_written = next.is_some_and(|next| next.gap && matches!(next.kind, LexKind::Quoted { .. }));
+    is_written
+        && place.text.of(line) == "parent"
+        && (before.entry.verb.is_some() || matches!(before.entry.prep, Some(Prep::To | Prep::On | Prep::Under)))
+}
+
 /// The option of a recall that the last term leads to, if `text` is a moment.
 fn moment_option(line: &str, terms: &[AnnotatedToken], text: &str) -> Option<OptionName> {
     let key = match terms.last()?.text.of(line) {
@@ -130,7 +138,7 @@ fn moment_option(line: &str, terms: &[AnnotatedToken], text: &str) -> Option<Opt
 /// The terms of a line.
 pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
     let mut terms: Vec<AnnotatedToken> = Vec::with_capacity(lexed.tokens.len() + 2);
-    for token in &lexed.tokens {
+    for (at, token) in lexed.tokens.iter().enumerate() {
         let text = token.text.of(line);
         let mut term = AnnotatedToken {
             kind: TokenKind::Name,
@@ -196,6 +204,7 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             && before.entry.prep != Some(Prep::As)
             && !matches!(before.entry.func, Some(FunctionWord::Det | FunctionWord::Adjective))
             && !matches!(before.kind, TokenKind::Number(_))
+            && !leads_to_content(before, name, lexed.tokens.get(at + 1), line)
             && let Some(key) = OptionName::named(name.text.of(line))
                 .or_else(|| (term.is('=') && name.text.of(line) == "view").then_some(OptionName::What))
                 .or_else(|| (term.is('=') && name.text.of(line) == "root").then_some(OptionName::From))

@@ -356,8 +356,9 @@ fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, ca
     // `with Claude, continue from a7x2`
     let with = candidate.tool == Tool::Continue
         && terms.first().is_some_and(|first| matches!(first.entry.prep, Some(Prep::With | Prep::By)));
+    let counts = candidate.tool == Tool::Continue && counts_before(terms, intent);
     let needs_more =
-        has_before && (points || with || arguments.items.iter().filter(|arg| concrete(arg)).count() <= few);
+        has_before && (points || with || counts || arguments.items.iter().filter(|arg| concrete(arg)).count() <= few);
     if needs_more {
         let both = |zone| asked(zone) || zone == ClauseRole::Before;
         let lone = arguments.items.iter().all(|arg| matches!(arg.kind, args::ArgKind::Text { .. }));
@@ -371,6 +372,7 @@ fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, ca
                     && candidate.tool == Tool::Continue
                     && matches!(arg.prep, Some(Prep::With | Prep::By))
                 || lone && matches!(arg.kind, args::ArgKind::Number(_) | args::ArgKind::Range(..))
+                || counts && matches!(arg.kind, args::ArgKind::Number(_))
                 || matches!(
                     arg.kind,
                     args::ArgKind::Id
@@ -392,6 +394,18 @@ fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, ca
         return all;
     }
     arguments
+}
+
+/// `two takes, please, continuing from a7x2`: true if what stands before the request says how many are wanted.
+fn counts_before(terms: &[AnnotatedToken], intent: &Intent) -> bool {
+    let is_before = |at: usize| intent.zones[at] == ClauseRole::Before;
+    let counted = |noun: Noun| matches!(noun, Noun::Continuation | Noun::Version | Noun::Reply);
+    (0..terms.len()).any(|at| {
+        let mut behind = terms[at + 1..].iter().take(3);
+        is_before(at)
+            && matches!(terms[at].kind, TokenKind::Number(_))
+            && behind.any(|term| term.entry.noun.is_some_and(counted))
+    })
 }
 
 /// True if the line ends with a colon and a text in quotes.

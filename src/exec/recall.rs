@@ -36,6 +36,8 @@ use crate::{
 /// The default number of hits, and the maximum number of turns or results.
 const DEFAULT_HITS: u32 = 5;
 const MAX_HITS: u32 = 200;
+/// Maximum number of turns that are shown with what follows them.
+const MAX_OUTLINED_TURNS: usize = 6;
 /// The number of further hits that the reply to a search proposes.
 const MAX_MORE_HITS: usize = 15;
 /// The maximum number of near results of a search for a word that no message contains.
@@ -162,7 +164,7 @@ impl Executor<'_> {
     pub(super) fn recall_around(&self, here: &Position, at: &NodeRef, limit: Option<u32>) -> AnswerResult {
         let node = self.resolve_node(here, at)?;
         let snapshot = self.loom.snapshot()?;
-        let each = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
+        let each = limit.unwrap_or(recall::DEFAULT_NEIGHBORS).clamp(1, MAX_HITS);
         let mut nodes = recall::around(&*snapshot, &node, &here.session.versions, each)?;
         for node in &mut nodes {
             recall::set_received_turn(&*snapshot, here.session.id, node)?;
@@ -210,10 +212,10 @@ impl Executor<'_> {
         let more = more.filter(|last| *last < session.turns);
         let (tree, position) = (here.tree.clone(), here.position.clone());
         let numbered = Position { session: session.clone(), tree, position, now: here.now };
-        let mut text = fit_entries(entries(&*snapshot, &numbered, &nodes)?, MAX_REPLY_TOKENS, None);
-        if let ([node], true) = (nodes.as_slice(), turns.first == turns.last && within.narrowed.is_empty()) {
-            text.push_str(&self.steps_after(&numbered, node, estimated_tokens(&text))?);
-        }
+        let mut text = match within.narrowed.is_empty() && more.is_none() && nodes.len() <= MAX_OUTLINED_TURNS {
+            true => self.turns_with_steps(&numbered, &nodes)?,
+            false => fit_entries(entries(&*snapshot, &numbered, &nodes)?, MAX_REPLY_TOKENS, None),
+        };
         if session.id != here.session.id {
             text.insert_str(0, "of an earlier session of this tree; this one has 0 turns:\n");
         }
@@ -223,9 +225,30 @@ impl Executor<'_> {
         Ok(Answer::found(text, name, nodes))
     }
 
-    /// Formats what follows a message of a person up to the next one, if those nodes are no turns of the session, as in an
-    /// imported conversation. `used` tokens of the page are taken.
-    fn steps_after(&self, here: &Position, message: &Node, used: u32) -> Result<String, ToolError> {
+    /// Formats a few turns, each with what follows it, in equal parts of the page.
+    fn turns_with_steps(&self, here: &Position, turns: &[Node]) -> Result<String, ToolError> {
+        let snapshot = self.loom.snapshot()?;
+        let part = self.page_tokens(Tool::Recall.name()) / u32::try_from(turns.len()).unwrap_or(1);
+        let mut blocks = Vec::with_capacity(turns.len());
+        for turn in turns {
+            let mut block = fit_entries(entries(&*snapshot, here, std::slice::from_ref(turn))?, MAX_REPLY_TOKENS, None);
+            let left = part.saturating_sub(estimated_tokens(&block));
+            let steps = self.steps_after(here, turn, left)?;
+            // Steps that do not fit are counted, with the command that shows them.
+            let fits = turns.len() == 1 || estimated_tokens(&steps) <= left;
+            let counted = || steps.lines().take(2).collect::<Vec<_>>().join("\n").trim_end_matches(':').to_owned();
+            block.push_str(&if fits { steps } else { counted() });
+            blocks.push(block);
+        }
+        if blocks.iter().map(|block| estimated_tokens(block)).sum::<u32>() > MAX_REPLY_TOKENS {
+            return Ok(fit_entries(entries(&*snapshot, here, turns)?, MAX_REPLY_TOKENS, None));
+        }
+        Ok(blocks.join("\n"))
+    }
+
+    /// Formats what follows a message of a person up to the next one in at most `most` tokens, if those nodes are no turns of
+    /// the session, as in an imported conversation.
+    fn steps_after(&self, here: &Position, message: &Node, most: u32) -> Result<String, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let after = here.position.depth.saturating_sub(message.depth).min(MAX_STEPS);
         let path = snapshot.path_back(here.position.id, &here.session.versions, after)?;
@@ -235,9 +258,8 @@ impl Executor<'_> {
         let (Some(last), true) = (steps.last(), is_next && message.author_type == AuthorType::Human) else {
             return Ok(String::new());
         };
-        let page = self.page_tokens(Tool::Recall.name()).saturating_sub(used);
         let (number, whole) = (count(steps.len() as u64, "message"), format!("view branch:{}", last.local));
-        let text = outline_steps(&*snapshot, here, &steps, page)?;
+        let text = outline_steps(&*snapshot, here, &steps, most)?;
         Ok(format!("\n{number} until the next of a person (→ {whole} from:{}):\n{text}", message.local))
     }
 

@@ -307,6 +307,9 @@ fn sort_descending<K: Ord>(counts: HashMap<K, u64>) -> Vec<(K, u64)> {
     counts
 }
 
+/// Default number of nodes on each side of the one in the middle.
+pub const DEFAULT_NEIGHBORS: u32 = 8;
+
 /// Returns a node with its ancestors and the continuations after it, in order, at most `each` on either side. A node beside
 /// the path, such as a result, is followed by the continuations of its parent.
 ///

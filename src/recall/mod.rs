@@ -33,7 +33,7 @@ pub use self::{
     excerpt::excerpt,
     highlight::highlights,
     hint::{Hint, HintWindow, References},
-    matching::{Counts, around, count},
+    matching::{Counts, DEFAULT_NEIGHBORS, around, count},
     search::{Hit, Query, SearchResults, search, search_with},
     search_filter::{Author, Branch, Filter, Scope},
     semantic::{EmbedError, Embedder, QueryEmbedding},

@@ -521,7 +521,10 @@ fn a_received_message_is_shown_with_what_follows_up_to_the_next() {
     // A few are shown with their results, whole.
     let said = lines(&mut runner, &["→ recall turns:2"]);
     assert!(said.contains("1 message until") && said.contains("bash: boats"), "{said}");
-    assert!(!lines(&mut runner, &["→ recall turns:1-2"]).contains("until the next"));
+    // Of several turns each is shown with what follows it.
+    let said = lines(&mut runner, &["→ recall turns:1-2"]);
+    assert!(said.contains("60 messages until") && !said.contains("file0.txt"), "{said}");
+    assert!(said.find("60 messages until") < said.find("Thanks.") && said.contains("bash: boats"), "{said}");
 }
 
 #[test]

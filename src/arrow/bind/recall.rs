@@ -138,8 +138,19 @@ impl Binder<'_, '_> {
                 "user said",
                 "user mentioned",
             ];
-            let by_human = ["by human", "by the human", "human turns", "turns of the human", "by people"];
-            let model = ["by model", "by the model", "by models", "model turns", "turns of the model"];
+            let by_human = [
+                "by human",
+                "by the human",
+                "human turns",
+                "human's turns",
+                "human's messages",
+                "user's turns",
+                "user's messages",
+                "turns of the human",
+                "by people",
+            ];
+            let model =
+                ["by model", "by the model", "by models", "model turns", "model's turns", "turns of the model"];
             let is_said = |phrases: &[&str]| phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase));
             return match () {
                 () if is_said(&human) || is_said(&by_human) => Some("human".to_owned()),

@@ -206,9 +206,13 @@ impl IntentParser<'_> {
             && self.terms[from..].iter().any(|term| term.kind == TokenKind::Name)
     }
 
-    /// `…, by the planner`: true if the clause at `at` names who did it or does it.
+    /// `…, by the planner`, `…, agent scout`: true if the clause at `at` names who did it or does it.
     pub(super) fn names_author(&self, at: usize) -> bool {
         let at = at + usize::from(self.is_word(at, &["only", "just"]));
+        let names = |at: usize| self.terms.get(at).is_some_and(|name| name.kind == TokenKind::Name);
+        if self.is_word(at, &["agent", "model"]) && names(at + 1) && self.ends(at + 2) {
+            return true;
+        }
         let article = usize::from(self.func_at(at + 1) == Some(FunctionWord::Det));
         let from_role = || self.is_word(at + 1 + article, &["human", "user", "person", "owner", "model"]);
         self.terms

@@ -72,7 +72,8 @@ impl IntentParser<'_> {
             if at == verb + 1 && matches!(self.text_at(verb), "TODO" | "NOTE") {
                 return Some((Utterance::Remark, asked, at));
             }
-            self.raw = self.terms.get(at + 1).map(|next| Span { start: next.whole.start, end: self.end });
+            let end = self.end_of_raw(at + 1);
+            self.raw = self.terms.get(at + 1).map(|next| Span { start: next.whole.start, end });
             return Some((Utterance::Request, asked, verb));
         }
         None
@@ -383,6 +384,16 @@ impl IntentParser<'_> {
             _ => {}
         }
         None
+    }
+
+    /// The end of the unquoted content that begins at `at`. Behind words to search for, options may follow.
+    fn end_of_raw(&mut self, at: usize) -> usize {
+        let searches = self.terms.iter().any(|term| matches!(term.entry.base(), Some(Verb::Recall | Verb::Search)));
+        let is_option = |term: &AnnotatedToken| matches!(term.kind, TokenKind::OptionName(_)) && term.gap;
+        let option = self.terms.iter().skip(at + 1).position(is_option).filter(|_| searches);
+        let Some(option) = option.map(|option| at + 1 + option) else { return self.end };
+        self.zones[option..].fill(ClauseRole::Main);
+        self.terms[option].whole.start
     }
 
     /// True if unquoted content begins at `at`.

@@ -69,7 +69,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Trace, "trace actions footprints doings trail traces"),
     (Noun::Archive, "archive history transcript log logs conversation chat dialogue discussion transcripts backlog"),
     (Noun::Change, "thing things change changes action step steps operations edit edits move moves"),
-    (Noun::Instruction, "instruction directive instructed guideline"),
+    (Noun::Instruction, "instruction directive instructed guideline guidance"),
     (Noun::Level, "level levels deeply deep layers generations tiers tier rungs rung floors"),
     (Noun::Token, "token tokens tok toks tkns"),
     (Noun::Result, "result results hits hit matches call calls output outputs sources findings pages"),

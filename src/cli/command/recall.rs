@@ -34,9 +34,6 @@ const DEFAULT_HITS: u32 = 20;
 /// Maximum number of hits and tool results.
 const MAX_HITS: u32 = 200;
 
-/// Default number of nodes on each side of `--around`.
-const DEFAULT_NEIGHBORS: u32 = 5;
-
 /// Search words listed when there are no hits.
 const MAX_LISTED_WORDS: usize = 12;
 
@@ -145,7 +142,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     if let Some(id) = &args.around {
         let current = cx.position()?;
         let node = cx.node(&current, id)?;
-        let each = args.limit.unwrap_or(DEFAULT_NEIGHBORS);
+        let each = args.limit.unwrap_or(recall::DEFAULT_NEIGHBORS);
         let nodes = recall::around(&*cx.loom.snapshot()?, &node, current.versions(), each)?;
         return print_nodes(&nodes, "", cx);
     }
