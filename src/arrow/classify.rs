@@ -12,7 +12,7 @@ pub(super) use self::{features::Features, rules::Rule};
 use super::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     intent::Intent,
-    lexicon::Verb,
+    lexicon::{Noun, Verb},
     phrases,
 };
 use crate::tools::{TABLE, Tool};
@@ -29,15 +29,17 @@ pub(super) struct Candidate {
 
 /// The operation that the request in `act` means, if its verb means one with those objects.
 pub(super) fn classify(line: &str, terms: &[AnnotatedToken], intent: &Intent) -> Option<Candidate> {
-    let (verb, group) = features::deciding_verb(terms, intent, intent.verb?);
+    let (verb, group) = features::deciding_verb(line, terms, intent, intent.verb?);
     let features = features::features(line, terms, intent);
     // `merge --help`
     let asks_help = terms.iter().any(|term| term.kind == TokenKind::Flag && matches!(term.text.of(line), "help" | "h"));
-    // `remind me how merge works`
+    // `remind me how merge works`, `how the merge command works`
     let explains = |at: usize| {
+        let name = at + 1 + usize::from(terms.get(at + 1).is_some_and(|the| the.text.of(line) == "the"));
+        let noun = terms.get(name + 1).is_some_and(|noun| noun.entry.noun == Some(Noun::Tool));
         terms[at].text.of(line) == "how"
-            && terms.get(at + 1).is_some_and(|next| TABLE.iter().any(|row| row.name == next.text.of(line)))
-            && terms.get(at + 2).is_some_and(|works| works.text.of(line) == "works")
+            && terms.get(name).is_some_and(|name| TABLE.iter().any(|row| row.name == name.text.of(line)))
+            && terms.get(name + 1 + usize::from(noun)).is_some_and(|works| works.text.of(line) == "works")
             && !features.has_explicit_target()
     };
     if asks_help || phrases::tells(group) && (0..terms.len()).any(explains) {

@@ -92,7 +92,8 @@ fn reference(line: &str, terms: &[AnnotatedToken], at: usize) -> Option<(TokenKi
         TokenKind::Word if at > 0 && text == "where" => {
             // What follows another word describes that: `I want to stand where the uncle stands`.
             let before = &terms[at - 1];
-            let leads = before.entry.prep.is_some() || before.entry.func == Some(FunctionWord::And);
+            let goes = before.entry.base() == Some(Verb::Go) && at + 4 >= terms.len();
+            let leads = goes || before.entry.prep.is_some() || before.entry.func == Some(FunctionWord::And);
             let det = terms.get(at + 1).is_some_and(|next| next.entry.func == Some(FunctionWord::Det));
             let subject = at + 1 + usize::from(det);
             let agent = terms.get(subject).filter(|term| {

@@ -6,9 +6,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a target reports by a panic
 
-mod interchange;
 mod arrow;
 mod config;
+mod interchange;
 mod provider;
 #[cfg(test)]
 mod tests;

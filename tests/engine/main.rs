@@ -4,7 +4,6 @@
 mod support;
 
 mod anthropic;
-mod interchange;
 mod arrow;
 mod arrow_accuracy;
 mod arrow_calls;
@@ -23,6 +22,7 @@ mod import_cases;
 mod import_formats;
 mod import_programs;
 mod instructions;
+mod interchange;
 mod leases;
 mod migrations;
 mod properties;

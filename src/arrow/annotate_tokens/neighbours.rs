@@ -24,13 +24,7 @@ pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
             (first.kind, first.entry) = (TokenKind::Word, entry);
         }
     }
-    // `rewrite a7x2 as follows: "…"`
-    if let Some(at) = terms.windows(3).position(|three| {
-        let [first, second] = [&three[0], &three[1]].map(|term| term.text.of(line));
-        first == "as" && second == "follows" && three[2].is(':')
-    }) {
-        terms.drain(at..at + 2);
-    }
+    drop_idle_words(line, terms);
     // `everything that's been pruned`
     for at in 1..terms.len().saturating_sub(1) {
         let next = &terms[at + 1];
@@ -55,6 +49,58 @@ pub(super) fn reclassify(line: &str, terms: &mut Vec<AnnotatedToken>) {
             && terms[at].text.of(line).contains(' ')
         {
             terms[at - 2].kind = TokenKind::Word;
+        }
+    }
+}
+
+/// A term of an idle phrase.
+enum IdleTerm {
+    Word(&'static [&'static str]),
+    Noun(Noun),
+    Prep(Prep),
+    Colon,
+    Id,
+    File,
+    /// Nothing: the line ends there.
+    End,
+}
+
+/// Phrases with words that add nothing to those beside them, and the range of these words.
+const IDLE_PHRASES: &[(&[IdleTerm], std::ops::Range<usize>)] = {
+    use IdleTerm::{Colon, End, File, Id, Noun as N, Prep as P, Word as W};
+    &[
+        // `rewrite a7x2 as follows: "…"`
+        (&[W(&["as"]), W(&["follows"]), Colon], 0..2),
+        // `the branch of a7x2, starting at b3k9`
+        (&[W(&["starting"]), W(&["at", "with"]), Id], 1..2),
+        // `the bookmarks at or below a7x2`: what is below a node begins with it.
+        (&[W(&["at"]), W(&["or"]), P(Prep::Under)], 0..2),
+        // `the branch that ends at a7x2`: a branch is named by its end.
+        (&[N(Noun::Branch), W(&["that"]), W(&["ends"]), W(&["at", "in", "with", "on"]), Id], 1..4),
+        // `without anything from a.org`
+        (&[W(&["without"]), W(&["anything", "results", "pages", "hits"]), W(&["from"]), File], 1..3),
+        // `every note on a7x2 as a list`
+        (&[W(&["as"]), W(&["a"]), W(&["list"]), End], 0..3),
+    ]
+};
+
+/// Removes the words of [`IDLE_PHRASES`].
+fn drop_idle_words(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    let fits = |wanted: &IdleTerm, term: Option<&AnnotatedToken>| match (wanted, term) {
+        (IdleTerm::End, term) => term.is_none(),
+        (_, None) => false,
+        (IdleTerm::Word(words), Some(term)) => !term.is_text() && words.contains(&term.text.of(line)),
+        (IdleTerm::Noun(noun), Some(term)) => term.entry.noun == Some(*noun),
+        (IdleTerm::Prep(prep), Some(term)) => term.entry.prep == Some(*prep),
+        (IdleTerm::Colon, Some(term)) => term.is(':'),
+        (IdleTerm::Id, Some(term)) => term.is_id(),
+        (IdleTerm::File, Some(term)) => term.kind == TokenKind::File,
+    };
+    for (phrase, idle) in IDLE_PHRASES {
+        let found =
+            (1..terms.len()).find(|at| (0..).zip(*phrase).all(|(next, wanted)| fits(wanted, terms.get(at + next))));
+        if let Some(at) = found {
+            terms.drain(at + idle.start..at + idle.end);
         }
     }
 }

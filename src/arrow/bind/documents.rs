@@ -279,7 +279,7 @@ impl Binder<'_, '_> {
             // `for the researcher`
             self.name_where(|arg| arg.kind == ArgKind::Name && arg.prep == Some(Prep::For))
         });
-        let resumes = matches!(self.verb, Verb::Resume | Verb::Carry)
+        let resumes = matches!(self.verb, Verb::Resume | Verb::Carry | Verb::Continue | Verb::Go)
             || self.arguments.modifiers.resumes
             || self.arguments.take(|arg| arg.key == Some(OptionName::Resume)).is_some();
         if let Some(number) = number {

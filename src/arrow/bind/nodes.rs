@@ -234,7 +234,13 @@ impl Binder<'_, '_> {
             matches!(arg.kind, ArgKind::Text { .. }) && arg.text.of(line).split_whitespace().nth(2).is_some()
         };
         let by = |arg: &Arg| {
-            matches!(arg.prep, Some(Prep::With | Prep::By)) && arg.noun != Some(Noun::Instruction) && !is_wish(arg)
+            // `with a twist`: a thing of the text.
+            let before = line[..arg.text.start].split_whitespace().next_back();
+            let thing = arg.kind == ArgKind::Name && matches!(before, Some("a" | "an" | "some" | "more" | "less"));
+            matches!(arg.prep, Some(Prep::With | Prep::By))
+                && arg.noun != Some(Noun::Instruction)
+                && !is_wish(arg)
+                && !thing
         };
         // `let the poet continue a7x2`, `have "quill" continue a7x2`
         let verb = self.at;

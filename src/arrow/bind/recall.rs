@@ -149,8 +149,7 @@ impl Binder<'_, '_> {
                 "turns of the human",
                 "by people",
             ];
-            let model =
-                ["by model", "by the model", "by models", "model turns", "model's turns", "turns of the model"];
+            let model = ["by model", "by the model", "by models", "model turns", "model's turns", "turns of the model"];
             let is_said = |phrases: &[&str]| phrases.iter().any(|phrase| self.arguments.has_bare_word(phrase));
             return match () {
                 () if is_said(&human) || is_said(&by_human) => Some("human".to_owned()),

@@ -6,7 +6,8 @@ use crate::arrow::{
 };
 
 /// Words between `decision` and its text.
-const JOINTS: &[&str] = &["on", "about", "of", "to", "that", "saying", "says", "called", "named", "titled", "reading"];
+const JOINTS: &[&str] =
+    &["on", "about", "of", "to", "that", "saying", "says", "called", "named", "titled", "reading", "earlier"];
 
 /// Words before the text that make it another decision, or one of several.
 const OTHER: &[&str] = &["every", "all", "any", "each", "other", "and", "or", "no", "not", "but"];
@@ -25,7 +26,9 @@ pub(super) fn is_only_request(line: &str, text: Span) -> bool {
             .collect()
     };
     let has = |list: &[&str], word: &String| list.contains(&word.as_str());
-    let is_decision = |word: &String| matches!(lexicon::look_up(word).noun, Some(Noun::Decision | Noun::Constraint));
+    let is_decision = |word: &String| {
+        word == "decided" || matches!(lexicon::look_up(word).noun, Some(Noun::Decision | Noun::Constraint))
+    };
     let (before, after) = (words(&line[..text.start]), words(&line[text.end..]));
     let named = before.iter().rposition(is_decision);
     // `drop the "x" decision`

@@ -195,6 +195,10 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             {
                 features |= Features::SAYS;
             }
+            // `what we decided`
+            if matches!(term.entry.verb, Some((Verb::Decide, Form::Past))) {
+                features |= Features::noun(Noun::Decision);
+            }
             if matches!(term.text.of(line), "done" | "finished") {
                 features |= Features::DONE;
             }
@@ -244,8 +248,19 @@ fn is_told(terms: &[AnnotatedToken]) -> bool {
     terms.iter().any(|term| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Be)))
 }
 
+/// `every note attached to a7x2`: the participle at `at` describes things that are there already.
+fn is_quantified(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
+    let [.., quantifier, noun] = &terms[..at] else { return false };
+    noun.entry.noun.is_some() && matches!(quantifier.text.of(line), "every" | "all" | "each" | "any" | "the" | "those")
+}
+
 /// The verb that decides: the one that asks, or one that it only helps (`I'd like a7x2 pinned`, `by pruning it`).
-pub(super) fn deciding_verb(terms: &[AnnotatedToken], intent: &Intent, verb: (usize, Verb)) -> (usize, Verb) {
+pub(super) fn deciding_verb(
+    line: &str,
+    terms: &[AnnotatedToken],
+    intent: &Intent,
+    verb: (usize, Verb),
+) -> (usize, Verb) {
     let helps = terms.iter().any(|term| term.entry.noun == Some(Noun::Help));
     let main = |at: usize| intent.zones.get(at) == Some(&ClauseRole::Main);
     for (at, term) in terms.iter().enumerate().filter(|(at, _)| main(*at) && !intent.nominal) {
@@ -296,6 +311,7 @@ pub(super) fn deciding_verb(terms: &[AnnotatedToken], intent: &Intent, verb: (us
             || helped
                 && form == Form::Past
                 && term.entry.noun.is_none()
+                && !(other == Verb::Add && is_quantified(line, terms, at))
                 && terms.get(verb.0..at).is_some_and(|between| !is_told(between))
             || helped
                 && form == Form::Base
@@ -307,7 +323,10 @@ pub(super) fn deciding_verb(terms: &[AnnotatedToken], intent: &Intent, verb: (us
                 && other == Verb::Split
                 && before.is_some_and(|b| b.is_id() || b.entry.func == Some(FunctionWord::Infinitive))
             || helped && form == Form::Base && other == Verb::Think
-            || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put) && other == Verb::Compare
+            || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put)
+                && other == Verb::Compare
+                && !(term.text.of(line) == "part"
+                    && terms.get(at + 1).is_some_and(|of| of.entry.prep == Some(Prep::Of)))
             || verb.1 == Verb::Make
                 && form == Form::Base
                 && matches!(other, Verb::Merge | Verb::Copy | Verb::Split | Verb::Undo | Verb::Redo)

@@ -97,7 +97,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Delegate if n(Noun::Agent), Features::TEXT => but Features::ID;
         Continue if n(Noun::Continuation), Features::NUMBER, p(Prep::From), Features::ID;
         Edit if Features::ID, Features::TEXT => any n(Noun::Text), n(Noun::Version);
-        Continue if Features::NUMBER, p(Prep::From), Features::ID => but DOC, n(Noun::Line), n(Noun::Turn);
+        Continue if Features::NUMBER, p(Prep::From), Features::ID => but DOC, n(Noun::Line), n(Noun::Turn), n(Noun::Tree);
         _ if p(Prep::Out), Features::ID => but n(Noun::Context);
         Diff if Features::IDS => any p(Prep::Against), p(Prep::Between), p(Prep::Side) => but Features::TEXT, n(Noun::Link);
         Continue if n(Noun::Instruction), n(Noun::Continuation), Features::NUMBER;
@@ -113,7 +113,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context), Features::ID => but Features::TEXT;
         Merge if p(Prep::Together), Features::IDS;
-        Switch if Features::ME, Features::ID => any p(Prep::To), p(Prep::Back) => but LISTED, n(Noun::Alternative);
+        Switch if Features::ME, Features::ID => any p(Prep::To), p(Prep::Back) => but LISTED, n(Noun::Alternative), n(Noun::Annotation);
         Switch if p(Prep::Back), p(Prep::To), Features::ID;
         Todo if p(Prep::Up), n(Noun::Todo);
         Recall if n(Noun::Archive) => but n(Noun::Version);
@@ -168,6 +168,7 @@ pub(super) const RULES: &[Rule] = rules! {
         View if p(Prep::Through), Features::ME, Features::ID;
         Undo if n(Noun::Change), p(Prep::Back);
         Continue if p(Prep::On), Features::ID => any p(Prep::From), p(Prep::After);
+        Todo if p(Prep::On), n(Noun::Todo) => but Features::ID, Features::TEXT;
         Continue if p(Prep::On) => but Features::ID, p(Prep::To), p(Prep::Before), PLACE, n(Noun::Node);
         Search if n(Noun::Web);
         Recall if n(Noun::Turn) => any p(Prep::Over), p(Prep::Through);
@@ -176,9 +177,10 @@ pub(super) const RULES: &[Rule] = rules! {
     Compare { Diff; }
     Continue {
         _ if p(Prep::As) => but Features::TEXT;
-        Respond if n(Noun::Text), Features::TEXT, Features::ID => but n(Noun::Agent);
+        Respond if n(Noun::Text), Features::TEXT, Features::ID => but n(Noun::Agent), Features::NUMBER;
         Delegate if n(Noun::Delegation), Features::ID;
         Delegate if n(Noun::Agent), Features::NEW, Features::TEXT => but Features::ID;
+        Todo if n(Noun::Todo) => but Features::ID, Features::TEXT;
         Continue;
     }
     Respond { _ if Features::ME => but Features::ID; Annotate if n(Noun::Annotation), Features::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }

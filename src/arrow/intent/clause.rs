@@ -360,6 +360,6 @@ impl IntentParser<'_> {
         matches!(group, Verb::Delegate | Verb::Hand | Verb::Put | Verb::Get | Verb::Ask)
             && self.terms[at.saturating_sub(2)..].iter().take(6).any(waits)
             || matches!(group, Verb::Search | Verb::Find)
-                && self.terms[at + 1..].iter().take(2).any(|term| term.kind == TokenKind::File)
+                && self.terms[at + 1..].iter().take(3).any(|term| term.kind == TokenKind::File)
     }
 }

@@ -72,7 +72,10 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Instruction, "instruction directive instructed guideline guidance"),
     (Noun::Level, "level levels deeply deep layers generations tiers tier rungs rung floors"),
     (Noun::Token, "token tokens tok toks tkns"),
-    (Noun::Result, "result results hits hit matches call calls output outputs sources findings pages"),
+    (
+        Noun::Result,
+        "result results hits hit matches call calls output outputs sources findings pages mentions occurrences",
+    ),
     (Noun::Start, "start top beginning"),
     (Noun::End, "end bottom"),
     (Noun::Times, "while bit little moment- times time moment"),
@@ -98,7 +101,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Query, "query"),
     (Noun::Depth, "depth"),
     (Noun::Restoration, "life restoration reinstatement recovery revival"),
-    (Noun::Maximum, "max maximum limit"),
+    (Noun::Maximum, "max maximum limit ceiling"),
     (Noun::State, "state status overview"),
 ];
 

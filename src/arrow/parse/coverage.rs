@@ -43,6 +43,8 @@ pub(super) fn dropped_word(
             && (term.entry.verb.is_none() || terms[at.saturating_sub(1)].entry.func == Some(FunctionWord::Det))
             && term.entry.func.is_none()
             && term.entry.option.is_none()
+            // `its sibling a7x2`
+            && !(term.entry.noun == Some(Noun::Sibling) && terms.get(at + 1).is_some_and(AnnotatedToken::is_id))
             // `after the word "harbour"`
             && !(term.entry.noun == Some(Noun::Word) && terms.get(at + 1).is_some_and(AnnotatedToken::is_text))
             && term.entry.noun.is_some_and(|noun| {
