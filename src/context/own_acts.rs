@@ -7,7 +7,7 @@ use crate::{
     arrow::{Event, ends_turn, scan},
     store::{ChildFilter, Result, Snapshot},
     tools::Tool,
-    types::{AuthorType, EdgeKind, Node, first_words, one_line},
+    types::{AuthorType, EdgeKind, Node, first_words, first_words_of_command, one_line},
 };
 
 use super::{
@@ -106,7 +106,7 @@ fn did_line(node: &Node, results: &[Node]) -> String {
         let line = line.or_else(|| command(result)).or_else(|| result.tool.name.clone()).unwrap_or_default();
         // On one line, a text of several lines would differ from what was written.
         let line = if line.contains('\n') { without_long_texts(&line) } else { line };
-        let line = first_words(one_line(&line).trim_start_matches(['→', ' ']), share);
+        let line = first_words_of_command(line.trim_start_matches(['→', ' ']), share);
         let delegates = result.tool.name.as_deref() == Some(Tool::Delegate.name());
         match result.content.strip_prefix("✗ ") {
             // The report of a task that was stopped or that failed; an error has a code.
@@ -164,7 +164,7 @@ fn host_result(result: &Node) -> HostResult {
     let name = result.tool.name.as_deref().unwrap_or("tool");
     // On one line, a text of several lines would differ from what was written, down to its spaces.
     let line = without_long_texts(&line);
-    let short = first_words(one_line(&line).trim_start_matches(['→', ' ']), MAX_COMMAND_CHARS);
+    let short = first_words_of_command(line.trim_start_matches(['→', ' ']), MAX_COMMAND_CHARS);
     let short = if short.is_empty() { one_line(name) } else { short };
     let lines = crate::exec::escape::count(result.content.lines().count() as u64, "line");
     let again = match result.turn {

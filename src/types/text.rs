@@ -24,6 +24,24 @@ pub fn first_words(text: &str, most: usize) -> String {
     out
 }
 
+/// Shortens a command to whole words on one line, at most `most` characters, as [`first_words`] does, but keeps the spaces
+/// between quotation marks.
+#[must_use]
+pub(crate) fn first_words_of_command(text: &str, most: usize) -> String {
+    let (mut line, mut quoted, mut escaped) = (String::with_capacity(text.len()), false, false);
+    for c in text.trim().chars() {
+        let c = if c.is_control() || c.is_whitespace() { ' ' } else { c };
+        quoted ^= c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        if c != ' ' || quoted || !line.ends_with(' ') {
+            line.push(c);
+        }
+    }
+    let Some((end, _)) = line.char_indices().nth(most) else { return line };
+    let cut = line[..end].rfind(' ').filter(|cut| *cut > 0).unwrap_or(end);
+    format!("{}…", line[..cut].trim_end())
+}
+
 /// Joins a text into one line: white space becomes one space, control characters are removed.
 #[must_use]
 pub(crate) fn one_line(text: &str) -> String {

@@ -837,11 +837,11 @@ fn own_commands_are_shown_as_written_and_later_as_one_line() {
     let play = Play::new();
     let collaborator = play.loom.agent("collaborator").unwrap();
     let actor = play.loom.actor(&collaborator).in_session(play.session("collaborator", play.nine));
-    let written = "I look.\n→ view   6v90ah   full\n→ write doc:\"plot\" append \"x\"\n→ read_file src/lib.rs";
+    let written = "I look.\n→ view   6v90ah   full\n→ write doc:\"plot\" append \"a  x\"\n→ read_file src/lib.rs";
     let raw = format!("{written}\nIt says so.");
     let reply = actor.append(Parent::Node(play.nine), NodeDraft::text("I look.").raw(raw)).unwrap().nodes[0].id;
     result(&actor, reply, "view", "→ view 6v90ah full", "[6v90ah] model");
-    result(&actor, reply, "write", "→ write doc:\"plot\" append \"x\"", "✗ NOT_FOUND: write: no document");
+    result(&actor, reply, "write", "→ write doc:\"plot\" append \"a  x\"", "✗ NOT_FOUND: write: no document");
     result(&actor, reply, "read_file", "→ read_file path:\"src/lib.rs\"", "✓ read_file\n  fn main() {}");
     let thought = NodeDraft::text("She must not know.").kind(EdgeKind::Thought);
     actor.append(Parent::Node(reply), thought).unwrap();
@@ -867,7 +867,7 @@ fn own_commands_are_shown_as_written_and_later_as_one_line() {
     // Later: one line, the result of the host's tool, and the thought.
     let question = play.owner.append(Parent::Node(alone), "And now?").unwrap().nodes[0].id;
     let later = shown(&assembled(&play.loom, "collaborator", question, STABLE).unwrap());
-    let did = "[did: view 6v90ah full ✓ · write doc:\"plot\" append \"x\" ✗ NOT_FOUND · read_file src/lib.rs ✓]";
+    let did = "[did: view 6v90ah full ✓ · write doc:\"plot\" append \"a  x\" ✗ NOT_FOUND · read_file src/lib.rs ✓]";
     assert!(later.contains(&format!("---\nI look.\n\n[thought: She must not know.]\n{did}\n")), "{later}");
     assert!(
         later.contains("=== Results ===\n→ read_file path:\"src/lib.rs\"\n✓ read_file\n  fn main() {}\n==="),
