@@ -3,11 +3,15 @@
 //! Each operation takes out of the bag what it has a place for. Something that it needs and does not find, or
 //! something that stays behind, means that the line was not understood, and it is refused rather than run in part.
 
+mod delegate;
 mod documents;
 mod links;
+mod memory;
 mod nodes;
 mod recall;
 mod retracted_decision;
+mod todos;
+mod web_search;
 
 use super::{
     Command, NodeRange, NodeRef, Range, annotate_tokens,
@@ -17,7 +21,7 @@ use super::{
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
 };
-use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
+use crate::tools::{MAX_CONTENT_BYTES, SideEffect, TABLE, Tool};
 
 /// Error of binding arguments to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -373,6 +377,21 @@ impl Binder<'_, '_> {
     /// True if one of these flags or words stands in the line.
     fn flagged(&self, names: &[&str]) -> bool {
         self.arguments.flags.iter().any(|flag| names.iter().any(|name| flag.eq_ignore_ascii_case(name)))
+    }
+
+    pub(super) fn name_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
+        let arg = self.arguments.take(|arg| matches!(arg.kind, ArgKind::Name | ArgKind::File) && fits(arg))?;
+        Some(self.arguments.value(&arg))
+    }
+
+    pub(super) fn help(&mut self) -> Command {
+        self.arguments.items.retain(|arg| !matches!(arg.kind, ArgKind::Number(_)));
+        // `tool="recall"`
+        let is_tool = |name: &String| TABLE.iter().any(|row| row.name == name);
+        let named = self.name_for(&[OptionName::Tool]).filter(is_tool);
+        // `how does "merge" work?`
+        let named = named.or_else(|| self.text_where(|_| true).filter(is_tool));
+        Command::Help { tool: named.or_else(|| self.arguments.modifiers.tool.map(|tool| tool.name().to_owned())) }
     }
 }
 

@@ -30,6 +30,7 @@ use super::{
     delegation, env,
     error::{CliError, ErrorCandidate, Result},
     output::CliOutput,
+    paths,
     sanitize::one_line,
     terminal_lock::TerminalLock,
 };
@@ -71,7 +72,7 @@ impl CommandPosition {
 
 /// Returns the location of the database.
 pub(crate) fn location(globals: &Globals) -> Result<Location> {
-    globals.db.as_deref().map_or_else(|| env::default_db().map(Location::File), |db| Ok(location_of(db)))
+    globals.db.as_deref().map_or_else(|| paths::default_db().map(Location::File), |db| Ok(location_of(db)))
 }
 
 /// Reads a path or a URL. A URL without a password gets that of `PGPASSWORD`.
@@ -120,7 +121,7 @@ impl<'a> CommandContext<'a> {
             return Err(CliError::NoDatabase(location.to_string()));
         }
         if let (None, Some(folder)) = (&globals.db, location.file().and_then(Path::parent)) {
-            env::create_private_dir(folder)?;
+            paths::create_private_dir(folder)?;
         }
         let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
         let clock = Arc::new(SystemClock);
@@ -133,14 +134,14 @@ impl<'a> CommandContext<'a> {
             let text = "is a copy of the database before its migration; `loom purge` does not change it";
             writeln!(io::stderr(), "{copy} {text}").map_err(|e| CliError::io("writing", e))?;
         }
-        let db = env::local_files(&location, store.database_id()?)?;
+        let db = paths::local_files(&location, store.database_id()?)?;
         if let (None, Some(folder)) = (location.file(), db.parent()) {
-            env::create_private_dir(folder)?;
+            paths::create_private_dir(folder)?;
         }
         let loom = Loom::new(store, clock, ids);
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
-        let workspace = env::workspace(globals.workspace.as_deref())?;
+        let workspace = paths::workspace(globals.workspace.as_deref())?;
         let mut partials_dir = db.clone().into_os_string();
         partials_dir.push(".drafts");
         let partials_dir = PathBuf::from(partials_dir);

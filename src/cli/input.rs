@@ -10,6 +10,7 @@ use std::{
 use super::{
     env,
     error::{CliError, Result},
+    paths,
 };
 
 /// Returns the text of a command: the argument; or standard input for `-` or when it is not a terminal; or the text
@@ -78,7 +79,7 @@ const EDITED_NAME: &str = "text.md";
 fn create_temp_dir() -> Result<PathBuf> {
     let name = format!("loom-{}-{:08x}", std::process::id(), rand::random::<u32>());
     let folder = std::env::temp_dir().join(name);
-    env::create_private_dir(&folder)?;
+    paths::create_private_dir(&folder)?;
     Ok(folder)
 }
 

@@ -18,6 +18,8 @@ mod help;
 mod input;
 mod models;
 mod output;
+mod paths;
+mod process_setup;
 mod progress;
 mod query_embedding;
 pub(crate) mod sanitize;
@@ -46,10 +48,10 @@ pub fn main() -> ExitCode {
     };
     let globals = cli.globals;
     #[cfg(feature = "local")]
-    env::limit_local_threads();
-    env::log(globals.verbose, cli.command.as_ref().is_some_and(command::CliCommand::serves));
-    env::handle_file_size_limit();
-    env::hide_environment();
+    process_setup::limit_local_threads();
+    process_setup::log(globals.verbose, cli.command.as_ref().is_some_and(command::CliCommand::serves));
+    process_setup::handle_file_size_limit();
+    process_setup::hide_environment();
     #[cfg(feature = "mcp")]
     if let Some(command::CliCommand::Mcp(args)) = &cli.command {
         // Other threads write the protocol, so this one may not lock standard output.

@@ -142,7 +142,7 @@ fn sentence_encoder(config: &Config) -> Result<Option<Arc<SentenceEncoder>>> {
         .iter()
         .find(|known| known.used_for == WeightsUse::Embeddings && name.is_none_or(|name| name == known.name))
         .ok_or_else(|| CliError::usage("embeddings: the built-in model is local:minilm"))?;
-    let folder = env::models_dir()?;
+    let folder = super::paths::models_dir()?;
     if !weights.is_present(&folder) && name.is_none() {
         return Ok(None);
     }

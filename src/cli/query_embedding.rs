@@ -9,9 +9,9 @@ use loomtree::{
 
 use super::{
     command_context::CommandContext,
-    env,
     error::{CliError, Result},
     models::embeddings,
+    process_setup,
 };
 
 /// Maximum time for missing embeddings before a search.
@@ -21,7 +21,7 @@ const MAX_EMBEDDING_TIME: Duration = Duration::from_secs(2);
 /// embedding model.
 pub(crate) fn embed_query(cx: &CommandContext<'_>, question: &str) -> Result<Option<QueryEmbedding>> {
     let Some(client) = embeddings(&cx.config)? else { return Ok(None) };
-    let runtime = env::runtime()?;
+    let runtime = process_setup::runtime()?;
     let embedder = Embedding { runtime: runtime.handle().clone(), client };
     let actor = cx.loom.actor(&cx.agent);
     let failed = |error: EmbedError| CliError::failed(error.to_string());

@@ -32,10 +32,11 @@ use self::{
 use super::sessions;
 use crate::cli::{
     command_context::CommandContext,
-    delegation, env,
+    delegation,
     error::{CliError, Result},
     models::{self, CtrlC},
     output::{DIM, ID, count, paint},
+    process_setup,
     sanitize::sanitize,
     show::StreamPrinter,
     turn_args::{OwnTools, TurnArgs},
@@ -83,7 +84,7 @@ fn starting_sessions(
     let Some(current) = cx.try_position()? else {
         // Nothing is created if there is no model.
         let named = options.model.as_deref().or(with.profile.model.as_deref()).or(cx.config.model.as_deref());
-        env::runtime()?.block_on(models::open(named, &cx.config))?;
+        process_setup::runtime()?.block_on(models::open(named, &cx.config))?;
         let begun = sessions::begin_conversation(cx, None, with.name(), None)?;
         return Ok((begun.own, Some(begun.session)));
     };
@@ -107,7 +108,7 @@ pub(crate) fn run_session(
     message: Option<String>,
 ) -> Result<()> {
     let actor = cx.actor().in_session(session);
-    let runtime = env::runtime()?;
+    let runtime = process_setup::runtime()?;
     let ctrl_c = CtrlC::listen(&runtime);
     let last_model = agent_session.map(|id| cx.loom.session(id)).transpose()?.and_then(|session| session.model);
     let own_model = last_model.or_else(|| with.profile.model.clone());

@@ -9,9 +9,9 @@ use crate::cli::{
     args::Globals,
     command_context,
     config::{self, CONFIG_TEMPLATE},
-    env,
     error::{CliError, Result},
     output::{CliOutput, DIM, paint},
+    paths,
     sanitize::one_line,
 };
 
@@ -62,7 +62,7 @@ fn show(path: PathBuf, globals: &Globals, out: &mut CliOutput) -> Result<()> {
         exists: path.exists(),
         config: path,
         db: command_context::location(globals)?.to_string(),
-        workspace: env::workspace(globals.workspace.as_deref())?,
+        workspace: paths::workspace(globals.workspace.as_deref())?,
         agent: globals.agent.clone().unwrap_or_else(|| "owner".to_owned()),
         continuations: config.continuations(),
         wait_seconds: config.wait_seconds(),
@@ -98,7 +98,7 @@ fn show(path: PathBuf, globals: &Globals, out: &mut CliOutput) -> Result<()> {
 
 fn init(path: PathBuf, out: &mut CliOutput) -> Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        env::create_private_dir(folder)?;
+        paths::create_private_dir(folder)?;
     }
     let file = std::fs::File::options().write(true).create_new(true).open(&path);
     let mut file = file.map_err(|e| match e.kind() {

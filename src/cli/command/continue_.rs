@@ -14,11 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
     command_context::CommandContext,
-    env,
     error::{CliError, Result},
     models::{self, CtrlC, open_all},
     output::{DIM, ID, paint},
-    progress,
+    process_setup, progress,
     sanitize::{one_line, tail},
     show::{NodeJson, StreamPrinter, turn},
     turn_args::TurnArgs,
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let (current, _, actor) = cx.ensure_session()?;
     let from = cx.node_or_here(&current, args.id.as_deref())?;
     require_visible(&from)?;
-    let runtime = env::runtime()?;
+    let runtime = process_setup::runtime()?;
     let own = author.profile.model.as_deref().or(cx.config.model.as_deref());
     let models = runtime.block_on(open_all(&args.model, own, &cx.config))?;
     let n = args.count.map_or_else(|| cx.config.continuations(), usize::from);

@@ -19,10 +19,10 @@ use serde::Serialize;
 use crate::cli::{
     command_context::CommandContext,
     delegation::{self, OrchestratorBuilder},
-    env,
     error::{CliError, Result},
     models::CtrlC,
     output::{DIM, ID, paint},
+    process_setup,
     sanitize::{cut, sanitize},
     turn_args::TurnArgs,
 };
@@ -129,7 +129,7 @@ fn run_delegation(
     builder: OrchestratorBuilder,
     (actor, delegation): (Actor, NodeId),
 ) -> Result<DelegationReport> {
-    let runtime = env::runtime()?;
+    let runtime = process_setup::runtime()?;
     let ctrl_c = CtrlC::listen(&runtime);
     let cancel = ctrl_c.arm();
     let (sender, updates) = mpsc::channel();

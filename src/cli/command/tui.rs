@@ -21,6 +21,7 @@ use crate::cli::{
     error::{CliError, Result},
     models,
     output::CliOutput,
+    paths,
 };
 
 /// The file of key bindings, in the folder of the configuration.
@@ -121,7 +122,7 @@ pub(super) fn keys(globals: &Globals) -> Result<KeyMap> {
     let Ok(path) = config::path(globals).map(|path| path.with_file_name(KEYS_FILE)) else {
         return Ok(KeyMap::default());
     };
-    match env::read_settings(&path) {
+    match paths::read_settings(&path) {
         Ok(text) => KeyMap::read(&text).map_err(|what| CliError::Config(format!("{}: {what}", path.display()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(KeyMap::default()),
         Err(error) => Err(CliError::Config(format!("{} cannot be read: {error}", path.display()))),

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use super::fields::Config;
 use crate::cli::{
     args::Globals,
-    env,
     error::{CliError, Result},
+    paths,
 };
 
 /// Returns the path of the configuration file, whether or not the file exists.
 pub(crate) fn path(globals: &Globals) -> Result<PathBuf> {
-    globals.config.clone().map_or_else(env::default_config, Ok)
+    globals.config.clone().map_or_else(paths::default_config, Ok)
 }
 
 /// Reads the configuration. A missing file is an empty configuration, unless `--config` names it.
 pub(crate) fn load(globals: &Globals) -> Result<Config> {
     let path = path(globals)?;
-    let text = match env::read_settings(&path) {
+    let text = match paths::read_settings(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound && globals.config.is_none() => {
             return Ok(Config::default());

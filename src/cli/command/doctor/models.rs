@@ -10,12 +10,13 @@ use crate::cli::{
     config::Config,
     env,
     error::Result,
+    paths, process_setup,
 };
 
 const AREA: &str = "Models";
 
 pub(super) fn check(config: &Config) -> Result<Vec<Finding>> {
-    env::runtime()?.block_on(async {
+    process_setup::runtime()?.block_on(async {
         let providers = survey(&env::env).await;
         let mut findings = vec![in_use(config).await];
         findings.extend(config.models.keys().map(|name| configured(name, config)));
@@ -79,7 +80,7 @@ fn weights() -> Vec<Finding> {
 
 /// Checks for folders of downloads whose process has ended.
 fn interrupted_downloads() -> Vec<Finding> {
-    let Ok(folder) = env::models_dir() else { return Vec::new() };
+    let Ok(folder) = paths::models_dir() else { return Vec::new() };
     let is_interrupted = |name: &str| {
         let pid = name.strip_prefix(DOWNLOAD_FOLDER_PREFIX).and_then(|pid| pid.parse().ok());
         pid.is_some_and(|pid| !is_running(pid))

@@ -9,6 +9,7 @@ use crate::cli::{
     env,
     error::CliError,
     output::count,
+    paths,
 };
 
 const CONFIGURATION: &str = "Configuration";
@@ -53,7 +54,7 @@ pub(super) fn services(config: &Config) -> Vec<Finding> {
 }
 
 pub(super) fn workspace(globals: &Globals, config: &Config) -> Vec<Finding> {
-    let folder = match env::workspace(globals.workspace.as_deref()) {
+    let folder = match paths::workspace(globals.workspace.as_deref()) {
         Ok(folder) => Finding::ok(WORKSPACE, folder),
         Err(error) => Finding::problem(WORKSPACE, error.message(), "name an existing folder with --workspace"),
     };

@@ -1,0 +1,95 @@
+//! The command `todo`.
+
+use super::{BindError, Binder, Bound};
+use crate::{
+    arrow::{
+        Command,
+        args::ArgKind,
+        lexicon::{Noun, Prep, Verb},
+        option_name::OptionName,
+    },
+    types::TodoDraft,
+};
+
+#[derive(Default)]
+struct TodoOptions {
+    add: Vec<TodoDraft>,
+    done: Option<u32>,
+    cancel: Option<u32>,
+    resume: bool,
+    outcome: Option<String>,
+    status: Option<String>,
+}
+
+impl Binder<'_, '_> {
+    pub(super) fn todo(&mut self) -> Bound {
+        let whatever = ["whatever their state", "whatever their status", "regardless of state", "regardless of status"];
+        let all = whatever.iter().any(|words| self.arguments.has_bare_word(words));
+        let status = self.name_for(&[OptionName::Status]).or_else(|| all.then(|| "all".to_owned()));
+        let mut todo = TodoOptions { status, ..TodoOptions::default() };
+        let keyed = self
+            .arguments
+            .items
+            .iter()
+            .find_map(|arg| arg.key.filter(|key| matches!(key, OptionName::Cancel | OptionName::Done)));
+        let number = self.number(|_| true).map(|(number, _)| number);
+        // `add two items`: the items themselves follow.
+        let number = number.filter(|_| {
+            self.arguments.modifiers.finishes
+                || !(matches!(self.verb, Verb::Add | Verb::Put) || self.arguments.modifiers.adds)
+        });
+        let cancels = keyed == Some(OptionName::Cancel)
+            || self.verb == Verb::Cancel
+            || self.verb == Verb::Drop
+            || self.verb == Verb::Remove
+            || self.arguments.modifiers.cancels;
+        let (context, criteria) = (self.text_for(&[OptionName::Context]), self.text_for(&[OptionName::Criteria]));
+        let context = context.or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Context)));
+        let agent_type = self.name_for(&[OptionName::Agent]).or_else(|| {
+            // `for the researcher`
+            self.name_where(|arg| arg.kind == ArgKind::Name && arg.prep == Some(Prep::For))
+        });
+        let resumes = matches!(self.verb, Verb::Resume | Verb::Carry | Verb::Continue | Verb::Go)
+            || self.arguments.modifiers.resumes
+            || self.arguments.take(|arg| arg.key == Some(OptionName::Resume)).is_some();
+        if let Some(number) = number {
+            todo.outcome =
+                self.text_for(&[OptionName::Outcome, OptionName::Note]).or_else(|| self.text_where(|_| true));
+            if cancels {
+                todo.cancel = Some(number);
+            } else if keyed == Some(OptionName::Done)
+                || self.arguments.modifiers.finishes
+                || matches!(self.verb, Verb::Finish | Verb::Check | Verb::Bookmark)
+            {
+                todo.done = Some(number);
+            } else {
+                return Err(BindError::Missing("what about it: done or cancel"));
+            }
+        } else if resumes {
+            todo.resume = true;
+        } else {
+            while let Some(title) = self.text_where(|_| true) {
+                todo.add.push(TodoDraft { title, ..TodoDraft::default() });
+            }
+            if let [one] = todo.add.as_mut_slice() {
+                one.context = context.unwrap_or_default();
+                one.criteria = criteria.unwrap_or_default();
+                one.agent_type = agent_type;
+            }
+            let adds = matches!(self.verb, Verb::Add | Verb::Put | Verb::Write | Verb::Make | Verb::Record)
+                || self.arguments.modifiers.adds;
+            if !adds
+                && (cancels || self.arguments.modifiers.finishes || matches!(self.verb, Verb::Finish | Verb::Check))
+            {
+                return Err(BindError::Missing("the item's number"));
+            }
+            if todo.add.is_empty()
+                && (adds || cancels || self.arguments.modifiers.finishes || matches!(self.verb, Verb::Finish))
+            {
+                return Err(BindError::Missing("the item: its words, or its number"));
+            }
+        }
+        let TodoOptions { add, done, cancel, resume, outcome, status } = todo;
+        Ok(Command::Todo { add, done, cancel, resume, outcome, status })
+    }
+}
