@@ -68,7 +68,7 @@ struct TokenCache {
     checked: Option<Instant>,
     modified: Option<SystemTime>,
     tokens: Vec<TokenRecord>,
-    /// True from the first token on, or if the file could not be read. Revoking the last token opens nothing.
+    /// True if the file is there, with tokens or without, or was there. Revoking the last token opens nothing.
     is_required: bool,
 }
 
@@ -186,7 +186,13 @@ impl TokenFile {
         self.current().tokens.iter().find(|record| record.hash == hash).cloned()
     }
 
-    /// True if a request needs a token: there is one, or there was one since the first request.
+    /// True if the file is there, also as a link to no file.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok()
+    }
+
+    /// True if a request needs a token: the file is there, or was there since the first request.
     pub(super) fn is_required(&self) -> bool {
         self.current().is_required
     }
@@ -203,7 +209,7 @@ impl TokenFile {
             if modified != cache.modified || cache.checked.is_none() {
                 match self.list() {
                     Ok(tokens) => {
-                        cache.is_required |= !tokens.is_empty();
+                        cache.is_required |= self.exists();
                         cache.tokens = tokens;
                         cache.modified = modified;
                     }

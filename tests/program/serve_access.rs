@@ -91,6 +91,24 @@ async fn every_route_needs_a_token_of_the_right_scope() {
     tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
     let open = answer(server.request(Method::GET, "/api/v1/trees")).await.0;
     assert_eq!(open, 401, "revoking the last token opens nothing");
+    drop(server);
+    let server = HttpServer::start(&home, &[]);
+    assert_eq!(answer(server.request(Method::GET, "/api/v1/trees")).await.0, 401, "nor does a restart");
+    drop(server);
+    std::fs::remove_file(home.file("loom.db.tokens")).unwrap();
+    let server = HttpServer::start(&home, &[]);
+    assert_eq!(answer(server.request(Method::GET, "/api/v1/trees")).await.0, 200);
+}
+
+/// As a link to a file on a disk that is not mounted yet.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_token_file_that_cannot_be_read_opens_nothing() {
+    let home = Home::new();
+    home.ok(&["new", "Once"]);
+    std::os::unix::fs::symlink(home.file("elsewhere"), home.file("loom.db.tokens")).unwrap();
+    let server = HttpServer::start(&home, &[]);
+    assert_eq!(answer(server.request(Method::GET, "/api/v1/trees")).await.0, 401);
 }
 
 #[tokio::test]

@@ -141,7 +141,12 @@ fn token(action: TokenAction, cx: &mut CommandContext<'_>) -> Result<()> {
             Ok(())
         }
         TokenAction::Revoke { name } => match file.revoke(&name).map_err(failed)? {
-            true => cx.print_saved(&serde_json::json!({ "revoked": name }), || format!("revoked {}", one_line(&name))),
+            true => {
+                let is_last = file.list().map_err(failed)?.is_empty();
+                let note = "; requests need a token until you create one or remove the file of tokens";
+                let text = format!("revoked {}{}", one_line(&name), if is_last { note } else { "" });
+                cx.print_saved(&serde_json::json!({ "revoked": name }), || text)
+            }
             false => Err(CliError::failed(format!("no token {name:?}"))),
         },
     }
