@@ -46,7 +46,8 @@ impl Actor {
         Ok(id)
     }
 
-    /// Writes the next version of a document. After a concurrent write the edit is retried on the newer text.
+    /// Writes the next version of a document. After a concurrent write the edit is retried on the newer text. An edit that
+    /// changes nothing writes no version.
     ///
     /// # Errors
     /// If the document or section does not exist, every attempt met a concurrent write, or the store fails.
@@ -83,6 +84,9 @@ impl Actor {
                 DocumentEdit::Replace { section, body } => replace_section(&newest.content, section, body)?,
                 DocumentEdit::Whole(text) => text.clone(),
             };
+            if content == newest.content {
+                return Ok(Receipt::default());
+            }
             let write = Mutation::WriteDocument { document, base: newest.version, content };
             match self.commit(Op::WriteDocument, vec![write]) {
                 Err(OpsError::Store(StoreError::Conflict(_))) if tries < TRIES => {}

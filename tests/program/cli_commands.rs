@@ -27,6 +27,10 @@ fn documents() {
     home.ok(&["docs", "revert", "plan", "1"]);
     assert!(home.ok(&["docs", "read", "plan"]).starts_with("# One\n\na"));
     home.pipe(&["docs", "write", "plan", "--whole", "-"], "whole");
+    // A text that is there already makes no version.
+    let before = home.ok(&["docs", "list"]);
+    assert_eq!(home.json(&["docs", "write", "plan", "--whole", "whole"])[0]["group"], 0);
+    assert_eq!(home.ok(&["docs", "list"]), before);
     assert_eq!(home.ok(&["docs", "read", "plan"]), "whole\n");
     assert!(home.fails(2, &["docs", "write", "plan", "x"]).contains("--append"));
     home.ok(&["docs", "remove", "plan"]);
