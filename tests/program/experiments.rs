@@ -80,6 +80,8 @@ fn a_killed_sample_is_continued_scored_and_exported() {
     let csv = home.ok(&["table"]);
     assert!(csv.starts_with("\"tree\",\"tree_id\",\"leaf\","), "{csv}");
     assert_eq!(csv.matches("\r\n").count(), 28);
+    let refused = home.fails(2, &["table", "--output", home.file("rows.xlsx").to_str().unwrap()]);
+    assert!(refused.contains("xlsx") && refused.contains("--format"), "{refused}");
     let file = home.file("rows.parquet");
     home.ok(&["table", "--output", file.to_str().unwrap()]);
     assert!(std::fs::read(&file).unwrap().starts_with(b"PAR1"));

@@ -32,11 +32,19 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn format(&self, is_json: bool) -> TableFormat {
+    fn format(&self, is_json: bool) -> Result<TableFormat> {
         let ending = self.output.as_deref().and_then(|file| file.extension()?.to_str());
-        let known = |name: &str| TableFormat::NAMES.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
-        let default = if is_json && self.output.is_none() { TableFormat::Jsonl } else { TableFormat::Csv };
-        self.format.as_deref().or(ending).and_then(known).unwrap_or(default)
+        let known = |name: &str| {
+            let is_name = |(known, _): &&(&str, TableFormat)| known.eq_ignore_ascii_case(name);
+            TableFormat::NAMES.iter().find(is_name).map(|(_, format)| *format)
+        };
+        match self.format.as_deref().or(ending) {
+            Some(name) => known(name).ok_or_else(|| {
+                CliError::usage(format!("no table has the ending {name:?}; name csv, jsonl or parquet with --format"))
+            }),
+            None if is_json && self.output.is_none() => Ok(TableFormat::Jsonl),
+            None => Ok(TableFormat::Csv),
+        }
     }
 }
 
@@ -44,7 +52,7 @@ impl Args {
 pub(crate) fn run(args: &Args, cx: &mut CommandContext<'_>) -> Result<()> {
     let current = cx.position()?;
     let below = args.id.as_deref().map(|id| cx.node(&current, id)).transpose()?.map(|node| node.id);
-    let format = args.format(cx.out.json);
+    let format = args.format(cx.out.json)?;
     let loom = cx.loom.clone();
     let snapshot = loom.snapshot()?;
     let write = |out: &mut dyn Write| Ok(write_table(&*snapshot, current.tree.id, below, format, out)?);
