@@ -159,17 +159,7 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
                     term.kind = counted;
                 }
             }
-            LexKind::Ticked => {
-                if text.contains(char::is_whitespace) {
-                    term.kind = TokenKind::Text { escapes: false };
-                } else {
-                    word(text, &mut term);
-                }
-                if matches!(term.kind, TokenKind::Name) && !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-                {
-                    term.kind = TokenKind::Text { escapes: false };
-                }
-            }
+            LexKind::Ticked => ticked(text, &mut term),
             LexKind::Bracketed => (term.kind, term.bracketed) = (TokenKind::Id, true),
             LexKind::OptionName(key) => term.kind = TokenKind::OptionName(key),
             LexKind::Flag => {
@@ -221,6 +211,18 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
 /// True if a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.
 pub(super) fn could_be_id(text: &str) -> bool {
     (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() && !b"ilou".contains(&b))
+}
+
+/// Finds out what stands between backticks: a text, or a word of the line.
+fn ticked(text: &str, term: &mut AnnotatedToken) {
+    if !text.contains(char::is_whitespace) {
+        word(text, term);
+        let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if term.kind != TokenKind::Name || plain {
+            return;
+        }
+    }
+    term.kind = TokenKind::Text { escapes: false };
 }
 
 /// Finds out what a word is.

@@ -9,12 +9,13 @@ mod links;
 mod memory;
 mod nodes;
 mod recall;
+mod references;
 mod retracted_decision;
 mod todos;
 mod web_search;
 
 use super::{
-    Command, NodeRange, NodeRef, Range, annotate_tokens,
+    Command, Range,
     args::{Arg, ArgKind, Arguments},
     classify::Features,
     lex::Span,
@@ -143,125 +144,6 @@ impl Binder<'_, '_> {
         Ok(())
     }
 
-    fn node_ref(&self, arg: &Arg) -> NodeRef {
-        match arg.kind {
-            ArgKind::Place(place) => NodeRef::Place { place },
-            ArgKind::BookmarkLabel { .. } => NodeRef::Bookmark { bookmark: self.arguments.value(arg) },
-            // Ids in quotes are taken for ids before this.
-            ArgKind::Text { .. } if !self.is_quoted_id(arg) => {
-                NodeRef::Bookmark { bookmark: self.arguments.value(arg) }
-            }
-            ArgKind::AgentPosition { .. } => NodeRef::Agent { at: self.arguments.value(arg) },
-            _ => NodeRef::from(arg.text.of(self.arguments.line)),
-        }
-    }
-
-    /// The first reference to a node; `None` for the position itself.
-    fn node(&mut self) -> Option<NodeRef> {
-        self.node_or_place().filter(|node| !node.is_here())
-    }
-
-    /// The first reference to a node, the position included.
-    fn node_or_place(&mut self) -> Option<NodeRef> {
-        let arg = self.arguments.take(|arg| is_node(arg) && matches!(arg.key, Some(OptionName::Node)));
-        let arg = arg.or_else(|| self.arguments.take(is_node)).or_else(|| self.quoted_node())?;
-        Some(self.node_ref(&arg))
-    }
-
-    /// An id or a bookmark's label in quotes, where the operation has no other use for a string.
-    fn quoted_node(&mut self) -> Option<Arg> {
-        let takes_no_text = matches!(
-            self.tool,
-            Tool::List
-                | Tool::Tree
-                | Tool::Switch
-                | Tool::Diff
-                | Tool::Prune
-                | Tool::Restore
-                | Tool::Copy
-                | Tool::Move
-                | Tool::Unbookmark
-                | Tool::Exclude
-                | Tool::Include
-        );
-        // `quote: "…"` names no label.
-        let views = self.tool == Tool::View && self.is_plain_view();
-        // `annotate "the opening" "too long"`
-        let is_text = |arg: &&Arg| {
-            matches!(arg.kind, ArgKind::Text { .. }) && matches!(arg.key, None | Some(OptionName::Content))
-        };
-        let spare = matches!(self.tool, Tool::Annotate | Tool::Edit | Tool::Respond)
-            && self.arguments.items.iter().filter(is_text).count() == 2;
-        let takes_no_text = takes_no_text || views || spare;
-        let ids = |arg: &Arg| arg.prep == Some(Prep::From) && self.is_quoted_id(arg);
-        let at = self.arguments.items.iter().position(|arg| {
-            // `the bookmark called "x"`
-            let is_label = self.tool == Tool::Unbookmark && arg.key == Some(OptionName::Label);
-            let is_free = arg.key.is_none() || is_label;
-            matches!(arg.kind, ArgKind::Text { .. }) && is_free && (takes_no_text || ids(arg))
-        })?;
-        Some(self.arguments.items.remove(at))
-    }
-
-    /// True if the verb means `view` and nothing else.
-    fn is_plain_view(&self) -> bool {
-        matches!(self.verb_text, "view" | "show" | "look" | "display" | "inspect" | "open" | "print" | "cat")
-    }
-
-    /// True if a string holds an id.
-    fn is_quoted_id(&self, arg: &Arg) -> bool {
-        let text = arg.text.of(self.arguments.line);
-        annotate_tokens::is_id(text) || annotate_tokens::is_number_id(text)
-    }
-
-    /// The node that an option names.
-    fn node_option(&mut self, key: OptionName, what: &'static str) -> Bound<Option<NodeRef>> {
-        let Some(arg) = self.arguments.take(|arg| arg.key == Some(key)) else { return Ok(None) };
-        if is_reference(&arg) {
-            return Ok(Some(self.node_ref(&arg)));
-        }
-        let text = self.arguments.value(&arg);
-        let text = text.trim();
-        let plain = (2..=26).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let node = NodeRef::place(text).or_else(|| plain.then(|| NodeRef::from(text)));
-        node.map(Some).ok_or(BindError::Missing(what))
-    }
-
-    /// The first id.
-    fn node_id(&mut self) -> Option<String> {
-        let arg = self.arguments.take(|arg| arg.kind == ArgKind::Id)?;
-        Some(arg.text.of(self.arguments.line).to_ascii_lowercase())
-    }
-
-    fn needed_node(&mut self) -> Bound<NodeRef> {
-        self.node_or_place().ok_or(BindError::Missing("a node's id"))
-    }
-
-    /// The first id, or none where the line points at the position: `exclude this node`.
-    fn node_or_here(&mut self) -> Bound<Option<NodeRef>> {
-        let node = self.node();
-        let here = self.names(Noun::Here) || self.names(Noun::Node) || self.arguments.modifiers.here;
-        if node.is_none() && !here { Err(BindError::Missing("a node's id")) } else { Ok(node) }
-    }
-
-    /// All ids.
-    fn nodes(&mut self) -> Vec<NodeRef> {
-        let mut nodes = Vec::new();
-        let take = |arguments: &mut Arguments<'_>| {
-            arguments.take(|arg| is_node(arg) || matches!(arg.kind, ArgKind::IdRange { .. }))
-        };
-        while let Some(arg) = take(self.arguments).or_else(|| self.quoted_node()) {
-            if let ArgKind::IdRange { ends, begins } = arg.kind {
-                let text = arg.text.of(self.arguments.line);
-                let range = NodeRange::new(&text[..ends], &text[begins..]);
-                nodes.extend([range.first, range.last]);
-            } else {
-                nodes.push(self.node_ref(&arg));
-            }
-        }
-        nodes
-    }
-
     /// A text said to be for one of `keys`.
     fn text_for(&mut self, keys: &[OptionName]) -> Option<String> {
         let fits = |arg: &Arg| arg.key.is_some_and(|key| keys.contains(&key));
@@ -281,7 +163,9 @@ impl Binder<'_, '_> {
 
     /// A text that `fits`.
     fn text_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
-        let arg = self.arguments.take(|arg| matches!(arg.kind, ArgKind::Text { .. }) && fits(arg))?;
+        let tool = self.tool;
+        let is_text = |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. }) && !names_other(tool, arg);
+        let arg = self.arguments.take(|arg| is_text(arg) && fits(arg))?;
         Some(self.arguments.value(&arg))
     }
 
@@ -289,7 +173,9 @@ impl Binder<'_, '_> {
     fn content(&mut self) -> Bound<String> {
         let said =
             self.arguments.take(|arg| matches!(arg.kind, ArgKind::Text { .. }) && arg.key == Some(OptionName::Content));
-        let arg = said.or_else(|| self.arguments.take(|arg| matches!(arg.kind, ArgKind::Text { .. })));
+        let tool = self.tool;
+        let is_text = |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. }) && !names_other(tool, arg);
+        let arg = said.or_else(|| self.arguments.take(is_text));
         let Some(arg) = arg else { return Err(BindError::Missing("the text, in quotes")) };
         let text = self.arguments.value(&arg);
         if text.len() > MAX_CONTENT_BYTES {
@@ -345,13 +231,6 @@ impl Binder<'_, '_> {
         }
     }
 
-    /// A part of a path.
-    fn span(&mut self) -> Option<NodeRange> {
-        let fits = |node: &NodeRef| matches!(node, NodeRef::Id(_) | NodeRef::Place { .. });
-        let mut nodes = self.nodes().into_iter().filter(fits);
-        Some(NodeRange { first: nodes.next()?, last: nodes.next()? })
-    }
-
     /// A document's name.
     fn doc(&mut self) -> Option<String> {
         let arg = self
@@ -392,6 +271,15 @@ impl Binder<'_, '_> {
         // `how does "merge" work?`
         let named = named.or_else(|| self.text_where(|_| true).filter(is_tool));
         Command::Help { tool: named.or_else(|| self.arguments.modifiers.tool.map(|tool| tool.name().to_owned())) }
+    }
+}
+
+/// True for the name of a document, a tree or an agent that the operation has no use for; it is no text of its.
+fn names_other(tool: Tool, arg: &Arg) -> bool {
+    match tool {
+        Tool::Continue | Tool::Link | Tool::Stash => matches!(arg.key, Some(OptionName::Doc | OptionName::Tree)),
+        Tool::Merge | Tool::Edit => arg.key == Some(OptionName::Agent),
+        _ => false,
     }
 }
 

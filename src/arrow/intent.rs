@@ -14,6 +14,7 @@ mod courtesy;
 mod locate;
 mod predicates;
 mod questions;
+mod raw_content;
 mod rejections;
 mod repetition;
 mod request;

@@ -7,12 +7,15 @@
 
 mod coverage;
 mod decoration;
+mod deferrals;
 mod error;
 mod leading_statement;
+mod line_signs;
 mod penalties;
 mod reservations;
 mod target;
 mod tool_call;
+mod trailing_words;
 mod unsupported_words;
 
 pub use self::error::{ParseError, ParseErrorCode};
@@ -90,9 +93,8 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     let (line, thought) = thought(line);
     let bare = without_decoration(line);
     let line = bare.as_ref();
-    let said = line.trim_start();
-    if lex::arrow(said).map_or(said, |(rest, _)| rest.trim_start()).starts_with('>') {
-        return Err(invalid(ParseErrorCode::InvalidSyntax, line, "it is a quotation"));
+    if let Some(why) = line_signs::refused(line) {
+        return Err(invalid(ParseErrorCode::InvalidSyntax, line, why));
     }
     if let Some(call) = json_call::read(line) {
         return tool_call(line, call);
@@ -192,6 +194,7 @@ fn parse_terms(
         *content = Some(thought.to_owned());
     }
     let lost = unsupported_words::lost_limit(line, &trace.terms, intent, &candidate, &command);
+    let lost = lost.or_else(|| trailing_words::find(&trace.terms, intent, &arguments, &candidate, &command));
     if let Some(word) = lost.or_else(|| coverage::dropped_word(&trace.terms, intent, &arguments, &candidate)) {
         return Err(bind_error(line, &trace.terms, tool, BindError::Unexpected(word)));
     }

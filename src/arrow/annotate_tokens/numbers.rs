@@ -2,8 +2,32 @@
 
 use super::{AnnotatedToken, Span, TokenKind, lexicon};
 
+/// Joins the digits of a number with a comma: `1,000`.
+fn join_thousands(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    let digits = |term: &AnnotatedToken, length: std::ops::RangeInclusive<usize>| {
+        let text = term.text.of(line);
+        length.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let found = terms.windows(3).position(|three| {
+        let [first, comma, last] = three else { return false };
+        let joined = comma.is(',') && !comma.gap && !last.gap;
+        joined && digits(first, 1..=3) && digits(last, 3..=3)
+    });
+    if let Some(at) = found
+        && let Ok(value) = terms[at].text.of(line).parse::<u32>()
+        && let Ok(rest) = terms[at + 2].text.of(line).parse::<u32>()
+    {
+        let end = terms[at + 2];
+        let first = &mut terms[at];
+        (first.kind, first.text.end, first.whole.end) =
+            (TokenKind::Number(value * 1_000 + rest), end.text.end, end.whole.end);
+        terms.drain(at + 1..at + 3);
+    }
+}
+
 /// Joins the words of a number: `two hundred and forty two`, `a hundred and twenty`, `2 hundred`.
 pub(super) fn join(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    join_thousands(line, terms);
     let number = |at: usize| match terms.get(at)?.kind {
         TokenKind::Number(number) => Some(number),
         _ => None,

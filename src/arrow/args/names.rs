@@ -141,5 +141,6 @@ pub(in crate::arrow) fn names_node(key: Option<OptionName>, value: &str) -> bool
                 | OptionName::Below
         )
     ) && value.len() > 1
+        && !["none", "null", "nil", "true", "false", "undefined"].iter().any(|word| value.eq_ignore_ascii_case(word))
         && value.bytes().all(|b| b.is_ascii_alphanumeric())
 }

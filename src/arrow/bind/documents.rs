@@ -60,7 +60,7 @@ impl Binder<'_, '_> {
         });
         let place = match replaces {
             Some(section) => Some(WritePlace::Section(section)),
-            None => self.place(),
+            None => self.place()?,
         };
         let doc = match doc {
             Some(doc) => doc,
@@ -84,26 +84,27 @@ impl Binder<'_, '_> {
         Ok(Command::Write { doc, place, content: self.content()? })
     }
 
-    fn place(&mut self) -> Option<WritePlace> {
+    fn place(&mut self) -> Bound<Option<WritePlace>> {
         let said = self
             .arguments
             .take(|arg| arg.key == Some(OptionName::At))
             .map(|arg| (arg.kind, self.arguments.value(&arg)));
         match said.as_ref().map(|(what, text)| (*what, text.as_str())) {
-            Some((ArgKind::Number(line), _)) => return Some(WritePlace::Line(line)),
-            Some((_, "start" | "top" | "beginning")) => return Some(WritePlace::Start),
-            Some((_, "end" | "bottom")) => return Some(WritePlace::End),
-            _ => {}
+            Some((ArgKind::Number(line), _)) => return Ok(Some(WritePlace::Line(line))),
+            Some((_, "start" | "top" | "beginning")) => return Ok(Some(WritePlace::Start)),
+            Some((_, "end" | "bottom")) => return Ok(Some(WritePlace::End)),
+            Some(_) => return Err(BindError::Missing("at: start, end or the number of a line")),
+            None => {}
         }
         if let Some((line, _)) = self.number(|_| true) {
-            return Some(WritePlace::Line(line));
+            return Ok(Some(WritePlace::Line(line)));
         }
         if self.names(Noun::Start) || self.names(Noun::Root) || self.verb_text == "prepend" {
-            return Some(WritePlace::Start);
+            return Ok(Some(WritePlace::Start));
         }
         if self.names(Noun::End) && self.verb_text != "append" && self.verb != Verb::Add {
-            return Some(WritePlace::End);
+            return Ok(Some(WritePlace::End));
         }
-        Some(WritePlace::Append)
+        Ok(Some(WritePlace::Append))
     }
 }

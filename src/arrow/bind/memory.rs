@@ -70,7 +70,8 @@ impl Binder<'_, '_> {
         let in_stash = |arg: &Arg| arg.prep == Some(Prep::In) && arg.noun == Some(Noun::Stash);
         let label = label.or_else(|| self.arguments.take(in_stash)).or_else(|| {
             let several = self.arguments.items.len() > 1;
-            self.arguments.take(|arg| several && matches!(arg.kind, ArgKind::Text { .. } | ArgKind::Name))
+            let is_label = |arg: &Arg| matches!(arg.kind, ArgKind::Text { .. } | ArgKind::Name);
+            self.arguments.take(|arg| several && is_label(arg) && arg.key != Some(OptionName::Doc))
         });
         let label = label.map(|arg| self.arguments.value(&arg));
         let content = self.text_where(|_| true);

@@ -4,7 +4,7 @@ use super::{BindError, Binder, Bound};
 use crate::{
     arrow::{
         Command,
-        args::ArgKind,
+        args::{Arg, ArgKind},
         lexicon::{Noun, Prep, Verb},
         option_name::OptionName,
     },
@@ -32,12 +32,13 @@ impl Binder<'_, '_> {
             .items
             .iter()
             .find_map(|arg| arg.key.filter(|key| matches!(key, OptionName::Cancel | OptionName::Done)));
-        let number = self.number(|_| true).map(|(number, _)| number);
+        let adds = matches!(self.verb, Verb::Add | Verb::Put) || self.arguments.modifiers.adds;
         // `add two items`: the items themselves follow.
-        let number = number.filter(|_| {
-            self.arguments.modifiers.finishes
-                || !(matches!(self.verb, Verb::Add | Verb::Put) || self.arguments.modifiers.adds)
-        });
+        let counts = adds && !self.arguments.modifiers.finishes;
+        let is_text = |arg: &&Arg| matches!(arg.kind, ArgKind::Text { .. });
+        let last_text = self.arguments.items.iter().rfind(is_text).map_or(usize::MAX, |arg| arg.at);
+        let number = self.number(|arg| !counts || arg.at < last_text).map(|(number, _)| number);
+        let number = number.filter(|_| !counts);
         let cancels = keyed == Some(OptionName::Cancel)
             || self.verb == Verb::Cancel
             || self.verb == Verb::Drop
@@ -70,6 +71,9 @@ impl Binder<'_, '_> {
         } else {
             while let Some(title) = self.text_where(|_| true) {
                 todo.add.push(TodoDraft { title, ..TodoDraft::default() });
+            }
+            if todo.add.len() > 1 && (context.is_some() || criteria.is_some() || agent_type.is_some()) {
+                return Err(BindError::Missing("one item alone: its details stand behind it"));
             }
             if let [one] = todo.add.as_mut_slice() {
                 one.context = context.unwrap_or_default();

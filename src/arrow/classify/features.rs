@@ -248,6 +248,11 @@ fn is_told(terms: &[AnnotatedToken]) -> bool {
     terms.iter().any(|term| matches!(term.entry.func, Some(FunctionWord::What | FunctionWord::Be)))
 }
 
+/// `part of`: no difference.
+fn is_part_of(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
+    terms[at].text.of(line) == "part" && terms.get(at + 1).is_some_and(|of| of.entry.prep == Some(Prep::Of))
+}
+
 /// `every note attached to a7x2`: the participle at `at` describes things that are there already.
 fn is_quantified(line: &str, terms: &[AnnotatedToken], at: usize) -> bool {
     let [.., quantifier, noun] = &terms[..at] else { return false };
@@ -325,8 +330,7 @@ pub(super) fn deciding_verb(
             || helped && form == Form::Base && other == Verb::Think
             || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put)
                 && other == Verb::Compare
-                && !(term.text.of(line) == "part"
-                    && terms.get(at + 1).is_some_and(|of| of.entry.prep == Some(Prep::Of)))
+                && !is_part_of(line, terms, at)
             || verb.1 == Verb::Make
                 && form == Form::Base
                 && matches!(other, Verb::Merge | Verb::Copy | Verb::Split | Verb::Undo | Verb::Redo)

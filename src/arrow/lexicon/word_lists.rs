@@ -119,7 +119,7 @@ pub(super) const FUNCTIONS: &[(FunctionWord, &str)] = &[
     (FunctionWord::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
     (
         FunctionWord::Det,
-        "the a an my our its his her their your this that these those some any another other same each every all whatever whichever",
+        "the a an my mine our ours its his her their your this that these those some any another other same each every all whatever whichever",
     ),
     (FunctionWord::Subject, "i we you he she they someone somebody everyone nobody anyone"),
     (FunctionWord::It, "it them em itself there lot"),

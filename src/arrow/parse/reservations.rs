@@ -1,6 +1,7 @@
 //! Reservations: words that take a request back, postpone it, or except a part from it. A line with one is refused, since the
 //! command would do what was not asked.
 
+use super::deferrals;
 use crate::{
     arrow::{
         annotate_tokens::{AnnotatedToken, TokenKind},
@@ -44,6 +45,28 @@ const RETRACTIONS: &[&[&str]] = &[
     &["at", "some", "point"],
     &["some", "day"],
     &["some", "time"],
+    &["one", "day"],
+    &["down", "the", "road"],
+    &["wrong", "node"],
+    &["wrong", "one"],
+    &["hold", "on"],
+    &["bad", "idea"],
+    &["an", "idea"],
+    &["not", "now"],
+    &["should", "i"],
+    &["should", "we"],
+    &["example", "only"],
+    &["do", "you", "think"],
+    &["be", "nice"],
+    &["already", "done"],
+    &["where", "needed"],
+    &["if", "needed"],
+    &["as", "needed"],
+    &["of", "yesterday"],
+    &["dry", "run"],
+    &["pending", "approval"],
+    &["after", "review"],
+    &["long", "as", "it", "fits"],
 ];
 /// Words of a relative clause that forbids, postpones or limits.
 const LIMITS: &[&str] =
@@ -69,6 +92,9 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
         || is(0, &["next", "instead"]) && is(1, &["to", "of"]) && comma == 3;
     if is_named && leads {
         return Some(terms[0].whole);
+    }
+    if let Some(word) = deferrals::find(line, terms) {
+        return Some(word);
     }
     let mut buffer = [0; 12];
     let ending = lexicon::lower(terms[last - 1].text.of(line), &mut buffer).unwrap_or_default();
@@ -167,12 +193,16 @@ impl RequestWords<'_> {
         let asks_leave = (self.is(0, &["may", "must"])
             || self.is(0, &["can"]) && terms.get(1).is_some_and(AnnotatedToken::is_id))
             && terms.iter().any(|term| term.is('?'));
+        // `could I prune a7x2`
+        let asks_leave = asks_leave
+            || self.is(0, &["may", "could", "can", "shall", "should"]) && self.is(1, &["i"]) && candidate.verb == 2;
         if changes && tool != Tool::Continue && asks_leave {
             return Some(terms[0].whole);
         }
         // `move a7x2 there`: the node is moved, not the position.
         if tool == Tool::Switch && candidate.group == Verb::Move {
-            let object = terms.get(candidate.verb + 1).filter(|next| next.is_id());
+            let points = self.is(candidate.verb + 1, &["this", "it", "that", "these", "them"]);
+            let object = terms.get(candidate.verb + 1).filter(|next| next.is_id() || points);
             let past = terms.get(candidate.verb).filter(|verb| matches!(verb.entry.verb, Some((_, Form::Past))));
             return object.or(past).map(|term| term.whole);
         }
@@ -337,7 +367,7 @@ fn follows_subject(terms: &[AnnotatedToken], at: usize, first: &str) -> bool {
         })
 }
 
-fn is_word(line: &str, terms: &[AnnotatedToken], at: usize, words: &[&str]) -> bool {
+pub(super) fn is_word(line: &str, terms: &[AnnotatedToken], at: usize, words: &[&str]) -> bool {
     terms
         .get(at)
         .is_some_and(|term| !term.is_text() && words.iter().any(|word| term.text.of(line).eq_ignore_ascii_case(word)))

@@ -4,6 +4,7 @@
 mod misplaced_words;
 mod word_table;
 
+pub(super) use self::word_table::OUTCOMES;
 use self::word_table::{OFF, ON, ON_OR_OFF, TIME_WORDS, UNSUPPORTED, WordPlace, YES_OR_NO};
 use crate::{
     arrow::{

@@ -43,7 +43,10 @@ impl VerbTail<'_> {
         let is_restrained = |at: &usize| {
             let term = &self.terms[*at];
             let text = term.text.of(self.line);
-            let flag = term.kind == TokenKind::Flag && LIMITING_FLAGS.contains(&text);
+            let one_node =
+                matches!(self.candidate.tool, Tool::Prune | Tool::Restore | Tool::Copy | Tool::Move | Tool::Undo);
+            let letter = one_node && ["n", "i", "p", "t", "b", "a"].contains(&text) && !self.counts_behind(*at);
+            let flag = term.kind == TokenKind::Flag && (LIMITING_FLAGS.contains(&text) || letter);
             let named = *at < verb && self.terms.get(at + 1).is_some_and(|next| next.is(':') || next.is(','));
             let labelled = named && self.is(*at, LABELS) || *at + 1 == verb && self.is(*at, SPOKEN_OF);
             let closes = *at == last || *at + 1 == last && self.terms[last].is(')');
@@ -52,7 +55,9 @@ impl VerbTail<'_> {
             let ended =
                 closes && (reports && self.is(*at, &["done", "completed", "ok"]) || behind && self.is(*at, ENDED));
             let from = self.candidate.tool == Tool::Prune && *at == verb + 1 && self.is(*at, &["from", "in"]);
-            let foreign = from || *at == 0 && self.is(*at, PROGRAMS);
+            // `Mark said "hello"`
+            let told = *at == verb + 1 && self.is(*at, &["said", "says", "wrote", "asked", "thinks"]);
+            let foreign = from || told || *at == 0 && self.is(*at, PROGRAMS);
             let hides =
                 matches!(self.candidate.tool, Tool::Prune | Tool::Exclude | Tool::Include | Tool::Restore | Tool::Move);
             let later = hides && *at > verb && self.is(*at, &["until", "till"]);
@@ -60,6 +65,12 @@ impl VerbTail<'_> {
             term.whole.start < end && !term.is_text() && restrained
         };
         (0..self.terms.len()).find(is_restrained).map(|at| self.terms[at].whole)
+    }
+
+    /// True if a number follows: `undo -n 3`.
+    fn counts_behind(&self, at: usize) -> bool {
+        matches!(self.kind(at + 1), Some(TokenKind::Number(_)))
+            || self.terms.get(at + 1).is_some_and(|next| next.is('='))
     }
 
     /// Finds a text that stands for something else, or a word that another request or place needs.
@@ -70,6 +81,11 @@ impl VerbTail<'_> {
             Tool::Write => self.place_in_section(),
             Tool::Todo => self.unclosed_item().or_else(|| self.second_item()),
             Tool::Bookmark => self.cut_label(),
+            Tool::Undo | Tool::Redo => self.other_object(),
+            Tool::Merge => self.place_of_merge(),
+            Tool::Switch => self.place_behind_place(),
+            Tool::Unbookmark => self.find(|at| self.is(at, &["and"]) && self.terms[at - 1].is_id()),
+            Tool::Move | Tool::Copy => self.find(|at| self.terms[at].is('<')),
             Tool::Respond => self.text_without_verb().or_else(|| self.text_as_node()),
             _ => None,
         }
@@ -111,6 +127,53 @@ impl VerbTail<'_> {
         let is_verb = |at: usize| self.terms.get(at).is_some_and(|term| term.entry.verb.is_some());
         let is_cut = |at: usize| is_verb(at + 1) && self.kind(at + 2) == Some(TokenKind::Word);
         self.find(|at| !self.has_text() && self.is(at, &["as"]) && is_cut(at))
+    }
+
+    /// Finds what an undo of chosen changes would need: `undo the bookmark`, `undo what hana did`, `undo the 2nd`.
+    fn other_object(&self) -> Option<Span> {
+        let own = ["i", "we", "you", "was", "were", "is", "has", "i've", "we've", "just"];
+        self.find(|at| {
+            let term = &self.terms[at];
+            let asked = self.intent.zones.get(at) == Some(&ClauseRole::Main);
+            let text = term.text.of(self.line);
+            let chosen = term.kind == TokenKind::Word
+                && term.entry.verb.is_none_or(|_| self.is(at - 1, &["the", "last", "my"]))
+                && term.entry.noun.is_some_and(|noun| {
+                    !matches!(noun, Noun::Change | Noun::Times | Noun::Trace | Noun::Tool | Noun::Previous)
+                });
+            let owned = term.whole.end > term.text.end && self.line[term.text.end..term.whole.end].ends_with('s');
+            let ordinal = matches!(term.kind, TokenKind::Number(_))
+                && text.starts_with(|c: char| c.is_ascii_digit())
+                && text.ends_with(['t', 'd', 'h']);
+            let clause = self.is(at, &["what"]) && !self.is(at + 1, &own);
+            asked && (chosen || owned || ordinal || clause)
+        })
+    }
+
+    /// Finds what a place has behind it and no command knows: `switch to the parent's parent`, `go to the next scene`.
+    fn place_behind_place(&self) -> Option<Span> {
+        let is_place = |at: usize| {
+            let noun = self.terms[at].entry.noun;
+            matches!(noun, Some(Noun::Parent | Noun::Next | Noun::Previous | Noun::Leaf | Noun::Root))
+        };
+        let has_node = self.terms.iter().any(AnnotatedToken::is_id);
+        self.find(|at| {
+            let next = self.terms.get(at + 1).filter(|next| next.gap);
+            let other = next.is_some_and(|next| {
+                next.kind == TokenKind::Name
+                    || matches!(next.entry.noun, Some(Noun::Leaf | Noun::Parent | Noun::Root | Noun::Bookmark))
+            });
+            !has_node && is_place(at) && other
+        })
+    }
+
+    /// Finds a third node behind the text of a merge: `merge a7x2 b3k9 "text" into d5n7`.
+    fn place_of_merge(&self) -> Option<Span> {
+        let ids = |end: usize| self.terms[..end].iter().filter(|term| term.is_id()).count();
+        self.find(|at| {
+            let placed = self.is(at - 1, &["into", "under", "of", "keep", "below"]);
+            self.terms[at].is_id() && ids(at) > 1 && placed
+        })
     }
 
     /// Finds the preposition of a text that nothing asks to write: `after a7x2 "x"`.

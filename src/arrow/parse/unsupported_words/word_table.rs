@@ -153,33 +153,112 @@ pub(super) const LABELS: &[&str] = &[
     "decided",
     "decision",
     "undone",
+    "history",
+    "past",
+    "syntax",
+    "tip",
+    "theory",
+    "joke",
+    "stop",
+    "usage",
+    "log",
 ];
 
 /// Words before an operation that is spoken about: `the earlier prune`.
-pub(super) const SPOKEN_OF: &[&str] = &["last", "earlier", "existing", "recent", "previous", "failed", "skipped"];
+pub(super) const SPOKEN_OF: &[&str] =
+    &["last", "earlier", "existing", "recent", "previous", "failed", "skipped", "usually", "normally", "probably"];
 
 /// Signs of how something ended, and of a question.
-pub(super) const OUTCOMES: &[char] = &['✓', '✗', '✔', '✘', '✅', '❌', '🚫', '？'];
+pub(in crate::arrow::parse) const OUTCOMES: &[char] = &['✓', '✗', '✔', '✘', '✅', '❌', '🚫', '？'];
 
 /// Words by the tools that do not support them.
 pub(super) const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
     (CHANGING, WordPlace::Anywhere, RESTRAINTS),
     (CHANGING, WordPlace::BeforeText, SPARED),
     (CHANGING, WordPlace::BeforeNode, SPARED),
-    (&[Tool::Undo, Tool::Redo], WordPlace::BeforeNumber, &["operation", "change", "entry", "number", "no", "turn"]),
+    (
+        &[Tool::Undo, Tool::Redo],
+        WordPlace::BeforeNumber,
+        &[
+            "operation",
+            "change",
+            "entry",
+            "number",
+            "no",
+            "turn",
+            "step",
+            "to",
+            "after",
+            "item",
+            "version",
+            "least",
+            "most",
+        ],
+    ),
     (
         &[Tool::Undo, Tool::Redo],
         WordPlace::Anywhere,
-        &["till", "yesterday", "second", "third", "your", "his", "her", "their", "history", "log", "list", "help"],
+        &[
+            "till",
+            "yesterday",
+            "second",
+            "third",
+            "your",
+            "his",
+            "her",
+            "their",
+            "history",
+            "log",
+            "list",
+            "help",
+            "everything",
+            "properly",
+            "but",
+        ],
     ),
     (&[Tool::Redo], WordPlace::Anywhere, &["less", "shorter", "ending"]),
     (&[Tool::Edit], WordPlace::BeforeText, &["less", "shorter"]),
-    (&[Tool::Edit], WordPlace::Anywhere, &["ending"]),
+    (&[Tool::Edit, Tool::Annotate], WordPlace::Anywhere, &["ending", "opening", "sentence", "paragraph", "half"]),
+    (&[Tool::Edit], WordPlace::Anywhere, &["out"]),
     (
         &[Tool::Edit, Tool::Prune, Tool::Move, Tool::Copy, Tool::Merge, Tool::Exclude, Tool::Include, Tool::Restore],
         WordPlace::Anywhere,
-        &["part", "parts"],
+        &["part", "parts", "half", "most", "some"],
     ),
+    // A branch goes with its node.
+    (&[Tool::Prune, Tool::Move, Tool::Copy], WordPlace::Anywhere, &["alone", "solely"]),
+    (&[Tool::Move, Tool::Copy], WordPlace::Anywhere, &["only", "just", "merely"]),
+    // Several nodes, of which the line names one.
+    (
+        &[Tool::Continue, Tool::Respond, Tool::Annotate, Tool::Edit, Tool::Merge],
+        WordPlace::BesideNode,
+        &["child", "children", "kids", "siblings"],
+    ),
+    (
+        &[Tool::Prune, Tool::Restore, Tool::Exclude, Tool::Include, Tool::Pin, Tool::Bookmark],
+        WordPlace::BeforeNode,
+        &["inside", "within", "outside", "like", "against", "into", "view", "stash", "prune", "list", "than"],
+    ),
+    (&[Tool::Prune, Tool::Restore], WordPlace::Anywhere, &["pins", "stashes"]),
+    (&[Tool::Respond, Tool::Continue], WordPlace::BeforeNode, &["beside", "between", "middle"]),
+    (&[Tool::Continue], WordPlace::BeforeNumber, &["after", "turn", "step", "chapter"]),
+    (&[Tool::Continue], WordPlace::AfterNumber, &["minutes", "hours", "days", "agents", "turns", "nodes"]),
+    (
+        &[Tool::Continue],
+        WordPlace::Anywhere,
+        &["reading", "thinking", "pruning", "listing", "approval", "confirmation"],
+    ),
+    (&[Tool::Delegate], WordPlace::Anywhere, &["approval", "daily", "weekly", "nobody", "hourly"]),
+    (&[Tool::Split], WordPlace::BeforeNumber, &["turn", "line", "version"]),
+    (&[Tool::Split], WordPlace::AfterNumber, &["before"]),
+    (&[Tool::Write], WordPlace::Anywhere, &["scratch", "margin", "replacing", "middle"]),
+    (&[Tool::Todo], WordPlace::Anywhere, &["tomorrow", "later"]),
+    (&[Tool::Redo], WordPlace::Anywhere, &["scratch"]),
+    (&[Tool::Prune, Tool::Restore], WordPlace::BeforeName, &["tree"]),
+    (&[Tool::Annotate, Tool::Respond, Tool::Continue], WordPlace::Anywhere, &["every"]),
+    (&[Tool::Link], WordPlace::Anywhere, &["http", "https"]),
+    (&[Tool::Switch], WordPlace::BeforeNumber, &["turn", "rewind"]),
+    (&[Tool::Copy], WordPlace::BeforeNode, &["as"]),
     (&[Tool::Edit], WordPlace::BesideText, &["removing", "dropping", "cutting", "mentioning", "mention"]),
     (&[Tool::Edit, Tool::Prune], WordPlace::BeforeText, &["word", "sentence", "phrase", "paragraph", "line"]),
     (&[Tool::Bookmark, Tool::Prune, Tool::Link, Tool::Exclude], WordPlace::Anywhere, &["every"]),
@@ -197,7 +276,11 @@ pub(super) const UNSUPPORTED: &[(&[Tool], WordPlace, &[&str])] = &[
     (&[Tool::Split], WordPlace::BeforeLastNumber, &["in", "line", "by"]),
     (&[Tool::Exclude], WordPlace::Anywhere, &["search", "links"]),
     (&[Tool::Merge, Tool::Split, Tool::Write], WordPlace::Anywhere, &["above"]),
-    (&[Tool::Decide], WordPlace::BesideText, &["against", "drop", "remove", "cancel", "undo", "withdraw"]),
+    (
+        &[Tool::Decide],
+        WordPlace::BesideText,
+        &["against", "drop", "remove", "cancel", "undo", "withdraw", "delete", "revoke", "open", "reopen", "withdrawn"],
+    ),
     (&[Tool::Prune, Tool::Exclude], WordPlace::BeforeNode, &["above", "to"]),
     (&[Tool::Prune, Tool::Exclude], WordPlace::LastBehindNode, &["above", "below", "beneath", "underneath"]),
     (&[Tool::Respond], WordPlace::BeforeNode, &["before", "above"]),

@@ -1,0 +1,23 @@
+//! Signs of a line that say that it is no request: a quotation, a comment, the sign of an outcome.
+
+use super::unsupported_words::OUTCOMES;
+use crate::arrow::lex;
+
+/// Quotation marks, between which text is content.
+const QUOTES: [char; 6] = ['"', '“', '„', '«', '`', '\''];
+
+/// The reason why no command is read from a line with such a sign.
+pub(super) fn refused(line: &str) -> Option<&'static str> {
+    let line = line.trim_start();
+    let request = lex::arrow(line).map_or(line, |(rest, _)| rest.trim_start());
+    if request.starts_with('>') {
+        return Some("it is a quotation");
+    }
+    // `❌ prune a7x2`, `<!-- prune a7x2 -->`
+    if request.starts_with(OUTCOMES) || request.starts_with('?') || request.starts_with("<!--") {
+        return Some("a sign before it says that it is not asked for");
+    }
+    // `rm a7x2/*`
+    let has_pattern = !request.contains(QUOTES) && request.split_whitespace().any(|word| word.ends_with("/*"));
+    has_pattern.then_some("it has a pattern; a command names each node")
+}

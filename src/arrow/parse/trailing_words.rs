@@ -1,0 +1,156 @@
+//! Words behind the last argument of a command in its written form: `prune a7x2 later`, `restore a7x2 failed`. Such a command
+//! is complete, so a further word without a mark before it changes what is asked. The words that are known not to do so are
+//! listed; with any other one the line is refused.
+
+use crate::{
+    arrow::{
+        Command,
+        annotate_tokens::{AnnotatedToken, TokenKind},
+        args::Arguments,
+        classify::Candidate,
+        intent::{ClauseRole, Intent},
+        lex::Span,
+        lexicon::{FunctionWord, Noun, Prep, Verb},
+    },
+    tools::{SideEffect, Tool},
+};
+
+/// Words that ask again, politely or at once.
+const IDLE: &[&str] = &[
+    "please",
+    "pls",
+    "plz",
+    "plss",
+    "plsss",
+    "thx",
+    "thanks",
+    "asap",
+    "quick",
+    "quickly",
+    "again",
+    "agian",
+    "now",
+    "too",
+    "instead",
+    "back",
+    "away",
+    "onward",
+    "already",
+    "also",
+    "yes",
+    "no",
+    "true",
+    "false",
+    "on",
+    "off",
+    "everything",
+    "whole",
+    "full",
+    "entirely",
+    "completely",
+    "in",
+    "together",
+    "apiece",
+    "each",
+    "times",
+    "pinned",
+    "done",
+    "finished",
+    "completed",
+    "long",
+    "tops",
+    "maximum",
+    "max",
+    "exactly",
+    "down",
+    "as",
+    "for",
+];
+/// Words that begin a reason, a purpose or a clause about the argument.
+const CLAUSES: &[&str] = &[
+    "because", "since", "so", "that", "which", "who", "where", "while", "and", "is", "isn't", "has", "was", "i", "we",
+    "it's",
+];
+
+/// Finds the first word behind the arguments that is not known to leave the command as it is.
+pub(super) fn find(
+    terms: &[AnnotatedToken],
+    intent: &Intent,
+    arguments: &Arguments<'_>,
+    candidate: &Candidate,
+    command: &Command,
+) -> Option<Span> {
+    // The words of a label need no quotes.
+    if matches!(command, Command::Bookmark { label: Some(_), .. }) {
+        return None;
+    }
+    let line = arguments.line;
+    let changes = !matches!(candidate.tool.spec().side_effect, SideEffect::ReadOnly);
+    let first = terms.iter().position(|term| !matches!(term.kind, TokenKind::Mark(_)))?;
+    let begins = intent.zones.get(first) == Some(&ClauseRole::Verb) && first == candidate.verb;
+    if !changes || !begins || is_light(candidate.group) || intent.raw.is_some() || candidate.tool == Tool::Think {
+        return None;
+    }
+    let asked = |at: usize| matches!(intent.zones[at], ClauseRole::Main | ClauseRole::Relative);
+    let last = terms.iter().rposition(AnnotatedToken::is_concrete).filter(|last| *last > first && asked(*last))?;
+    let next = terms.get(last + 1).filter(|next| matches!(next.kind, TokenKind::Word | TokenKind::Name))?;
+    // A name that an argument took is gone from the rest.
+    let is_taken = next.kind == TokenKind::Name && arguments.items.iter().all(|arg| arg.at != last + 1);
+    (!is_taken && !is_free(line, terms, last + 1, candidate.tool)).then_some(next.whole)
+}
+
+/// True if the word at `at`, behind the last argument, leaves the command as it is.
+fn is_free(line: &str, terms: &[AnnotatedToken], at: usize, tool: Tool) -> bool {
+    let word = &terms[at];
+    let is = |at: usize, words: &[&str]| {
+        terms.get(at).is_some_and(|term| words.iter().any(|word| term.text.of(line).eq_ignore_ascii_case(word)))
+    };
+    // The value of an option, a number's unit, the noun of a place: `wait no`, `200 tokens`, `the previous sibling`,
+    // `a7x2's bookmark`.
+    let before = &terms[at - 1];
+    let named = matches!(before.kind, TokenKind::OptionName(_) | TokenKind::Flag)
+        || matches!(before.kind, TokenKind::Number(_) | TokenKind::Range(..) | TokenKind::Place(_))
+        || before.is_id() && before.whole.end > before.text.end && !before.bracketed && word.entry.noun.is_some();
+    if named || word.entry.option.is_some() || is(at, CLAUSES) {
+        return true;
+    }
+    match word.entry.prep {
+        Some(Prep::As | Prep::With | Prep::To | Prep::Under | Prep::Into | Prep::From | Prep::Out | Prep::Off) => true,
+        // `in the context`, `on the todo list`; but `in the future`
+        Some(Prep::In | Prep::On | Prep::At | Prep::For | Prep::Of) => {
+            let small = |term: &&AnnotatedToken| {
+                term.entry.func == Some(FunctionWord::Det) || term.entry.func == Some(FunctionWord::Adjective)
+            };
+            let object = terms[at + 1..].iter().find(|term| !small(term));
+            let known = object.is_some_and(|object| {
+                object.entry.noun.is_some_and(|noun| !matches!(noun, Noun::End | Noun::Start | Noun::Times))
+            });
+            known || is(at, &["for"]) || tool == Tool::Write || object.is_none_or(|object| object.entry.prep.is_some())
+        }
+        _ => is(at, IDLE) || word.corrected || is(at, &["without"]) && is(at + 1, &["waiting"]),
+    }
+}
+
+/// True for verbs that mean what their objects say: more words are parts of what they say.
+const fn is_light(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Get
+            | Verb::Put
+            | Verb::Add
+            | Verb::Make
+            | Verb::Take
+            | Verb::Bring
+            | Verb::Keep
+            | Verb::Ask
+            | Verb::Carry
+            | Verb::Leave
+            | Verb::Turn
+            | Verb::Go
+            | Verb::Hand
+            | Verb::Tell
+            | Verb::Try
+            | Verb::Use
+            | Verb::See
+    )
+}
