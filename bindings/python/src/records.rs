@@ -9,7 +9,7 @@ use loomtree::{
     ops::NodeDraft,
     types::{self, AuthorType, EdgeKind, JournalEntry, Json, ToolCallFields},
 };
-use pyo3::prelude::*;
+use pyo3::{intern, prelude::*};
 
 use crate::convert::{JsonArg, datetime, loads, parse, to_python};
 
@@ -163,9 +163,12 @@ impl Node {
         self.0.state.continuations
     }
 
-    /// Returns the record as it is in JSON: ids as texts, times in milliseconds since 1970, without fields that have no value.
+    /// Returns the record as it is in JSON, with its role: ids as texts, times in milliseconds since 1970, without fields that
+    /// have no value.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.0)
+        let record = to_python(py, &self.0)?;
+        record.set_item(intern!(py, "role"), self.role())?;
+        Ok(record)
     }
 
     fn __repr__(&self) -> String {

@@ -49,6 +49,7 @@ def test_nodes_form_paths_and_branches(loom: Loom) -> None:
     assert len({harbour, loom.node(harbour.id)}) == 1
     assert loom.leaf(tree.root_id) == pier
     assert harbour.to_dict()["content"] == "At the harbour."
+    assert harbour.to_dict()["role"] == harbour.role
     assert abs(harbour.created_at.timestamp() - time.time()) < 60
 
 

@@ -227,3 +227,16 @@ def test_a_runner_remembers(tmp_path: Path) -> None:
             assert result.final_output == expected
 
     asyncio.run(main())
+
+
+def test_a_session_closes_the_file_that_it_opened(tmp_path: Path) -> None:
+    file = tmp_path / "trees.db"
+    session = LoomSession("one", file)
+    asyncio.run(session.add_items(ITEMS[:1]))
+    session.close()
+    with pytest.raises(Exception, match="closed"):
+        asyncio.run(session.get_items())
+    with loomtree.open(file) as loom:
+        shared = LoomSession("one", loom)
+        shared.close()
+        assert asyncio.run(shared.get_items()) == ITEMS[:1]

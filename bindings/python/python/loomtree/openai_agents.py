@@ -58,9 +58,15 @@ class LoomSession:
         """Opens a session by its id, in an open file or a file at a path."""
         self.session_id = session_id
         self.session_settings = session_settings
+        self._owns_loom = not isinstance(loom, loomtree.Loom)
         self.loom = loom if isinstance(loom, loomtree.Loom) else loomtree.open(loom)
         self.branch = branch
         self._session: loomtree.Session | None = None
+
+    def close(self) -> None:
+        """Closes the file if this session opened it. A `Loom` that was given stays open."""
+        if self._owns_loom:
+            self.loom.close()
 
     @property
     def _workspace(self) -> str:
