@@ -180,8 +180,7 @@ pub(super) const RULES: &[Rule] = rules! {
         Respond if n(Noun::Text), Features::TEXT, Features::ID => but n(Noun::Agent), Features::NUMBER;
         Delegate if n(Noun::Delegation), Features::ID;
         Delegate if n(Noun::Agent), Features::NEW, Features::TEXT => but Features::ID;
-        Todo if n(Noun::Todo) => but Features::ID, Features::TEXT;
-        Continue;
+        Todo if n(Noun::Todo) => but Features::ID, Features::TEXT; Continue;
     }
     Respond { _ if Features::ME => but Features::ID; Annotate if n(Noun::Annotation), Features::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }
     Annotate { Decide => any DECISION => but Features::ID; Write if Features::FILE => but Features::ID; Annotate; }
@@ -224,10 +223,8 @@ pub(super) const RULES: &[Rule] = rules! {
     }
     Undo {
         Unbookmark if n(Noun::Bookmark), Features::ID;
-        Unlink if n(Noun::Link), Features::IDS;
-        Decide if Features::TEXT => any DECISION;
-        _ => any Features::ID, n(Noun::Everything);
-        Undo;
+        Unlink if n(Noun::Link), Features::IDS; Decide if Features::TEXT => any DECISION;
+        _ => any Features::ID, n(Noun::Everything); Undo;
     }
     Redo { Redo; } Copy { Copy; }
     Move {
