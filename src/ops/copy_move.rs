@@ -114,18 +114,26 @@ impl Actor {
             parent = copy.id;
             nodes.extend(self.commit(op, vec![Mutation::Append(Box::new(copy))])?.nodes);
             affected += 1;
-            let children = self.loom.snapshot()?.children(part.id, &ChildFilter::default())?;
-            let is_note = |child: &Node| !matches!(child.kind, EdgeKind::Continuation | EdgeKind::Version);
-            for note in children.into_iter().filter(is_note) {
-                let copy = copy_of(note, (self.loom.node_id(), parent), false, [None; 2])?;
-                self.commit(op, vec![Mutation::Append(Box::new(copy))])?;
-                affected += 1;
-            }
+            affected += self.copy_notes(op, part.id, parent)?;
         }
         let copy = Mutation::CopyBranch { from: last.id, to: parent, id: self.loom.node_id() };
         let rest = self.commit(op, vec![copy])?;
         nodes.extend(rest.nodes);
         Ok(Receipt { nodes, affected: affected + rest.affected, ..rest })
+    }
+
+    /// Copies the notes of a node, with the notes on them, under its copy. Returns their number.
+    fn copy_notes(&self, op: Op, from: NodeId, to: NodeId) -> Result<u64> {
+        let children = self.loom.snapshot()?.children(from, &ChildFilter::default())?;
+        let is_note = |child: &Node| !matches!(child.kind, EdgeKind::Continuation | EdgeKind::Version);
+        let mut copied = 0;
+        for note in children.into_iter().filter(is_note) {
+            let (original, id) = (note.id, self.loom.node_id());
+            let copy = copy_of(note, (id, to), false, [None; 2])?;
+            self.commit(op, vec![Mutation::Append(Box::new(copy))])?;
+            copied += 1 + self.copy_notes(op, original, id)?;
+        }
+        Ok(copied)
     }
 
     /// Returns a node that can be copied: one of the conversation.

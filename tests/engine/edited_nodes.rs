@@ -152,16 +152,20 @@ fn halves_are_copied_and_moved_together() {
 fn halves_are_copied_with_their_notes_metadata_and_times() {
     let play = Play::of(Mode::Dialogue);
     let [first, second] = split(&play, play.trauma, "Building on");
-    play.owner.annotate(first, "a strong start").unwrap();
+    let note = play.owner.annotate(first, "a strong start").unwrap().nodes[0].id;
+    play.owner.annotate(note, "agreed").unwrap();
     play.owner.annotate(second, "the sea is a thread").unwrap();
     let copied = play.owner.copy_branch(first, play.tired).unwrap();
-    assert_eq!(copied.affected, 6);
+    assert_eq!(copied.affected, 7);
     let notes_of = |node: NodeId| -> Vec<String> {
         let notes = ChildFilter::default().kind(EdgeKind::Annotation);
         let children = play.loom.snapshot().unwrap().children(node, &notes).unwrap();
         children.iter().map(|note| note.content.clone()).collect()
     };
     assert_eq!(notes_of(copied.nodes[0].id), ["a strong start"]);
+    let notes = ChildFilter::default().kind(EdgeKind::Annotation);
+    let copy = play.loom.snapshot().unwrap().children(copied.nodes[0].id, &notes).unwrap();
+    assert_eq!(notes_of(copy[0].id), ["agreed"]);
     let copy = play.loom.node(copied.nodes[0].id).unwrap();
     assert_eq!(copy.created_at, play.loom.node(first).unwrap().created_at);
     assert_eq!(copy.metadata.unwrap().value().unwrap()["copied_from"], first.to_string());
