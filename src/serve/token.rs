@@ -187,8 +187,7 @@ impl TokenFile {
     }
 
     /// True if the file is there, also as a link to no file.
-    #[must_use]
-    pub fn exists(&self) -> bool {
+    fn exists(&self) -> bool {
         fs::symlink_metadata(&self.path).is_ok()
     }
 
@@ -209,7 +208,6 @@ impl TokenFile {
             if modified != cache.modified || cache.checked.is_none() {
                 match self.list() {
                     Ok(tokens) => {
-                        cache.is_required |= self.exists();
                         cache.tokens = tokens;
                         cache.modified = modified;
                     }
@@ -219,6 +217,7 @@ impl TokenFile {
                     }
                 }
             }
+            cache.is_required |= self.exists();
             cache.checked = Some(Instant::now());
         }
         cache

@@ -143,7 +143,7 @@ fn token(action: TokenAction, cx: &mut CommandContext<'_>) -> Result<()> {
         TokenAction::Revoke { name } => match file.revoke(&name).map_err(failed)? {
             true => {
                 let is_last = file.list().map_err(failed)?.is_empty();
-                let note = "; requests need a token until you create one or remove the file of tokens";
+                let note = "; requests need a token; to open the server, remove the file of tokens and restart it";
                 let text = format!("revoked {}{}", one_line(&name), if is_last { note } else { "" });
                 cx.print_saved(&serde_json::json!({ "revoked": name }), || text)
             }
