@@ -213,7 +213,7 @@ impl Executor<'_> {
         let (tree, position) = (here.tree.clone(), here.position.clone());
         let numbered = Position { session: session.clone(), tree, position, now: here.now };
         let mut text = match within.narrowed.is_empty() && more.is_none() && nodes.len() <= MAX_OUTLINED_TURNS {
-            true => self.turns_with_steps(&numbered, &nodes)?,
+            true => self.turns_with_steps(&*snapshot, &numbered, &nodes)?,
             false => fit_entries(entries(&*snapshot, &numbered, &nodes)?, MAX_REPLY_TOKENS, None),
         };
         if session.id != here.session.id {
@@ -226,14 +226,13 @@ impl Executor<'_> {
     }
 
     /// Formats a few turns, each with what follows it, in equal parts of the page.
-    fn turns_with_steps(&self, here: &Position, turns: &[Node]) -> Result<String, ToolError> {
-        let snapshot = self.loom.snapshot()?;
+    fn turns_with_steps(&self, snapshot: &dyn Snapshot, here: &Position, turns: &[Node]) -> Result<String, ToolError> {
         let part = self.page_tokens(Tool::Recall.name()) / u32::try_from(turns.len()).unwrap_or(1);
         let mut blocks = Vec::with_capacity(turns.len());
         for turn in turns {
-            let mut block = fit_entries(entries(&*snapshot, here, std::slice::from_ref(turn))?, MAX_REPLY_TOKENS, None);
+            let mut block = fit_entries(entries(snapshot, here, std::slice::from_ref(turn))?, MAX_REPLY_TOKENS, None);
             let left = part.saturating_sub(estimated_tokens(&block));
-            let steps = self.steps_after(here, turn, left)?;
+            let steps = steps_after(snapshot, here, turn, left)?;
             // Steps that do not fit are counted, with the command that shows them.
             let fits = turns.len() == 1 || estimated_tokens(&steps) <= left;
             let counted = || steps.lines().take(2).collect::<Vec<_>>().join("\n").trim_end_matches(':').to_owned();
@@ -241,26 +240,9 @@ impl Executor<'_> {
             blocks.push(block);
         }
         if blocks.iter().map(|block| estimated_tokens(block)).sum::<u32>() > MAX_REPLY_TOKENS {
-            return Ok(fit_entries(entries(&*snapshot, here, turns)?, MAX_REPLY_TOKENS, None));
+            return Ok(fit_entries(entries(snapshot, here, turns)?, MAX_REPLY_TOKENS, None));
         }
         Ok(blocks.join("\n"))
-    }
-
-    /// Formats what follows a message of a person up to the next one in at most `most` tokens, if those nodes are no turns of
-    /// the session, as in an imported conversation.
-    fn steps_after(&self, here: &Position, message: &Node, most: u32) -> Result<String, ToolError> {
-        let snapshot = self.loom.snapshot()?;
-        let after = here.position.depth.saturating_sub(message.depth).min(MAX_STEPS);
-        let path = snapshot.path_back(here.position.id, &here.session.versions, after)?;
-        let is_last = |node: &&Node| node.author_type == AuthorType::Human || node.session == Some(here.session.id);
-        let steps: Vec<Node> = path.iter().take_while(|node| !is_last(node)).cloned().collect();
-        let is_next = path.first().is_some_and(|first| first.parent == Some(message.id));
-        let (Some(last), true) = (steps.last(), is_next && message.author_type == AuthorType::Human) else {
-            return Ok(String::new());
-        };
-        let (number, whole) = (count(steps.len() as u64, "message"), format!("view branch:{}", last.local));
-        let text = outline_steps(&*snapshot, here, &steps, most)?;
-        Ok(format!("\n{number} until the next of a person (→ {whole} from:{}):\n{text}", message.local))
     }
 
     pub(super) fn recall_summary(&self, here: &Position) -> AnswerResult {
@@ -381,6 +363,22 @@ fn matches(found: &SearchResults, shown: usize) -> String {
         (false, false) => format!("{shown} or more {}", escape::plural("match")),
         (true, false) => format!("{shown} of {} or more {}", found.matches, escape::plural("match")),
     }
+}
+
+/// Formats what follows a message of a person up to the next one in at most `most` tokens, if those nodes are no turns of
+/// the session, as in an imported conversation.
+fn steps_after(snapshot: &dyn Snapshot, here: &Position, message: &Node, most: u32) -> Result<String, ToolError> {
+    let after = here.position.depth.saturating_sub(message.depth).min(MAX_STEPS);
+    let path = snapshot.path_back(here.position.id, &here.session.versions, after)?;
+    let is_last = |node: &&Node| node.author_type == AuthorType::Human || node.session == Some(here.session.id);
+    let steps: Vec<Node> = path.iter().take_while(|node| !is_last(node)).cloned().collect();
+    let is_next = path.first().is_some_and(|first| first.parent == Some(message.id));
+    let (Some(last), true) = (steps.last(), is_next && message.author_type == AuthorType::Human) else {
+        return Ok(String::new());
+    };
+    let (number, whole) = (count(steps.len() as u64, "message"), format!("view branch:{}", last.local));
+    let text = outline_steps(snapshot, here, &steps, most)?;
+    Ok(format!("\n{number} until the next of a person (→ {whole} from:{}):\n{text}", message.local))
 }
 
 /// Returns the session whose turns a range names: this one, or while it has none the newest of the tree that has them, as an

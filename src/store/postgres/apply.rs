@@ -18,7 +18,7 @@ use crate::{
     store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError, mutation_targets::MutationFamily},
 };
 
-/// The number before the first of a transaction, in SQL: see [`numbers`](super::row_numbers).
+/// The number before the first of a transaction, in SQL: see [`row_numbers`](super::row_numbers).
 pub(super) const BASE: &str = concat!("(pg_current_xact_id()::text::bigint + ", offset!(), ") << 20");
 
 /// State of a write transaction: rows that it has read, and rows that it has not written yet.

@@ -53,7 +53,10 @@ impl PgConnectionPool {
                         self.await_return();
                         continue;
                     }
-                    Err(StoreError::Busy { .. }) => return Err(StoreError::Busy { waited: self.wait }),
+                    Err(StoreError::Busy { .. }) => {
+                        let detail = "PostgreSQL has no connection left, or is still starting".to_owned();
+                        return Err(StoreError::Io { detail });
+                    }
                     Err(error) => return Err(error),
                 },
             };
