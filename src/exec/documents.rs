@@ -76,9 +76,13 @@ impl Executor<'_> {
             WritePlace::Line(line) => DocumentEdit::BeforeLine(*line as usize, text),
             WritePlace::Section(section) => DocumentEdit::Replace { section: section.clone(), body: text },
         };
-        self.actor().write_document(document.id, &edit)?;
+        let receipt = self.actor().write_document(document.id, &edit)?;
         let document = self.loom.document(name)?;
         let named = format!("doc:{}", quoted(&document.name));
+        if receipt.group == 0 {
+            let said = format!("✓ {named} has this text already · version {}", document.version);
+            return Ok(Answer::about(said, named));
+        }
         let length = words(&self.document_text(&document)?);
         Ok(Answer::about(format!("✓ wrote {named} · version {} · {length}", document.version), named))
     }
