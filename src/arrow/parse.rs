@@ -401,14 +401,15 @@ fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, ca
 
 /// `two takes, please, continuing from a7x2`: true if what stands before the request says how many are wanted.
 fn counts_before(terms: &[AnnotatedToken], intent: &Intent) -> bool {
-    let is_before = |at: usize| intent.zones[at] == ClauseRole::Before;
     let counted = |noun: Noun| matches!(noun, Noun::Continuation | Noun::Version | Noun::Reply);
-    (0..terms.len()).any(|at| {
-        let mut behind = terms[at + 1..].iter().take(3);
-        is_before(at)
-            && matches!(terms[at].kind, TokenKind::Number(_))
-            && behind.any(|term| term.entry.noun.is_some_and(counted))
-    })
+    let before =
+        || terms.iter().zip(&intent.zones).filter(|(_, zone)| **zone == ClauseRole::Before).map(|(term, _)| term);
+    // `the 2 versions differ` tells of others.
+    let counts = before().next().is_some_and(|first| matches!(first.kind, TokenKind::Number(_)));
+    let acts = |term: &AnnotatedToken| term.entry.verb.is_some() && term.entry.noun.is_none();
+    counts
+        && !before().any(|term| intent::is_finite(term) || acts(term))
+        && before().skip(1).take(3).any(|term| term.entry.noun.is_some_and(counted))
 }
 
 /// True if the line ends with a colon and a text in quotes.

@@ -97,8 +97,11 @@ fn drop_idle_words(line: &str, terms: &mut Vec<AnnotatedToken>) {
         (IdleTerm::File, Some(term)) => term.kind == TokenKind::File,
     };
     for (phrase, idle) in IDLE_PHRASES {
-        let found =
-            (1..terms.len()).find(|at| (0..).zip(*phrase).all(|(next, wanted)| fits(wanted, terms.get(at + next))));
+        // Behind a colon, content may begin.
+        let begins = |at: &usize| {
+            !terms[*at - 1].is(':') && (0..).zip(*phrase).all(|(next, wanted)| fits(wanted, terms.get(at + next)))
+        };
+        let found = (1..terms.len()).find(begins);
         if let Some(at) = found {
             terms.drain(at + idle.start..at + idle.end);
         }

@@ -2,25 +2,36 @@
 
 use super::{AnnotatedToken, Span, TokenKind, lexicon};
 
-/// Joins the digits of a number with a comma: `1,000`.
+/// Joins the digits of a count of words or tokens: `words:1,000`, `1,000 tokens`. Elsewhere a comma may separate two numbers.
 fn join_thousands(line: &str, terms: &mut Vec<AnnotatedToken>) {
+    let is_unit = |term: Option<&AnnotatedToken>| {
+        term.is_some_and(|term| matches!(term.text.of(line), "words" | "tokens" | "max-tokens" | "max_tokens"))
+    };
     let digits = |term: &AnnotatedToken, length: std::ops::RangeInclusive<usize>| {
         let text = term.text.of(line);
-        length.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+        let is_number = matches!(term.kind, TokenKind::Number(_)) && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number && length.contains(&text.len())
     };
-    let found = terms.windows(3).position(|three| {
-        let [first, comma, last] = three else { return false };
+    let found = (0..terms.len().saturating_sub(2)).find(|at| {
+        let [first, comma, last] = &terms[*at..*at + 3] else { return false };
+        let marked = at.checked_sub(1).is_some_and(|mark| matches!(terms[mark].kind, TokenKind::Mark(':' | '=')));
+        let name = at.checked_sub(1 + usize::from(marked)).and_then(|name| terms.get(name));
+        let counted = is_unit(name) || is_unit(terms.get(at + 3));
         let joined = comma.is(',') && !comma.gap && !last.gap;
-        joined && digits(first, 1..=3) && digits(last, 3..=3)
+        joined && counted && digits(first, 1..=3) && digits(last, 3..=3)
     });
-    if let Some(at) = found
-        && let Ok(value) = terms[at].text.of(line).parse::<u32>()
-        && let Ok(rest) = terms[at + 2].text.of(line).parse::<u32>()
+    let Some(at) = found else { return };
+    // Each group of three digits.
+    while let [first, comma, last, ..] = &terms[at..]
+        && comma.is(',')
+        && !comma.gap
+        && !last.gap
+        && digits(last, 3..=3)
+        && let (TokenKind::Number(value), TokenKind::Number(rest)) = (first.kind, last.kind)
     {
-        let end = terms[at + 2];
+        let (value, end) = (value.saturating_mul(1_000).saturating_add(rest), *last);
         let first = &mut terms[at];
-        (first.kind, first.text.end, first.whole.end) =
-            (TokenKind::Number(value * 1_000 + rest), end.text.end, end.whole.end);
+        (first.kind, first.text.end, first.whole.end) = (TokenKind::Number(value), end.text.end, end.whole.end);
         terms.drain(at + 1..at + 3);
     }
 }

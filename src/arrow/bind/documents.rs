@@ -88,7 +88,7 @@ impl Binder<'_, '_> {
         let said = self
             .arguments
             .take(|arg| arg.key == Some(OptionName::At))
-            .map(|arg| (arg.kind, self.arguments.value(&arg)));
+            .map(|arg| (arg.kind, self.arguments.value(&arg).to_lowercase()));
         match said.as_ref().map(|(what, text)| (*what, text.as_str())) {
             Some((ArgKind::Number(line), _)) => return Ok(Some(WritePlace::Line(line))),
             Some((_, "start" | "top" | "beginning")) => return Ok(Some(WritePlace::Start)),

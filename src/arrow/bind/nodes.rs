@@ -326,8 +326,7 @@ impl Binder<'_, '_> {
         let label = label.or_else(|| self.name_where(|arg| arg.at == second && arg.key.is_none()));
         // `bookmark a7x2 called turning point`: words that would be dropped.
         let words = ["as", "called", "named", "label"].iter().any(|word| self.arguments.has_bare_word(word));
-        let lead = self.arguments.line.split_whitespace().next_back().unwrap_or_default();
-        if label.is_none() && words && !lead.starts_with("bookmark") && !self.names(Noun::Here) {
+        if label.is_none() && words && !self.names(Noun::Bookmark) && !self.names(Noun::Here) {
             return Err(BindError::Missing("the label, in quotes"));
         }
         Ok(Command::Bookmark { node, label })

@@ -10,8 +10,8 @@ use crate::arrow::{
 
 impl IntentParser<'_> {
     /// The end of the unquoted content that begins at `at`. Behind words to search for, options may follow.
-    pub(super) fn end_of_raw(&mut self, at: usize) -> usize {
-        let searches = self.terms.iter().any(|term| matches!(term.entry.base(), Some(Verb::Recall | Verb::Search)));
+    pub(super) fn end_of_raw(&mut self, at: usize, verb: usize) -> usize {
+        let searches = matches!(self.terms[verb].entry.base(), Some(Verb::Recall | Verb::Search));
         let is_option = |term: &AnnotatedToken| matches!(term.kind, TokenKind::OptionName(_)) && term.gap;
         let option = self.terms.iter().skip(at + 1).position(is_option).filter(|_| searches);
         let Some(option) = option.map(|option| at + 1 + option) else { return self.end };

@@ -71,7 +71,7 @@ impl IntentParser<'_> {
             if at == verb + 1 && matches!(self.text_at(verb), "TODO" | "NOTE") {
                 return Some((Utterance::Remark, asked, at));
             }
-            let end = self.end_of_raw(at + 1);
+            let end = self.end_of_raw(at + 1, verb);
             self.raw = self.terms.get(at + 1).map(|next| Span { start: next.whole.start, end });
             return Some((Utterance::Request, asked, verb));
         }
@@ -266,9 +266,9 @@ impl IntentParser<'_> {
     fn opens_purpose(&self, c: &Cursor) -> bool {
         let Cursor { verb, group, at, .. } = *c;
         let term = self.terms[at];
-        // `todo add "x" for hana`
+        // `delegate "x" to hana`
         let next = self.terms.get(at + 1);
-        let names_agent = matches!(group, Verb::Todo | Verb::Delegate)
+        let names_agent = group == Verb::Delegate
             && next.is_some_and(|next| next.kind == TokenKind::Name || next.corrected)
             && self.ends(at + 2);
         if names_agent {

@@ -6,6 +6,9 @@ use crate::arrow::lex;
 /// Quotation marks, between which text is content.
 const QUOTES: [char; 6] = ['"', '“', '„', '«', '`', '\''];
 
+/// Verbs of operations on one node that a shell's command would apply to many.
+const HIDING: [&str; 9] = ["rm", "prune", "hide", "delete", "remove", "cp", "copy", "mv", "move"];
+
 /// The reason why no command is read from a line with such a sign.
 pub(super) fn refused(line: &str) -> Option<&'static str> {
     let line = line.trim_start();
@@ -18,6 +21,7 @@ pub(super) fn refused(line: &str) -> Option<&'static str> {
         return Some("a sign before it says that it is not asked for");
     }
     // `rm a7x2/*`
-    let has_pattern = !request.contains(QUOTES) && request.split_whitespace().any(|word| word.ends_with("/*"));
+    let hides = HIDING.iter().any(|verb| request.split_whitespace().next() == Some(verb));
+    let has_pattern = hides && !request.contains(QUOTES) && request.split_whitespace().any(|word| word.ends_with("/*"));
     has_pattern.then_some("it has a pattern; a command names each node")
 }

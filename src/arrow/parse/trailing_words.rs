@@ -42,7 +42,6 @@ const IDLE: &[&str] = &[
     "true",
     "false",
     "on",
-    "off",
     "everything",
     "whole",
     "full",
@@ -54,9 +53,6 @@ const IDLE: &[&str] = &[
     "each",
     "times",
     "pinned",
-    "done",
-    "finished",
-    "completed",
     "long",
     "tops",
     "maximum",
@@ -92,7 +88,8 @@ pub(super) fn find(
         return None;
     }
     let asked = |at: usize| matches!(intent.zones[at], ClauseRole::Main | ClauseRole::Relative);
-    let last = terms.iter().rposition(AnnotatedToken::is_concrete).filter(|last| *last > first && asked(*last))?;
+    let is_argument = |at: &usize| terms[*at].is_concrete() && asked(*at);
+    let last = (first + 1..terms.len()).rfind(is_argument)?;
     let next = terms.get(last + 1).filter(|next| matches!(next.kind, TokenKind::Word | TokenKind::Name))?;
     // A name that an argument took is gone from the rest.
     let is_taken = next.kind == TokenKind::Name && arguments.items.iter().all(|arg| arg.at != last + 1);
@@ -111,7 +108,24 @@ fn is_free(line: &str, terms: &[AnnotatedToken], at: usize, tool: Tool) -> bool 
     let named = matches!(before.kind, TokenKind::OptionName(_) | TokenKind::Flag)
         || matches!(before.kind, TokenKind::Number(_) | TokenKind::Range(..) | TokenKind::Place(_))
         || before.is_id() && before.whole.end > before.text.end && !before.bracketed && word.entry.noun.is_some();
-    if named || word.entry.option.is_some() || is(at, CLAUSES) {
+    if named || word.entry.option.is_some() {
+        return true;
+    }
+    let hides = matches!(tool, Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Include | Tool::Copy | Tool::Move);
+    if hides && (is(at, &["for"]) && is(at + 1, &["later", "tomorrow"]) || is(at, &["under"])) {
+        return false;
+    }
+    // A clause that denies or doubts takes the request back: `which I refuse`, `I guess not`. A reason may say anything.
+    if is(at, CLAUSES) {
+        let doubts = |at: usize| {
+            matches!(terms[at].entry.func, Some(FunctionWord::Not | FunctionWord::Modal))
+                || is(at, &["refuse", "guess", "wrong", "would", "wait"])
+        };
+        let doubted = (at..terms.len()).any(doubts);
+        return is(at, &["because", "since", "so", "and"]) || !hides || !doubted;
+    }
+    // `todo 7 done`
+    if tool == Tool::Todo && is(at, &["done", "finished", "completed"]) {
         return true;
     }
     match word.entry.prep {

@@ -47,7 +47,10 @@ pub(super) fn find(line: &str, terms: &[AnnotatedToken], intent: &Intent, candid
     if matches!(candidate.tool, Tool::Move | Tool::Copy)
         && words.find(|at| words.is(at, &["to", "under", "below", "beneath", "into", "onto", "there"])).is_none()
     {
-        return words.find(|at| words.is(at, &["from"]) && words.kind(at + 1).is_some_and(is_node));
+        let away = words.find(|at| words.is(at, &["from"]) && words.kind(at + 1).is_some_and(is_node));
+        if away.is_some() {
+            return away;
+        }
     }
     words
         .unknown_option()
