@@ -62,6 +62,8 @@ const IDLE: &[&str] = &[
     "as",
     "for",
 ];
+/// Pairs of such words.
+const PAIRS: &[[&str; 2]] = &[["without", "waiting"], ["after", "all"], ["once", "more"], ["once", "again"]];
 /// Words that begin a reason, a purpose or a clause about the argument.
 const CLAUSES: &[&str] = &[
     "because", "since", "so", "that", "which", "who", "where", "while", "and", "is", "isn't", "has", "was", "i", "we",
@@ -141,7 +143,11 @@ fn is_free(line: &str, terms: &[AnnotatedToken], at: usize, tool: Tool) -> bool 
             });
             known || is(at, &["for"]) || tool == Tool::Write || object.is_none_or(|object| object.entry.prep.is_some())
         }
-        _ => is(at, IDLE) || word.corrected || is(at, &["without"]) && is(at + 1, &["waiting"]),
+        _ => {
+            is(at, IDLE)
+                || word.corrected
+                || PAIRS.iter().any(|[first, second]| is(at, &[first]) && is(at + 1, &[second]))
+        }
     }
 }
 
