@@ -89,7 +89,7 @@ impl Binder<'_, '_> {
             Tool::Prune => Ok(Command::Prune { node: self.needed_node()? }),
             Tool::Restore => Ok(Command::Restore { node: self.needed_node()? }),
             Tool::Undo if self.arguments.modifiers.whole => Err(BindError::Missing("how many changes")),
-            Tool::Undo => Ok(Command::Undo { n: self.count() }),
+            Tool::Undo => Ok(Command::Undo { n: self.count().or(self.both()) }),
             Tool::Redo => Ok(Command::Redo { n: self.count().or(self.both()) }),
             Tool::Copy => self.pair().map(|(node, to)| Command::Copy { node, to }),
             Tool::Move => self.pair().map(|(node, to)| Command::Move { node, to }),

@@ -96,7 +96,10 @@ impl Binder<'_, '_> {
             Some(_) => return Err(BindError::Missing("at: start, end or the number of a line")),
             None => {}
         }
-        if let Some((line, _)) = self.number(|_| true) {
+        // `(3 words)` counts, and is no place.
+        let counts = |noun: Option<Noun>| matches!(noun, Some(Noun::Text | Noun::Token | Noun::Turn));
+        let is_line = |arg: &Arg| !counts(arg.unit) && !counts(arg.noun);
+        if let Some((line, _)) = self.number(is_line) {
             return Ok(Some(WritePlace::Line(line)));
         }
         if self.names(Noun::Start) || self.names(Noun::Root) || self.verb_text == "prepend" {

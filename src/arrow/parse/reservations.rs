@@ -80,11 +80,6 @@ const AWAY: &[&str] = &["away", "out", "off", "before", "after", "above", "besid
 pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
     let is = |at: usize, words: &[&str]| is_word(line, terms, at, words);
     let last = terms.iter().rposition(|term| !matches!(term.kind, TokenKind::Mark(_)))? + 1;
-    let ends = |phrase: &&&[&str]| {
-        last.checked_sub(phrase.len()).filter(|at| *at > 1).is_some_and(|at| {
-            (at..).zip(**phrase).all(|(at, word)| is(at, &[word])) && !follows_subject(terms, at, phrase[0])
-        })
-    };
     // `instead of c3yd, copy a7x2`
     let comma = terms.iter().position(|term| term.is(',')).unwrap_or(0);
     let is_named = terms[..comma].last().is_some_and(|term| term.is_id() || term.is_text());
@@ -96,11 +91,7 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
     if let Some(word) = deferrals::find(line, terms) {
         return Some(word);
     }
-    let mut buffer = [0; 12];
-    let ending = lexicon::lower(terms[last - 1].text.of(line), &mut buffer).unwrap_or_default();
-    let mut retractions =
-        RETRACTIONS.iter().filter(|phrase| phrase.last().is_some_and(|word| word.as_bytes() == ending));
-    if retractions.any(|phrase| ends(&phrase)) {
+    if is_retracted(line, terms, last) {
         return Some(terms[last - 1].whole);
     }
     (1..terms.len())
@@ -155,6 +146,24 @@ pub(super) fn in_words(line: &str, terms: &[AnnotatedToken]) -> Option<Span> {
             }
         })
         .map(|at| terms[at].whole)
+}
+
+/// True if the words before `last` take back what was asked.
+fn is_retracted(line: &str, terms: &[AnnotatedToken], last: usize) -> bool {
+    let ends = |phrase: &&&[&str]| {
+        last.checked_sub(phrase.len()).filter(|at| *at > 1).is_some_and(|at| {
+            let said = (at..).zip(**phrase).all(|(at, word)| is_word(line, terms, at, &[word]));
+            said && !follows_subject(terms, at, phrase[0])
+        })
+    };
+    // `undo (wrong node)` says why.
+    let undoes = terms[0].entry.base() == Some(Verb::Undo);
+    let explains = |phrase: &&&[&str]| undoes && phrase[0] == "wrong";
+    let mut buffer = [0; 12];
+    let ending = lexicon::lower(terms[last - 1].text.of(line), &mut buffer).unwrap_or_default();
+    let mut retractions =
+        RETRACTIONS.iter().filter(|phrase| phrase.last().is_some_and(|word| word.as_bytes() == ending));
+    retractions.any(|phrase| !explains(&phrase) && ends(&phrase))
 }
 
 /// Finds a reservation that depends on the operation and on the clauses.

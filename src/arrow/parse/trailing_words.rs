@@ -25,6 +25,8 @@ const IDLE: &[&str] = &[
     "thx",
     "thanks",
     "asap",
+    "immediately",
+    "straightaway",
     "quick",
     "quickly",
     "again",
@@ -63,7 +65,14 @@ const IDLE: &[&str] = &[
     "for",
 ];
 /// Pairs of such words.
-const PAIRS: &[[&str; 2]] = &[["without", "waiting"], ["after", "all"], ["once", "more"], ["once", "again"]];
+const PAIRS: &[[&str; 2]] = &[
+    ["without", "waiting"],
+    ["after", "all"],
+    ["once", "more"],
+    ["once", "again"],
+    ["right", "away"],
+    ["thank", "you"],
+];
 /// Words that begin a reason, a purpose or a clause about the argument.
 const CLAUSES: &[&str] = &[
     "because", "since", "so", "that", "which", "who", "where", "while", "and", "is", "isn't", "has", "was", "i", "we",
