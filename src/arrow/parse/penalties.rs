@@ -157,12 +157,10 @@ fn is_bare_content(terms: &[AnnotatedToken], intent: &Intent, candidate: &Candid
         )
 }
 
-/// Confidence that each unknown word takes.
-fn unknown_word_penalty(candidate: &Candidate, changes: bool) -> f32 {
-    // Beside an argument a word more may describe it; without any it is the line that is about something else.
-    // A light verb means what its objects say, so there an unknown word may be the object.
-    let light = matches!(
-        candidate.group,
+/// True for verbs that mean what their objects say.
+pub(super) const fn is_light(verb: Verb) -> bool {
+    matches!(
+        verb,
         Verb::Get
             | Verb::Put
             | Verb::Add
@@ -176,7 +174,14 @@ fn unknown_word_penalty(candidate: &Candidate, changes: bool) -> f32 {
             | Verb::Turn
             | Verb::Drop
             | Verb::Go
-    );
+    )
+}
+
+/// Confidence that each unknown word takes.
+fn unknown_word_penalty(candidate: &Candidate, changes: bool) -> f32 {
+    // Beside an argument a word more may describe it; without any it is the line that is about something else.
+    // A light verb means what its objects say, so there an unknown word may be the object.
+    let light = is_light(candidate.group);
     match (candidate.features.has_explicit_target(), light) {
         (true, false) => match candidate.tool.spec().side_effect {
             SideEffect::Destructive => 0.25,

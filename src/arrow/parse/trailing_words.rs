@@ -2,6 +2,7 @@
 //! is complete, so a further word without a mark before it changes what is asked. The words that are known not to do so are
 //! listed; with any other one the line is refused.
 
+use super::penalties::is_light;
 use crate::{
     arrow::{
         Command,
@@ -95,7 +96,7 @@ pub(super) fn find(
     let changes = !matches!(candidate.tool.spec().side_effect, SideEffect::ReadOnly);
     let first = terms.iter().position(|term| !matches!(term.kind, TokenKind::Mark(_)))?;
     let begins = intent.zones.get(first) == Some(&ClauseRole::Verb) && first == candidate.verb;
-    if !changes || !begins || is_light(candidate.group) || intent.raw.is_some() || candidate.tool == Tool::Think {
+    if !changes || !begins || says_more(candidate.group) || intent.raw.is_some() || candidate.tool == Tool::Think {
         return None;
     }
     let asked = |at: usize| matches!(intent.zones[at], ClauseRole::Main | ClauseRole::Relative);
@@ -160,26 +161,8 @@ fn is_free(line: &str, terms: &[AnnotatedToken], at: usize, tool: Tool) -> bool 
     }
 }
 
-/// True for verbs that mean what their objects say: more words are parts of what they say.
-const fn is_light(verb: Verb) -> bool {
-    matches!(
-        verb,
-        Verb::Get
-            | Verb::Put
-            | Verb::Add
-            | Verb::Make
-            | Verb::Take
-            | Verb::Bring
-            | Verb::Keep
-            | Verb::Ask
-            | Verb::Carry
-            | Verb::Leave
-            | Verb::Turn
-            | Verb::Go
-            | Verb::Hand
-            | Verb::Tell
-            | Verb::Try
-            | Verb::Use
-            | Verb::See
-    )
+/// True for verbs behind whose objects more words are parts of what they say.
+const fn says_more(verb: Verb) -> bool {
+    let joins = matches!(verb, Verb::Hand | Verb::Tell | Verb::Try | Verb::Use | Verb::See);
+    joins || is_light(verb) && !matches!(verb, Verb::Drop)
 }
