@@ -1,7 +1,7 @@
 //! Lexicon: each word as verb, noun, number, function word or preposition.
 //!
 //! The lists in [`verbs`] and [`word_lists`] are few, and one map is made of them with every inflection, once. A word is looked up by its
-//! lowered bytes in one step. [`typos`] corrects words that are not in the map.
+//! lowered bytes in one step. [`spelling`] corrects words that are not in the map.
 
 mod spelling;
 mod verbs;

@@ -1,9 +1,9 @@
 //! Rules of local ids on every backend: the id of a new node, and suggestions for a mistyped one.
 
-use super::{Result, StoreError};
+use super::{LocalIdLookup, Result, StoreError};
 use crate::{
     id::{LocalId, NodeId},
-    types::NewNode,
+    types::{NewNode, Node},
 };
 
 /// Length of a derived local id that is free in its tree.
@@ -43,6 +43,18 @@ pub(super) fn cuts(text: &str) -> impl Iterator<Item = &str> {
 /// True if a text is a local id of the node, or a longer one.
 pub(super) fn is_local_id_of(text: &str, node: NodeId) -> bool {
     LocalId::derive(node, LONGEST).starts_with(text)
+}
+
+/// The result of a lookup that found these nodes; without any, the nearest local ids are suggested.
+pub(super) fn lookup(mut found: Vec<Node>, nearest: impl FnOnce() -> Result<Vec<LocalId>>) -> Result<LocalIdLookup> {
+    Ok(match (found.len(), found.pop()) {
+        (_, None) => LocalIdLookup::None(nearest()?),
+        (1, Some(node)) => LocalIdLookup::One(Box::new(node)),
+        (_, Some(last)) => {
+            found.push(last);
+            LocalIdLookup::Many(found)
+        }
+    })
 }
 
 /// The local ids with the smallest edit distance to a text.

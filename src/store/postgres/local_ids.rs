@@ -11,15 +11,16 @@ use crate::{
     store::{
         LocalIdLookup, NodeReader as _, Result,
         local_ids::{
-            LocalIdHints, MAX_CANDIDATES, MAX_COMPARED_IDS, cuts, is_local_id_of, longer_local_id, wanted_local_id,
+            LocalIdHints, MAX_CANDIDATES, MAX_COMPARED_IDS, cuts, is_local_id_of, longer_local_id, lookup,
+            wanted_local_id,
         },
     },
-    types::{NewNode, Node},
+    types::NewNode,
 };
 
 /// Finds the nodes of a tree that a text names: a full id, a local id or the beginning of one.
 pub(super) fn resolve(snapshot: &PostgresSnapshot<'_>, tree: Uuid, text: &str) -> Result<LocalIdLookup> {
-    let one = |node: Node| LocalIdLookup::One(Box::new(node));
+    let one = |node| LocalIdLookup::One(Box::new(node));
     let pattern = match PatternText::read(text) {
         Some(PatternText::Full(id)) => return Ok(snapshot.node(id)?.map_or(LocalIdLookup::None(Vec::new()), one)),
         Some(PatternText::Local(pattern)) => pattern.as_str().to_owned(),
@@ -35,12 +36,8 @@ pub(super) fn resolve(snapshot: &PostgresSnapshot<'_>, tree: Uuid, text: &str) -
     let sql = format!(
         "SELECT {NODE} {FROM} WHERE n.tree = $1 AND n.local_id >= $2 AND n.local_id < $2 || '~' ORDER BY n.seq LIMIT $3"
     );
-    let mut found = snapshot.nodes(&sql, &[&tree, &pattern, &MAX_CANDIDATES])?;
-    Ok(match found.len() {
-        0 => LocalIdLookup::None(nearest(snapshot, tree, &pattern)?),
-        1 => found.pop().map_or(LocalIdLookup::None(Vec::new()), one),
-        _ => LocalIdLookup::Many(found),
-    })
+    let found = snapshot.nodes(&sql, &[&tree, &pattern, &MAX_CANDIDATES])?;
+    lookup(found, || nearest(snapshot, tree, &pattern))
 }
 
 /// The local ids of a tree with the smallest edit distance to a text, nearest first.

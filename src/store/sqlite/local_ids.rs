@@ -11,14 +11,13 @@ use crate::{
     id::{LocalId, PatternText},
     store::{
         LocalIdLookup, NodeReader as _, Result,
-        local_ids::{LocalIdHints, MAX_CANDIDATES, MAX_COMPARED_IDS, cuts, is_local_id_of},
+        local_ids::{LocalIdHints, MAX_CANDIDATES, MAX_COMPARED_IDS, cuts, is_local_id_of, lookup},
     },
-    types::Node,
 };
 
 /// Finds the nodes of a tree that a text names: a full id, a local id or the beginning of one.
 pub(super) fn resolve(snapshot: &SqliteSnapshot<'_>, tree: i64, text: &str) -> Result<LocalIdLookup> {
-    let one = |node: Node| LocalIdLookup::One(Box::new(node));
+    let one = |node| LocalIdLookup::One(Box::new(node));
     let pattern = match PatternText::read(text) {
         Some(PatternText::Full(id)) => return Ok(snapshot.node(id)?.map_or(LocalIdLookup::None(Vec::new()), one)),
         Some(PatternText::Local(pattern)) => pattern.as_str().to_owned(),
@@ -39,12 +38,8 @@ pub(super) fn resolve(snapshot: &SqliteSnapshot<'_>, tree: i64, text: &str) -> R
              SELECT node FROM local_ids WHERE tree = ?1 AND local_id >= ?2 AND local_id < ?2 || '~'
          ) AND {UNSTAGED} ORDER BY n.seq LIMIT ?3"
     );
-    let mut found = snapshot.nodes(&beginning, params![tree, pattern, MAX_CANDIDATES])?;
-    Ok(match found.len() {
-        0 => LocalIdLookup::None(nearest(&snapshot.conn, tree, &pattern)?),
-        1 => found.pop().map_or(LocalIdLookup::None(Vec::new()), one),
-        _ => LocalIdLookup::Many(found),
-    })
+    let found = snapshot.nodes(&beginning, params![tree, pattern, MAX_CANDIDATES])?;
+    lookup(found, || nearest(&snapshot.conn, tree, &pattern))
 }
 
 /// The local ids of a tree with the smallest edit distance to a text, nearest first.
