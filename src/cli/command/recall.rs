@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Print a summary of a session: counts, files, decisions
     #[arg(long, conflicts_with_all = ["words", "turns", "tool", "scope", "by", "path", "below", "from", "to", "kind", "limit"])]
     summary: bool,
-    /// Print the nodes before and after this node, at most so many on each side as -n says [default: 5]
+    /// Print the nodes before and after this node, at most so many on each side as -n says [default: 8]
     #[arg(long, value_name = "ID", conflicts_with_all = ["words", "turns", "tool", "summary", "session", "scope", "by", "path", "below", "from", "to", "kind", "failed", "exact", "count", "sort"])]
     around: Option<String>,
     /// The session, by its id or a part of it [default: the most recent session with a turn in this tree]
@@ -91,7 +91,7 @@ pub(crate) struct Args {
     /// Sort the hits by time, the newest first, or the oldest first [default: by score]
     #[arg(long, value_name = "ORDER", value_parser = ["time", "oldest"], conflicts_with_all = ["turns", "tool", "summary"])]
     sort: Option<String>,
-    /// Maximum number of results, 1 to 200 [default: 20; all turns; 5 nodes on each side]
+    /// Maximum number of results, 1 to 200 [default: 20; all turns; 8 nodes on each side]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: Option<u32>,
 }
