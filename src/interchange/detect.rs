@@ -17,7 +17,11 @@ pub fn format(head: &[u8]) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(MAX_EXAMINED_LINES);
     let by_line = lines.filter_map(|line| serde_json::from_str(line).ok()).find_map(|line| of_line(&line));
-    by_line.or_else(|| of_document(text)).or_else(|| markdown_chat::is_chat(text).then_some(Format::Markdown))
+    let by_cut_value = || of_line(&serde_json::from_str(&closed(text)?).ok()?);
+    by_line
+        .or_else(by_cut_value)
+        .or_else(|| of_document(text))
+        .or_else(|| markdown_chat::is_chat(text).then_some(Format::Markdown))
 }
 
 /// Detects the format of a file of JSON lines by one of its first lines.
@@ -43,8 +47,40 @@ fn of_line(line: &Value) -> Option<Format> {
         None if line["messages"].as_array().is_some_and(|list| list.iter().any(|m| m.get("role").is_some())) => {
             Some(Format::OpenAiChat)
         }
+        None if line["conversations"].as_array().is_some_and(|list| list.iter().any(|m| m.get("from").is_some())) => {
+            Some(Format::OpenAiChat)
+        }
+        None | Some("message") if line["role"].is_string() => Some(Format::OpenAiChat),
+        None => line.as_array().and_then(|list| of_line(list.first()?)).filter(|format| *format == Format::OpenAiChat),
         _ => None,
     }
+}
+
+/// Closes a JSON value that the end of the text cuts: ends it before the last comma that separates two values, and closes
+/// what is open there. `None` if there is no such comma.
+fn closed(text: &str) -> Option<String> {
+    let head = &text[..nesting(text).1?];
+    Some(head.chars().chain(nesting(head).0.into_iter().rev()).collect())
+}
+
+/// Returns the brackets that close what is open at the end of a text of JSON, outermost first, and the position of the last
+/// comma that separates two values.
+fn nesting(text: &str) -> (Vec<char>, Option<usize>) {
+    let (mut open, mut comma, mut is_string, mut is_escaped) = (Vec::new(), None, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_string,
+            b'"' => is_string = !is_string,
+            _ if is_string => {}
+            b'{' => open.push('}'),
+            b'[' => open.push(']'),
+            b'}' | b']' => drop(open.pop()),
+            b',' => comma = Some(at),
+            _ => {}
+        }
+    }
+    (open, comma)
 }
 
 /// Keys that only the documents of a format have, in their first conversation.

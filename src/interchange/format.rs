@@ -66,7 +66,7 @@ formats! {
     Zed = "zed";
     /// Database of Cursor's desktop application, `state.vscdb`.
     Cursor = "cursor";
-    /// JSONL of chat messages in OpenAI's form, one conversation a line.
+    /// Chat messages in the form of OpenAI, Anthropic or ShareGPT, as JSON lines or one JSON document.
     OpenAiChat = "openai-chat";
     /// Markdown with a heading for each message: the own export of a path, and other chats.
     Markdown = "markdown";

@@ -1,32 +1,108 @@
-//! Reader of chat messages in OpenAI's form: `{"messages": [...]}`, one conversation a line.
+//! Reader of chat messages, as applications send them to a provider or save them: `{"messages": [...]}`, one conversation a
+//! line or in one JSON document; a list of messages; one message a line; and ShareGPT's `{"conversations": [...]}`.
 //!
-//! The format has no ids. A message is identified by everything before it, so conversations that begin with the same
+//! The forms have no ids. A message is identified by everything before it, so conversations that begin with the same
 //! system and user messages are branches of one tree, and a longer copy of a conversation extends it.
 
-use serde_json::Value;
+use std::mem;
+
+use serde_json::{Value, json};
 
 use super::{
     Importer, InterchangeError, SourceLines,
     content::{ParsedContent, TakeField as _, fields_of, model_of, text_of, time_of},
+    json_entries,
     source_record::{SourceConversation, SourceMessage, SourceParent, SourcePlace, SourceRole},
 };
 
+/// Names of fields with the time of a conversation or a message.
+const TIME_FIELDS: [&str; 3] = ["created", "created_at", "timestamp"];
+
+/// Messages that stand alone, one a line or an entry. Together they are one conversation.
+#[derive(Default)]
+struct LooseMessages {
+    messages: Vec<Value>,
+    first: Option<SourcePlace>,
+}
+
 pub(super) fn read(lines: &mut SourceLines<'_>, importer: &mut Importer<'_>) -> Result<(), InterchangeError> {
+    let mut loose = LooseMessages::default();
+    let mut is_first = true;
     while let Some(line) = lines.next()? {
         let place = SourcePlace::Line(line.number);
-        match serde_json::from_str::<Value>(&line.text) {
-            Ok(mut conversation) => {
-                let messages = conversation.take_field("messages");
-                if let Value::Array(messages) = messages {
-                    read_conversation(conversation, messages, place, importer)?;
-                } else {
-                    importer.problem(place, "it has no list of messages");
-                }
+        match serde_json::from_str(&line.text) {
+            Ok(value) => loose.read_value(place, value, importer)?,
+            // A JSON document over several lines.
+            Err(error) if is_first && error.is_eof() => {
+                json_entries::read_entries_after(line.text, lines, importer, &mut |place, entry, importer| {
+                    loose.read_value(place, entry, importer)
+                })?;
             }
             Err(error) => importer.problem(place, error),
         }
+        is_first = false;
     }
-    Ok(())
+    loose.write(importer)
+}
+
+impl LooseMessages {
+    fn read_value(
+        &mut self,
+        place: SourcePlace,
+        mut value: Value,
+        importer: &mut Importer<'_>,
+    ) -> Result<(), InterchangeError> {
+        if let Value::Array(list) = value {
+            let mut inner = Self::default();
+            for value in list {
+                inner.read_value(place, value, importer)?;
+            }
+            return inner.write(importer);
+        }
+        if let Value::Array(mut messages) = value.take_field("messages") {
+            let system = value.take_field("system");
+            if ParsedContent::of(&system).text.is_empty() {
+                value["system"] = system;
+            } else {
+                messages.insert(0, json!({ "role": "system", "content": system }));
+            }
+            read_conversation(value, messages, place, importer)
+        } else if let Value::Array(turns) = value.take_field("conversations") {
+            read_conversation(value, turns.into_iter().map(sharegpt_message).collect(), place, importer)
+        } else if value["role"].is_string() {
+            self.first = self.first.or(Some(place));
+            self.messages.push(value);
+            Ok(())
+        } else {
+            importer.problem(place, "it has no list of messages");
+            Ok(())
+        }
+    }
+
+    fn write(self, importer: &mut Importer<'_>) -> Result<(), InterchangeError> {
+        match self.first {
+            Some(first) => read_conversation(Value::Null, self.messages, first, importer),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Renames the fields of a turn in ShareGPT's form.
+fn sharegpt_message(mut turn: Value) -> Value {
+    let from = turn.take_field("from");
+    let role = match from.as_str() {
+        Some("human" | "user") => "user",
+        Some("gpt" | "assistant" | "model" | "chatgpt" | "bing" | "bard") => "assistant",
+        Some("tool" | "function" | "observation") => "tool",
+        Some(other) => other,
+        None => return turn,
+    };
+    let mut fields = serde_json::Map::new();
+    fields.insert("role".to_owned(), role.into());
+    fields.insert("content".to_owned(), turn.take_field("value"));
+    let rest = fields_of(turn).into_iter().filter(|(name, _)| !matches!(name.as_str(), "from" | "value"));
+    fields.extend(rest);
+    fields.into()
 }
 
 fn read_conversation(
@@ -52,10 +128,13 @@ fn read_conversation(
         importer.left_out("conversation without messages");
         return Ok(());
     };
-    let started_at = ["created", "created_at", "timestamp"].iter().find_map(|name| time_of(&conversation[*name]));
+    let started_at = TIME_FIELDS.iter().find_map(|name| time_of(&conversation[*name]));
     let model = text_of(&conversation["model"]).map(|model| model_of(None, &model));
     let mut rest = fields_of(conversation);
-    rest.remove("messages");
+    for name in ["messages", "conversations"] {
+        rest.remove(name);
+    }
+    rest.retain(|name, value| name != "system" || !value.is_null());
     importer.conversation(SourceConversation {
         id: opening,
         started_at,
@@ -64,21 +143,51 @@ fn read_conversation(
     })?;
     let mut parent = SourceParent::Root;
     for (source, id) in messages.into_iter().zip(ids) {
-        let Some(mut message) = read_message(source) else {
+        let Some((mut message, results)) = read_message(source) else {
             importer.problem(place, "a message has no role");
             break;
         };
-        message.parent = std::mem::replace(&mut parent, SourceParent::Message(id.clone()));
+        message.parent = mem::replace(&mut parent, SourceParent::Message(id.clone()));
         message.id = id;
         if message.role == SourceRole::Model {
             message.model = message.model.or_else(|| model.clone());
         }
-        importer.message(place, message)?;
+        for message in with_results(message, results) {
+            importer.message(place, message)?;
+        }
     }
     Ok(())
 }
 
-fn read_message(source: Value) -> Option<SourceMessage> {
+/// Returns the results of tools in a message, each as a message, and the message itself unless it held nothing else.
+fn with_results(message: SourceMessage, results: Vec<Value>) -> Vec<SourceMessage> {
+    let has_text = !message.text.is_empty() || results.is_empty();
+    let last = results.len();
+    let mut messages: Vec<SourceMessage> = (1..)
+        .zip(results)
+        .map(|(number, result)| {
+            let parsed = ParsedContent::of(&result["content"]);
+            let is_whole = number == last && !has_text;
+            SourceMessage {
+                id: if is_whole { message.id.clone() } else { format!("{}#{number}", message.id) },
+                parent: message.parent.clone(),
+                role: SourceRole::Tool,
+                call_id: text_of(&result["tool_use_id"]),
+                has_failed: result["is_error"].as_bool().unwrap_or(false),
+                text: parsed.text,
+                raw: parsed.raw,
+                at: message.at,
+                rest: if is_whole { message.rest.clone() } else { Value::Null },
+                ..SourceMessage::default()
+            }
+        })
+        .collect();
+    messages.extend(has_text.then_some(message));
+    messages
+}
+
+/// Reads a message, and the blocks of tool results in its content. `None` if it has no role.
+fn read_message(source: Value) -> Option<(SourceMessage, Vec<Value>)> {
     let role = match source["role"].as_str()? {
         "user" => SourceRole::User,
         "assistant" => SourceRole::Model,
@@ -87,7 +196,9 @@ fn read_message(source: Value) -> Option<SourceMessage> {
         _ => SourceRole::Note,
     };
     let mut message = SourceMessage { role, ..SourceMessage::default() };
-    ParsedContent::of(&source["content"]).into_message(&mut message);
+    let mut parsed = ParsedContent::of(&source["content"]);
+    let results = mem::take(&mut parsed.results);
+    parsed.into_message(&mut message);
     let mut fields = fields_of(source);
     fields.remove("content");
     if fields.get("role").is_some_and(|role| matches!(role.as_str(), Some("user" | "assistant" | "system" | "tool"))) {
@@ -107,6 +218,7 @@ fn read_message(source: Value) -> Option<SourceMessage> {
     });
     message.thoughts.extend(reasoning);
     message.model = fields.get("model").and_then(text_of).map(|model| model_of(None, &model));
+    message.at = TIME_FIELDS.iter().find_map(|name| time_of(fields.get(*name)?));
     message.rest = if fields.is_empty() { Value::Null } else { fields.into() };
-    Some(message)
+    Some((message, results))
 }

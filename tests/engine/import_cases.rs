@@ -303,3 +303,63 @@ fn notes_and_hidden_commands_of_pi_keep_their_meaning() {
     assert_eq!(find(&found, "Injected.").kind, EdgeKind::Context);
     assert!(find(&found, "$ env\nA=1").state.excluded);
 }
+
+/// One conversation in every layout that programs save it in is one tree, whose messages are known the second time.
+#[test]
+fn chat_messages_are_read_in_every_layout() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let messages = json!([
+        {"role": "user", "content": "Weather?", "timestamp": "2026-03-01T10:00:00Z"},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, {"type": "tool_use", "id": "t", "name": "weather", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "sunny", "is_error": true}]},
+        {"role": "assistant", "content": "Sunny."},
+    ]);
+    let conversation = json!({ "messages": messages });
+    let pretty = |value| serde_json::to_string_pretty(value).unwrap();
+    let layouts = [
+        pretty(&conversation),
+        format!("{conversation}\n"),
+        pretty(&messages),
+        messages.to_string(),
+        lines(messages.as_array().unwrap()),
+        pretty(&json!([conversation])),
+    ];
+    for (number, text) in layouts.iter().enumerate() {
+        assert_eq!(interchange::detect(text.as_bytes()), Some(Format::OpenAiChat), "{text}");
+        let done = import_text(&owner, Format::OpenAiChat, text);
+        assert_eq!((done.messages, done.trees.len(), done.problems.len()), (4, 1, 0), "{text}: {:?}", done.problems);
+        assert_eq!(done.nodes == 0, number > 0, "{text}");
+    }
+    let all = nodes(&owner, owner.loom().find_tree("Weather?").unwrap().id);
+    let result = find(&all, "sunny");
+    assert_eq!((result.kind, result.tool.call_id.as_deref()), (EdgeKind::Tool, Some("t")));
+    assert_eq!(result.parent, Some(find(&all, "I look.").id));
+    assert_eq!(path(&owner, find(&all, "Sunny.")), ["Weather?", "I look.", "Sunny."]);
+    assert_eq!(find(&all, "Weather?").created_at.as_millis(), 1_772_359_200_000);
+
+    let turns = json!([{"from": "system", "value": "Be brief."}, {"from": "human", "value": "A loom?"}, {"from": "gpt", "value": "A machine."}]);
+    let shared = json!({"id": "1", "conversations": turns}).to_string();
+    assert_eq!(interchange::detect(shared.as_bytes()), Some(Format::OpenAiChat));
+    let done = import_text(&owner, Format::OpenAiChat, &shared);
+    assert_eq!((done.messages, done.problems.len()), (3, 0), "{:?}", done.problems);
+    let request = json!({"system": "Be brief.", "messages": [{"role": "user", "content": "A loom?"}, {"role": "assistant", "content": "A machine."}]});
+    let again = import_text(&owner, Format::OpenAiChat, &request.to_string());
+    assert_eq!((again.messages, again.trees.clone()), (3, done.trees), "{:?}", again.problems);
+    verify(&owner);
+}
+
+/// A first line that is longer than what the detection reads does not hide its format.
+#[test]
+fn a_long_first_line_is_detected() {
+    let long = "long, \"quoted\" \\ words ".repeat(10_000);
+    let long = json!(long);
+    let chat = format!(r#"{{"messages": [{{"role": "system", "content": {long}}}]}}"#);
+    let list = format!(r#"[{{"role": "user", "content": {long}}}]"#);
+    let claude = format!(r#"{{"type": "user", "uuid": "u", "message": {{"role": "user", "content": {long}}}}}"#);
+    for (text, format) in [(chat, Format::OpenAiChat), (list, Format::OpenAiChat), (claude, Format::ClaudeCode)] {
+        let head = &text.as_bytes()[..usize::try_from(interchange::DETECTED_BYTES).unwrap()];
+        assert_eq!(interchange::detect(head), Some(format), "{}", &text[..60]);
+    }
+    assert_eq!(interchange::detect(b"[1, 2, 3"), None);
+}

@@ -404,6 +404,8 @@ fn a_first_run_prints_hints() {
     home.ok(&["trees", "--use", "first"]);
     assert!(home.ok(&["--workspace", folder, "tree", "--tree", "first"]).contains("first words"));
     let end = home.say("owner", None, "and last ones");
+    let seen = home.json(&["--workspace", folder, "--tree", "first", "view", "."]);
+    assert_eq!(seen[0]["local_id"], end, "a tree that is named without a session is read from its end");
     home.ok(&["--workspace", folder, "trees", "--use", "first"]);
     assert_eq!(home.json(&["--workspace", folder, "view", "."])[0]["local_id"], end, "a newcomer comes to the end");
     assert!(home.ok(&["--workspace", folder, "say", "there"]).contains("you are here"));

@@ -93,9 +93,8 @@ pub(crate) fn use_tree(tree: &Tree, cx: &mut CommandContext<'_>) -> Result<()> {
         }
         None => {
             // A first session starts at the end of the conversation.
-            let root = tree.root.map(|root| cx.loom.node(root)).transpose()?;
-            let end = root.map(|root| cx.loom.leaf(&root, &[])).transpose()?;
-            cx.actor().start_session(&cx.workspace, tree.id, end.map(|end| end.id))?;
+            let end = cx.position_in(tree, None)?;
+            cx.actor().start_session(&cx.workspace, tree.id, Some(end.id))?;
         }
     }
     let width = cx.out.width.saturating_sub(6);
